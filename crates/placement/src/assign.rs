@@ -1,0 +1,37 @@
+//! The host's half of a scheme: which stream a write goes to.
+
+use anabranch_ssd::{PageRange, StreamId};
+use anabranch_trace::{ContextId, FileId, WriteHint};
+
+/// A write request as a scheme sees it, before the device has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Write {
+    /// The logical pages it covers; at least one.
+    pub pages: PageRange,
+    /// Who wrote.
+    pub context: ContextId,
+    /// The file it belongs to.
+    pub file: FileId,
+    /// The life-time hint the application asked for.
+    pub hint: WriteHint,
+    /// Logical time: pages the host had written to the device before this request.
+    pub now_pages: u64,
+}
+
+/// Decides the stream of each write of one host. Deterministic: the same calls give the same
+/// answers. Memory is bounded at construction.
+pub trait Assign: Send {
+    /// The stream of `write`, below the number of host streams the scheme was made for.
+    /// Called once for every write request, in order, just before the device performs it; the
+    /// scheme learns here that whatever those pages held before has died.
+    fn assign(&mut self, write: &Write) -> StreamId;
+
+    /// The host discarded `pages` at logical time `now_pages`: what they held has died.
+    /// Pages that held nothing mean nothing (file systems discard far more than they wrote).
+    fn discard(&mut self, _pages: PageRange, _now_pages: u64) {}
+
+    /// Bytes of memory the scheme holds now.
+    fn memory_bytes(&self) -> usize {
+        0
+    }
+}

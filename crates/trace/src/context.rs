@@ -1,0 +1,78 @@
+//! Program contexts: who wrote.
+
+use serde::{Deserialize, Serialize};
+
+use crate::io::ContextId;
+
+/// What kind of writer a context is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContextKind {
+    /// Nobody could be named.
+    Unknown,
+    /// A call path of an application.
+    Application,
+    /// Stacks too rare, or too many, to stand for themselves, kept together under a shallower one.
+    Folded,
+    /// The file system's journal or log.
+    Journal,
+    /// The file system's metadata.
+    Metadata,
+    /// Any other thread of the kernel.
+    Kernel,
+}
+
+/// One return address of a call path, in a form that survives restart and address randomisation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Frame {
+    /// The object's GNU build-id in lower-case hexadecimal; empty when it has none.
+    pub build_id: String,
+    /// The object's path when it was captured; `[anon]` for code that lies in no file (a JIT's).
+    pub object: String,
+    /// Byte offset of the return address in the object's file; 0 for code that lies in no file.
+    pub file_offset: u64,
+    /// The function's name, if the object still tells it.
+    pub symbol: Option<String>,
+}
+
+/// One row of a trace's context table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    /// The row's own index; rows are dense and start with the unknown context, 0.
+    #[serde(with = "context_id")]
+    pub id: ContextId,
+    /// 64-bit name of the context, equal over restarts and address randomisation.
+    pub signature: u64,
+    /// What kind of writer it is.
+    pub kind: ContextKind,
+    /// The thread's name, its digits stripped: the role the thread plays.
+    pub role: String,
+    /// The call path, innermost frame first; empty for the kernel's own.
+    pub frames: Vec<Frame>,
+}
+
+impl Context {
+    /// Row 0 of every context table.
+    pub fn unknown() -> Context {
+        Context {
+            id: ContextId::UNKNOWN,
+            signature: 0,
+            kind: ContextKind::Unknown,
+            role: String::new(),
+            frames: Vec::new(),
+        }
+    }
+}
+
+mod context_id {
+    use super::ContextId;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(id: &ContextId, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(id.0)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ContextId, D::Error> {
+        u32::deserialize(deserializer).map(ContextId)
+    }
+}

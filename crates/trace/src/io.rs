@@ -1,0 +1,143 @@
+//! The record every source yields and every consumer eats.
+
+use std::fmt;
+
+/// What a block device was asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Operation {
+    /// Read `length_bytes` from `offset_bytes`.
+    Read = 0,
+    /// Write `length_bytes` at `offset_bytes`.
+    Write = 1,
+    /// The bytes are no longer needed (TRIM, UNMAP, Deallocate; also Write Zeroes that may unmap).
+    Discard = 2,
+    /// Make everything written before durable. Offset and length are 0.
+    Flush = 3,
+}
+
+impl Operation {
+    /// Every operation, in the order of its code in a trace file.
+    pub const ALL: [Operation; 4] = [
+        Operation::Read,
+        Operation::Write,
+        Operation::Discard,
+        Operation::Flush,
+    ];
+
+    /// The word that stands for the operation in a trace file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Discard => "discard",
+            Operation::Flush => "flush",
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Index of a program context in the trace's context table. 0 is "not known".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct ContextId(pub u32);
+
+impl ContextId {
+    /// The context of a write nobody could attribute.
+    pub const UNKNOWN: ContextId = ContextId(0);
+}
+
+/// Index of a file in the trace's file table. 0 is "no file, or not known".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct FileId(pub u32);
+
+/// A write life-time hint, with the kernel's own values
+/// (Linux `include/uapi/linux/fcntl.h`, `RWH_WRITE_LIFE_*`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum WriteHint {
+    /// No hint was ever set.
+    #[default]
+    NotSet = 0,
+    /// The application said that it has no hint.
+    None = 1,
+    /// Dies soon.
+    Short = 2,
+    /// Dies later than `Short`.
+    Medium = 3,
+    /// Dies later than `Medium`.
+    Long = 4,
+    /// Dies later than `Long`.
+    Extreme = 5,
+}
+
+impl WriteHint {
+    /// The hint with the kernel's number, if there is one.
+    pub fn from_number(number: u64) -> Option<WriteHint> {
+        Some(match number {
+            0 => WriteHint::NotSet,
+            1 => WriteHint::None,
+            2 => WriteHint::Short,
+            3 => WriteHint::Medium,
+            4 => WriteHint::Long,
+            5 => WriteHint::Extreme,
+            _ => return None,
+        })
+    }
+
+    /// The hint's name as `F_SET_RW_HINT` documents it, in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            WriteHint::NotSet => "not-set",
+            WriteHint::None => "none",
+            WriteHint::Short => "short",
+            WriteHint::Medium => "medium",
+            WriteHint::Long => "long",
+            WriteHint::Extreme => "extreme",
+        }
+    }
+}
+
+/// One request to a block device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Io {
+    /// Nanoseconds since the capture began.
+    pub time_ns: u64,
+    /// What was asked.
+    pub operation: Operation,
+    /// First byte, from the start of the device.
+    pub offset_bytes: u64,
+    /// Number of bytes; 0 only for a flush.
+    pub length_bytes: u64,
+    /// Who caused it: an index into the trace's context table.
+    pub context: ContextId,
+    /// Which file it belongs to: an index into the trace's file table.
+    pub file: FileId,
+    /// The life-time hint the application asked for on that file.
+    pub hint: WriteHint,
+    /// Whether the kernel granted the hint (a refused `F_SET_RW_HINT` leaves this false).
+    pub hint_granted: bool,
+    /// Which of several programs on one drive; 0 where there is one.
+    pub tenant: u32,
+}
+
+impl Io {
+    /// A write that carries nothing but its address: what an address-only trace knows.
+    pub fn write(offset_bytes: u64, length_bytes: u64) -> Io {
+        Io {
+            time_ns: 0,
+            operation: Operation::Write,
+            offset_bytes,
+            length_bytes,
+            context: ContextId::UNKNOWN,
+            file: FileId(0),
+            hint: WriteHint::NotSet,
+            hint_granted: false,
+            tenant: 0,
+        }
+    }
+}
