@@ -1,1 +1,57 @@
-fn main() {}
+//! The `anabranch` command: arguments, progress, printing. Nothing below it prints.
+
+mod arguments;
+mod comparison;
+mod contexts;
+mod drives;
+mod failure;
+mod lists;
+#[cfg(feature = "live")]
+mod live;
+mod progress;
+mod replay;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Verb};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match &arguments.verb {
+        #[cfg(feature = "live")]
+        Verb::Run(arguments) => live::run(arguments),
+        #[cfg(feature = "live")]
+        Verb::Record(arguments) => live::record(arguments),
+        Verb::Replay(arguments) => replay::replay(arguments),
+        Verb::Contexts(arguments) => contexts::contexts(arguments),
+        Verb::Schemes(arguments) => lists::schemes(arguments),
+        Verb::Devices(arguments) => lists::devices(arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(error) = failure.error {
+                complain(&error);
+            }
+            ExitCode::from(failure.status)
+        }
+    }
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "the one place where the command complains"
+)]
+fn complain(error: &anyhow::Error) {
+    let mut words = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        // Most of our errors tell their cause themselves.
+        if !words.contains(&cause) {
+            words = format!("{words}: {cause}");
+        }
+    }
+    eprintln!("anabranch: {words}");
+}

@@ -1,1 +1,34 @@
-//! Placeholder.
+//! A fresh local drive with a real file system on it, and the program that runs there.
+//!
+//! The drive is a loop device, so that every write that reaches it can be watched from outside; this
+//! crate does not know who watches. The order of things in a run:
+//!
+//! 1. [`Namespace::enter`], first thing in the command's main thread;
+//! 2. [`Drive::create`]: a device without content, so that the watcher can attach before the first write;
+//! 3. [`Drive::format_and_mount`];
+//! 4. [`Workload::spawn`], [`Workload::try_wait`], [`Workload::end_stragglers`];
+//! 5. [`Drive::sync`], [`Drive::unmount`], and the watcher's last look; dropping the drive ends it.
+//!
+//! Nothing of a run outlives it, even when the command is killed: the mount lives in a mount namespace
+//! of the run's own, the loop device clears itself when its last user is gone, the backing file has no
+//! name, and a guardian process ends what the workload left running.
+
+mod backing;
+mod drive;
+mod error;
+mod file_system;
+mod guardian;
+mod loop_device;
+mod namespace;
+mod processes;
+mod program;
+mod workload;
+
+pub use backing::BackingPlace;
+pub use drive::{Drive, DriveOptions};
+pub use error::DiskError;
+pub use file_system::{FileSystemKind, UnknownFileSystem};
+pub use loop_device::LoopDevice;
+pub use namespace::Namespace;
+pub use processes::Process;
+pub use workload::{InterruptSource, Workload, WorkloadError, status_code};

@@ -1,1 +1,36 @@
-//! Placeholder.
+//! Captures what a block device is asked to do, together with the program context that caused it:
+//! kernel events -> [`anabranch_trace::Io`], a context table and a file table. The only room that
+//! knows libbpf. No change to the data path; nothing is left behind when the process ends.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use anabranch_probe::{Options, Probe};
+//!
+//! let mut probe = Probe::attach(&Options::new("/dev/loop0"))?;
+//! probe.poll(Duration::from_millis(100), &mut |io| assert!(io.length_bytes > 0))?;
+//! let captured = probe.finish();
+//! # Ok::<(), anabranch_probe::ProbeError>(())
+//! ```
+//!
+//! License: the kernel side, all of `src/bpf`, is GPL-2.0, as the kernel demands of programs that
+//! use its tracing helpers. It is compiled into this crate as data and runs in the kernel. The
+//! Rust sources are Apache-2.0 OR MIT like the rest of the project.
+
+mod address_space;
+mod assembler;
+mod bounded;
+mod context_table;
+mod error;
+mod event;
+mod file_table;
+mod kernel_side;
+mod probe;
+mod return_address;
+mod support;
+mod symbols;
+mod writer;
+
+pub use context_table::FoldLimits;
+pub use error::ProbeError;
+pub use probe::{Captured, Options, Probe};
+pub use support::{Support, check};

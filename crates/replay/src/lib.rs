@@ -1,1 +1,18 @@
-//! Placeholder.
+//! The one loop: a source of requests, schemes on devices, results. Live or from a trace, the
+//! same requests give the same counts.
+
+mod fleet;
+mod lane;
+mod outcome;
+mod pages;
+mod renumber;
+mod series;
+mod steady;
+
+pub use fleet::{Fleet, FleetError};
+pub use lane::{Lane, LaneError};
+pub use outcome::{Drive, Outcome, Point, SCHEMA, SchemeOutcome, Source, StreamOutcome, outcome};
+pub use pages::{BeyondDrive, Pages};
+pub use renumber::Renumber;
+pub use series::Series;
+pub use steady::{Steady, verdict};

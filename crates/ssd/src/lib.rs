@@ -2,6 +2,20 @@
 //!
 //! Pure, seeded, deterministic; no I/O, no unsafe. It knows a stream's number, never why.
 
+mod config;
+mod counters;
+mod device;
+mod error;
+mod profile;
+mod relocate;
 mod types;
+mod units;
+mod victims;
 
+pub use config::{Config, RESERVED_UNITS};
+pub use counters::{Counters, StreamCounters};
+pub use device::Device;
+pub use error::{ConfigError, DeviceError};
+pub use profile::{Collection, Geometry, Profile, Streams};
+pub use relocate::{Relocate, RelocationKind, Substream, Victim};
 pub use types::{PageRange, StreamId};

@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::context::Context;
+use crate::context::{Context, ContextKind};
 
 /// The device and the run a trace was captured from. Travels inside the trace file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+///
+/// Fields are added, never renamed: a reader passes over those it does not know.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capture {
-    /// Size of the captured device, in bytes.
+    /// Size of the captured device, in bytes; 0 when it is not known.
     pub device_bytes: u64,
     /// The file system on it (`ext4`, `xfs`), empty when there was none or it is not known.
     pub file_system: String,
@@ -25,7 +26,7 @@ pub struct Capture {
 }
 
 /// A file that was written while the trace was captured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct File {
     /// The file's own name, without the directory; empty when it is not known.
     pub name: String,
@@ -41,4 +42,41 @@ pub struct Tables {
     pub files: Vec<File>,
     /// The capture.
     pub capture: Capture,
+}
+
+impl Tables {
+    /// Tables of a trace that knows neither contexts nor files: row 0 of each, and no more.
+    pub fn new(capture: Capture) -> Tables {
+        Tables {
+            contexts: vec![Context::unknown()],
+            files: vec![File::default()],
+            capture,
+        }
+    }
+
+    /// Says in words what keeps the tables from being used as indices, if anything does.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let Some(unknown) = self.contexts.first() else {
+            return Some("the context table lacks row 0, the unknown context".into());
+        };
+        if unknown.kind != ContextKind::Unknown {
+            return Some("row 0 of the context table is not the unknown context".into());
+        }
+        let stray = (0u64..)
+            .zip(&self.contexts)
+            .find(|(row, context)| u64::from(context.id.0) != *row);
+        if let Some((row, context)) = stray {
+            return Some(format!(
+                "row {row} of the context table has the id {}",
+                context.id.0
+            ));
+        }
+        match self.files.first() {
+            None => Some("the file table lacks row 0, \"no file\"".into()),
+            Some(none) if !none.name.is_empty() => {
+                Some("row 0 of the file table has a name, but stands for \"no file\"".into())
+            }
+            Some(_) => None,
+        }
+    }
 }

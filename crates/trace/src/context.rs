@@ -41,7 +41,9 @@ pub struct Context {
     /// The row's own index; rows are dense and start with the unknown context, 0.
     #[serde(with = "context_id")]
     pub id: ContextId,
-    /// 64-bit name of the context, equal over restarts and address randomisation.
+    /// 64-bit name of the context, equal over restarts and address randomisation. In a file it is
+    /// 16 hexadecimal digits: a JSON number of that size is rounded by many readers.
+    #[serde(with = "signature")]
     pub signature: u64,
     /// What kind of writer it is.
     pub kind: ContextKind,
@@ -74,5 +76,23 @@ mod context_id {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ContextId, D::Error> {
         u32::deserialize(deserializer).map(ContextId)
+    }
+}
+
+mod signature {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(signature: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format!("{signature:016x}"))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        digits
+            .then(|| u64::from_str_radix(&text, 16).ok())
+            .flatten()
+            .ok_or_else(|| D::Error::custom("a signature is 16 hexadecimal digits"))
     }
 }

@@ -34,6 +34,11 @@ impl Operation {
             Operation::Flush => "flush",
         }
     }
+
+    /// The operation of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Operation> {
+        Operation::ALL.into_iter().find(|one| one.name() == name)
+    }
 }
 
 impl fmt::Display for Operation {
@@ -76,17 +81,19 @@ pub enum WriteHint {
 }
 
 impl WriteHint {
+    /// Every hint, in the order of the kernel's numbers.
+    pub const ALL: [WriteHint; 6] = [
+        WriteHint::NotSet,
+        WriteHint::None,
+        WriteHint::Short,
+        WriteHint::Medium,
+        WriteHint::Long,
+        WriteHint::Extreme,
+    ];
+
     /// The hint with the kernel's number, if there is one.
     pub fn from_number(number: u64) -> Option<WriteHint> {
-        Some(match number {
-            0 => WriteHint::NotSet,
-            1 => WriteHint::None,
-            2 => WriteHint::Short,
-            3 => WriteHint::Medium,
-            4 => WriteHint::Long,
-            5 => WriteHint::Extreme,
-            _ => return None,
-        })
+        WriteHint::ALL.get(usize::try_from(number).ok()?).copied()
     }
 
     /// The hint's name as `F_SET_RW_HINT` documents it, in lower case.
@@ -100,6 +107,11 @@ impl WriteHint {
             WriteHint::Extreme => "extreme",
         }
     }
+
+    /// The hint of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<WriteHint> {
+        WriteHint::ALL.into_iter().find(|one| one.name() == name)
+    }
 }
 
 /// One request to a block device.
@@ -109,7 +121,7 @@ pub struct Io {
     pub time_ns: u64,
     /// What was asked.
     pub operation: Operation,
-    /// First byte, from the start of the device.
+    /// First byte, from the start of the device; 0 for a flush.
     pub offset_bytes: u64,
     /// Number of bytes; 0 only for a flush.
     pub length_bytes: u64,

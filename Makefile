@@ -1,0 +1,22 @@
+# The four words one must know: make demo, make test, make bench, make lint.
+# Each sets up what it needs on a fresh Debian or Ubuntu; a Rust toolchain is all it expects.
+
+.PHONY: demo test bench lint
+
+demo:
+	@scripts/demo.sh
+
+test:
+	@scripts/setup.sh test
+	ANABRANCH_PYTHON=$(CURDIR)/target/venv/bin/python cargo test --workspace
+
+bench:
+	@scripts/setup.sh demo
+	cargo bench --workspace
+	bench/probe-overhead.sh
+
+lint:
+	@scripts/setup.sh demo
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --package anabranch --no-default-features --all-targets -- -D warnings

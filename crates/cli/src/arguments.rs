@@ -1,0 +1,251 @@
+//! What the command understands.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// What would every placement of your application's writes cost the SSD?
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one, once")]
+pub enum Verb {
+    /// Run a program on a fresh emulated drive and compare every scheme on its writes, live
+    #[cfg(feature = "live")]
+    #[command(after_help = RUN_EXAMPLE)]
+    Run(RunArguments),
+    /// Record what a block device is asked to do, with program contexts
+    #[cfg(feature = "live")]
+    #[command(after_help = RECORD_EXAMPLE)]
+    Record(RecordArguments),
+    /// Compare schemes on recorded writes
+    #[command(after_help = REPLAY_EXAMPLE)]
+    Replay(ReplayArguments),
+    /// Show who wrote: each program context, its call path, bytes and lifetimes
+    #[command(after_help = CONTEXTS_EXAMPLE)]
+    Contexts(ContextsArguments),
+    /// List the schemes there are
+    #[command(after_help = "Example:\n  anabranch schemes")]
+    Schemes(ListArguments),
+    /// List the device profiles there are, or show one
+    #[command(after_help = "Example:\n  anabranch devices --show pcstream-emulator > mine.toml")]
+    Devices(DevicesArguments),
+}
+
+#[cfg(feature = "live")]
+const RUN_EXAMPLE: &str = "\
+Example, as root: what would streams save a small RocksDB?
+  anabranch run --size 1GiB -t rocksdb.parquet -- \\
+      db_bench --benchmarks=fillrandom,overwrite --num=500000 --db={dir}/db
+The program runs in the drive's directory; {dir} in its arguments and the variable ANABRANCH_DIR
+name it. Its output goes to standard error (or to --log FILE), the comparison to standard output.
+anabranch ends with the program's own exit status.";
+
+#[cfg(feature = "live")]
+const RECORD_EXAMPLE: &str = "\
+Example, as root: record /dev/nvme0n1 while a program runs, or until Ctrl-C where none is given
+  anabranch record --device /dev/nvme0n1 -o day.parquet -- sleep 3600";
+
+const REPLAY_EXAMPLE: &str = "\
+Examples:
+  anabranch replay rocksdb.parquet
+  anabranch replay rocksdb.parquet --scheme baseline,pcstream --streams 2,4,8 --unit 24MiB,96MiB
+  anabranch replay rocksdb.parquet --scheme 'pcstream:samples=1000,hysteresis=0.2' --json
+  anabranch replay zipfperm.u32 --device golden --scheme baseline,baseline+gc
+Comma lists multiply into a grid: one table for each drive.";
+
+const CONTEXTS_EXAMPLE: &str = "\
+Example: the ten contexts that wrote most
+  anabranch contexts rocksdb.parquet --most 10";
+
+/// The drive a comparison is made on.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Drive")]
+pub struct DriveArguments {
+    /// Device profile: a name `anabranch devices` lists, or a TOML file
+    #[arg(
+        long = "device",
+        value_name = "PROFILE",
+        default_value = "demo",
+        value_delimiter = ','
+    )]
+    pub profiles: Vec<String>,
+    /// Bytes the host sees [default: the captured device's, else the profile's]
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<String>,
+    /// Spare flash, as a share of those bytes: `7%` or `0.07`
+    #[arg(long, value_name = "SHARE", value_delimiter = ',')]
+    pub over_provisioning: Vec<String>,
+    /// Bytes of an erase unit
+    #[arg(long, value_name = "BYTES", value_delimiter = ',')]
+    pub unit: Vec<String>,
+    /// Streams the host may name, the default one included
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub streams: Vec<u16>,
+    /// Streams only garbage collection writes
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub internal_streams: Vec<u16>,
+}
+
+/// Which schemes, and where the result goes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Comparison")]
+pub struct ComparisonArguments {
+    /// Schemes, by the names `anabranch schemes` lists, or `all`
+    #[arg(long = "scheme", value_name = "SCHEME", default_value = "all")]
+    pub schemes: Vec<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write the result as JSON to FILE as well
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Seed of everything random, echoed in the result (nothing is random yet)
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Threads to replay on [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<std::num::NonZeroUsize>,
+}
+
+#[cfg(feature = "live")]
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    #[command(flatten)]
+    pub drive: DriveArguments,
+    #[command(flatten)]
+    pub comparison: ComparisonArguments,
+    #[command(flatten)]
+    pub capture: CaptureArguments,
+    /// File system to put on the drive: ext4 or xfs
+    #[arg(long, value_name = "NAME", default_value = "ext4")]
+    pub file_system: String,
+    /// Keep the trace in FILE
+    #[arg(short = 't', long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Where the drive's bytes lie [default: memory if three times the drive is free, else /var/tmp]
+    #[arg(long, value_name = "DIR")]
+    pub backing: Option<PathBuf>,
+    /// Send the program's output to FILE instead of standard error
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+#[cfg(feature = "live")]
+#[derive(Debug, Args)]
+pub struct RecordArguments {
+    /// The block device to watch, a disk or a partition
+    #[arg(long, value_name = "DEV")]
+    pub device: PathBuf,
+    /// The trace
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_name = "FILE",
+        default_value = "trace.parquet"
+    )]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub capture: CaptureArguments,
+    /// A program to run meanwhile; without one, record until Ctrl-C
+    #[arg(trailing_var_arg = true, value_name = "CMD")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+/// What is captured.
+#[cfg(feature = "live")]
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Capture")]
+pub struct CaptureArguments {
+    /// Record reads as well
+    #[arg(long)]
+    pub reads: bool,
+    /// Do not watch for write life-time hints (spares every system call a look)
+    #[arg(long)]
+    pub no_hints: bool,
+    /// Kernel memory for events on their way; lost events mean that it was too small
+    #[arg(long, value_name = "BYTES", default_value = "64MiB")]
+    pub ring: String,
+}
+
+/// The forms of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Anabranch's own Parquet
+    Native,
+    /// Raw little-endian u32 page numbers, one 4 KiB write each
+    U32,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplayArguments {
+    /// Traces
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    /// Form of the traces [default: by the file's name, native unless it ends in .u32]
+    #[arg(long)]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub drive: DriveArguments,
+    #[command(flatten)]
+    pub comparison: ComparisonArguments,
+    /// Renumber the addresses densely and size the drive so that the pages ever written fill
+    /// this share of it: `0.9` or `90%`
+    #[arg(
+        long,
+        value_name = "SHARE",
+        value_delimiter = ',',
+        conflicts_with = "size"
+    )]
+    pub fill: Vec<String>,
+    /// Stop after the first GiB of writes: a first look
+    #[arg(long)]
+    pub quick: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ContextsArguments {
+    /// The trace
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Rows to show, those with most bytes first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub most: usize,
+    /// Streams the drive has, to show which one pcstream gives each context
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub streams: u16,
+    /// Print all contexts as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write them as JSON to FILE as well
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Stop after the first GiB of writes: a first look
+    #[arg(long)]
+    pub quick: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DevicesArguments {
+    /// Print one profile's TOML: a start for one's own
+    #[arg(long, value_name = "NAME")]
+    pub show: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,164 @@
+//! Schemes on drives: made from options, fed, and turned into a result.
+
+use std::{
+    collections::BTreeMap, io::Write as _, num::NonZeroUsize, path::Path, sync::Arc, thread,
+};
+
+use anabranch_placement::{HostGeometry, SchemeSpec};
+use anabranch_replay::{Drive, Fleet, Lane, Outcome as Comparison, Source, outcome};
+use anabranch_ssd::Device;
+use anabranch_trace::{Io, WholeFile};
+use serde_json::Value;
+
+use crate::{
+    arguments::ComparisonArguments,
+    drives::NamedDrive,
+    failure::{Failure, Outcome},
+};
+
+/// The schemes named by one or more `--scheme`, in order, each once.
+pub fn schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>> {
+    let mut specs: Vec<SchemeSpec> = Vec::new();
+    for list in &arguments.schemes {
+        for spec in SchemeSpec::parse_list(list).map_err(Failure::usage)? {
+            if !specs.contains(&spec) {
+                specs.push(spec);
+            }
+        }
+    }
+    Ok(specs)
+}
+
+/// Schemes at work on one drive.
+#[derive(Debug)]
+pub struct Running {
+    specs: Vec<SchemeSpec>,
+    drive: NamedDrive,
+    fleet: Fleet,
+    source: Source,
+}
+
+impl Running {
+    /// Builds every scheme's device and sets the lanes to work.
+    pub fn start(
+        specs: &[SchemeSpec],
+        drive: &NamedDrive,
+        threads: Option<NonZeroUsize>,
+    ) -> Outcome<Running> {
+        let lanes = specs
+            .iter()
+            .map(|spec| lane(spec, drive))
+            .collect::<Outcome<Vec<Lane>>>()?;
+        let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Ok(Running {
+            specs: specs.to_vec(),
+            drive: drive.clone(),
+            fleet: Fleet::start(lanes, threads.unwrap_or(cores)),
+            source: Source::default(),
+        })
+    }
+
+    /// Feeds every scheme.
+    pub fn feed(&mut self, ios: &[Io]) -> Outcome {
+        ios.iter().for_each(|io| self.source.count(io));
+        // A lane that has failed closes its channel; `finish` tells why.
+        let _ = self.fleet.send(&Arc::from(ios));
+        Ok(())
+    }
+
+    /// What was fed so far.
+    #[cfg(feature = "live")]
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Scheme names with their counters, as of a moment ago.
+    #[cfg(feature = "live")]
+    pub fn progress(&self) -> Vec<(String, anabranch_ssd::Counters)> {
+        let names = self.specs.iter().map(|spec| spec.name().to_owned());
+        names.zip(self.fleet.progress()).collect()
+    }
+
+    /// Waits for every lane and puts the result together.
+    pub fn finish(
+        self,
+        config: BTreeMap<String, Value>,
+        seed: u64,
+        lost_events: u64,
+    ) -> Outcome<Comparison> {
+        let lanes = self.fleet.finish()?;
+        let lanes: Vec<_> = self
+            .specs
+            .iter()
+            .zip(lanes)
+            .map(|(spec, lane)| {
+                (
+                    spec.name().to_owned(),
+                    spec.parameters().iter().cloned().collect(),
+                    lane,
+                )
+            })
+            .collect();
+        let source = Source {
+            lost_events,
+            ..self.source
+        };
+        let drive = Drive::new(&self.drive.profile, &self.drive.config);
+        Ok(outcome(config, seed, source, drive, &lanes))
+    }
+}
+
+fn lane(spec: &SchemeSpec, drive: &NamedDrive) -> Outcome<Lane> {
+    let mut config = drive.config.clone();
+    config.internal_streams = spec.relocation().internal_streams(config.internal_streams);
+    let relocation = spec.relocation().build(&config);
+    let geometry = HostGeometry {
+        logical_pages: config.logical_pages,
+        page_bytes: config.page_bytes,
+        host_streams: config.host_streams,
+    };
+    let assign = spec.build(&geometry).map_err(Failure::usage)?;
+    Ok(Lane::new(assign, Device::new(config, relocation)?))
+}
+
+/// Writes results where the options want them: a table or JSON on standard output, JSON in a file.
+pub fn publish(results: &[Comparison], arguments: &ComparisonArguments) -> Outcome {
+    let json = match results {
+        [one] => serde_json::to_value(one),
+        many => serde_json::to_value(many).map(
+            |results| serde_json::json!({ "schema": anabranch_replay::SCHEMA, "results": results }),
+        ),
+    }
+    .map_err(Failure::work)?;
+    if let Some(path) = &arguments.output {
+        write_json(path, &json)?;
+    }
+    if arguments.json {
+        return print(&format!("{json:#}\n"));
+    }
+    for result in results {
+        print(&format!(
+            "{}\n\n{}\n\n",
+            anabranch_report::comparison(result),
+            anabranch_report::verdict(result)
+        ))?;
+    }
+    Ok(())
+}
+
+/// Writes JSON to a file that appears whole or not at all.
+pub fn write_json(path: &Path, json: &Value) -> Outcome {
+    let mut file = WholeFile::create(path)?;
+    writeln!(file, "{json:#}").map_err(|error| {
+        Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
+    })?;
+    Ok(file.finish()?)
+}
+
+/// Prints to standard output. A reader that went away early (`| head`) is no failure.
+pub fn print(text: &str) -> Outcome {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::work(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,284 @@
+//! `anabranch contexts`: who wrote, how much, and how long it lived.
+
+use anabranch_lifetime::ContextProfiles;
+use anabranch_placement::{Assign, HostGeometry, SchemeSpec, Write};
+use anabranch_replay::Pages;
+use anabranch_trace::{Context, ContextKind, Io, Operation, Tables};
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+
+use crate::{
+    arguments::ContextsArguments,
+    comparison::{print, write_json},
+    failure::{Failure, Outcome},
+    progress,
+    source::Source,
+};
+
+/// The scheme whose stream is shown.
+const SCHEME: &str = "pcstream*";
+/// Pages lifetimes are measured in.
+const PAGE_BYTES: u32 = 4096;
+/// Memory for the lifetime table (our choice: page-exact up to a 64 GiB drive).
+const TABLE_BYTES: usize = 256 << 20;
+
+/// One row: a program context over the whole trace.
+#[derive(Debug, Serialize)]
+struct Row {
+    id: u32,
+    /// 16 hexadecimal digits, as in the trace.
+    signature: String,
+    kind: ContextKind,
+    role: String,
+    /// Innermost call first.
+    path: Vec<String>,
+    writes: u64,
+    written_bytes: u64,
+    share: f64,
+    /// Bytes whose life ended within the trace.
+    ended_bytes: u64,
+    lifetime_p25_bytes: Option<u64>,
+    lifetime_p50_bytes: Option<u64>,
+    lifetime_p75_bytes: Option<u64>,
+    /// The stream that `pcstream*` gave its latest write.
+    stream: Option<u16>,
+}
+
+/// Prints the contexts of a trace, those with most bytes first.
+pub fn contexts(arguments: &ContextsArguments) -> Outcome {
+    let source = Source::new(&arguments.trace, None, arguments.quick);
+    let tables = source.tables()?.ok_or_else(|| {
+        Failure::say(format!(
+            "{} holds page numbers and no contexts; give a trace that `anabranch run` or `record` made",
+            arguments.trace.display()
+        ))
+    })?;
+    let rows = measure(&source, &tables, arguments.streams)?;
+    let json = serde_json::json!({ "schema": 1, "page_bytes": PAGE_BYTES, "contexts": rows });
+    if let Some(path) = &arguments.output {
+        write_json(path, &json)?;
+    }
+    match arguments.json {
+        true => print(&format!("{json:#}\n")),
+        false => print(&describe(&rows, &tables, arguments)),
+    }
+}
+
+fn measure(source: &Source, tables: &Tables, streams: u16) -> Outcome<Vec<Row>> {
+    let device_bytes = tables.capture.device_bytes;
+    let logical_pages = u32::try_from(device_bytes.div_ceil(u64::from(PAGE_BYTES)))
+        .map_err(|_| Failure::say("the captured device is larger than 16 TiB"))?;
+    let mut survey = Survey::new(logical_pages, tables.contexts.len(), streams)?;
+    let bar = progress::bar("reading");
+    source.each_batch(|ios, done| {
+        bar.set_position((done * 1000.0) as u64);
+        ios.iter().try_for_each(|io| survey.apply(io))
+    })?;
+    bar.finish_and_clear();
+    Ok(survey.rows(&tables.contexts))
+}
+
+/// Lifetimes and streams of each context, gathered over one pass.
+struct Survey {
+    pages: Pages,
+    profiles: ContextProfiles,
+    assign: Box<dyn Assign>,
+    now_pages: u64,
+    /// The stream of each context's latest write: by then it was known best.
+    streams: Vec<Option<u16>>,
+}
+
+impl Survey {
+    fn new(logical_pages: u32, contexts: usize, host_streams: u16) -> Outcome<Survey> {
+        let spec = SCHEME.parse::<SchemeSpec>().map_err(Failure::usage)?;
+        let geometry = HostGeometry {
+            logical_pages,
+            page_bytes: PAGE_BYTES,
+            host_streams,
+        };
+        Ok(Survey {
+            pages: Pages {
+                logical_pages,
+                page_bytes: PAGE_BYTES,
+            },
+            profiles: ContextProfiles::new(logical_pages, TABLE_BYTES, contexts),
+            assign: spec.build(&geometry).map_err(Failure::usage)?,
+            now_pages: 0,
+            streams: vec![None; contexts],
+        })
+    }
+
+    fn apply(&mut self, io: &Io) -> Outcome {
+        match io.operation {
+            Operation::Write => {
+                let pages = self.pages.written(io).map_err(Failure::usage)?;
+                let write = Write {
+                    pages,
+                    context: io.context,
+                    file: io.file,
+                    hint: io.hint,
+                    now_pages: self.now_pages,
+                };
+                let stream = self.assign.assign(&write);
+                self.profiles
+                    .write(pages.indices(), io.context, self.now_pages);
+                self.now_pages += u64::from(pages.count);
+                self.streams[io.context.0 as usize] = Some(stream.0);
+            }
+            Operation::Discard => {
+                let pages = self.pages.discarded(io).map_err(Failure::usage)?;
+                self.assign.discard(pages, self.now_pages);
+                self.profiles.discard(pages.indices(), self.now_pages);
+            }
+            Operation::Read | Operation::Flush => {}
+        }
+        Ok(())
+    }
+
+    fn rows(&self, contexts: &[Context]) -> Vec<Row> {
+        let page = u64::from(PAGE_BYTES);
+        let mut rows: Vec<Row> = contexts
+            .iter()
+            .zip(self.profiles.profiles())
+            .zip(&self.streams)
+            .filter(|((_, profile), _)| profile.writes > 0)
+            .map(|((context, profile), stream)| {
+                let quantile = |quantile| {
+                    profile
+                        .lifetimes
+                        .quantile_pages(quantile)
+                        .map(|pages| pages * page)
+                };
+                Row {
+                    id: context.id.0,
+                    signature: format!("{:016x}", context.signature),
+                    kind: context.kind,
+                    role: context.role.clone(),
+                    path: context.frames.iter().map(call).collect(),
+                    writes: profile.writes,
+                    written_bytes: profile.written_pages * page,
+                    share: profile.written_pages as f64 / self.now_pages.max(1) as f64,
+                    ended_bytes: profile.lifetimes.pages() * page,
+                    lifetime_p25_bytes: quantile(0.25),
+                    lifetime_p50_bytes: quantile(0.5),
+                    lifetime_p75_bytes: quantile(0.75),
+                    stream: *stream,
+                }
+            })
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.written_bytes));
+        rows
+    }
+}
+
+/// A frame as a person reads it: the function, or the object and the place in it.
+fn call(frame: &anabranch_trace::Frame) -> String {
+    let object = frame.object.rsplit('/').next().unwrap_or(&frame.object);
+    match &frame.symbol {
+        Some(symbol) => symbol.clone(),
+        None => format!("{object}+{:#x}", frame.file_offset),
+    }
+}
+
+fn describe(rows: &[Row], tables: &Tables, arguments: &ContextsArguments) -> String {
+    let shown = &rows[..rows.len().min(arguments.most)];
+    let mut text = format!("{}\n\n", table(shown));
+    for row in shown.iter().filter(|row| !row.path.is_empty()) {
+        text += &format!("#{} {} (innermost call first)\n", row.id, row.role);
+        for call in &row.path {
+            text += &format!("    {call}\n");
+        }
+    }
+    if rows.len() > shown.len() {
+        text += &format!(
+            "\n{} more contexts wrote {:.1} % of the bytes (--most {} shows all)\n",
+            rows.len() - shown.len(),
+            100.0 * rows[shown.len()..].iter().map(|row| row.share).sum::<f64>(),
+            rows.len()
+        );
+    }
+    text += "\nlifetime: bytes written to the drive between a page's write and its overwrite or discard; \
+             ended: bytes whose life ended within the trace\n";
+    if tables.capture.lost_events > 0 {
+        text += &format!(
+            "LOST EVENTS: {} kernel events were not captured\n",
+            tables.capture.lost_events
+        );
+    }
+    text
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN).set_header([
+        "id", "context", "written", "share", "ended", "p25", "p50", "p75", "stream",
+    ]);
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let lifetime =
+        |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), anabranch_report::bytes);
+    for row in rows {
+        table.add_row([
+            format!("#{}", row.id),
+            label(row),
+            anabranch_report::bytes(row.written_bytes),
+            format!("{:.1} %", 100.0 * row.share),
+            anabranch_report::bytes(row.ended_bytes),
+            lifetime(row.lifetime_p25_bytes),
+            lifetime(row.lifetime_p50_bytes),
+            lifetime(row.lifetime_p75_bytes),
+            row.stream
+                .map_or_else(|| "-".to_owned(), |stream| stream.to_string()),
+        ]);
+    }
+    table.to_string()
+}
+
+/// Calls that only carry the write into the kernel or start a thread, and tell nothing of why.
+const PLUMBING: [&str; 14] = [
+    "write",
+    "pwrite",
+    "writev",
+    "pwritev",
+    "fdatasync",
+    "fsync",
+    "sync_file_range",
+    "syscall",
+    "clone",
+    "start_thread",
+    "libc.so",
+    "libpthread",
+    "libstdc++",
+    "ld-linux",
+];
+/// Characters of a context's label.
+const LABEL_WIDTH: usize = 60;
+
+/// A context in one cell: its role and the calls that tell it from others, without the plumbing.
+fn label(row: &Row) -> String {
+    let names: Vec<&str> = row
+        .path
+        .iter()
+        .map(|call| call.split(['(', '<']).next().unwrap_or(call))
+        .filter(|call| {
+            !PLUMBING
+                .iter()
+                .any(|dull| call.trim_start_matches('_').starts_with(dull))
+        })
+        .map(|call| call.rsplit("::").next().unwrap_or(call))
+        .collect();
+    let kind = match row.kind {
+        ContextKind::Application => "",
+        ContextKind::Unknown => "(unknown)",
+        ContextKind::Folded => "(rare stacks)",
+        ContextKind::Journal => "(journal)",
+        ContextKind::Metadata => "(metadata)",
+        ContextKind::Kernel => "(kernel)",
+    };
+    let full = format!("{} {kind}{}", row.role, names.join(" < "));
+    match full.char_indices().nth(LABEL_WIDTH) {
+        Some((cut, _)) => format!("{}...", full[..cut].trim_end()),
+        None => full.trim().to_owned(),
+    }
+}

@@ -1,0 +1,228 @@
+//! The drives of a comparison: profiles, changed by options, multiplied into a grid.
+
+use std::path::Path;
+
+use anabranch_placement::Bytes;
+use anabranch_ssd::{Config, Profile};
+
+use crate::{
+    arguments::DriveArguments,
+    failure::{Failure, Outcome},
+};
+
+/// One drive of the grid.
+#[derive(Debug, Clone)]
+pub struct NamedDrive {
+    /// The profile it was made from.
+    pub profile: String,
+    /// The drive.
+    pub config: Config,
+}
+
+/// What the source of the writes says of its own size, where nobody else does.
+#[derive(Debug, Clone, Copy)]
+pub enum Size {
+    /// The captured device had this many bytes; it yields to `--size`.
+    Captured(u64),
+    /// Exactly this many bytes: `--fill` decided it.
+    Fixed(u64),
+    /// Nothing is known: the profile's own size.
+    Unknown,
+}
+
+/// Every drive the options describe.
+pub fn drives(arguments: &DriveArguments, size: Size) -> Outcome<Vec<NamedDrive>> {
+    let mut grid = Vec::new();
+    for name in &arguments.profiles {
+        grid.push((name.clone(), load(name)?));
+    }
+    multiply(&mut grid, &arguments.over_provisioning, |profile, text| {
+        profile.geometry.over_provisioning = share(text)?;
+        Ok(())
+    })?;
+    multiply(&mut grid, &arguments.streams, |profile, &streams| {
+        profile.streams.host = streams;
+        Ok(())
+    })?;
+    multiply(
+        &mut grid,
+        &arguments.internal_streams,
+        |profile, &streams| {
+            profile.streams.internal = streams;
+            Ok(())
+        },
+    )?;
+    let size = match (size, arguments.size.as_deref()) {
+        (Size::Fixed(bytes), _) => Some(bytes),
+        (_, Some(text)) => Some(bytes(text)?),
+        (Size::Captured(bytes), None) => Some(bytes),
+        (Size::Unknown, None) => None,
+    };
+    if let Some(bytes) = size {
+        grid.iter_mut()
+            .for_each(|(_, profile)| resize(profile, bytes));
+    }
+    multiply(&mut grid, &arguments.unit, |profile, text| {
+        set_unit(profile, bytes(text)?)
+    })?;
+    grid.into_iter()
+        .map(|(name, profile)| {
+            let config = profile.resolve(&name)?;
+            Ok(NamedDrive {
+                profile: name,
+                config,
+            })
+        })
+        .collect()
+}
+
+fn multiply<T>(
+    grid: &mut Vec<(String, Profile)>,
+    values: &[T],
+    set: impl Fn(&mut Profile, &T) -> Outcome,
+) -> Outcome {
+    if values.is_empty() {
+        return Ok(());
+    }
+    let mut product = Vec::with_capacity(grid.len() * values.len());
+    for (name, profile) in grid.iter() {
+        for value in values {
+            let mut changed = profile.clone();
+            set(&mut changed, value)?;
+            product.push((name.clone(), changed));
+        }
+    }
+    *grid = product;
+    Ok(())
+}
+
+/// A shipped profile by its name, or a TOML file by its path.
+pub fn load(name: &str) -> Outcome<Profile> {
+    if let Some(text) = Profile::text(name) {
+        return Ok(Profile::parse(name, text)?);
+    }
+    if !name.ends_with(".toml") && !Path::new(name).exists() {
+        return Err(unknown(name));
+    }
+    let text = std::fs::read_to_string(name)
+        .map_err(|error| Failure::say(format!("device profile {name}: {error}")))?;
+    Ok(Profile::parse(name, &text)?)
+}
+
+fn unknown(name: &str) -> Failure {
+    let near = Profile::names()
+        .map(|known| (strsim::jaro_winkler(known, name), known))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map_or_else(String::new, |(_, known)| {
+            format!("did you mean \"{known}\"? ")
+        });
+    Failure::say(format!(
+        "no device profile is called \"{name}\" ({near}`anabranch devices` lists them; a file of \
+         your own ends in .toml)"
+    ))
+}
+
+/// Another size: units as they were, as many as the new size and its spare fill.
+fn resize(profile: &mut Profile, bytes: u64) {
+    profile.geometry.blocks_per_die = None;
+    profile.geometry.logical_bytes = Some(bytes);
+}
+
+/// Another erase unit: one die with blocks of that size. The size of the drive stays.
+fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
+    let page = u64::from(profile.geometry.page_bytes);
+    let pages = u32::try_from(unit_bytes / page.max(1)).unwrap_or(0);
+    if pages == 0 || !unit_bytes.is_multiple_of(page) {
+        return Err(Failure::say(format!(
+            "an erase unit of {unit_bytes} bytes is no whole number of {page}-byte pages, or too large"
+        )));
+    }
+    let logical = profile.resolve("--unit")?.logical_bytes();
+    resize(profile, logical);
+    let geometry = &mut profile.geometry;
+    geometry.channels = 1;
+    geometry.dies_per_channel = 1;
+    geometry.dies_per_unit = None;
+    geometry.pages_per_block = pages;
+    Ok(())
+}
+
+/// Bytes from `24MiB`.
+pub fn bytes(text: &str) -> Outcome<u64> {
+    text.parse()
+        .map(|Bytes(bytes)| bytes)
+        .map_err(Failure::usage)
+}
+
+/// A share from `7%` or `0.07`.
+pub fn share(text: &str) -> Outcome<f64> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    number
+        .parse::<f64>()
+        .ok()
+        .map(|value| value / scale)
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| Failure::say(format!("\"{text}\" is no share: write 7% or 0.07")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments() -> DriveArguments {
+        DriveArguments {
+            profiles: vec!["demo".to_owned()],
+            size: None,
+            over_provisioning: Vec::new(),
+            unit: Vec::new(),
+            streams: Vec::new(),
+            internal_streams: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_demo_drive_has_the_size_and_spare_of_the_demo() {
+        let config = &drives(&arguments(), Size::Unknown).unwrap()[0].config;
+        assert_eq!(config.logical_bytes(), 1150 << 20);
+        assert_eq!(config.unit_bytes(), 24 << 20);
+        assert_eq!(config.physical_units, 51);
+    }
+
+    #[test]
+    fn comma_lists_multiply_into_a_grid() {
+        let mut arguments = arguments();
+        arguments.streams = vec![2, 4];
+        arguments.unit = vec!["4MiB".to_owned(), "8MiB".to_owned(), "16 MiB".to_owned()];
+        let grid = drives(&arguments, Size::Captured(1 << 30)).unwrap();
+        assert_eq!(grid.len(), 6);
+        assert!(
+            grid.iter()
+                .all(|drive| drive.config.logical_bytes() == 1 << 30)
+        );
+    }
+
+    #[test]
+    fn a_misspelt_profile_is_told_its_neighbour() {
+        let failure = load("pcstream-emulater").unwrap_err();
+        assert!(
+            failure
+                .error
+                .unwrap()
+                .to_string()
+                .contains("pcstream-emulator")
+        );
+    }
+
+    #[test]
+    fn a_share_is_a_number_or_percent_and_nothing_else() {
+        assert!((share("7%").unwrap() - 0.07).abs() < 1e-12);
+        assert!((share("0.9").unwrap() - 0.9).abs() < 1e-12);
+        for wrong in ["7", "-1%", "nan", "", "%", "seven"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}

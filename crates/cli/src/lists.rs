@@ -1,0 +1,118 @@
+//! `anabranch schemes` and `anabranch devices`: what there is.
+
+use anabranch_placement::{Parameter, SCHEMES};
+use anabranch_ssd::Profile;
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
+use serde_json::{Value, json};
+
+use crate::{
+    arguments::{DevicesArguments, ListArguments},
+    comparison::print,
+    drives::load,
+    failure::Outcome,
+};
+
+/// Lists the schemes.
+pub fn schemes(arguments: &ListArguments) -> Outcome {
+    let rows: Vec<[String; 4]> = SCHEMES
+        .iter()
+        .map(|scheme| {
+            let parameters = (scheme.host)()
+                .parameters()
+                .iter()
+                .map(setting)
+                .collect::<Vec<_>>();
+            [
+                scheme.name.to_owned(),
+                scheme.summary.to_owned(),
+                parameters.join(" "),
+                scheme.source.to_owned(),
+            ]
+        })
+        .collect();
+    show(
+        arguments.json,
+        ["scheme", "description", "parameters", "source"],
+        &rows,
+        "Any host side combines with any relocation: `host+mixed`, `host+gc`, `host+substream`.\n\
+         Parameters: `--scheme 'pcstream:samples=1000'`.\n",
+    )
+}
+
+fn setting(parameter: &Parameter<'_>) -> String {
+    format!("{}={}", parameter.key, parameter.value)
+}
+
+/// Lists the device profiles, or shows one.
+pub fn devices(arguments: &DevicesArguments) -> Outcome {
+    if let Some(name) = &arguments.show {
+        let profile = load(name)?;
+        let config = profile.resolve(name)?;
+        return match (arguments.json, Profile::text(name)) {
+            (true, _) => print(&format!(
+                "{:#}\n",
+                json!({ "schema": 1, "profile": profile, "resolved": config })
+            )),
+            (false, Some(text)) => print(text),
+            (false, None) => print(&toml::to_string(&profile).unwrap_or_default()),
+        };
+    }
+    let rows = Profile::names()
+        .map(|name| {
+            let profile = load(name)?;
+            let config = profile.resolve(name)?;
+            Ok([
+                name.to_owned(),
+                anabranch_report::bytes(config.logical_bytes()),
+                anabranch_report::bytes(config.unit_bytes()),
+                format!("{}+{}", config.host_streams, config.internal_streams),
+                profile.description.clone(),
+                profile.source.clone(),
+            ])
+        })
+        .collect::<Outcome<Vec<_>>>()?;
+    show(
+        arguments.json,
+        [
+            "device",
+            "size",
+            "erase unit",
+            "streams",
+            "description",
+            "source",
+        ],
+        &rows,
+        "Streams: host + internal. `anabranch devices --show NAME` prints a profile to start from.\n",
+    )
+}
+
+fn show<const N: usize>(
+    as_json: bool,
+    header: [&str; N],
+    rows: &[[String; N]],
+    note: &str,
+) -> Outcome {
+    if as_json {
+        let objects: Vec<Value> = rows
+            .iter()
+            .map(|row| {
+                header
+                    .iter()
+                    .zip(row)
+                    .map(|(key, cell)| ((*key).replace(' ', "_"), json!(cell)))
+                    .collect()
+            })
+            .collect();
+        return print(&format!("{:#}\n", json!({ "schema": 1, "rows": objects })));
+    }
+    let mut table = Table::new();
+    table
+        .load_style(presets::ASCII_MARKDOWN)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(header);
+    table.add_rows(rows.iter().cloned());
+    if let Some(first) = table.column_mut(0) {
+        first.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(16)));
+    }
+    print(&format!("{table}\n\n{note}"))
+}

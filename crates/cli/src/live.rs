@@ -1,0 +1,11 @@
+//! `anabranch run` and `anabranch record`: writes as they happen.
+
+mod capture;
+mod interrupt;
+mod output;
+mod record;
+mod run;
+mod view;
+
+pub use record::record;
+pub use run::run;

@@ -1,0 +1,130 @@
+//! Events from the kernel to the trace and to whoever else listens.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use anabranch_probe::{Captured, Options, Probe};
+use anabranch_trace::{Capture, Io, Tables, Writer};
+
+use crate::{
+    arguments::CaptureArguments,
+    drives::bytes,
+    failure::{Failure, Outcome},
+};
+
+/// How long a look for new events may wait: the pace of the live view.
+const POLL: Duration = Duration::from_millis(50);
+
+/// A probe at work, and the trace it fills.
+pub struct Capturing {
+    probe: Probe,
+    writer: Option<Writer>,
+    batch: Vec<Io>,
+    started_unix_s: u64,
+}
+
+impl Capturing {
+    /// Attaches the probe to a device, and begins the trace where one is wanted.
+    pub fn start(
+        device: &Path,
+        arguments: &CaptureArguments,
+        trace: Option<&PathBuf>,
+    ) -> Outcome<Capturing> {
+        let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
+            .map_err(|_| Failure::say("--ring is at most 2GiB"))?;
+        let options = Options {
+            reads: arguments.reads,
+            hints: !arguments.no_hints,
+            ring_bytes,
+            ..Options::new(device)
+        };
+        let writer = trace.map(Writer::create).transpose()?;
+        let probe = Probe::attach(&options).map_err(Failure::work)?;
+        let started_unix_s = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs());
+        Ok(Capturing {
+            probe,
+            writer,
+            batch: Vec::new(),
+            started_unix_s,
+        })
+    }
+
+    /// Hands on what has happened since, waiting a moment if that is nothing.
+    pub fn poll(&mut self, sink: impl FnMut(&[Io]) -> Outcome) -> Outcome {
+        let batch = &mut self.batch;
+        batch.clear();
+        self.probe
+            .poll(POLL, &mut |io| batch.push(io))
+            .map_err(Failure::work)?;
+        self.hand_on(sink)
+    }
+
+    /// Hands on everything that has happened.
+    pub fn drain(&mut self, sink: impl FnMut(&[Io]) -> Outcome) -> Outcome {
+        let batch = &mut self.batch;
+        batch.clear();
+        self.probe
+            .drain(&mut |io| batch.push(io))
+            .map_err(Failure::work)?;
+        self.hand_on(sink)
+    }
+
+    fn hand_on(&mut self, mut sink: impl FnMut(&[Io]) -> Outcome) -> Outcome {
+        if let Some(writer) = &mut self.writer {
+            self.batch.iter().try_for_each(|io| writer.push(io))?;
+        }
+        if self.batch.is_empty() {
+            Ok(())
+        } else {
+            sink(&self.batch)
+        }
+    }
+
+    /// Events lost so far.
+    pub fn lost_events(&self) -> u64 {
+        self.probe.lost_events()
+    }
+
+    /// Detaches the probe and completes the trace. Answers what the run was.
+    pub fn finish(
+        self,
+        device_bytes: u64,
+        file_system: &str,
+        command: &[String],
+    ) -> Outcome<Capture> {
+        let Captured {
+            contexts,
+            files,
+            lost_events,
+            limitations,
+        } = self.probe.finish();
+        let capture = Capture {
+            device_bytes,
+            file_system: file_system.to_owned(),
+            command: command.to_vec(),
+            kernel: kernel_release(),
+            started_unix_s: self.started_unix_s,
+            lost_events,
+            limitations,
+        };
+        if let Some(writer) = self.writer {
+            writer.finish(&Tables {
+                contexts,
+                files,
+                capture: capture.clone(),
+            })?;
+        }
+        Ok(capture)
+    }
+}
+
+fn kernel_release() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease")
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
+}

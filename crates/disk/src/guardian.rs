@@ -1,0 +1,75 @@
+//! A small process that outlives a killed run for a moment and ends what the run left.
+//!
+//! `PR_SET_PDEATHSIG` would end the workload's first process only, not what a script started; so a shell waits
+//! on a pipe that closes when we die, however we die, and then kills every process of our mount namespace.
+//! With the last of them the kernel takes down the mount and the loop device.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use crate::error::DiskError;
+
+/// `-ef` on two namespace links asks whether it is the same namespace; in init's it would be the whole system, so
+/// there it does nothing. $PPID is who started the guardian: on an
+/// orderly end it is alive and must stay so. Passes are repeated for those who fork meanwhile, up to 10 s for
+/// one that hangs in the kernel.
+const SCRIPT: &str = r#"
+read -r _
+[ /proc/1/ns/mnt -ef /proc/$$/ns/mnt ] && exit
+pass=0
+while [ $pass -lt 100 ]; do
+    found=no
+    for process in /proc/[0-9]*; do
+        pid=${process#/proc/}
+        [ "$pid" = $$ ] && continue
+        [ "$pid" = "$PPID" ] && continue
+        [ "$process/ns/mnt" -ef /proc/$$/ns/mnt ] || continue
+        kill -s KILL "$pid" && found=yes
+    done
+    [ $found = no ] && exit
+    pass=$((pass + 1))
+    sleep 0.1
+done
+"#;
+
+/// The running guardian; dropped, it ends the run's processes and then itself.
+#[derive(Debug)]
+pub(crate) struct Guardian {
+    shell: Child,
+}
+
+impl Guardian {
+    /// Starts it in the calling thread's mount namespace.
+    pub(crate) fn start() -> Result<Self, DiskError> {
+        let shell = Command::new("/bin/sh")
+            .args(["-c", SCRIPT, "anabranch-guardian"])
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Ctrl-C and a closed terminal are for the others.
+            .process_group(0)
+            .spawn()
+            .map_err(DiskError::Guardian)?;
+        Ok(Guardian { shell })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.shell.id()
+    }
+
+    /// Ends all processes of the run, and the guardian. Idempotent.
+    pub(crate) fn end_all(&mut self) {
+        drop(self.shell.stdin.take());
+        // It is our child and no one else waits for it: an error could only say that it is gone.
+        let _ = self.shell.wait();
+    }
+}
+
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}

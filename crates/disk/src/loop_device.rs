@@ -1,0 +1,233 @@
+//! A loop device over a nameless file.
+//!
+//! `unsafe` only for the two loop ioctls, which no safe wrapper covers.
+#![allow(unsafe_code)]
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use nix::libc;
+use nix::sys::stat::{Mode, SFlag, makedev, mknod};
+
+use crate::backing::{BackingFile, BackingPlace};
+use crate::error::DiskError;
+
+/// The major number of loop devices (the kernel's Documentation/admin-guide/devices.txt).
+const LOOP_MAJOR: u64 = 7;
+/// How often we ask for a number when somebody else bound or still holds the one we got. Our choice.
+const ATTEMPTS: u32 = 200;
+/// How long we wait in between. The kernel names the same device again until its last holder is gone.
+const PAUSE: Duration = Duration::from_millis(10);
+/// `LO_FLAGS_AUTOCLEAR` of linux/loop.h: unbind when the last opener is gone.
+const AUTOCLEAR: u32 = 4;
+
+/// `struct loop_info64` of linux/loop.h.
+#[repr(C)]
+struct LoopInfo {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// `struct loop_config` of linux/loop.h.
+#[repr(C)]
+pub struct LoopConfig {
+    fd: u32,
+    block_size: u32,
+    info: LoopInfo,
+    reserved: [u64; 8],
+}
+
+mod ioctl {
+    use super::LoopConfig;
+    use nix::libc;
+
+    const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
+    const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
+
+    nix::ioctl_none_bad!(get_free, LOOP_CTL_GET_FREE);
+    nix::ioctl_write_ptr_bad!(configure, LOOP_CONFIGURE, LoopConfig);
+}
+
+/// A bound loop device. It is unbound, and its bytes are gone, as soon as nobody has it open or mounted: on drop,
+/// or when the process dies in whatever way.
+#[derive(Debug)]
+pub struct LoopDevice {
+    path: PathBuf,
+    number: u64,
+    backing: BackingFile,
+    /// Holds the device bound.
+    device: File,
+}
+
+impl LoopDevice {
+    /// Binds a new sparse file of `bytes` (a multiple of 512), all zeroes, to a free loop device with 512-byte
+    /// sectors. The file lies in `backing_dir`, or in memory or /var/tmp when none is named.
+    ///
+    /// # Errors
+    /// No loop devices here, none free, or no room for the file.
+    pub fn attach(bytes: u64, backing_dir: Option<&Path>) -> Result<Self, DiskError> {
+        let control = open_control()?;
+        let backing = BackingFile::create(bytes, backing_dir)?;
+        let control = lock(control)?;
+        for _ in 0..ATTEMPTS {
+            let minor = free_minor(&control)?;
+            let path = PathBuf::from(format!("/dev/loop{minor}"));
+            let number = makedev(LOOP_MAJOR, minor);
+            let device = open_node(&path, number)?;
+            match bind(&device, &backing.file) {
+                Ok(()) => {
+                    return Ok(LoopDevice {
+                        path,
+                        number,
+                        backing,
+                        device,
+                    });
+                }
+                // Another process bound this number, or one that was killed is not quite gone.
+                Err(Errno::EBUSY) => sleep(PAUSE),
+                Err(source) => return Err(DiskError::LoopConfigure { path, source }),
+            }
+        }
+        Err(DiskError::NoFreeLoopDevice { attempts: ATTEMPTS })
+    }
+
+    /// The device node, `/dev/loopN`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The device number as `stat` gives it (`st_rdev`, a `dev_t` of the C library).
+    pub fn device_number(&self) -> u64 {
+        self.number
+    }
+
+    /// Major and minor number.
+    pub fn major_minor(&self) -> (u32, u32) {
+        (libc::major(self.number), libc::minor(self.number))
+    }
+
+    /// One more descriptor that keeps the device bound, for a process that works on it and may outlive us.
+    pub(crate) fn hold(&self) -> io::Result<File> {
+        self.device.try_clone()
+    }
+
+    /// Where the device's bytes lie.
+    pub fn backing_place(&self) -> &BackingPlace {
+        &self.backing.place
+    }
+
+    /// Bytes that the device takes at its backing place now: grows with writes, shrinks with discards.
+    ///
+    /// # Errors
+    /// `fstat` failed.
+    pub fn allocated_bytes(&self) -> io::Result<u64> {
+        // st_blocks is in units of 512 bytes, whatever the file system.
+        Ok(self.backing.file.metadata()?.blocks() * 512)
+    }
+}
+
+fn open_control() -> Result<File, DiskError> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/loop-control")
+        .map_err(DiskError::NoLoopSupport)
+}
+
+/// One at a time, like systemd does: a process that tries to bind a device which another has just bound claims it
+/// for a moment before it is refused, and in that moment the other's mkfs finds its device in use.
+fn lock(control: File) -> Result<Flock<File>, DiskError> {
+    Flock::lock(control, FlockArg::LockExclusive)
+        .map_err(|(_, error)| DiskError::NoLoopSupport(error.into()))
+}
+
+fn free_minor(control: &File) -> Result<u64, DiskError> {
+    // SAFETY: the descriptor is open for the length of the call and the request takes no argument.
+    let minor = unsafe { ioctl::get_free(control.as_raw_fd()) };
+    let unsupported = |error: Errno| DiskError::NoLoopSupport(error.into());
+    u64::try_from(minor.map_err(unsupported)?).map_err(|_| unsupported(Errno::ENODEV))
+}
+
+/// Opens the node; makes it first where /dev is not the kernel's own (containers) and has none of that number.
+fn open_node(path: &Path, number: u64) -> Result<File, DiskError> {
+    let failed = |source| DiskError::LoopNode {
+        path: path.to_owned(),
+        source,
+    };
+    match mknod(path, SFlag::S_IFBLK, Mode::S_IRUSR | Mode::S_IWUSR, number) {
+        Ok(()) | Err(Errno::EEXIST) => {}
+        Err(error) => return Err(failed(error.into())),
+    }
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_CLOEXEC)
+        .open(path)
+        .map_err(failed)
+}
+
+/// Binds in one step, autoclear from the first moment: there is no instant at which a kill leaves it behind.
+fn bind(device: &File, backing: &File) -> Result<(), Errno> {
+    let config = LoopConfig {
+        fd: u32::try_from(backing.as_raw_fd()).map_err(|_| Errno::EBADF)?,
+        block_size: 512,
+        info: LoopInfo {
+            device: 0,
+            inode: 0,
+            rdevice: 0,
+            offset: 0,
+            size_limit: 0,
+            number: 0,
+            encrypt_type: 0,
+            encrypt_key_size: 0,
+            flags: AUTOCLEAR,
+            file_name: label(),
+            crypt_name: [0; 64],
+            encrypt_key: [0; 32],
+            init: [0; 2],
+        },
+        reserved: [0; 8],
+    };
+    // SAFETY: both descriptors are open for the length of the call, and `config` has the kernel's layout
+    // (checked by a test below); the kernel only reads it.
+    unsafe { ioctl::configure(device.as_raw_fd(), &config) }.map(drop)
+}
+
+/// What tools show as the device's origin.
+fn label() -> [u8; 64] {
+    let mut bytes = [0; 64];
+    let text = b"anabranch";
+    bytes[..text.len()].copy_from_slice(text);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_has_the_size_and_layout_of_the_kernels_header() {
+        assert_eq!(size_of::<LoopInfo>(), 232);
+        assert_eq!(size_of::<LoopConfig>(), 304);
+        assert_eq!(std::mem::offset_of!(LoopConfig, info), 8);
+        assert_eq!(std::mem::offset_of!(LoopInfo, flags), 52);
+    }
+}

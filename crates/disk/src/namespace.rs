@@ -1,0 +1,174 @@
+//! A mount namespace of the run's own, with a place in it to mount the drive.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use nix::libc;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::stat::{Mode, SFlag, mknod};
+use nix::unistd::geteuid;
+
+use crate::error::DiskError;
+use crate::guardian::Guardian;
+use crate::processes::{Process, RunProcesses};
+
+/// The directory the drive appears in, below one of [`PARENTS`].
+const NAME: &str = "anabranch";
+/// Where it may appear. /mnt first: the Filesystem Hierarchy Standard gives it for temporary mounts and says that
+/// what lies there should not affect the manner in which any program is run. The others for systems without it.
+const PARENTS: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
+
+type NoData = Option<&'static str>;
+const NO_DATA: NoData = None;
+
+/// A private view of the system's mounts, shared by the calling thread and everything it starts.
+///
+/// A mount made in it is seen by nobody outside, by no other run, and is gone with the last process in it: a
+/// killed run leaves no mount and no directory behind. Mounts and unmounts made outside still come in, so that a
+/// run keeps no medium of others busy.
+#[derive(Debug)]
+pub struct Namespace {
+    mount_point: PathBuf,
+    guardian: Guardian,
+    processes: RunProcesses,
+}
+
+impl Namespace {
+    /// Moves the calling thread into a new mount namespace and starts the guardian of what will run there.
+    ///
+    /// Call it once, in the main thread, before other threads are started: threads and processes started later
+    /// are in the namespace, earlier threads are not. There is no way back, and none is needed.
+    ///
+    /// The mount point is a directory `anabranch` in a small memory file system over /mnt. What lies in /mnt
+    /// is bound into it and stays visible; a program that would make something new beside it gets `EROFS`.
+    ///
+    /// When the value is dropped (or the process dies) every other process in the namespace is killed.
+    ///
+    /// # Errors
+    /// Not root, not allowed to mount, no usable directory, or no /bin/sh.
+    pub fn enter() -> Result<Self, DiskError> {
+        if !geteuid().is_root() {
+            return Err(DiskError::NotRoot);
+        }
+        unshare(CloneFlags::CLONE_NEWNS).map_err(DiskError::NamespaceDenied)?;
+        let receive_only = MsFlags::MS_REC | MsFlags::MS_SLAVE;
+        mount(NO_DATA, "/", NO_DATA, receive_only, NO_DATA).map_err(DiskError::NamespaceDenied)?;
+        let mount_point = make_mount_point()?;
+        let guardian = Guardian::start()?;
+        let processes =
+            RunProcesses::of_this_thread(guardian.pid()).map_err(DiskError::Guardian)?;
+        Ok(Namespace {
+            mount_point,
+            guardian,
+            processes,
+        })
+    }
+
+    /// The empty directory, visible in this namespace only, that the drive is mounted on.
+    pub fn mount_point(&self) -> &Path {
+        &self.mount_point
+    }
+
+    /// The run's processes that live now, without our own.
+    pub fn processes(&self) -> Vec<Process> {
+        self.processes.list()
+    }
+
+    pub(crate) fn run_processes(&self) -> &RunProcesses {
+        &self.processes
+    }
+
+    pub(crate) fn end_all(&mut self) {
+        self.guardian.end_all();
+    }
+}
+
+fn make_mount_point() -> Result<PathBuf, DiskError> {
+    let mut tried = Vec::new();
+    for parent in PARENTS {
+        match cover(Path::new(parent)) {
+            Ok(mount_point) => return Ok(mount_point),
+            Err(error) => tried.push(format!("{parent}: {error}")),
+        }
+    }
+    Err(DiskError::NoMountPoint {
+        tried: tried.join("; "),
+    })
+}
+
+/// Lays a memory file system with our directory over `parent`, and shows in it what was there before.
+fn cover(parent: &Path) -> io::Result<PathBuf> {
+    // Opened before they are covered; afterwards there is no other way to them.
+    let entries = open_entries(parent)?;
+    let options = Some("mode=755");
+    mount(
+        Some("anabranch"),
+        parent,
+        Some("tmpfs"),
+        MsFlags::empty(),
+        options,
+    )?;
+    let filled = fill(parent, &entries);
+    if filled.is_err() {
+        // The next candidate is tried: leave this one as it was.
+        umount2(parent, MntFlags::MNT_DETACH)?;
+    }
+    filled
+}
+
+fn open_entries(parent: &Path) -> io::Result<Vec<(PathBuf, File)>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(parent)? {
+        let path = entry?.path();
+        if path.file_name() == Some(OsStr::new(NAME)) {
+            continue;
+        }
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC)
+            .open(&path)?;
+        entries.push((path, file));
+    }
+    Ok(entries)
+}
+
+fn fill(parent: &Path, entries: &[(PathBuf, File)]) -> io::Result<PathBuf> {
+    for (path, file) in entries {
+        show_again(path, file)?;
+    }
+    let mount_point = parent.join(NAME);
+    fs::create_dir(&mount_point)?;
+    // What a program writes beside the drive would vanish with the run: better an error than a loss.
+    let read_only = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY;
+    mount(NO_DATA, parent, NO_DATA, read_only, NO_DATA)?;
+    Ok(mount_point)
+}
+
+fn show_again(path: &Path, file: &File) -> io::Result<()> {
+    let through_descriptor = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    let kind = file.metadata()?.file_type();
+    if kind.is_symlink() {
+        let target = nix::fcntl::readlinkat(file, "")?;
+        return symlink(target, path);
+    }
+    if kind.is_dir() {
+        fs::create_dir(path)?;
+    } else {
+        // Made without opening it: a descriptor for writing, copied by a fork, would hinder the read-only remount.
+        mknod(path, SFlag::S_IFREG, Mode::empty(), 0)?;
+    }
+    let with_mounts_below = MsFlags::MS_BIND | MsFlags::MS_REC;
+    mount(
+        Some(&through_descriptor),
+        path,
+        NO_DATA,
+        with_mounts_below,
+        NO_DATA,
+    )?;
+    Ok(())
+}

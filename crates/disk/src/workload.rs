@@ -1,0 +1,251 @@
+//! The user's program on the drive.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use crate::drive::Drive;
+use crate::processes::{Process, RunProcesses};
+use crate::program::find_program;
+
+/// Stands for the drive's directory in the program's arguments.
+const PLACEHOLDER: &[u8] = b"{dir}";
+/// Tells the program where the drive is.
+const VARIABLE: &str = "ANABRANCH_DIR";
+/// How long what the program left behind may take to end by itself. Our choice.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Why the program did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// No command was given.
+    #[error("no command to run: give one after `--`")]
+    NoCommand,
+
+    /// There is no such program.
+    #[error(
+        "{name}: command not found; is it installed (`apt-file search bin/{name}` names the package)? sudo has a PATH of its own: `command -v {name}` as yourself shows the full path, give that"
+    )]
+    NotFound {
+        /// As it was given.
+        name: String,
+    },
+
+    /// There is no such file.
+    #[error("{}: no such file; a path is seen from where anabranch was started", path.display())]
+    NoSuchFile {
+        /// Its absolute path.
+        path: PathBuf,
+    },
+
+    /// It is there, but the kernel does not start it.
+    #[error("{} cannot be started ({source}): {}", path.display(), start_remedy(source))]
+    Start {
+        /// Its file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+
+    /// The state of the program could not be asked for.
+    #[error("the program's exit status was lost ({0})")]
+    Wait(#[source] io::Error),
+}
+
+fn start_remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => "make it executable, `chmod +x`",
+        io::ErrorKind::NotFound => {
+            "the interpreter its first line or its ELF header names is missing"
+        }
+        _ => "is it a program for this machine, or a script without `#!`?",
+    }
+}
+
+/// Who asked for the interruption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InterruptSource {
+    /// Ctrl-C: the terminal has already sent SIGINT to the whole foreground group, the program included.
+    Terminal,
+    /// Somebody sent a signal to us alone (`kill`, a supervisor).
+    Process,
+}
+
+impl InterruptSource {
+    /// Reads it from `si_code` of the signal's `siginfo_t`: kernel-made signals have a positive code, those of
+    /// `kill`, `tgkill` and `sigqueue` have not (sigaction(2)).
+    pub fn from_signal_code(si_code: i32) -> Self {
+        if si_code > 0 {
+            InterruptSource::Terminal
+        } else {
+            InterruptSource::Process
+        }
+    }
+}
+
+/// The running program and what it has started.
+///
+/// It stays in our process group: the terminal is the program's as well, Ctrl-C and Ctrl-Z reach both.
+#[derive(Debug)]
+pub struct Workload {
+    child: Child,
+    processes: RunProcesses,
+    was_interrupted: bool,
+}
+
+impl Workload {
+    /// Starts `command` (program and arguments) in the drive's directory. `{dir}` in an argument becomes that
+    /// directory, which is also in the variable `ANABRANCH_DIR`. A program given by a relative path is looked
+    /// for where we were started. Input, output and error stream are ours.
+    ///
+    /// # Errors
+    /// No command, or it cannot be found or started.
+    pub fn spawn<S: AsRef<OsStr>>(command: &[S], drive: &Drive) -> Result<Self, WorkloadError> {
+        let directory = drive.mount_point();
+        let words: Vec<OsString> = command
+            .iter()
+            .map(|word| insert_directory(word.as_ref(), directory))
+            .collect();
+        let (name, arguments) = words.split_first().ok_or(WorkloadError::NoCommand)?;
+        let path = locate(name)?;
+        let child = Command::new(&path)
+            .arg0(name)
+            .args(arguments)
+            .current_dir(directory)
+            .env(VARIABLE, directory)
+            .spawn()
+            .map_err(|source| WorkloadError::Start { path, source })?;
+        Ok(Workload {
+            child,
+            processes: drive.namespace().run_processes().clone(),
+            was_interrupted: false,
+        })
+    }
+
+    /// The id of the program's first process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The program's exit status when it has ended, without waiting. What it started may still run.
+    ///
+    /// # Errors
+    /// The kernel does not know the process any more.
+    pub fn try_wait(&mut self) -> Result<Option<ExitStatus>, WorkloadError> {
+        self.child.try_wait().map_err(WorkloadError::Wait)
+    }
+
+    /// First call: the program and all it started get SIGINT, unless the terminal has sent it already.
+    /// Further calls kill them. Returns at once at the first call; [`try_wait`](Self::try_wait) tells the rest.
+    pub fn interrupt(&mut self, source: InterruptSource) {
+        if self.was_interrupted {
+            self.processes.kill();
+        } else if source == InterruptSource::Process {
+            self.processes.signal(Signal::SIGINT);
+        }
+        self.was_interrupted = true;
+    }
+
+    /// Ends every process of the run that still lives, daemons included: SIGTERM, and SIGKILL after 2 s. Returns
+    /// those it found, for a word to the user. Call it after the program has ended.
+    pub fn end_stragglers(&self) -> Vec<Process> {
+        self.processes.end(GRACE)
+    }
+}
+
+/// The status a shell would show: the exit code, or 128 + the number of the signal that ended it.
+pub fn status_code(status: ExitStatus) -> u8 {
+    let code = status.code().or(status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(u8::MAX)
+}
+
+fn locate(name: &OsStr) -> Result<PathBuf, WorkloadError> {
+    let search_path = std::env::var_os("PATH").unwrap_or_default();
+    find_program(name, &search_path).ok_or_else(|| {
+        if name.as_bytes().contains(&b'/') {
+            let path = std::path::absolute(name).unwrap_or_else(|_| PathBuf::from(name));
+            WorkloadError::NoSuchFile { path }
+        } else {
+            let name = name.to_string_lossy().into_owned();
+            WorkloadError::NotFound { name }
+        }
+    })
+}
+
+/// Arguments are bytes and need not be UTF-8.
+fn insert_directory(word: &OsStr, directory: &Path) -> OsString {
+    let mut rest = word.as_bytes();
+    let mut bytes = Vec::with_capacity(rest.len());
+    while let Some(at) = rest
+        .windows(PLACEHOLDER.len())
+        .position(|window| window == PLACEHOLDER)
+    {
+        bytes.extend_from_slice(&rest[..at]);
+        bytes.extend_from_slice(directory.as_os_str().as_bytes());
+        rest = &rest[at + PLACEHOLDER.len()..];
+    }
+    bytes.extend_from_slice(rest);
+    OsString::from_vec(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_placeholder_becomes_the_directory_and_other_bytes_stay() {
+        let insert =
+            |word: &[u8]| insert_directory(OsStr::from_bytes(word), Path::new("/mnt/a")).into_vec();
+        assert_eq!(insert(b"--db={dir}/x:{dir}"), b"--db=/mnt/a/x:/mnt/a");
+        assert_eq!(insert(b"{dir"), b"{dir");
+        assert_eq!(insert(b"\xff{dir}{"), b"\xff/mnt/a{");
+        assert_eq!(insert(b""), b"");
+    }
+
+    #[test]
+    fn a_status_is_the_exit_code_or_128_and_the_signal() {
+        assert_eq!(status_code(ExitStatus::from_raw(0)), 0);
+        assert_eq!(status_code(ExitStatus::from_raw(3 << 8)), 3);
+        assert_eq!(status_code(ExitStatus::from_raw(2)), 130);
+        assert_eq!(status_code(ExitStatus::from_raw(9)), 137);
+    }
+
+    #[test]
+    fn a_signal_of_the_terminal_is_told_from_one_that_was_sent() {
+        const SI_KERNEL: i32 = 0x80;
+        const SI_USER: i32 = 0;
+        const SI_TKILL: i32 = -6;
+        assert_eq!(
+            InterruptSource::from_signal_code(SI_KERNEL),
+            InterruptSource::Terminal
+        );
+        assert_eq!(
+            InterruptSource::from_signal_code(SI_USER),
+            InterruptSource::Process
+        );
+        assert_eq!(
+            InterruptSource::from_signal_code(SI_TKILL),
+            InterruptSource::Process
+        );
+    }
+
+    #[test]
+    fn a_command_that_is_not_there_is_named() {
+        let bare = locate("no-such-program-at-all".as_ref()).unwrap_err();
+        assert!(
+            bare.to_string()
+                .starts_with("no-such-program-at-all: command not found"),
+            "{bare}"
+        );
+        let path = locate("./no-such-program".as_ref()).unwrap_err();
+        assert!(matches!(path, WorkloadError::NoSuchFile { .. }), "{path}");
+    }
+}

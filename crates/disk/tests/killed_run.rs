@@ -1,0 +1,141 @@
+//! A run that is killed leaves nothing behind. The run is this test program, started once more.
+
+// Helpers of tests are tests: a failed step ends them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout
+)]
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use anabranch_disk::{FileSystemKind, Workload};
+use common::{Binding, MIB, blank, bound_to, processes_with, wait_until};
+
+/// Where the held drive's bytes lie; empty for memory. Set only by the tests below.
+const BACKING: &str = "ANABRANCH_TEST_BACKING";
+/// What the held drive's processes carry in their command lines.
+const MARK: &str = "ANABRANCH_TEST_MARK";
+
+#[test]
+#[ignore = "holds a drive until it is killed; other tests start it"]
+fn hold_a_drive() {
+    let (Ok(backing), Ok(mark)) = (std::env::var(BACKING), std::env::var(MARK)) else {
+        return;
+    };
+    let backing_dir = (!backing.is_empty()).then(|| backing.into());
+    let mut drive = blank(FileSystemKind::Ext4, 64 * MIB, backing_dir);
+    if let Err(e)=drive.format_and_mount() {
+        let dev=drive.device().path().to_owned();
+        let mut out=String::new();
+        for round in 0..3 { for p in fs::read_dir("/proc").unwrap().flatten() { if let Ok(fds)=fs::read_dir(p.path().join("fd")) { for f in fds.flatten() { if fs::read_link(f.path()).is_ok_and(|l| l==dev) { out+=&format!("  {round} {} fd {:?} flags {:?} cmd {:?} stat {:?}\n", p.path().display(), f.file_name(), fs::read_to_string(p.path().join("fdinfo").join(f.file_name())).unwrap_or_default().lines().nth(1).map(str::to_owned), fs::read_to_string(p.path().join("cmdline")), fs::read_to_string(p.path().join("stat")).unwrap_or_default()); } } } } }
+        let out2 = out + &fs::read_to_string("/proc/1/mounts").unwrap();
+        panic!("me {} {e}\n{out2}", std::process::id());
+    }
+    // A child, a grandchild, and a daemon in a session of its own, all writing.
+    let script = format!(
+        "sh -c 'while echo {mark}; do sleep 0.01; done >one' & setsid sh -c 'while echo {mark}; do sleep 0.01; done >two' & wait"
+    );
+    let _workload = Workload::spawn(&["sh", "-c", &script], &drive).unwrap();
+    wait_until("the programs to write", || {
+        ["one", "two"]
+            .iter()
+            .all(|name| drive.mount_point().join(name).exists())
+    });
+    println!("\nheld {}", drive.device().path().display());
+    sleep(Duration::from_secs(60));
+}
+
+fn start_holder(backing: &str, mark: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "hold_a_drive", "--ignored", "--nocapture"])
+        .env(BACKING, backing)
+        .env(MARK, mark)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap()
+}
+
+fn device_of(holder: &mut Child) -> String {
+    let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
+    lines
+        .map_while(Result::ok)
+        .find_map(|line| line.strip_prefix("held ").map(str::to_owned))
+        .expect("the holder failed: see its message above")
+}
+
+fn kill(mut holder: Child) {
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+}
+
+fn entries(directory: &str) -> Vec<std::ffi::OsString> {
+    let mut names: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    names
+}
+
+/// This test program may run more than once at a time.
+fn mark(name: &str) -> String {
+    format!("mark-of-the-{name}-of-{}", std::process::id())
+}
+
+fn a_killed_run_leaves_nothing(backing: &str, mark: &str) {
+    let before = entries("/mnt");
+    let mut holder = start_holder(backing, mark);
+    let device = device_of(&mut holder);
+    let binding = Binding::of(Path::new(&device));
+    assert!(binding.is_bound());
+    assert!(!processes_with(mark).is_empty());
+    kill(holder);
+    wait_until("the programs to be killed", || {
+        processes_with(mark).is_empty()
+    });
+    wait_until("the loop device to clear itself", || !binding.is_bound());
+    assert_eq!(entries("/mnt"), before);
+}
+
+#[test]
+fn a_killed_run_in_memory_leaves_no_process_device_or_directory() {
+    a_killed_run_leaves_nothing("", &mark("run-in-memory"));
+}
+
+#[test]
+fn a_killed_run_on_a_disk_leaves_no_file_either() {
+    let directory = tempfile::tempdir_in("/var/tmp").unwrap();
+    let path = directory.path().to_str().unwrap();
+    a_killed_run_leaves_nothing(path, &mark("run-on-disk"));
+    assert!(bound_to(directory.path()).is_empty());
+    assert_eq!(entries(path).len(), 0);
+}
+
+#[test]
+fn a_run_killed_at_any_moment_of_its_start_leaves_nothing() {
+    let directory = tempfile::tempdir_in("/var/tmp").unwrap();
+    let path = directory.path().to_str().unwrap();
+    let mark = &mark("run-cut-short");
+    for milliseconds in 0..40 {
+        let holder = start_holder(path, mark);
+        sleep(Duration::from_millis(milliseconds * 4));
+        kill(holder);
+    }
+    wait_until("the programs to be killed", || {
+        processes_with(mark).is_empty()
+    });
+    wait_until("the loop devices to clear themselves", || {
+        bound_to(directory.path()).is_empty()
+    });
+    assert_eq!(entries(path).len(), 0);
+}

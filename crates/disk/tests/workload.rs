@@ -1,0 +1,138 @@
+//! Programs on a drive: needs root, loop devices and ext4.
+
+// Helpers of tests are tests: a failed step ends them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout
+)]
+
+mod common;
+
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anabranch_disk::{
+    Drive, FileSystemKind, InterruptSource, Workload, WorkloadError, status_code,
+};
+use common::{MIB, finish, mounted, run, wait_until};
+
+fn drive() -> Drive {
+    mounted(FileSystemKind::Ext4, 32 * MIB)
+}
+
+#[test]
+fn the_program_runs_in_the_drives_directory_and_is_told_where_that_is() {
+    let drive = drive();
+    let status = run(
+        &drive,
+        r#"pwd >seen; echo "$ANABRANCH_DIR" >>seen; echo {dir}/x >>seen"#,
+    );
+    assert!(status.success());
+    let directory = drive.mount_point();
+    let seen = fs::read_to_string(directory.join("seen")).unwrap();
+    let directory = directory.display();
+    assert_eq!(seen, format!("{directory}\n{directory}\n{directory}/x\n"));
+}
+
+#[test]
+fn the_programs_status_is_passed_on() {
+    let drive = drive();
+    assert_eq!(status_code(run(&drive, "exit 7")), 7);
+    assert_eq!(status_code(run(&drive, "kill -TERM $$")), 143);
+}
+
+#[test]
+fn a_relative_program_is_looked_for_where_we_were_started() {
+    let drive = drive();
+    let here = std::env::current_dir().unwrap();
+    let up = "../".repeat(here.components().count() - 1);
+    let mut workload = Workload::spawn(&[format!("{up}bin/true")], &drive).unwrap();
+    assert!(finish(&mut workload).success());
+}
+
+#[test]
+fn a_command_that_cannot_start_says_why() {
+    let drive = drive();
+    let spawn = |name: &str| Workload::spawn(&[name], &drive).unwrap_err();
+    let error = spawn("no-such-benchmark");
+    assert!(matches!(error, WorkloadError::NotFound { .. }), "{error}");
+    // Written by a shell: a descriptor of ours could be copied by another test's fork and keep the file busy.
+    run(&drive, "echo '#!/no/such/interpreter' >script");
+    let script = drive.mount_point().join("script");
+    let error = spawn(script.to_str().unwrap()).to_string();
+    assert!(error.contains("chmod +x"), "{error}");
+    run(&drive, "chmod +x script");
+    let error = spawn(script.to_str().unwrap()).to_string();
+    assert!(error.contains("interpreter"), "{error}");
+    let error = Workload::spawn::<&str>(&[], &drive).unwrap_err();
+    assert!(matches!(error, WorkloadError::NoCommand), "{error}");
+}
+
+#[test]
+fn a_daemon_the_program_left_behind_is_ended_and_named() {
+    let mut drive = drive();
+    run(&drive, "setsid sleep 1000 >log 2>&1 &");
+    let names = || drive.namespace().processes();
+    wait_until("the daemon to be itself", || {
+        names().iter().any(|process| process.name == "sleep")
+    });
+    let workload = Workload::spawn(&["true"], &drive).unwrap();
+    let ended = workload.end_stragglers();
+    assert!(
+        ended.iter().any(|process| process.name == "sleep"),
+        "{ended:?}"
+    );
+    assert!(drive.namespace().processes().is_empty());
+    drive.unmount().unwrap();
+}
+
+#[test]
+fn a_daemon_deaf_to_sigterm_is_killed_after_two_seconds() {
+    let drive = drive();
+    run(
+        &drive,
+        "setsid sh -c 'trap \"\" TERM; touch ready; while :; do sleep 1000; done' & while [ ! -e ready ]; do sleep 0.02; done",
+    );
+    let mut workload = Workload::spawn(&["true"], &drive).unwrap();
+    finish(&mut workload);
+    let begin = Instant::now();
+    assert!(!workload.end_stragglers().is_empty());
+    assert!(begin.elapsed() >= Duration::from_secs(2));
+    assert!(drive.namespace().processes().is_empty());
+}
+
+#[test]
+fn the_first_interruption_lets_the_program_finish_and_the_second_kills() {
+    let drive = drive();
+    let script = "trap 'touch heard' INT; touch ready; while :; do sleep 0.05; done";
+    let mut workload = Workload::spawn(&["sh", "-c", script], &drive).unwrap();
+    let file = |name: &str| drive.mount_point().join(name).exists();
+    wait_until("the program to be ready", || file("ready"));
+    workload.interrupt(InterruptSource::Process);
+    wait_until("the program to hear it", || file("heard"));
+    assert!(workload.try_wait().unwrap().is_none());
+    workload.interrupt(InterruptSource::Process);
+    assert_eq!(status_code(finish(&mut workload)), 137);
+}
+
+#[test]
+fn an_interruption_by_the_terminal_is_not_sent_twice() {
+    let drive = drive();
+    let mut workload = Workload::spawn(&["sleep", "1000"], &drive).unwrap();
+    workload.interrupt(InterruptSource::Terminal);
+    sleep(Duration::from_millis(200));
+    assert!(workload.try_wait().unwrap().is_none());
+    workload.interrupt(InterruptSource::Terminal);
+    assert_eq!(status_code(finish(&mut workload)), 137);
+}
+
+#[test]
+fn a_plain_program_ends_at_the_first_interruption() {
+    let drive = drive();
+    let mut workload = Workload::spawn(&["sleep", "1000"], &drive).unwrap();
+    workload.interrupt(InterruptSource::Process);
+    assert_eq!(status_code(finish(&mut workload)), 130);
+}

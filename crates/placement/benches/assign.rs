@@ -1,0 +1,59 @@
+//! What a decision costs, per page written. `cargo bench -p anabranch-placement`
+
+#![allow(missing_docs)]
+
+use anabranch_placement::{HostGeometry, SCHEMES, SchemeSpec, Write};
+use anabranch_ssd::PageRange;
+use anabranch_trace::{ContextId, FileId, WriteHint};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+const DRIVE: HostGeometry = HostGeometry {
+    logical_pages: 300_000,
+    page_bytes: 4096,
+    host_streams: 8,
+};
+const WRITES: u64 = 4096;
+
+/// Random addresses, sixteen contexts. The generator is cheap beside what is measured, and the
+/// same on every run.
+fn next(state: &mut u64) -> u32 {
+    *state = state
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1);
+    (*state >> 33) as u32
+}
+
+fn assign(c: &mut Criterion) {
+    for request_pages in [1, 92] {
+        let mut group = c.benchmark_group(format!("assign_{request_pages}_pages"));
+        group.throughput(Throughput::Elements(WRITES * u64::from(request_pages)));
+        for scheme in SCHEMES {
+            let Ok(spec) = scheme.name.parse::<SchemeSpec>() else {
+                continue;
+            };
+            let Ok(mut assign) = spec.build(&DRIVE) else {
+                continue;
+            };
+            let (mut now_pages, mut state) = (0, 1);
+            group.bench_function(scheme.name, |b| {
+                b.iter(|| {
+                    for _ in 0..WRITES {
+                        let slot = next(&mut state) % (DRIVE.logical_pages / request_pages);
+                        let stream = assign.assign(&Write {
+                            pages: PageRange::new(slot * request_pages, request_pages),
+                            context: ContextId(next(&mut state) % 16),
+                            file: FileId(0),
+                            hint: WriteHint::NotSet,
+                            now_pages,
+                        });
+                        std::hint::black_box(stream);
+                        now_pages += u64::from(request_pages);
+                    }
+                });
+            });
+        }
+    }
+}
+
+criterion_group!(benches, assign);
+criterion_main!(benches);

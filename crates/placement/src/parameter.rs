@@ -1,0 +1,171 @@
+//! What a scheme can be told: named values that read, show and bound themselves.
+
+use std::{fmt, ops::RangeInclusive, str::FromStr};
+
+use crate::{Bytes, scheme::HostGeometry};
+
+/// One named value of a scheme's parameters.
+#[derive(Debug)]
+pub struct Parameter<'a> {
+    /// The name before the `=`.
+    pub key: &'static str,
+    /// What it does, and who says so.
+    pub meaning: &'static str,
+    /// Where it is kept, and what it may be.
+    pub value: Value<'a>,
+}
+
+/// The place of a parameter's value.
+#[derive(Debug)]
+pub enum Value<'a> {
+    /// A whole number in a range.
+    Count(&'a mut u32, RangeInclusive<u32>),
+    /// Any number in a range.
+    Number(&'a mut f64, RangeInclusive<f64>),
+    /// A size, at least 1 byte.
+    Size(&'a mut Bytes),
+    /// A stretch of writes.
+    Period(&'a mut Period),
+}
+
+impl Parameter<'_> {
+    /// Takes the value from `text`, or says what was expected.
+    pub(crate) fn set(&mut self, text: &str) -> Result<(), String> {
+        match &mut self.value {
+            Value::Count(place, range) => {
+                **place = within(text, range).ok_or_else(|| {
+                    format!("a whole number from {} to {}", range.start(), range.end())
+                })?;
+            }
+            Value::Number(place, range) => {
+                **place = within(text, range)
+                    .ok_or_else(|| format!("a number from {} to {}", range.start(), range.end()))?;
+            }
+            Value::Size(place) => {
+                let size = text.parse().ok().filter(|size| *size > Bytes(0));
+                **place = size.ok_or("a size above 0, such as 64MiB, 64MB or 65536")?;
+            }
+            Value::Period(place) => {
+                let period = text.parse().ok();
+                **place = period.ok_or("a size above 0, such as 64MiB, or capacity/8")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number that is in `range`; not-a-number is in none.
+fn within<T: FromStr + PartialOrd>(text: &str, range: &RangeInclusive<T>) -> Option<T> {
+    text.parse().ok().filter(|value| range.contains(value))
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Count(value, _) => value.fmt(f),
+            Value::Number(value, _) => value.fmt(f),
+            Value::Size(value) => value.fmt(f),
+            Value::Period(value) => value.fmt(f),
+        }
+    }
+}
+
+/// A stretch of host writes: a size, or a share of the drive's capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Period {
+    /// So many bytes, at least 1.
+    Bytes(Bytes),
+    /// The drive's logical capacity over this, which is at least 1.
+    CapacityOver(u32),
+}
+
+impl Period {
+    /// The period on a given drive, in pages, rounded up; at least 1.
+    pub fn pages(self, geometry: &HostGeometry) -> u64 {
+        let pages = match self {
+            Period::Bytes(Bytes(bytes)) => bytes.div_ceil(u64::from(geometry.page_bytes)),
+            Period::CapacityOver(parts) => u64::from(geometry.logical_pages.div_ceil(parts)),
+        };
+        pages.max(1)
+    }
+}
+
+impl FromStr for Period {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Period, ()> {
+        if let Some(parts) = text.strip_prefix("capacity/") {
+            return match parts.parse() {
+                Ok(0) | Err(_) => Err(()),
+                Ok(parts) => Ok(Period::CapacityOver(parts)),
+            };
+        }
+        match text.parse() {
+            Ok(Bytes(0)) | Err(_) => Err(()),
+            Ok(size) => Ok(Period::Bytes(size)),
+        }
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Period::Bytes(size) => size.fmt(f),
+            Period::CapacityOver(parts) => write!(f, "capacity/{parts}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRIVE: HostGeometry = HostGeometry {
+        logical_pages: 1001,
+        page_bytes: 4096,
+        host_streams: 8,
+    };
+
+    #[test]
+    fn a_period_is_a_size_or_a_share_of_the_drive() {
+        let pages = |text: &str| text.parse().map(|period: Period| period.pages(&DRIVE));
+        assert_eq!(pages("8KiB"), Ok(2));
+        assert_eq!(pages("4097"), Ok(2));
+        assert_eq!(pages("capacity/8"), Ok(126));
+        assert_eq!(pages("capacity/4000000000"), Ok(1));
+        for text in [
+            "0",
+            "capacity/0",
+            "capacity/",
+            "capacity",
+            "capacity/-1",
+            "1x",
+        ] {
+            assert_eq!(pages(text), Err(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_outside_its_range_is_refused_and_leaves_the_old_one() {
+        let (mut count, mut number) = (5, 0.5);
+        let mut parameter = Parameter {
+            key: "count",
+            meaning: "",
+            value: Value::Count(&mut count, 1..=10),
+        };
+        for text in ["0", "11", "1.5", "-1", "", "ten"] {
+            let expected = parameter.set(text).unwrap_err();
+            assert_eq!(expected, "a whole number from 1 to 10");
+        }
+        assert_eq!(parameter.set("10"), Ok(()));
+        let mut parameter = Parameter {
+            key: "number",
+            meaning: "",
+            value: Value::Number(&mut number, 0.0..=1.0),
+        };
+        for text in ["-0.1", "1.1", "NaN", "inf", ""] {
+            assert!(parameter.set(text).is_err(), "{text}");
+        }
+        assert_eq!((count, number), (10, 0.5));
+    }
+}

@@ -1,0 +1,361 @@
+//! A scheme as a person writes it: `host[+relocation][:key=value,…]`.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use anabranch_ssd::RelocationKind;
+
+use crate::{
+    Assign,
+    catalog::{SCHEMES, Scheme},
+    error::{DidYouMean, SchemeError},
+    scheme::{HostGeometry, HostScheme},
+};
+
+/// A scheme with its parameters, before it meets a drive.
+#[derive(Debug, Clone)]
+pub struct SchemeSpec {
+    name: String,
+    host: Arc<dyn HostScheme>,
+    relocation: RelocationKind,
+    parameters: Vec<(String, String)>,
+}
+
+impl SchemeSpec {
+    /// The schemes of a comma-separated list. A piece with a `=` and no `:` before it belongs to
+    /// the scheme to its left, as in `baseline,pcstream:samples=100,alpha=0.5`; `all` stands for
+    /// every scheme of the catalogue. Schemes named twice are kept once.
+    ///
+    /// # Errors
+    /// When one of them is wrong.
+    pub fn parse_list(text: &str) -> Result<Vec<SchemeSpec>, SchemeError> {
+        let mut specs: Vec<String> = Vec::new();
+        for piece in text.split(',') {
+            match specs.last_mut() {
+                Some(spec) if piece.contains('=') && !piece.contains(':') => {
+                    *spec = format!("{spec},{piece}");
+                }
+                _ if piece == "all" => specs.extend(SCHEMES.iter().map(|s| s.name.to_owned())),
+                _ => specs.push(piece.to_owned()),
+            }
+        }
+        let mut parsed: Vec<SchemeSpec> = Vec::new();
+        for spec in specs {
+            let spec: SchemeSpec = spec.parse()?;
+            if !parsed.contains(&spec) {
+                parsed.push(spec);
+            }
+        }
+        Ok(parsed)
+    }
+
+    /// The name results carry: the shortest that reads back as this scheme, with those
+    /// parameters that are not the default.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The device's half.
+    pub fn relocation(&self) -> RelocationKind {
+        self.relocation
+    }
+
+    /// Every parameter and its value, those left at their default included.
+    pub fn parameters(&self) -> &[(String, String)] {
+        &self.parameters
+    }
+
+    /// The host's half, at work on a drive.
+    ///
+    /// # Errors
+    /// When a parameter does not fit the drive, or it has no stream or no page.
+    pub fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, SchemeError> {
+        if geometry.host_streams == 0 || geometry.page_bytes == 0 {
+            return Err(SchemeError::NoDrive);
+        }
+        self.host.build(geometry).map_err(|unfit| {
+            let given = self.parameters.iter().find(|(key, _)| key == unfit.key);
+            SchemeError::BadValue {
+                scheme: self.name.clone(),
+                key: unfit.key.to_owned(),
+                value: given.map(|(_, value)| value.clone()).unwrap_or_default(),
+                expected: unfit.expected,
+            }
+        })
+    }
+}
+
+impl FromStr for SchemeSpec {
+    type Err = SchemeError;
+
+    fn from_str(text: &str) -> Result<SchemeSpec, SchemeError> {
+        let text = text.trim();
+        let (name, settings) = match text.split_once(':') {
+            Some((name, settings)) => (name, Some(settings)),
+            None => (text, None),
+        };
+        let (mut host, relocation) = parts(name)?;
+        let name = canonical_name(host.name(), relocation);
+        let defaults = values(&mut *host);
+        if let Some(settings) = settings {
+            set_all(&mut *host, &name, settings)?;
+        }
+        let parameters = values(&mut *host);
+        Ok(SchemeSpec {
+            name: name + &changes(&defaults, &parameters),
+            host: host.into(),
+            relocation,
+            parameters,
+        })
+    }
+}
+
+impl PartialEq for SchemeSpec {
+    /// Equal names mean equal schemes.
+    fn eq(&self, other: &SchemeSpec) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Display for SchemeSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// Both halves of what stands before the `:`.
+fn parts(name: &str) -> Result<(Box<dyn HostScheme>, RelocationKind), SchemeError> {
+    if let Some(scheme) = find(name) {
+        return Ok(((scheme.host)(), scheme.relocation));
+    }
+    let (host, relocation) = match name.split_once('+') {
+        Some((host, relocation)) => (host, Some(relocation)),
+        None => (name, None),
+    };
+    let (Some(scheme), Some(relocation)) = (find(host), relocation) else {
+        return Err(SchemeError::UnknownScheme {
+            name: name.to_owned(),
+            suggestion: DidYouMean::among(SCHEMES.iter().map(|scheme| scheme.name), name),
+        });
+    };
+    let names = RelocationKind::ALL.map(RelocationKind::name);
+    let kind = relocation
+        .parse()
+        .map_err(|_| SchemeError::UnknownRelocation {
+            spec: name.to_owned(),
+            name: relocation.to_owned(),
+            suggestion: DidYouMean::among(names.into_iter(), relocation),
+            known: names.join(", "),
+        })?;
+    Ok(((scheme.host)(), kind))
+}
+
+fn find(name: &str) -> Option<&'static Scheme> {
+    SCHEMES.iter().find(|scheme| scheme.name == name)
+}
+
+/// The catalogue's name for two halves, or one put together.
+fn canonical_name(host: &str, relocation: RelocationKind) -> String {
+    let same = |scheme: &&Scheme| (scheme.host)().name() == host && scheme.relocation == relocation;
+    match SCHEMES.iter().find(same) {
+        Some(scheme) => scheme.name.to_owned(),
+        None => format!("{host}+{relocation}"),
+    }
+}
+
+fn values(host: &mut dyn HostScheme) -> Vec<(String, String)> {
+    let parameters = host.parameters().into_iter();
+    parameters
+        .map(|p| (p.key.to_owned(), p.value.to_string()))
+        .collect()
+}
+
+fn set_all(host: &mut dyn HostScheme, scheme: &str, settings: &str) -> Result<(), SchemeError> {
+    let mut given = Vec::new();
+    for setting in settings.split(',') {
+        let Some((key, value)) = setting.split_once('=') else {
+            return Err(SchemeError::NotAPair {
+                scheme: scheme.to_owned(),
+                text: setting.to_owned(),
+            });
+        };
+        let (key, value) = (key.trim(), value.trim());
+        if given.contains(&key) {
+            return Err(SchemeError::GivenTwice {
+                scheme: scheme.to_owned(),
+                key: key.to_owned(),
+            });
+        }
+        given.push(key);
+        set(host, scheme, key, value)?;
+    }
+    Ok(())
+}
+
+fn set(host: &mut dyn HostScheme, scheme: &str, key: &str, value: &str) -> Result<(), SchemeError> {
+    let mut parameters = host.parameters();
+    let Some(parameter) = parameters.iter_mut().find(|parameter| parameter.key == key) else {
+        let keys: Vec<&'static str> = parameters.iter().map(|parameter| parameter.key).collect();
+        return Err(SchemeError::UnknownParameter {
+            scheme: scheme.to_owned(),
+            key: key.to_owned(),
+            suggestion: DidYouMean::among(keys.iter().copied(), key),
+            known: match &keys[..] {
+                [] => "it takes none".to_owned(),
+                _ => format!("it takes {}", keys.join(", ")),
+            },
+        });
+    };
+    parameter
+        .set(value)
+        .map_err(|expected| SchemeError::BadValue {
+            scheme: scheme.to_owned(),
+            key: key.to_owned(),
+            value: value.to_owned(),
+            expected,
+        })
+}
+
+/// What differs from the defaults, as it is written behind a name.
+fn changes(defaults: &[(String, String)], parameters: &[(String, String)]) -> String {
+    let changed = parameters
+        .iter()
+        .filter(|parameter| !defaults.contains(parameter));
+    let settings: Vec<String> = changed
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    match settings.is_empty() {
+        true => String::new(),
+        false => format!(":{}", settings.join(",")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRIVE: HostGeometry = HostGeometry {
+        logical_pages: 10_000,
+        page_bytes: 4096,
+        host_streams: 8,
+    };
+
+    fn spec(text: &str) -> SchemeSpec {
+        text.parse().unwrap()
+    }
+
+    fn message(text: &str) -> String {
+        text.parse::<SchemeSpec>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_scheme_of_the_catalogue_reads_back_and_builds() {
+        for scheme in SCHEMES {
+            let spec = spec(scheme.name);
+            assert_eq!(spec.name(), scheme.name);
+            assert_eq!(spec.relocation(), scheme.relocation);
+            assert!(spec.build(&DRIVE).is_ok());
+        }
+    }
+
+    #[test]
+    fn any_host_part_goes_with_any_relocation() {
+        for (text, name, relocation) in [
+            (
+                "hints+substream",
+                "hints+substream",
+                RelocationKind::Substream,
+            ),
+            ("autostream-sfr+gc", "autostream-sfr+gc", RelocationKind::Gc),
+            (
+                "baseline+substream",
+                "baseline+substream",
+                RelocationKind::Substream,
+            ),
+            ("pcstream*+substream", "pcstream", RelocationKind::Substream),
+            ("pcstream+mixed", "pcstream*", RelocationKind::Mixed),
+            ("pcstream+gc", "pcstream*+gc", RelocationKind::Gc),
+            ("baseline+mixed", "baseline", RelocationKind::Mixed),
+        ] {
+            assert_eq!(spec(text).name(), name);
+            assert_eq!(spec(text).relocation(), relocation);
+            assert_eq!(spec(name), spec(text));
+        }
+    }
+
+    #[test]
+    fn a_name_carries_what_is_not_the_default_and_reads_back() {
+        let changed = spec(" pcstream:samples=500, recluster=65536KiB,alpha=0.250 ");
+        assert_eq!(changed.name(), "pcstream:recluster=64MiB,alpha=0.25");
+        assert_eq!(spec(changed.name()), changed);
+        assert_ne!(changed, spec("pcstream"));
+    }
+
+    #[test]
+    fn parameters_are_echoed_with_their_defaults() {
+        let echoed = spec("autostream-sfr:decay=capacity/2")
+            .parameters()
+            .to_vec();
+        let expected = [("chunk", "1MiB"), ("decay", "capacity/2"), ("base", "2")];
+        assert_eq!(echoed, expected.map(|(k, v)| (k.to_owned(), v.to_owned())));
+        assert!(spec("baseline").parameters().is_empty());
+    }
+
+    #[test]
+    fn lists_keep_parameters_with_their_scheme() {
+        let names = |text| -> Vec<String> {
+            let specs = SchemeSpec::parse_list(text).unwrap();
+            specs.iter().map(|spec| spec.name().to_owned()).collect()
+        };
+        assert_eq!(
+            names("baseline,pcstream:samples=9,alpha=0.5,hints,baseline"),
+            ["baseline", "pcstream:samples=9,alpha=0.5", "hints"]
+        );
+        assert_eq!(names("all").len(), SCHEMES.len());
+        assert!(SchemeSpec::parse_list("").is_err());
+        assert!(SchemeSpec::parse_list("baseline,,hints").is_err());
+        assert!(SchemeSpec::parse_list("samples=9").is_err());
+    }
+
+    #[test]
+    fn an_unknown_name_is_met_with_the_nearest() {
+        assert_eq!(
+            message("pcstrem"),
+            "there is no scheme `pcstrem`, did you mean `pcstream`?; \
+             `anabranch schemes` lists them"
+        );
+        assert!(message("autostream").contains("`autostream-sfr`"));
+        assert!(!message("xyz").contains("did you mean"));
+        assert!(message("hints+sub").contains("mixed, gc, substream"));
+        assert!(message("hints+gc+gc").contains("`gc+gc`"));
+        assert!(message("+gc").contains("anabranch schemes"));
+    }
+
+    #[test]
+    fn a_wrong_parameter_is_met_with_what_is_right() {
+        assert!(message("pcstream:sample=1").contains("did you mean `samples`?"));
+        assert!(message("pcstream:sample=1").contains("samples, recluster"));
+        assert!(message("hints:samples=1").contains("it takes none"));
+        assert!(message("pcstream:samples=0").contains("a whole number from 1"));
+        assert!(message("pcstream:recluster=64M").contains("capacity/8"));
+        assert!(message("pcstream:samples").contains("key=value"));
+        assert!(message("pcstream:").contains("key=value"));
+        assert!(message("pcstream:samples=1,samples=2").contains("twice"));
+    }
+
+    #[test]
+    fn a_drive_that_does_not_fit_is_an_error() {
+        let error = spec("autostream-sfr:chunk=1001")
+            .build(&DRIVE)
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("`chunk=1001`"), "{error}");
+        let none = HostGeometry {
+            host_streams: 0,
+            ..DRIVE
+        };
+        assert_eq!(
+            spec("baseline").build(&none).err(),
+            Some(SchemeError::NoDrive)
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! Compiles the kernel side of the probe into the object that `src/probe.rs` embeds.
+// A build script speaks to cargo on its standard output; there is no other way.
+#![allow(clippy::print_stdout)]
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use libbpf_cargo::SkeletonBuilder;
+
+fn main() -> ExitCode {
+    println!("cargo::rerun-if-changed=src/bpf");
+    println!("cargo::rerun-if-env-changed=CLANG");
+    match build() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            for line in message.lines() {
+                println!("cargo::error={line}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn build() -> Result<(), String> {
+    let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
+    if Command::new(&clang).arg("--version").output().is_err() {
+        return Err(format!(
+            "`{clang}` cannot be run; the probe's kernel side needs it: apt-get install clang \
+             (or name another clang in the environment variable CLANG)"
+        ));
+    }
+    let out = env::var_os("OUT_DIR").ok_or("cargo gave no OUT_DIR")?;
+    SkeletonBuilder::new()
+        .source(Path::new("src/bpf/probe.bpf.c"))
+        .obj(PathBuf::from(out).join("probe.bpf.o"))
+        .clang(clang)
+        .clang_args(["-Wall", "-Werror"])
+        .build()
+        .map_err(|error| format!("{error:#}"))
+}

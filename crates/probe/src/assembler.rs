@@ -1,0 +1,312 @@
+//! The kernel side's records -> [`Io`] and the tables beside it.
+
+use std::sync::Arc;
+
+use anabranch_trace::{Context, ContextId, ContextKind, File, Io, Operation, WriteHint};
+
+use crate::address_space::{AddressSpace, AddressSpaces};
+use crate::bounded::BoundedMap;
+use crate::context_table::{Claims, ContextTable, FoldLimits};
+use crate::event::{Event, ImageKey, IoEvent, MalformedRecord, StackEvent, WriterKind};
+use crate::file_table::FileTable;
+use crate::writer::{CallSite, Writer};
+
+/// Hashes of writers that are remembered: four times what the kernel side remembers to have sent,
+/// since a page may be written out long after it was made dirty. Our choice.
+const MAX_WRITERS: usize = 65536;
+/// A walk along frame pointers that keeps fewer frames than this led nowhere; as in `writer.bpf.h`.
+const MIN_FRAMES: usize = 3;
+
+/// What the kernel side is to be told.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// Where a program image has code.
+    Ranges(ImageKey, Vec<(u64, u64)>),
+    /// Send this writer again when it is next seen.
+    Resend(u64),
+}
+
+/// Puts records together. Holds everything that a capture learns.
+#[derive(Debug)]
+pub(crate) struct Assembler {
+    start_ns: u64,
+    last_ns: u64,
+    spaces: AddressSpaces,
+    writers: BoundedMap<u64, Claims>,
+    contexts: ContextTable,
+    files: FileTable,
+    /// Stacks of processes that were gone before they could be looked at.
+    gone: u64,
+    /// Writes of writers that are not known.
+    nameless: u64,
+}
+
+impl Assembler {
+    /// `start_ns` is the monotonic clock's reading that becomes time 0.
+    pub(crate) fn new(start_ns: u64, limits: FoldLimits) -> Assembler {
+        Assembler {
+            start_ns,
+            last_ns: 0,
+            spaces: AddressSpaces::new(),
+            writers: BoundedMap::new(MAX_WRITERS),
+            contexts: ContextTable::new(limits),
+            files: FileTable::new(),
+            gone: 0,
+            nameless: 0,
+        }
+    }
+
+    /// Takes one record; gives a request to `sink` if it was one.
+    pub(crate) fn accept(
+        &mut self,
+        event: Event,
+        sink: &mut dyn FnMut(Io),
+    ) -> Result<Option<Reply>, MalformedRecord> {
+        match event {
+            Event::Io(event) => {
+                let (io, reply) = self.io(&event)?;
+                sink(io);
+                Ok(reply)
+            }
+            Event::Stack(stack) => Ok(self.stack(&stack)),
+            Event::Process(image) => {
+                let space = self.spaces.get(image);
+                Ok(space.map(|space| Reply::Ranges(image, space.ranges())))
+            }
+            Event::File { key, name } => {
+                self.files.name(key, name);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The context table as it is now, without symbols.
+    pub(crate) fn contexts(&self) -> Vec<Context> {
+        self.contexts.contexts()
+    }
+
+    /// What was learnt, and what was missed, one sentence each.
+    pub(crate) fn finish(self) -> (Vec<Context>, Vec<File>, Vec<String>) {
+        let mut limitations = Vec::new();
+        if self.gone > 0 {
+            limitations.push(format!(
+                "{} call paths belong to processes that ended before they could be looked at: their writes are known by the thread's name only.",
+                self.gone
+            ));
+        }
+        if self.nameless > 0 {
+            limitations.push(format!(
+                "{} writes carry no context: what their writer was had been forgotten.",
+                self.nameless
+            ));
+        }
+        (
+            self.contexts.contexts(),
+            self.files.into_files(),
+            limitations,
+        )
+    }
+
+    fn io(&mut self, event: &IoEvent) -> Result<(Io, Option<Reply>), MalformedRecord> {
+        let operation = *Operation::ALL
+            .get(usize::from(event.operation))
+            .ok_or(MalformedRecord)?;
+        let (context, reply) = match operation {
+            Operation::Write | Operation::Discard => self.context(event),
+            Operation::Read | Operation::Flush => (ContextId::UNKNOWN, None),
+        };
+        // Records of several cores may come some microseconds out of order.
+        self.last_ns = self
+            .last_ns
+            .max(event.time_ns.saturating_sub(self.start_ns));
+        let io = Io {
+            time_ns: self.last_ns,
+            operation,
+            offset_bytes: event.offset_bytes,
+            length_bytes: event.length_bytes,
+            context,
+            file: self.files.id(event.file),
+            hint: WriteHint::from_number(event.hint.into()).unwrap_or_default(),
+            hint_granted: event.hint_granted,
+            tenant: 0,
+        };
+        Ok((io, reply))
+    }
+
+    fn context(&mut self, event: &IoEvent) -> (ContextId, Option<Reply>) {
+        match self.writers.get_mut(&event.writer) {
+            Some(claims) => (self.contexts.attribute(claims, event.length_bytes), None),
+            None => {
+                self.nameless += 1;
+                (ContextId::UNKNOWN, Some(Reply::Resend(event.writer)))
+            }
+        }
+    }
+
+    fn stack(&mut self, stack: &StackEvent) -> Option<Reply> {
+        let kind = match stack.kind {
+            WriterKind::User => ContextKind::Application,
+            WriterKind::Journal => ContextKind::Journal,
+            WriterKind::Metadata => ContextKind::Metadata,
+            WriterKind::Kernel => ContextKind::Kernel,
+        };
+        let mut reply = None;
+        let mut path = Vec::new();
+        if !stack.frames.is_empty() {
+            let newer = self.spaces.reload_for(stack.image, stack.outside);
+            reply = newer.map(|space| Reply::Ranges(stack.image, space.ranges()));
+            match self.spaces.get(stack.image) {
+                Some(space) => path = self.path(stack, &space),
+                None => self.gone += 1,
+            }
+        }
+        let role = match (kind, stack.comm.as_str()) {
+            (ContextKind::Journal, "") => "journal",
+            (ContextKind::Metadata, "") => "metadata",
+            (_, comm) => comm,
+        };
+        let claims = self.contexts.claims(Writer::new(kind, role, path));
+        self.writers.insert(stack.hash, claims);
+        reply
+    }
+
+    /// The call path in a form that survives a restart; empty when the addresses lead nowhere.
+    fn path(&mut self, stack: &StackEvent, space: &Arc<AddressSpace>) -> Vec<CallSite> {
+        if stack.scanned {
+            if !stack.known {
+                return Vec::new();
+            }
+            let mut sites: Vec<CallSite> = stack
+                .frames
+                .iter()
+                .filter_map(|&word| space.find(word))
+                .collect();
+            let mut first = true;
+            // The first is where the thread stands, not a return address.
+            sites.retain(|site| {
+                std::mem::take(&mut first) || self.spaces.is_return_address(stack.image.tgid, site)
+            });
+            return sites;
+        }
+        let sites: Vec<CallSite> = stack
+            .frames
+            .iter()
+            .map_while(|&frame| space.find(frame))
+            .collect();
+        // Had the kernel side known this, it would have scanned the stack: do not let the first
+        // moments of a process make contexts that no later moment makes again.
+        match !stack.known && sites.len() < MIN_FRAMES {
+            true => Vec::new(),
+            false => sites,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::FileKey;
+
+    fn io(writer: u64, time_ns: u64) -> Event {
+        Event::Io(IoEvent {
+            operation: 1,
+            hint: 2,
+            hint_granted: true,
+            time_ns,
+            offset_bytes: 4096,
+            length_bytes: 8192,
+            writer,
+            file: FileKey {
+                ino: 12,
+                generation: 1,
+                dev: 7,
+            },
+        })
+    }
+
+    fn stack(hash: u64, kind: WriterKind, comm: &str) -> Event {
+        Event::Stack(Box::new(StackEvent {
+            kind,
+            scanned: false,
+            known: true,
+            hash,
+            image: ImageKey {
+                image: 1,
+                tgid: u32::MAX,
+            },
+            outside: 0,
+            comm: comm.into(),
+            frames: match kind {
+                WriterKind::User => vec![0x1000, 0x2000, 0x3000],
+                _ => Vec::new(),
+            },
+        }))
+    }
+
+    fn accept(assembler: &mut Assembler, event: Event) -> (Vec<Io>, Option<Reply>) {
+        let mut ios = Vec::new();
+        let reply = assembler.accept(event, &mut |io| ios.push(io)).unwrap();
+        (ios, reply)
+    }
+
+    #[test]
+    fn a_write_gets_its_writers_context_and_its_files_row() {
+        let mut assembler = Assembler::new(1000, FoldLimits::default());
+        accept(
+            &mut assembler,
+            stack(9, WriterKind::Journal, "jbd2/loop0-8"),
+        );
+        let (ios, reply) = accept(&mut assembler, io(9, 1500));
+        assert!(reply.is_none());
+        assert_eq!(
+            (ios[0].time_ns, ios[0].context.0, ios[0].file.0),
+            (500, 1, 1)
+        );
+        assert_eq!((ios[0].hint, ios[0].hint_granted), (WriteHint::Short, true));
+    }
+
+    #[test]
+    fn a_writer_that_is_not_known_is_asked_for_and_said() {
+        let mut assembler = Assembler::new(0, FoldLimits::default());
+        let (ios, reply) = accept(&mut assembler, io(9, 1));
+        assert_eq!(ios[0].context, ContextId::UNKNOWN);
+        assert!(matches!(reply, Some(Reply::Resend(9))));
+        assert_eq!(assembler.finish().2.len(), 1);
+    }
+
+    #[test]
+    fn a_process_that_is_gone_leaves_its_role_and_a_limitation() {
+        let mut assembler = Assembler::new(0, FoldLimits::default());
+        accept(&mut assembler, stack(9, WriterKind::User, "dd"));
+        accept(&mut assembler, io(9, 1));
+        let (contexts, _, limitations) = assembler.finish();
+        assert_eq!(
+            (contexts[1].kind, contexts[1].role.as_str()),
+            (ContextKind::Folded, "dd")
+        );
+        assert!(limitations[0].contains("ended before"));
+    }
+
+    #[test]
+    fn time_never_runs_backwards() {
+        let mut assembler = Assembler::new(1000, FoldLimits::default());
+        let times: Vec<u64> = [1500, 1400, 900, 1600]
+            .into_iter()
+            .map(|time| accept(&mut assembler, io(9, time)).0[0].time_ns)
+            .collect();
+        assert_eq!(times, [500, 500, 500, 600]);
+    }
+
+    #[test]
+    fn an_operation_that_does_not_exist_is_refused() {
+        let mut assembler = Assembler::new(0, FoldLimits::default());
+        let Event::Io(mut event) = io(9, 1) else {
+            unreachable!()
+        };
+        event.operation = 9;
+        assert_eq!(
+            assembler.accept(Event::Io(event), &mut |_| ()).unwrap_err(),
+            MalformedRecord
+        );
+    }
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the kernel side tells user space. Every record begins with its type;
+ * src/event.rs reads the same layouts, field by field. All numbers are in the
+ * machine's own byte order.
+ */
+#ifndef ANABRANCH_EVENTS_H
+#define ANABRANCH_EVENTS_H
+
+#define MAX_FRAMES 24
+#define MAX_RANGES 128
+#define COMM_BYTES 16
+#define NAME_BYTES 256
+
+enum event_type {
+	EVENT_IO = 1,
+	EVENT_STACK = 2,
+	EVENT_PROCESS = 3,
+	EVENT_FILE = 4,
+};
+
+/* As anabranch_trace::Operation. */
+enum operation {
+	OPERATION_READ = 0,
+	OPERATION_WRITE = 1,
+	OPERATION_DISCARD = 2,
+	OPERATION_FLUSH = 3,
+};
+
+enum writer_kind {
+	WRITER_USER = 0,
+	WRITER_JOURNAL = 1,
+	WRITER_METADATA = 2,
+	WRITER_KERNEL = 3,
+};
+
+/* One file, told apart from an earlier one that had the same inode number. */
+struct file_key {
+	__u64 ino;
+	__u32 generation;
+	__u32 dev;
+};
+
+/* One program image: a process between two calls of execve. */
+struct image_key {
+	__u64 image;
+	__u32 tgid;
+	__u32 zero;
+};
+
+/* A request to the target device, or the part of it that one writer caused. */
+struct io_event {
+	__u32 type;
+	__u8 operation;
+	__u8 hint;
+	__u8 hint_granted;
+	__u8 zero;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 offset_bytes;
+	__u64 length_bytes;
+	__u64 writer; /* the hash of a stack event; 0: nobody; means nothing on a read */
+	struct file_key file; /* all 0: no file */
+};
+
+/* Who writes; sent once for each hash that was not seen lately. */
+struct stack_event {
+	__u32 type;
+	__u8 kind; /* enum writer_kind */
+	__u8 scanned; /* frames after the first are guesses from the stack's words */
+	__u8 count; /* frames */
+	__u8 known; /* the image's executable ranges were known */
+	__u64 hash;
+	struct image_key image;
+	__u64 outside; /* the address at which the walk left known code; 0: nowhere */
+	char comm[COMM_BYTES];
+	__u64 frames[MAX_FRAMES]; /* innermost first */
+};
+
+/* A program image whose executable ranges the kernel side wants to know. */
+struct process_event {
+	__u32 type;
+	__u32 zero;
+	struct image_key image;
+};
+
+/* The name of a file, sent when it is first seen. */
+struct file_event {
+	__u32 type;
+	__u32 zero;
+	struct file_key file;
+	char name[NAME_BYTES]; /* ends with a zero byte */
+};
+
+/* Where a program image has code: sorted, disjoint; unused slots hold all ones. */
+struct ranges {
+	__u64 count; /* 0: asked for, not known yet */
+	__u64 start[MAX_RANGES];
+	__u64 end[MAX_RANGES];
+};
+
+/* What user space decides before the programs are loaded. */
+struct config {
+	__u32 device; /* kernel dev_t: major << 20 | minor */
+	__u32 page_shift;
+	__u32 fcntl_number; /* of the system call */
+	__u32 reads; /* 1: report reads too */
+	__u64 wake_bytes; /* wake user space when this much waits in the ring */
+};
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which file is written: its name, its last writer, the hint asked for it. */
+#ifndef ANABRANCH_FILE_BPF_H
+#define ANABRANCH_FILE_BPF_H
+
+#include "ring.bpf.h"
+
+struct file_state {
+	__u64 writer; /* the last one that made a page of the file dirty */
+	__u8 hint; /* asked for by F_SET_RW_HINT */
+	__u8 hint_granted;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct file_key);
+	__type(value, struct file_state);
+} files SEC(".maps");
+
+static __always_inline struct file_key key_of(struct inode *inode)
+{
+	return (struct file_key){
+		.ino = BPF_CORE_READ(inode, i_ino),
+		.generation = BPF_CORE_READ(inode, i_generation),
+		.dev = BPF_CORE_READ(inode, i_sb, s_dev),
+	};
+}
+
+static __always_inline struct dentry *name_of(struct inode *inode)
+{
+	struct hlist_node *alias = BPF_CORE_READ(inode, i_dentry.first);
+	__u64 offset;
+
+	if (!alias)
+		return NULL;
+	if (bpf_core_field_exists(struct dentry, d_u))
+		offset = bpf_core_field_offset(struct dentry, d_u.d_alias);
+	else
+		offset = bpf_core_field_offset(struct dentry___unnamed_union, d_alias);
+	return (struct dentry *)((__u64)alias - offset);
+}
+
+/* Begins to follow a file: tells user space its name. */
+__noinline int learn_file(__u64 address, const struct file_key *key, __u32 slot)
+{
+	struct inode *inode = (void *)address;
+	struct scratch *scratch = scratch_of(slot);
+	static const struct file_state fresh;
+
+	if (!scratch || !key)
+		return 0;
+
+	struct file_event *event = &scratch->file;
+	struct dentry *dentry = name_of(inode);
+
+	event->type = EVENT_FILE;
+	event->file = *key;
+	event->name[0] = 0;
+	if (dentry)
+		bpf_probe_read_kernel_str(event->name, NAME_BYTES, BPF_CORE_READ(dentry, d_name.name));
+	if (send(event, sizeof(*event), false))
+		bpf_map_update_elem(&files, key, &fresh, BPF_ANY);
+	return 0;
+}
+
+/* The state of a file, or null when user space could not be told of it. */
+static __always_inline struct file_state *state_of(struct inode *inode, const struct file_key *key, __u32 slot)
+{
+	struct file_state *state = bpf_map_lookup_elem(&files, key);
+
+	if (state)
+		return state;
+	learn_file((__u64)inode, key, slot);
+	return bpf_map_lookup_elem(&files, key);
+}
+
+/* The hint the kernel itself keeps with the file: one it granted. */
+static __always_inline __u8 granted_hint(struct inode *inode)
+{
+	struct inode___byte_hint *old = (void *)inode;
+	struct inode___enum_hint *new = (void *)inode;
+	__u8 hint = 0;
+
+	if (bpf_core_field_exists(old->i_write_hint))
+		bpf_core_read(&hint, sizeof(hint), &old->i_write_hint);
+	else if (bpf_core_field_exists(new->i_write_hint))
+		bpf_core_read(&hint, sizeof(hint), &new->i_write_hint);
+	return hint;
+}
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The few kernel types the probe touches. Only the named fields matter: the
+ * loader moves each access to where the running kernel keeps the field (CO-RE).
+ * A name with three underscores is another kernel version's form of the type.
+ */
+#ifndef ANABRANCH_KERNEL_H
+#define ANABRANCH_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long __s64;
+typedef unsigned long long __u64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+/* From include/uapi/linux/bpf.h: numbers that never change. */
+#define BPF_MAP_TYPE_PERCPU_ARRAY 6
+#define BPF_MAP_TYPE_LRU_HASH 9
+#define BPF_MAP_TYPE_RINGBUF 27
+#define BPF_ANY 0
+#define BPF_NOEXIST 1
+#define BPF_F_USER_STACK (1ULL << 8)
+#define BPF_RB_NO_WAKEUP 1
+#define BPF_RB_FORCE_WAKEUP 2
+#define BPF_RB_AVAIL_DATA 0
+
+/* From include/linux/sched.h and include/uapi/linux/magic.h. */
+#define PF_KTHREAD 0x00200000
+#define BDEVFS_MAGIC 0x62646576
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct gendisk {
+	struct block_device *part0;
+};
+
+struct block_device {
+	__u64 bd_start_sect;
+	struct gendisk *bd_disk;
+	__u32 bd_dev;
+};
+
+struct super_block {
+	__u32 s_dev;
+	unsigned long s_magic;
+	struct block_device *s_bdev;
+};
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct inode {
+	struct super_block *i_sb;
+	struct address_space *i_mapping;
+	unsigned long i_ino;
+	__u32 i_generation;
+	struct hlist_head i_dentry;
+};
+
+/* Until 6.8 the hint is a byte, from 6.9 on an enumeration. */
+struct inode___byte_hint {
+	__u8 i_write_hint;
+};
+
+enum rw_hint {
+	WRITE_LIFE_NOT_SET,
+} __attribute__((packed));
+
+struct inode___enum_hint {
+	enum rw_hint i_write_hint;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+	union {
+		struct hlist_node d_alias;
+	} d_u;
+};
+
+struct dentry___unnamed_union {
+	struct hlist_node d_alias;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct page {
+	unsigned long compound_head;
+};
+
+struct folio {
+	struct address_space *mapping;
+	unsigned long index;
+};
+
+/* The number of pages of a large folio: from 6.15 on, and before. */
+struct folio___nr_pages {
+	__u32 _nr_pages;
+};
+
+struct folio___folio_nr_pages {
+	__u32 _folio_nr_pages;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+	__u32 bv_len;
+	__u32 bv_offset;
+};
+
+struct bvec_iter {
+	__u64 bi_sector;
+	__u32 bi_size;
+	__u32 bi_idx;
+	__u32 bi_bvec_done;
+} __attribute__((packed));
+
+struct bio {
+	struct block_device *bi_bdev;
+	__u32 bi_opf;
+	struct bvec_iter bi_iter;
+	void *bi_end_io;
+	void *bi_private;
+	struct bio_vec *bi_io_vec;
+};
+
+enum req_op {
+	REQ_OP_READ = 0,
+	REQ_OP_WRITE = 1,
+	REQ_OP_DISCARD = 3,
+	REQ_OP_SECURE_ERASE = 5,
+	REQ_OP_WRITE_ZEROES = 9,
+};
+
+/* The bits move from version to version; the loader puts the right ones in. */
+enum req_flag_bits {
+	__REQ_META = 12,
+	__REQ_PREFLUSH = 18,
+	__REQ_NOUNMAP = 29,
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct kiocb {
+	struct file *ki_filp;
+};
+
+struct iomap_dio {
+	struct kiocb *iocb;
+};
+
+struct fdtable {
+	__u32 max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct mm_struct {
+	unsigned long start_code;
+	unsigned long end_code;
+	unsigned long start_stack;
+};
+
+struct task_struct {
+	__u32 flags;
+	int tgid;
+	struct mm_struct *mm;
+	struct files_struct *files;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long sp;
+	unsigned long di;
+	unsigned long si;
+	unsigned long dx;
+	unsigned long orig_ax;
+};
+#define SYSCALL_NUMBER(regs) ((regs)->orig_ax)
+#define SYSCALL_ARGUMENT_1(regs) ((regs)->di)
+#define SYSCALL_ARGUMENT_2(regs) ((regs)->si)
+#define SYSCALL_ARGUMENT_3(regs) ((regs)->dx)
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 orig_x0;
+	__s32 syscallno;
+};
+#define SYSCALL_NUMBER(regs) ((__u32)(regs)->syscallno)
+#define SYSCALL_ARGUMENT_1(regs) ((regs)->orig_x0)
+#define SYSCALL_ARGUMENT_2(regs) ((regs)->regs[1])
+#define SYSCALL_ARGUMENT_3(regs) ((regs)->regs[2])
+#else
+#error "the probe knows the registers of x86_64 and aarch64 only"
+#endif
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The way to user space: configuration, scratch memory, ring buffer, losses. */
+#ifndef ANABRANCH_RING_BPF_H
+#define ANABRANCH_RING_BPF_H
+
+#include "kernel.h"
+#include "events.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define SCAN_WORDS 128
+
+const volatile struct config config SEC(".rodata.config");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 64 << 20);
+} ring SEC(".maps");
+
+/* Records that found the ring full. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} lost SEC(".maps");
+
+/* Too large for a BPF stack. Each program has a slot of its own. */
+struct scratch {
+	struct stack_event stack;
+	struct process_event process;
+	struct file_event file;
+	struct io_event io;
+	__u64 words[SCAN_WORDS];
+};
+
+enum slot {
+	SLOT_DIRTY,
+	SLOT_BIO,
+	SLOT_HINT,
+	SLOTS,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SLOTS);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratch SEC(".maps");
+
+static __always_inline struct scratch *scratch_of(__u32 slot)
+{
+	return bpf_map_lookup_elem(&scratch, &slot);
+}
+
+/*
+ * Waking user space for each record would cost more than the record: wake it
+ * when the ring fills, or when a process may be gone before it is looked at.
+ */
+/*
+ * This and other functions are not static on purpose: the verifier checks such
+ * a function once, not at each place that calls it, and the programs stay
+ * within what it is willing to check. Their arguments are therefore numbers or
+ * memory; a kernel pointer travels as a number.
+ */
+__noinline __u64 wake_flag(bool urgent)
+{
+	if (urgent || bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > config.wake_bytes)
+		return BPF_RB_FORCE_WAKEUP;
+	return BPF_RB_NO_WAKEUP;
+}
+
+__noinline int count_lost(void)
+{
+	__u32 zero = 0;
+	__u64 *count = bpf_map_lookup_elem(&lost, &zero);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+static __always_inline bool send(void *record, __u64 bytes, bool urgent)
+{
+	if (bpf_ringbuf_output(&ring, record, bytes, wake_flag(urgent)) == 0)
+		return true;
+	count_lost();
+	return false;
+}
+
+/* Is this the target, or a partition of it when the target is a whole disk? */
+static __always_inline bool on_target(struct block_device *device)
+{
+	if (!device)
+		return false;
+	return BPF_CORE_READ(device, bd_dev) == config.device ||
+	       BPF_CORE_READ(device, bd_disk, part0, bd_dev) == config.device;
+}
+
+/* The usual case, a file system right on the target, is decided by one number. */
+__noinline bool holds_file_system(__u64 super_block)
+{
+	struct super_block *sb = (void *)super_block;
+
+	return BPF_CORE_READ(sb, s_dev) == config.device || on_target(BPF_CORE_READ(sb, s_bdev));
+}
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Who is writing: a user thread is named by its call path, a kernel thread by
+ * its name. Either becomes a 64-bit hash; what the hash stands for is sent once.
+ */
+#ifndef ANABRANCH_WRITER_BPF_H
+#define ANABRANCH_WRITER_BPF_H
+
+#include "ring.bpf.h"
+
+/* A walk along frame pointers that yields fewer frames than this led nowhere. */
+#define MIN_FRAMES 3
+/* Return addresses the stack scan takes (PCStream, FAST'19: five). */
+#define SCANNED_FRAMES 5
+
+/* Hashes user space was told about lately. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u8);
+} writers SEC(".maps");
+
+/* Filled by user space from /proc/PID/maps. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 2048);
+	__type(key, struct image_key);
+	__type(value, struct ranges);
+} images SEC(".maps");
+
+static const struct ranges unknown_ranges;
+
+static __always_inline __u64 mix(__u64 hash, __u64 value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ (hash >> 29);
+}
+
+/* A thread's name without its digits, which only number threads of one role. */
+static __always_inline __u64 mix_role(__u64 hash, const char *comm)
+{
+	for (int i = 0; i < COMM_BYTES; i++) {
+		if (!comm[i])
+			break;
+		if (comm[i] < '0' || comm[i] > '9')
+			hash = mix(hash, comm[i]);
+	}
+	return hash;
+}
+
+__noinline __u64 publish(struct stack_event *stack)
+{
+	static const __u8 seen = 1;
+
+	if (!stack)
+		return 0;
+
+	__u64 hash = mix(stack->kind + 1, stack->image.tgid);
+
+	hash = mix(hash, stack->image.image);
+	hash = mix_role(hash, stack->comm);
+	for (int i = 0; i < MAX_FRAMES && i < stack->count; i++)
+		hash = mix(hash, stack->frames[i]);
+	stack->hash = hash;
+	stack->type = EVENT_STACK;
+	if (!bpf_map_lookup_elem(&writers, &hash) && send(stack, sizeof(*stack), false))
+		bpf_map_update_elem(&writers, &hash, &seen, BPF_ANY);
+	return hash;
+}
+
+/* Does `ranges` hold `address`? A binary search of fixed length. */
+__noinline bool holds_code(const struct ranges *ranges, __u64 address)
+{
+	__u32 at = 0;
+
+	if (!ranges)
+		return false;
+	for (__u32 step = MAX_RANGES / 2; step; step /= 2)
+		if (ranges->start[(at + step) & (MAX_RANGES - 1)] <= address)
+			at += step;
+	at &= MAX_RANGES - 1;
+	return ranges->start[at] <= address && address < ranges->end[at];
+}
+
+struct walk {
+	struct stack_event *stack;
+	struct ranges *ranges;
+	__u64 *words;
+	__u64 code_start; /* of the program itself, for want of its ranges */
+	__u64 code_end;
+	__u32 found;
+};
+
+static long keep_frame(__u32 i, void *context)
+{
+	struct walk *walk = context;
+
+	if (i >= MAX_FRAMES)
+		return 1;
+	if (!holds_code(walk->ranges, walk->stack->frames[i])) {
+		walk->stack->outside = walk->stack->frames[i];
+		return 1;
+	}
+	walk->found = i + 1;
+	return 0;
+}
+
+static long scan_word(__u32 i, void *context)
+{
+	struct walk *walk = context;
+	__u64 word = walk->words[i & (SCAN_WORDS - 1)];
+	bool code;
+
+	if (walk->ranges->count)
+		code = holds_code(walk->ranges, word);
+	else
+		code = walk->code_start <= word && word < walk->code_end;
+	if (!code)
+		return 0;
+
+	__u32 at = walk->found;
+
+	if (at >= MAX_FRAMES)
+		return 1;
+	walk->stack->frames[at] = word;
+	walk->found = at + 1;
+	return at + 1 > SCANNED_FRAMES;
+}
+
+/*
+ * Code built without frame pointers leaves no chain to follow. PCStream's
+ * answer (FAST'19): read the stack upwards from its pointer and take the first
+ * words that point into code. The first frame is certain and stays.
+ */
+static __always_inline void scan_stack(struct task_struct *task, struct walk *walk)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	const void *top = (const void *)(unsigned long)regs->sp;
+	__u32 words = SCAN_WORDS;
+
+	/* Near the stack's end there is less to read. */
+	if (bpf_probe_read_user(walk->words, SCAN_WORDS * 8, top)) {
+		words = SCAN_WORDS / 8;
+		if (bpf_probe_read_user(walk->words, SCAN_WORDS, top))
+			return;
+	}
+	walk->stack->scanned = 1;
+	walk->found = walk->found ? 1 : 0;
+	bpf_loop(words, scan_word, walk, 0);
+}
+
+static __always_inline struct ranges *ranges_of(struct image_key *image, struct scratch *scratch)
+{
+	struct ranges *ranges = bpf_map_lookup_elem(&images, image);
+
+	if (ranges)
+		return ranges;
+	scratch->process.type = EVENT_PROCESS;
+	scratch->process.image = *image;
+	if (send(&scratch->process, sizeof(scratch->process), true))
+		bpf_map_update_elem(&images, image, &unknown_ranges, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&images, image);
+}
+
+static __always_inline void walk_stack(void *ctx, struct task_struct *task, struct scratch *scratch)
+{
+	struct stack_event *stack = &scratch->stack;
+	struct mm_struct *mm = task->mm;
+
+	/* A thread that is exiting has no memory left to walk. */
+	if (!mm)
+		return;
+	stack->image.image = mm->start_code ^ mm->start_stack;
+
+	struct walk walk = {
+		.stack = stack,
+		.ranges = ranges_of(&stack->image, scratch),
+		.words = scratch->words,
+		.code_start = mm->start_code,
+		.code_end = mm->end_code,
+	};
+	long bytes = bpf_get_stack(ctx, stack->frames, sizeof(stack->frames), BPF_F_USER_STACK);
+
+	if (!walk.ranges)
+		return;
+	if (bytes > 0)
+		walk.found = (__u32)bytes / sizeof(__u64);
+	if (walk.ranges->count) {
+		__u32 frames = walk.found;
+
+		stack->known = 1;
+		walk.found = 0;
+		bpf_loop(frames, keep_frame, &walk, 0);
+	}
+	if (walk.found < MIN_FRAMES)
+		scan_stack(task, &walk);
+	stack->count = walk.found;
+}
+
+static __always_inline struct stack_event *new_stack(struct scratch *scratch, __u8 kind)
+{
+	struct stack_event *stack = &scratch->stack;
+
+	stack->kind = kind;
+	stack->scanned = 0;
+	stack->count = 0;
+	stack->known = 0;
+	stack->outside = 0;
+	stack->image = (struct image_key){};
+	bpf_get_current_comm(stack->comm, COMM_BYTES);
+	return stack;
+}
+
+static __always_inline bool is_jbd2(const char *comm)
+{
+	return comm[0] == 'j' && comm[1] == 'b' && comm[2] == 'd' && comm[3] == '2' && comm[4] == '/';
+}
+
+/* The running thread as a writer. */
+static __always_inline __u64 current_writer(void *ctx, struct scratch *scratch)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_event *stack = new_stack(scratch, WRITER_USER);
+
+	if (task->flags & PF_KTHREAD) {
+		stack->kind = is_jbd2(stack->comm) ? WRITER_JOURNAL : WRITER_KERNEL;
+	} else {
+		stack->image.tgid = task->tgid;
+		walk_stack(ctx, task, scratch);
+	}
+	return publish(stack);
+}
+
+/*
+ * The file system's own writes. Any thread may be made to write them out, so a
+ * user thread's name would say nothing.
+ */
+__noinline __u64 file_system_writer(bool log)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct scratch *scratch = scratch_of(SLOT_BIO);
+
+	if (!scratch)
+		return 0;
+
+	struct stack_event *stack = new_stack(scratch, WRITER_METADATA);
+
+	if (!(task->flags & PF_KTHREAD))
+		stack->comm[0] = 0;
+	if (log || is_jbd2(stack->comm))
+		stack->kind = WRITER_JOURNAL;
+	return publish(stack);
+}
+
+#endif

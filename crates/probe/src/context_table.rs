@@ -1,0 +1,361 @@
+//! Writers -> a bounded number of contexts.
+
+use std::collections::HashMap;
+
+use anabranch_trace::{Context, ContextId, ContextKind};
+
+use crate::bounded::BoundedMap;
+use crate::writer::{CallSite, Writer};
+
+/// How stacks are folded into contexts. The defaults are our choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoldLimits {
+    /// Contexts in all, the unknown one included; at least 2.
+    pub max_contexts: u32,
+    /// Contexts of one role (threads whose names differ in digits only).
+    pub max_contexts_per_role: u32,
+    /// Stacks that are watched because they may yet earn a context; the one not seen for longest goes.
+    pub max_candidates: usize,
+    /// Bytes a stack must have written to earn a context of its own ...
+    pub earn_bytes: u64,
+    /// ... or the number of its writes.
+    pub earn_writes: u64,
+    /// The price doubles each time a role has earned this many contexts.
+    pub contexts_per_doubling: u32,
+    /// Innermost calls that stacks with no context of their own are kept together by.
+    pub shared_depth: usize,
+}
+
+impl Default for FoldLimits {
+    fn default() -> Self {
+        FoldLimits {
+            max_contexts: 1024,
+            max_contexts_per_role: 128,
+            max_candidates: 8192,
+            earn_bytes: 64 << 10,
+            earn_writes: 4,
+            contexts_per_doubling: 16,
+            shared_depth: 4,
+        }
+    }
+}
+
+/// A group of stacks must write this many times what a single one must, so that the first writes
+/// of a stack that soon stands for itself leave no group behind. Our choice.
+const GROUP_PRICE: u64 = 4;
+
+/// Turns writers into contexts. Every answer is final and depends only on the calls so far, so a
+/// replay of the trace sees the contexts that were seen live.
+///
+/// A writer's stack has a context of its own once it has written enough. Until then its writes
+/// count for the *group* of all stacks with the same role and the same innermost calls, if that
+/// group has a context, else for the role. The more contexts a role has earned, the more a new one
+/// must have written: the thousands of stacks of an interpreter, or of code without frame
+/// pointers, share a few contexts, while an application with some dozen call paths gets them all.
+#[derive(Debug)]
+pub(crate) struct ContextTable {
+    limits: FoldLimits,
+    rows: Vec<Row>,
+    ids: HashMap<u64, ContextId>,
+    earned_by_role: HashMap<u64, u32>,
+    candidates: BoundedMap<u64, Written>,
+}
+
+#[derive(Debug)]
+struct Row {
+    signature: u64,
+    kind: ContextKind,
+    role: String,
+    path: Vec<CallSite>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Written {
+    bytes: u64,
+    writes: u64,
+}
+
+/// A writer with the contexts that its bytes may count for.
+#[derive(Debug)]
+pub(crate) struct Claims {
+    writer: Writer,
+    /// Signature of the writer's role.
+    role: u64,
+    /// From the deepest to the shallowest, the role's last.
+    claims: Vec<Claim>,
+}
+
+/// One context that a writer's bytes may count for.
+#[derive(Debug, Clone, Copy)]
+struct Claim {
+    signature: u64,
+    kind: ContextKind,
+    depth: usize,
+    /// What must be written for it, as a multiple of the limits; 0: nothing.
+    price: u64,
+}
+
+impl ContextTable {
+    /// A table with nothing in it but the unknown context.
+    pub(crate) fn new(limits: FoldLimits) -> ContextTable {
+        ContextTable {
+            limits,
+            rows: Vec::new(),
+            ids: HashMap::new(),
+            earned_by_role: HashMap::new(),
+            candidates: BoundedMap::new(limits.max_candidates),
+        }
+    }
+
+    /// Prepares `writer` for [`ContextTable::attribute`].
+    pub(crate) fn claims(&self, writer: Writer) -> Claims {
+        let claim = |kind, depth, price| Claim {
+            signature: writer.signature(kind, depth),
+            kind,
+            depth,
+            price,
+        };
+        let (depth, shared_depth) = (writer.path().len(), self.limits.shared_depth);
+        let mut claims = Vec::with_capacity(3);
+        if writer.kind != ContextKind::Application {
+            claims.push(claim(writer.kind, 0, 0));
+        } else {
+            if depth > 0 {
+                claims.push(claim(ContextKind::Application, depth, 1));
+            }
+            if shared_depth > 0 && depth > shared_depth {
+                claims.push(claim(ContextKind::Folded, shared_depth, GROUP_PRICE));
+            }
+            claims.push(claim(ContextKind::Folded, 0, 0));
+        }
+        Claims {
+            role: writer.signature(ContextKind::Folded, 0),
+            writer,
+            claims,
+        }
+    }
+
+    /// The context for `bytes` written by a writer.
+    pub(crate) fn attribute(&mut self, claims: &Claims, bytes: u64) -> ContextId {
+        for claim in &claims.claims {
+            if let Some(&id) = self.ids.get(&claim.signature) {
+                return id;
+            }
+            if claim.price == 0 {
+                return self.add(&claims.writer, claim);
+            }
+            if self.earns(claims.role, claim, bytes) {
+                self.candidates.remove(&claim.signature);
+                *self.earned_by_role.entry(claims.role).or_default() += 1;
+                return self.add(&claims.writer, claim);
+            }
+        }
+        ContextId::UNKNOWN
+    }
+
+    /// The rows, dense, the unknown context first.
+    pub(crate) fn contexts(&self) -> Vec<Context> {
+        let rows = self.rows.iter().zip(1..).map(|(row, id)| Context {
+            id: ContextId(id),
+            signature: row.signature,
+            kind: row.kind,
+            role: row.role.clone(),
+            frames: row.path.iter().map(CallSite::frame).collect(),
+        });
+        std::iter::once(Context::unknown()).chain(rows).collect()
+    }
+
+    /// Counts `bytes` for a stack or group without a context and says whether it has earned one.
+    fn earns(&mut self, role: u64, claim: &Claim, bytes: u64) -> bool {
+        let earned = self.earned_by_role.get(&role).copied().unwrap_or(0);
+        // The last quarter is kept for roles, so that a late thread still finds a place.
+        let full = self.next_id() >= self.limits.max_contexts - self.limits.max_contexts / 4;
+        if full || earned + 1 >= self.limits.max_contexts_per_role {
+            return false;
+        }
+        let mut written = self.candidates.remove(&claim.signature).unwrap_or_default();
+        written.bytes = written.bytes.saturating_add(bytes);
+        written.writes += 1;
+        self.candidates.insert(claim.signature, written);
+        let doublings = earned / self.limits.contexts_per_doubling.max(1);
+        let price = claim.price << doublings.min(32);
+        written.bytes >= self.limits.earn_bytes.saturating_mul(price)
+            || written.writes >= self.limits.earn_writes.saturating_mul(price)
+    }
+
+    /// Adds the row of a claim; the unknown context when there is no room left.
+    fn add(&mut self, writer: &Writer, claim: &Claim) -> ContextId {
+        let id = self.next_id();
+        if id >= self.limits.max_contexts {
+            return ContextId::UNKNOWN;
+        }
+        self.rows.push(Row {
+            signature: claim.signature,
+            kind: claim.kind,
+            role: writer.role.clone(),
+            path: writer.path()[..claim.depth].to_vec(),
+        });
+        self.ids.insert(claim.signature, ContextId(id));
+        ContextId(id)
+    }
+
+    fn next_id(&self) -> u32 {
+        u32::try_from(self.rows.len() + 1).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::writer::Object;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    const PAGE: u64 = 4096;
+
+    fn code() -> Arc<Object> {
+        Arc::new(Object {
+            build_id: "aa".into(),
+            path: "/bin/a".into(),
+        })
+    }
+
+    fn writer(comm: &str, offsets: &[u64]) -> Writer {
+        let code = code();
+        let path = offsets.iter().map(|&file_offset| CallSite {
+            object: code.clone(),
+            file_offset,
+        });
+        Writer::new(ContextKind::Application, comm, path.collect())
+    }
+
+    fn attribute(table: &mut ContextTable, writer: Writer, bytes: u64) -> ContextId {
+        let claims = table.claims(writer);
+        table.attribute(&claims, bytes)
+    }
+
+    fn kind_of(table: &ContextTable, id: ContextId) -> ContextKind {
+        table.contexts()[id.0 as usize].kind
+    }
+
+    #[test]
+    fn a_stack_earns_its_context_by_bytes_or_by_writes() {
+        let mut table = ContextTable::new(FoldLimits::default());
+        let large = attribute(&mut table, writer("a", &[1, 2]), 1 << 20);
+        assert_eq!(kind_of(&table, large), ContextKind::Application);
+        let kinds = [(); 4].map(|()| {
+            let id = attribute(&mut table, writer("a", &[1, 3]), PAGE);
+            kind_of(&table, id)
+        });
+        let folded = ContextKind::Folded;
+        assert_eq!(kinds, [folded, folded, folded, ContextKind::Application]);
+    }
+
+    #[test]
+    fn a_writer_without_a_path_counts_for_its_role() {
+        let mut table = ContextTable::new(FoldLimits::default());
+        let id = attribute(&mut table, writer("worker3", &[]), 1 << 30);
+        let context = &table.contexts()[id.0 as usize];
+        assert_eq!(
+            (context.kind, context.role.as_str()),
+            (ContextKind::Folded, "worker")
+        );
+        assert!(context.frames.is_empty());
+    }
+
+    #[test]
+    fn the_kernels_writers_have_contexts_at_once() {
+        let mut table = ContextTable::new(FoldLimits::default());
+        let journal = Writer::new(ContextKind::Journal, "jbd2/loop0-8", Vec::new());
+        let id = attribute(&mut table, journal, PAGE);
+        let context = &table.contexts()[id.0 as usize];
+        assert_eq!(
+            (context.kind, context.role.as_str()),
+            (ContextKind::Journal, "jbd/loop-")
+        );
+    }
+
+    #[test]
+    fn sixteen_thousand_garbage_stacks_share_a_few_contexts() {
+        let mut table = ContextTable::new(FoldLimits::default());
+        for garbage in 0..16_000 {
+            for _ in 0..6 {
+                attribute(
+                    &mut table,
+                    writer("java", &[1, 2, 3, 4, 1000 + garbage]),
+                    2 * PAGE,
+                );
+            }
+        }
+        let contexts = table.contexts();
+        assert!(contexts.len() < 100, "{} contexts", contexts.len());
+        let group = attribute(&mut table, writer("java", &[1, 2, 3, 4, 7]), PAGE);
+        assert_eq!(contexts[group.0 as usize].frames.len(), 4);
+    }
+
+    #[test]
+    fn a_real_path_still_earns_a_context_amid_garbage() {
+        let mut table = ContextTable::new(FoldLimits::default());
+        for garbage in 0..16_000 {
+            attribute(
+                &mut table,
+                writer("java", &[1, 2, 3, 4, 1000 + garbage]),
+                16 * PAGE,
+            );
+            attribute(&mut table, writer("java", &[1, 2, 3, 5, 6]), 4 * PAGE);
+        }
+        let id = attribute(&mut table, writer("java", &[1, 2, 3, 5, 6]), PAGE);
+        assert_eq!(kind_of(&table, id), ContextKind::Application);
+    }
+
+    #[test]
+    fn a_full_table_answers_unknown() {
+        let limits = FoldLimits {
+            max_contexts: 4,
+            ..FoldLimits::default()
+        };
+        let mut table = ContextTable::new(limits);
+        let ids: Vec<u32> = ["a", "b", "c", "d"]
+            .iter()
+            .map(|role| attribute(&mut table, writer(role, &[]), PAGE).0)
+            .collect();
+        assert_eq!(ids, [1, 2, 3, 0]);
+    }
+
+    fn a_write() -> impl Strategy<Value = (u8, Vec<u64>, u64)> {
+        (
+            0_u8..6,
+            proptest::collection::vec(0_u64..5, 0..8),
+            1_u64..1 << 20,
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn answers_are_final_bounded_and_depend_on_the_calls_alone(writes in proptest::collection::vec(a_write(), 1..300)) {
+            let limits = FoldLimits { max_contexts: 24, max_contexts_per_role: 8, max_candidates: 16, contexts_per_doubling: 2, ..FoldLimits::default() };
+            let (mut table, mut again) = (ContextTable::new(limits), ContextTable::new(limits));
+            let mut before = table.contexts();
+            for (role, path, bytes) in writes {
+                let writer = writer(&format!("role-{}", char::from(b'a' + role)), &path);
+                let id = attribute(&mut table, writer.clone(), bytes);
+                prop_assert_eq!(id, attribute(&mut again, writer.clone(), bytes));
+                let contexts = table.contexts();
+                prop_assert_eq!(&contexts[..before.len()], &before[..], "rows never change");
+                let row = &contexts[id.0 as usize];
+                prop_assert!(id == ContextId::UNKNOWN || row.role == writer.role);
+                let offsets: Vec<u64> = writer.path().iter().map(|site| site.file_offset).collect();
+                prop_assert!(row.frames.iter().map(|frame| frame.file_offset).eq(offsets.into_iter().take(row.frames.len())));
+                before = contexts;
+            }
+            prop_assert!(before.len() <= 24);
+            let mut per_role = HashMap::new();
+            for context in &before[1..] { *per_role.entry(&context.role).or_insert(0) += 1; }
+            prop_assert!(per_role.values().all(|&count| count <= 8));
+            let mut signatures: Vec<u64> = before.iter().map(|context| context.signature).collect();
+            signatures.sort_unstable();
+            signatures.dedup();
+            prop_assert_eq!(signatures.len(), before.len());
+        }
+    }
+}

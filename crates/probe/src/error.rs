@@ -1,0 +1,66 @@
+//! What can keep the probe from working, each with its remedy.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a device cannot be captured.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// The process may not load eBPF programs.
+    #[error("capturing needs root (or the capabilities CAP_BPF and CAP_PERFMON); run it with sudo")]
+    NotPermitted,
+    /// The kernel does not describe its types.
+    #[error(
+        "this kernel has no BTF at {path}; boot a kernel built with CONFIG_DEBUG_INFO_BTF=y \
+         (Debian's and Ubuntu's own kernels are)"
+    )]
+    NoBtf {
+        /// Where BTF was looked for.
+        path: PathBuf,
+    },
+    /// The kernel lacks the one tracepoint there is no substitute for.
+    #[error(
+        "this kernel lacks the tracepoint `{name}`, by which the probe sees requests; \
+         boot a kernel of version 6.1 or later with CONFIG_BLOCK and CONFIG_TRACEPOINTS"
+    )]
+    MissingTracepoint {
+        /// Its name.
+        name: &'static str,
+    },
+    /// The target is not a block device.
+    #[error("{} is not a block device; name one such as /dev/loop0 (`lsblk` lists them)", path.display())]
+    NotABlockDevice {
+        /// The path given.
+        path: PathBuf,
+    },
+    /// A file could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The kernel refused the programs or their attachment.
+    #[error("the kernel refused the probe ({step}): {source}{}", detail(log))]
+    Refused {
+        /// What was being done.
+        step: &'static str,
+        /// The loader's answer.
+        source: libbpf_rs::Error,
+        /// The loader's last messages.
+        log: String,
+    },
+    /// Kernel side and user side do not agree on a record.
+    #[error(
+        "the kernel sent a record of an unknown form; rebuild the program (`cargo clean -p anabranch-probe`)"
+    )]
+    MalformedRecord,
+}
+
+fn detail(log: &str) -> String {
+    match log.is_empty() {
+        true => String::new(),
+        false => format!("\nthe loader says:\n{log}"),
+    }
+}

@@ -1,0 +1,284 @@
+//! The kernel side's records, decoded. The layouts are those of `bpf/events.h`.
+
+use std::fmt;
+
+/// Most return addresses a stack record holds.
+pub(crate) const MAX_FRAMES: usize = 24;
+/// Most executable ranges the kernel side keeps of a program image.
+pub(crate) const MAX_RANGES: usize = 128;
+const COMM_BYTES: usize = 16;
+const NAME_BYTES: usize = 256;
+
+/// A file: inode number, generation and file system, so that a reused inode number is another file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct FileKey {
+    pub ino: u64,
+    pub generation: u32,
+    pub dev: u32,
+}
+
+/// A process between two calls of `execve`: `image` is made of addresses that change with both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct ImageKey {
+    pub image: u64,
+    pub tgid: u32,
+}
+
+impl ImageKey {
+    /// The key as the kernel side's `images` map has it.
+    pub(crate) fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.image.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.tgid.to_ne_bytes());
+        bytes
+    }
+}
+
+/// What kind of thread wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WriterKind {
+    User,
+    Journal,
+    Metadata,
+    Kernel,
+}
+
+/// A request to the device, or the part of it that one writer caused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IoEvent {
+    pub operation: u8,
+    pub hint: u8,
+    pub hint_granted: bool,
+    pub time_ns: u64,
+    pub offset_bytes: u64,
+    pub length_bytes: u64,
+    /// Hash of a [`StackEvent`], 0 for nobody.
+    pub writer: u64,
+    /// All zero where there is no file.
+    pub file: FileKey,
+}
+
+/// Who writes under a hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StackEvent {
+    pub kind: WriterKind,
+    /// Every frame but the first is a guess from the words on the stack.
+    pub scanned: bool,
+    /// The kernel side knew where the process has code.
+    pub known: bool,
+    pub hash: u64,
+    pub image: ImageKey,
+    /// The address at which the walk left known code, 0 for none.
+    pub outside: u64,
+    pub comm: String,
+    /// Innermost first.
+    pub frames: Vec<u64>,
+}
+
+/// One record of the ring buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Event {
+    Io(IoEvent),
+    Stack(Box<StackEvent>),
+    /// The kernel side asks where this program image has code.
+    Process(ImageKey),
+    File {
+        key: FileKey,
+        name: String,
+    },
+}
+
+/// A record that does not have the layout of its type: the two sides were built from different sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MalformedRecord;
+
+impl fmt::Display for MalformedRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("malformed record")
+    }
+}
+
+impl Event {
+    /// Decodes one record.
+    pub(crate) fn decode(record: &[u8]) -> Result<Event, MalformedRecord> {
+        let mut fields = Fields(record);
+        match fields.u32()? {
+            1 => fields.io(),
+            2 => fields.stack(),
+            3 => {
+                fields.u32()?;
+                Ok(Event::Process(fields.image()?))
+            }
+            4 => {
+                fields.u32()?;
+                let key = fields.file()?;
+                let name = fields.text::<NAME_BYTES>()?;
+                Ok(Event::File { key, name })
+            }
+            _ => Err(MalformedRecord),
+        }
+    }
+}
+
+/// The rest of a record, read from the front.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], MalformedRecord> {
+        let (field, rest) = self.0.split_first_chunk().ok_or(MalformedRecord)?;
+        self.0 = rest;
+        Ok(*field)
+    }
+
+    fn u8(&mut self) -> Result<u8, MalformedRecord> {
+        self.bytes().map(u8::from_ne_bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, MalformedRecord> {
+        self.bytes().map(u32::from_ne_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, MalformedRecord> {
+        self.bytes().map(u64::from_ne_bytes)
+    }
+
+    /// Text of at most `N` bytes, ended by the first zero byte.
+    fn text<const N: usize>(&mut self) -> Result<String, MalformedRecord> {
+        let bytes = self.bytes::<N>()?;
+        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(N);
+        Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    }
+
+    fn file(&mut self) -> Result<FileKey, MalformedRecord> {
+        Ok(FileKey {
+            ino: self.u64()?,
+            generation: self.u32()?,
+            dev: self.u32()?,
+        })
+    }
+
+    fn image(&mut self) -> Result<ImageKey, MalformedRecord> {
+        let key = ImageKey {
+            image: self.u64()?,
+            tgid: self.u32()?,
+        };
+        self.u32()?;
+        Ok(key)
+    }
+
+    fn io(mut self) -> Result<Event, MalformedRecord> {
+        let [operation, hint, hint_granted, _] = self.bytes()?;
+        Ok(Event::Io(IoEvent {
+            operation,
+            hint,
+            hint_granted: hint_granted != 0,
+            time_ns: self.u64()?,
+            offset_bytes: self.u64()?,
+            length_bytes: self.u64()?,
+            writer: self.u64()?,
+            file: self.file()?,
+        }))
+    }
+
+    fn stack(mut self) -> Result<Event, MalformedRecord> {
+        let kind = match self.u8()? {
+            0 => WriterKind::User,
+            1 => WriterKind::Journal,
+            2 => WriterKind::Metadata,
+            3 => WriterKind::Kernel,
+            _ => return Err(MalformedRecord),
+        };
+        let [scanned, count, known] = self.bytes()?;
+        let mut stack = StackEvent {
+            kind,
+            scanned: scanned != 0,
+            known: known != 0,
+            hash: self.u64()?,
+            image: self.image()?,
+            outside: self.u64()?,
+            comm: self.text::<COMM_BYTES>()?,
+            frames: Vec::with_capacity(count.into()),
+        };
+        for _ in 0..usize::from(count).min(MAX_FRAMES) {
+            stack.frames.push(self.u64()?);
+        }
+        Ok(Event::Stack(Box::new(stack)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn io_record() -> Vec<u8> {
+        let mut record = Vec::new();
+        record.extend(1_u32.to_ne_bytes());
+        record.extend([1, 5, 1, 0]);
+        for field in [11_u64, 4096, 8192, 77, 12] {
+            record.extend(field.to_ne_bytes());
+        }
+        record.extend(13_u32.to_ne_bytes());
+        record.extend(14_u32.to_ne_bytes());
+        record
+    }
+
+    #[test]
+    fn an_io_record_is_decoded_field_by_field() {
+        let expected = IoEvent {
+            operation: 1,
+            hint: 5,
+            hint_granted: true,
+            time_ns: 11,
+            offset_bytes: 4096,
+            length_bytes: 8192,
+            writer: 77,
+            file: FileKey {
+                ino: 12,
+                generation: 13,
+                dev: 14,
+            },
+        };
+        assert_eq!(Event::decode(&io_record()), Ok(Event::Io(expected)));
+    }
+
+    #[test]
+    fn a_record_cut_short_is_refused_at_every_length() {
+        let record = io_record();
+        for length in 0..record.len() {
+            assert_eq!(Event::decode(&record[..length]), Err(MalformedRecord));
+        }
+    }
+
+    #[test]
+    fn a_file_name_ends_at_its_zero_byte() {
+        let mut record = Vec::new();
+        record.extend(4_u32.to_ne_bytes());
+        record.extend([0; 4]);
+        record.extend([0; 16]);
+        let mut name = [b'x'; NAME_BYTES];
+        name[..11].copy_from_slice(b"000123.sst\0");
+        record.extend(name);
+        let Ok(Event::File { name, .. }) = Event::decode(&record) else {
+            panic!("not a file event");
+        };
+        assert_eq!(name, "000123.sst");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_decoder_panic(record in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = Event::decode(&record);
+        }
+
+        #[test]
+        fn no_stack_holds_more_frames_than_fit(count in any::<u8>(), tail in proptest::collection::vec(any::<u8>(), 300)) {
+            let mut record = 2_u32.to_ne_bytes().to_vec();
+            record.extend([0, 0, count, 0]);
+            record.extend(tail);
+            if let Ok(Event::Stack(stack)) = Event::decode(&record) {
+                prop_assert!(stack.frames.len() <= MAX_FRAMES);
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The eBPF programs and maps: loading, attaching, and what is exchanged with them.
+
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::{
+    ErrorKind, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel,
+    Program, RingBuffer, RingBufferBuilder,
+};
+use nix::unistd::{SysconfVar, sysconf};
+
+use crate::assembler::Reply;
+use crate::error::ProbeError;
+use crate::event::{Event, MAX_RANGES, MalformedRecord};
+use crate::support::Support;
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
+
+/// Number of the system call `fcntl`.
+const FCNTL_NUMBER: u32 = if cfg!(target_arch = "x86_64") { 72 } else { 25 };
+
+/// What is decided before the programs are loaded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    /// The target as the kernel numbers devices: major << 20 | minor.
+    pub device: u32,
+    pub reads: bool,
+    pub hints: bool,
+    pub ring_bytes: u32,
+}
+
+/// The loaded and attached programs.
+#[derive(Debug)]
+pub(crate) struct KernelSide {
+    // Dropped in this order: nothing is sent any more when the ring goes.
+    _links: Vec<Link>,
+    ring: RingBuffer<'static>,
+    inbox: Inbox,
+    images: MapHandle,
+    writers: MapHandle,
+    lost: MapHandle,
+    program_ids: Vec<u32>,
+    _object: Object,
+}
+
+/// Records taken out of the ring.
+type Inbox = Arc<Mutex<Vec<Result<Event, MalformedRecord>>>>;
+
+impl KernelSide {
+    /// Loads the programs that this kernel has hooks for, and attaches them.
+    pub(crate) fn attach(settings: &Settings, support: &Support) -> Result<KernelSide, ProbeError> {
+        libbpf_rs::set_print(Some((PrintLevel::Warn, |_, line| {
+            loader_log().push_str(&line)
+        })));
+        loader_log().clear();
+        let object = load(settings, support)?;
+        let inbox = Inbox::default();
+        let ring = ring(&object, &inbox).map_err(refused("ring buffer"))?;
+        let mut links = Vec::new();
+        let mut program_ids = Vec::new();
+        for program in object.progs_mut().filter(|program| program.autoload()) {
+            links.push(program.attach().map_err(refused("attaching"))?);
+            program_ids.extend(Program::id_from_fd(program.as_fd()));
+        }
+        Ok(KernelSide {
+            _links: links,
+            ring,
+            inbox,
+            images: map(&object, "images")?,
+            writers: map(&object, "writers")?,
+            lost: map(&object, "lost")?,
+            program_ids,
+            _object: object,
+        })
+    }
+
+    /// Takes all records that wait; waits for some for at most `timeout`. The kernel side wakes
+    /// nobody for a single request, so what waits is taken after the time-out as well.
+    pub(crate) fn receive(
+        &self,
+        timeout: Duration,
+    ) -> Result<Vec<Result<Event, MalformedRecord>>, ProbeError> {
+        match self.ring.poll(timeout) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => {
+                return Err(refused("polling")(error));
+            }
+            _ => {}
+        }
+        self.ring.consume().map_err(refused("polling"))?;
+        Ok(std::mem::take(
+            &mut *self.inbox.lock().unwrap_or_else(PoisonError::into_inner),
+        ))
+    }
+
+    /// Tells the kernel side something. What cannot be told it will ask for again.
+    pub(crate) fn tell(&self, reply: &Reply) {
+        let _ = match reply {
+            Reply::Ranges(image, ranges) => {
+                self.images
+                    .update(&image.to_bytes(), &ranges_bytes(ranges), MapFlags::ANY)
+            }
+            Reply::Resend(hash) => self.writers.delete(&hash.to_ne_bytes()),
+        };
+    }
+
+    /// Records that found the ring full, and events that came while their program was already
+    /// running on the same core.
+    pub(crate) fn lost_events(&self) -> u64 {
+        let per_core = self.lost.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY);
+        let found_full: u64 = per_core
+            .ok()
+            .flatten()
+            .iter()
+            .flatten()
+            .filter_map(|count| count.first_chunk().copied().map(u64::from_ne_bytes))
+            .sum();
+        let missed: u64 = ProgInfoIter::default()
+            .filter(|program| self.program_ids.contains(&program.id))
+            .map(|program| program.recursion_misses)
+            .sum();
+        found_full + missed
+    }
+}
+
+fn load(settings: &Settings, support: &Support) -> Result<Object, ProbeError> {
+    let refuse = refused("opening");
+    let mut object = ObjectBuilder::default()
+        .open_memory(OBJECT)
+        .map_err(&refuse)?;
+    for mut program in object.progs_mut() {
+        let wanted = match program.name().to_str() {
+            Some("on_dirty_folio") => support.sees_dirty_pages,
+            Some("on_syscall_exit") => support.sees_hints && settings.hints,
+            _ => true,
+        };
+        program.set_autoload(wanted);
+    }
+    configure(&mut object, settings).map_err(&refuse)?;
+    object.load().map_err(refused("loading"))
+}
+
+/// `struct config` of `bpf/events.h`, and the size of the ring.
+fn configure(object: &mut OpenObject, settings: &Settings) -> libbpf_rs::Result<()> {
+    let ring_bytes = settings.ring_bytes.clamp(4096, 1 << 30).next_power_of_two();
+    let page_bytes = sysconf(SysconfVar::PAGE_SIZE)
+        .ok()
+        .flatten()
+        .unwrap_or(4096);
+    let mut config = Vec::new();
+    for field in [
+        settings.device,
+        page_bytes.trailing_zeros(),
+        FCNTL_NUMBER,
+        u32::from(settings.reads),
+    ] {
+        config.extend(field.to_ne_bytes());
+    }
+    config.extend((u64::from(ring_bytes) / 4).to_ne_bytes());
+    for mut map in object.maps_mut() {
+        if map.name() == "ring" {
+            map.set_max_entries(ring_bytes)?;
+        } else if map.name() == ".rodata.config" {
+            map.set_initial_value(&config)?;
+        }
+    }
+    Ok(())
+}
+
+fn ring(object: &Object, inbox: &Inbox) -> libbpf_rs::Result<RingBuffer<'static>> {
+    let map = object
+        .maps()
+        .find(|map| map.name() == OsStr::new("ring"))
+        .ok_or_else(|| libbpf_rs::Error::from_raw_os_error(nix::errno::Errno::ENOENT as i32))?;
+    let inbox = inbox.clone();
+    let mut builder = RingBufferBuilder::new();
+    builder.add(&map, move |record| {
+        inbox
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Event::decode(record));
+        0
+    })?;
+    builder.build()
+}
+
+fn map(object: &Object, name: &str) -> Result<MapHandle, ProbeError> {
+    object
+        .maps()
+        .find(|map| map.name() == OsStr::new(name))
+        .ok_or_else(|| libbpf_rs::Error::from_raw_os_error(nix::errno::Errno::ENOENT as i32))
+        .and_then(|map| MapHandle::try_from(&map))
+        .map_err(refused("maps"))
+}
+
+/// `struct ranges` of `bpf/events.h`.
+fn ranges_bytes(ranges: &[(u64, u64)]) -> Vec<u8> {
+    let ranges = &ranges[..ranges.len().min(MAX_RANGES)];
+    let unused = std::iter::repeat_n(u64::MAX, MAX_RANGES - ranges.len());
+    let starts = ranges.iter().map(|range| range.0).chain(unused.clone());
+    let ends = ranges.iter().map(|range| range.1).chain(unused);
+    std::iter::once(ranges.len() as u64)
+        .chain(starts)
+        .chain(ends)
+        .flat_map(u64::to_ne_bytes)
+        .collect()
+}
+
+/// The loader's messages since the last attempt. It prints by a callback without state.
+fn loader_log() -> std::sync::MutexGuard<'static, String> {
+    static LOG: Mutex<String> = Mutex::new(String::new());
+    LOG.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn refused(step: &'static str) -> impl Fn(libbpf_rs::Error) -> ProbeError {
+    move |source| {
+        let log = loader_log();
+        let mut lines: Vec<&str> = log.lines().rev().take(LOG_LINES).collect();
+        lines.reverse();
+        ProbeError::Refused {
+            step,
+            source,
+            log: lines.join("\n"),
+        }
+    }
+}
+
+/// Of the loader's messages, the last lines say what went wrong.
+const LOG_LINES: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_have_the_kernel_sides_layout() {
+        let bytes = ranges_bytes(&[(0x1000, 0x2000), (0x5000, 0x6000)]);
+        let words: Vec<u64> = bytes
+            .chunks_exact(8)
+            .map(|word| u64::from_ne_bytes(word.try_into().unwrap()))
+            .collect();
+        assert_eq!(words.len(), 1 + 2 * MAX_RANGES);
+        assert_eq!(words[..4], [2, 0x1000, 0x5000, u64::MAX]);
+        assert_eq!(words[1 + MAX_RANGES..][..3], [0x2000, 0x6000, u64::MAX]);
+    }
+}

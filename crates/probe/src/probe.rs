@@ -1,0 +1,191 @@
+//! A running capture.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anabranch_trace::{Context, File, Io};
+use nix::sys::stat::{major, minor};
+use nix::time::{ClockId, clock_gettime};
+
+use crate::assembler::Assembler;
+use crate::context_table::FoldLimits;
+use crate::error::ProbeError;
+use crate::kernel_side::{KernelSide, Settings};
+use crate::support;
+use crate::symbols::symbolise;
+
+/// What to capture.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The block device: a whole disk (its partitions are then captured with it) or a partition.
+    pub device: PathBuf,
+    /// Report reads too. They carry a file but no context.
+    pub reads: bool,
+    /// See the write hints that applications ask for, also those the kernel refuses. Costs a
+    /// little on every system call of the machine. Without it, granted hints are still seen.
+    pub hints: bool,
+    /// Size of the ring buffer between kernel and user space, rounded up to a power of two of at
+    /// least 4 KiB.
+    pub ring_bytes: u32,
+    /// How stacks are folded into contexts.
+    pub fold: FoldLimits,
+}
+
+impl Options {
+    /// The usual choices for `device`: no reads, hints, a ring of 64 MiB.
+    pub fn new(device: impl Into<PathBuf>) -> Options {
+        Options {
+            device: device.into(),
+            reads: false,
+            hints: true,
+            ring_bytes: 64 << 20,
+            fold: FoldLimits::default(),
+        }
+    }
+}
+
+/// What a capture leaves besides the requests themselves.
+#[derive(Debug)]
+pub struct Captured {
+    /// The context table; row 0 is the unknown context. Frames carry symbols as far as their objects tell them.
+    pub contexts: Vec<Context>,
+    /// The file table; row 0 is "no file".
+    pub files: Vec<File>,
+    /// Records that were lost, as [`Probe::lost_events`] counts them.
+    pub lost_events: u64,
+    /// What could not be seen, one sentence each.
+    pub limitations: Vec<String>,
+}
+
+/// A running capture of one block device. Dropping it detaches everything; so does the end of the
+/// process, however it comes.
+#[derive(Debug)]
+pub struct Probe {
+    kernel_side: KernelSide,
+    assembler: Assembler,
+    limitations: Vec<String>,
+}
+
+impl Probe {
+    /// Starts to capture what `options.device` is asked to do. Time counts from here.
+    ///
+    /// # Errors
+    /// What [`check`](crate::check) finds, a target that is not a block device, or a kernel that
+    /// refuses the programs.
+    pub fn attach(options: &Options) -> Result<Probe, ProbeError> {
+        let support = support::check()?;
+        let settings = Settings {
+            device: device_number(&options.device)?,
+            reads: options.reads,
+            hints: options.hints,
+            ring_bytes: options.ring_bytes,
+        };
+        let kernel_side = KernelSide::attach(&settings, &support)?;
+        let mut limitations = support.limitations();
+        if !options.hints {
+            limitations.push(
+                "Write hints were not watched: only those the kernel granted are seen.".to_owned(),
+            );
+        }
+        Ok(Probe {
+            kernel_side,
+            assembler: Assembler::new(monotonic_ns(), options.fold),
+            limitations,
+        })
+    }
+
+    /// Gives every request captured so far to `sink`, in the order of time; waits at most
+    /// `timeout` for some. Call it again and again: what is not taken in time is lost when the
+    /// ring is full, and a process is looked at when its first write comes by here.
+    ///
+    /// # Errors
+    /// The ring cannot be read, or holds records of an unknown form.
+    pub fn poll(&mut self, timeout: Duration, sink: &mut dyn FnMut(Io)) -> Result<(), ProbeError> {
+        for event in self.kernel_side.receive(timeout)? {
+            let reply = event
+                .and_then(|event| self.assembler.accept(event, sink))
+                .map_err(|_| ProbeError::MalformedRecord)?;
+            if let Some(reply) = reply {
+                self.kernel_side.tell(&reply);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives everything that still waits in the ring to `sink`, without waiting for more.
+    ///
+    /// # Errors
+    /// As [`Probe::poll`].
+    pub fn drain(&mut self, sink: &mut dyn FnMut(Io)) -> Result<(), ProbeError> {
+        self.poll(Duration::ZERO, sink)
+    }
+
+    /// Records that did not reach user space so far. Anything but 0 makes what was captured a
+    /// lower bound.
+    pub fn lost_events(&self) -> u64 {
+        self.kernel_side.lost_events()
+    }
+
+    /// The context table as it is now, without symbols. Rows are only ever added.
+    pub fn contexts(&self) -> Vec<Context> {
+        self.assembler.contexts()
+    }
+
+    /// Ends the capture: detaches, and names the addresses of the contexts. [`Probe::drain`] first.
+    pub fn finish(self) -> Captured {
+        let lost_events = self.kernel_side.lost_events();
+        drop(self.kernel_side);
+        let (mut contexts, files, more) = self.assembler.finish();
+        symbolise(&mut contexts);
+        let mut limitations = self.limitations;
+        limitations.extend(more);
+        Captured {
+            contexts,
+            files,
+            lost_events,
+            limitations,
+        }
+    }
+}
+
+/// The number the kernel knows a block device by: major << 20 | minor.
+fn device_number(path: &Path) -> Result<u32, ProbeError> {
+    let metadata = fs::metadata(path).map_err(|source| ProbeError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    if !metadata.file_type().is_block_device() {
+        return Err(ProbeError::NotABlockDevice {
+            path: path.to_owned(),
+        });
+    }
+    let number = metadata.rdev();
+    // The kernel's own limits: 12 bits of major, 20 bits of minor number.
+    Ok(((major(number) as u32 & 0xfff) << 20) | (minor(number) as u32 & 0xf_ffff))
+}
+
+/// The clock that the kernel side stamps its records with.
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from);
+    now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_no_block_device() {
+        let error = device_number(Path::new("/dev/null")).unwrap_err();
+        assert!(matches!(error, ProbeError::NotABlockDevice { .. }));
+        assert!(error.to_string().contains("/dev/null"));
+    }
+
+    #[test]
+    fn a_device_that_does_not_exist_is_named() {
+        let error = device_number(Path::new("/dev/nothing-here")).unwrap_err();
+        assert!(error.to_string().contains("/dev/nothing-here"));
+    }
+}

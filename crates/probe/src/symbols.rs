@@ -1,0 +1,98 @@
+//! Names for the addresses of a context table.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anabranch_trace::Context;
+use blazesym::symbolize::source::{Elf, Source};
+use blazesym::symbolize::{Input, Symbolizer};
+
+/// Fills in `symbol` of every frame whose object still lies at its path and still is the same file.
+pub(crate) fn symbolise(contexts: &mut [Context]) {
+    let mut names: HashMap<(String, u64), Option<String>> = HashMap::new();
+    let symbolizer = Symbolizer::builder()
+        .enable_code_info(false)
+        .enable_inlined_fns(false)
+        .build();
+    for frame in contexts.iter_mut().flat_map(|context| &mut context.frames) {
+        let key = (frame.object.clone(), frame.file_offset);
+        let name = names.entry(key).or_insert_with(|| {
+            name_of(
+                &symbolizer,
+                &frame.object,
+                &frame.build_id,
+                frame.file_offset,
+            )
+        });
+        frame.symbol = name.clone();
+    }
+}
+
+fn name_of(
+    symbolizer: &Symbolizer,
+    object: &str,
+    build_id: &str,
+    file_offset: u64,
+) -> Option<String> {
+    if !object.starts_with('/') || !is_same_file(object, build_id) {
+        return None;
+    }
+    let source = Source::from(Elf::new(object));
+    // A return address may already lie in the next function: ask for the call itself.
+    let call = Input::FileOffset(file_offset.checked_sub(1)?);
+    let symbolized = symbolizer.symbolize_single(&source, call).ok()?;
+    Some(symbolized.into_sym()?.name.into_owned())
+}
+
+fn is_same_file(object: &str, build_id: &str) -> bool {
+    let found = blazesym::helper::read_elf_build_id(Path::new(object))
+        .ok()
+        .flatten();
+    let found: String = found
+        .iter()
+        .flat_map(|bytes| bytes.iter())
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    found == build_id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_trace::{ContextId, ContextKind, Frame};
+
+    fn context(frame: Frame) -> Context {
+        Context {
+            id: ContextId(1),
+            signature: 1,
+            kind: ContextKind::Application,
+            role: String::new(),
+            frames: vec![frame],
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_the_captured_one_gives_no_names() {
+        let own = std::env::current_exe().unwrap();
+        let mut contexts = [context(Frame {
+            build_id: "00".into(),
+            object: own.to_str().unwrap().into(),
+            file_offset: 0x1000,
+            symbol: None,
+        })];
+        symbolise(&mut contexts);
+        assert_eq!(contexts[0].frames[0].symbol, None);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_gives_no_names() {
+        let mut contexts = [context(Frame {
+            build_id: String::new(),
+            object: "/nowhere/at/all".into(),
+            file_offset: 0x1000,
+            symbol: None,
+        })];
+        symbolise(&mut contexts);
+        assert_eq!(contexts[0].frames[0].symbol, None);
+    }
+}

@@ -1,0 +1,237 @@
+//! A writer in a form that survives restart and address randomisation, and its 64-bit signature.
+
+use std::sync::Arc;
+
+use anabranch_trace::{ContextKind, Frame};
+
+/// A file with code, or a region of code that lies in no file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Object {
+    /// GNU build-id in lower-case hexadecimal; empty when there is none.
+    pub build_id: String,
+    /// Path when it was mapped; in brackets for what lies in no file.
+    pub path: String,
+}
+
+/// What code without a file is called: a just-in-time compiler's.
+pub(crate) const ANONYMOUS: &str = "[anon]";
+
+impl Object {
+    /// Code that lies in no file.
+    pub(crate) fn anonymous() -> Object {
+        Object {
+            build_id: String::new(),
+            path: ANONYMOUS.to_owned(),
+        }
+    }
+
+    /// Whether there is a file to read the code from.
+    pub(crate) fn is_file(&self) -> bool {
+        !self.path.starts_with('[')
+    }
+
+    /// What names the object over restarts: its build-id, else its path.
+    fn identity(&self) -> &str {
+        if self.build_id.is_empty() {
+            &self.path
+        } else {
+            &self.build_id
+        }
+    }
+}
+
+/// One return address: an object and the byte offset in its file.
+#[derive(Debug, Clone)]
+pub(crate) struct CallSite {
+    pub object: Arc<Object>,
+    pub file_offset: u64,
+}
+
+impl CallSite {
+    /// As a trace shows it.
+    pub(crate) fn frame(&self) -> Frame {
+        Frame {
+            build_id: self.object.build_id.clone(),
+            object: self.object.path.clone(),
+            file_offset: self.file_offset,
+            symbol: None,
+        }
+    }
+
+    fn is(&self, other: &CallSite) -> bool {
+        self.file_offset == other.file_offset && Arc::ptr_eq(&self.object, &other.object)
+    }
+}
+
+/// Who writes: a kind, a role and, for a user thread, its call path, innermost call first.
+#[derive(Debug, Clone)]
+pub(crate) struct Writer {
+    pub kind: ContextKind,
+    pub role: String,
+    path: Vec<CallSite>,
+}
+
+impl Writer {
+    /// A writer. Of a call site that recurs, only the innermost call counts: how deep a recursion
+    /// went says nothing about the data. Digits are taken from the thread's name: they number
+    /// threads that play one role.
+    pub(crate) fn new(kind: ContextKind, comm: &str, path: Vec<CallSite>) -> Writer {
+        let mut distinct: Vec<CallSite> = Vec::with_capacity(path.len());
+        for site in path {
+            if !distinct.iter().any(|seen| seen.is(&site)) {
+                distinct.push(site);
+            }
+        }
+        Writer {
+            kind,
+            role: comm.chars().filter(|c| !c.is_ascii_digit()).collect(),
+            path: distinct,
+        }
+    }
+
+    /// The call path, innermost call first.
+    pub(crate) fn path(&self) -> &[CallSite] {
+        &self.path
+    }
+
+    /// The name of the context made of this writer's role and the innermost `depth` calls:
+    /// 64-bit FNV-1a over the kind's number, the role, a zero byte, and for each call the object's
+    /// build-id (its path if it has none), a zero byte and the file offset in little-endian order.
+    pub(crate) fn signature(&self, kind: ContextKind, depth: usize) -> u64 {
+        let mut hash = Fnv1a::new();
+        hash.add(&[kind_number(kind)]);
+        hash.add(self.role.as_bytes());
+        hash.add(&[0]);
+        for site in &self.path[..depth.min(self.path.len())] {
+            hash.add(site.object.identity().as_bytes());
+            hash.add(&[0]);
+            hash.add(&site.file_offset.to_le_bytes());
+        }
+        hash.0
+    }
+}
+
+/// Part of the signature, so never to be changed.
+fn kind_number(kind: ContextKind) -> u8 {
+    match kind {
+        ContextKind::Unknown => 0,
+        ContextKind::Application => 1,
+        ContextKind::Folded => 2,
+        ContextKind::Journal => 3,
+        ContextKind::Metadata => 4,
+        ContextKind::Kernel => 5,
+    }
+}
+
+/// The hash of Fowler, Noll and Vo (FNV-1a, 64 bits): the same on every machine and in every run.
+struct Fnv1a(u64);
+
+impl Fnv1a {
+    fn new() -> Fnv1a {
+        Fnv1a(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn object(build_id: &str, path: &str) -> Arc<Object> {
+        Arc::new(Object {
+            build_id: build_id.into(),
+            path: path.into(),
+        })
+    }
+
+    fn writer(comm: &str, sites: &[(&Arc<Object>, u64)]) -> Writer {
+        let path = sites
+            .iter()
+            .map(|&(object, file_offset)| CallSite {
+                object: object.clone(),
+                file_offset,
+            })
+            .collect();
+        Writer::new(ContextKind::Application, comm, path)
+    }
+
+    fn signature(writer: &Writer) -> u64 {
+        writer.signature(ContextKind::Application, usize::MAX)
+    }
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        let mut hash = Fnv1a::new();
+        hash.add(b"foobar");
+        assert_eq!(hash.0, 0x8594_4171_f739_67e8); // the authors' test vector
+    }
+
+    #[test]
+    fn a_signature_never_changes_from_version_to_version() {
+        let libc = object("00ff", "/lib/libc.so.6");
+        let program = object("", "/usr/bin/program");
+        let writer = writer("worker:7", &[(&libc, 0x1234), (&program, 0x5678)]);
+        assert_eq!(signature(&writer), 0xb7f3_97fb_9434_13f8);
+    }
+
+    #[test]
+    fn the_number_of_a_thread_is_not_part_of_its_role() {
+        let libc = object("00ff", "libc");
+        let (low0, low17) = (
+            writer("low0", &[(&libc, 1)]),
+            writer("low17", &[(&libc, 1)]),
+        );
+        assert_eq!(low0.role, "low");
+        assert_eq!(signature(&low0), signature(&low17));
+    }
+
+    #[test]
+    fn a_build_id_outweighs_the_path() {
+        let here = object("00ff", "/usr/lib/libc.so.6");
+        let there = object("00ff", "/snap/libc.so.6");
+        assert_eq!(
+            signature(&writer("a", &[(&here, 1)])),
+            signature(&writer("a", &[(&there, 1)]))
+        );
+    }
+
+    #[test]
+    fn recursion_does_not_make_new_contexts() {
+        let code = object("aa", "interpreter");
+        let shallow = writer("a", &[(&code, 1), (&code, 2), (&code, 3), (&code, 9)]);
+        let deep = writer(
+            "a",
+            &[
+                (&code, 1),
+                (&code, 2),
+                (&code, 3),
+                (&code, 2),
+                (&code, 3),
+                (&code, 9),
+            ],
+        );
+        assert_eq!(signature(&shallow), signature(&deep));
+    }
+
+    proptest! {
+        #[test]
+        fn paths_that_differ_anywhere_have_different_signatures(offsets in proptest::collection::hash_set(0_u64..1 << 32, 2..20), change in any::<proptest::sample::Index>()) {
+            let code = object("aa", "code");
+            let offsets: Vec<u64> = offsets.into_iter().collect();
+            let mut changed = offsets.clone();
+            changed[change.index(offsets.len())] += 1 << 33;
+            let sites = |offsets: &[u64]| -> Vec<CallSite> {
+                offsets.iter().map(|&file_offset| CallSite { object: code.clone(), file_offset }).collect()
+            };
+            let before = Writer::new(ContextKind::Application, "a", sites(&offsets));
+            let after = Writer::new(ContextKind::Application, "a", sites(&changed));
+            prop_assert_ne!(signature(&before), signature(&after));
+        }
+    }
+}

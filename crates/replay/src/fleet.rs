@@ -1,0 +1,124 @@
+//! Many lanes fed with the same requests, on several cores.
+
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver, SyncSender},
+    },
+    thread::{self, JoinHandle},
+};
+
+use anabranch_ssd::Counters;
+use anabranch_trace::Io;
+use thiserror::Error;
+
+use crate::lane::{Lane, LaneError};
+
+/// Batches a worker may lie behind before the source waits for it (our choice).
+const QUEUE: usize = 64;
+
+/// Why a comparison could not be finished.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FleetError {
+    /// A lane could not perform a request.
+    #[error(transparent)]
+    Lane(#[from] LaneError),
+    /// A worker thread ended without a word: a defect of ours.
+    #[error("a worker thread died; this is a defect of anabranch, please report it")]
+    Worker,
+}
+
+type Finished = Result<Vec<(usize, Lane)>, LaneError>;
+
+/// Lanes at work on threads of their own. Lanes share nothing, so the counts are the same
+/// whatever the number of threads.
+#[derive(Debug)]
+pub struct Fleet {
+    senders: Vec<SyncSender<Arc<[Io]>>>,
+    workers: Vec<JoinHandle<Finished>>,
+    progress: Arc<[Mutex<Counters>]>,
+}
+
+impl Fleet {
+    /// Spreads the lanes over at most `threads` threads.
+    pub fn start(lanes: Vec<Lane>, threads: NonZeroUsize) -> Fleet {
+        let progress: Arc<[Mutex<Counters>]> = lanes
+            .iter()
+            .map(|lane| Mutex::new(*lane.counters()))
+            .collect();
+        let count = threads.get().min(lanes.len());
+        let mut shares: Vec<Vec<(usize, Lane)>> = (0..count).map(|_| Vec::new()).collect();
+        for (index, lane) in lanes.into_iter().enumerate() {
+            shares[index % count].push((index, lane));
+        }
+        let (senders, workers) = shares
+            .into_iter()
+            .map(|share| {
+                let (sender, receiver) = mpsc::sync_channel(QUEUE);
+                let progress = Arc::clone(&progress);
+                (
+                    sender,
+                    thread::spawn(move || work(share, &receiver, &progress)),
+                )
+            })
+            .unzip();
+        Fleet {
+            senders,
+            workers,
+            progress,
+        }
+    }
+
+    /// Every lane performs these requests, after all those sent before.
+    ///
+    /// # Errors
+    /// When a lane has failed; [`Fleet::finish`] tells why.
+    pub fn send(&self, batch: &Arc<[Io]>) -> Result<(), FleetError> {
+        self.senders
+            .iter()
+            .try_for_each(|sender| sender.send(Arc::clone(batch)))
+            .map_err(|_| FleetError::Worker)
+    }
+
+    /// The lanes' counters as of their last whole batch.
+    pub fn progress(&self) -> Vec<Counters> {
+        self.progress
+            .iter()
+            .map(|counters| *counters.lock().unwrap_or_else(PoisonError::into_inner))
+            .collect()
+    }
+
+    /// Waits until everything sent is done, and returns the lanes in their first order.
+    ///
+    /// # Errors
+    /// The first failure of a lane.
+    pub fn finish(self) -> Result<Vec<Lane>, FleetError> {
+        drop(self.senders);
+        let mut lanes = Vec::new();
+        for worker in self.workers {
+            lanes.extend(worker.join().map_err(|_| FleetError::Worker)??);
+        }
+        lanes.sort_by_key(|(index, _)| *index);
+        Ok(lanes.into_iter().map(|(_, lane)| lane).collect())
+    }
+}
+
+fn work(
+    mut share: Vec<(usize, Lane)>,
+    receiver: &Receiver<Arc<[Io]>>,
+    progress: &[Mutex<Counters>],
+) -> Finished {
+    for batch in receiver {
+        for (index, lane) in &mut share {
+            batch.iter().try_for_each(|io| lane.apply(io))?;
+            *progress[*index]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = *lane.counters();
+        }
+    }
+    for (_, lane) in &mut share {
+        lane.settle()?;
+    }
+    Ok(share)
+}

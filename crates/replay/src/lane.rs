@@ -1,0 +1,191 @@
+//! One scheme on one device, fed with requests.
+
+use anabranch_placement::{Assign, Write};
+use anabranch_ssd::{Counters, Device, DeviceError, StreamId};
+use anabranch_trace::{Io, Operation};
+use thiserror::Error;
+
+use crate::{
+    pages::{BeyondDrive, Pages},
+    series::Series,
+};
+
+/// Single-page writes of one stream are handed to the device in batches of this many, so that
+/// their cache misses overlap (our choice).
+const BATCH: usize = 64;
+/// Points of the series per capacity written (our choice: a curve, not a staircase).
+const POINTS_PER_CAPACITY: u64 = 16;
+
+/// Why a lane could not go on.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LaneError {
+    /// The trace does not fit the drive.
+    #[error("record {record}: {problem}")]
+    Beyond {
+        /// Which request, counted from 1.
+        record: u64,
+        /// How it does not fit.
+        problem: BeyondDrive,
+    },
+    /// The device refused: a scheme named a stream that is not there, or the device is broken.
+    #[error("record {record}: {problem}")]
+    Device {
+        /// Which request, counted from 1.
+        record: u64,
+        /// What the device said.
+        problem: DeviceError,
+    },
+}
+
+/// A scheme and its device.
+pub struct Lane {
+    assign: Box<dyn Assign>,
+    device: Device,
+    pages: Pages,
+    /// Pages the host has written, those still in `batch` included.
+    host_pages: u64,
+    batch: Vec<u32>,
+    batch_stream: StreamId,
+    series: Series,
+    records: u64,
+}
+
+impl std::fmt::Debug for Lane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lane")
+            .field("records", &self.records)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Lane {
+    /// A lane whose scheme and device were made for one another.
+    pub fn new(assign: Box<dyn Assign>, device: Device) -> Lane {
+        let config = device.config();
+        Lane {
+            pages: Pages {
+                logical_pages: config.logical_pages,
+                page_bytes: config.page_bytes,
+            },
+            series: Series::new(u64::from(config.logical_pages) / POINTS_PER_CAPACITY),
+            assign,
+            device,
+            host_pages: 0,
+            batch: Vec::with_capacity(BATCH),
+            batch_stream: StreamId::DEFAULT,
+            records: 0,
+        }
+    }
+
+    /// Performs one request. Reads and flushes change nothing that is counted here.
+    ///
+    /// # Errors
+    /// When the request does not fit the drive; the lane is then of no further use.
+    pub fn apply(&mut self, io: &Io) -> Result<(), LaneError> {
+        self.records += 1;
+        match io.operation {
+            Operation::Write => self.write(io),
+            Operation::Discard => self.discard(io),
+            Operation::Read | Operation::Flush => Ok(()),
+        }
+    }
+
+    fn write(&mut self, io: &Io) -> Result<(), LaneError> {
+        let pages = self
+            .pages
+            .written(io)
+            .map_err(|problem| self.beyond(problem))?;
+        if pages.count == 0 {
+            return Ok(());
+        }
+        let stream = self.assign.assign(&Write {
+            pages,
+            context: io.context,
+            file: io.file,
+            hint: io.hint,
+            now_pages: self.host_pages,
+        });
+        self.host_pages += u64::from(pages.count);
+        if pages.count > 1 {
+            self.settle()?;
+            self.device
+                .write(pages, stream)
+                .map_err(|problem| self.refused(problem))?;
+            self.series.record(self.device.counters());
+            return Ok(());
+        }
+        if stream != self.batch_stream {
+            self.settle()?;
+            self.batch_stream = stream;
+        }
+        self.batch.push(pages.first);
+        if self.batch.len() == BATCH {
+            self.settle()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn discard(&mut self, io: &Io) -> Result<(), LaneError> {
+        let pages = self
+            .pages
+            .discarded(io)
+            .map_err(|problem| self.beyond(problem))?;
+        if pages.count == 0 {
+            return Ok(());
+        }
+        self.settle()?;
+        self.assign.discard(pages, self.host_pages);
+        self.device
+            .discard(pages)
+            .map_err(|problem| self.refused(problem))
+    }
+
+    /// Hands the writes still in the batch to the device.
+    ///
+    /// # Errors
+    /// When the device refuses them.
+    pub fn settle(&mut self) -> Result<(), LaneError> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let result = self.device.write_scattered(&self.batch, self.batch_stream);
+        self.batch.clear();
+        self.series.record(self.device.counters());
+        result.map_err(|problem| self.refused(problem))
+    }
+
+    fn beyond(&self, problem: BeyondDrive) -> LaneError {
+        LaneError::Beyond {
+            record: self.records,
+            problem,
+        }
+    }
+
+    fn refused(&self, problem: DeviceError) -> LaneError {
+        LaneError::Device {
+            record: self.records,
+            problem,
+        }
+    }
+
+    /// The device's counters; writes still in the batch are not in them.
+    pub fn counters(&self) -> &Counters {
+        self.device.counters()
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The scheme's host side.
+    pub fn assign(&self) -> &dyn Assign {
+        self.assign.as_ref()
+    }
+
+    /// Counters over the run.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+}

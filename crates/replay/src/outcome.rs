@@ -1,0 +1,281 @@
+//! What a comparison found: the result that tables, JSON and pages are made of.
+
+use std::collections::BTreeMap;
+
+use anabranch_ssd::Config;
+use anabranch_trace::{Io, Operation};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    lane::Lane,
+    steady::{Steady, verdict},
+};
+
+/// Version of the result's form. Fields are added, never renamed.
+pub const SCHEMA: u32 = 1;
+
+/// The result of a run or a replay.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Everything that decided the result, resolved: command, options, scheme parameters.
+    pub config: BTreeMap<String, serde_json::Value>,
+    /// Seed of everything random; nothing is yet.
+    pub seed: u64,
+    /// What the schemes were fed.
+    pub source: Source,
+    /// The drive every scheme had.
+    pub device: Drive,
+    /// Whether every scheme's WAF had settled.
+    pub steady: bool,
+    /// Why not, in words; empty when it had.
+    pub steady_reason: String,
+    /// The schemes, in the order asked for.
+    pub schemes: Vec<SchemeOutcome>,
+}
+
+/// What a source yielded.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Source {
+    /// Requests, whatever they asked.
+    pub records: u64,
+    /// Bytes asked to be written, before they are widened to pages.
+    pub write_bytes: u64,
+    /// Bytes written in whole pages: what the schemes' WAF is measured against.
+    pub host_bytes: u64,
+    /// Bytes asked to be discarded, most of which a file system never wrote.
+    pub discarded_bytes: u64,
+    /// Bytes asked to be read.
+    pub read_bytes: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Events the kernel could not hand over: anything but 0 makes every figure a lower bound.
+    pub lost_events: u64,
+    /// Host bytes over the drive's logical bytes.
+    pub capacities_written: f64,
+}
+
+impl Source {
+    /// Counts one request.
+    pub fn count(&mut self, io: &Io) {
+        self.records += 1;
+        match io.operation {
+            Operation::Write => self.write_bytes += io.length_bytes,
+            Operation::Discard => self.discarded_bytes += io.length_bytes,
+            Operation::Read => self.read_bytes += io.length_bytes,
+            Operation::Flush => self.flushes += 1,
+        }
+    }
+}
+
+/// The drive of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Drive {
+    /// The profile it was made from.
+    pub profile: String,
+    /// Bytes the host sees.
+    pub logical_bytes: u64,
+    /// Bytes of flash, open and reserved units included: the same for every scheme.
+    pub physical_bytes: u64,
+    /// Bytes of an erase unit.
+    pub unit_bytes: u64,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Erase units.
+    pub physical_units: u32,
+    /// Streams the host may name.
+    pub host_streams: u16,
+    /// Streams only garbage collection writes.
+    pub internal_streams: u16,
+}
+
+impl Drive {
+    /// The drive of a resolved configuration.
+    pub fn new(profile: &str, config: &Config) -> Drive {
+        Drive {
+            profile: profile.to_owned(),
+            logical_bytes: config.logical_bytes(),
+            physical_bytes: config.physical_bytes(),
+            unit_bytes: config.unit_bytes(),
+            page_bytes: config.page_bytes,
+            physical_units: config.physical_units,
+            host_streams: config.host_streams,
+            internal_streams: config.internal_streams,
+        }
+    }
+}
+
+/// What one scheme cost the drive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SchemeOutcome {
+    /// The scheme's full name.
+    pub name: String,
+    /// Its parameters, resolved.
+    pub parameters: BTreeMap<String, String>,
+    /// Streams that hold or held data, host and internal.
+    pub streams_used: u32,
+    /// Bytes the host wrote.
+    pub host_bytes: u64,
+    /// Bytes programmed into the flash: the host's and the copies.
+    pub media_bytes: u64,
+    /// Bytes garbage collection copied.
+    pub copied_bytes: u64,
+    /// Bytes erased.
+    pub erased_bytes: u64,
+    /// Erase units erased.
+    pub erased_units: u64,
+    /// Erase units closed before they were full, because streams held all the room.
+    pub sealed_units: u64,
+    /// Mapped bytes the host discarded.
+    pub discarded_bytes: u64,
+    /// Bytes that held data at the end.
+    pub mapped_bytes: u64,
+    /// Write amplification of the whole run; null before the first write.
+    pub waf: Option<f64>,
+    /// Write amplification of the last window: one capacity of writes.
+    pub waf_window: Option<f64>,
+    /// Write amplification of the second half of the host's writes.
+    pub waf_second_half: Option<f64>,
+    /// Media bytes of `baseline` over those of this scheme: how many times longer the flash
+    /// lasts. Null where `baseline` was not compared.
+    pub lifetime_vs_baseline: Option<f64>,
+    /// Whether the WAF had settled.
+    pub steady: bool,
+    /// Memory the host side of the scheme held at the end.
+    pub memory_bytes: u64,
+    /// Its streams.
+    pub streams: Vec<StreamOutcome>,
+    /// Host and media bytes over the run.
+    pub series: Vec<Point>,
+}
+
+/// What one stream carried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamOutcome {
+    /// The stream's number.
+    pub id: u16,
+    /// Whether only garbage collection writes it.
+    pub internal: bool,
+    /// Bytes the host wrote to it.
+    pub host_bytes: u64,
+    /// Bytes garbage collection copied into it.
+    pub copied_bytes: u64,
+    /// Bytes of it that were programmed.
+    pub media_bytes: u64,
+    /// Bytes of its units that were erased.
+    pub erased_bytes: u64,
+}
+
+/// One point of a scheme's curve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Point {
+    /// Bytes the host had written.
+    pub host_bytes: u64,
+    /// Bytes that had been programmed.
+    pub media_bytes: u64,
+}
+
+impl SchemeOutcome {
+    /// Reads a lane that is done.
+    pub fn new(name: &str, parameters: BTreeMap<String, String>, lane: &Lane) -> SchemeOutcome {
+        let config = lane.device().config();
+        let now = lane.counters();
+        let page = u64::from(config.page_bytes);
+        let since = |host_pages: u64| now.since(&lane.series().near(host_pages)).waf();
+        let logical = u64::from(config.logical_pages);
+        let streams = streams(lane);
+        SchemeOutcome {
+            name: name.to_owned(),
+            parameters,
+            streams_used: streams.len() as u32,
+            host_bytes: now.host_pages * page,
+            media_bytes: now.media_pages() * page,
+            copied_bytes: now.copied_pages * page,
+            erased_bytes: now.erased_units * config.unit_bytes(),
+            erased_units: now.erased_units,
+            sealed_units: now.sealed_units,
+            discarded_bytes: now.discarded_pages * page,
+            mapped_bytes: lane.device().mapped_pages() * page,
+            waf: now.waf(),
+            waf_window: since(now.host_pages.saturating_sub(logical)),
+            waf_second_half: since(now.host_pages / 2),
+            lifetime_vs_baseline: None,
+            steady: verdict(lane.series(), now, logical) == Steady::Yes,
+            memory_bytes: lane.assign().memory_bytes() as u64,
+            streams,
+            series: series(lane, page),
+        }
+    }
+}
+
+fn streams(lane: &Lane) -> Vec<StreamOutcome> {
+    let config = lane.device().config();
+    let page = u64::from(config.page_bytes);
+    (0..)
+        .zip(lane.device().stream_counters())
+        .filter(|(_, counters)| counters.host_pages + counters.copied_pages > 0)
+        .map(|(id, counters)| StreamOutcome {
+            id,
+            internal: id >= config.host_streams,
+            host_bytes: counters.host_pages * page,
+            copied_bytes: counters.copied_pages * page,
+            media_bytes: (counters.host_pages + counters.copied_pages) * page,
+            erased_bytes: counters.erased_units * config.unit_bytes(),
+        })
+        .collect()
+}
+
+fn series(lane: &Lane, page: u64) -> Vec<Point> {
+    let mut points = lane.series().points().to_vec();
+    if points.last() != Some(lane.counters()) {
+        points.push(*lane.counters());
+    }
+    let point = |counters: &anabranch_ssd::Counters| Point {
+        host_bytes: counters.host_pages * page,
+        media_bytes: counters.media_pages() * page,
+    };
+    points.iter().map(point).collect()
+}
+
+/// Puts the lanes of one comparison together. `lanes` are (name, parameters, lane).
+pub fn outcome(
+    config: BTreeMap<String, serde_json::Value>,
+    seed: u64,
+    mut source: Source,
+    drive: Drive,
+    lanes: &[(String, BTreeMap<String, String>, Lane)],
+) -> Outcome {
+    let mut schemes: Vec<SchemeOutcome> = lanes
+        .iter()
+        .map(|(name, parameters, lane)| SchemeOutcome::new(name, parameters.clone(), lane))
+        .collect();
+    source.host_bytes = schemes.first().map_or(0, |scheme| scheme.host_bytes);
+    source.capacities_written = source.host_bytes as f64 / drive.logical_bytes.max(1) as f64;
+    let baseline = schemes
+        .iter()
+        .find(|scheme| scheme.name == "baseline")
+        .map(|scheme| scheme.media_bytes);
+    for scheme in &mut schemes {
+        scheme.lifetime_vs_baseline = baseline
+            .filter(|_| scheme.media_bytes > 0)
+            .map(|baseline| baseline as f64 / scheme.media_bytes as f64);
+    }
+    let unsteady = lanes.iter().find_map(|(name, _, lane)| {
+        let logical = u64::from(lane.device().config().logical_pages);
+        match verdict(lane.series(), lane.counters(), logical) {
+            Steady::Yes => None,
+            Steady::No(words) => Some(format!("{name}: {words}")),
+        }
+    });
+    Outcome {
+        schema: SCHEMA,
+        config,
+        seed,
+        source,
+        device: drive,
+        steady: unsteady.is_none(),
+        steady_reason: unsteady.unwrap_or_default(),
+        schemes,
+    }
+}

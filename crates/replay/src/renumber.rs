@@ -1,0 +1,127 @@
+//! Sparse addresses to dense ones, so that a drive can be as full as one wishes.
+
+use anabranch_trace::{Io, Operation};
+
+/// Ranges gathered before they are merged (our choice: some MiB).
+const MERGE_AT: usize = 1 << 18;
+
+/// The pages a trace ever writes, in address order. Learns from one pass over the trace, and
+/// renumbers the same trace in a second: neighbours stay neighbours, holes vanish.
+#[derive(Debug, Clone)]
+pub struct Renumber {
+    page_bytes: u64,
+    /// Written page ranges: first page, one past the last, dense number of the first.
+    ranges: Vec<(u64, u64, u64)>,
+    merge_at: usize,
+}
+
+impl Renumber {
+    /// Nothing written yet.
+    pub fn new(page_bytes: u32) -> Renumber {
+        Renumber {
+            page_bytes: u64::from(page_bytes.max(1)),
+            ranges: Vec::new(),
+            merge_at: MERGE_AT,
+        }
+    }
+
+    /// Notes what a request writes.
+    pub fn learn(&mut self, io: &Io) {
+        if io.operation != Operation::Write || io.length_bytes == 0 {
+            return;
+        }
+        let end = io
+            .offset_bytes
+            .saturating_add(io.length_bytes)
+            .div_ceil(self.page_bytes);
+        self.ranges
+            .push((io.offset_bytes / self.page_bytes, end, 0));
+        if self.ranges.len() >= self.merge_at {
+            self.merge();
+            // Grows with what does not merge, so that merging stays cheap.
+            self.merge_at = MERGE_AT.max(self.ranges.len() * 2);
+        }
+    }
+
+    /// Ends the learning. Answers the distinct pages written.
+    pub fn settle(&mut self) -> u64 {
+        self.merge();
+        let mut dense = 0;
+        for (first, end, number) in &mut self.ranges {
+            *number = dense;
+            dense += *end - *first;
+        }
+        dense
+    }
+
+    fn merge(&mut self) {
+        self.ranges.sort_unstable();
+        self.ranges.dedup_by(|next, kept| {
+            let joins = next.0 <= kept.1;
+            if joins {
+                kept.1 = kept.1.max(next.1);
+            }
+            joins
+        });
+    }
+
+    /// A request with dense addresses, in as many pieces as the holes it spans leave. Pages never
+    /// written (a discard's, a read's) are dropped.
+    pub fn apply(&self, io: &Io, mut sink: impl FnMut(Io)) {
+        if io.length_bytes == 0 {
+            sink(*io);
+            return;
+        }
+        let end_bytes = io.offset_bytes.saturating_add(io.length_bytes);
+        let first = io.offset_bytes / self.page_bytes;
+        let end = end_bytes.div_ceil(self.page_bytes);
+        let start = self.ranges.partition_point(|range| range.1 <= first);
+        for &(range_first, range_end, dense) in &self.ranges[start..] {
+            if range_first >= end {
+                break;
+            }
+            let offset = io.offset_bytes.max(range_first * self.page_bytes);
+            let stop = end_bytes.min(range_end.saturating_mul(self.page_bytes));
+            sink(Io {
+                offset_bytes: offset - range_first * self.page_bytes + dense * self.page_bytes,
+                length_bytes: stop - offset,
+                ..*io
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn discard(offset_bytes: u64, length_bytes: u64) -> Io {
+        Io {
+            operation: Operation::Discard,
+            ..Io::write(offset_bytes, length_bytes)
+        }
+    }
+
+    fn applied(numbers: &Renumber, io: Io) -> Vec<(u64, u64)> {
+        let mut pieces = Vec::new();
+        numbers.apply(&io, |io| pieces.push((io.offset_bytes, io.length_bytes)));
+        pieces
+    }
+
+    #[test]
+    fn holes_vanish_and_neighbours_stay_neighbours() {
+        let mut numbers = Renumber::new(10);
+        for (offset, length) in [(1000, 20), (100, 30), (1020, 10), (500, 10)] {
+            numbers.learn(&Io::write(offset, length));
+        }
+        assert_eq!(numbers.settle(), 7);
+        assert_eq!(applied(&numbers, Io::write(1000, 30)), [(40, 30)]);
+        assert_eq!(applied(&numbers, Io::write(505, 5)), [(35, 5)]);
+        assert_eq!(
+            applied(&numbers, discard(0, u64::MAX)),
+            [(0, 30), (30, 10), (40, 30)]
+        );
+        assert_eq!(applied(&numbers, discard(600, 100)), []);
+        assert_eq!(applied(&numbers, discard(120, 400)), [(20, 10), (30, 10)]);
+    }
+}

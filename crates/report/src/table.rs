@@ -1,0 +1,101 @@
+//! The comparison as a table for a terminal.
+
+use anabranch_replay::{Outcome, SchemeOutcome};
+use comfy_table::{CellAlignment, Table, presets};
+
+use crate::format::{bytes, ratio};
+
+const HEADER: [&str; 9] = [
+    "scheme",
+    "streams",
+    "host GiB",
+    "media GiB",
+    "copied GiB",
+    "WAF",
+    "WAF window",
+    "erases",
+    "lifetime",
+];
+
+/// The schemes side by side, a row each.
+pub fn comparison(outcome: &Outcome) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN).set_header(HEADER);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for scheme in &outcome.schemes {
+        table.add_row(row(scheme));
+    }
+    table.to_string()
+}
+
+fn row(scheme: &SchemeOutcome) -> [String; 9] {
+    let gib = |bytes: u64| format!("{:.3}", bytes as f64 / (1_u64 << 30) as f64);
+    [
+        scheme.name.clone(),
+        scheme.streams_used.to_string(),
+        gib(scheme.host_bytes),
+        gib(scheme.media_bytes),
+        gib(scheme.copied_bytes),
+        ratio(scheme.waf),
+        ratio(scheme.waf_window),
+        scheme.erased_units.to_string(),
+        scheme
+            .lifetime_vs_baseline
+            .map_or_else(|| "-".to_owned(), |times| format!("{times:.2}x")),
+    ]
+}
+
+/// What a reader must know beside the table: the drive, how much was written to it, whether the
+/// figures have settled, and whether events were lost.
+pub fn verdict(outcome: &Outcome) -> String {
+    let device = &outcome.device;
+    let mut lines = vec![
+        format!(
+            "drive: {} ({}, {:.1} % spare in {} erase units of {}, {} host and {} internal streams)",
+            bytes(device.logical_bytes),
+            device.profile,
+            100.0 * (device.physical_bytes as f64 / device.logical_bytes.max(1) as f64 - 1.0),
+            device.physical_units,
+            bytes(device.unit_bytes),
+            device.host_streams,
+            device.internal_streams,
+        ),
+        format!(
+            "written: {} = {:.2} capacities; at the end {:.0} % of the drive held data; window = the \
+             last capacity of writes; lifetime = media bytes of baseline / of the scheme",
+            bytes(outcome.source.host_bytes),
+            outcome.source.capacities_written,
+            100.0
+                * outcome
+                    .schemes
+                    .first()
+                    .map_or(0, |scheme| scheme.mapped_bytes) as f64
+                / device.logical_bytes.max(1) as f64,
+        ),
+    ];
+    lines.push(match outcome.steady {
+        true => "steady state: yes (each scheme's last five windows agree within 10 %)".to_owned(),
+        false => format!("steady state: NO - {}", outcome.steady_reason),
+    });
+    let sealed: Vec<String> = outcome
+        .schemes
+        .iter()
+        .filter(|scheme| scheme.sealed_units > 0)
+        .map(|scheme| format!("{} {}", scheme.name, scheme.sealed_units))
+        .collect();
+    if !sealed.is_empty() {
+        lines.push(format!(
+            "units closed half empty, because streams held all the spare room: {}",
+            sealed.join(", ")
+        ));
+    }
+    if outcome.source.lost_events > 0 {
+        lines.push(format!(
+            "LOST EVENTS: {} kernel events were not captured; every figure is a lower bound",
+            outcome.source.lost_events
+        ));
+    }
+    lines.join("\n")
+}

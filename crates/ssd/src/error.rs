@@ -1,0 +1,74 @@
+//! What can be wrong with a device's description, and with what a host asks of it.
+
+use thiserror::Error;
+
+/// A device that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// A size or count that must be at least 1.
+    #[error("{0} must be at least 1")]
+    Zero(&'static str),
+    /// Not enough flash for the logical space.
+    #[error(
+        "{physical_units} erase units are too few for {logical_units} units of data: at least \
+         {least_units} are needed (more over-provisioning, or smaller units)"
+    )]
+    TooFewUnits {
+        /// Units there are.
+        physical_units: u32,
+        /// Units the logical space fills.
+        logical_units: u32,
+        /// Units needed.
+        least_units: u64,
+    },
+    /// Thresholds that leave garbage collection no room, or never stop it.
+    #[error(
+        "garbage collection cannot start at {start} and stop at {stop} free units: start is at \
+         least 1, and stop is at least start"
+    )]
+    Thresholds {
+        /// Free units at which collection starts.
+        start: u32,
+        /// Free units at which it stops.
+        stop: u32,
+    },
+    /// More pages than a 32-bit address reaches.
+    #[error(
+        "{0} page addresses do not fit in 32 bits: use larger pages (mapping units up to 64 KiB)"
+    )]
+    TooManyPages(u64),
+    /// A profile that does not parse, or a value that makes no sense in it.
+    #[error("device profile {name}: {problem}")]
+    Profile {
+        /// The profile's name or path.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+/// A request the device cannot serve.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DeviceError {
+    /// Pages beyond the logical space.
+    #[error("pages {first}..{end} are beyond the drive's {logical_pages} pages")]
+    OutOfRange {
+        /// First page asked for.
+        first: u32,
+        /// One past the last page asked for.
+        end: u64,
+        /// Pages there are.
+        logical_pages: u32,
+    },
+    /// A stream the drive does not have.
+    #[error("stream {stream} is not one of the drive's {host_streams} host streams")]
+    NoSuchStream {
+        /// The stream asked for.
+        stream: u16,
+        /// Host streams there are.
+        host_streams: u16,
+    },
+    /// No unit can be freed. A validated configuration never comes here.
+    #[error("no erase unit can be freed: every one is full of valid pages")]
+    Full,
+}

@@ -1,0 +1,282 @@
+//! Device profiles: TOML in the field's words, resolved to a [`Config`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::{config::Config, error::ConfigError};
+
+/// A described device. Unknown keys are errors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// What the device is, in one line.
+    pub description: String,
+    /// Where its figures come from, and which are our choice.
+    pub source: String,
+    /// What it is built of.
+    pub geometry: Geometry,
+    /// Its streams.
+    pub streams: Streams,
+    /// When it collects garbage.
+    #[serde(default)]
+    pub gc: Collection,
+}
+
+/// What a device is built of. Exactly one of `blocks_per_die` and `logical_bytes` is given; the
+/// other follows from it and the over-provisioning.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Geometry {
+    /// Channels of the device.
+    pub channels: u32,
+    /// Dies on each channel.
+    pub dies_per_channel: u32,
+    /// Erase blocks in each die.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks_per_die: Option<u32>,
+    /// Pages in each erase block.
+    pub pages_per_block: u32,
+    /// Bytes in each page, the mapping unit: 4 KiB to 64 KiB.
+    pub page_bytes: u32,
+    /// Dies a reclaim unit (superblock) is striped over; all of them when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dies_per_unit: Option<u32>,
+    /// Bytes the host sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logical_bytes: Option<u64>,
+    /// Spare flash as a share of the logical bytes: physical = logical x (1 + this).
+    pub over_provisioning: f64,
+}
+
+/// The streams of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Streams {
+    /// Streams the host may name, the default one included.
+    pub host: u16,
+    /// Streams only garbage collection writes.
+    pub internal: u16,
+}
+
+/// When a device collects garbage, as shares of its units that are free. Not given: as late as
+/// can be, which copies least.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Collection {
+    /// Collection starts when no larger share is free.
+    #[serde(default)]
+    pub start_free: f64,
+    /// Collection goes on until a larger share is free.
+    #[serde(default)]
+    pub stop_free: f64,
+}
+
+/// The profiles that come with the project: name and text.
+const SHIPPED: [(&str, &str); 7] = [
+    ("demo", include_str!("../profiles/demo.toml")),
+    ("golden", include_str!("../profiles/golden.toml")),
+    (
+        "hotstorage14",
+        include_str!("../profiles/hotstorage14.toml"),
+    ),
+    (
+        "pcstream-emulator",
+        include_str!("../profiles/pcstream-emulator.toml"),
+    ),
+    ("pm963", include_str!("../profiles/pm963.toml")),
+    ("emmc-64g", include_str!("../profiles/emmc-64g.toml")),
+    ("fdp-8ruh", include_str!("../profiles/fdp-8ruh.toml")),
+];
+
+impl Profile {
+    /// Names of the shipped profiles.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|(name, _)| *name)
+    }
+
+    /// The text of a shipped profile.
+    pub fn text(name: &str) -> Option<&'static str> {
+        SHIPPED
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, text)| *text)
+    }
+
+    /// Parses a profile; `name` is for messages.
+    ///
+    /// # Errors
+    /// When the text is not TOML of a profile's form.
+    pub fn parse(name: &str, text: &str) -> Result<Profile, ConfigError> {
+        toml::from_str(text).map_err(|error| ConfigError::Profile {
+            name: name.to_owned(),
+            problem: error.to_string().trim_end().to_owned(),
+        })
+    }
+
+    /// Bytes in a reclaim unit.
+    pub fn unit_bytes(&self) -> u64 {
+        self.pages_per_unit() * u64::from(self.geometry.page_bytes)
+    }
+
+    fn dies(&self) -> u64 {
+        u64::from(self.geometry.channels) * u64::from(self.geometry.dies_per_channel)
+    }
+
+    fn pages_per_unit(&self) -> u64 {
+        let dies = self.geometry.dies_per_unit.map_or(self.dies(), u64::from);
+        u64::from(self.geometry.pages_per_block) * dies
+    }
+
+    /// The device in the units the translation layer counts in.
+    ///
+    /// # Errors
+    /// When the profile contradicts itself, or its numbers do not fit.
+    pub fn resolve(&self, name: &str) -> Result<Config, ConfigError> {
+        let fail = |problem: String| ConfigError::Profile {
+            name: name.to_owned(),
+            problem,
+        };
+        let geometry = &self.geometry;
+        self.check_shares().map_err(fail)?;
+        let unit_bytes = self.unit_bytes();
+        if unit_bytes == 0 {
+            return Err(fail("an erase unit has no bytes: a count is 0".to_owned()));
+        }
+        let provision = 1.0 + geometry.over_provisioning;
+        let (logical_bytes, physical_units) =
+            match (geometry.blocks_per_die, geometry.logical_bytes) {
+                (None, Some(logical)) => (
+                    logical,
+                    (logical as f64 * provision / unit_bytes as f64) as u64,
+                ),
+                (Some(blocks), None) => {
+                    let units =
+                        u64::from(blocks) * self.dies() * u64::from(geometry.pages_per_block)
+                            / self.pages_per_unit();
+                    let logical = (units as f64 * unit_bytes as f64 / provision).round() as u64;
+                    (logical, units)
+                }
+                _ => {
+                    return Err(fail(
+                        "give one of blocks_per_die and logical_bytes, not both".to_owned(),
+                    ));
+                }
+            };
+        let number = |what: &str, value: u64| {
+            u32::try_from(value).map_err(|_| {
+                fail(format!(
+                    "{value} {what} are more than a 32-bit address reaches: use larger pages"
+                ))
+            })
+        };
+        let share = |share: f64| ((physical_units as f64 * share) as u32).max(1);
+        let config = Config {
+            logical_pages: number("pages", logical_bytes / u64::from(geometry.page_bytes))?,
+            page_bytes: geometry.page_bytes,
+            pages_per_unit: number("pages in a unit", self.pages_per_unit())?,
+            physical_units: number("units", physical_units)?,
+            host_streams: self.streams.host,
+            internal_streams: self.streams.internal,
+            gc_start_free_units: share(self.gc.start_free),
+            gc_stop_free_units: share(self.gc.stop_free.max(self.gc.start_free)),
+        };
+        config.validate()?;
+        Ok(config)
+    }
+
+    fn check_shares(&self) -> Result<(), String> {
+        let geometry = &self.geometry;
+        if !(0.0..=10.0).contains(&geometry.over_provisioning) {
+            return Err(format!(
+                "over_provisioning = {} is not between 0 and 10",
+                geometry.over_provisioning
+            ));
+        }
+        for (name, share) in [
+            ("start_free", self.gc.start_free),
+            ("stop_free", self.gc.stop_free),
+        ] {
+            if !(0.0..=0.9).contains(&share) {
+                return Err(format!("{name} = {share} is not between 0 and 0.9"));
+            }
+        }
+        if !(512..=65536).contains(&geometry.page_bytes) || !geometry.page_bytes.is_power_of_two() {
+            return Err(format!(
+                "page_bytes = {} is not a power of two from 512 to 65536",
+                geometry.page_bytes
+            ));
+        }
+        if geometry
+            .dies_per_unit
+            .is_some_and(|dies| dies == 0 || !self.dies().is_multiple_of(u64::from(dies)))
+        {
+            return Err("dies_per_unit must divide the number of dies".to_owned());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_profile_resolves_to_a_device_that_can_be() {
+        for name in Profile::names() {
+            let profile = Profile::parse(name, Profile::text(name).unwrap()).unwrap();
+            let config = profile.resolve(name).unwrap();
+            assert!(config.physical_bytes() > config.logical_bytes(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_emulators_geometry_is_the_papers() {
+        let profile = Profile::parse("x", Profile::text("pcstream-emulator").unwrap()).unwrap();
+        let config = profile.resolve("x").unwrap();
+        assert_eq!(config.physical_units, 8192);
+        assert_eq!(config.pages_per_unit, 384);
+        assert_eq!(config.physical_bytes(), 12 << 30);
+    }
+
+    #[test]
+    fn the_golden_drive_has_the_logical_pages_of_the_golden_workloads() {
+        let profile = Profile::parse("x", Profile::text("golden").unwrap()).unwrap();
+        assert_eq!(profile.resolve("x").unwrap().logical_pages, 1 << 20);
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_it() {
+        let text = Profile::text("demo")
+            .unwrap()
+            .replace("internal = 8", "internal = 8\ncolour = 3");
+        let error = Profile::parse("mine.toml", &text).unwrap_err().to_string();
+        assert!(
+            error.contains("mine.toml") && error.contains("colour"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn nonsense_values_are_errors_not_devices() {
+        for (good, bad) in [
+            ("over_provisioning = 0.07", "over_provisioning = -1.0"),
+            ("over_provisioning = 0.07", "over_provisioning = nan"),
+            ("over_provisioning = 0.07", "over_provisioning = 0.0"),
+            ("page_bytes = 4096", "page_bytes = 1000"),
+            ("channels = 1", "channels = 0"),
+            ("host = 8", "host = 0"),
+            (
+                "logical_bytes = 1_205_862_400",
+                "logical_bytes = 18_000_000_000_000_000",
+            ),
+            ("logical_bytes = 1_205_862_400", "logical_bytes = 0"),
+            (
+                "dies_per_channel = 1",
+                "dies_per_channel = 1\nblocks_per_die = 4",
+            ),
+        ] {
+            let text = Profile::text("demo").unwrap().replace(good, bad);
+            let profile = Profile::parse("x", &text).unwrap();
+            assert!(profile.resolve("x").is_err(), "{bad}");
+        }
+    }
+}

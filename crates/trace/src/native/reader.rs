@@ -1,0 +1,280 @@
+//! Reading a trace file.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::metadata::ParquetMetaData;
+
+use super::batch::{BatchFault, decode, schema};
+use super::{BATCH_ROWS, metadata};
+use crate::ahead::Ahead;
+use crate::capture::Tables;
+use crate::error::TraceError;
+use crate::io::Io;
+use crate::open::open_regular;
+use crate::record::Limits;
+
+/// The four bytes a Parquet file begins and ends with.
+const MAGIC: [u8; 4] = *b"PAR1";
+
+/// Reads a trace file, a batch at a time. Every record it yields keeps to the tables: its context
+/// and file are rows of them, its range lies on the device.
+///
+/// After an error, and after the last record, it yields nothing more.
+///
+/// Bytes that contradict the Parquet format are an error, not a panic. Where the decoder itself
+/// panics on them, that panic is caught here; the process's panic hook may print it first.
+#[derive(Debug)]
+pub struct Reader {
+    path: PathBuf,
+    tables: Tables,
+    limits: Limits,
+    rows: u64,
+    /// Rows decoded so far.
+    decoded: u64,
+    /// Nothing any more after the last batch, or an error.
+    batches: Option<ParquetRecordBatchReader>,
+    ahead: Ahead<Io>,
+}
+
+impl Reader {
+    /// Opens a trace file and checks all but its records.
+    ///
+    /// # Errors
+    /// [`TraceError::Open`], [`TraceError::NotAFile`], [`TraceError::Empty`],
+    /// [`TraceError::NotParquet`], [`TraceError::CutOff`], [`TraceError::Foreign`],
+    /// [`TraceError::Schema`], [`TraceError::Column`], [`TraceError::Tables`],
+    /// [`TraceError::Damaged`], each for what its name says.
+    pub fn open(path: impl AsRef<Path>) -> Result<Reader, TraceError> {
+        let path = path.as_ref();
+        let (mut file, length_bytes) = open_regular(path)?;
+        check_ends(path, &mut file, length_bytes)?;
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let found = contained(path, || ArrowReaderMetadata::load(&file, options.clone()))?;
+        let entries = found.metadata().file_metadata().key_value_metadata();
+        let tables = metadata::tables(path, entries.map_or(&[], Vec::as_slice))?;
+        let wanted = wanted_schema(path, found.schema())?;
+        let rows = count_rows(path, found.metadata())?;
+        let batches = contained(path, || {
+            let options = options.with_schema(Arc::new(wanted));
+            let typed = ArrowReaderMetadata::try_new(found.metadata().clone(), options)?;
+            let columns = ProjectionMask::roots(typed.parquet_schema(), 0..schema().fields().len());
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file, typed)
+                .with_projection(columns)
+                .with_batch_size(BATCH_ROWS)
+                .build()
+        })?;
+        Ok(Reader {
+            path: path.into(),
+            limits: Limits::of(&tables),
+            tables,
+            rows,
+            decoded: 0,
+            batches: Some(batches),
+            ahead: Ahead::new(),
+        })
+    }
+
+    /// The tables beside the records.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Number of records in the whole file.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Puts the next few thousand records into `ios`, in place of what was there. False when there
+    /// are no more, and `ios` is empty then.
+    ///
+    /// # Errors
+    /// [`TraceError::Record`] when a record of the batch cannot be used, [`TraceError::Damaged`]
+    /// when the batch cannot be decoded. The reader is at its end then.
+    pub fn read_batch(&mut self, ios: &mut Vec<Io>) -> Result<bool, TraceError> {
+        ios.clear();
+        if self.ahead.take_all(ios) {
+            return Ok(true);
+        }
+        let done = self.decode_batch(ios);
+        if !matches!(done, Ok(true)) {
+            self.batches = None;
+        }
+        done
+    }
+
+    fn decode_batch(&mut self, ios: &mut Vec<Io>) -> Result<bool, TraceError> {
+        let Some(batches) = &mut self.batches else {
+            return Ok(false);
+        };
+        let Some(batch) = contained(&self.path, || batches.next().transpose())? else {
+            return self.at_end();
+        };
+        decode(&batch, self.limits, ios).map_err(|fault| self.refused(fault))?;
+        self.decoded += batch.num_rows() as u64;
+        Ok(true)
+    }
+
+    fn at_end(&self) -> Result<bool, TraceError> {
+        if self.decoded == self.rows {
+            return Ok(false);
+        }
+        let reason = format!("it promises {} records and has {}", self.rows, self.decoded);
+        Err(damaged(&self.path, reason))
+    }
+
+    fn refused(&self, fault: BatchFault) -> TraceError {
+        match fault {
+            BatchFault::Columns => damaged(&self.path, "a column has nulls, or another type"),
+            BatchFault::Record { row, fault } => TraceError::Record {
+                path: self.path.clone(),
+                row: self.decoded + row as u64,
+                fault,
+            },
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Io, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(io) = self.ahead.take() {
+            return Some(Ok(io));
+        }
+        let mut batch = self.ahead.lend();
+        let read = self.read_batch(&mut batch);
+        self.ahead.put(batch);
+        match read {
+            Ok(_) => self.ahead.take().map(Ok),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+/// Tells a cut-off file from one of another kind by its first and last bytes.
+fn check_ends(path: &Path, file: &mut File, length_bytes: u64) -> Result<(), TraceError> {
+    let mut ends = [[0; 4]; 2];
+    if length_bytes >= MAGIC.len() as u64 {
+        read_ends(file, &mut ends).map_err(|source| TraceError::Read {
+            path: path.into(),
+            source,
+        })?;
+    }
+    let path = path.to_path_buf();
+    match ends.map(|end| end == MAGIC) {
+        [true, true] if length_bytes > MAGIC.len() as u64 => Ok(()),
+        [true, _] => Err(TraceError::CutOff { path }),
+        [false, _] => Err(TraceError::NotParquet { path }),
+    }
+}
+
+fn read_ends(file: &mut File, ends: &mut [[u8; 4]; 2]) -> io::Result<()> {
+    file.read_exact(&mut ends[0])?;
+    file.seek(SeekFrom::End(-4))?;
+    file.read_exact(&mut ends[1])
+}
+
+/// The file's columns, with the types they shall be read as, if ours come first among them.
+fn wanted_schema(path: &Path, found: &Schema) -> Result<Schema, TraceError> {
+    let ours = schema();
+    let mut fields: Vec<_> = found.fields().iter().cloned().collect();
+    for (place, field) in ours.fields().iter().enumerate() {
+        let stored = stored_type(field);
+        match fields.get_mut(place) {
+            Some(there)
+                if there.name() == field.name()
+                    && *there.data_type() == stored
+                    && !there.is_nullable() =>
+            {
+                *there = field.clone();
+            }
+            other => {
+                return Err(wrong_column(
+                    path,
+                    field,
+                    &stored,
+                    other.map(|there| &**there),
+                ));
+            }
+        }
+    }
+    Ok(Schema::new(fields))
+}
+
+/// The type that a column of ours has in a file: dictionaries are only in memory.
+fn stored_type(field: &Field) -> DataType {
+    match field.data_type() {
+        DataType::Dictionary(_, word) => word.as_ref().clone(),
+        plain => plain.clone(),
+    }
+}
+
+fn wrong_column(
+    path: &Path,
+    field: &Field,
+    stored: &DataType,
+    found: Option<&Field>,
+) -> TraceError {
+    let found = match found {
+        None => "nothing".into(),
+        Some(found) if found.is_nullable() => {
+            format!("{} {} with nulls", found.name(), found.data_type())
+        }
+        Some(found) => format!("{} {}", found.name(), found.data_type()),
+    };
+    TraceError::Column {
+        path: path.into(),
+        column: field.name().clone(),
+        expected: stored.to_string(),
+        found,
+    }
+}
+
+/// The number of records, if the file's figures agree about it.
+fn count_rows(path: &Path, metadata: &ParquetMetaData) -> Result<u64, TraceError> {
+    let promised = metadata.file_metadata().num_rows();
+    let mut sum = Some(0i64);
+    for group in metadata.row_groups() {
+        let rows = group.num_rows();
+        let agree = rows >= 0 && group.columns().iter().all(|one| one.num_values() == rows);
+        sum = sum.filter(|_| agree).and_then(|sum| sum.checked_add(rows));
+    }
+    match u64::try_from(promised) {
+        Ok(rows) if sum == Some(promised) => Ok(rows),
+        _ => Err(damaged(path, "its row counts contradict each other")),
+    }
+}
+
+/// Runs a part of the decoder, and makes an error of whatever it does with bytes that are wrong.
+fn contained<T, E: Into<ArrowError>>(
+    path: &Path,
+    decode: impl FnOnce() -> Result<T, E>,
+) -> Result<T, TraceError> {
+    // The decoder is not written for bytes that lie: it holds its bounds by panics. What it was
+    // working on is not used again, so nothing half-done is seen.
+    let Ok(done) = catch_unwind(AssertUnwindSafe(decode)) else {
+        return Err(damaged(path, "it contradicts the Parquet format"));
+    };
+    done.map_err(|error| match error.into() {
+        ArrowError::ParquetError(reason) => damaged(path, reason),
+        other => damaged(path, other),
+    })
+}
+
+fn damaged(path: &Path, reason: impl Display) -> TraceError {
+    TraceError::Damaged {
+        path: path.into(),
+        reason: reason.to_string(),
+    }
+}

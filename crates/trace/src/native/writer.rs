@@ -1,0 +1,174 @@
+//! Writing a trace file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use arrow_schema::SchemaRef;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+
+use super::batch::{Columns, schema};
+use super::{BATCH_ROWS, ROW_GROUP_ROWS, metadata};
+use crate::capture::Tables;
+use crate::error::TraceError;
+use crate::io::Io;
+use crate::record::{Limits, RecordFault, end_bytes};
+use crate::whole_file::WholeFile;
+
+/// Our choice: higher levels gain a few per cent and cost several times the time.
+const ZSTD_LEVEL: i32 = 3;
+
+/// Writes a trace file, record by record, in bounded memory.
+///
+/// The file appears at [`Writer::finish`]; dropped before that, nothing is left and nothing was
+/// replaced (see [`WholeFile`]).
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    schema: SchemaRef,
+    parquet: ArrowWriter<WholeFile>,
+    columns: Columns,
+    rows: u64,
+    needs: Needs,
+}
+
+/// What the records ask of the tables that come after them.
+#[derive(Debug, Default)]
+struct Needs {
+    end_bytes: u64,
+    context: u32,
+    file: u32,
+}
+
+impl Writer {
+    /// Begins a trace that shall appear at `path`.
+    ///
+    /// # Errors
+    /// [`TraceError::Create`] when there can be no file.
+    pub fn create(path: impl AsRef<Path>) -> Result<Writer, TraceError> {
+        let path = path.as_ref();
+        let file = WholeFile::create(path)?;
+        let failed = |error| unwritten(path, error);
+        let schema = schema();
+        // Without Arrow's own metadata every reader sees plain columns of numbers and strings.
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties().map_err(failed)?)
+            .with_skip_arrow_metadata(true);
+        let parquet = ArrowWriter::try_new_with_options(file, schema.clone(), options);
+        Ok(Writer {
+            path: path.into(),
+            schema,
+            parquet: parquet.map_err(failed)?,
+            columns: Columns::default(),
+            rows: 0,
+            needs: Needs::default(),
+        })
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// [`TraceError::Record`] when no reader would accept the record; it is left out, and the
+    /// writer can go on. [`TraceError::Write`] when the disk is full.
+    pub fn push(&mut self, io: &Io) -> Result<(), TraceError> {
+        let end_bytes = end_bytes(io).map_err(|fault| self.refused(fault))?;
+        self.needs.add(io, end_bytes);
+        self.columns.push(io);
+        self.rows += 1;
+        if self.columns.len() == BATCH_ROWS {
+            self.write_batch()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the trace, and lets it appear.
+    ///
+    /// # Errors
+    /// [`TraceError::Tables`] when the tables do not hold what the records name, or are not
+    /// numbered from row 0; [`TraceError::Write`] when the disk is full. There is no file then.
+    pub fn finish(mut self, tables: &Tables) -> Result<(), TraceError> {
+        self.needs
+            .check(tables)
+            .map_err(|fault| TraceError::Tables {
+                path: self.path.clone(),
+                reason: format!("of one record they lack something: {fault}"),
+            })?;
+        self.write_batch()?;
+        for entry in metadata::entries(&self.path, tables)? {
+            self.parquet.append_key_value_metadata(entry);
+        }
+        let file = self.parquet.into_inner();
+        file.map_err(|error| unwritten(&self.path, error))?.finish()
+    }
+
+    fn write_batch(&mut self) -> Result<(), TraceError> {
+        let columns = std::mem::take(&mut self.columns);
+        let batch = columns.into_batch(self.schema.clone());
+        batch
+            .map_err(ParquetError::from)
+            .and_then(|batch| self.parquet.write(&batch))
+            .map_err(|error| unwritten(&self.path, error))
+    }
+
+    fn refused(&self, fault: RecordFault) -> TraceError {
+        TraceError::Record {
+            path: self.path.clone(),
+            row: self.rows,
+            fault,
+        }
+    }
+}
+
+impl Needs {
+    fn add(&mut self, io: &Io, end_bytes: u64) {
+        self.end_bytes = self.end_bytes.max(end_bytes);
+        self.context = self.context.max(io.context.0);
+        self.file = self.file.max(io.file.0);
+    }
+
+    fn check(&self, tables: &Tables) -> Result<(), RecordFault> {
+        let limits = Limits::of(tables);
+        limits.check_end(self.end_bytes)?;
+        limits.check_context(self.context)?;
+        limits.check_file(self.file)
+    }
+}
+
+fn properties() -> Result<WriterProperties, ParquetError> {
+    // Measured on a RocksDB trace. Times hardly repeat, but follow each other closely. Offsets
+    // come from several writers in turn, so that differences are larger than what zstd leaves of
+    // the numbers. In all other columns a few values repeat: a dictionary is smallest.
+    let (time, offset) = (
+        ColumnPath::from("time_ns"),
+        ColumnPath::from("offset_bytes"),
+    );
+    let builder = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_created_by(concat!("anabranch ", env!("CARGO_PKG_VERSION")).into())
+        .set_column_dictionary_enabled(time.clone(), false)
+        .set_column_encoding(time, Encoding::DELTA_BINARY_PACKED)
+        .set_column_dictionary_enabled(offset.clone(), false)
+        .set_column_encoding(offset, Encoding::PLAIN);
+    Ok(builder.build())
+}
+
+fn unwritten(path: &Path, error: ParquetError) -> TraceError {
+    let source = match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(system) => *system,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    };
+    TraceError::Write {
+        path: path.into(),
+        source,
+    }
+}

@@ -1,0 +1,130 @@
+//! What a record must keep to, so that everyone after the reader can trust it.
+
+use thiserror::Error;
+
+use crate::capture::Tables;
+use crate::io::{Io, Operation};
+
+/// Why a record cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RecordFault {
+    /// The operation is none of [`Operation::ALL`].
+    #[error("its operation is unknown: {0:?}")]
+    Operation(String),
+    /// The hint is none of [`crate::WriteHint::ALL`].
+    #[error("its write hint is unknown: {0:?}")]
+    Hint(String),
+    /// A read, write or discard of nothing.
+    #[error("a {0} of 0 bytes")]
+    NoLength(Operation),
+    /// A flush with an address.
+    #[error("a flush has neither offset nor length, but this one has")]
+    FlushRange,
+    /// Offset and length do not fit 64 bits together.
+    #[error("offset {offset_bytes} and length {length_bytes} exceed 64 bits")]
+    Overflow {
+        /// Its offset.
+        offset_bytes: u64,
+        /// Its length.
+        length_bytes: u64,
+    },
+    /// It reaches past the device's end.
+    #[error("it ends at byte {end_bytes}, but the device has {device_bytes}")]
+    PastEnd {
+        /// First byte after the record's range.
+        end_bytes: u64,
+        /// Size of the captured device.
+        device_bytes: u64,
+    },
+    /// Its context is not in the table.
+    #[error("it names context {context}, but the table has {contexts}")]
+    Context {
+        /// The context it names.
+        context: u32,
+        /// Rows of the context table.
+        contexts: u64,
+    },
+    /// Its file is not in the table.
+    #[error("it names file {file}, but the table has {files}")]
+    File {
+        /// The file it names.
+        file: u32,
+        /// Rows of the file table.
+        files: u64,
+    },
+}
+
+/// What the tables of a trace allow its records.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    contexts: u64,
+    files: u64,
+    device_bytes: u64,
+}
+
+impl Limits {
+    /// The limits these tables set. A device of unknown size (0) sets none.
+    pub(crate) fn of(tables: &Tables) -> Limits {
+        let device_bytes = match tables.capture.device_bytes {
+            0 => u64::MAX,
+            known => known,
+        };
+        Limits {
+            contexts: tables.contexts.len() as u64,
+            files: tables.files.len() as u64,
+            device_bytes,
+        }
+    }
+
+    /// Checks a record by itself and against the tables.
+    pub(crate) fn check(&self, io: &Io) -> Result<(), RecordFault> {
+        let end_bytes = end_bytes(io)?;
+        self.check_end(end_bytes)?;
+        self.check_context(io.context.0)?;
+        self.check_file(io.file.0)
+    }
+
+    pub(crate) fn check_end(&self, end_bytes: u64) -> Result<(), RecordFault> {
+        if end_bytes > self.device_bytes {
+            let device_bytes = self.device_bytes;
+            return Err(RecordFault::PastEnd {
+                end_bytes,
+                device_bytes,
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_context(&self, context: u32) -> Result<(), RecordFault> {
+        let contexts = self.contexts;
+        if u64::from(context) >= contexts {
+            return Err(RecordFault::Context { context, contexts });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_file(&self, file: u32) -> Result<(), RecordFault> {
+        let files = self.files;
+        if u64::from(file) >= files {
+            return Err(RecordFault::File { file, files });
+        }
+        Ok(())
+    }
+}
+
+/// First byte after the record's range, if the record makes sense by itself.
+pub(crate) fn end_bytes(io: &Io) -> Result<u64, RecordFault> {
+    let is_flush = io.operation == Operation::Flush;
+    match io.length_bytes {
+        0 if !is_flush => return Err(RecordFault::NoLength(io.operation)),
+        0 if io.offset_bytes == 0 => return Ok(0),
+        _ if is_flush => return Err(RecordFault::FlushRange),
+        _ => {}
+    }
+    io.offset_bytes
+        .checked_add(io.length_bytes)
+        .ok_or(RecordFault::Overflow {
+            offset_bytes: io.offset_bytes,
+            length_bytes: io.length_bytes,
+        })
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Installs what the demo or the tests need from the distribution, if it is missing.
+# Use: scripts/setup.sh demo|test      (root, on Debian or Ubuntu; otherwise says what to install)
+set -euo pipefail
+
+# program or file to look for, and the package that brings it
+build=(clang:clang make:make cc:gcc pkg-config:pkg-config /usr/include/libelf.h:libelf-dev /usr/include/zlib.h:zlib1g-dev)
+demo=(db_bench:rocksdb-tools mkfs.ext4:e2fsprogs)
+tests=(mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux python3:python3)
+
+missing() {
+    local item found
+    for item in "$@"; do
+        found=${item%%:*}
+        # Tools for root lie where a user's PATH does not look.
+        case $found in
+            /*) [ -e "$found" ] ;;
+            *) PATH=$PATH:/usr/sbin:/sbin command -v "$found" >/dev/null ;;
+        esac || echo "${item##*:}"
+    done | sort -u
+}
+
+if ! command -v cargo >/dev/null; then
+    echo "setup: Rust 1.88 or newer is needed, and no cargo is on the PATH: see https://rustup.rs" >&2
+    exit 1
+fi
+
+case ${1:-} in
+    demo) wanted=$(missing "${build[@]}" "${demo[@]}") ;;
+    test) wanted=$(missing "${build[@]}" "${demo[@]}" "${tests[@]}")
+          python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
+    *) echo "use: $0 demo|test" >&2; exit 2 ;;
+esac
+
+if [ -n "${wanted// /}" ]; then
+    # shellcheck disable=SC2086 # a list of words
+    set -- "$1" $wanted
+    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+        echo "setup: missing: ${*:2}; as root: apt-get install ${*:2}" >&2
+        exit 1
+    fi
+    echo "setup: installing ${*:2}" >&2
+    # Nothing that is installed may start a service.
+    DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${@:2}" >/dev/null
+fi
+
+if [ "$1" = test ]; then
+    # pandas, polars and DuckDB open our traces in a test; Debian has not all of them.
+    python=target/venv/bin/python
+    if ! "$python" -c 'import pandas, pyarrow, polars, duckdb' 2>/dev/null; then
+        python3 -m venv target/venv
+        target/venv/bin/pip install --quiet pandas pyarrow polars duckdb
+    fi
+fi
