@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::error::ConfigError;
+use crate::{error::ConfigError, victims::VictimRule};
 
 /// Free units that garbage collection may never give to the host: it copies into one while the
 /// victim is not yet erased.
@@ -23,6 +23,12 @@ pub struct Config {
     pub host_streams: u16,
     /// Streams only garbage collection writes.
     pub internal_streams: u16,
+    /// Which closed unit is collected next.
+    pub victim_rule: VictimRule,
+    /// Chips that units are dealt to in turn; only [`VictimRule::PerChip`] asks.
+    pub chips: u32,
+    /// Seed of the rules that draw at random.
+    pub seed: u64,
     /// Garbage collection starts when a unit is wanted and no more than this many are free.
     pub gc_start_free_units: u32,
     /// Garbage collection goes on until more than this many units are free.

@@ -280,7 +280,7 @@ impl Device {
 
     fn count_host_pages(&mut self, stream: StreamId, count: u32, claim: Claim) {
         if claim.closes {
-            self.units.close(claim.unit);
+            self.units.close(claim.unit, self.counters.host_pages);
         }
         self.counters.host_pages += u64::from(count);
         self.streams[stream.index()].host_pages += u64::from(count);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{config::Config, error::ConfigError};
+use crate::{config::Config, error::ConfigError, victims::VictimRule};
 
 /// A described device. Unknown keys are errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,9 @@ pub struct Collection {
     /// Collection goes on until a larger share is free.
     #[serde(default)]
     pub stop_free: f64,
+    /// Which unit is collected next.
+    #[serde(default)]
+    pub victim: VictimRule,
 }
 
 /// The profiles that come with the project: name and text.
@@ -176,6 +179,9 @@ impl Profile {
             physical_units: number("units", physical_units)?,
             host_streams: self.streams.host,
             internal_streams: self.streams.internal,
+            victim_rule: self.gc.victim,
+            chips: number("dies", self.dies())?,
+            seed: 0,
             gc_start_free_units: share(self.gc.start_free),
             gc_stop_free_units: share(self.gc.stop_free.max(self.gc.start_free)),
         };

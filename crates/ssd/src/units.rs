@@ -17,6 +17,10 @@ pub(crate) struct Units {
     /// Units that hold pages of each stream, the open one included.
     held: Vec<u32>,
     victims: Victims,
+    /// Units in the victims' lists, and the dead pages in them.
+    closed: u32,
+    closed_dead_pages: u64,
+    pages_per_unit: u32,
     /// First in, first out, so that erases spread over all units.
     free: VecDeque<u32>,
 }
@@ -29,7 +33,10 @@ impl Units {
             valid: vec![UNLISTED; units],
             stream: vec![StreamId::DEFAULT; units],
             held: vec![0; streams],
-            victims: Victims::new(config.physical_units, config.pages_per_unit),
+            victims: Victims::new(config),
+            closed: 0,
+            closed_dead_pages: 0,
+            pages_per_unit: config.pages_per_unit,
             free: (0..config.physical_units).collect(),
         }
     }
@@ -73,25 +80,41 @@ impl Units {
         let valid = self.valid[unit as usize] - pages;
         self.valid[unit as usize] = valid;
         if valid & UNLISTED == 0 {
+            self.closed_dead_pages += u64::from(pages);
             self.victims.moved(unit, valid);
         }
     }
 
-    /// An open unit takes no more writes.
-    pub(crate) fn close(&mut self, unit: u32) {
+    /// An open unit takes no more writes, at logical time `now`.
+    pub(crate) fn close(&mut self, unit: u32, now: u64) {
         let valid = self.valid(unit);
         self.valid[unit as usize] = valid;
-        self.victims.insert(unit, valid);
+        self.closed += 1;
+        self.closed_dead_pages += u64::from(self.pages_per_unit - valid);
+        self.victims.insert(unit, valid, now);
     }
 
-    /// The closed unit with the fewest valid pages.
-    pub(crate) fn fewest_valid(&mut self) -> Option<u32> {
-        self.victims.fewest_valid()
+    /// The closed unit to collect next at logical time `now`, and the free pages that promises:
+    /// its own, or the average where the rule does not look at them.
+    pub(crate) fn choose_victim(&mut self, now: u64) -> Option<(u32, u32)> {
+        if self.closed_dead_pages == 0 {
+            return None;
+        }
+        let unit = self.victims.choose(now)?;
+        let average = (self.closed_dead_pages / u64::from(self.closed)) as u32;
+        Some((unit, average.max(self.pages_per_unit - self.valid(unit))))
+    }
+
+    /// Whether the victim rule wants another victim before collection ends.
+    pub(crate) fn is_mid_round(&self) -> bool {
+        self.victims.is_mid_round()
     }
 
     /// A closed unit is about to be emptied: it leaves the lists.
     pub(crate) fn take(&mut self, unit: u32) {
         self.victims.remove(unit);
+        self.closed -= 1;
+        self.closed_dead_pages -= u64::from(self.pages_per_unit - self.valid(unit));
         self.valid[unit as usize] |= UNLISTED;
     }
 

@@ -1,67 +1,171 @@
-//! Closed units in lists by their number of valid pages: the greedy victim without a search.
+//! Which closed unit is collected next.
 
-/// One circular doubly linked list per valid count, all in two flat arrays. Nodes `0..units` are
-/// units; node `units + v` is the head of the list of units with `v` valid pages. Within a list
-/// the unit that came first leaves first.
+mod closed;
+mod cost_benefit;
+mod fifo;
+mod greedy;
+mod per_chip;
+mod random;
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use cost_benefit::CostBenefit;
+use fifo::Fifo;
+use greedy::Greedy;
+use per_chip::PerChip;
+use random::Choices;
+
+/// The victim rules there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum VictimRule {
+    /// The unit with the fewest valid pages; of equals the one longest unchanged.
+    #[default]
+    Greedy,
+    /// The unit with the highest benefit for its cost, `age x (1 - u) / 2u` with `u` its valid
+    /// share and age the host pages written since it was closed (Rosenblum and Ousterhout, the
+    /// log-structured file system, SOSP'91, §3.5; age since closing as SepBIT has it).
+    CostBenefit,
+    /// The unit closed first.
+    Fifo,
+    /// Any unit, each as likely.
+    Random,
+    /// The one with the fewest valid pages of this many drawn at random.
+    Choices(u8),
+    /// Greedy in each chip by itself, one victim of every chip in a round: the PCStream
+    /// emulator's rule.
+    PerChip,
+}
+
+impl fmt::Display for VictimRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VictimRule::Greedy => f.write_str("greedy"),
+            VictimRule::CostBenefit => f.write_str("cost-benefit"),
+            VictimRule::Fifo => f.write_str("fifo"),
+            VictimRule::Random => f.write_str("random"),
+            VictimRule::Choices(choices) => write!(f, "{choices}-choices"),
+            VictimRule::PerChip => f.write_str("greedy-per-chip"),
+        }
+    }
+}
+
+impl FromStr for VictimRule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<VictimRule, String> {
+        Ok(match text {
+            "greedy" => VictimRule::Greedy,
+            "cost-benefit" => VictimRule::CostBenefit,
+            "fifo" => VictimRule::Fifo,
+            "random" => VictimRule::Random,
+            "greedy-per-chip" => VictimRule::PerChip,
+            _ => match text.strip_suffix("-choices").map(str::parse) {
+                Some(Ok(choices @ 1..)) => VictimRule::Choices(choices),
+                _ => {
+                    return Err(format!(
+                        "no victim rule is called \"{text}\" (there are: greedy, cost-benefit, \
+                         fifo, random, N-choices with N from 1 to 255, greedy-per-chip)"
+                    ));
+                }
+            },
+        })
+    }
+}
+
+impl Serialize for VictimRule {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for VictimRule {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<VictimRule, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+/// The closed units, ordered as their rule needs it. A rule costs constant or logarithmic time
+/// for each victim, and next to nothing for each page that dies.
 #[derive(Debug)]
-pub(crate) struct Victims {
-    next: Vec<u32>,
-    previous: Vec<u32>,
-    units: u32,
-    /// No list below this one holds a unit.
-    lowest: u32,
-    highest: u32,
+pub(crate) enum Victims {
+    Greedy(Greedy),
+    CostBenefit(CostBenefit),
+    Fifo(Fifo),
+    Choices(Choices),
+    PerChip(PerChip),
 }
 
 impl Victims {
-    pub(crate) fn new(units: u32, pages_per_unit: u32) -> Victims {
-        let nodes: Vec<u32> = (0..units + pages_per_unit + 1).collect();
-        Victims {
-            next: nodes.clone(),
-            previous: nodes,
-            units,
-            lowest: pages_per_unit + 1,
-            highest: pages_per_unit,
+    pub(crate) fn new(config: &Config) -> Victims {
+        let (units, pages) = (config.physical_units, config.pages_per_unit);
+        match config.victim_rule {
+            VictimRule::Greedy => Victims::Greedy(Greedy::new(units, pages)),
+            VictimRule::CostBenefit => Victims::CostBenefit(CostBenefit::new(units, pages)),
+            VictimRule::Fifo => Victims::Fifo(Fifo::new(units)),
+            VictimRule::Random => Victims::Choices(Choices::new(units, 1, config.seed)),
+            VictimRule::Choices(choices) => {
+                Victims::Choices(Choices::new(units, choices, config.seed))
+            }
+            VictimRule::PerChip => Victims::PerChip(PerChip::new(units, pages, config.chips)),
         }
     }
 
-    /// A unit was closed with `valid` valid pages.
-    pub(crate) fn insert(&mut self, unit: u32, valid: u32) {
-        let head = self.units + valid;
-        let last = self.previous[head as usize];
-        self.next[last as usize] = unit;
-        self.previous[unit as usize] = last;
-        self.next[unit as usize] = head;
-        self.previous[head as usize] = unit;
-        self.lowest = self.lowest.min(valid);
+    /// A unit was closed at logical time `now` with `valid` valid pages.
+    pub(crate) fn insert(&mut self, unit: u32, valid: u32, now: u64) {
+        match self {
+            Victims::Greedy(rule) => rule.insert(unit, valid),
+            Victims::CostBenefit(rule) => rule.insert(unit, valid, now),
+            Victims::Fifo(rule) => rule.insert(unit),
+            Victims::Choices(rule) => rule.insert(unit, valid),
+            Victims::PerChip(rule) => rule.insert(unit, valid),
+        }
     }
 
-    /// A listed unit leaves the lists.
+    /// A closed unit is about to be emptied.
     pub(crate) fn remove(&mut self, unit: u32) {
-        let next = self.next[unit as usize];
-        let previous = self.previous[unit as usize];
-        self.next[previous as usize] = next;
-        self.previous[next as usize] = previous;
+        match self {
+            Victims::Greedy(rule) => rule.remove(unit),
+            Victims::CostBenefit(rule) => rule.remove(unit),
+            Victims::Fifo(rule) => rule.remove(unit),
+            Victims::Choices(rule) => rule.remove(unit),
+            Victims::PerChip(rule) => rule.remove(unit),
+        }
     }
 
-    /// A listed unit now has `valid` valid pages.
+    /// A closed unit now has `valid` valid pages.
     #[inline]
     pub(crate) fn moved(&mut self, unit: u32, valid: u32) {
-        self.remove(unit);
-        self.insert(unit, valid);
+        match self {
+            Victims::Greedy(rule) => rule.moved(unit, valid),
+            Victims::CostBenefit(rule) => rule.moved(unit, valid),
+            Victims::Fifo(_) => {}
+            Victims::Choices(rule) => rule.moved(unit, valid),
+            Victims::PerChip(rule) => rule.moved(unit, valid),
+        }
     }
 
-    /// The unit with the fewest valid pages. The search for the lowest list that holds one climbs
-    /// no further than invalidations had lowered it: constant time per page over a run.
-    pub(crate) fn fewest_valid(&mut self) -> Option<u32> {
-        while self.lowest <= self.highest {
-            let head = self.units + self.lowest;
-            let first = self.next[head as usize];
-            if first != head {
-                return Some(first);
-            }
-            self.lowest += 1;
+    /// The next victim; it stays until it is removed. A rule that does not look at valid pages
+    /// may name a unit without a dead one.
+    pub(crate) fn choose(&mut self, now: u64) -> Option<u32> {
+        match self {
+            Victims::Greedy(rule) => rule.choose(),
+            Victims::CostBenefit(rule) => rule.choose(now),
+            Victims::Fifo(rule) => rule.choose(),
+            Victims::Choices(rule) => rule.choose(),
+            Victims::PerChip(rule) => rule.choose(),
         }
-        None
+    }
+
+    /// Whether a round of collection is under way that the rule wants finished.
+    pub(crate) fn is_mid_round(&self) -> bool {
+        match self {
+            Victims::PerChip(rule) => rule.is_mid_round(),
+            _ => false,
+        }
     }
 }

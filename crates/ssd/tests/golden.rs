@@ -4,13 +4,21 @@
 
 mod workload;
 
-use anabranch_ssd::{Device, PageRange, Profile, RelocationKind, StreamId};
+use anabranch_ssd::{
+    Config, Device, PageRange, Profile, RESERVED_UNITS, RelocationKind, StreamId, VictimRule,
+};
 
-/// WAF over the last five of ten rounds of overwrites on the golden drive.
-fn waf(overwrites: &[u32], kind: RelocationKind) -> f64 {
+const PAGES: u32 = 1 << 20;
+const ROUNDS: u32 = 10;
+
+fn golden() -> Config {
     let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
-    let config = profile.resolve("golden").unwrap();
-    let mut device = Device::new(config.clone(), kind.build(&config)).unwrap();
+    profile.resolve("golden").unwrap()
+}
+
+/// WAF over the last five of ten rounds of overwrites.
+fn waf(overwrites: &[u32], config: &Config, kind: RelocationKind) -> f64 {
+    let mut device = Device::new(config.clone(), kind.build(config)).unwrap();
     device
         .write(PageRange::new(0, config.logical_pages), StreamId::DEFAULT)
         .unwrap();
@@ -30,19 +38,69 @@ fn assert_near(measured: f64, published: f64, tolerance: f64) {
     );
 }
 
-const PAGES: u32 = 1 << 20;
-const ROUNDS: u32 = 10;
+/// The valid share of a FIFO victim under uniform overwrites: v = exp(-(1 - v) / u) with u =
+/// logical / physical, by iteration.
+fn fifo_waf(logical: f64, physical: f64) -> f64 {
+    let mut valid = 0.5_f64;
+    for _ in 0..1000 {
+        valid = (-(1.0 - valid) * physical / logical).exp();
+    }
+    1.0 / (1.0 - valid)
+}
 
 #[test]
 fn uniform_overwrites_cost_what_two_simulators_say() {
     let overwrites = workload::uniform(PAGES, ROUNDS, 1);
-    assert_near(waf(&overwrites, RelocationKind::Mixed), 3.510, 0.005);
-    assert_near(waf(&overwrites, RelocationKind::Gc), 3.510, 0.01);
+    let greedy = golden();
+    assert_near(
+        waf(&overwrites, &greedy, RelocationKind::Mixed),
+        3.510,
+        0.005,
+    );
+    assert_near(waf(&overwrites, &greedy, RelocationKind::Gc), 3.510, 0.01);
+    let fifo = Config {
+        victim_rule: VictimRule::Fifo,
+        ..greedy
+    };
+    assert_near(waf(&overwrites, &fifo, RelocationKind::Mixed), 3.517, 0.005);
 }
 
 #[test]
 fn zipf_overwrites_cost_what_two_simulators_say() {
     let overwrites = workload::zipf(PAGES, ROUNDS, 1);
-    assert_near(waf(&overwrites, RelocationKind::Mixed), 4.895, 0.005);
-    assert_near(waf(&overwrites, RelocationKind::Gc), 3.864, 0.01);
+    let greedy = golden();
+    assert_near(
+        waf(&overwrites, &greedy, RelocationKind::Mixed),
+        4.895,
+        0.005,
+    );
+    assert_near(waf(&overwrites, &greedy, RelocationKind::Gc), 3.864, 0.01);
+    let cost_benefit = Config {
+        victim_rule: VictimRule::CostBenefit,
+        ..greedy
+    };
+    assert_near(
+        waf(&overwrites, &cost_benefit, RelocationKind::Gc),
+        2.947,
+        0.01,
+    );
+}
+
+#[test]
+fn fifo_meets_its_closed_form_at_every_over_provisioning() {
+    // The formula knows no reserve and no unit being filled: 512-page units keep both small.
+    let pages = 1 << 19;
+    let overwrites = workload::uniform(pages, ROUNDS, 2);
+    for provision in [0.07, 0.15, 0.28] {
+        let physical = (f64::from(pages) * (1.0 + provision)).round();
+        let config = Config {
+            logical_pages: pages,
+            pages_per_unit: 512,
+            physical_units: (physical / 512.0).round() as u32 + RESERVED_UNITS,
+            victim_rule: VictimRule::Fifo,
+            ..golden()
+        };
+        let measured = waf(&overwrites, &config, RelocationKind::Mixed);
+        assert_near(measured, fifo_waf(f64::from(pages), physical), 0.01);
+    }
 }

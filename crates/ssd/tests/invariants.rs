@@ -3,7 +3,7 @@
 mod naive;
 
 use anabranch_ssd::{
-    Config, ConfigError, Device, DeviceError, PageRange, RelocationKind, StreamId,
+    Config, ConfigError, Device, DeviceError, PageRange, RelocationKind, StreamId, VictimRule,
 };
 use naive::Naive;
 use proptest::prelude::*;
@@ -31,6 +31,9 @@ fn config(
         physical_units: 0,
         host_streams: host,
         internal_streams: internal,
+        victim_rule: VictimRule::Greedy,
+        chips: 3,
+        seed: 7,
         gc_start_free_units: start,
         gc_stop_free_units: start + stop,
     };
@@ -57,6 +60,17 @@ fn operations(pages: u32, host: u16) -> impl Strategy<Value = Vec<Operation>> {
         2 => range.prop_map(|(first, count)| Operation::Discard { first, count }),
     ];
     prop::collection::vec(one, 1..120)
+}
+
+fn rules() -> impl Strategy<Value = VictimRule> {
+    prop::sample::select(vec![
+        VictimRule::Greedy,
+        VictimRule::CostBenefit,
+        VictimRule::Fifo,
+        VictimRule::Random,
+        VictimRule::Choices(3),
+        VictimRule::PerChip,
+    ])
 }
 
 fn kinds() -> impl Strategy<Value = RelocationKind> {
@@ -121,7 +135,8 @@ proptest! {
 
     /// The least spare the configuration allows is enough, whatever the streams do.
     #[test]
-    fn a_full_drive_accepts_overwrites_for_ever(config in devices(), kind in kinds(), seed in any::<u64>()) {
+    fn a_full_drive_accepts_overwrites_for_ever(config in devices(), kind in kinds(), victim_rule in rules(), seed in any::<u64>()) {
+        let config = Config { victim_rule, ..config };
         let mut device = Device::new(config.clone(), kind.build(&config)).unwrap();
         device.write(PageRange::new(0, config.logical_pages), StreamId(0)).unwrap();
         let mut state = seed | 1;

@@ -2,10 +2,31 @@
 //!
 //! - [`Io`] is what every source yields and every consumer eats; [`Tables`] say who and what its
 //!   context and file numbers stand for.
-//! - [`Writer`] and [`Reader`] keep both in one Parquet file. It has a column for each field of
-//!   [`Io`], and the tables as JSON in its metadata, so that pandas, polars and DuckDB open it.
+//! - [`Writer`] and [`Reader`] keep both in one Parquet file, which pandas, polars and DuckDB open.
 //! - [`RawReader`] reads bare page numbers.
 //! - [`WholeFile`] is how a file is written here: it appears whole or not at all.
+//!
+//! # The trace file
+//!
+//! Parquet, a row for each [`Io`], in the order of the capture:
+//!
+//! | column | type | |
+//! |---|---|---|
+//! | `time_ns` | u64 | nanoseconds since the capture began |
+//! | `operation` | string | `read`, `write`, `discard`, `flush` |
+//! | `offset_bytes` | u64 | first byte on the device; 0 for a flush |
+//! | `length_bytes` | u64 | 0 for a flush, and only there |
+//! | `context` | u32 | row of the context table |
+//! | `file` | u32 | row of the file table |
+//! | `hint` | string | `not-set`, `none`, `short`, `medium`, `long`, `extreme` |
+//! | `hint_granted` | bool | whether the kernel granted the hint |
+//! | `tenant` | u32 | which of several programs on one drive |
+//!
+//! No value is null. Columns may be added behind these; none is ever renamed.
+//!
+//! The file's key-value metadata holds `anabranch.schema`, which is `1`, and as JSON
+//! `anabranch.contexts` (a list of [`Context`]), `anabranch.files` (a list of [`File`]) and
+//! `anabranch.capture` (a [`Capture`]).
 
 mod ahead;
 mod capture;

@@ -1,31 +1,10 @@
-//! The native trace file: Parquet, one row per [`Io`], with the tables in the file's metadata.
-//!
-//! | column | type | |
-//! |---|---|---|
-//! | `time_ns` | u64 | nanoseconds since the capture began |
-//! | `operation` | string | `read`, `write`, `discard`, `flush` |
-//! | `offset_bytes` | u64 | first byte on the device |
-//! | `length_bytes` | u64 | 0 only for a flush |
-//! | `context` | u32 | row of the context table |
-//! | `file` | u32 | row of the file table |
-//! | `hint` | string | `not-set`, `none`, `short`, `medium`, `long`, `extreme` |
-//! | `hint_granted` | bool | whether the kernel granted the hint |
-//! | `tenant` | u32 | which of several programs on one drive |
-//!
-//! No value is null. Columns may be added behind these; they are never renamed.
-//!
-//! The file's key-value metadata holds `anabranch.schema` (`1`) and, as JSON, `anabranch.contexts`
-//! (a list of [`Context`]), `anabranch.files` (a list of [`File`]) and `anabranch.capture`
-//! (a [`Capture`]).
-//!
-//! [`Io`]: crate::Io
-//! [`Context`]: crate::Context
-//! [`File`]: crate::File
-//! [`Capture`]: crate::Capture
+//! The native trace file: one Parquet file, laid out as the crate's front page says.
 
 mod batch;
 mod metadata;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use reader::Reader;

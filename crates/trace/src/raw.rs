@@ -125,3 +125,6 @@ impl Iterator for RawReader {
 fn write_of(page: u32) -> Io {
     Io::write(u64::from(page) * PAGE_BYTES, PAGE_BYTES)
 }
+
+#[cfg(test)]
+mod tests;

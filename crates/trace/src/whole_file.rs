@@ -194,3 +194,6 @@ fn link(file: &File, name: &Path) -> io::Result<()> {
     let follow = AtFlags::AT_SYMLINK_FOLLOW;
     Ok(linkat(AT_FDCWD, &open, AT_FDCWD, name, follow)?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,8 @@ impl Device {
         let stop = self.config.gc_stop_free_units as usize;
         loop {
             let free = self.units.free_count();
-            if free > stop || (self.room(wanting) > 0 && free >= stop) {
+            let enough = free > stop || (self.room(wanting) > 0 && free >= stop);
+            if enough && !self.units.is_mid_round() {
                 return;
             }
             let Some(victim) = self.choose_victim(wanting) else {
@@ -25,20 +26,19 @@ impl Device {
         }
     }
 
-    /// The closed unit with the fewest valid pages; or, where that would win next to nothing,
-    /// the open unit that was written longest ago.
+    /// The closed unit the victim rule names; or, where that would win next to nothing, the open
+    /// unit that was written longest ago.
     fn choose_victim(&mut self, wanting: StreamId) -> Option<Choice> {
-        let pages_per_unit = self.config.pages_per_unit;
-        let closed = self.units.fewest_valid();
-        let gain = closed.map_or(0, |unit| pages_per_unit - self.units.valid(unit));
+        let closed = self.units.choose_victim(self.counters.host_pages);
+        let gain = closed.map_or(0, |(_, gain)| gain);
         let worth_sealing = gain.saturating_mul(SEAL_GAIN);
-        if worth_sealing <= pages_per_unit
+        if worth_sealing <= self.config.pages_per_unit
             && let Some((stream, seal_gain)) = self.sealable(wanting)
             && seal_gain >= worth_sealing
         {
             return Some(Choice::Seal(stream));
         }
-        closed.filter(|_| gain > 0).map(Choice::Closed)
+        closed.map(|(unit, _)| Choice::Closed(unit))
     }
 
     /// The stream whose open unit was written longest ago, and the free pages that collecting it
@@ -133,7 +133,7 @@ impl Device {
                 self.physical[page as usize] = address;
             }
             if claim.closes {
-                self.units.close(claim.unit);
+                self.units.close(claim.unit, self.counters.host_pages);
             }
             let count = now.len() as u64;
             self.counters.copied_pages += count;
