@@ -40,7 +40,7 @@ pub enum Verb {
 #[cfg(feature = "live")]
 const RUN_EXAMPLE: &str = "\
 Example, as root: what would streams save a small RocksDB?
-  anabranch run --size 1GiB -t rocksdb.parquet -- \\
+  anabranch run --size 1GiB --unit 8MiB -t rocksdb.parquet -- \\
       db_bench --benchmarks=fillrandom,overwrite --num=500000 --db={dir}/db
 The program runs in the drive's directory; {dir} in its arguments and the variable ANABRANCH_DIR
 name it. Its output goes to standard error (or to --log FILE), the comparison to standard output.

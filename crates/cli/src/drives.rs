@@ -138,8 +138,7 @@ fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
             "an erase unit of {unit_bytes} bytes is no whole number of {page}-byte pages, or too large"
         )));
     }
-    let logical = profile.resolve("--unit")?.logical_bytes();
-    resize(profile, logical);
+    resize(profile, profile.logical_bytes());
     let geometry = &mut profile.geometry;
     geometry.channels = 1;
     geometry.dies_per_channel = 1;

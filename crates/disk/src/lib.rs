@@ -31,4 +31,4 @@ pub use file_system::{FileSystemKind, UnknownFileSystem};
 pub use loop_device::LoopDevice;
 pub use namespace::Namespace;
 pub use processes::Process;
-pub use workload::{InterruptSource, Workload, WorkloadError, status_code};
+pub use workload::{InterruptSource, Output, Workload, WorkloadError, status_code};

@@ -12,7 +12,6 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 
@@ -84,9 +83,12 @@ impl LoopDevice {
     /// # Errors
     /// No loop devices here, none free, or no room for the file.
     pub fn attach(bytes: u64, backing_dir: Option<&Path>) -> Result<Self, DiskError> {
-        let control = open_control()?;
+        let control = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/loop-control")
+            .map_err(DiskError::NoLoopSupport)?;
         let backing = BackingFile::create(bytes, backing_dir)?;
-        let control = lock(control)?;
         for _ in 0..ATTEMPTS {
             let minor = free_minor(&control)?;
             let path = PathBuf::from(format!("/dev/loop{minor}"));
@@ -142,21 +144,6 @@ impl LoopDevice {
         // st_blocks is in units of 512 bytes, whatever the file system.
         Ok(self.backing.file.metadata()?.blocks() * 512)
     }
-}
-
-fn open_control() -> Result<File, DiskError> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open("/dev/loop-control")
-        .map_err(DiskError::NoLoopSupport)
-}
-
-/// One at a time, like systemd does: a process that tries to bind a device which another has just bound claims it
-/// for a moment before it is refused, and in that moment the other's mkfs finds its device in use.
-fn lock(control: File) -> Result<Flock<File>, DiskError> {
-    Flock::lock(control, FlockArg::LockExclusive)
-        .map_err(|(_, error)| DiskError::NoLoopSupport(error.into()))
 }
 
 fn free_minor(control: &File) -> Result<u64, DiskError> {

@@ -25,10 +25,10 @@ pub struct Process {
     pub name: String,
 }
 
-/// "name (pid), name (pid)", or "nobody we can see".
+/// "name (pid), name (pid)", or who else it can be.
 pub(crate) fn names(processes: &[Process]) -> String {
     if processes.is_empty() {
-        return "a process outside the run".to_owned();
+        return "this process or one outside the run".to_owned();
     }
     let words: Vec<String> = processes
         .iter()

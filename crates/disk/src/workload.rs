@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -78,14 +78,21 @@ pub enum InterruptSource {
     Process,
 }
 
-impl InterruptSource {
-    /// Reads it from `si_code` of the signal's `siginfo_t`: kernel-made signals have a positive code, those of
-    /// `kill`, `tgkill` and `sigqueue` have not (sigaction(2)).
-    pub fn from_signal_code(si_code: i32) -> Self {
-        if si_code > 0 {
-            InterruptSource::Terminal
-        } else {
-            InterruptSource::Process
+/// Where a program's two output streams go.
+#[derive(Debug)]
+pub struct Output {
+    /// Its standard output.
+    pub stdout: Stdio,
+    /// Its standard error.
+    pub stderr: Stdio,
+}
+
+impl Output {
+    /// To where our own go.
+    pub fn inherited() -> Self {
+        Output {
+            stdout: Stdio::inherit(),
+            stderr: Stdio::inherit(),
         }
     }
 }
@@ -103,11 +110,15 @@ pub struct Workload {
 impl Workload {
     /// Starts `command` (program and arguments) in the drive's directory. `{dir}` in an argument becomes that
     /// directory, which is also in the variable `ANABRANCH_DIR`. A program given by a relative path is looked
-    /// for where we were started. Input, output and error stream are ours.
+    /// for where we were started. Its input is ours; where its output goes, `output` says.
     ///
     /// # Errors
     /// No command, or it cannot be found or started.
-    pub fn spawn<S: AsRef<OsStr>>(command: &[S], drive: &Drive) -> Result<Self, WorkloadError> {
+    pub fn spawn<S: AsRef<OsStr>>(
+        command: &[S],
+        drive: &Drive,
+        output: Output,
+    ) -> Result<Self, WorkloadError> {
         let directory = drive.mount_point();
         let words: Vec<OsString> = command
             .iter()
@@ -120,6 +131,8 @@ impl Workload {
             .args(arguments)
             .current_dir(directory)
             .env(VARIABLE, directory)
+            .stdout(output.stdout)
+            .stderr(output.stderr)
             .spawn()
             .map_err(|source| WorkloadError::Start { path, source })?;
         Ok(Workload {
@@ -216,25 +229,6 @@ mod tests {
         assert_eq!(status_code(ExitStatus::from_raw(3 << 8)), 3);
         assert_eq!(status_code(ExitStatus::from_raw(2)), 130);
         assert_eq!(status_code(ExitStatus::from_raw(9)), 137);
-    }
-
-    #[test]
-    fn a_signal_of_the_terminal_is_told_from_one_that_was_sent() {
-        const SI_KERNEL: i32 = 0x80;
-        const SI_USER: i32 = 0;
-        const SI_TKILL: i32 = -6;
-        assert_eq!(
-            InterruptSource::from_signal_code(SI_KERNEL),
-            InterruptSource::Terminal
-        );
-        assert_eq!(
-            InterruptSource::from_signal_code(SI_USER),
-            InterruptSource::Process
-        );
-        assert_eq!(
-            InterruptSource::from_signal_code(SI_TKILL),
-            InterruptSource::Process
-        );
     }
 
     #[test]

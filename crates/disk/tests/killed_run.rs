@@ -17,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use anabranch_disk::{FileSystemKind, Workload};
+use anabranch_disk::{FileSystemKind, Output, Workload};
 use common::{Binding, MIB, blank, bound_to, processes_with, wait_until};
 
 /// Where the held drive's bytes lie; empty for memory. Set only by the tests below.
@@ -33,18 +33,12 @@ fn hold_a_drive() {
     };
     let backing_dir = (!backing.is_empty()).then(|| backing.into());
     let mut drive = blank(FileSystemKind::Ext4, 64 * MIB, backing_dir);
-    if let Err(e)=drive.format_and_mount() {
-        let dev=drive.device().path().to_owned();
-        let mut out=String::new();
-        for round in 0..3 { for p in fs::read_dir("/proc").unwrap().flatten() { if let Ok(fds)=fs::read_dir(p.path().join("fd")) { for f in fds.flatten() { if fs::read_link(f.path()).is_ok_and(|l| l==dev) { out+=&format!("  {round} {} fd {:?} flags {:?} cmd {:?} stat {:?}\n", p.path().display(), f.file_name(), fs::read_to_string(p.path().join("fdinfo").join(f.file_name())).unwrap_or_default().lines().nth(1).map(str::to_owned), fs::read_to_string(p.path().join("cmdline")), fs::read_to_string(p.path().join("stat")).unwrap_or_default()); } } } } }
-        let out2 = out + &fs::read_to_string("/proc/1/mounts").unwrap();
-        panic!("me {} {e}\n{out2}", std::process::id());
-    }
+    drive.format_and_mount().unwrap();
     // A child, a grandchild, and a daemon in a session of its own, all writing.
     let script = format!(
         "sh -c 'while echo {mark}; do sleep 0.01; done >one' & setsid sh -c 'while echo {mark}; do sleep 0.01; done >two' & wait"
     );
-    let _workload = Workload::spawn(&["sh", "-c", &script], &drive).unwrap();
+    let _workload = Workload::spawn(&["sh", "-c", &script], &drive, Output::inherited()).unwrap();
     wait_until("the programs to write", || {
         ["one", "two"]
             .iter()

@@ -15,7 +15,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anabranch_disk::{
-    Drive, FileSystemKind, InterruptSource, Workload, WorkloadError, status_code,
+    Drive, FileSystemKind, InterruptSource, Output, Workload, WorkloadError, status_code,
 };
 use common::{MIB, finish, mounted, run, wait_until};
 
@@ -45,18 +45,41 @@ fn the_programs_status_is_passed_on() {
 }
 
 #[test]
+fn the_programs_two_output_streams_go_where_they_are_sent() {
+    let drive = drive();
+    let stream = |name: &str| {
+        fs::File::create(drive.mount_point().join(name))
+            .unwrap()
+            .into()
+    };
+    let output = Output {
+        stdout: stream("one"),
+        stderr: stream("two"),
+    };
+    let mut workload =
+        Workload::spawn(&["sh", "-c", "echo said; echo warned >&2"], &drive, output).unwrap();
+    assert!(finish(&mut workload).success());
+    let read = |name: &str| fs::read_to_string(drive.mount_point().join(name)).unwrap();
+    assert_eq!(
+        (read("one"), read("two")),
+        ("said\n".into(), "warned\n".into())
+    );
+}
+
+#[test]
 fn a_relative_program_is_looked_for_where_we_were_started() {
     let drive = drive();
     let here = std::env::current_dir().unwrap();
     let up = "../".repeat(here.components().count() - 1);
-    let mut workload = Workload::spawn(&[format!("{up}bin/true")], &drive).unwrap();
+    let mut workload =
+        Workload::spawn(&[format!("{up}bin/true")], &drive, Output::inherited()).unwrap();
     assert!(finish(&mut workload).success());
 }
 
 #[test]
 fn a_command_that_cannot_start_says_why() {
     let drive = drive();
-    let spawn = |name: &str| Workload::spawn(&[name], &drive).unwrap_err();
+    let spawn = |name: &str| Workload::spawn(&[name], &drive, Output::inherited()).unwrap_err();
     let error = spawn("no-such-benchmark");
     assert!(matches!(error, WorkloadError::NotFound { .. }), "{error}");
     // Written by a shell: a descriptor of ours could be copied by another test's fork and keep the file busy.
@@ -67,7 +90,7 @@ fn a_command_that_cannot_start_says_why() {
     run(&drive, "chmod +x script");
     let error = spawn(script.to_str().unwrap()).to_string();
     assert!(error.contains("interpreter"), "{error}");
-    let error = Workload::spawn::<&str>(&[], &drive).unwrap_err();
+    let error = Workload::spawn::<&str>(&[], &drive, Output::inherited()).unwrap_err();
     assert!(matches!(error, WorkloadError::NoCommand), "{error}");
 }
 
@@ -79,7 +102,7 @@ fn a_daemon_the_program_left_behind_is_ended_and_named() {
     wait_until("the daemon to be itself", || {
         names().iter().any(|process| process.name == "sleep")
     });
-    let workload = Workload::spawn(&["true"], &drive).unwrap();
+    let workload = Workload::spawn(&["true"], &drive, Output::inherited()).unwrap();
     let ended = workload.end_stragglers();
     assert!(
         ended.iter().any(|process| process.name == "sleep"),
@@ -96,7 +119,7 @@ fn a_daemon_deaf_to_sigterm_is_killed_after_two_seconds() {
         &drive,
         "setsid sh -c 'trap \"\" TERM; touch ready; while :; do sleep 1000; done' & while [ ! -e ready ]; do sleep 0.02; done",
     );
-    let mut workload = Workload::spawn(&["true"], &drive).unwrap();
+    let mut workload = Workload::spawn(&["true"], &drive, Output::inherited()).unwrap();
     finish(&mut workload);
     let begin = Instant::now();
     assert!(!workload.end_stragglers().is_empty());
@@ -108,7 +131,7 @@ fn a_daemon_deaf_to_sigterm_is_killed_after_two_seconds() {
 fn the_first_interruption_lets_the_program_finish_and_the_second_kills() {
     let drive = drive();
     let script = "trap 'touch heard' INT; touch ready; while :; do sleep 0.05; done";
-    let mut workload = Workload::spawn(&["sh", "-c", script], &drive).unwrap();
+    let mut workload = Workload::spawn(&["sh", "-c", script], &drive, Output::inherited()).unwrap();
     let file = |name: &str| drive.mount_point().join(name).exists();
     wait_until("the program to be ready", || file("ready"));
     workload.interrupt(InterruptSource::Process);
@@ -121,7 +144,7 @@ fn the_first_interruption_lets_the_program_finish_and_the_second_kills() {
 #[test]
 fn an_interruption_by_the_terminal_is_not_sent_twice() {
     let drive = drive();
-    let mut workload = Workload::spawn(&["sleep", "1000"], &drive).unwrap();
+    let mut workload = Workload::spawn(&["sleep", "1000"], &drive, Output::inherited()).unwrap();
     workload.interrupt(InterruptSource::Terminal);
     sleep(Duration::from_millis(200));
     assert!(workload.try_wait().unwrap().is_none());
@@ -132,7 +155,7 @@ fn an_interruption_by_the_terminal_is_not_sent_twice() {
 #[test]
 fn a_plain_program_ends_at_the_first_interruption() {
     let drive = drive();
-    let mut workload = Workload::spawn(&["sleep", "1000"], &drive).unwrap();
+    let mut workload = Workload::spawn(&["sleep", "1000"], &drive, Output::inherited()).unwrap();
     workload.interrupt(InterruptSource::Process);
     assert_eq!(status_code(finish(&mut workload)), 130);
 }

@@ -56,10 +56,10 @@ fn cluster(c: &mut Criterion) {
         });
     }
     c.bench_function("cluster_1024_values_in_8_groups", |b| {
-        b.iter(|| anabranch_lifetime::cluster(black_box(&points), 8))
+        b.iter(|| anabranch_lifetime::cluster(black_box(&points), 8, 0.0))
     });
     c.bench_function("cluster_20_values_in_7_groups", |b| {
-        b.iter(|| anabranch_lifetime::cluster(black_box(&points[..20]), 7))
+        b.iter(|| anabranch_lifetime::cluster(black_box(&points[..20]), 7, 0.0))
     });
 }
 

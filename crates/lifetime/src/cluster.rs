@@ -19,19 +19,23 @@ pub struct Weighted {
     pub weight: f64,
 }
 
-/// The at most `max_groups` groups of `points`, ascending. A point belongs to the group whose
-/// value is nearest. Points whose value or weight is not finite, or whose weight is not above 0,
-/// are left out. Time O(k n log n), 0.2 ms for 1,024 points in 8 groups.
-pub fn cluster(points: &[Weighted], max_groups: usize) -> Vec<Weighted> {
+/// The groups of `points`, ascending: at most `max_groups`, and only as many as each lower the
+/// sum of squares by at least `least_gain`. A point belongs to the group whose value is nearest.
+/// Points whose value or weight is not finite, or whose weight is not above 0, are left out.
+///
+/// The sum's gain never grows from one group to the next, so the first that is too small is
+/// followed by no better one. Time O(k n log n), 0.2 ms for 1,024 points in 8 groups.
+pub fn cluster(points: &[Weighted], max_groups: usize, least_gain: f64) -> Vec<Weighted> {
     let points = distinct(points);
-    if points.len() <= max_groups || max_groups == 0 {
-        return if max_groups == 0 { Vec::new() } else { points };
+    let max_groups = max_groups.min(points.len());
+    if max_groups == 0 {
+        return Vec::new();
     }
     let sums = Sums::new(&points);
-    let mut starts = Splits::new(&sums, max_groups).group_starts();
+    let mut starts = Splits::new(&sums, max_groups, least_gain).group_starts();
     starts.push(points.len());
-    starts
-        .windows(2)
+    let bounds = starts.windows(2);
+    bounds
         .map(|bounds| mean(&points[bounds[0]..bounds[1]]))
         .collect()
 }
@@ -117,12 +121,12 @@ struct Splits {
 }
 
 impl Splits {
-    /// Needs more points than groups, and a group.
-    fn new(sums: &Sums, groups: usize) -> Splits {
+    /// Needs at least one group and no fewer points than groups.
+    fn new(sums: &Sums, max_groups: usize, least_gain: f64) -> Splits {
         let points = sums.points();
         let mut costs: Vec<f64> = sums.0.iter().map(|end| sums.0[0].cost_until(end)).collect();
-        let mut last_starts = Vec::with_capacity(groups);
-        for group in 1..groups {
+        let mut last_starts = Vec::with_capacity(max_groups);
+        for group in 1..max_groups {
             let mut row = Row {
                 sums,
                 before: &costs,
@@ -130,12 +134,12 @@ impl Splits {
                 starts: vec![0; points + 1],
             };
             // Of the last row only the end is asked for.
-            let first_end = if group + 1 == groups {
-                points
-            } else {
-                group + 1
-            };
+            let last = group + 1 == max_groups;
+            let first_end = if last { points } else { group + 1 };
             row.fill(first_end, points, group, points - 1);
+            if costs[points] - row.costs[points] < least_gain {
+                break;
+            }
             last_starts.push(row.starts);
             costs = row.costs;
         }
@@ -230,7 +234,7 @@ mod tests {
     #[test]
     fn clear_groups_are_found_and_ascend() {
         let points = points(&[(9.0, 1.0), (1.0, 1.0), (5.0, 2.0), (1.2, 1.0), (5.3, 1.0)]);
-        let groups = cluster(&points, 3);
+        let groups = cluster(&points, 3, 0.0);
         let values: Vec<f64> = groups.iter().map(|g| g.value).collect();
         let weights: Vec<f64> = groups.iter().map(|g| g.weight).collect();
         assert_eq!(weights, [2.0, 3.0, 1.0]);
@@ -242,15 +246,15 @@ mod tests {
     #[test]
     fn weight_decides_what_stands_alone() {
         let light_middle = points(&[(0.0, 100.0), (4.0, 1.0), (10.0, 100.0)]);
-        assert_eq!(cluster(&light_middle, 2)[0].weight, 101.0);
+        assert_eq!(cluster(&light_middle, 2, 0.0)[0].weight, 101.0);
         let heavy_pair = points(&[(0.0, 1.0), (4.0, 100.0), (10.0, 100.0)]);
-        assert_eq!(cluster(&heavy_pair, 2)[1].weight, 100.0);
+        assert_eq!(cluster(&heavy_pair, 2, 0.0)[1].weight, 100.0);
     }
 
     #[test]
     fn fewer_values_than_groups_stand_for_themselves() {
         let points = points(&[(3.0, 1.0), (2.0, 1.0), (3.0, 2.0)]);
-        let groups = cluster(&points, 8);
+        let groups = cluster(&points, 8, 0.0);
         assert_eq!(groups.len(), 2);
         assert_eq!(
             groups[1],
@@ -262,6 +266,14 @@ mod tests {
     }
 
     #[test]
+    fn a_group_that_gains_too_little_is_not_made() {
+        let points = points(&[(0.0, 10.0), (4.0, 10.0), (10.0, 10.0), (10.5, 1.0)]);
+        let made = |least_gain| cluster(&points, 8, least_gain).len();
+        // In all 532.3; two groups leave 80.2, three 0.2, four nothing.
+        assert_eq!([600.0, 300.0, 79.0, 0.1].map(made), [1, 2, 3, 4]);
+    }
+
+    #[test]
     fn unusable_points_are_left_out() {
         let bad = [
             (f64::NAN, 1.0),
@@ -270,9 +282,9 @@ mod tests {
             (1.0, -1.0),
             (1.0, f64::NAN),
         ];
-        assert!(cluster(&points(&bad), 3).is_empty());
-        assert!(cluster(&points(&[(1.0, 1.0)]), 0).is_empty());
-        assert!(cluster(&[], 3).is_empty());
+        assert!(cluster(&points(&bad), 3, 0.0).is_empty());
+        assert!(cluster(&points(&[(1.0, 1.0)]), 0, 0.0).is_empty());
+        assert!(cluster(&[], 3, 0.0).is_empty());
     }
 
     #[test]
@@ -284,7 +296,7 @@ mod tests {
             )
         };
         let many: Vec<(f64, f64)> = (0..4500).map(spread).collect();
-        let groups = cluster(&points(&many), 3);
+        let groups = cluster(&points(&many), 3, 0.0);
         let weights: Vec<f64> = groups.iter().map(|g| g.weight).collect();
         assert_eq!(weights, [1500.0; 3]);
     }
@@ -299,7 +311,8 @@ mod tests {
                 .iter()
                 .map(|&(value, weight)| (f64::from(value) * 0.75, f64::from(weight)))
                 .collect();
-            let found = cluster(&points(&values), groups);
+            let found = cluster(&points(&values), groups, 0.0);
+            prop_assert!(cluster(&points(&values), groups, 5.0).len() <= found.len());
             let mut sorted = points(&values);
             sorted.sort_by(|a, b| a.value.total_cmp(&b.value));
             let least = least_cost(&sorted, groups);
@@ -314,7 +327,7 @@ mod tests {
             values in prop::collection::vec((-1e6..1e6, 0.1..1e9), 1..300),
             groups in 1_usize..20,
         ) {
-            let found = cluster(&points(&values), groups);
+            let found = cluster(&points(&values), groups, 0.0);
             let before: f64 = values.iter().map(|v| v.1).sum();
             let after: f64 = found.iter().map(|g| g.weight).sum();
             prop_assert!((before - after).abs() <= 1e-9 * before);

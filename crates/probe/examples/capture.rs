@@ -48,7 +48,9 @@ fn capture(probe: &mut Probe, mut child: Child) -> Result<Vec<Io>, ProbeError> {
 fn print(ios: &[Io], captured: &Captured) {
     let mut bytes = vec![0_u64; captured.contexts.len()];
     let writes = ios.iter().filter(|io| io.operation == Operation::Write);
-    writes.clone().for_each(|io| bytes[io.context.0 as usize] += io.length_bytes);
+    writes
+        .clone()
+        .for_each(|io| bytes[io.context.0 as usize] += io.length_bytes);
     let total: u64 = bytes.iter().sum();
     let share = |part: u64| 100.0 * part as f64 / total.max(1) as f64;
     let application: u64 = captured
@@ -61,13 +63,18 @@ fn print(ios: &[Io], captured: &Captured) {
         "{} requests, {} writes of {total} bytes, {} discards, {} contexts, {} files, {} lost; {:.2} % of the bytes have an application's context",
         ios.len(),
         writes.count(),
-        ios.iter().filter(|io| io.operation == Operation::Discard).count(),
+        ios.iter()
+            .filter(|io| io.operation == Operation::Discard)
+            .count(),
         captured.contexts.len(),
         captured.files.len(),
         captured.lost_events,
         share(application),
     );
-    captured.limitations.iter().for_each(|limitation| println!("{limitation}"));
+    captured
+        .limitations
+        .iter()
+        .for_each(|limitation| println!("{limitation}"));
     let mut order: Vec<usize> = (0..bytes.len()).filter(|&id| bytes[id] > 0).collect();
     order.sort_by_key(|&id| std::cmp::Reverse(bytes[id]));
     for id in order {
@@ -81,7 +88,10 @@ fn print(ios: &[Io], captured: &Captured) {
         );
         for frame in &context.frames {
             let symbol = frame.symbol.as_deref().unwrap_or("?");
-            println!("          {symbol}  {}+{:#x}", frame.object, frame.file_offset);
+            println!(
+                "          {symbol}  {}+{:#x}",
+                frame.object, frame.file_offset
+            );
         }
     }
 }

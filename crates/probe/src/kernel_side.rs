@@ -153,8 +153,8 @@ fn configure(object: &mut OpenObject, settings: &Settings) -> libbpf_rs::Result<
     for field in [
         settings.device,
         page_bytes.trailing_zeros(),
-        FCNTL_NUMBER,
         u32::from(settings.reads),
+        0,
     ] {
         config.extend(field.to_ne_bytes());
     }

@@ -37,11 +37,17 @@ fn name_of(
     if !object.starts_with('/') || !is_same_file(object, build_id) {
         return None;
     }
-    let source = Source::from(Elf::new(object));
     // A return address may already lie in the next function: ask for the call itself.
-    let call = Input::FileOffset(file_offset.checked_sub(1)?);
-    let symbolized = symbolizer.symbolize_single(&source, call).ok()?;
-    Some(symbolized.into_sym()?.name.into_owned())
+    let call = file_offset.checked_sub(1)?;
+    // A debug file that cannot be read must not hide what the object's own table says.
+    [true, false].into_iter().find_map(|debug_syms| {
+        let mut elf = Elf::new(object);
+        elf.debug_syms = debug_syms;
+        let symbolized = symbolizer
+            .symbolize_single(&Source::from(elf), Input::FileOffset(call))
+            .ok()?;
+        Some(symbolized.into_sym()?.name.into_owned())
+    })
 }
 
 fn is_same_file(object: &str, build_id: &str) -> bool {
@@ -68,6 +74,38 @@ mod tests {
             kind: ContextKind::Application,
             role: String::new(),
             frames: vec![frame],
+        }
+    }
+
+    #[test]
+    fn a_function_of_our_own_is_named() {
+        let own = std::env::current_exe().unwrap();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let address = symbolise as fn(&mut [Context]) as usize as u64 + 1;
+        let mut contexts = [context(frame_at(&maps, address, own.to_str().unwrap()))];
+        symbolise(&mut contexts);
+        let symbol = contexts[0].frames[0].symbol.clone().unwrap();
+        assert!(symbol.contains("symbolise"), "{symbol}");
+    }
+
+    fn frame_at(maps: &str, address: u64, object: &str) -> Frame {
+        let line = maps
+            .lines()
+            .find(|line| line.contains(object) && line.contains("r-xp"))
+            .unwrap();
+        let mut fields = line.split_ascii_whitespace();
+        let start = fields.next().unwrap().split('-').next().unwrap();
+        let file_offset = u64::from_str_radix(fields.nth(1).unwrap(), 16).unwrap();
+        let build_id = blazesym::helper::read_elf_build_id(object).unwrap();
+        Frame {
+            build_id: build_id
+                .iter()
+                .flat_map(|id| id.iter())
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+            object: object.to_owned(),
+            file_offset: address - u64::from_str_radix(start, 16).unwrap() + file_offset,
+            symbol: None,
         }
     }
 

@@ -120,6 +120,28 @@ impl Profile {
         self.pages_per_unit() * u64::from(self.geometry.page_bytes)
     }
 
+    /// Bytes the host sees.
+    pub fn logical_bytes(&self) -> u64 {
+        let flash = |blocks| self.units_of(blocks) as f64 * self.unit_bytes() as f64;
+        match (self.geometry.logical_bytes, self.geometry.blocks_per_die) {
+            (Some(bytes), _) => bytes,
+            (None, Some(blocks)) => (flash(blocks) / self.provision()).round() as u64,
+            (None, None) => 0,
+        }
+    }
+
+    /// Physical over logical bytes.
+    fn provision(&self) -> f64 {
+        1.0 + self.geometry.over_provisioning
+    }
+
+    /// Reclaim units that so many blocks in each die make.
+    fn units_of(&self, blocks_per_die: u32) -> u64 {
+        let pages =
+            u64::from(blocks_per_die) * self.dies() * u64::from(self.geometry.pages_per_block);
+        pages / self.pages_per_unit().max(1)
+    }
+
     fn dies(&self) -> u64 {
         u64::from(self.geometry.channels) * u64::from(self.geometry.dies_per_channel)
     }
@@ -144,26 +166,16 @@ impl Profile {
         if unit_bytes == 0 {
             return Err(fail("an erase unit has no bytes: a count is 0".to_owned()));
         }
-        let provision = 1.0 + geometry.over_provisioning;
-        let (logical_bytes, physical_units) =
-            match (geometry.blocks_per_die, geometry.logical_bytes) {
-                (None, Some(logical)) => (
-                    logical,
-                    (logical as f64 * provision / unit_bytes as f64) as u64,
-                ),
-                (Some(blocks), None) => {
-                    let units =
-                        u64::from(blocks) * self.dies() * u64::from(geometry.pages_per_block)
-                            / self.pages_per_unit();
-                    let logical = (units as f64 * unit_bytes as f64 / provision).round() as u64;
-                    (logical, units)
-                }
-                _ => {
-                    return Err(fail(
-                        "give one of blocks_per_die and logical_bytes, not both".to_owned(),
-                    ));
-                }
-            };
+        if geometry.blocks_per_die.is_some() == geometry.logical_bytes.is_some() {
+            return Err(fail(
+                "give one of blocks_per_die and logical_bytes, not both".to_owned(),
+            ));
+        }
+        let logical_bytes = self.logical_bytes();
+        let physical_units = match geometry.blocks_per_die {
+            Some(blocks) => self.units_of(blocks),
+            None => (logical_bytes as f64 * self.provision() / unit_bytes as f64) as u64,
+        };
         let number = |what: &str, value: u64| {
             u32::try_from(value).map_err(|_| {
                 fail(format!(

@@ -2,6 +2,8 @@
 //! (copies in a unit of their own) are SepBIT's simulator's; an independent one and a closed form
 //! agree on NoSep to a part in a thousand.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod workload;
 
 use anabranch_ssd::{

@@ -1,5 +1,7 @@
 //! The device against a naive one, on random operations.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod naive;
 
 use anabranch_ssd::{

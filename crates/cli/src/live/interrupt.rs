@@ -1,34 +1,36 @@
 //! Ctrl-C and its like: noticed, not obeyed at once, so that everything is left clean.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use anabranch_disk::InterruptSource;
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::{SignalsInfo, exfiltrator::WithOrigin},
+    low_level::siginfo::Cause,
 };
-
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::failure::{Failure, Outcome};
 
-/// Counts the interruptions since it was made.
-#[derive(Debug, Clone)]
+/// Watches for SIGINT, SIGTERM and SIGHUP, which no longer end the command by themselves.
+#[derive(Debug)]
 pub struct Interrupt {
-    count: Arc<AtomicUsize>,
+    signals: SignalsInfo<WithOrigin>,
 }
 
 impl Interrupt {
-    /// From now on SIGINT, SIGTERM and SIGHUP are counted, and no longer end the command.
+    /// Watches from now on.
     pub fn watch() -> Outcome<Interrupt> {
-        let count = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            let count = Arc::clone(&count);
-            // SAFETY-free form: the handler only stores, which signal-hook wraps for us.
-            signal_hook::flag::register_usize(signal, count, 1).map_err(Failure::work)?;
-        }
-        Ok(Interrupt { count })
+        let signals = SignalsInfo::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
+        Ok(Interrupt { signals })
     }
 
-    /// Whether an interruption came since it was last asked.
-    pub fn came(&self) -> bool {
-        self.count.swap(0, Ordering::Relaxed) > 0
+    /// The interruption that came since it was last asked, if one did, by where it came from:
+    /// the terminal sends its Ctrl-C to the program as well, another process does not.
+    pub fn came(&mut self) -> Option<InterruptSource> {
+        self.signals
+            .pending()
+            .last()
+            .map(|origin| match origin.cause {
+                Cause::Sent(_) => InterruptSource::Process,
+                _ => InterruptSource::Terminal,
+            })
     }
 }

@@ -1,55 +1,47 @@
 //! Where the program's own output goes: a file, or standard error above the live view.
 
 use std::{
+    fs::File,
     io::{BufRead as _, BufReader, PipeReader, Write as _, pipe},
     path::Path,
-    process::Stdio,
     thread::{self, JoinHandle},
 };
 
+use anabranch_disk::Output;
 use indicatif::MultiProgress;
 
 use crate::failure::{Failure, Outcome};
 
-/// The program's two output streams, and the thread that passes them on, if one is needed.
-#[derive(Debug)]
-pub struct Output {
-    pub stdout: Stdio,
-    pub stderr: Stdio,
-    passing: Option<PipeReader>,
-}
-
-impl Output {
-    /// Both streams into a file, whatever was in it before, or to standard error.
-    pub fn new(log: Option<&Path>) -> Outcome<Output> {
-        let fail = |error| Failure::work(anyhow::Error::new(error).context("the program's output"));
-        if let Some(path) = log {
-            let file = std::fs::File::create(path).map_err(|error| {
-                Failure::work(anyhow::anyhow!("cannot create {}: {error}", path.display()))
-            })?;
-            let second = file.try_clone().map_err(fail)?;
-            return Ok(Output {
-                stdout: file.into(),
-                stderr: second.into(),
-                passing: None,
-            });
-        }
-        let (reader, writer) = pipe().map_err(fail)?;
-        let second = writer.try_clone().map_err(fail)?;
-        Ok(Output {
-            stdout: writer.into(),
-            stderr: second.into(),
-            passing: Some(reader),
-        })
+/// The program's two output streams as one: into a file, whatever was in it before, or, by a
+/// thread that passes them on, to standard error above the view.
+pub fn output(
+    log: Option<&Path>,
+    terminal: MultiProgress,
+) -> Outcome<(Output, Option<JoinHandle<()>>)> {
+    let fail = |error| Failure::work(anyhow::Error::new(error).context("the program's output"));
+    if let Some(path) = log {
+        let file = File::create(path).map_err(|error| {
+            Failure::work(anyhow::anyhow!("cannot create {}: {error}", path.display()))
+        })?;
+        let stdout = file.try_clone().map_err(fail)?.into();
+        return Ok((
+            Output {
+                stdout,
+                stderr: file.into(),
+            },
+            None,
+        ));
     }
-
-    /// The two streams for the program, and the thread that prints what it says above the view.
-    pub fn split(self, terminal: MultiProgress) -> (Stdio, Stdio, Option<JoinHandle<()>>) {
-        let thread = self
-            .passing
-            .map(|reader| thread::spawn(move || pass_on(reader, &terminal)));
-        (self.stdout, self.stderr, thread)
-    }
+    let (reader, writer) = pipe().map_err(fail)?;
+    let stdout = writer.try_clone().map_err(fail)?.into();
+    let passing = thread::spawn(move || pass_on(reader, &terminal));
+    Ok((
+        Output {
+            stdout,
+            stderr: writer.into(),
+        },
+        Some(passing),
+    ))
 }
 
 /// A progress meter that rewrites its line with carriage returns shows as its last state.

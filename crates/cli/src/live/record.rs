@@ -1,6 +1,11 @@
 //! `anabranch record`: a block device watched, with no change to the data path.
 
-use std::process::{Child, Command};
+use std::{
+    fs::File,
+    io::{Seek as _, SeekFrom},
+    path::Path,
+    process::{Child, Command},
+};
 
 use super::{capture::Capturing, interrupt::Interrupt};
 use crate::{
@@ -12,13 +17,13 @@ use crate::{
 /// Records a device while a program runs, or until interrupted.
 pub fn record(arguments: &RecordArguments) -> Outcome {
     anabranch_probe::check().map_err(Failure::work)?;
-    let interrupt = Interrupt::watch()?;
+    let mut interrupt = Interrupt::watch()?;
     let mut capturing = Capturing::start(
         &arguments.device,
         &arguments.capture,
         Some(&arguments.output),
     )?;
-    let device_bytes = anabranch_disk::device_bytes(&arguments.device).map_err(Failure::work)?;
+    let device_bytes = device_bytes(&arguments.device)?;
     let mut child = start(arguments)?;
     let mut records = 0_u64;
     let mut count = |ios: &[anabranch_trace::Io]| {
@@ -37,7 +42,7 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
             break Some(status);
         }
         // A child in our foreground group has had the same Ctrl-C, and is waited for.
-        if interrupt.came() && child.is_none() {
+        if interrupt.came().is_some() && child.is_none() {
             break None;
         }
     };
@@ -64,6 +69,13 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
             error: None,
         }),
     }
+}
+
+/// The size of a block device: where its end is.
+fn device_bytes(device: &Path) -> Outcome<u64> {
+    File::open(device)
+        .and_then(|mut file| file.seek(SeekFrom::End(0)))
+        .map_err(|error| Failure::work(anyhow::anyhow!("{}: {error}", device.display())))
 }
 
 fn start(arguments: &RecordArguments) -> Outcome<Option<Child>> {

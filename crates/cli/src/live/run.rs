@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, process::ExitStatus};
 use anabranch_disk::{Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code};
 use serde_json::{Value, json};
 
-use super::{capture::Capturing, interrupt::Interrupt, output::Output, view::View};
+use super::{capture::Capturing, interrupt::Interrupt, output::output, view::View};
 use crate::{
     arguments::RunArguments,
     comparison::{Running, publish, schemes},
@@ -24,7 +24,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     anabranch_probe::check().map_err(Failure::work)?;
     // Before any thread starts: only what comes later lives in the namespace.
     let namespace = Namespace::enter().map_err(Failure::work)?;
-    let interrupt = Interrupt::watch()?;
+    let mut interrupt = Interrupt::watch()?;
     let options = DriveOptions {
         bytes: model.config.logical_bytes(),
         file_system,
@@ -39,17 +39,16 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     )?;
     drive.format_and_mount().map_err(Failure::work)?;
     let mut view = View::new(specs.len());
-    let output = Output::new(arguments.log.as_deref())?;
-    let (stdout, stderr, passing) = output.split(view.terminal());
+    let (output, passing) = output(arguments.log.as_deref(), view.terminal())?;
     let mut workload =
-        Workload::spawn(&arguments.command, &drive, stdout, stderr).map_err(Failure::usage)?;
+        Workload::spawn(&arguments.command, &drive, output).map_err(Failure::usage)?;
     let mut was_interrupted = false;
     let status = loop {
         capturing.poll(|ios| running.feed(ios))?;
         view.draw(&running, capturing.lost_events());
-        if interrupt.came() {
+        if let Some(source) = interrupt.came() {
             was_interrupted = true;
-            workload.interrupt();
+            workload.interrupt(source);
         }
         if let Some(status) = workload.try_wait().map_err(Failure::work)? {
             break status;

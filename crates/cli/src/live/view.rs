@@ -35,7 +35,7 @@ impl View {
                 .collect()
         });
         let now = Instant::now();
-        Live {
+        View {
             lines,
             multi,
             began: now,

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anabranch_disk::{Drive, DriveOptions, FileSystemKind, Namespace, Workload};
+use anabranch_disk::{Drive, DriveOptions, FileSystemKind, Namespace, Output, Workload};
 
 pub const MIB: u64 = 1 << 20;
 
@@ -33,7 +33,7 @@ pub fn blank(file_system: FileSystemKind, bytes: u64, backing_dir: Option<PathBu
 
 /// Runs a shell command on the drive to its end.
 pub fn run(drive: &Drive, script: &str) -> ExitStatus {
-    let mut workload = Workload::spawn(&["sh", "-c", script], drive).unwrap();
+    let mut workload = Workload::spawn(&["sh", "-c", script], drive, Output::inherited()).unwrap();
     finish(&mut workload)
 }
 

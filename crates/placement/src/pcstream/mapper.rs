@@ -46,7 +46,12 @@ impl Mapper {
     /// Clusters the contexts anew and gives each its stream.
     pub fn remap(&self, contexts: &mut [Placed]) {
         let points: Vec<Weighted> = contexts.iter().map(Placed::point).collect();
-        let groups = cluster(&points, self.streams.len());
+        let weight: f64 = points.iter().map(|p| p.weight).sum();
+        let g = |k: &str| std::env::var(k).ok().and_then(|x| x.parse::<f64>().ok()).unwrap_or(0.0);
+        let mean = points.iter().map(|p| p.weight * p.value).sum::<f64>() / weight;
+        let total: f64 = points.iter().map(|p| p.weight * (p.value - mean).powi(2)).sum();
+        let groups = cluster(&points, self.streams.len(), g("GA") * weight + g("GS") * total);
+        if std::env::var("DBG").is_ok() { eprintln!("{:?}", groups); for c in contexts.iter() { eprintln!("   {} {:.2} {:.0}", c.index, c.log_lifetime, c.weight) } }
         if groups.is_empty() {
             return;
         }

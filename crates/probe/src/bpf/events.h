@@ -102,8 +102,8 @@ struct ranges {
 struct config {
 	__u32 device; /* kernel dev_t: major << 20 | minor */
 	__u32 page_shift;
-	__u32 fcntl_number; /* of the system call */
 	__u32 reads; /* 1: report reads too */
+	__u32 zero;
 	__u64 wake_bytes; /* wake user space when this much waits in the ring */
 };
 

@@ -183,36 +183,53 @@ struct mm_struct {
 	unsigned long start_stack;
 };
 
+struct task_io_accounting {
+	__u64 syscw;
+};
+
 struct task_struct {
 	__u32 flags;
+	int pid;
 	int tgid;
+	struct task_io_accounting ioac;
 	struct mm_struct *mm;
 	struct files_struct *files;
 };
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
+	unsigned long ip;
 	unsigned long sp;
 	unsigned long di;
 	unsigned long si;
 	unsigned long dx;
 	unsigned long orig_ax;
 };
+#define INSTRUCTION(regs) ((regs)->ip)
 #define SYSCALL_NUMBER(regs) ((regs)->orig_ax)
 #define SYSCALL_ARGUMENT_1(regs) ((regs)->di)
 #define SYSCALL_ARGUMENT_2(regs) ((regs)->si)
 #define SYSCALL_ARGUMENT_3(regs) ((regs)->dx)
+/* write, pwrite64, writev, pwritev, pwritev2 */
+#define IS_WRITE(number) \
+	((number) == 1 || (number) == 18 || (number) == 20 || (number) == 296 || (number) == 328)
+#define FCNTL 72
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	__u64 regs[31];
 	__u64 sp;
+	__u64 pc;
 	__u64 orig_x0;
 	__s32 syscallno;
 };
+#define INSTRUCTION(regs) ((regs)->pc)
 #define SYSCALL_NUMBER(regs) ((__u32)(regs)->syscallno)
 #define SYSCALL_ARGUMENT_1(regs) ((regs)->orig_x0)
 #define SYSCALL_ARGUMENT_2(regs) ((regs)->regs[1])
 #define SYSCALL_ARGUMENT_3(regs) ((regs)->regs[2])
+#define IS_WRITE(number) \
+	((number) == 64 || (number) == 68 || (number) == 66 || (number) == 70 || (number) == 287)
+#define FCNTL 25
 #else
 #error "the probe knows the registers of x86_64 and aarch64 only"
 #endif

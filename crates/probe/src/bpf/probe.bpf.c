@@ -56,7 +56,7 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 		return 0;
 
 	struct page_key key = { .file = key_of(inode), .index = folio->index };
-	__u64 writer = current_writer(ctx, scratch);
+	__u64 writer = dirtying_writer(ctx, scratch);
 	struct file_state *state = state_of(inode, &key.file, SLOT_DIRTY);
 
 	bpf_map_update_elem(&pages, &key, &writer, BPF_ANY);
@@ -399,7 +399,7 @@ static __always_inline struct inode *inode_of_descriptor(__u32 descriptor)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 {
-	if (SYSCALL_NUMBER(regs) != config.fcntl_number)
+	if (SYSCALL_NUMBER(regs) != FCNTL)
 		return 0;
 
 	__u32 command = SYSCALL_ARGUMENT_2(regs);

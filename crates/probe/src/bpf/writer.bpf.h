@@ -69,28 +69,44 @@ __noinline __u64 publish(struct stack_event *stack)
 	return hash;
 }
 
-/* Does `ranges` hold `address`? A binary search of fixed length. */
-__noinline bool holds_code(const struct ranges *ranges, __u64 address)
+/* The only range that may hold `address`. A binary search of fixed length. */
+__noinline __u32 range_of(const struct ranges *ranges, __u64 address)
 {
 	__u32 at = 0;
 
 	if (!ranges)
-		return false;
+		return 0;
 	for (__u32 step = MAX_RANGES / 2; step; step /= 2)
 		if (ranges->start[(at + step) & (MAX_RANGES - 1)] <= address)
 			at += step;
-	at &= MAX_RANGES - 1;
-	return ranges->start[at] <= address && address < ranges->end[at];
+	return at;
 }
 
 struct walk {
 	struct stack_event *stack;
 	struct ranges *ranges;
 	__u64 *words;
-	__u64 code_start; /* of the program itself, for want of its ranges */
-	__u64 code_end;
+	__u64 start; /* the range of code found last; at first the program's own */
+	__u64 end;
 	__u32 found;
 };
+
+/* Calls stay in one object for long: look there first. */
+static __always_inline bool is_code(struct walk *walk, __u64 address)
+{
+	if (walk->start <= address && address < walk->end)
+		return true;
+	if (!walk->ranges->count)
+		return false;
+
+	__u32 at = range_of(walk->ranges, address) & (MAX_RANGES - 1);
+
+	if (address < walk->ranges->start[at] || walk->ranges->end[at] <= address)
+		return false;
+	walk->start = walk->ranges->start[at];
+	walk->end = walk->ranges->end[at];
+	return true;
+}
 
 static long keep_frame(__u32 i, void *context)
 {
@@ -98,7 +114,7 @@ static long keep_frame(__u32 i, void *context)
 
 	if (i >= MAX_FRAMES)
 		return 1;
-	if (!holds_code(walk->ranges, walk->stack->frames[i])) {
+	if (!is_code(walk, walk->stack->frames[i])) {
 		walk->stack->outside = walk->stack->frames[i];
 		return 1;
 	}
@@ -110,13 +126,8 @@ static long scan_word(__u32 i, void *context)
 {
 	struct walk *walk = context;
 	__u64 word = walk->words[i & (SCAN_WORDS - 1)];
-	bool code;
 
-	if (walk->ranges->count)
-		code = holds_code(walk->ranges, word);
-	else
-		code = walk->code_start <= word && word < walk->code_end;
-	if (!code)
+	if (!is_code(walk, word))
 		return 0;
 
 	__u32 at = walk->found;
@@ -131,7 +142,8 @@ static long scan_word(__u32 i, void *context)
 /*
  * Code built without frame pointers leaves no chain to follow. PCStream's
  * answer (FAST'19): read the stack upwards from its pointer and take the first
- * words that point into code. The first frame is certain and stays.
+ * words that point into code. Where the thread stands is certain
+ * and comes first.
  */
 static __always_inline void scan_stack(struct task_struct *task, struct walk *walk)
 {
@@ -146,7 +158,8 @@ static __always_inline void scan_stack(struct task_struct *task, struct walk *wa
 			return;
 	}
 	walk->stack->scanned = 1;
-	walk->found = walk->found ? 1 : 0;
+	walk->stack->frames[0] = INSTRUCTION(regs);
+	walk->found = 1;
 	bpf_loop(words, scan_word, walk, 0);
 }
 
@@ -177,8 +190,8 @@ static __always_inline void walk_stack(void *ctx, struct task_struct *task, stru
 		.stack = stack,
 		.ranges = ranges_of(&stack->image, scratch),
 		.words = scratch->words,
-		.code_start = mm->start_code,
-		.code_end = mm->end_code,
+		.start = mm->start_code,
+		.end = mm->end_code,
 	};
 	long bytes = bpf_get_stack(ctx, stack->frames, sizeof(stack->frames), BPF_F_USER_STACK);
 
@@ -230,6 +243,53 @@ static __always_inline __u64 current_writer(void *ctx, struct scratch *scratch)
 		walk_stack(ctx, task, scratch);
 	}
 	return publish(stack);
+}
+
+/* The last system call of a thread in which it made a page dirty. */
+struct call {
+	__u64 number_of_writes; /* of the thread before this one */
+	__u64 stack_pointer;
+	__u64 writer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct call);
+} calls SEC(".maps");
+
+/* Is `task` in a system call that writes, and which of its writes is it? */
+static __always_inline bool identify_call(struct task_struct *task, struct call *call)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (task->flags & PF_KTHREAD || !IS_WRITE(SYSCALL_NUMBER(regs)))
+		return false;
+	if (!bpf_core_field_exists(task->ioac.syscw))
+		return false;
+	call->number_of_writes = task->ioac.syscw;
+	call->stack_pointer = regs->sp;
+	return true;
+}
+
+/* As current_writer, but one large write that makes many pages dirty pays for one walk. */
+static __always_inline __u64 dirtying_writer(void *ctx, struct scratch *scratch)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call call = {};
+	__u32 thread = task->pid;
+
+	if (!identify_call(task, &call))
+		return current_writer(ctx, scratch);
+
+	struct call *last = bpf_map_lookup_elem(&calls, &thread);
+
+	if (last && last->number_of_writes == call.number_of_writes && last->stack_pointer == call.stack_pointer)
+		return last->writer;
+	call.writer = current_writer(ctx, scratch);
+	bpf_map_update_elem(&calls, &thread, &call, BPF_ANY);
+	return call.writer;
 }
 
 /*

@@ -95,7 +95,7 @@ impl Writer {
             .check(tables)
             .map_err(|fault| TraceError::Tables {
                 path: self.path.clone(),
-                reason: format!("of one record they lack something: {fault}"),
+                reason: format!("a record does not fit them: {fault}"),
             })?;
         self.write_batch()?;
         for entry in metadata::entries(&self.path, tables)? {

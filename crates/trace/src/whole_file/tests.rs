@@ -46,7 +46,7 @@ fn a_finished_file_appears_whole_and_alone() {
 }
 
 #[test]
-fn this_file_system_has_unnamed_files_and_one_without_them_would_be_seen() {
+fn an_unfinished_file_has_no_name_where_the_file_system_allows_that() {
     let directory = tempfile::tempdir().unwrap();
     let file = WholeFile::create(directory.path().join("out")).unwrap();
     let hidden = names_in(directory.path());

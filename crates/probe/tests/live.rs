@@ -1,0 +1,390 @@
+//! The probe on the running kernel: root, eBPF, loop devices, real file systems and programs.
+//! Where the machine cannot do it, these tests fail and say why.
+
+// A test ends with a panic; its helpers are not functions the linter knows as tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "live/drive.rs"]
+mod drive;
+#[path = "live/watch.rs"]
+mod watch;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use anabranch_probe::{Options, Probe};
+use anabranch_trace::{ContextKind, Operation, WriteHint};
+
+use drive::{Drive, run};
+use watch::{Watched, watch};
+
+const MIB: u64 = 1 << 20;
+
+fn dd(arguments: &[&str], file: &Path) {
+    let mut command = Command::new("dd");
+    command
+        .args(["if=/dev/zero", "status=none"])
+        .args(arguments);
+    run(command.arg(format!("of={}", file.display())));
+}
+
+/// Runs a Python program with a file's path as its argument.
+fn python(program: &str, file: &Path) {
+    run(Command::new("python3").arg("-c").arg(program).arg(file));
+}
+
+fn sync(directory: &Path) {
+    run(Command::new("sync").arg("-f").arg(directory));
+}
+
+const MMAP_WRITER: &str = "
+import mmap, os, sys
+file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+os.ftruncate(file, 4 << 20)
+memory = mmap.mmap(file, 4 << 20)
+for page in range(0, 4 << 20, 4096):
+    memory[page] = 1
+memory.flush()
+";
+
+fn every_kind_of_write(file_system: &str, mebibytes: u64) {
+    let drive = Drive::with(file_system, mebibytes);
+    let root = drive.path();
+    let watched = watch(&Options::new(&drive.device), || {
+        dd(
+            &["bs=64k", "count=128", "conv=fsync"],
+            &root.join("buffered"),
+        );
+        dd(
+            &["bs=64k", "count=64", "oflag=direct"],
+            &root.join("direct"),
+        );
+        python(MMAP_WRITER, &root.join("mapped"));
+        std::fs::remove_file(root.join("buffered")).unwrap();
+        // Makes the file system write its metadata to their places as well.
+        run(Command::new("fsfreeze").arg("--freeze").arg(root));
+        run(Command::new("fsfreeze").arg("--unfreeze").arg(root));
+        // XFS discards behind the commit's back.
+        thread::sleep(Duration::from_millis(500));
+    });
+    watched.assert_written("buffered", 8 * MIB, "dd");
+    watched.assert_written("direct", 4 * MIB, "dd");
+    watched.assert_written("mapped", 4 * MIB, "python");
+    assert!(watched.kinds().contains(&ContextKind::Application));
+    assert!(watched.kinds().contains(&ContextKind::Journal));
+    assert!(watched.kinds().contains(&ContextKind::Metadata));
+    assert!(!watched.kinds().contains(&ContextKind::Unknown));
+    let discarded: u64 = watched
+        .ios
+        .iter()
+        .filter(|io| io.operation == Operation::Discard)
+        .map(|io| io.length_bytes)
+        .sum();
+    assert!(discarded >= 8 * MIB, "{discarded} bytes discarded");
+    assert!(watched.ios.is_sorted_by_key(|io| io.time_ns));
+    assert_eq!(watched.captured.lost_events, 0);
+}
+
+#[test]
+fn ext4_writes_of_every_kind_carry_their_writer() {
+    every_kind_of_write("ext4", 256);
+}
+
+#[test]
+fn xfs_writes_of_every_kind_carry_their_writer() {
+    every_kind_of_write("xfs", 320);
+}
+
+#[test]
+fn one_request_with_the_pages_of_two_writers_is_split() {
+    let drive = Drive::with("ext4", 64);
+    let file = drive.path().join("shared");
+    let watched = watch(&Options::new(&drive.device), || {
+        dd(&["bs=64k", "count=16"], &file);
+        let append = "import sys; file = open(sys.argv[1], 'ab'); [file.write(bytes(65536)) for _ in range(16)]";
+        python(append, &file);
+        sync(drive.path());
+    });
+    let by = |role: &str| -> u64 {
+        let ios = watched
+            .writes_to("shared")
+            .filter(|io| watched.context(io).role == role);
+        ios.map(|io| io.length_bytes).sum()
+    };
+    assert_eq!((by("dd"), by("python")), (MIB, MIB));
+}
+
+const HINTS: &str = "
+import fcntl, os, struct, sys
+def write(name, hint):
+    file = os.open(sys.argv[1] + name, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.fcntl(file, 1036, hint)
+    except OSError as error:
+        assert error.errno == 22
+    os.write(file, bytes(65536))
+    os.fsync(file)
+write('granted', struct.pack('=Q', 5))
+write('refused', struct.pack('=II', 3, 0xdead))
+write('silent', b'')
+write('old', struct.pack('=Q', 2))
+os.unlink(sys.argv[1] + 'old')
+";
+
+#[test]
+fn hints_are_seen_whether_granted_or_refused() {
+    let drive = Drive::with("ext4", 64);
+    let watched = watch(&Options::new(&drive.device), || {
+        python(HINTS, &drive.path().join(""));
+        dd(
+            &["bs=64k", "count=1", "conv=fsync"],
+            &drive.path().join("new"),
+        );
+    });
+    let hint = |name| {
+        let io = watched
+            .writes_to(name)
+            .next()
+            .unwrap_or_else(|| panic!("no write to {name}"));
+        (io.hint, io.hint_granted)
+    };
+    assert_eq!(hint("granted"), (WriteHint::Extreme, true));
+    assert_eq!(hint("refused"), (WriteHint::Medium, false));
+    assert_eq!(hint("old"), (WriteHint::Short, true));
+    assert_eq!(
+        hint("new"),
+        (WriteHint::NotSet, false),
+        "a reused inode number inherits nothing"
+    );
+}
+
+#[test]
+fn without_watching_for_hints_the_granted_ones_are_seen() {
+    let drive = Drive::with("xfs", 320);
+    let options = Options {
+        hints: false,
+        ..Options::new(&drive.device)
+    };
+    let watched = watch(&options, || python(HINTS, &drive.path().join("")));
+    let hint = |name| {
+        watched
+            .writes_to(name)
+            .next()
+            .map(|io| (io.hint, io.hint_granted))
+    };
+    assert_eq!(hint("granted"), Some((WriteHint::Extreme, true)));
+    assert_eq!(hint("refused"), Some((WriteHint::NotSet, false)));
+    assert!(
+        watched
+            .captured
+            .limitations
+            .iter()
+            .any(|line| line.contains("hints"))
+    );
+}
+
+#[test]
+fn reads_are_seen_when_asked_for() {
+    let drive = Drive::with("ext4", 64);
+    let file = drive.path().join("file");
+    dd(&["bs=64k", "count=16", "oflag=direct"], &file);
+    let read = || {
+        let mut dd = Command::new("dd");
+        dd.args(["of=/dev/null", "bs=64k", "status=none", "iflag=direct"]);
+        run(dd.arg(format!("if={}", file.display())));
+    };
+    let bytes = |watched: &Watched| -> u64 {
+        let reads = watched
+            .ios
+            .iter()
+            .filter(|io| io.operation == Operation::Read);
+        reads
+            .filter(|io| watched.file_name(io) == "file")
+            .map(|io| io.length_bytes)
+            .sum()
+    };
+    let mut options = Options::new(&drive.device);
+    assert_eq!(bytes(&watch(&options, read)), 0);
+    options.reads = true;
+    assert_eq!(bytes(&watch(&options, read)), MIB);
+}
+
+#[test]
+fn a_partitions_offsets_count_from_its_own_start() {
+    let drive = Drive::partitioned(64);
+    let partition = format!("{}p1", drive.device.display());
+    let write = || {
+        dd(
+            &[
+                "bs=64k",
+                "count=1",
+                "seek=16",
+                "oflag=direct",
+                "conv=notrunc",
+            ],
+            partition.as_ref(),
+        )
+    };
+    let offsets =
+        |watched: Watched| -> Vec<u64> { watched.writes().map(|io| io.offset_bytes).collect() };
+    assert_eq!(offsets(watch(&Options::new(&partition), write)), [MIB]);
+    assert_eq!(
+        offsets(watch(&Options::new(&drive.device), write)),
+        [2 * MIB]
+    );
+}
+
+const WRITER_SOURCE: &str = r#"
+#include <fcntl.h>
+#include <unistd.h>
+static char block[65536];
+__attribute__((noinline)) int put(int fd) { int done = write(fd, block, sizeof block) > 0; fsync(fd); return done; }
+__attribute__((noinline)) int append_log(int fd) { int done = put(fd); return done + 1; }
+__attribute__((noinline)) int write_table(int fd) { int done = put(fd); return done + 2; }
+int main(int count, char **names) {
+    int log = open(names[1], O_WRONLY | O_CREAT, 0644), table = open(names[2], O_WRONLY | O_CREAT, 0644);
+    /* Until the probe knows this process, then in earnest. */
+    put(log);
+    usleep(200000);
+    int done = 0;
+    for (int i = 0; i < 16; i++) done += append_log(log) + write_table(table);
+    return done != 16 * 5;
+}
+"#;
+
+/// The signatures of the application's contexts in one run of the C program, by file.
+fn signatures(program: &Path) -> [BTreeSet<u64>; 2] {
+    let drive = Drive::with("ext4", 64);
+    let root = drive.path();
+    let watched = watch(&Options::new(&drive.device), || {
+        run(Command::new(program)
+            .arg(root.join("log"))
+            .arg(root.join("table")));
+    });
+    ["log", "table"].map(|name| {
+        let ios = watched.writes_to(name);
+        ios.map(|io| watched.context(io))
+            .filter(|context| context.kind == ContextKind::Application && context.frames.len() > 2)
+            .map(|context| context.signature)
+            .collect()
+    })
+}
+
+fn contexts_survive_a_restart(flags: &[&str]) {
+    let directory = tempfile::TempDir::new().unwrap();
+    let (source, program) = (
+        directory.path().join("writer.c"),
+        directory.path().join("writer"),
+    );
+    std::fs::write(&source, WRITER_SOURCE).unwrap();
+    run(Command::new("gcc")
+        .args(flags)
+        .arg("-o")
+        .arg(&program)
+        .arg(source));
+    let [log, table] = signatures(&program);
+    assert!(!log.is_empty() && !table.is_empty());
+    assert!(log.is_disjoint(&table), "call paths are told apart");
+    assert_eq!(signatures(&program), [log, table], "and found again");
+}
+
+#[test]
+fn contexts_survive_a_restart_with_frame_pointers() {
+    contexts_survive_a_restart(&[
+        "-O1",
+        "-fno-omit-frame-pointer",
+        "-fno-optimize-sibling-calls",
+        "-pie",
+    ]);
+}
+
+#[test]
+fn contexts_survive_a_restart_without_frame_pointers() {
+    contexts_survive_a_restart(&[
+        "-O1",
+        "-fomit-frame-pointer",
+        "-fno-optimize-sibling-calls",
+        "-pie",
+    ]);
+}
+
+fn db_bench(directory: &Path) {
+    run(Command::new("db_bench")
+        .args([
+            "--benchmarks=fillrandom,overwrite",
+            "--num=100000",
+            "--value_size=800",
+            "--compression_type=none",
+            "--write_buffer_size=4194304",
+            "--target_file_size_base=4194304",
+            "--max_bytes_for_level_base=16777216",
+            "--bytes_per_sync=1048576",
+            "--wal_bytes_per_sync=262144",
+        ])
+        .arg(format!("--db={}", directory.join("db").display())));
+}
+
+#[test]
+fn rocksdbs_logging_flush_and_compaction_are_told_apart() {
+    let drive = Drive::with("ext4", 1024);
+    let watched = watch(&Options::new(&drive.device), || db_bench(drive.path()));
+    let application = watched.share(|io| watched.context(io).kind == ContextKind::Application);
+    assert!(application > 0.95, "{application}");
+    // What each kind of file is written by, in the words of RocksDB's own functions.
+    let by = |suffix: &str, function: &str| {
+        watched.share(|io| {
+            let frames = &watched.context(io).frames;
+            let symbols = frames.iter().filter_map(|frame| frame.symbol.as_deref());
+            watched.file_name(io).ends_with(suffix)
+                && symbols.into_iter().any(|symbol| symbol.contains(function))
+        })
+    };
+    let of = |suffix: &str| watched.share(|io| watched.file_name(io).ends_with(suffix));
+    assert!(by(".log", "WriteToWAL") > 0.95 * of(".log"), "logging");
+    let (flush, compaction) = (by(".sst", "FlushJob"), by(".sst", "CompactionJob"));
+    assert!(flush > 0.05 && compaction > 0.05, "{flush} {compaction}");
+    assert!(flush + compaction > 0.95 * of(".sst"));
+    assert_eq!(watched.captured.lost_events, 0);
+    assert!(watched.captured.contexts.len() < 40);
+    // This RocksDB passes its hint as four bytes, and the kernel refuses what lies behind them.
+    assert!(watched.writes().any(|io| io.hint != WriteHint::NotSet));
+}
+
+#[test]
+fn what_a_ring_too_small_loses_is_counted() {
+    let drive = Drive::with("ext4", 64);
+    let options = Options {
+        ring_bytes: 4096,
+        ..Options::new(&drive.device)
+    };
+    let mut probe = Probe::attach(&options).unwrap();
+    dd(
+        &["bs=4k", "count=4096", "oflag=direct"],
+        &drive.path().join("direct"),
+    );
+    let mut seen = 0;
+    probe.drain(&mut |_| seen += 1).unwrap();
+    assert!(seen > 0 && seen < 64, "{seen} seen");
+    assert!(seen + probe.lost_events() >= 4096);
+    assert_eq!(probe.lost_events(), probe.finish().lost_events);
+}
+
+#[test]
+fn two_captures_side_by_side_see_the_same() {
+    let drive = Drive::with("ext4", 64);
+    let options = Options::new(&drive.device);
+    let mut inner = None;
+    let outer = watch(&options, || {
+        inner = Some(watch(&options, || {
+            dd(
+                &["bs=64k", "count=16", "oflag=direct"],
+                &drive.path().join("file"),
+            );
+        }));
+    });
+    inner.unwrap().assert_written("file", MIB, "dd");
+    outer.assert_written("file", MIB, "dd");
+}

@@ -1,0 +1,86 @@
+//! A capture around some work, and questions to what it yields.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anabranch_probe::{Captured, Options, Probe};
+use anabranch_trace::{Context, ContextKind, Io, Operation};
+
+pub struct Watched {
+    pub ios: Vec<Io>,
+    pub captured: Captured,
+}
+
+/// Captures while `work` runs.
+pub fn watch(options: &Options, work: impl FnOnce() + Send) -> Watched {
+    let mut probe = Probe::attach(options).unwrap();
+    let done = AtomicBool::new(false);
+    let mut ios = Vec::new();
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            // A failed assertion must end the loop below as well.
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            done.store(true, Ordering::Release);
+            outcome
+        });
+        while !done.load(Ordering::Acquire) {
+            probe
+                .poll(Duration::from_millis(20), &mut |io| ios.push(io))
+                .unwrap();
+        }
+        if let Err(panic) = worker.join().unwrap() {
+            std::panic::resume_unwind(panic);
+        }
+    });
+    probe.drain(&mut |io| ios.push(io)).unwrap();
+    Watched {
+        ios,
+        captured: probe.finish(),
+    }
+}
+
+impl Watched {
+    pub fn context(&self, io: &Io) -> &Context {
+        &self.captured.contexts[io.context.0 as usize]
+    }
+
+    pub fn file_name(&self, io: &Io) -> &str {
+        &self.captured.files[io.file.0 as usize].name
+    }
+
+    /// The writes to the files of that name.
+    pub fn writes_to<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Io> {
+        self.writes().filter(move |io| self.file_name(io) == name)
+    }
+
+    pub fn writes(&self) -> impl Iterator<Item = &Io> {
+        self.ios
+            .iter()
+            .filter(|io| io.operation == Operation::Write)
+    }
+
+    pub fn kinds(&self) -> Vec<ContextKind> {
+        self.writes().map(|io| self.context(io).kind).collect()
+    }
+
+    /// Asserts that exactly `bytes` reached the file, all of them from threads of `role`.
+    pub fn assert_written(&self, name: &str, bytes: u64, role: &str) {
+        let written: u64 = self.writes_to(name).map(|io| io.length_bytes).sum();
+        assert_eq!(
+            written, bytes,
+            "bytes of {name}; files are {:?}",
+            self.captured.files
+        );
+        for io in self.writes_to(name) {
+            assert_eq!(self.context(io).role, role, "{io:?}");
+        }
+    }
+
+    /// The share of the bytes written that satisfy `wanted`.
+    pub fn share(&self, wanted: impl Fn(&Io) -> bool) -> f64 {
+        let bytes =
+            |ios: &mut dyn Iterator<Item = &Io>| ios.map(|io| io.length_bytes).sum::<u64>() as f64;
+        bytes(&mut self.writes().filter(|io| wanted(io))) / bytes(&mut self.writes())
+    }
+}
