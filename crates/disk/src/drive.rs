@@ -65,7 +65,7 @@ impl Drive {
             self.mount_point(),
             Some(self.file_system.name()),
             MsFlags::empty(),
-            Some("discard"),
+            Some(self.file_system.mount_options()),
         )
         .map_err(|source| DiskError::Mount {
             device: self.device.path().to_owned(),

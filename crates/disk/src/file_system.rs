@@ -122,9 +122,19 @@ impl FileSystemKind {
         }
     }
 
+    /// Deleted files are discarded as they go; ext4 does not zero its inode tables in the background, in
+    /// the middle of a measurement.
+    pub(crate) fn mount_options(self) -> &'static str {
+        match self {
+            FileSystemKind::Ext4 => "discard,noinit_itable",
+            FileSystemKind::Xfs => "discard",
+        }
+    }
+
     fn mkfs_arguments(self) -> &'static [&'static str] {
         match self {
-            // Lazy initialisation would write inode tables in the background, in the middle of the measurement.
+            // Nothing is zeroed that the fresh drive already reads as zeroes: such pages would lie on the
+            // simulated drive as data that never dies, and cost half of a small drive's spare room.
             FileSystemKind::Ext4 => &[
                 "-q",
                 "-F",
@@ -133,7 +143,7 @@ impl FileSystemKind {
                 "-m",
                 "0",
                 "-E",
-                "lazy_itable_init=0,lazy_journal_init=0",
+                "lazy_itable_init=1,lazy_journal_init=1",
             ],
             FileSystemKind::Xfs => &["-q", "-f", "-b", "size=4096"],
         }

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SchemeError {
     /// No scheme of that name.
-    #[error("there is no scheme `{name}`{suggestion}; `anabranch schemes` lists them")]
+    #[error("there is no scheme `{name}`{suggestion}: `anabranch schemes` lists them")]
     UnknownScheme {
         /// What was written.
         name: String,
@@ -16,7 +16,7 @@ pub enum SchemeError {
         suggestion: DidYouMean,
     },
     /// No relocation of that name.
-    #[error("`{spec}`: there is no relocation `{name}`{suggestion}; there are {known}")]
+    #[error("`{spec}`: there is no relocation `{name}`{suggestion}: there are {known}")]
     UnknownRelocation {
         /// The whole scheme as written.
         spec: String,
@@ -28,7 +28,7 @@ pub enum SchemeError {
         known: String,
     },
     /// The scheme has no parameter of that name.
-    #[error("scheme `{scheme}` has no parameter `{key}`{suggestion}; {known}")]
+    #[error("scheme `{scheme}` has no parameter `{key}`{suggestion}: {known}")]
     UnknownParameter {
         /// The scheme's name.
         scheme: String,
@@ -72,7 +72,7 @@ pub enum SchemeError {
     NoDrive,
 }
 
-/// The name a person may have meant: prints nothing, or `: did you mean X?`.
+/// The name a person may have meant: prints as nothing, or as ` (did you mean X?)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DidYouMean(Option<&'static str>);
 
@@ -91,7 +91,7 @@ impl DidYouMean {
 impl fmt::Display for DidYouMean {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(name) => write!(f, ", did you mean `{name}`?"),
+            Some(name) => write!(f, " (did you mean `{name}`?)"),
             None => Ok(()),
         }
     }

@@ -62,11 +62,30 @@ impl HostScheme for HintsScheme {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anabranch_ssd::PageRange;
+    use anabranch_trace::Io;
 
     #[test]
     fn each_hint_has_a_stream_of_its_own_where_there_are_five() {
         let streams = WriteHint::ALL.map(|hint| hint_stream(hint, 8).0);
         assert_eq!(streams, [0, 0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_refused_hint_still_counts_as_asked() {
+        let refused = Io {
+            hint: WriteHint::Medium,
+            hint_granted: false,
+            ..Io::write(0, 4096)
+        };
+        let write = Write {
+            pages: PageRange::new(0, 1),
+            context: refused.context,
+            file: refused.file,
+            hint: refused.hint,
+            now_pages: 0,
+        };
+        assert_eq!(Hints::new(8).assign(&write), StreamId(2));
     }
 
     #[test]

@@ -46,8 +46,8 @@ impl Parameter<'_> {
                 **place = size.ok_or("a size above 0, such as 64MiB, 64MB or 65536")?;
             }
             Value::Period(place) => {
-                let period = text.parse().ok();
-                **place = period.ok_or("a size above 0, such as 64MiB, or capacity/8")?;
+                **place =
+                    Period::parse(text).ok_or("a size above 0, such as 64MiB, or capacity/8")?;
             }
         }
         Ok(())
@@ -80,6 +80,18 @@ pub enum Period {
 }
 
 impl Period {
+    /// Reads `capacity/8` or a size.
+    fn parse(text: &str) -> Option<Period> {
+        match text.strip_prefix("capacity/") {
+            Some(parts) => within(parts, &(1..=u32::MAX)).map(Period::CapacityOver),
+            None => text
+                .parse()
+                .ok()
+                .filter(|size| *size > Bytes(0))
+                .map(Period::Bytes),
+        }
+    }
+
     /// The period on a given drive, in pages, rounded up; at least 1.
     pub fn pages(self, geometry: &HostGeometry) -> u64 {
         let pages = match self {
@@ -87,23 +99,6 @@ impl Period {
             Period::CapacityOver(parts) => u64::from(geometry.logical_pages.div_ceil(parts)),
         };
         pages.max(1)
-    }
-}
-
-impl FromStr for Period {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Period, ()> {
-        if let Some(parts) = text.strip_prefix("capacity/") {
-            return match parts.parse() {
-                Ok(0) | Err(_) => Err(()),
-                Ok(parts) => Ok(Period::CapacityOver(parts)),
-            };
-        }
-        match text.parse() {
-            Ok(Bytes(0)) | Err(_) => Err(()),
-            Ok(size) => Ok(Period::Bytes(size)),
-        }
     }
 }
 
@@ -128,11 +123,11 @@ mod tests {
 
     #[test]
     fn a_period_is_a_size_or_a_share_of_the_drive() {
-        let pages = |text: &str| text.parse().map(|period: Period| period.pages(&DRIVE));
-        assert_eq!(pages("8KiB"), Ok(2));
-        assert_eq!(pages("4097"), Ok(2));
-        assert_eq!(pages("capacity/8"), Ok(126));
-        assert_eq!(pages("capacity/4000000000"), Ok(1));
+        let pages = |text: &str| Period::parse(text).map(|period| period.pages(&DRIVE));
+        assert_eq!(pages("8KiB"), Some(2));
+        assert_eq!(pages("4097"), Some(2));
+        assert_eq!(pages("capacity/8"), Some(126));
+        assert_eq!(pages("capacity/4000000000"), Some(1));
         for text in [
             "0",
             "capacity/0",
@@ -141,7 +136,7 @@ mod tests {
             "capacity/-1",
             "1x",
         ] {
-            assert_eq!(pages(text), Err(()), "{text}");
+            assert_eq!(pages(text), None, "{text}");
         }
     }
 

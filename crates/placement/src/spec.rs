@@ -29,7 +29,7 @@ impl SchemeSpec {
     /// When one of them is wrong.
     pub fn parse_list(text: &str) -> Result<Vec<SchemeSpec>, SchemeError> {
         let mut specs: Vec<String> = Vec::new();
-        for piece in text.split(',') {
+        for piece in text.split(',').map(str::trim) {
             match specs.last_mut() {
                 Some(spec) if piece.contains('=') && !piece.contains(':') => {
                     *spec = format!("{spec},{piece}");
@@ -310,7 +310,7 @@ mod tests {
             names("baseline,pcstream:samples=9,alpha=0.5,hints,baseline"),
             ["baseline", "pcstream:samples=9,alpha=0.5", "hints"]
         );
-        assert_eq!(names("all").len(), SCHEMES.len());
+        assert_eq!(names("baseline, all").len(), SCHEMES.len());
         assert!(SchemeSpec::parse_list("").is_err());
         assert!(SchemeSpec::parse_list("baseline,,hints").is_err());
         assert!(SchemeSpec::parse_list("samples=9").is_err());
@@ -320,7 +320,7 @@ mod tests {
     fn an_unknown_name_is_met_with_the_nearest() {
         assert_eq!(
             message("pcstrem"),
-            "there is no scheme `pcstrem`, did you mean `pcstream`?; \
+            "there is no scheme `pcstrem` (did you mean `pcstream`?): \
              `anabranch schemes` lists them"
         );
         assert!(message("autostream").contains("`autostream-sfr`"));

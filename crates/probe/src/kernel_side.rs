@@ -19,9 +19,6 @@ use crate::support::Support;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
 
-/// Number of the system call `fcntl`.
-const FCNTL_NUMBER: u32 = if cfg!(target_arch = "x86_64") { 72 } else { 25 };
-
 /// What is decided before the programs are loaded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {

@@ -18,6 +18,8 @@ pub(super) struct Placed {
 
 /// Gives streams to groups of contexts.
 ///
+/// A group is made only if it brings contexts nearer to their group's mean by a mean square of
+/// `gain` octaves, for each stream keeps a unit of the drive open, which is spare space lost.
 /// Groups take over the streams that most of their bytes are in already, so that a reclustering
 /// moves as few bytes as it can. (By nearest old mean would be worse: a mean that moved, as all
 /// do at the start, would leave its own contexts' stream to others.) Groups with no such stream
@@ -28,17 +30,19 @@ pub(super) struct Mapper {
     /// not among them, save on a drive with two: there it serves the second group as well, for
     /// one stream alone would tell nothing apart.
     streams: Vec<StreamId>,
+    gain: f64,
     hysteresis: f64,
 }
 
 impl Mapper {
-    pub fn new(host_streams: u16, hysteresis: f64) -> Mapper {
+    pub fn new(host_streams: u16, gain: f64, hysteresis: f64) -> Mapper {
         let mut streams: Vec<StreamId> = (1..host_streams).map(StreamId).collect();
         if host_streams == 2 {
             streams.push(StreamId::DEFAULT);
         }
         Mapper {
             streams,
+            gain,
             hysteresis,
         }
     }
@@ -46,12 +50,8 @@ impl Mapper {
     /// Clusters the contexts anew and gives each its stream.
     pub fn remap(&self, contexts: &mut [Placed]) {
         let points: Vec<Weighted> = contexts.iter().map(Placed::point).collect();
-        let weight: f64 = points.iter().map(|p| p.weight).sum();
-        let g = |k: &str| std::env::var(k).ok().and_then(|x| x.parse::<f64>().ok()).unwrap_or(0.0);
-        let mean = points.iter().map(|p| p.weight * p.value).sum::<f64>() / weight;
-        let total: f64 = points.iter().map(|p| p.weight * (p.value - mean).powi(2)).sum();
-        let groups = cluster(&points, self.streams.len(), g("GA") * weight + g("GS") * total);
-        if std::env::var("DBG").is_ok() { eprintln!("{:?}", groups); for c in contexts.iter() { eprintln!("   {} {:.2} {:.0}", c.index, c.log_lifetime, c.weight) } }
+        let written: f64 = points.iter().map(|point| point.weight).sum();
+        let groups = cluster(&points, self.streams.len(), self.gain * written);
         if groups.is_empty() {
             return;
         }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn remapped(host_streams: u16, mut contexts: Vec<Placed>) -> Vec<u16> {
-        Mapper::new(host_streams, 0.1).remap(&mut contexts);
+        Mapper::new(host_streams, 0.05, 0.1).remap(&mut contexts);
         contexts
             .iter()
             .map(|context| context.stream.unwrap().0)
@@ -179,7 +179,7 @@ mod tests {
             placed(3.0, 5.0, Some(2)),
             placed(3.0, 9.0, Some(1)),
             placed(9.0, 1.0, Some(2)),
-            placed(9.1, 1.0, None),
+            placed(9.2, 1.0, None),
         ];
         assert_eq!(remapped(3, contexts), [1, 1, 2, 2]);
     }
@@ -204,6 +204,24 @@ mod tests {
         };
         assert_eq!(at(5.2), 1, "4.8 is not below 0.9 x 5.2");
         assert_eq!(at(5.3), 2, "4.7 is below 0.9 x 5.3");
+    }
+
+    #[test]
+    fn a_small_group_not_far_off_gets_no_stream_of_its_own() {
+        let with_small = |weight| {
+            let contexts = vec![
+                placed(8.0, 100.0, None),
+                placed(14.0, 100.0, None),
+                placed(16.0, weight, None),
+            ];
+            remapped(8, contexts)
+        };
+        assert_eq!(
+            with_small(2.0),
+            [1, 2, 2],
+            "4 octaves squared x 1 % is below 0.05"
+        );
+        assert_eq!(with_small(5.0), [1, 2, 3]);
     }
 
     #[test]

@@ -42,25 +42,26 @@ static __always_inline struct dentry *name_of(struct inode *inode)
 }
 
 /* Begins to follow a file: tells user space its name. */
-__noinline int learn_file(__u64 address, const struct file_key *key, __u32 slot)
+__noinline int learn_file(__u64 address, __u32 slot)
 {
 	struct inode *inode = (void *)address;
 	struct scratch *scratch = scratch_of(slot);
+	struct file_key key = key_of(inode);
 	static const struct file_state fresh;
 
-	if (!scratch || !key)
+	if (!scratch)
 		return 0;
 
 	struct file_event *event = &scratch->file;
 	struct dentry *dentry = name_of(inode);
 
 	event->type = EVENT_FILE;
-	event->file = *key;
+	event->file = key;
 	event->name[0] = 0;
 	if (dentry)
 		bpf_probe_read_kernel_str(event->name, NAME_BYTES, BPF_CORE_READ(dentry, d_name.name));
 	if (send(event, sizeof(*event), false))
-		bpf_map_update_elem(&files, key, &fresh, BPF_ANY);
+		bpf_map_update_elem(&files, &key, &fresh, BPF_ANY);
 	return 0;
 }
 
@@ -71,7 +72,7 @@ static __always_inline struct file_state *state_of(struct inode *inode, const st
 
 	if (state)
 		return state;
-	learn_file((__u64)inode, key, slot);
+	learn_file((__u64)inode, slot);
 	return bpf_map_lookup_elem(&files, key);
 }
 

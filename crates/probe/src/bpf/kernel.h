@@ -152,6 +152,7 @@ enum req_op {
 /* The bits move from version to version; the loader puts the right ones in. */
 enum req_flag_bits {
 	__REQ_META = 12,
+	__REQ_IDLE = 15,
 	__REQ_PREFLUSH = 18,
 	__REQ_NOUNMAP = 29,
 };

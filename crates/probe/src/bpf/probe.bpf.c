@@ -21,9 +21,8 @@ char LICENSE[] SEC("license") = "GPL";
 /* More steps than a bio of 4 GiB has pages of 4 KiB. */
 #define MAX_STEPS (1 << 20)
 
-/* Functions that end a request tell what made it. Address 0: not in this kernel. */
+/* Ends the direct requests of file systems that use iomap. Address 0: not in this kernel. */
 extern const void iomap_dio_bio_end_io __ksym __weak;
-extern const void xlog_bio_end_io __ksym __weak;
 
 struct page_key {
 	struct file_key file;
@@ -249,14 +248,16 @@ static long step_folio(__u32 i, void *context)
 
 static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct io_event *io)
 {
-	bool log = &xlog_bio_end_io && bio->bi_end_io == &xlog_bio_end_io;
+	bool metadata = bio->bi_opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
+	/* More is to follow at once: of metadata, only jbd2 and the XFS log write so. */
+	bool idle = bio->bi_opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_IDLE) & 1;
 	struct bio_walk walk = {
 		.vector = (__u64)bio->bi_io_vec + bio->bi_iter.bi_idx * sizeof(struct bio_vec),
 		.submitter = submitter,
 		.done_bytes = bio->bi_iter.bi_bvec_done,
 		.left_bytes = bio->bi_iter.bi_size,
-		.metadata = log || bio->bi_opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1,
-		.log = log,
+		.metadata = metadata,
+		.log = metadata && idle,
 	};
 
 	bpf_loop(MAX_STEPS, step_folio, &walk, 0);
