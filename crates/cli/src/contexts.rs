@@ -182,11 +182,11 @@ fn call(frame: &anabranch_trace::Frame) -> String {
 
 fn describe(rows: &[Row], tables: &Tables, arguments: &ContextsArguments) -> String {
     let shown = &rows[..rows.len().min(arguments.most)];
-    let mut text = format!("{}\n\n", table(shown));
+    let mut text = format!("{}\n\n", table(shown, rows));
     for row in shown.iter().filter(|row| !row.path.is_empty()) {
         text += &format!("#{} {} (innermost call first)\n", row.id, row.role);
         for call in &row.path {
-            text += &format!("    {call}\n");
+            text += &format!("    {}\n", without_parameters(call));
         }
     }
     if rows.len() > shown.len() {
@@ -208,7 +208,7 @@ fn describe(rows: &[Row], tables: &Tables, arguments: &ContextsArguments) -> Str
     text
 }
 
-fn table(rows: &[Row]) -> String {
+fn table(shown: &[Row], rows: &[Row]) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header([
         "id", "context", "written", "share", "ended", "p25", "p50", "p75", "stream",
@@ -218,10 +218,10 @@ fn table(rows: &[Row]) -> String {
     }
     let lifetime =
         |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), anabranch_report::bytes);
-    for row in rows {
+    for row in shown {
         table.add_row([
             format!("#{}", row.id),
-            label(row),
+            label(row, rows),
             anabranch_report::bytes(row.written_bytes),
             format!("{:.1} %", 100.0 * row.share),
             anabranch_report::bytes(row.ended_bytes),
@@ -235,39 +235,27 @@ fn table(rows: &[Row]) -> String {
     table.to_string()
 }
 
-/// Calls that only carry the write into the kernel or start a thread, and tell nothing of why.
-const PLUMBING: [&str; 14] = [
-    "write",
-    "pwrite",
-    "writev",
-    "pwritev",
-    "fdatasync",
-    "fsync",
-    "sync_file_range",
-    "syscall",
-    "clone",
-    "start_thread",
-    "libc.so",
-    "libpthread",
-    "libstdc++",
-    "ld-linux",
-];
+/// Calls shown of a path in the table.
+const LABEL_CALLS: usize = 3;
 /// Characters of a context's label.
-const LABEL_WIDTH: usize = 60;
+const LABEL_WIDTH: usize = 100;
 
-/// A context in one cell: its role and the calls that tell it from others, without the plumbing.
-fn label(row: &Row) -> String {
-    let names: Vec<&str> = row
+/// A context in one cell: its role, and the named calls that tell it from most others, the
+/// innermost and the outermost of them: not `write`, and not `start_thread`.
+fn label(row: &Row, rows: &[Row]) -> String {
+    let sharing = |call: &String| rows.iter().filter(|row| row.path.contains(call)).count();
+    let mut calls: Vec<&str> = row
         .path
         .iter()
-        .map(|call| call.split(['(', '<']).next().unwrap_or(call))
-        .filter(|call| {
-            !PLUMBING
-                .iter()
-                .any(|dull| call.trim_start_matches('_').starts_with(dull))
-        })
-        .map(|call| call.rsplit("::").next().unwrap_or(call))
+        .filter(|call| !call.contains("+0x") && sharing(call) * 2 <= rows.len())
+        .map(|call| short(call))
         .collect();
+    calls.dedup();
+    // The innermost says what was written, the outermost why.
+    let why = calls.len().saturating_sub(LABEL_CALLS - 1).max(1);
+    if why < calls.len() {
+        calls.drain(1..why);
+    }
     let kind = match row.kind {
         ContextKind::Application => "",
         ContextKind::Unknown => "(unknown)",
@@ -276,9 +264,27 @@ fn label(row: &Row) -> String {
         ContextKind::Metadata => "(metadata)",
         ContextKind::Kernel => "(kernel)",
     };
-    let full = format!("{} {kind}{}", row.role, names.join(" < "));
+    let full = format!("{} {kind}{}", row.role, calls.join(" < "));
     match full.char_indices().nth(LABEL_WIDTH) {
         Some((cut, _)) => format!("{}...", full[..cut].trim_end()),
         None => full.trim().to_owned(),
+    }
+}
+
+/// A C++ function without its parameters; anything else as it is.
+fn without_parameters(call: &str) -> &str {
+    call.split('(')
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(call)
+}
+
+/// The last two parts of a qualified name: the class and the function.
+fn short(call: &str) -> &str {
+    let name = without_parameters(call);
+    let name = name.split('<').next().unwrap_or(name);
+    match name.rmatch_indices("::").nth(1) {
+        Some((at, colons)) => &name[at + colons.len()..],
+        None => name,
     }
 }

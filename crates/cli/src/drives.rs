@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn the_demo_drive_has_the_size_and_spare_of_the_demo() {
         let config = &drives(&arguments(), Size::Unknown).unwrap()[0].config;
-        assert_eq!(config.logical_bytes(), 1150 << 20);
+        assert_eq!(config.logical_bytes(), 1250 << 20);
         assert_eq!(config.unit_bytes(), 24 << 20);
-        assert_eq!(config.physical_units, 51);
+        assert_eq!(config.physical_units, 56);
     }
 
     #[test]

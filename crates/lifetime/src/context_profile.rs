@@ -8,7 +8,7 @@ use anabranch_trace::ContextId;
 use crate::{Death, LbaTable, LifetimeHistogram};
 
 /// One context over a whole run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ContextProfile {
     /// Write requests.
     pub writes: u64,
@@ -19,7 +19,7 @@ pub struct ContextProfile {
 }
 
 /// Follows a run and keeps a profile of each context. Memory: the table's bound, and up to
-/// 8 KiB for each context.
+/// some 30 KiB for each context that has data die.
 #[derive(Debug, Clone)]
 pub struct ContextProfiles {
     table: LbaTable,

@@ -366,6 +366,14 @@ mod tests {
 
     proptest! {
         #[test]
+        fn no_text_makes_the_parsers_panic(text in "[0-9a-f]{0,17}-?[0-9a-f]{0,17} ?[rwxp-]{0,5}( ?[0-9a-f:/()]{0,20}){0,5}") {
+            if let Some(line) = MapsLine::parse(&text) {
+                line.object_path();
+            }
+            image_in(&text);
+        }
+
+        #[test]
         fn ranges_joined_still_hold_every_address(mut edges in proptest::collection::btree_set(0_u64..10_000, 2..80), most in 1_usize..20) {
             if edges.len() % 2 == 1 { edges.pop_last(); }
             let edges: Vec<u64> = edges.into_iter().collect();

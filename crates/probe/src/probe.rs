@@ -177,6 +177,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_capture_can_move_to_a_thread_of_its_own() {
+        fn may_move<T: Send>() {}
+        may_move::<Probe>();
+    }
+
+    #[test]
     fn a_file_is_no_block_device() {
         let error = device_number(Path::new("/dev/null")).unwrap_err();
         assert!(matches!(error, ProbeError::NotABlockDevice { .. }));

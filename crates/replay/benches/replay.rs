@@ -8,7 +8,10 @@ use anabranch_ssd::{Config, Device, Profile};
 use anabranch_trace::{Io, Reader};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
-const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces/rocksdb-demo.parquet");
+const TRACE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../traces/rocksdb-demo.parquet"
+);
 
 fn lane(scheme: &str, drive: &Config) -> Lane {
     let spec: SchemeSpec = scheme.parse().unwrap();
@@ -20,7 +23,10 @@ fn lane(scheme: &str, drive: &Config) -> Lane {
         page_bytes: config.page_bytes,
         host_streams: config.host_streams,
     };
-    Lane::new(spec.build(&geometry).unwrap(), Device::new(config, relocation).unwrap())
+    Lane::new(
+        spec.build(&geometry).unwrap(),
+        Device::new(config, relocation).unwrap(),
+    )
 }
 
 fn replay(criterion: &mut Criterion) {
@@ -30,8 +36,17 @@ fn replay(criterion: &mut Criterion) {
     let mut whole = lane("baseline", &drive);
     ios.iter().for_each(|io| whole.apply(io).unwrap());
     let mut group = criterion.benchmark_group("replay of rocksdb-demo, host pages");
-    group.throughput(Throughput::Elements(whole.counters().host_pages)).sample_size(10);
-    for scheme in ["baseline", "baseline+gc", "hints", "autostream-sfr", "pcstream*", "pcstream"] {
+    group
+        .throughput(Throughput::Elements(whole.counters().host_pages))
+        .sample_size(10);
+    for scheme in [
+        "baseline",
+        "baseline+gc",
+        "hints",
+        "autostream-sfr",
+        "pcstream*",
+        "pcstream",
+    ] {
         group.bench_function(scheme, |bencher| {
             bencher.iter_batched(
                 || lane(scheme, &drive),

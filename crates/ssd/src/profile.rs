@@ -174,7 +174,8 @@ impl Profile {
         let logical_bytes = self.logical_bytes();
         let physical_units = match geometry.blocks_per_die {
             Some(blocks) => self.units_of(blocks),
-            None => (logical_bytes as f64 * self.provision() / unit_bytes as f64) as u64,
+            // Never less spare than asked for.
+            None => (logical_bytes as f64 * self.provision() / unit_bytes as f64).ceil() as u64,
         };
         let number = |what: &str, value: u64| {
             u32::try_from(value).map_err(|_| {
@@ -283,10 +284,10 @@ mod tests {
             ("channels = 1", "channels = 0"),
             ("host = 8", "host = 0"),
             (
-                "logical_bytes = 1_205_862_400",
+                "logical_bytes = 1_310_720_000",
                 "logical_bytes = 18_000_000_000_000_000",
             ),
-            ("logical_bytes = 1_205_862_400", "logical_bytes = 0"),
+            ("logical_bytes = 1_310_720_000", "logical_bytes = 0"),
             (
                 "dies_per_channel = 1",
                 "dies_per_channel = 1\nblocks_per_die = 4",

@@ -61,7 +61,7 @@ __noinline int learn_file(__u64 address, __u32 slot)
 	if (dentry)
 		bpf_probe_read_kernel_str(event->name, NAME_BYTES, BPF_CORE_READ(dentry, d_name.name));
 	if (send(event, sizeof(*event), false))
-		bpf_map_update_elem(&files, &key, &fresh, BPF_ANY);
+		bpf_map_update_elem(&files, &key, &fresh, BPF_NOEXIST);
 	return 0;
 }
 

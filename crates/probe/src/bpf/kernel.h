@@ -26,7 +26,6 @@ typedef __u32 __wsum;
 #define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_ANY 0
 #define BPF_NOEXIST 1
-#define BPF_F_USER_STACK (1ULL << 8)
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_RB_FORCE_WAKEUP 2
 #define BPF_RB_AVAIL_DATA 0
@@ -101,8 +100,13 @@ struct address_space {
 	struct inode *host;
 };
 
+/* Until 7.0 a tail page points to its head; from 7.1 on it may keep a mask. */
 struct page {
 	unsigned long compound_head;
+};
+
+struct page___info {
+	unsigned long compound_info;
 };
 
 struct folio {
@@ -199,6 +203,7 @@ struct task_struct {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
+	unsigned long bp;
 	unsigned long ip;
 	unsigned long sp;
 	unsigned long di;
@@ -207,6 +212,8 @@ struct pt_regs {
 	unsigned long orig_ax;
 };
 #define INSTRUCTION(regs) ((regs)->ip)
+#define FRAME_POINTER(regs) ((regs)->bp)
+#define CODE_ADDRESS(word) (word)
 #define SYSCALL_NUMBER(regs) ((regs)->orig_ax)
 #define SYSCALL_ARGUMENT_1(regs) ((regs)->di)
 #define SYSCALL_ARGUMENT_2(regs) ((regs)->si)
@@ -224,6 +231,9 @@ struct pt_regs {
 	__s32 syscallno;
 };
 #define INSTRUCTION(regs) ((regs)->pc)
+#define FRAME_POINTER(regs) ((regs)->regs[29])
+/* Return addresses may be signed; the signature lies above the address. */
+#define CODE_ADDRESS(word) ((word) & ((1ULL << 48) - 1))
 #define SYSCALL_NUMBER(regs) ((__u32)(regs)->syscallno)
 #define SYSCALL_ARGUMENT_1(regs) ((regs)->orig_x0)
 #define SYSCALL_ARGUMENT_2(regs) ((regs)->regs[1])

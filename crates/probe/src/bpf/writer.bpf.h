@@ -86,9 +86,9 @@ struct walk {
 	struct stack_event *stack;
 	struct ranges *ranges;
 	__u64 *words;
+	__u64 frame_pointer;
 	__u64 start; /* the range of code found last; at first the program's own */
 	__u64 end;
-	__u32 found;
 };
 
 /* Calls stay in one object for long: look there first. */
@@ -108,47 +108,57 @@ static __always_inline bool is_code(struct walk *walk, __u64 address)
 	return true;
 }
 
-static long keep_frame(__u32 i, void *context)
+static __always_inline bool add_frame(struct walk *walk, __u64 address)
+{
+	__u32 at = walk->stack->count;
+
+	if (at >= MAX_FRAMES)
+		return false;
+	walk->stack->frames[at] = address;
+	walk->stack->count = at + 1;
+	return true;
+}
+
+/* A frame pointer points to the caller's frame pointer and the return address behind it. */
+static long step_frame(__u32 i, void *context)
 {
 	struct walk *walk = context;
+	__u64 frame[2];
 
-	if (i >= MAX_FRAMES)
+	if (bpf_probe_read_user(frame, sizeof(frame), (const void *)walk->frame_pointer))
 		return 1;
-	if (!is_code(walk, walk->stack->frames[i])) {
-		walk->stack->outside = walk->stack->frames[i];
+
+	__u64 address = CODE_ADDRESS(frame[1]);
+
+	/* While it is not known where there is code, user space sorts it out. */
+	if (walk->ranges->count && !is_code(walk, address)) {
+		walk->stack->outside = address;
 		return 1;
 	}
-	walk->found = i + 1;
+	if (!add_frame(walk, address) || frame[0] <= walk->frame_pointer)
+		return 1;
+	walk->frame_pointer = frame[0];
 	return 0;
 }
 
 static long scan_word(__u32 i, void *context)
 {
 	struct walk *walk = context;
-	__u64 word = walk->words[i & (SCAN_WORDS - 1)];
+	__u64 address = CODE_ADDRESS(walk->words[i & (SCAN_WORDS - 1)]);
 
-	if (!is_code(walk, word))
+	if (!is_code(walk, address))
 		return 0;
-
-	__u32 at = walk->found;
-
-	if (at >= MAX_FRAMES)
-		return 1;
-	walk->stack->frames[at] = word;
-	walk->found = at + 1;
-	return at + 1 > SCANNED_FRAMES;
+	return !add_frame(walk, address) || walk->stack->count > SCANNED_FRAMES;
 }
 
 /*
  * Code built without frame pointers leaves no chain to follow. PCStream's
  * answer (FAST'19): read the stack upwards from its pointer and take the first
- * words that point into code. Where the thread stands is certain
- * and comes first.
+ * words that point into code. Where the thread stands is certain and comes
+ * first.
  */
-static __always_inline void scan_stack(struct task_struct *task, struct walk *walk)
+static __always_inline void scan_stack(struct walk *walk, const void *top)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	const void *top = (const void *)(unsigned long)regs->sp;
 	__u32 words = SCAN_WORDS;
 
 	/* Near the stack's end there is less to read. */
@@ -158,8 +168,7 @@ static __always_inline void scan_stack(struct task_struct *task, struct walk *wa
 			return;
 	}
 	walk->stack->scanned = 1;
-	walk->stack->frames[0] = INSTRUCTION(regs);
-	walk->found = 1;
+	walk->stack->count = 1;
 	bpf_loop(words, scan_word, walk, 0);
 }
 
@@ -176,7 +185,7 @@ static __always_inline struct ranges *ranges_of(struct image_key *image, struct 
 	return bpf_map_lookup_elem(&images, image);
 }
 
-static __always_inline void walk_stack(void *ctx, struct task_struct *task, struct scratch *scratch)
+static __always_inline void walk_stack(struct task_struct *task, struct scratch *scratch)
 {
 	struct stack_event *stack = &scratch->stack;
 	struct mm_struct *mm = task->mm;
@@ -186,29 +195,24 @@ static __always_inline void walk_stack(void *ctx, struct task_struct *task, stru
 		return;
 	stack->image.image = mm->start_code ^ mm->start_stack;
 
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct walk walk = {
 		.stack = stack,
 		.ranges = ranges_of(&stack->image, scratch),
 		.words = scratch->words,
+		.frame_pointer = FRAME_POINTER(regs),
 		.start = mm->start_code,
 		.end = mm->end_code,
 	};
-	long bytes = bpf_get_stack(ctx, stack->frames, sizeof(stack->frames), BPF_F_USER_STACK);
 
 	if (!walk.ranges)
 		return;
-	if (bytes > 0)
-		walk.found = (__u32)bytes / sizeof(__u64);
-	if (walk.ranges->count) {
-		__u32 frames = walk.found;
-
-		stack->known = 1;
-		walk.found = 0;
-		bpf_loop(frames, keep_frame, &walk, 0);
-	}
-	if (walk.found < MIN_FRAMES)
-		scan_stack(task, &walk);
-	stack->count = walk.found;
+	stack->known = walk.ranges->count != 0;
+	stack->frames[0] = INSTRUCTION(regs);
+	stack->count = 1;
+	bpf_loop(MAX_FRAMES, step_frame, &walk, 0);
+	if (stack->count < MIN_FRAMES)
+		scan_stack(&walk, (const void *)(unsigned long)regs->sp);
 }
 
 static __always_inline struct stack_event *new_stack(struct scratch *scratch, __u8 kind)
@@ -231,7 +235,7 @@ static __always_inline bool is_jbd2(const char *comm)
 }
 
 /* The running thread as a writer. */
-static __always_inline __u64 current_writer(void *ctx, struct scratch *scratch)
+static __always_inline __u64 current_writer(struct scratch *scratch)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct stack_event *stack = new_stack(scratch, WRITER_USER);
@@ -240,7 +244,7 @@ static __always_inline __u64 current_writer(void *ctx, struct scratch *scratch)
 		stack->kind = is_jbd2(stack->comm) ? WRITER_JOURNAL : WRITER_KERNEL;
 	} else {
 		stack->image.tgid = task->tgid;
-		walk_stack(ctx, task, scratch);
+		walk_stack(task, scratch);
 	}
 	return publish(stack);
 }
@@ -274,20 +278,20 @@ static __always_inline bool identify_call(struct task_struct *task, struct call 
 }
 
 /* As current_writer, but one large write that makes many pages dirty pays for one walk. */
-static __always_inline __u64 dirtying_writer(void *ctx, struct scratch *scratch)
+static __always_inline __u64 dirtying_writer(struct scratch *scratch)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call call = {};
 	__u32 thread = task->pid;
 
 	if (!identify_call(task, &call))
-		return current_writer(ctx, scratch);
+		return current_writer(scratch);
 
 	struct call *last = bpf_map_lookup_elem(&calls, &thread);
 
 	if (last && last->number_of_writes == call.number_of_writes && last->stack_pointer == call.stack_pointer)
 		return last->writer;
-	call.writer = current_writer(ctx, scratch);
+	call.writer = current_writer(scratch);
 	bpf_map_update_elem(&calls, &thread, &call, BPF_ANY);
 	return call.writer;
 }

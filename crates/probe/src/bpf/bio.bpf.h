@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Whose pages a bio carries: from page to folio, to file and to writer. */
+#ifndef ANABRANCH_BIO_BPF_H
+#define ANABRANCH_BIO_BPF_H
+
+#include "file.bpf.h"
+#include "ring.bpf.h"
+#include "writer.bpf.h"
+
+/* More steps than a bio of 4 GiB has pages of 4 KiB. */
+#define MAX_STEPS (1 << 20)
+#define LAST_GIB (-1UL << 30)
+
+struct page_key {
+	struct file_key file;
+	__u64 index;
+};
+
+/* The writer that made a folio dirty, by the folio's first page. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 262144);
+	__type(key, struct page_key);
+	__type(value, __u64);
+} pages SEC(".maps");
+
+/* A walk over a bio's pages. Kernel pointers are kept as numbers: see ring.bpf.h. */
+struct bio_walk {
+	__u64 vector; /* the next bio_vec */
+	__u64 folio; /* looked at last */
+	__u64 writer; /* and what was found: writer, */
+	__u64 inode; /* file, */
+	struct file_key file; /* and its key */
+	__u64 submitter; /* the thread that submitted the bio */
+	__u32 done_bytes; /* of the next bio_vec */
+	__u32 left_bytes; /* of the bio */
+	__u32 metadata; /* 1: pages without a file belong to the file system */
+	__u32 log; /* 1: to its log */
+};
+
+/* The pages so far that one writer wrote to one file. */
+static __always_inline void send_run(struct io_event *io)
+{
+	if (io->length_bytes)
+		send(io, sizeof(*io), false);
+	io->offset_bytes += io->length_bytes;
+	io->length_bytes = 0;
+}
+
+static __always_inline void fill_file(struct io_event *io, struct inode *inode, const struct file_key *key)
+{
+	io->file = *key;
+	io->hint = 0;
+	io->hint_granted = 0;
+	if (!inode)
+		return;
+
+	struct file_state *state = state_of(inode, key, SLOT_BIO);
+
+	if (state && state->hint) {
+		io->hint = state->hint;
+		io->hint_granted = state->hint_granted;
+	} else {
+		io->hint = granted_hint(inode);
+		io->hint_granted = io->hint != 0;
+	}
+}
+
+/*
+ * The head of the folio a page belongs to. Bit 0 marks a tail page; the rest is
+ * the head's address or, in the last GiB of the address space, where no page
+ * structure lies, the mask that leads from the tail's address to the head's.
+ */
+static __always_inline __u64 folio_of(__u64 address)
+{
+	struct page *page = (void *)address;
+	struct page___info *new = (void *)address;
+	unsigned long head;
+
+	if (bpf_core_field_exists(page->compound_head))
+		head = BPF_CORE_READ(page, compound_head);
+	else
+		head = BPF_CORE_READ(new, compound_info);
+	if (!(head & 1))
+		return address;
+	return head >= LAST_GIB ? address & head : head - 1;
+}
+
+/* Pages in a folio: 1, or what a kernel that keeps the number says. */
+__noinline __u32 pages_in(__u64 folio)
+{
+	struct folio___nr_pages *new = (void *)folio;
+	struct folio___folio_nr_pages *old = (void *)folio;
+
+	if (folio_of(folio + bpf_core_type_size(struct page)) != folio)
+		return 1;
+	if (bpf_core_field_exists(new->_nr_pages))
+		return BPF_CORE_READ(new, _nr_pages);
+	if (bpf_core_field_exists(old->_folio_nr_pages))
+		return BPF_CORE_READ(old, _folio_nr_pages);
+	return 1;
+}
+
+/*
+ * The inode whose page cache a folio lies in, or null. Pages that never were
+ * in a page cache keep other things in this field: believe only a mapping
+ * whose inode points back at it.
+ */
+static __always_inline struct inode *host_of(struct folio *folio)
+{
+	struct address_space *mapping = BPF_CORE_READ(folio, mapping);
+
+	if (!mapping || (__u64)mapping & 3)
+		return NULL;
+
+	struct inode *inode = BPF_CORE_READ(mapping, host);
+
+	if (!inode || BPF_CORE_READ(inode, i_mapping) != mapping)
+		return NULL;
+	return inode;
+}
+
+/* The folio's writer if it is known, else its file's last. */
+static __always_inline void find_file_writer(struct bio_walk *walk, struct folio *folio)
+{
+	struct page_key key = { .file = walk->file, .index = BPF_CORE_READ(folio, index) };
+	__u64 *writer = bpf_map_lookup_elem(&pages, &key);
+	struct file_state *state = bpf_map_lookup_elem(&files, &key.file);
+
+	if (writer)
+		walk->writer = *writer;
+	else if (state && state->writer)
+		walk->writer = state->writer;
+}
+
+/* Finds the writer of `walk->folio`, and its file if it has one. */
+__noinline int find_writer(struct bio_walk *walk)
+{
+	if (!walk)
+		return 0;
+
+	struct folio *folio = (void *)walk->folio;
+	struct inode *inode = host_of(folio);
+	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
+
+	walk->inode = 0;
+	walk->file = (struct file_key){};
+	walk->writer = walk->submitter;
+	if (inode && BPF_CORE_READ(sb, s_magic) == BDEVFS_MAGIC) {
+		walk->writer = file_system_writer(walk->log);
+	} else if (inode && holds_file_system((__u64)sb)) {
+		walk->inode = (__u64)inode;
+		walk->file = key_of(inode);
+		find_file_writer(walk, folio);
+	} else if (walk->metadata) {
+		walk->writer = file_system_writer(walk->log);
+	}
+	return 0;
+}
+
+__noinline int continue_run(const struct bio_walk *walk, __u32 bytes)
+{
+	struct scratch *scratch = scratch_of(SLOT_BIO);
+
+	if (!scratch || !walk)
+		return 0;
+
+	struct io_event *io = &scratch->io;
+	bool same = io->writer == walk->writer && io->file.ino == walk->file.ino &&
+		    io->file.generation == walk->file.generation;
+
+	if (!io->length_bytes || !same) {
+		struct file_key key = walk->file;
+
+		send_run(io);
+		io->writer = walk->writer;
+		fill_file(io, (void *)walk->inode, &key);
+	}
+	io->length_bytes += bytes;
+	return 0;
+}
+
+/* One step: what of the next bio_vec lies in one folio. */
+static long step_folio(__u32 i, void *context)
+{
+	struct bio_walk *walk = context;
+	struct bio_vec vector;
+
+	if (!walk->left_bytes || bpf_probe_read_kernel(&vector, sizeof(vector), (void *)walk->vector))
+		return 1;
+
+	__u64 at = (__u64)vector.bv_offset + walk->done_bytes;
+	__u64 page_bytes = 1ULL << config.page_shift;
+	__u64 struct_bytes = bpf_core_type_size(struct page);
+	__u64 page = (__u64)vector.bv_page + (at >> config.page_shift) * struct_bytes;
+	__u64 folio = folio_of(page);
+	__u64 before = (page - folio) / struct_bytes * page_bytes + (at & (page_bytes - 1));
+	__u64 bytes = pages_in(folio) * page_bytes;
+
+	/* A folio that was split under our hands: go on page by page. */
+	bytes = bytes > before ? bytes - before : page_bytes - (at & (page_bytes - 1));
+	if (bytes > vector.bv_len - walk->done_bytes)
+		bytes = vector.bv_len - walk->done_bytes;
+	if (bytes > walk->left_bytes)
+		bytes = walk->left_bytes;
+	if (folio != walk->folio) {
+		walk->folio = folio;
+		find_writer(walk);
+	}
+	continue_run(walk, bytes);
+
+	walk->left_bytes -= bytes;
+	walk->done_bytes += bytes;
+	if (walk->done_bytes >= vector.bv_len) {
+		walk->vector += sizeof(vector);
+		walk->done_bytes = 0;
+	}
+	return 0;
+}
+
+static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct io_event *io)
+{
+	bool metadata = bio->bi_opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
+	/* More is to follow at once: of metadata, only jbd2 and the XFS log write so. */
+	bool idle = bio->bi_opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_IDLE) & 1;
+	struct bio_walk walk = {
+		.vector = (__u64)bio->bi_io_vec + bio->bi_iter.bi_idx * sizeof(struct bio_vec),
+		.submitter = submitter,
+		.done_bytes = bio->bi_iter.bi_bvec_done,
+		.left_bytes = bio->bi_iter.bi_size,
+		.metadata = metadata,
+		.log = metadata && idle,
+	};
+
+	bpf_loop(MAX_STEPS, step_folio, &walk, 0);
+	send_run(io);
+}
+
+#endif
