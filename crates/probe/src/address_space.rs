@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::bounded::BoundedMap;
+use crate::build_id::build_id;
 use crate::event::{ImageKey, MAX_RANGES};
 use crate::return_address::{CALL_BYTES, follows_call};
 use crate::writer::{CallSite, Object};
@@ -212,7 +213,7 @@ impl AddressSpaces {
             return self.anonymous.clone();
         }
         let object = Arc::new(Object {
-            build_id: build_id(tgid, line).unwrap_or_default(),
+            build_id: mapped_build_id(tgid, line).unwrap_or_default(),
             path: path.to_owned(),
         });
         self.objects.insert(key, object.clone());
@@ -250,13 +251,11 @@ fn image_in(stat: &str) -> Option<u64> {
     Some(start_code ^ start_stack)
 }
 
-fn build_id(tgid: u32, line: &MapsLine<'_>) -> Option<String> {
+/// The build-id of a mapped file.
+fn mapped_build_id(tgid: u32, line: &MapsLine<'_>) -> Option<String> {
     // This way leads to the mapped file itself, be it deleted or in another mount namespace.
     let mapped = format!("/proc/{tgid}/map_files/{:x}-{:x}", line.start, line.end);
-    let bytes = blazesym::helper::read_elf_build_id(&mapped)
-        .or_else(|_| blazesym::helper::read_elf_build_id(line.object_path()))
-        .ok()??;
-    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    build_id(mapped).or_else(|| build_id(line.object_path()))
 }
 
 /// The bytes of code that end at `site`.

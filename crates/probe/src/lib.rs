@@ -19,6 +19,7 @@
 mod address_space;
 mod assembler;
 mod bounded;
+mod build_id;
 mod context_table;
 mod error;
 mod event;

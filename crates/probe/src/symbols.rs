@@ -1,7 +1,6 @@
 //! Names for the addresses of a context table.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use anabranch_trace::Context;
 use blazesym::symbolize::source::{Elf, Source};
@@ -34,7 +33,8 @@ fn name_of(
     build_id: &str,
     file_offset: u64,
 ) -> Option<String> {
-    if !object.starts_with('/') || !is_same_file(object, build_id) {
+    if !object.starts_with('/') || crate::build_id::build_id(object).unwrap_or_default() != build_id
+    {
         return None;
     }
     // A return address may already lie in the next function: ask for the call itself.
@@ -48,18 +48,6 @@ fn name_of(
             .ok()?;
         Some(symbolized.into_sym()?.name.into_owned())
     })
-}
-
-fn is_same_file(object: &str, build_id: &str) -> bool {
-    let found = blazesym::helper::read_elf_build_id(Path::new(object))
-        .ok()
-        .flatten();
-    let found: String = found
-        .iter()
-        .flat_map(|bytes| bytes.iter())
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    found == build_id
 }
 
 #[cfg(test)]
@@ -96,13 +84,8 @@ mod tests {
         let mut fields = line.split_ascii_whitespace();
         let start = fields.next().unwrap().split('-').next().unwrap();
         let file_offset = u64::from_str_radix(fields.nth(1).unwrap(), 16).unwrap();
-        let build_id = blazesym::helper::read_elf_build_id(object).unwrap();
         Frame {
-            build_id: build_id
-                .iter()
-                .flat_map(|id| id.iter())
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
+            build_id: crate::build_id::build_id(object).unwrap(),
             object: object.to_owned(),
             file_offset: address - u64::from_str_radix(start, 16).unwrap() + file_offset,
             symbol: None,
