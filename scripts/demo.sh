@@ -5,6 +5,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=out/demo
+
+# 1,000,000 keys of 800 B written once and overwritten three times. The drive is the profile `demo`;
+# bytes_per_sync makes RocksDB's log reach the drive at all.
+command=(db_bench --benchmarks=fillrandom,overwrite,overwrite,overwrite
+    --num=1000000 --value_size=800 --compression_type=none
+    --write_buffer_size=4194304 --target_file_size_base=4194304 --max_bytes_for_level_base=16777216
+    --bytes_per_sync=1048576 --wal_bytes_per_sync=262144 --db='{dir}/rocksdb')
+if [ "${1:-}" = --command ]; then
+    echo "exec ${command[*]}"
+    exit
+fi
 mkdir -p "$out"
 
 replay_recorded() {
@@ -29,12 +40,6 @@ cargo build --quiet --release --package anabranch
 why=$(target/release/anabranch run --size 64MiB --unit 1MiB --scheme baseline -- true 2>&1 >/dev/null) ||
     replay_recorded "a live run does not work here (${why##*$'\n'})"
 
-# 1,000,000 keys of 800 B written once and overwritten three times, on a drive 1.2 times the live
-# data. The drive is the profile `demo`; bytes_per_sync makes RocksDB's log reach the drive at all.
-command=(db_bench --benchmarks=fillrandom,overwrite,overwrite,overwrite
-    --num=1000000 --value_size=800 --compression_type=none
-    --write_buffer_size=4194304 --target_file_size_base=4194304 --max_bytes_for_level_base=16777216
-    --bytes_per_sync=1048576 --wal_bytes_per_sync=262144 --db='{dir}/rocksdb')
 echo "demo: RocksDB's ${command[*]}"
 echo "demo: its output goes to $out/db_bench.log"
 target/release/anabranch run --log "$out/db_bench.log" -t "$out/trace.parquet" -o "$out/result.json" \

@@ -13,7 +13,7 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one, once")]
+#[allow(clippy::large_enum_variant, reason = "there is one, once")]
 pub enum Verb {
     /// Run a program on a fresh emulated drive and compare every scheme on its writes, live
     #[cfg(feature = "live")]

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use anabranch_probe::{Captured, Options, Probe};
+use anabranch_probe::{Captured, Options, Probe, ProbeError};
 use anabranch_trace::{Capture, Io, Tables, Writer};
 
 use crate::{
@@ -41,7 +41,10 @@ impl Capturing {
             ..Options::new(device)
         };
         let writer = trace.map(Writer::create).transpose()?;
-        let probe = Probe::attach(&options).map_err(Failure::work)?;
+        let probe = Probe::attach(&options).map_err(|error| match error {
+            ProbeError::NotABlockDevice { .. } => Failure::usage(error),
+            _ => Failure::work(error),
+        })?;
         let started_unix_s = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| since.as_secs());

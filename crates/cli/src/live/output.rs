@@ -54,10 +54,14 @@ fn pass_on(reader: PipeReader, terminal: &MultiProgress) {
     {
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches(['\n', '\r']);
-        let last = text.rsplit('\r').next().unwrap_or(text).to_owned();
-        terminal.suspend(|| {
-            let _ = writeln!(std::io::stderr(), "{last}");
-        });
+        say(terminal, text.rsplit('\r').next().unwrap_or(text));
         line.clear();
     }
+}
+
+/// A line on standard error, above the view.
+pub fn say(terminal: &MultiProgress, line: &str) {
+    terminal.suspend(|| {
+        let _ = writeln!(std::io::stderr(), "{line}");
+    });
 }

@@ -1,30 +1,37 @@
 //! `anabranch record`: a block device watched, with no change to the data path.
 
 use std::{
+    ffi::OsString,
     fs::File,
     io::{Seek as _, SeekFrom},
     path::Path,
     process::{Child, Command},
 };
 
+use anabranch_disk::InterruptSource;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
 use super::{capture::Capturing, interrupt::Interrupt};
 use crate::{
     arguments::RecordArguments,
     comparison::print,
-    failure::{FAILED, Failure, Outcome},
+    failure::{Failure, Outcome},
 };
 
 /// Records a device while a program runs, or until interrupted.
 pub fn record(arguments: &RecordArguments) -> Outcome {
     anabranch_probe::check().map_err(Failure::work)?;
     let mut interrupt = Interrupt::watch()?;
+    let device_bytes = device_bytes(&arguments.device)?;
     let mut capturing = Capturing::start(
         &arguments.device,
         &arguments.capture,
         Some(&arguments.output),
     )?;
-    let device_bytes = device_bytes(&arguments.device)?;
-    let mut child = start(arguments)?;
+    let mut program = Program::start(&arguments.command)?;
     let mut records = 0_u64;
     let mut count = |ios: &[anabranch_trace::Io]| {
         records += ios.len() as u64;
@@ -32,18 +39,18 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
     };
     let status = loop {
         capturing.poll(&mut count)?;
-        if let Some(status) = child
-            .as_mut()
-            .map(Child::try_wait)
-            .transpose()
-            .map_err(Failure::work)?
-            .flatten()
-        {
-            break Some(status);
+        let interruption = interrupt.came();
+        let Some(program) = &mut program else {
+            match interruption {
+                Some(_) => break None,
+                None => continue,
+            }
+        };
+        if let Some(source) = interruption {
+            program.interrupt(source)?;
         }
-        // A child in our foreground group has had the same Ctrl-C, and is waited for.
-        if interrupt.came().is_some() && child.is_none() {
-            break None;
+        if let Some(status) = program.child.try_wait().map_err(Failure::work)? {
+            break Some(status);
         }
     };
     capturing.drain(&mut count)?;
@@ -75,22 +82,49 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
 fn device_bytes(device: &Path) -> Outcome<u64> {
     File::open(device)
         .and_then(|mut file| file.seek(SeekFrom::End(0)))
-        .map_err(|error| Failure::work(anyhow::anyhow!("{}: {error}", device.display())))
+        .map_err(|error| {
+            Failure::say(format!(
+                "{}: {error}; `lsblk` lists the block devices there are",
+                device.display()
+            ))
+        })
 }
 
-fn start(arguments: &RecordArguments) -> Outcome<Option<Child>> {
-    let Some((program, rest)) = arguments.command.split_first() else {
-        return Ok(None);
-    };
-    let child = Command::new(program)
-        .args(rest)
-        .spawn()
-        .map_err(|error| Failure {
-            status: FAILED,
-            error: Some(anyhow::anyhow!(
-                "{}: cannot be started: {error}",
-                program.to_string_lossy()
-            )),
+/// The program that runs while the device is recorded.
+struct Program {
+    child: Child,
+    was_interrupted: bool,
+}
+
+impl Program {
+    fn start(command: &[OsString]) -> Outcome<Option<Program>> {
+        let Some((name, arguments)) = command.split_first() else {
+            return Ok(None);
+        };
+        let child = Command::new(name).args(arguments).spawn();
+        let child = child.map_err(|error| {
+            Failure::say(format!(
+                "{}: cannot be started ({error}): is it installed, and on the PATH that sudo leaves?",
+                name.to_string_lossy()
+            ))
         })?;
-    Ok(Some(child))
+        Ok(Some(Program {
+            child,
+            was_interrupted: false,
+        }))
+    }
+
+    /// The first interruption asks it to end, unless the terminal has done so; the second kills it.
+    /// It is waited for either way.
+    fn interrupt(&mut self, source: InterruptSource) -> Outcome {
+        if self.was_interrupted {
+            self.child.kill().map_err(Failure::work)?;
+        } else if let (InterruptSource::Process, Ok(pid)) = (source, i32::try_from(self.child.id()))
+        {
+            // It may have ended since: nothing to do then.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGINT);
+        }
+        self.was_interrupted = true;
+        Ok(())
+    }
 }

@@ -3,9 +3,15 @@
 use std::{collections::BTreeMap, process::ExitStatus};
 
 use anabranch_disk::{Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code};
+use anabranch_trace::WholeFile;
 use serde_json::{Value, json};
 
-use super::{capture::Capturing, interrupt::Interrupt, output::output, view::View};
+use super::{
+    capture::Capturing,
+    interrupt::Interrupt,
+    output::{output, say},
+    view::View,
+};
 use crate::{
     arguments::RunArguments,
     comparison::{Running, publish, schemes},
@@ -21,6 +27,9 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let file_system: FileSystemKind = arguments.file_system.parse().map_err(Failure::usage)?;
     let specs = schemes(&arguments.comparison)?;
     let model = one_drive(arguments)?;
+    // A result that cannot be written is better known before the program runs than after.
+    let result_file = arguments.comparison.output.as_ref();
+    result_file.map(WholeFile::create).transpose()?;
     anabranch_probe::check().map_err(Failure::work)?;
     // Before any thread starts: only what comes later lives in the namespace.
     let namespace = Namespace::enter().map_err(Failure::work)?;
@@ -37,7 +46,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         &arguments.capture,
         arguments.trace.as_ref(),
     )?;
-    drive.format_and_mount().map_err(Failure::work)?;
+    format(&mut drive, &mut interrupt)?;
     let mut view = View::new(specs.len());
     let (output, passing) = output(arguments.log.as_deref(), view.terminal())?;
     let mut workload =
@@ -54,7 +63,13 @@ pub fn run(arguments: &RunArguments) -> Outcome {
             break status;
         }
     };
-    workload.end_stragglers();
+    for left in workload.end_stragglers() {
+        let words = "anabranch: ended what the program left running:";
+        say(
+            &view.terminal(),
+            &format!("{words} {} ({})", left.name, left.pid),
+        );
+    }
     drive.sync().map_err(Failure::work)?;
     capturing.drain(|ios| running.feed(ios))?;
     view.clear();
@@ -87,6 +102,18 @@ fn one_drive(arguments: &RunArguments) -> Outcome<NamedDrive> {
         _ => Err(Failure::say(
             "a live run has one drive: keep its trace with -t, and replay that on many",
         )),
+    }
+}
+
+/// Ctrl-C reaches mkfs as well, which then fails through no fault of the drive.
+fn format(drive: &mut Drive, interrupt: &mut Interrupt) -> Outcome {
+    let formatted = drive.format_and_mount().map_err(Failure::work);
+    match interrupt.came() {
+        Some(_) => Err(Failure {
+            status: INTERRUPTED,
+            error: Some(anyhow::anyhow!("interrupted before the program began")),
+        }),
+        None => formatted,
     }
 }
 

@@ -73,10 +73,10 @@ impl View {
         }
     }
 
-    /// Takes the view away.
-    pub fn clear(&self) {
-        if self.lines.is_some() {
-            let _ = self.multi.clear();
+    /// Takes the view away, for good: a line that is not finished would be drawn once more when dropped.
+    pub fn clear(self) {
+        for line in self.lines.into_iter().flatten() {
+            line.finish_and_clear();
         }
     }
 }

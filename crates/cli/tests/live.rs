@@ -1,0 +1,15 @@
+//! `anabranch run` and `record` as a person meets them: real eBPF, loop devices, file systems and
+//! programs. Needs root. Where a machine cannot do it, these tests fail with the command's own reason.
+
+#![cfg(feature = "live")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod live {
+    mod ending;
+    mod interruption;
+    mod machine;
+    mod recording;
+    mod rocksdb;
+    mod support;
+    mod wrong_use;
+}

@@ -1,0 +1,141 @@
+//! How a run ends when the program ends, well or badly.
+
+use std::process::Command;
+
+use super::support::{ANABRANCH, Place, Started, anabranch, run, small_run};
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn a_program_that_fails_has_its_status_passed_on_and_the_table_printed() {
+    for (script, status) in [
+        ("exit 7", 7),
+        ("kill -KILL $$", 137),
+        ("kill -SEGV $$", 139),
+    ] {
+        let ended = run(&[], &["sh", "-c", script]).with_status(status);
+        ended.shows_table();
+        assert!(
+            ended.stderr.contains("its status is passed on"),
+            "{ended:?}"
+        );
+    }
+}
+
+#[test]
+fn a_full_drive_is_seen_by_the_program() {
+    let dd = ["dd", "if=/dev/zero", "of=x", "bs=1M", "count=100"];
+    let ended = run(&[], &dd).with_status(1);
+    assert!(
+        ended.stderr.contains("No space left on device"),
+        "{ended:?}"
+    );
+    ended.shows_table();
+}
+
+#[test]
+fn a_program_runs_on_xfs_as_well() {
+    let place = Place::new();
+    let result = place.path("result.json");
+    let script = "dd if=/dev/zero of=x bs=1M count=20 conv=fsync && rm x && sync";
+    let options = [
+        "--file-system",
+        "xfs",
+        "--size",
+        "320MiB",
+        "--unit",
+        "1MiB",
+        "-o",
+    ];
+    let command = [&result, "--", "sh", "-c", script];
+    let ended = anabranch(&[&["run"], &options[..], &command].concat()).with_status(0);
+    ended.shows_table();
+    let result = place.json("result.json");
+    assert_eq!(result["config"]["capture"]["file_system"], "xfs");
+    assert!(result["source"]["write_bytes"].as_u64().unwrap() >= 20 * MIB);
+    assert!(result["source"]["discarded_bytes"].as_u64().unwrap() >= 20 * MIB);
+}
+
+#[test]
+fn the_programs_output_goes_to_standard_error_or_to_the_log() {
+    let place = Place::new();
+    let log = place.path("log");
+    let script = [
+        "sh",
+        "-c",
+        "echo out; echo err >&2; pwd; echo $ANABRANCH_DIR $0",
+        "{dir}",
+    ];
+    let ended = run(&[], &script).with_status(0);
+    assert!(ended.stderr.contains("out\nerr\n"), "{ended:?}");
+    assert!(!ended.stdout.contains("out\n"), "{ended:?}");
+    let ended = run(&["--log", &log], &script).with_status(0);
+    assert_eq!(ended.stderr, "");
+    let said = std::fs::read_to_string(log).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[..2], ["out", "err"]);
+    let directory = lines[2];
+    assert_eq!(lines[3], format!("{directory} {directory}"));
+}
+
+#[test]
+fn what_the_program_left_running_is_ended_and_named() {
+    let ended = run(&[], &["sh", "-c", "setsid sleep 60 & sleep 0.1"]).with_status(0);
+    assert!(ended.stderr.contains("left running: sleep ("), "{ended:?}");
+    ended.shows_table();
+}
+
+#[test]
+fn two_runs_beside_each_other_do_not_see_each_others_writes() {
+    let place = Place::new();
+    // Each begins to write when both have begun, and ends when both have written.
+    let script = "cd \"$1\"; touch $2.here; until [ -e $3.here ]; do sleep 0.02; done
+        dd if=/dev/zero of=\"$0/$2\" bs=1M count=$4 conv=fsync status=none
+        touch $2.done; until [ -e $3.done ]; do sleep 0.02; done; rmdir \"$0/lost+found\"; ls \"$0\"";
+    let result = |name: &str| place.path(&format!("{name}.json"));
+    let start = |own, other, count| {
+        let result = result(own);
+        let words = [
+            "sh",
+            "-c",
+            script,
+            "{dir}",
+            place.directory(),
+            own,
+            other,
+            count,
+        ];
+        let arguments = small_run(&["-o", &result], &words);
+        Started::new(Command::new(ANABRANCH).args(arguments))
+    };
+    let (first, second) = (
+        start("first", "second", "10"),
+        start("second", "first", "30"),
+    );
+    for (ended, own, mebibytes) in [(first.end(), "first", 10), (second.end(), "second", 30)] {
+        let ended = ended.with_status(0);
+        assert_eq!(ended.stderr, format!("{own}\n"));
+        let written = place.json(&format!("{own}.json"))["source"]["write_bytes"].clone();
+        let written = written.as_u64().unwrap();
+        assert!(
+            (mebibytes * MIB..(mebibytes + 5) * MIB).contains(&written),
+            "{own}: {written}"
+        );
+    }
+}
+
+#[test]
+fn lost_events_are_shown_in_the_table_and_in_the_result() {
+    let place = Place::new();
+    let result = place.path("result.json");
+    let dd = "dd if=/dev/zero of=$i bs=4k count=3000 oflag=direct status=none";
+    let script = format!("for i in 1 2 3 4; do {dd} & done; wait");
+    let options = ["--ring", "4KiB", "-o", &result];
+    let ended = run(&options, &["sh", "-c", &script]).with_status(0);
+    let lost = place.json("result.json")["source"]["lost_events"]
+        .as_u64()
+        .unwrap();
+    assert!(lost > 0);
+    let line = format!("LOST EVENTS: {lost} ");
+    assert!(ended.stdout.contains(&line), "{}", ended.stdout);
+}

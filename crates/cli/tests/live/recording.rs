@@ -1,0 +1,169 @@
+//! `anabranch record`: a device that is there already.
+
+use std::{
+    fs::{self, File},
+    process::Command,
+    thread::sleep,
+    time::Duration,
+};
+
+use nix::sys::signal::Signal;
+
+use anabranch_trace::{Io, Operation, Reader};
+
+use super::support::{ANABRANCH, Place, Started, anabranch, wait_until};
+
+const MIB: u64 = 1 << 20;
+
+/// A loop device of 64 MiB, given back at the end.
+struct Device(String);
+
+impl Device {
+    fn new(place: &Place) -> Device {
+        let image = place.path("image");
+        File::create(&image).unwrap().set_len(64 * MIB).unwrap();
+        let made = Command::new("losetup")
+            .args(["--find", "--show", &image])
+            .output()
+            .unwrap();
+        let words = String::from_utf8_lossy(&made.stderr);
+        assert!(made.status.success(), "losetup: {words}");
+        Device(String::from_utf8(made.stdout).unwrap().trim().to_owned())
+    }
+
+    fn dd(&self, mebibytes: u64) -> Vec<String> {
+        let of = format!("of={}", self.0);
+        let count = format!("count={mebibytes}");
+        [
+            "dd",
+            "if=/dev/zero",
+            &of,
+            "bs=1M",
+            &count,
+            "oflag=direct",
+            "status=none",
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+fn writes(trace: &str) -> Vec<Io> {
+    let mut reader = Reader::open(trace).unwrap();
+    assert_eq!(reader.tables().capture.device_bytes, 64 * MIB);
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    while reader.read_batch(&mut batch).unwrap() {
+        all.extend(batch.iter().filter(|io| io.operation == Operation::Write));
+    }
+    all
+}
+
+#[test]
+fn a_device_is_recorded_while_a_program_runs() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let trace = place.path("trace.parquet");
+    let dd = device.dd(20);
+    let dd: Vec<&str> = dd.iter().map(String::as_str).collect();
+    let record = ["record", "--device", &device.0, "-o", &trace, "--"];
+    let ended = anabranch(&[&record[..], &dd].concat()).with_status(0);
+    assert!(ended.stdout.contains("0 events lost"), "{ended:?}");
+    let writes = writes(&trace);
+    assert_eq!(
+        writes.iter().map(|io| io.length_bytes).sum::<u64>(),
+        20 * MIB
+    );
+    let contexts = anabranch(&["contexts", &trace, "--json"])
+        .with_status(0)
+        .json();
+    assert_eq!(contexts["contexts"][0]["role"], "dd");
+
+    let failing = [&record[..], &["sh", "-c", "exit 7"]].concat();
+    anabranch(&failing).with_status(7);
+}
+
+#[test]
+fn a_recording_without_a_program_lasts_until_it_is_interrupted() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let trace = place.path("trace.parquet");
+    let record = ["record", "--device", &device.0, "-o", &trace];
+    let started = Started::new(Command::new(ANABRANCH).args(record));
+    wait_until("the probe to be attached", || is_attached(started.pid()));
+    sleep(Duration::from_millis(300));
+    let dd = device.dd(5);
+    assert!(
+        Command::new(&dd[0])
+            .args(&dd[1..])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(
+        !place.has("trace.parquet"),
+        "a trace that is not complete is not seen"
+    );
+    started.signal(Signal::SIGINT);
+    started.end().with_status(0);
+    assert_eq!(
+        writes(&trace).iter().map(|io| io.length_bytes).sum::<u64>(),
+        5 * MIB
+    );
+}
+
+/// Whether a process holds eBPF programs that are attached.
+fn is_attached(pid: i32) -> bool {
+    fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut entries| {
+        entries.any(|entry| {
+            entry
+                .and_then(|entry| fs::read_link(entry.path()))
+                .is_ok_and(|target| target.to_string_lossy().contains("bpf_link"))
+        })
+    })
+}
+
+#[test]
+fn a_recording_told_to_end_ends_its_program_and_keeps_the_trace() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let (trace, began) = (place.path("trace.parquet"), place.path("began"));
+    let script = format!("{}; touch \"$0\"; exec sleep 60", device.dd(3).join(" "));
+    let record = ["record", "--device", &device.0, "-o", &trace, "--"];
+    let program = ["sh", "-c", &script, &began];
+    let mut started = Started::new(Command::new(ANABRANCH).args(record).args(program));
+    started.wait_for(&place, "began");
+    started.signal(Signal::SIGTERM);
+    started.end().with_status(130);
+    assert_eq!(
+        writes(&trace).iter().map(|io| io.length_bytes).sum::<u64>(),
+        3 * MIB
+    );
+}
+
+#[test]
+fn what_is_no_block_device_or_no_program_is_named_and_no_trace_is_left() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let trace = place.path("trace.parquet");
+    let image = place.path("image");
+    for (device, program, words) in [
+        ("/dev/nonexistent", "true", ["/dev/nonexistent", "lsblk"]),
+        (&image, "true", [&image, "not a block device"]),
+        ("/dev/null", "true", ["/dev/null", "not a block device"]),
+        (
+            &device.0,
+            "no-such-program",
+            ["no-such-program", "installed"],
+        ),
+    ] {
+        let record = ["record", "--device", device, "-o", &trace, "--", program];
+        anabranch(&record).with_status(2).complains(&words);
+    }
+    assert_eq!(place.names(), ["image"]);
+}

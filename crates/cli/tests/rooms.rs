@@ -1,0 +1,158 @@
+//! The promises of docs/design.md that a machine can hold: who may know whom, how long a file may
+//! be, and what must not stand in the tree.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// What each room may import of ours.
+const MAY_KNOW: [(&str, &[&str]); 9] = [
+    ("ssd", &[]),
+    ("trace", &[]),
+    ("lifetime", &["trace"]),
+    ("placement", &["trace", "lifetime", "ssd"]),
+    ("probe", &["trace"]),
+    ("disk", &["ssd"]),
+    ("replay", &["ssd", "trace", "placement"]),
+    ("report", &["replay"]),
+    (
+        "anabranch",
+        &[
+            "ssd",
+            "trace",
+            "lifetime",
+            "placement",
+            "probe",
+            "disk",
+            "replay",
+            "report",
+        ],
+    ),
+];
+/// Lines of the longest file there may be.
+const MOST_LINES: usize = 600;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .to_owned()
+}
+
+/// Files git tracks, or would.
+fn files(ending: &[&str]) -> Vec<PathBuf> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .expect("git lists the tree");
+    let list = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        !list.is_empty(),
+        "git lists no file: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let wanted = |path: &&str| ending.iter().any(|ending| path.ends_with(ending));
+    list.lines()
+        .filter(wanted)
+        .map(|path| root().join(path))
+        .filter(|path| path.exists())
+        .collect()
+}
+
+#[test]
+fn a_room_knows_no_other_than_the_plan_allows() {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--no-deps",
+            "--offline",
+            "--format-version",
+            "1",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut plan: BTreeMap<&str, &[&str]> = MAY_KNOW.into_iter().collect();
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        let room = name.strip_prefix("anabranch-").unwrap_or(name);
+        let allowed = plan
+            .remove(room)
+            .unwrap_or_else(|| panic!("the plan has no room {room}"));
+        for dependency in package["dependencies"].as_array().unwrap() {
+            // What tests use, they may.
+            if dependency["kind"] == "dev" {
+                continue;
+            }
+            let known = dependency["name"]
+                .as_str()
+                .unwrap()
+                .strip_prefix("anabranch-");
+            assert!(
+                known.is_none_or(|known| allowed.contains(&known)),
+                "{room} must not know {known:?}"
+            );
+        }
+    }
+    assert!(
+        plan.is_empty(),
+        "rooms of the plan that are not there: {plan:?}"
+    );
+}
+
+#[test]
+fn placement_uses_only_the_devices_words() {
+    let words = ["PageRange", "StreamId", "RelocationKind"];
+    for path in files(&[".rs"])
+        .iter()
+        .filter(|path| path.starts_with(root().join("crates/placement/src")))
+    {
+        let text = fs::read_to_string(path).unwrap();
+        for line in text
+            .lines()
+            .filter(|line| line.contains("anabranch_ssd::") && line.contains("use "))
+        {
+            let list = line.rsplit("anabranch_ssd::").next().unwrap();
+            for word in list
+                .split(|c: char| !c.is_alphanumeric())
+                .filter(|word| !word.is_empty())
+            {
+                assert!(words.contains(&word), "{}: {line}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_can_be_read() {
+    for path in files(&[".rs", ".c", ".h", ".sh", ".py"]) {
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(lines <= MOST_LINES, "{} has {lines} lines", path.display());
+    }
+}
+
+#[test]
+fn no_path_of_a_machine_stands_in_the_tree() {
+    for path in files(&[
+        ".rs", ".c", ".h", ".sh", ".py", ".md", ".toml", "Makefile", "run",
+    ]) {
+        let text = fs::read_to_string(&path).unwrap();
+        for place in [
+            concat!("/wo", "rk/"),
+            concat!("/ro", "ot/"),
+            concat!("/ho", "me/"),
+        ] {
+            assert!(!text.contains(place), "{} names {place}", path.display());
+        }
+    }
+}
