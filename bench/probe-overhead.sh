@@ -28,7 +28,7 @@ operations_per_second() {
     "$@" db_bench --benchmarks=fillrandom,overwrite --num=500000 --value_size=800 --compression_type=none \
         --write_buffer_size=4194304 --target_file_size_base=4194304 --max_bytes_for_level_base=16777216 \
         --bytes_per_sync=1048576 --wal_bytes_per_sync=262144 --db="$work/mnt/db" 2>/dev/null |
-        awk '/ops\/sec/ { seconds += 500000 / $5 } END { printf "%.0f\n", 1000000 / seconds }'
+        awk '/micros\/op/ { seconds += 500000 / $5 } END { printf "%.0f\n", 1000000 / seconds }'
 }
 
 probed() { target/release/anabranch record --device "$device" -o "$work/t.parquet" -- "$@"; }

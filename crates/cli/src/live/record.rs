@@ -39,17 +39,14 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
     };
     let status = loop {
         capturing.poll(&mut count)?;
-        let interruption = interrupt.came();
-        let Some(program) = &mut program else {
-            match interruption {
-                Some(_) => break None,
-                None => continue,
-            }
-        };
-        if let Some(source) = interruption {
-            program.interrupt(source)?;
+        match (&mut program, interrupt.came()) {
+            (None, Some(_)) => break None,
+            (Some(program), Some(source)) => program.interrupt(source)?,
+            (_, None) => {}
         }
-        if let Some(status) = program.child.try_wait().map_err(Failure::work)? {
+        if let Some(program) = &mut program
+            && let Some(status) = program.child.try_wait().map_err(Failure::work)?
+        {
             break Some(status);
         }
     };

@@ -1,8 +1,11 @@
 //! `anabranch run`: a program on a fresh drive, every scheme fed while it runs.
 
-use std::{collections::BTreeMap, process::ExitStatus};
+use std::{collections::BTreeMap, ffi::OsString, process::ExitStatus};
 
-use anabranch_disk::{Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code};
+use anabranch_disk::{
+    DiskError, Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code,
+};
+use anabranch_placement::SchemeSpec;
 use anabranch_trace::WholeFile;
 use serde_json::{Value, json};
 
@@ -24,75 +27,139 @@ const INTERRUPTED: u8 = 130;
 
 /// Runs the program and prints what every scheme made of its writes.
 pub fn run(arguments: &RunArguments) -> Outcome {
-    let file_system: FileSystemKind = arguments.file_system.parse().map_err(Failure::usage)?;
-    let specs = schemes(&arguments.comparison)?;
-    let model = one_drive(arguments)?;
-    // A result that cannot be written is better known before the program runs than after.
-    let result_file = arguments.comparison.output.as_ref();
-    result_file.map(WholeFile::create).transpose()?;
-    anabranch_probe::check().map_err(Failure::work)?;
+    let plan = Plan::check(arguments)?;
     // Before any thread starts: only what comes later lives in the namespace.
     let namespace = Namespace::enter().map_err(Failure::work)?;
-    let mut interrupt = Interrupt::watch()?;
-    let options = DriveOptions {
-        bytes: model.config.logical_bytes(),
-        file_system,
-        backing_dir: arguments.backing.clone(),
-    };
-    let mut drive = Drive::create(namespace, &options).map_err(drive_failure)?;
-    let mut running = Running::start(&specs, &model, arguments.comparison.threads)?;
-    let mut capturing = Capturing::start(
-        drive.device().path(),
-        &arguments.capture,
-        arguments.trace.as_ref(),
-    )?;
-    format(&mut drive, &mut interrupt)?;
-    let mut view = View::new(specs.len());
-    let (output, passing) = output(arguments.log.as_deref(), view.terminal())?;
-    let mut workload =
-        Workload::spawn(&arguments.command, &drive, output).map_err(Failure::usage)?;
-    let mut was_interrupted = false;
-    let status = loop {
-        capturing.poll(|ios| running.feed(ios))?;
-        view.draw(&running, capturing.lost_events());
-        if let Some(source) = interrupt.came() {
-            was_interrupted = true;
-            workload.interrupt(source);
-        }
-        if let Some(status) = workload.try_wait().map_err(Failure::work)? {
-            break status;
-        }
-    };
-    for left in workload.end_stragglers() {
-        let words = "anabranch: ended what the program left running:";
-        say(
-            &view.terminal(),
-            &format!("{words} {} ({})", left.name, left.pid),
-        );
-    }
-    drive.sync().map_err(Failure::work)?;
-    capturing.drain(|ios| running.feed(ios))?;
-    view.clear();
+    let mut live = Live::start(&plan, namespace, arguments)?;
+    let (output, passing) = output(arguments.log.as_deref(), live.view.terminal())?;
+    let workload =
+        Workload::spawn(&arguments.command, &live.drive, output).map_err(Failure::usage)?;
+    let end = live.follow(workload)?;
+    let unmounted = live.settle()?;
+    live.view.clear();
     if let Some(passing) = passing {
         let _ = passing.join();
     }
-    let command: Vec<String> = arguments
-        .command
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    let capture = capturing.finish(model.config.logical_bytes(), file_system.name(), &command)?;
-    drive.unmount().map_err(Failure::work)?;
+    let bytes = plan.model.config.logical_bytes();
+    let capture =
+        live.capturing
+            .finish(bytes, plan.file_system.name(), &words(&arguments.command))?;
     let config = BTreeMap::from([
         ("verb".to_owned(), json!("run")),
-        ("drive".to_owned(), json!(model.config)),
+        ("drive".to_owned(), json!(plan.model.config)),
         ("capture".to_owned(), json!(capture)),
-        ("exit_status".to_owned(), json!(status_code(status))),
-        ("interrupted".to_owned(), Value::Bool(was_interrupted)),
+        ("exit_status".to_owned(), json!(status_code(end.status))),
+        ("interrupted".to_owned(), Value::Bool(end.was_interrupted)),
     ]);
-    let result = running.finish(config, arguments.comparison.seed, capture.lost_events)?;
+    let result = live
+        .running
+        .finish(config, arguments.comparison.seed, capture.lost_events)?;
     publish(&[result], &arguments.comparison)?;
-    conclude(status, was_interrupted)
+    unmounted.map_err(Failure::work)?;
+    conclude(end)
+}
+
+/// What was asked for, checked before anything is made.
+struct Plan {
+    file_system: FileSystemKind,
+    specs: Vec<SchemeSpec>,
+    model: NamedDrive,
+}
+
+impl Plan {
+    fn check(arguments: &RunArguments) -> Outcome<Plan> {
+        let plan = Plan {
+            file_system: arguments.file_system.parse().map_err(Failure::usage)?,
+            specs: schemes(&arguments.comparison)?,
+            model: one_drive(arguments)?,
+        };
+        // A result that cannot be written is better known before the program runs than after.
+        let result_file = arguments.comparison.output.as_ref();
+        result_file.map(WholeFile::create).transpose()?;
+        anabranch_probe::check().map_err(Failure::work)?;
+        Ok(plan)
+    }
+}
+
+/// A drive at work: watched, and every scheme fed with what is seen.
+struct Live {
+    drive: Drive,
+    running: Running,
+    capturing: Capturing,
+    interrupt: Interrupt,
+    view: View,
+}
+
+/// How the program ended.
+struct End {
+    status: ExitStatus,
+    was_interrupted: bool,
+}
+
+impl Live {
+    /// Makes the drive, and its file system under the probe's eyes.
+    fn start(plan: &Plan, namespace: Namespace, arguments: &RunArguments) -> Outcome<Live> {
+        let mut interrupt = Interrupt::watch()?;
+        let options = DriveOptions {
+            bytes: plan.model.config.logical_bytes(),
+            file_system: plan.file_system,
+            backing_dir: arguments.backing.clone(),
+        };
+        let mut drive = Drive::create(namespace, &options).map_err(drive_failure)?;
+        let running = Running::start(&plan.specs, &plan.model, arguments.comparison.threads)?;
+        let device = drive.device().path();
+        let capturing = Capturing::start(device, &arguments.capture, arguments.trace.as_ref())?;
+        format(&mut drive, &mut interrupt)?;
+        let view = View::new(plan.specs.len());
+        Ok(Live {
+            drive,
+            running,
+            capturing,
+            interrupt,
+            view,
+        })
+    }
+
+    /// Feeds the schemes until the program and all it started have ended.
+    fn follow(&mut self, mut workload: Workload) -> Outcome<End> {
+        let mut was_interrupted = false;
+        let status = loop {
+            self.capturing.poll(|ios| self.running.feed(ios))?;
+            self.view.draw(&self.running, self.capturing.lost_events());
+            if let Some(source) = self.interrupt.came() {
+                was_interrupted = true;
+                workload.interrupt(source);
+            }
+            if let Some(status) = workload.try_wait().map_err(Failure::work)? {
+                break status;
+            }
+        };
+        for left in workload.end_stragglers() {
+            let words = "anabranch: ended what the program left running:";
+            let line = format!("{words} {} ({})", left.name, left.pid);
+            say(&self.view.terminal(), &line);
+        }
+        Ok(End {
+            status,
+            was_interrupted,
+        })
+    }
+
+    /// Brings the drive to rest and feeds the last of it: XFS discards only as it is unmounted.
+    /// Answers how the unmounting went, which is no reason to keep the table back.
+    fn settle(&mut self) -> Outcome<Result<(), DiskError>> {
+        self.drive.sync().map_err(Failure::work)?;
+        let unmounted = self.drive.unmount();
+        self.capturing.drain(|ios| self.running.feed(ios))?;
+        Ok(unmounted)
+    }
+}
+
+fn words(command: &[OsString]) -> Vec<String> {
+    command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// A live run has one drive: a grid is for replays.
@@ -117,15 +184,19 @@ fn format(drive: &mut Drive, interrupt: &mut Interrupt) -> Outcome {
     }
 }
 
-fn drive_failure(error: anabranch_disk::DiskError) -> Failure {
+fn drive_failure(error: DiskError) -> Failure {
     match error {
-        anabranch_disk::DiskError::TooSmall { .. } => Failure::usage(error),
+        DiskError::TooSmall { .. } => Failure::usage(error),
         _ => Failure::work(error),
     }
 }
 
 /// The program's own status is ours.
-fn conclude(status: ExitStatus, was_interrupted: bool) -> Outcome {
+fn conclude(end: End) -> Outcome {
+    let End {
+        status,
+        was_interrupted,
+    } = end;
     let code = if was_interrupted {
         INTERRUPTED
     } else {
