@@ -35,8 +35,8 @@ struct Row {
     writes: u64,
     written_bytes: u64,
     share: f64,
-    /// Bytes whose life ended within the trace.
-    ended_bytes: u64,
+    /// Pages whose life ended within the trace: what the lifetimes are drawn from.
+    samples: u64,
     lifetime_p25_bytes: Option<u64>,
     lifetime_p50_bytes: Option<u64>,
     lifetime_p75_bytes: Option<u64>,
@@ -158,7 +158,7 @@ impl Survey {
                     writes: profile.writes,
                     written_bytes: profile.written_pages * page,
                     share: profile.written_pages as f64 / self.now_pages.max(1) as f64,
-                    ended_bytes: profile.lifetimes.pages() * page,
+                    samples: profile.lifetimes.pages(),
                     lifetime_p25_bytes: quantile(0.25),
                     lifetime_p50_bytes: quantile(0.5),
                     lifetime_p75_bytes: quantile(0.75),
@@ -198,7 +198,7 @@ fn describe(rows: &[Row], tables: &Tables, arguments: &ContextsArguments) -> Str
         );
     }
     text += "\nlifetime: bytes written to the drive between a page's write and its overwrite or discard; \
-             ended: bytes whose life ended within the trace\n";
+             samples: pages whose life ended within the trace\n";
     if tables.capture.lost_events > 0 {
         text += &format!(
             "LOST EVENTS: {} kernel events were not captured\n",
@@ -211,7 +211,7 @@ fn describe(rows: &[Row], tables: &Tables, arguments: &ContextsArguments) -> Str
 fn table(shown: &[Row], rows: &[Row]) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header([
-        "id", "context", "written", "share", "ended", "p25", "p50", "p75", "stream",
+        "id", "context", "written", "share", "samples", "p25", "p50", "p75", "stream",
     ]);
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -224,7 +224,7 @@ fn table(shown: &[Row], rows: &[Row]) -> String {
             label(row, rows),
             anabranch_report::bytes(row.written_bytes),
             format!("{:.1} %", 100.0 * row.share),
-            anabranch_report::bytes(row.ended_bytes),
+            row.samples.to_string(),
             lifetime(row.lifetime_p25_bytes),
             lifetime(row.lifetime_p50_bytes),
             lifetime(row.lifetime_p75_bytes),

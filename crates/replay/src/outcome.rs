@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anabranch_ssd::Config;
-use anabranch_trace::{Io, Operation};
+use anabranch_trace::{Io, Operation, WriteHint};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -52,6 +52,12 @@ pub struct Source {
     pub flushes: u64,
     /// Events the kernel could not hand over: anything but 0 makes every figure a lower bound.
     pub lost_events: u64,
+    /// Bytes written to files the application had given a write life-time hint.
+    #[serde(default)]
+    pub hinted_bytes: u64,
+    /// Those of them whose hint the kernel had refused.
+    #[serde(default)]
+    pub refused_hint_bytes: u64,
     /// Host bytes over the drive's logical bytes.
     pub capacities_written: f64,
 }
@@ -61,10 +67,20 @@ impl Source {
     pub fn count(&mut self, io: &Io) {
         self.records += 1;
         match io.operation {
-            Operation::Write => self.write_bytes += io.length_bytes,
+            Operation::Write => self.count_write(io),
             Operation::Discard => self.discarded_bytes += io.length_bytes,
             Operation::Read => self.read_bytes += io.length_bytes,
             Operation::Flush => self.flushes += 1,
+        }
+    }
+
+    fn count_write(&mut self, io: &Io) {
+        self.write_bytes += io.length_bytes;
+        if io.hint > WriteHint::None {
+            self.hinted_bytes += io.length_bytes;
+            if !io.hint_granted {
+                self.refused_hint_bytes += io.length_bytes;
+            }
         }
     }
 }

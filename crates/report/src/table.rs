@@ -79,18 +79,8 @@ pub fn verdict(outcome: &Outcome) -> String {
         true => "steady state: yes (each scheme's last five windows agree within 10 %)".to_owned(),
         false => format!("steady state: NO - {}", outcome.steady_reason),
     });
-    let sealed: Vec<String> = outcome
-        .schemes
-        .iter()
-        .filter(|scheme| scheme.sealed_units > 0)
-        .map(|scheme| format!("{} {}", scheme.name, scheme.sealed_units))
-        .collect();
-    if !sealed.is_empty() {
-        lines.push(format!(
-            "units closed half empty, because streams held all the spare room: {}",
-            sealed.join(", ")
-        ));
-    }
+    lines.extend(hints(outcome));
+    lines.extend(sealed(outcome));
     if outcome.source.lost_events > 0 {
         lines.push(format!(
             "LOST EVENTS: {} kernel events were not captured; every figure is a lower bound",
@@ -98,4 +88,37 @@ pub fn verdict(outcome: &Outcome) -> String {
         ));
     }
     lines.join("\n")
+}
+
+/// What the application asked for, and what became of it.
+fn hints(outcome: &Outcome) -> Option<String> {
+    let source = &outcome.source;
+    let fate = match source.refused_hint_bytes {
+        0 => String::new(),
+        refused => format!(
+            "; the kernel refused those of {} (`hints` goes by what was asked)",
+            bytes(refused)
+        ),
+    };
+    (source.hinted_bytes > 0).then(|| {
+        format!(
+            "hints: the application gave life-time hints for {} of its writes{fate}",
+            bytes(source.hinted_bytes)
+        )
+    })
+}
+
+fn sealed(outcome: &Outcome) -> Option<String> {
+    let sealed: Vec<String> = outcome
+        .schemes
+        .iter()
+        .filter(|scheme| scheme.sealed_units > 0)
+        .map(|scheme| format!("{} {}", scheme.name, scheme.sealed_units))
+        .collect();
+    (!sealed.is_empty()).then(|| {
+        format!(
+            "units closed half empty, because streams held all the spare room: {}",
+            sealed.join(", ")
+        )
+    })
 }

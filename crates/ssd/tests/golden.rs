@@ -2,7 +2,12 @@
 //! (copies in a unit of their own) are SepBIT's simulator's; an independent one and a closed form
 //! agree on NoSep to a part in a thousand.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout
+)]
 
 mod workload;
 
