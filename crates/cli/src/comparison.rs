@@ -4,9 +4,8 @@ use std::{
     collections::BTreeMap, io::Write as _, num::NonZeroUsize, path::Path, sync::Arc, thread,
 };
 
-use anabranch_placement::{HostGeometry, SchemeSpec};
+use anabranch_placement::SchemeSpec;
 use anabranch_replay::{Drive, Fleet, Lane, Outcome as Comparison, Source, outcome};
-use anabranch_ssd::Device;
 use anabranch_trace::{Io, WholeFile};
 use serde_json::Value;
 
@@ -47,8 +46,9 @@ impl Running {
     ) -> Outcome<Running> {
         let lanes = specs
             .iter()
-            .map(|spec| lane(spec, drive))
-            .collect::<Outcome<Vec<Lane>>>()?;
+            .map(|spec| Lane::build(spec, &drive.config))
+            .collect::<Result<Vec<Lane>, _>>()
+            .map_err(Failure::usage)?;
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Running {
             specs: specs.to_vec(),
@@ -106,19 +106,6 @@ impl Running {
         let drive = Drive::new(&self.drive.profile, &self.drive.config);
         Ok(outcome(config, seed, source, drive, &lanes))
     }
-}
-
-fn lane(spec: &SchemeSpec, drive: &NamedDrive) -> Outcome<Lane> {
-    let mut config = drive.config.clone();
-    config.internal_streams = spec.relocation().internal_streams(config.internal_streams);
-    let relocation = spec.relocation().build(&config);
-    let geometry = HostGeometry {
-        logical_pages: config.logical_pages,
-        page_bytes: config.page_bytes,
-        host_streams: config.host_streams,
-    };
-    let assign = spec.build(&geometry).map_err(Failure::usage)?;
-    Ok(Lane::new(assign, Device::new(config, relocation)?))
 }
 
 /// Writes results where the options want them: a table or JSON on standard output, JSON in a file.

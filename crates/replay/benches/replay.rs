@@ -2,9 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use anabranch_placement::{HostGeometry, SchemeSpec};
 use anabranch_replay::Lane;
-use anabranch_ssd::{Config, Device, Profile};
+use anabranch_ssd::{Config, Profile};
 use anabranch_trace::{Io, Reader};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -14,19 +13,7 @@ const TRACE: &str = concat!(
 );
 
 fn lane(scheme: &str, drive: &Config) -> Lane {
-    let spec: SchemeSpec = scheme.parse().unwrap();
-    let mut config = drive.clone();
-    config.internal_streams = spec.relocation().internal_streams(config.internal_streams);
-    let relocation = spec.relocation().build(&config);
-    let geometry = HostGeometry {
-        logical_pages: config.logical_pages,
-        page_bytes: config.page_bytes,
-        host_streams: config.host_streams,
-    };
-    Lane::new(
-        spec.build(&geometry).unwrap(),
-        Device::new(config, relocation).unwrap(),
-    )
+    Lane::build(&scheme.parse().unwrap(), drive).unwrap()
 }
 
 fn replay(criterion: &mut Criterion) {

@@ -1,7 +1,7 @@
 //! One scheme on one device, fed with requests.
 
-use anabranch_placement::{Assign, Write};
-use anabranch_ssd::{Counters, Device, DeviceError, StreamId};
+use anabranch_placement::{Assign, HostGeometry, SchemeError, SchemeSpec, Write};
+use anabranch_ssd::{Config, ConfigError, Counters, Device, DeviceError, StreamId};
 use anabranch_trace::{Io, Operation};
 use thiserror::Error;
 
@@ -35,6 +35,17 @@ pub enum LaneError {
         /// What the device said.
         problem: DeviceError,
     },
+}
+
+/// Why a scheme and a drive do not go together.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UnfitLane {
+    /// The scheme cannot work on that drive.
+    #[error(transparent)]
+    Scheme(#[from] SchemeError),
+    /// The drive cannot be.
+    #[error(transparent)]
+    Drive(#[from] ConfigError),
 }
 
 /// A scheme and its device.
@@ -75,6 +86,23 @@ impl Lane {
             batch_stream: StreamId::DEFAULT,
             records: 0,
         }
+    }
+
+    /// The lane of a scheme on a drive. Of the drive's internal streams it has as many as its
+    /// relocation uses.
+    ///
+    /// # Errors
+    /// When the scheme does not fit the drive, or the drive cannot be.
+    pub fn build(spec: &SchemeSpec, drive: &Config) -> Result<Lane, UnfitLane> {
+        let mut config = drive.clone();
+        config.internal_streams = spec.relocation().internal_streams(drive.internal_streams);
+        let relocation = spec.relocation().build(&config);
+        let assign = spec.build(&HostGeometry {
+            logical_pages: config.logical_pages,
+            page_bytes: config.page_bytes,
+            host_streams: config.host_streams,
+        })?;
+        Ok(Lane::new(assign, Device::new(config, relocation)?))
     }
 
     /// Performs one request. Reads and flushes change nothing that is counted here.

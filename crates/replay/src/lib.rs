@@ -10,7 +10,7 @@ mod series;
 mod steady;
 
 pub use fleet::{Fleet, FleetError};
-pub use lane::{Lane, LaneError};
+pub use lane::{Lane, LaneError, UnfitLane};
 pub use outcome::{Drive, Outcome, Point, SCHEMA, SchemeOutcome, Source, StreamOutcome, outcome};
 pub use pages::{BeyondDrive, Pages};
 pub use renumber::Renumber;

@@ -1,0 +1,78 @@
+//! Flash page-writes per second (host writes and copies) of the device on the golden drive, one
+//! core, beside the memory's own speed: random updates of a table of 4-byte entries as large as
+//! the device's mapping.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::hint::black_box;
+
+use anabranch_ssd::{Device, PageRange, Profile, RelocationKind, StreamId};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+#[path = "../tests/workload/mod.rs"]
+mod workload;
+
+const PAGES: u32 = 1 << 20;
+/// Overwrites in one sample.
+const WRITES: usize = 1 << 20;
+
+fn memory(criterion: &mut Criterion) {
+    let updates = workload::uniform(PAGES, 1, 1);
+    let mut table = vec![0_u32; PAGES as usize];
+    let mut group = criterion.benchmark_group("memory");
+    group.throughput(Throughput::Elements(updates.len() as u64));
+    group.bench_function("random 4-byte updates, 4 MiB table", |bencher| {
+        bencher.iter(|| {
+            for &entry in &updates {
+                table[entry as usize] = table[entry as usize].wrapping_add(1);
+            }
+            black_box(&mut table);
+        });
+    });
+    group.finish();
+}
+
+fn device(criterion: &mut Criterion) {
+    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let config = profile.resolve("golden").unwrap();
+    let workloads = [
+        ("uniform", workload::uniform(PAGES, 6, 1)),
+        ("zipf 0.9", workload::zipf(PAGES, 6, 1)),
+    ];
+    for (name, overwrites) in &workloads {
+        for kind in [
+            RelocationKind::Mixed,
+            RelocationKind::Gc,
+            RelocationKind::Substream,
+        ] {
+            let mut device = Device::new(config.clone(), kind.build(&config)).unwrap();
+            device
+                .write(PageRange::new(0, PAGES), StreamId::DEFAULT)
+                .unwrap();
+            device
+                .write_scattered(overwrites, StreamId::DEFAULT)
+                .unwrap();
+            // In the steady state each sample of the same length costs as many copies.
+            let before = *device.counters();
+            device
+                .write_scattered(&overwrites[..WRITES], StreamId::DEFAULT)
+                .unwrap();
+            let media_pages = device.counters().since(&before).media_pages();
+            let mut group = criterion.benchmark_group("device, flash page-writes");
+            group
+                .throughput(Throughput::Elements(media_pages))
+                .sample_size(20);
+            group.bench_function(format!("{name}, greedy, {kind}"), |bencher| {
+                bencher.iter(|| {
+                    device
+                        .write_scattered(&overwrites[..WRITES], StreamId::DEFAULT)
+                        .unwrap();
+                });
+            });
+            group.finish();
+        }
+    }
+}
+
+criterion_group!(benches, memory, device);
+criterion_main!(benches);
