@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anabranch_ssd::VictimRule;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// What would every placement of your application's writes cost the SSD?
@@ -84,6 +85,10 @@ pub struct DriveArguments {
     /// Bytes of an erase unit
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     pub unit: Vec<String>,
+    /// Victims of garbage collection: greedy, cost-benefit, fifo, random, N-choices or
+    /// greedy-per-chip
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub victim: Vec<VictimRule>,
     /// Streams the host may name, the default one included
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub streams: Vec<u16>,

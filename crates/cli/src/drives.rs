@@ -40,6 +40,10 @@ pub fn drives(arguments: &DriveArguments, size: Size) -> Outcome<Vec<NamedDrive>
         profile.geometry.over_provisioning = share(text)?;
         Ok(())
     })?;
+    multiply(&mut grid, &arguments.victim, |profile, &rule| {
+        profile.gc.victim = rule;
+        Ok(())
+    })?;
     multiply(&mut grid, &arguments.streams, |profile, &streams| {
         profile.streams.host = streams;
         Ok(())
@@ -178,6 +182,7 @@ mod tests {
             size: None,
             over_provisioning: Vec::new(),
             unit: Vec::new(),
+            victim: Vec::new(),
             streams: Vec::new(),
             internal_streams: Vec::new(),
         }

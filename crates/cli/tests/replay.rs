@@ -197,6 +197,30 @@ fn lists_multiply_into_a_grid() {
 }
 
 #[test]
+fn the_victim_rule_is_an_option_like_any_other() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    let output = anabranch(&[
+        "replay",
+        text(&trace),
+        "--unit",
+        "512KiB",
+        "--victim",
+        "fifo,3-choices",
+        "--json",
+    ]);
+    let results = json(&output)["results"].clone();
+    let rule = |index: usize| results[index]["device"]["victim_rule"].clone();
+    assert_eq!([rule(0), rule(1)], ["fifo", "3-choices"]);
+    assert_ne!(
+        results[0]["schemes"][0]["copied_bytes"],
+        results[1]["schemes"][0]["copied_bytes"]
+    );
+    let said = complaint(&["replay", text(&trace), "--victim", "greddy"], 2);
+    assert!(said.contains("cost-benefit"), "{said}");
+}
+
+#[test]
 fn fill_sizes_the_drive_by_what_is_ever_written() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);

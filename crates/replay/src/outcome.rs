@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_ssd::Config;
+use anabranch_ssd::{Config, VictimRule};
 use anabranch_trace::{Io, Operation, WriteHint};
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +100,9 @@ pub struct Drive {
     pub page_bytes: u32,
     /// Erase units.
     pub physical_units: u32,
+    /// Which closed unit is collected next.
+    #[serde(default)]
+    pub victim_rule: VictimRule,
     /// Streams the host may name.
     pub host_streams: u16,
     /// Streams only garbage collection writes.
@@ -116,6 +119,7 @@ impl Drive {
             unit_bytes: config.unit_bytes(),
             page_bytes: config.page_bytes,
             physical_units: config.physical_units,
+            victim_rule: config.victim_rule,
             host_streams: config.host_streams,
             internal_streams: config.internal_streams,
         }

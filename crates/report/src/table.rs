@@ -53,12 +53,14 @@ pub fn verdict(outcome: &Outcome) -> String {
     let device = &outcome.device;
     let mut lines = vec![
         format!(
-            "drive: {} ({}, {:.1} % spare in {} erase units of {}, {} host and {} internal streams)",
+            "drive: {} ({}, {:.1} % spare in {} erase units of {}, {} victims, {} host and {} internal \
+             streams)",
             bytes(device.logical_bytes),
             device.profile,
             100.0 * (device.physical_bytes as f64 / device.logical_bytes.max(1) as f64 - 1.0),
             device.physical_units,
             bytes(device.unit_bytes),
+            device.victim_rule,
             device.host_streams,
             device.internal_streams,
         ),
