@@ -1,7 +1,7 @@
 //! `anabranch schemes` and `anabranch devices`: what there is.
 
 use anabranch_placement::{Parameter, SCHEMES};
-use anabranch_ssd::Profile;
+use anabranch_ssd::{Profile, RelocationKind};
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 use serde_json::{Value, json};
 
@@ -34,8 +34,11 @@ pub fn schemes(arguments: &ListArguments) -> Outcome {
         arguments.json,
         ["scheme", "description", "parameters", "source"],
         &rows,
-        "Any host side combines with any relocation: `host+mixed`, `host+gc`, `host+substream`.\n\
-         Parameters: `--scheme 'pcstream:samples=1000'`.\n",
+        &format!(
+            "Any host side combines with any relocation, `host+relocation`: {}.\n\
+             Parameters: `--scheme 'pcstream:samples=1000'`.\n",
+            RelocationKind::ALL.map(RelocationKind::name).join(", ")
+        ),
     )
 }
 

@@ -325,7 +325,7 @@ mod tests {
         );
         assert!(message("autostream").contains("`autostream-sfr`"));
         assert!(!message("xyz").contains("did you mean"));
-        assert!(message("hints+sub").contains("mixed, gc, substream"));
+        assert!(message("hints+sub").contains("mixed, gc, per-stream, substream"));
         assert!(message("hints+gc+gc").contains("`gc+gc`"));
         assert!(message("+gc").contains("anabranch schemes"));
     }

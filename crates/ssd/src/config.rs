@@ -36,6 +36,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// Streams of the host and internal ones.
+    pub fn streams(&self) -> u16 {
+        self.host_streams.saturating_add(self.internal_streams)
+    }
+
     /// Bytes the host can address.
     pub fn logical_bytes(&self) -> u64 {
         u64::from(self.logical_pages) * u64::from(self.page_bytes)
@@ -73,6 +78,16 @@ impl Config {
             if value == 0 {
                 return Err(ConfigError::Zero(name));
             }
+        }
+        if self
+            .host_streams
+            .checked_add(self.internal_streams)
+            .is_none()
+        {
+            return Err(ConfigError::TooManyStreams {
+                host_streams: self.host_streams,
+                internal_streams: self.internal_streams,
+            });
         }
         let least = self.least_physical_units() + u64::from(self.gc_start_free_units.max(1)) - 1;
         if u64::from(self.physical_units) < least {

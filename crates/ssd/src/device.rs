@@ -54,7 +54,7 @@ impl Device {
     /// When the configuration describes a device that cannot be, or could get stuck.
     pub fn new(config: Config, relocation: Box<dyn Relocate>) -> Result<Device, ConfigError> {
         config.validate()?;
-        let streams = usize::from(config.host_streams) + usize::from(config.internal_streams);
+        let streams = usize::from(config.streams());
         let physical_pages = config.physical_units as usize * config.pages_per_unit as usize;
         Ok(Device {
             physical: vec![NONE; config.logical_pages as usize],

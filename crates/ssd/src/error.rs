@@ -32,6 +32,14 @@ pub enum ConfigError {
         /// Free units at which it stops.
         stop: u32,
     },
+    /// More streams than a 16-bit number tells apart.
+    #[error("{host_streams} host and {internal_streams} internal streams are more than 65535")]
+    TooManyStreams {
+        /// Streams of the host.
+        host_streams: u16,
+        /// Internal streams.
+        internal_streams: u16,
+    },
     /// More pages than a 32-bit address reaches.
     #[error(
         "{0} page addresses do not fit in 32 bits: use larger pages (mapping units up to 64 KiB)"

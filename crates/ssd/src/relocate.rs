@@ -1,7 +1,10 @@
 //! Where garbage collection puts the pages it copies: the device's half of a scheme.
 
+mod age_chain;
+mod forget;
 mod gc;
 mod mixed;
+mod per_stream;
 mod substream;
 
 use std::{fmt, str::FromStr};
@@ -9,8 +12,11 @@ use std::{fmt, str::FromStr};
 pub use substream::Substream;
 
 use crate::{config::Config, types::StreamId};
+use age_chain::AgeChain;
+use forget::Forget;
 use gc::Gc;
 use mixed::Mixed;
+use per_stream::PerStream;
 
 /// A unit about to be emptied.
 #[derive(Debug, Clone, Copy)]
@@ -38,17 +44,26 @@ pub enum RelocationKind {
     Mixed,
     /// All copies share one internal stream: what a good legacy drive does.
     Gc,
+    /// Each stream's copies have an internal stream of their own, for good.
+    PerStream,
     /// Copies of a stream with many survivors go to a substream of its own: PCStream's second
     /// phase (draft §2.2.3).
     Substream,
+    /// Copies move on by one internal stream each time they survive.
+    AgeChain,
+    /// Copies join the default stream: the multi-stream eMMC.
+    Forget,
 }
 
 impl RelocationKind {
     /// Every kind, in the order of the lists people see.
-    pub const ALL: [RelocationKind; 3] = [
+    pub const ALL: [RelocationKind; 6] = [
         RelocationKind::Mixed,
         RelocationKind::Gc,
+        RelocationKind::PerStream,
         RelocationKind::Substream,
+        RelocationKind::AgeChain,
+        RelocationKind::Forget,
     ];
 
     /// The name used after the `+` of a scheme.
@@ -56,16 +71,21 @@ impl RelocationKind {
         match self {
             RelocationKind::Mixed => "mixed",
             RelocationKind::Gc => "gc",
+            RelocationKind::PerStream => "per-stream",
             RelocationKind::Substream => "substream",
+            RelocationKind::AgeChain => "age-chain",
+            RelocationKind::Forget => "forget",
         }
     }
 
     /// Internal streams this relocation uses of the `budget` a device offers.
     pub fn internal_streams(self, budget: u16) -> u16 {
         match self {
-            RelocationKind::Mixed => 0,
+            RelocationKind::Mixed | RelocationKind::Forget => 0,
             RelocationKind::Gc => 1,
-            RelocationKind::Substream => budget,
+            RelocationKind::PerStream | RelocationKind::Substream | RelocationKind::AgeChain => {
+                budget
+            }
         }
     }
 
@@ -74,7 +94,10 @@ impl RelocationKind {
         match self {
             RelocationKind::Mixed => Box::new(Mixed),
             RelocationKind::Gc => Box::new(Gc::new(config)),
+            RelocationKind::PerStream => Box::new(PerStream::new(config)),
             RelocationKind::Substream => Box::new(Substream::new(config)),
+            RelocationKind::AgeChain => Box::new(AgeChain::new(config)),
+            RelocationKind::Forget => Box::new(Forget),
         }
     }
 }

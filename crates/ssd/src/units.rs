@@ -28,7 +28,7 @@ pub(crate) struct Units {
 impl Units {
     pub(crate) fn new(config: &Config) -> Units {
         let units = config.physical_units as usize;
-        let streams = usize::from(config.host_streams) + usize::from(config.internal_streams);
+        let streams = usize::from(config.streams());
         Units {
             valid: vec![UNLISTED; units],
             stream: vec![StreamId::DEFAULT; units],

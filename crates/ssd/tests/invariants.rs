@@ -48,7 +48,7 @@ fn config(
 
 prop_compose! {
     fn devices()(pages in 1_u32..90, per_unit in 1_u32..14, spare in 0_u32..6, host in 1_u16..6,
-                 internal in 1_u16..4, start in 1_u32..4, stop in 0_u32..3) -> Config {
+                 internal in 0_u16..4, start in 1_u32..4, stop in 0_u32..3) -> Config {
         config(pages, per_unit, spare, host, internal, start, stop)
     }
 }
@@ -226,4 +226,31 @@ fn streams_that_die_apart_cost_no_copies() {
     };
     assert!(copied([0, 0]) > 0);
     assert_eq!(copied([0, 1]), 0);
+}
+
+#[test]
+fn more_streams_than_a_number_tells_apart_are_refused() {
+    let config = Config {
+        host_streams: 65_535,
+        internal_streams: 1,
+        ..config(100, 10, 3, 1, 1, 1, 0)
+    };
+    for kind in RelocationKind::ALL {
+        let refused = Device::new(config.clone(), kind.build(&config));
+        assert!(matches!(refused, Err(ConfigError::TooManyStreams { .. })));
+    }
+}
+
+#[test]
+fn survivors_move_on_by_one_internal_stream_each_time() {
+    let config = config(1000, 10, 3, 1, 3, 1, 0);
+    let mut chain = RelocationKind::AgeChain.build(&config);
+    let mut step = |stream| {
+        let victim = anabranch_ssd::Victim {
+            stream: StreamId(stream),
+            valid_pages: 1,
+        };
+        chain.destination(victim).0
+    };
+    assert_eq!([step(0), step(1), step(2), step(3)], [1, 2, 3, 3]);
 }
