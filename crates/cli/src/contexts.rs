@@ -66,6 +66,12 @@ pub fn contexts(arguments: &ContextsArguments) -> Outcome {
 
 fn measure(source: &Source, tables: &Tables, streams: u16) -> Outcome<Vec<Row>> {
     let device_bytes = tables.capture.device_bytes;
+    if device_bytes == 0 {
+        return Err(Failure::say(format!(
+            "{} does not say how large its device was; record it again",
+            source.path.display()
+        )));
+    }
     let logical_pages = u32::try_from(device_bytes.div_ceil(u64::from(PAGE_BYTES)))
         .map_err(|_| Failure::say("the captured device is larger than 16 TiB"))?;
     let mut survey = Survey::new(logical_pages, tables.contexts.len(), streams)?;
