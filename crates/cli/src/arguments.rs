@@ -110,7 +110,7 @@ pub struct ComparisonArguments {
     /// Write the result as JSON to FILE as well
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Seed of everything random, echoed in the result (nothing is random yet)
+    /// Seed of everything random: the victim rules that draw
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Threads to replay on [default: one for each core]

@@ -7,7 +7,7 @@ use std::{
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::{Drive, Fleet, Lane, Outcome as Comparison, Source, outcome};
 use anabranch_trace::{Io, WholeFile};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     arguments::ComparisonArguments,
@@ -42,8 +42,10 @@ impl Running {
     pub fn start(
         specs: &[SchemeSpec],
         drive: &NamedDrive,
-        threads: Option<NonZeroUsize>,
+        arguments: &ComparisonArguments,
     ) -> Outcome<Running> {
+        let mut drive = drive.clone();
+        drive.config.seed = arguments.seed;
         let lanes = specs
             .iter()
             .map(|spec| Lane::build(spec, &drive.config))
@@ -52,8 +54,8 @@ impl Running {
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Running {
             specs: specs.to_vec(),
-            drive: drive.clone(),
-            fleet: Fleet::start(lanes, threads.unwrap_or(cores)),
+            drive,
+            fleet: Fleet::start(lanes, arguments.threads.unwrap_or(cores)),
             source: Source::default(),
         })
     }
@@ -82,10 +84,11 @@ impl Running {
     /// Waits for every lane and puts the result together.
     pub fn finish(
         self,
-        config: BTreeMap<String, Value>,
+        mut config: BTreeMap<String, Value>,
         seed: u64,
         lost_events: u64,
     ) -> Outcome<Comparison> {
+        config.insert("drive".to_owned(), json!(self.drive.config));
         let lanes = self.fleet.finish()?;
         let lanes: Vec<_> = self
             .specs

@@ -91,7 +91,7 @@ fn one(
     drive: &NamedDrive,
     numbers: Option<(&Renumber, f64)>,
 ) -> Outcome<Comparison> {
-    let mut running = Running::start(specs, drive, arguments.comparison.threads)?;
+    let mut running = Running::start(specs, drive, &arguments.comparison)?;
     let bar = progress::bar(&source.path.display().to_string());
     let mut dense = Vec::new();
     source.each_batch(|ios, done| {
@@ -113,7 +113,6 @@ fn one(
         ("verb".to_owned(), json!("replay")),
         ("trace".to_owned(), json!(source.path)),
         ("quick".to_owned(), json!(source.quick)),
-        ("drive".to_owned(), json!(drive.config)),
     ]);
     if let Some((_, fill)) = numbers {
         config.insert("fill".to_owned(), json!(fill));

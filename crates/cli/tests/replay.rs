@@ -221,6 +221,32 @@ fn the_victim_rule_is_an_option_like_any_other() {
 }
 
 #[test]
+fn the_seed_decides_what_is_drawn_and_nothing_else_does() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    let copied = |seed| {
+        let output = anabranch(&[
+            "replay",
+            text(&trace),
+            "--unit",
+            "512KiB",
+            "--victim",
+            "random",
+            "--scheme",
+            "baseline",
+            "--seed",
+            seed,
+            "--json",
+        ]);
+        let result = json(&output);
+        assert_eq!(result["seed"].to_string(), seed);
+        result["schemes"][0]["copied_bytes"].clone()
+    };
+    assert_eq!(copied("1"), copied("1"));
+    assert_ne!(copied("1"), copied("2"));
+}
+
+#[test]
 fn fill_sizes_the_drive_by_what_is_ever_written() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);

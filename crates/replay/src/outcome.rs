@@ -21,7 +21,7 @@ pub struct Outcome {
     pub schema: u32,
     /// Everything that decided the result, resolved: command, options, scheme parameters.
     pub config: BTreeMap<String, serde_json::Value>,
-    /// Seed of everything random; nothing is yet.
+    /// Seed of everything random.
     pub seed: u64,
     /// What the schemes were fed.
     pub source: Source,

@@ -46,7 +46,6 @@ pub fn run(arguments: &RunArguments) -> Outcome {
             .finish(bytes, plan.file_system.name(), &words(&arguments.command))?;
     let config = BTreeMap::from([
         ("verb".to_owned(), json!("run")),
-        ("drive".to_owned(), json!(plan.model.config)),
         ("capture".to_owned(), json!(capture)),
         ("exit_status".to_owned(), json!(status_code(end.status))),
         ("interrupted".to_owned(), Value::Bool(end.was_interrupted)),
@@ -106,7 +105,7 @@ impl Live {
             backing_dir: arguments.backing.clone(),
         };
         let mut drive = Drive::create(namespace, &options).map_err(drive_failure)?;
-        let running = Running::start(&plan.specs, &plan.model, arguments.comparison.threads)?;
+        let running = Running::start(&plan.specs, &plan.model, &arguments.comparison)?;
         let device = drive.device().path();
         let capturing = Capturing::start(device, &arguments.capture, arguments.trace.as_ref())?;
         format(&mut drive, &mut interrupt)?;
