@@ -6,7 +6,7 @@ set -euo pipefail
 # program or file to look for, and the package that brings it
 build=(clang:clang make:make cc:gcc /usr/include/stdio.h:libc6-dev pkg-config:pkg-config /usr/include/libelf.h:libelf-dev /usr/include/zlib.h:zlib1g-dev)
 demo=(db_bench:rocksdb-tools mkfs.ext4:e2fsprogs)
-tests=(mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3)
+tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3)
 
 missing() {
     local item found
