@@ -61,11 +61,10 @@ impl Running {
     }
 
     /// Feeds every scheme.
-    pub fn feed(&mut self, ios: &[Io]) -> Outcome {
+    pub fn feed(&mut self, ios: &[Io]) {
         ios.iter().for_each(|io| self.source.count(io));
         // A lane that has failed closes its channel; `finish` tells why.
         let _ = self.fleet.send(&Arc::from(ios));
-        Ok(())
     }
 
     /// What was fed so far.
@@ -85,7 +84,6 @@ impl Running {
     pub fn finish(
         self,
         mut config: BTreeMap<String, Value>,
-        seed: u64,
         lost_events: u64,
     ) -> Outcome<Comparison> {
         config.insert("drive".to_owned(), json!(self.drive.config));
@@ -107,6 +105,7 @@ impl Running {
             ..self.source
         };
         let drive = Drive::new(&self.drive.profile, &self.drive.config);
+        let seed = self.drive.config.seed;
         Ok(outcome(config, seed, source, drive, &lanes))
     }
 }

@@ -46,21 +46,21 @@ struct Row {
 
 /// Prints the contexts of a trace, those with most bytes first.
 pub fn contexts(arguments: &ContextsArguments) -> Outcome {
-    let source = Source::new(&arguments.trace, None, arguments.quick);
-    let tables = source.tables()?.ok_or_else(|| {
+    let source = Source::new(&arguments.trace, None, arguments.quick)?;
+    let tables = source.tables.as_ref().ok_or_else(|| {
         Failure::say(format!(
             "{} holds page numbers and no contexts; give a trace that `anabranch run` or `record` made",
             arguments.trace.display()
         ))
     })?;
-    let rows = measure(&source, &tables, arguments.streams)?;
+    let rows = measure(&source, tables, arguments.streams)?;
     let json = serde_json::json!({ "schema": 1, "page_bytes": PAGE_BYTES, "contexts": rows });
     if let Some(path) = &arguments.output {
         write_json(path, &json)?;
     }
     match arguments.json {
         true => print(&format!("{json:#}\n")),
-        false => print(&describe(&rows, &tables, arguments)),
+        false => print(&describe(&rows, tables, arguments)),
     }
 }
 

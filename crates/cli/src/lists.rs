@@ -2,7 +2,7 @@
 
 use anabranch_placement::{Parameter, SCHEMES};
 use anabranch_ssd::{Profile, RelocationKind};
-use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
+use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
 use crate::{
@@ -114,8 +114,5 @@ fn show<const N: usize>(
         .set_content_arrangement(ContentArrangement::Disabled)
         .set_header(header);
     table.add_rows(rows.iter().cloned());
-    if let Some(first) = table.column_mut(0) {
-        first.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(16)));
-    }
     print(&format!("{table}\n\n{note}"))
 }

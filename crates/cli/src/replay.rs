@@ -30,25 +30,25 @@ pub fn replay(arguments: &ReplayArguments) -> Outcome {
     }
     let mut results = Vec::new();
     for path in &arguments.traces {
-        let source = Source::new(path, arguments.format, arguments.quick);
+        let source = Source::new(path, arguments.format, arguments.quick)?;
         if fills.is_empty() {
-            let captured = source
-                .tables()?
-                .map_or(0, |tables| tables.capture.device_bytes);
-            let size = if captured > 0 {
-                Size::Captured(captured)
-            } else {
-                Size::Unknown
-            };
-            for drive in drives(&arguments.drive, size)? {
+            for drive in drives(&arguments.drive, captured(&source))? {
                 results.push(one(arguments, &specs, &source, &drive, None)?);
             }
-        }
-        for &fill in &fills {
-            results.extend(filled(arguments, &specs, &source, fill)?);
+        } else {
+            results.extend(filled(arguments, &specs, &source, &fills)?);
         }
     }
     publish(&results, &arguments.comparison)
+}
+
+fn captured(source: &Source) -> Size {
+    match &source.tables {
+        Some(tables) if tables.capture.device_bytes > 0 => {
+            Size::Captured(tables.capture.device_bytes)
+        }
+        _ => Size::Unknown,
+    }
 }
 
 /// One trace on drives just large enough that it fills a share of them.
@@ -56,32 +56,49 @@ fn filled(
     arguments: &ReplayArguments,
     specs: &[SchemeSpec],
     source: &Source,
-    fill: f64,
+    fills: &[f64],
 ) -> Outcome<Vec<Comparison>> {
-    let mut results = Vec::new();
     // The profiles may differ in their pages: renumber for each.
-    for profile in &arguments.drive.profiles {
-        let page_bytes = crate::drives::load(profile)?.geometry.page_bytes;
-        let mut numbers = Renumber::new(page_bytes);
-        source.each_batch(|ios, _| {
-            ios.iter().for_each(|io| numbers.learn(io));
-            Ok(())
-        })?;
-        let pages = (numbers.settle() as f64 / fill).ceil() as u64;
-        let size = Size::Fixed(pages.saturating_mul(u64::from(page_bytes)));
-        let mut drive_arguments = arguments.drive.clone();
-        drive_arguments.profiles = vec![profile.clone()];
-        for drive in drives(&drive_arguments, size)? {
-            results.push(one(
-                arguments,
-                specs,
-                source,
-                &drive,
-                Some((&numbers, fill)),
-            )?);
+    let profiles = &arguments.drive.profiles;
+    let learned = profiles
+        .iter()
+        .map(|profile| learn(source, profile))
+        .collect::<Outcome<Vec<Learned>>>()?;
+    let mut results = Vec::new();
+    for &fill in fills {
+        for (profile, learned) in profiles.iter().zip(&learned) {
+            let pages = (learned.pages as f64 / fill).ceil() as u64;
+            let size = Size::Fixed(pages.saturating_mul(u64::from(learned.page_bytes)));
+            let mut drive_arguments = arguments.drive.clone();
+            drive_arguments.profiles = vec![profile.clone()];
+            for drive in drives(&drive_arguments, size)? {
+                let numbers = Some((&learned.numbers, fill));
+                results.push(one(arguments, specs, source, &drive, numbers)?);
+            }
         }
     }
     Ok(results)
+}
+
+/// What a trace ever writes, in a profile's pages.
+struct Learned {
+    page_bytes: u32,
+    pages: u64,
+    numbers: Renumber,
+}
+
+fn learn(source: &Source, profile: &str) -> Outcome<Learned> {
+    let page_bytes = crate::drives::load(profile)?.geometry.page_bytes;
+    let mut numbers = Renumber::new(page_bytes);
+    source.each_batch(|ios, _| {
+        ios.iter().for_each(|io| numbers.learn(io));
+        Ok(())
+    })?;
+    Ok(Learned {
+        page_bytes,
+        pages: numbers.settle(),
+        numbers,
+    })
 }
 
 fn one(
@@ -96,19 +113,18 @@ fn one(
     let mut dense = Vec::new();
     source.each_batch(|ios, done| {
         bar.set_position((done * 1000.0) as u64);
-        let Some((numbers, _)) = numbers else {
-            return running.feed(ios);
-        };
-        dense.clear();
-        ios.iter()
-            .for_each(|io| numbers.apply(io, |io| dense.push(io)));
-        running.feed(&dense)
+        if let Some((numbers, _)) = numbers {
+            dense.clear();
+            ios.iter()
+                .for_each(|io| numbers.apply(io, |io| dense.push(io)));
+            running.feed(&dense);
+        } else {
+            running.feed(ios);
+        }
+        Ok(())
     })?;
     bar.finish_and_clear();
-    let tables = source.tables()?;
-    let lost_events = tables
-        .as_ref()
-        .map_or(0, |tables| tables.capture.lost_events);
+    let capture = source.tables.as_ref().map(|tables| &tables.capture);
     let mut config: BTreeMap<String, Value> = BTreeMap::from([
         ("verb".to_owned(), json!("replay")),
         ("trace".to_owned(), json!(source.path)),
@@ -117,8 +133,8 @@ fn one(
     if let Some((_, fill)) = numbers {
         config.insert("fill".to_owned(), json!(fill));
     }
-    if let Some(tables) = tables {
-        config.insert("capture".to_owned(), json!(tables.capture));
+    if let Some(capture) = capture {
+        config.insert("capture".to_owned(), json!(capture));
     }
-    running.finish(config, arguments.comparison.seed, lost_events)
+    running.finish(config, capture.map_or(0, |capture| capture.lost_events))
 }

@@ -17,26 +17,25 @@ pub struct Source {
     pub path: PathBuf,
     pub format: Format,
     pub quick: bool,
+    /// The tables of a native trace; a raw one has none.
+    pub tables: Option<Tables>,
 }
 
 impl Source {
     /// A trace in the form asked for, or the one its name suggests.
-    pub fn new(path: &Path, format: Option<Format>, quick: bool) -> Source {
+    pub fn new(path: &Path, format: Option<Format>, quick: bool) -> Outcome<Source> {
         let raw = path.extension().is_some_and(|extension| extension == "u32");
         let format = format.unwrap_or(if raw { Format::U32 } else { Format::Native });
-        Source {
+        let tables = match format {
+            Format::Native => Some(Reader::open(path)?.tables().clone()),
+            Format::U32 => None,
+        };
+        Ok(Source {
             path: path.to_owned(),
             format,
             quick,
-        }
-    }
-
-    /// The tables of a native trace; a raw one has none.
-    pub fn tables(&self) -> Outcome<Option<Tables>> {
-        match self.format {
-            Format::Native => Ok(Some(Reader::open(&self.path)?.tables().clone())),
-            Format::U32 => Ok(None),
-        }
+            tables,
+        })
     }
 
     /// Hands every batch of requests to `sink`, with the share of the trace that is then done.

@@ -162,6 +162,9 @@ pub struct SchemeOutcome {
     pub lifetime_vs_baseline: Option<f64>,
     /// Whether the WAF had settled.
     pub steady: bool,
+    /// Why not, in words; empty when it had.
+    #[serde(default)]
+    pub steady_reason: String,
     /// Memory the host side of the scheme held at the end.
     pub memory_bytes: u64,
     /// Its streams.
@@ -205,6 +208,10 @@ impl SchemeOutcome {
         let since = |host_pages: u64| now.since(&lane.series().near(host_pages)).waf();
         let logical = u64::from(config.logical_pages);
         let streams = streams(lane);
+        let steady_reason = match verdict(lane.series(), now, logical) {
+            Steady::Yes => String::new(),
+            Steady::No(words) => words,
+        };
         SchemeOutcome {
             name: name.to_owned(),
             parameters,
@@ -221,7 +228,8 @@ impl SchemeOutcome {
             waf_window: since(now.host_pages.saturating_sub(logical)),
             waf_second_half: since(now.host_pages / 2),
             lifetime_vs_baseline: None,
-            steady: verdict(lane.series(), now, logical) == Steady::Yes,
+            steady: steady_reason.is_empty(),
+            steady_reason,
             memory_bytes: lane.assign().memory_bytes() as u64,
             streams,
             series: series(lane, page),
@@ -281,13 +289,10 @@ pub fn outcome(
             .filter(|_| scheme.media_bytes > 0)
             .map(|baseline| baseline as f64 / scheme.media_bytes as f64);
     }
-    let unsteady = lanes.iter().find_map(|(name, _, lane)| {
-        let logical = u64::from(lane.device().config().logical_pages);
-        match verdict(lane.series(), lane.counters(), logical) {
-            Steady::Yes => None,
-            Steady::No(words) => Some(format!("{name}: {words}")),
-        }
-    });
+    let unsteady = schemes
+        .iter()
+        .find(|scheme| !scheme.steady)
+        .map(|scheme| format!("{}: {}", scheme.name, scheme.steady_reason));
     Outcome {
         schema: SCHEMA,
         config,

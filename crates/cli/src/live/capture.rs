@@ -1,6 +1,7 @@
 //! Events from the kernel to the trace and to whoever else listens.
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -57,7 +58,7 @@ impl Capturing {
     }
 
     /// Hands on what has happened since, waiting a moment if that is nothing.
-    pub fn poll(&mut self, sink: impl FnMut(&[Io]) -> Outcome) -> Outcome {
+    pub fn poll(&mut self, sink: impl FnMut(&[Io])) -> Outcome {
         let batch = &mut self.batch;
         batch.clear();
         self.probe
@@ -67,7 +68,7 @@ impl Capturing {
     }
 
     /// Hands on everything that has happened.
-    pub fn drain(&mut self, sink: impl FnMut(&[Io]) -> Outcome) -> Outcome {
+    pub fn drain(&mut self, sink: impl FnMut(&[Io])) -> Outcome {
         let batch = &mut self.batch;
         batch.clear();
         self.probe
@@ -76,15 +77,14 @@ impl Capturing {
         self.hand_on(sink)
     }
 
-    fn hand_on(&mut self, mut sink: impl FnMut(&[Io]) -> Outcome) -> Outcome {
+    fn hand_on(&mut self, mut sink: impl FnMut(&[Io])) -> Outcome {
         if let Some(writer) = &mut self.writer {
             self.batch.iter().try_for_each(|io| writer.push(io))?;
         }
-        if self.batch.is_empty() {
-            Ok(())
-        } else {
-            sink(&self.batch)
+        if !self.batch.is_empty() {
+            sink(&self.batch);
         }
+        Ok(())
     }
 
     /// Events lost so far.
@@ -97,7 +97,7 @@ impl Capturing {
         self,
         device_bytes: u64,
         file_system: &str,
-        command: &[String],
+        command: &[OsString],
     ) -> Outcome<Capture> {
         let Captured {
             contexts,
@@ -108,7 +108,10 @@ impl Capturing {
         let capture = Capture {
             device_bytes,
             file_system: file_system.to_owned(),
-            command: command.to_vec(),
+            command: command
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
             kernel: kernel_release(),
             started_unix_s: self.started_unix_s,
             lost_events,

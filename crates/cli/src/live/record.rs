@@ -33,10 +33,7 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
     )?;
     let mut program = Program::start(&arguments.command)?;
     let mut records = 0_u64;
-    let mut count = |ios: &[anabranch_trace::Io]| {
-        records += ios.len() as u64;
-        Ok(())
-    };
+    let mut count = |ios: &[anabranch_trace::Io]| records += ios.len() as u64;
     let status = loop {
         capturing.poll(&mut count)?;
         match (&mut program, interrupt.came()) {
@@ -51,12 +48,7 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
         }
     };
     capturing.drain(&mut count)?;
-    let command: Vec<String> = arguments
-        .command
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    let capture = capturing.finish(device_bytes, "", &command)?;
+    let capture = capturing.finish(device_bytes, "", &arguments.command)?;
     print(&format!(
         "{}: {records} requests, {} events lost\n",
         arguments.output.display(),

@@ -1,6 +1,6 @@
 //! `anabranch run`: a program on a fresh drive, every scheme fed while it runs.
 
-use std::{collections::BTreeMap, ffi::OsString, process::ExitStatus};
+use std::{collections::BTreeMap, process::ExitStatus};
 
 use anabranch_disk::{
     DiskError, Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code,
@@ -41,18 +41,16 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         let _ = passing.join();
     }
     let bytes = plan.model.config.logical_bytes();
-    let capture =
-        live.capturing
-            .finish(bytes, plan.file_system.name(), &words(&arguments.command))?;
+    let capture = live
+        .capturing
+        .finish(bytes, plan.file_system.name(), &arguments.command)?;
     let config = BTreeMap::from([
         ("verb".to_owned(), json!("run")),
         ("capture".to_owned(), json!(capture)),
         ("exit_status".to_owned(), json!(status_code(end.status))),
         ("interrupted".to_owned(), Value::Bool(end.was_interrupted)),
     ]);
-    let result = live
-        .running
-        .finish(config, arguments.comparison.seed, capture.lost_events)?;
+    let result = live.running.finish(config, capture.lost_events)?;
     publish(&[result], &arguments.comparison)?;
     unmounted.map_err(Failure::work)?;
     conclude(end)
@@ -152,13 +150,6 @@ impl Live {
         self.capturing.drain(|ios| self.running.feed(ios))?;
         Ok(unmounted)
     }
-}
-
-fn words(command: &[OsString]) -> Vec<String> {
-    command
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect()
 }
 
 /// A live run has one drive: a grid is for replays.
