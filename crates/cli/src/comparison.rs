@@ -48,7 +48,7 @@ impl Running {
         drive.config.seed = arguments.seed;
         let lanes = specs
             .iter()
-            .map(|spec| Lane::build(spec, &drive.config))
+            .map(|spec| Lane::build(spec, &drive.config, None))
             .collect::<Result<Vec<Lane>, _>>()
             .map_err(Failure::usage)?;
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

@@ -101,6 +101,9 @@ impl Survey {
             logical_pages,
             page_bytes: PAGE_BYTES,
             host_streams,
+            internal_streams: 0,
+            pages_per_unit: 0,
+            physical_units: 0,
         };
         Ok(Survey {
             pages: Pages {
@@ -123,6 +126,7 @@ impl Survey {
                     context: io.context,
                     file: io.file,
                     hint: io.hint,
+                    tenant: io.tenant,
                     now_pages: self.now_pages,
                 };
                 let stream = self.assign.assign(&write);

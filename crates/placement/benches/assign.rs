@@ -11,6 +11,9 @@ const DRIVE: HostGeometry = HostGeometry {
     logical_pages: 300_000,
     page_bytes: 4096,
     host_streams: 8,
+    internal_streams: 8,
+    pages_per_unit: 100,
+    physical_units: 120,
 };
 const WRITES: u64 = 4096;
 
@@ -44,6 +47,7 @@ fn assign(c: &mut Criterion) {
                             context: ContextId(next(&mut state) % 16),
                             file: FileId(0),
                             hint: WriteHint::NotSet,
+                            tenant: 0,
                             now_pages,
                         });
                         std::hint::black_box(stream);

@@ -181,6 +181,9 @@ mod tests {
         logical_pages: 4096,
         page_bytes: 4096,
         host_streams: 4,
+        internal_streams: 8,
+        pages_per_unit: 100,
+        physical_units: 120,
     };
 
     /// Chunks of 256 pages, a decay of 1,000 pages, base 2, four streams.
@@ -198,6 +201,7 @@ mod tests {
             context: ContextId::UNKNOWN,
             file: FileId(0),
             hint: WriteHint::NotSet,
+            tenant: 0,
             now_pages,
         };
         scheme.assign(&write).0

@@ -4,7 +4,7 @@ use anabranch_ssd::RelocationKind;
 
 use crate::{
     autostream_sfr::AutoStreamSfrParameters, hints::HintsScheme, pcstream::PcStreamParameters,
-    scheme::HostScheme, single::SingleScheme,
+    scheme::HostScheme, single::SingleScheme, spec::DeviceHalf,
 };
 
 /// A scheme that has a name of its own. Any host part goes with any relocation besides
@@ -16,7 +16,7 @@ pub struct Scheme {
     /// Makes the host's half, with its default parameters.
     pub host: fn() -> Box<dyn HostScheme>,
     /// The device's half, unless another is asked for.
-    pub relocation: RelocationKind,
+    pub relocation: DeviceHalf,
     /// What it does, in one line.
     pub summary: &'static str,
     /// Where it comes from.
@@ -28,42 +28,42 @@ pub const SCHEMES: &[Scheme] = &[
     Scheme {
         name: "baseline",
         host: || Box::new(SingleScheme),
-        relocation: RelocationKind::Mixed,
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
         summary: "one stream, copies mixed with new data: the papers' legacy drive",
         source: "PCStream draft, section 4",
     },
     Scheme {
         name: "baseline+gc",
         host: || Box::new(SingleScheme),
-        relocation: RelocationKind::Gc,
+        relocation: DeviceHalf::Relocation(RelocationKind::Gc),
         summary: "one stream, copies in units of their own: what a good legacy drive does",
         source: "SepBIT (FAST'22) as SepGC",
     },
     Scheme {
         name: "hints",
         host: || Box::new(HintsScheme),
-        relocation: RelocationKind::Mixed,
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
         summary: "the application's own write hints, as asked for: the papers' Manual",
         source: "Linux F_SET_RW_HINT; stream = hint - 1 as in Linux 4.13 to 5.17",
     },
     Scheme {
         name: "autostream-sfr",
         host: || Box::<AutoStreamSfrParameters>::default(),
-        relocation: RelocationKind::Mixed,
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
         summary: "by address: sequentiality, frequency and recency of each chunk's writes",
         source: "AutoStream (SYSTOR'17)",
     },
     Scheme {
         name: "pcstream*",
         host: || Box::<PcStreamParameters>::default(),
-        relocation: RelocationKind::Mixed,
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
         summary: "by program context, clustered by how long its data lived; host side only",
         source: "PCStream (HotStorage'18 draft, FAST'19) without internal streams",
     },
     Scheme {
         name: "pcstream",
         host: || Box::<PcStreamParameters>::default(),
-        relocation: RelocationKind::Substream,
+        relocation: DeviceHalf::Relocation(RelocationKind::SUBSTREAM),
         summary: "pcstream*, and survivors of garbage collection in substreams: two phases",
         source: "PCStream (HotStorage'18 draft, FAST'19)",
     },

@@ -83,6 +83,7 @@ mod tests {
             context: refused.context,
             file: refused.file,
             hint: refused.hint,
+            tenant: 0,
             now_pages: 0,
         };
         assert_eq!(Hints::new(8).assign(&write), StreamId(2));

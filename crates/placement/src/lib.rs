@@ -2,13 +2,15 @@
 //! answers with a stream; it touches no device, file or kernel.
 //!
 //! [`SchemeSpec`] reads a scheme's name as a person writes it and builds the host's half of it,
-//! an [`Assign`]; the device's half is its [`RelocationKind`](anabranch_ssd::RelocationKind). A
-//! new scheme is one file that gives a [`HostScheme`], and one row of [`SCHEMES`].
+//! an [`Assign`]; the device's half is a [`RelocationKind`](anabranch_ssd::RelocationKind), or of
+//! the scheme's own ([`Whole`]). A new scheme is one file that gives a [`HostScheme`], and one row
+//! of [`SCHEMES`].
 
 mod assign;
 mod autostream_sfr;
 mod catalog;
 mod error;
+mod future;
 mod hints;
 mod parameter;
 mod pcstream;
@@ -17,14 +19,15 @@ mod single;
 mod size;
 mod spec;
 
-pub use assign::{Assign, Write};
+pub use assign::{Assign, Names, Write};
 pub use autostream_sfr::{AutoStreamSfr, AutoStreamSfrParameters};
 pub use catalog::{SCHEMES, Scheme};
 pub use error::{DidYouMean, SchemeError};
+pub use future::Future;
 pub use hints::{Hints, HintsScheme, hint_stream};
 pub use parameter::{Parameter, Period, Value};
 pub use pcstream::{PcStream, PcStreamParameters};
-pub use scheme::{HostGeometry, HostScheme, Unfit};
+pub use scheme::{HostGeometry, HostScheme, Unfit, Whole};
 pub use single::{Single, SingleScheme};
 pub use size::{Bytes, NotASize};
-pub use spec::SchemeSpec;
+pub use spec::{Built, DeviceHalf, SchemeSpec};

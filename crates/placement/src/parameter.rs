@@ -119,6 +119,9 @@ mod tests {
         logical_pages: 1001,
         page_bytes: 4096,
         host_streams: 8,
+        internal_streams: 8,
+        pages_per_unit: 100,
+        physical_units: 120,
     };
 
     #[test]

@@ -276,6 +276,9 @@ mod tests {
         logical_pages: 10_000,
         page_bytes: 4096,
         host_streams: 8,
+        internal_streams: 8,
+        pages_per_unit: 100,
+        physical_units: 120,
     };
 
     /// Feeds a scheme and keeps its clock.
@@ -300,6 +303,7 @@ mod tests {
                 context: ContextId(context),
                 file: FileId(0),
                 hint: WriteHint::NotSet,
+                tenant: 0,
                 now_pages: self.now_pages,
             };
             self.now_pages += u64::from(count);

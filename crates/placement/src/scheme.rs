@@ -1,10 +1,17 @@
 //! What a scheme's file gives to the catalogue.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
-use crate::{Assign, Parameter};
+use anabranch_ssd::{Relocate, VictimRule};
 
-/// The drive, as far as the host's half of a scheme must know it.
+use crate::{Assign, Future, Parameter};
+
+/// Both halves of a scheme in one: what writing learned, copying knows.
+pub trait Whole: Assign + Relocate {}
+
+impl<T: Assign + Relocate> Whole for T {}
+
+/// The drive, as far as a scheme must know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostGeometry {
     /// Logical pages of the drive.
@@ -13,6 +20,12 @@ pub struct HostGeometry {
     pub page_bytes: u32,
     /// Streams the host may name, at least 1.
     pub host_streams: u16,
+    /// Streams only garbage collection writes: `host_streams..host_streams + internal_streams`.
+    pub internal_streams: u16,
+    /// Pages in a reclaim unit.
+    pub pages_per_unit: u32,
+    /// Reclaim units there are.
+    pub physical_units: u32,
 }
 
 /// The host's half of a scheme before it meets a drive: its name and its parameters.
@@ -30,6 +43,29 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
     /// # Errors
     /// When a parameter does not fit that drive.
     fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit>;
+
+    /// The scheme with its own device's half, where it has one. `future` is given to schemes that
+    /// ask for it.
+    ///
+    /// # Errors
+    /// When a parameter does not fit that drive.
+    fn build_whole(
+        &self,
+        _geometry: &HostGeometry,
+        _future: Option<&Arc<Future>>,
+    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
+        None
+    }
+
+    /// The victim rule the scheme's own device's half needs; `None` leaves it to the drive.
+    fn victim_rule(&self) -> Option<VictimRule> {
+        None
+    }
+
+    /// Whether the scheme must know when pages will die: a bound, not a scheme for a drive.
+    fn needs_future(&self) -> bool {
+        false
+    }
 }
 
 /// A parameter that no such drive can be given.

@@ -2,21 +2,38 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use anabranch_ssd::RelocationKind;
+use anabranch_ssd::{Config, RelocationKind, VictimRule};
 
 use crate::{
-    Assign,
+    Assign, Future, Whole,
     catalog::{SCHEMES, Scheme},
     error::{DidYouMean, SchemeError},
-    scheme::{HostGeometry, HostScheme},
+    scheme::{HostGeometry, HostScheme, Unfit},
 };
+
+/// Who decides about copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceHalf {
+    /// One of the device's relocations.
+    Relocation(RelocationKind),
+    /// The scheme itself.
+    Own,
+}
+
+/// A scheme at work.
+pub enum Built {
+    /// The host's half, and the name of the device's.
+    Pair(Box<dyn Assign>, RelocationKind),
+    /// Both halves.
+    Whole(Box<dyn Whole>),
+}
 
 /// A scheme with its parameters, before it meets a drive.
 #[derive(Debug, Clone)]
 pub struct SchemeSpec {
     name: String,
     host: Arc<dyn HostScheme>,
-    relocation: RelocationKind,
+    relocation: DeviceHalf,
     parameters: Vec<(String, String)>,
 }
 
@@ -55,8 +72,29 @@ impl SchemeSpec {
     }
 
     /// The device's half.
-    pub fn relocation(&self) -> RelocationKind {
+    pub fn relocation(&self) -> DeviceHalf {
         self.relocation
+    }
+
+    /// Internal streams the scheme uses on a drive, of those it offers.
+    pub fn internal_streams(&self, drive: &Config) -> u16 {
+        match self.relocation {
+            DeviceHalf::Relocation(kind) => kind.internal_streams(drive),
+            DeviceHalf::Own => drive.internal_streams,
+        }
+    }
+
+    /// The victim rule the scheme works with, where it does not leave that to the drive.
+    pub fn victim_rule(&self) -> Option<VictimRule> {
+        match self.relocation {
+            DeviceHalf::Relocation(_) => None,
+            DeviceHalf::Own => self.host.victim_rule(),
+        }
+    }
+
+    /// Whether the scheme must know when pages will die.
+    pub fn needs_future(&self) -> bool {
+        self.host.needs_future()
     }
 
     /// Every parameter and its value, those left at their default included.
@@ -69,10 +107,32 @@ impl SchemeSpec {
     /// # Errors
     /// When a parameter does not fit the drive, or it has no stream or no page.
     pub fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, SchemeError> {
-        if geometry.host_streams == 0 || geometry.page_bytes == 0 {
-            return Err(SchemeError::NoDrive);
-        }
-        self.host.build(geometry).map_err(|unfit| {
+        check(geometry)?;
+        self.fit(self.host.build(geometry))
+    }
+
+    /// Both halves, at work on a drive. `future` is for schemes that need it.
+    ///
+    /// # Errors
+    /// When a parameter does not fit the drive, or it has no stream or no page.
+    pub fn build_both(
+        &self,
+        geometry: &HostGeometry,
+        future: Option<&Arc<Future>>,
+    ) -> Result<Built, SchemeError> {
+        check(geometry)?;
+        let kind = match self.relocation {
+            DeviceHalf::Relocation(kind) => kind,
+            DeviceHalf::Own => match self.host.build_whole(geometry, future) {
+                Some(whole) => return self.fit(whole).map(Built::Whole),
+                None => RelocationKind::Mixed,
+            },
+        };
+        Ok(Built::Pair(self.build(geometry)?, kind))
+    }
+
+    fn fit<T>(&self, built: Result<T, Unfit>) -> Result<T, SchemeError> {
+        built.map_err(|unfit| {
             let given = self.parameters.iter().find(|(key, _)| key == unfit.key);
             SchemeError::BadValue {
                 scheme: self.name.clone(),
@@ -81,6 +141,13 @@ impl SchemeSpec {
                 expected: unfit.expected,
             }
         })
+    }
+}
+
+fn check(geometry: &HostGeometry) -> Result<(), SchemeError> {
+    match geometry.host_streams == 0 || geometry.page_bytes == 0 {
+        true => Err(SchemeError::NoDrive),
+        false => Ok(()),
     }
 }
 
@@ -123,7 +190,7 @@ impl fmt::Display for SchemeSpec {
 }
 
 /// Both halves of what stands before the `:`.
-fn parts(name: &str) -> Result<(Box<dyn HostScheme>, RelocationKind), SchemeError> {
+fn parts(name: &str) -> Result<(Box<dyn HostScheme>, DeviceHalf), SchemeError> {
     if let Some(scheme) = find(name) {
         return Ok(((scheme.host)(), scheme.relocation));
     }
@@ -146,7 +213,7 @@ fn parts(name: &str) -> Result<(Box<dyn HostScheme>, RelocationKind), SchemeErro
             suggestion: DidYouMean::among(names.into_iter(), relocation),
             known: names.join(", "),
         })?;
-    Ok(((scheme.host)(), kind))
+    Ok(((scheme.host)(), DeviceHalf::Relocation(kind)))
 }
 
 fn find(name: &str) -> Option<&'static Scheme> {
@@ -154,11 +221,12 @@ fn find(name: &str) -> Option<&'static Scheme> {
 }
 
 /// The catalogue's name for two halves, or one put together.
-fn canonical_name(host: &str, relocation: RelocationKind) -> String {
+fn canonical_name(host: &str, relocation: DeviceHalf) -> String {
     let same = |scheme: &&Scheme| (scheme.host)().name() == host && scheme.relocation == relocation;
-    match SCHEMES.iter().find(same) {
-        Some(scheme) => scheme.name.to_owned(),
-        None => format!("{host}+{relocation}"),
+    match (SCHEMES.iter().find(same), relocation) {
+        (Some(scheme), _) => scheme.name.to_owned(),
+        (None, DeviceHalf::Relocation(kind)) => format!("{host}+{kind}"),
+        (None, DeviceHalf::Own) => host.to_owned(),
     }
 }
 
@@ -237,6 +305,9 @@ mod tests {
         logical_pages: 10_000,
         page_bytes: 4096,
         host_streams: 8,
+        internal_streams: 8,
+        pages_per_unit: 100,
+        physical_units: 120,
     };
 
     fn spec(text: &str) -> SchemeSpec {
@@ -263,21 +334,21 @@ mod tests {
             (
                 "hints+substream",
                 "hints+substream",
-                RelocationKind::Substream,
+                RelocationKind::SUBSTREAM,
             ),
             ("autostream-sfr+gc", "autostream-sfr+gc", RelocationKind::Gc),
             (
                 "baseline+substream",
                 "baseline+substream",
-                RelocationKind::Substream,
+                RelocationKind::SUBSTREAM,
             ),
-            ("pcstream*+substream", "pcstream", RelocationKind::Substream),
+            ("pcstream*+substream", "pcstream", RelocationKind::SUBSTREAM),
             ("pcstream+mixed", "pcstream*", RelocationKind::Mixed),
             ("pcstream+gc", "pcstream*+gc", RelocationKind::Gc),
             ("baseline+mixed", "baseline", RelocationKind::Mixed),
         ] {
             assert_eq!(spec(text).name(), name);
-            assert_eq!(spec(text).relocation(), relocation);
+            assert_eq!(spec(text).relocation(), DeviceHalf::Relocation(relocation));
             assert_eq!(spec(name), spec(text));
         }
     }

@@ -51,6 +51,7 @@ fn answers(assign: &mut dyn Assign, requests: &[Request], start_pages: u64) -> V
                     context: ContextId(context),
                     file: FileId(0),
                     hint,
+                    tenant: 0,
                     now_pages,
                 });
                 streams.push(stream.0);
@@ -79,7 +80,7 @@ proptest! {
         host_streams in prop_oneof![1_u16..10, Just(64)],
         start_pages in prop_oneof![Just(0), Just(u64::from(u32::MAX) - 1000), Just(1 << 45)],
     ) {
-        let geometry = HostGeometry { logical_pages: LOGICAL_PAGES, page_bytes: 4096, host_streams };
+        let geometry = HostGeometry { logical_pages: LOGICAL_PAGES, page_bytes: 4096, host_streams, internal_streams: 8, pages_per_unit: 100, physical_units: 60 };
         for scheme in SCHEMES {
             let spec: SchemeSpec = scheme.name.parse().unwrap();
             let mut first = spec.build(&geometry).unwrap();
@@ -103,6 +104,9 @@ fn the_lifetime_table_keeps_to_the_bound_it_was_given() {
         logical_pages: 1 << 28,
         page_bytes: 4096,
         host_streams: 8,
+        internal_streams: 8,
+        pages_per_unit: 100,
+        physical_units: 120,
     };
     let spec: SchemeSpec = "pcstream:table=1MiB,max-contexts=10".parse().unwrap();
     let assign = spec.build(&geometry).unwrap();

@@ -1,13 +1,16 @@
 //! One scheme on one device, fed with requests.
 
-use anabranch_placement::{Assign, HostGeometry, SchemeError, SchemeSpec, Write};
-use anabranch_ssd::{Config, ConfigError, Counters, Device, DeviceError, StreamId};
+use std::sync::Arc;
+
+use anabranch_placement::{Assign, Future, HostGeometry, Names, SchemeError, SchemeSpec, Write};
+use anabranch_ssd::{Config, ConfigError, Counters, Device, DeviceError, PageRange, StreamId};
 use anabranch_trace::{Io, Operation};
 use thiserror::Error;
 
 use crate::{
     pages::{BeyondDrive, Pages},
     series::Series,
+    sides::Sides,
 };
 
 /// Single-page writes of one stream are handed to the device in batches of this many, so that
@@ -50,8 +53,8 @@ pub enum UnfitLane {
 
 /// A scheme and its device.
 pub struct Lane {
-    assign: Box<dyn Assign>,
-    device: Device,
+    device: Device<Sides>,
+    goes_by_page: bool,
     pages: Pages,
     /// Pages the host has written, those still in `batch` included.
     host_pages: u64,
@@ -70,16 +73,16 @@ impl std::fmt::Debug for Lane {
 }
 
 impl Lane {
-    /// A lane whose scheme and device were made for one another.
-    pub fn new(assign: Box<dyn Assign>, device: Device) -> Lane {
+    /// A lane over a device that holds its scheme.
+    pub fn new(device: Device<Sides>) -> Lane {
         let config = device.config();
         Lane {
+            goes_by_page: device.relocation().assign().goes_by_page(),
             pages: Pages {
                 logical_pages: config.logical_pages,
                 page_bytes: config.page_bytes,
             },
             series: Series::new(u64::from(config.logical_pages) / POINTS_PER_CAPACITY),
-            assign,
             device,
             host_pages: 0,
             batch: Vec::with_capacity(BATCH),
@@ -93,16 +96,29 @@ impl Lane {
     ///
     /// # Errors
     /// When the scheme does not fit the drive, or the drive cannot be.
-    pub fn build(spec: &SchemeSpec, drive: &Config) -> Result<Lane, UnfitLane> {
+    pub fn build(
+        spec: &SchemeSpec,
+        drive: &Config,
+        future: Option<&Arc<Future>>,
+    ) -> Result<Lane, UnfitLane> {
         let mut config = drive.clone();
-        config.internal_streams = spec.relocation().internal_streams(drive.internal_streams);
-        let relocation = spec.relocation().build(&config);
-        let assign = spec.build(&HostGeometry {
+        config.victim_rule = spec.victim_rule().unwrap_or(config.victim_rule);
+        config.internal_streams = spec.internal_streams(drive);
+        let geometry = HostGeometry {
             logical_pages: config.logical_pages,
             page_bytes: config.page_bytes,
             host_streams: config.host_streams,
-        })?;
-        Ok(Lane::new(assign, Device::new(config, relocation)?))
+            internal_streams: config.internal_streams,
+            pages_per_unit: config.pages_per_unit,
+            physical_units: config.physical_units,
+        };
+        let sides = Sides::new(spec.build_both(&geometry, future)?, &config);
+        Ok(Lane::new(Device::new(config, sides)?))
+    }
+
+    /// Names the scheme may go by.
+    pub fn learn(&mut self, names: &Names) {
+        self.device.relocation_mut().assign_mut().learn(names);
     }
 
     /// Performs one request. Reads and flushes change nothing that is counted here.
@@ -126,13 +142,25 @@ impl Lane {
         if pages.count == 0 {
             return Ok(());
         }
-        let stream = self.assign.assign(&Write {
+        if self.goes_by_page {
+            return (pages.first..pages.first + pages.count)
+                .try_for_each(|page| self.place(io, PageRange::new(page, 1)));
+        }
+        self.place(io, pages)
+    }
+
+    /// Asks the scheme for a stream, and writes there.
+    fn place(&mut self, io: &Io, pages: PageRange) -> Result<(), LaneError> {
+        let write = Write {
             pages,
             context: io.context,
             file: io.file,
             hint: io.hint,
+            tenant: io.tenant,
             now_pages: self.host_pages,
-        });
+        };
+        let assign = self.device.relocation_mut().assign_mut();
+        let stream = assign.assign(&write);
         self.host_pages += u64::from(pages.count);
         if pages.count > 1 {
             self.settle()?;
@@ -163,7 +191,8 @@ impl Lane {
             return Ok(());
         }
         self.settle()?;
-        self.assign.discard(pages, self.host_pages);
+        let assign = self.device.relocation_mut().assign_mut();
+        assign.discard(pages, self.host_pages);
         self.device
             .discard(pages)
             .map_err(|problem| self.refused(problem))
@@ -203,13 +232,13 @@ impl Lane {
     }
 
     /// The device.
-    pub fn device(&self) -> &Device {
+    pub fn device(&self) -> &Device<Sides> {
         &self.device
     }
 
     /// The scheme's host side.
     pub fn assign(&self) -> &dyn Assign {
-        self.assign.as_ref()
+        self.device.relocation().assign()
     }
 
     /// Counters over the run.

@@ -7,6 +7,7 @@ mod outcome;
 mod pages;
 mod renumber;
 mod series;
+mod sides;
 mod steady;
 
 pub use fleet::{Fleet, FleetError};
@@ -15,4 +16,5 @@ pub use outcome::{Drive, Outcome, Point, SCHEMA, SchemeOutcome, Source, StreamOu
 pub use pages::{BeyondDrive, Pages};
 pub use renumber::Renumber;
 pub use series::Series;
+pub use sides::Sides;
 pub use steady::{Steady, verdict};

@@ -43,7 +43,7 @@ fn device(criterion: &mut Criterion) {
         for kind in [
             RelocationKind::Mixed,
             RelocationKind::Gc,
-            RelocationKind::Substream,
+            RelocationKind::SUBSTREAM,
         ] {
             let mut device = Device::new(config.clone(), kind.build(&config)).unwrap();
             device

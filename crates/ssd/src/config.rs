@@ -1,15 +1,20 @@
 //! What a device is made of, in the units the translation layer counts in.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{error::ConfigError, victims::VictimRule};
+use crate::{
+    error::ConfigError,
+    types::StreamId,
+    victims::VictimRule,
+    wear::{Faults, Wear},
+};
 
 /// Free units that garbage collection may never give to the host: it copies into one while the
 /// victim is not yet erased.
 pub const RESERVED_UNITS: u32 = 1;
 
 /// A device, resolved: everything the translation layer needs to know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
     /// Pages the host can address.
     pub logical_pages: u32,
@@ -33,6 +38,20 @@ pub struct Config {
     pub gc_start_free_units: u32,
     /// Garbage collection goes on until more than this many units are free.
     pub gc_stop_free_units: u32,
+    /// Reclaim groups, a power of two: parts of the flash that collect garbage each for itself
+    /// (FDP). Streams `0..handles` belong to the first, the next as many to the second, and so
+    /// on; internal streams likewise. Units are dealt to groups in turn.
+    pub reclaim_groups: u32,
+    /// Of each group's host streams (its reclaim unit handles), so many at the end are persistently
+    /// isolated; [`RelocationKind::Fdp`](crate::RelocationKind::Fdp) heeds that.
+    pub persistently_isolated: u16,
+    /// While more than this share of the drive holds data, in thousandths, all host writes go to
+    /// the default stream: the multi-stream eMMC's rule. 1000 never does.
+    pub streams_off_permille: u16,
+    /// How units age.
+    pub wear: Wear,
+    /// Faults to inject.
+    pub faults: Faults,
 }
 
 impl Config {
@@ -61,10 +80,41 @@ impl Config {
         self.logical_pages.div_ceil(self.pages_per_unit.max(1))
     }
 
-    /// Fewest physical units with which a full drive still accepts overwrites for ever: the data,
-    /// one unit for the write at hand, one half-filled unit of copies and the reserve.
+    /// Fewest physical units with which a full drive still accepts overwrites for ever: the data
+    /// and, in each reclaim group, one unit for the write at hand, one half-filled unit of copies
+    /// and the reserve. Of several groups each may besides be left with a unit's worth of room.
     pub fn least_physical_units(&self) -> u64 {
-        u64::from(self.logical_units()) + 2 + u64::from(RESERVED_UNITS)
+        let groups = u64::from(self.reclaim_groups);
+        let group = 2 + u64::from(self.reserved_units()) + u64::from(groups > 1);
+        u64::from(self.logical_units()) + groups * group
+    }
+
+    /// Free units of each reclaim group that the host may never have. A device that can lose units
+    /// keeps two more, since a unit that fails in the midst of a collection gives nothing back (our
+    /// choice).
+    pub fn reserved_units(&self) -> u32 {
+        let fragile = self.faults.can_lose_units() || self.wear.retire_at_rating;
+        RESERVED_UNITS + if fragile { 2 } else { 0 }
+    }
+
+    /// Host streams of each reclaim group.
+    pub fn handles(&self) -> u16 {
+        (u32::from(self.host_streams) / self.reclaim_groups.max(1)).max(1) as u16
+    }
+
+    /// The reclaim group a stream belongs to.
+    pub fn group_of(&self, stream: StreamId) -> u32 {
+        let internal = u32::from(self.internal_streams) / self.reclaim_groups;
+        match stream.0.checked_sub(self.host_streams) {
+            None => u32::from(stream.0 / self.handles()),
+            Some(_) if internal == 0 => 0,
+            Some(slot) => u32::from(slot) / internal,
+        }
+    }
+
+    /// The stream of a reclaim group that writes without a hint join.
+    pub fn default_stream(&self, group: u32) -> StreamId {
+        StreamId(group as u16 * self.handles())
     }
 
     /// Checks that such a device can exist and can never get stuck.
@@ -89,7 +139,11 @@ impl Config {
                 internal_streams: self.internal_streams,
             });
         }
-        let least = self.least_physical_units() + u64::from(self.gc_start_free_units.max(1)) - 1;
+        self.validate_groups()?;
+        let groups = u64::from(self.reclaim_groups);
+        let start = self.gc_start_free_units.max(self.reserved_units());
+        let more = groups * u64::from(start - self.reserved_units());
+        let least = self.least_physical_units() + more + u64::from(self.faults.factory_bad_units);
         if u64::from(self.physical_units) < least {
             return Err(ConfigError::TooFewUnits {
                 physical_units: self.physical_units,
@@ -112,9 +166,67 @@ impl Config {
         Ok(())
     }
 
+    /// Checks that streams divide into reclaim groups.
+    fn validate_groups(&self) -> Result<(), ConfigError> {
+        let groups = self.reclaim_groups;
+        let divides = |streams: u16| u32::from(streams).is_multiple_of(groups);
+        if !groups.is_power_of_two()
+            || !divides(self.host_streams)
+            || !divides(self.internal_streams)
+        {
+            return Err(ConfigError::ReclaimGroups {
+                reclaim_groups: groups,
+                host_streams: self.host_streams,
+                internal_streams: self.internal_streams,
+            });
+        }
+        Ok(())
+    }
+
     /// A physical page's address is `unit << shift | page in unit`, so that finding its unit
     /// takes a shift and not a division.
     pub(crate) fn unit_shift(&self) -> u32 {
         self.pages_per_unit.next_power_of_two().trailing_zeros()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A device of 64 pages in units of 8, with 8 units to spare.
+    pub(crate) fn small() -> Config {
+        Config {
+            logical_pages: 64,
+            page_bytes: 4096,
+            pages_per_unit: 8,
+            physical_units: 16,
+            host_streams: 4,
+            internal_streams: 4,
+            victim_rule: VictimRule::Greedy,
+            chips: 1,
+            seed: 1,
+            gc_start_free_units: 1,
+            gc_stop_free_units: 1,
+            reclaim_groups: 1,
+            persistently_isolated: 0,
+            streams_off_permille: 1000,
+            wear: Wear::default(),
+            faults: Faults::default(),
+        }
+    }
+
+    #[test]
+    fn streams_belong_to_groups_in_runs() {
+        let mut config = small();
+        config.reclaim_groups = 2;
+        let groups: Vec<u32> = (0..8)
+            .map(|stream| config.group_of(StreamId(stream)))
+            .collect();
+        assert_eq!(groups, [0, 0, 1, 1, 0, 0, 1, 1]);
+        assert_eq!(config.default_stream(1), StreamId(2));
+        assert_eq!(config.validate(), Ok(()));
+        config.host_streams = 3;
+        assert!(config.validate().is_err());
     }
 }

@@ -1,26 +1,37 @@
 //! The device: logical pages, where they lie, and the counters of what that costs.
 
+mod append;
 mod collect;
+mod copy;
+mod fail;
 mod verify;
 
 use crate::{
-    config::{Config, RESERVED_UNITS},
+    config::Config,
     counters::{Counters, StreamCounters},
     error::{ConfigError, DeviceError},
+    observe::Observe,
+    random::Random,
     relocate::Relocate,
     types::{PageRange, StreamId},
     units::Units,
+    wear::Countdown,
 };
+use append::Dying;
 
-/// No page: an unmapped logical page, or no open unit.
+/// No page: an unmapped logical page.
 const NONE: u32 = u32::MAX;
 
 /// Pages taken through the mapping at a time, so that their cache misses overlap (our choice;
 /// 32 to 64 is where a random update of a table stops getting faster).
 const BATCH: usize = 64;
 
+/// Pages' ages are told apart over this many times the drive's capacity, as a power of two (our
+/// choice); beyond that they begin anew.
+const AGE_CAPACITIES_BITS: u32 = 6;
+
 /// The unit a stream is filling.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
 struct OpenUnit {
     unit: u32,
     filled: u32,
@@ -28,45 +39,84 @@ struct OpenUnit {
     written_at: u64,
 }
 
-/// A page-mapped multi-stream SSD. Each stream fills an erase unit of its own; garbage
-/// collection takes the closed unit with the fewest valid pages and copies those to the stream
-/// its relocation names.
+/// A page-mapped multi-stream SSD. Each stream fills an erase unit of its own; garbage collection
+/// empties the closed unit its victim rule names, and its relocation says where valid pages go.
+///
+/// `R` decides about copies, `O` watches the flash; watched by `()`, watching costs nothing.
 #[derive(Debug)]
-pub struct Device {
+pub struct Device<R: Relocate = Box<dyn Relocate>, O: Observe = ()> {
     config: Config,
-    relocation: Box<dyn Relocate>,
+    relocation: R,
+    observer: O,
     /// Physical page of each logical page: `unit << shift | page in unit`.
     physical: Vec<u32>,
     /// Logical page last written to each physical page, units one behind the other. Not cleared
     /// when the page dies: it is valid only while `physical` leads back to it.
     logical: Vec<u32>,
+    /// When the host wrote each logical page, in ticks of `1 << tick_bits` host pages; empty
+    /// unless the relocation wants to know.
+    written_at: Vec<u32>,
+    tick_bits: u32,
     units: Units,
     open: Vec<Option<OpenUnit>>,
     counters: Counters,
     streams: Vec<StreamCounters>,
+    /// Logical pages that hold data.
+    mapped: u64,
     shift: u32,
+    /// Host streams are heeded while no more pages than this hold data.
+    streams_off_above: u64,
+    program_failures: Countdown,
+    erase_failures: Countdown,
+    read_only: bool,
 }
 
-impl Device {
+impl<R: Relocate> Device<R> {
     /// An empty device.
     ///
     /// # Errors
     /// When the configuration describes a device that cannot be, or could get stuck.
-    pub fn new(config: Config, relocation: Box<dyn Relocate>) -> Result<Device, ConfigError> {
+    pub fn new(config: Config, relocation: R) -> Result<Device<R>, ConfigError> {
+        Device::watched(config, relocation, ())
+    }
+}
+
+impl<R: Relocate, O: Observe> Device<R, O> {
+    /// An empty device whose flash operations `observer` is told of.
+    ///
+    /// # Errors
+    /// When the configuration describes a device that cannot be, or could get stuck.
+    pub fn watched(
+        config: Config,
+        relocation: R,
+        observer: O,
+    ) -> Result<Device<R, O>, ConfigError> {
         config.validate()?;
         let streams = usize::from(config.streams());
+        let pages = config.logical_pages as usize;
         let physical_pages = config.physical_units as usize * config.pages_per_unit as usize;
-        Ok(Device {
-            physical: vec![NONE; config.logical_pages as usize],
+        let faults = config.faults;
+        let mut device = Device {
+            physical: vec![NONE; pages],
             logical: vec![0; physical_pages],
+            written_at: vec![0; if relocation.wants_ages() { pages } else { 0 }],
+            tick_bits: tick_bits(config.logical_pages),
             units: Units::new(&config),
             open: vec![None; streams],
             counters: Counters::default(),
             streams: vec![StreamCounters::default(); streams],
+            mapped: 0,
             shift: config.unit_shift(),
+            streams_off_above: streams_off_above(&config),
+            program_failures: Countdown::new(faults.pages_per_program_failure, config.seed ^ 1),
+            erase_failures: Countdown::new(faults.erases_per_failure, config.seed ^ 2),
+            read_only: false,
             config,
             relocation,
-        })
+            observer,
+        };
+        device.retire_factory_bad();
+        Ok(device)
     }
 
     /// What the device was made of.
@@ -74,7 +124,7 @@ impl Device {
         &self.config
     }
 
-    /// The counters since the device was new.
+    /// The counters since the device was new, or since they were reset.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -84,23 +134,95 @@ impl Device {
         &self.streams
     }
 
+    /// What decides about copies.
+    pub fn relocation(&self) -> &R {
+        &self.relocation
+    }
+
+    /// What decides about copies, to be told more.
+    pub fn relocation_mut(&mut self) -> &mut R {
+        &mut self.relocation
+    }
+
+    /// Who watches the flash.
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// Who watches the flash, to be asked or told more.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
     /// Logical pages that hold data.
     pub fn mapped_pages(&self) -> u64 {
-        (0..self.config.physical_units)
-            .map(|unit| u64::from(self.units.valid(unit)))
-            .sum()
+        self.mapped
+    }
+
+    /// How often each unit was erased.
+    pub fn erases(&self) -> &[u32] {
+        self.units.erases()
+    }
+
+    /// Units taken out of service, in order.
+    pub fn retired_units(&self) -> &[u32] {
+        self.units.retired()
+    }
+
+    /// Whether so many units have failed that the drive takes no more writes.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Units of a reclaim group that are free.
+    pub fn free_units(&self, group: u32) -> u32 {
+        match group < self.config.reclaim_groups {
+            true => self.units.free_count(group) as u32,
+            false => 0,
+        }
+    }
+
+    /// Where a logical page lies: its unit, and the page in that. `None` where nothing is mapped.
+    #[inline]
+    pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
+        let address = *self.physical.get(page as usize)?;
+        let offset = address & ((1 << self.shift) - 1);
+        (address != NONE).then_some((address >> self.shift, offset))
+    }
+
+    /// The stream whose unit holds a logical page; `None` where nothing is mapped.
+    pub fn stream_of(&self, page: u32) -> Option<StreamId> {
+        let (unit, _) = self.locate(page)?;
+        Some(self.units.stream(unit))
+    }
+
+    /// Stream and valid pages of a unit; `None` of one that is free or retired.
+    pub fn unit(&self, unit: u32) -> Option<(StreamId, u32)> {
+        let is_open = || self.open.iter().flatten().any(|open| open.unit == unit);
+        let exists = unit < self.config.physical_units;
+        (exists && (self.units.is_closed(unit) || is_open()))
+            .then(|| (self.units.stream(unit), self.units.valid(unit)))
+    }
+
+    /// Pages that can still be written to a stream's unit before it is full. A stream without an
+    /// open unit has a whole one before it.
+    pub fn unit_room(&self, stream: StreamId) -> u32 {
+        let open = self.open.get(stream.index()).copied().flatten();
+        self.config.pages_per_unit - open.map_or(0, |open| open.filled)
     }
 
     /// The host writes a run of pages to a stream.
     ///
     /// # Errors
-    /// When the run leaves the drive, or the drive has no such host stream.
+    /// When the run leaves the drive, the drive has no such host stream, or it is read-only; what
+    /// was written until then stays.
     pub fn write(&mut self, pages: PageRange, stream: StreamId) -> Result<(), DeviceError> {
         self.check_range(pages)?;
         self.check_stream(stream)?;
         let mut rest = pages;
         while rest.count > 0 {
-            let count = self.host_room(stream)?.min(rest.count);
+            let (stream, room) = self.host_room(stream)?;
+            let count = room.min(rest.count);
             self.append_run(stream, PageRange::new(rest.first, count));
             rest = PageRange::new(rest.first + count, rest.count - count);
         }
@@ -110,7 +232,8 @@ impl Device {
     /// The host writes single pages, in order, to a stream. A page may occur twice.
     ///
     /// # Errors
-    /// When a page lies outside the drive (then none is written), or there is no such stream.
+    /// When a page lies outside the drive (then none is written), there is no such stream, or the
+    /// drive is read-only; what was written until then stays.
     pub fn write_scattered(&mut self, pages: &[u32], stream: StreamId) -> Result<(), DeviceError> {
         self.check_stream(stream)?;
         if let Some(&page) = pages
@@ -123,8 +246,8 @@ impl Device {
             self.touch(batch);
             let mut rest = batch;
             while !rest.is_empty() {
-                let room = self.host_room(stream)? as usize;
-                let (now, later) = rest.split_at(room.min(rest.len()));
+                let (stream, room) = self.host_room(stream)?;
+                let (now, later) = rest.split_at((room as usize).min(rest.len()));
                 self.append_pages(stream, now);
                 rest = later;
             }
@@ -135,13 +258,13 @@ impl Device {
     /// The host discards a run of pages. Pages that hold nothing are passed over.
     ///
     /// # Errors
-    /// When the run leaves the drive.
+    /// When the run leaves the drive, or the drive is read-only.
     pub fn discard(&mut self, pages: PageRange) -> Result<(), DeviceError> {
         self.check_range(pages)?;
+        self.check_writable()?;
         let Device {
             physical,
             units,
-            counters,
             shift,
             ..
         } = self;
@@ -150,11 +273,31 @@ impl Device {
             if *slot != NONE {
                 dying.page(*slot >> *shift);
                 *slot = NONE;
-                counters.discarded_pages += 1;
             }
         }
-        dying.settle();
+        let died = dying.settle();
+        self.counters.discarded_pages += died;
+        self.mapped -= died;
         Ok(())
+    }
+
+    /// Closes a host stream's open unit though it is not full: FDP's reclaim unit update, the end
+    /// of a stream. Answers with the pages left unwritten, 0 where no unit had been begun.
+    ///
+    /// # Errors
+    /// When there is no such host stream.
+    pub fn finish_unit(&mut self, stream: StreamId) -> Result<u32, DeviceError> {
+        self.check_stream(stream)?;
+        let slot = &mut self.open[stream.index()];
+        let Some(open) = slot.take_if(|open| open.filled > 0) else {
+            return Ok(0);
+        };
+        let unwritten = self.config.pages_per_unit - open.filled;
+        self.units.close(open.unit, self.counters.host_pages);
+        self.observer.finished(open.unit);
+        self.counters.finished_units += 1;
+        self.counters.unwritten_pages += u64::from(unwritten);
+        Ok(unwritten)
     }
 
     fn check_range(&self, pages: PageRange) -> Result<(), DeviceError> {
@@ -169,6 +312,7 @@ impl Device {
     }
 
     fn check_stream(&self, stream: StreamId) -> Result<(), DeviceError> {
+        self.check_writable()?;
         if stream.0 < self.config.host_streams {
             return Ok(());
         }
@@ -178,169 +322,39 @@ impl Device {
         })
     }
 
-    /// Free pages in a stream's open unit.
-    fn room(&self, stream: StreamId) -> u32 {
-        self.open[stream.index()].map_or(0, |open| self.config.pages_per_unit - open.filled)
-    }
-
-    /// Room for host writes to a stream, after opening a unit, and collecting garbage for it,
-    /// where needed. At least 1.
-    fn host_room(&mut self, stream: StreamId) -> Result<u32, DeviceError> {
-        if self.room(stream) == 0 {
-            if self.units.free_count() <= self.config.gc_start_free_units as usize {
-                self.collect(stream);
-            }
-            // Copies may have opened a unit of this very stream.
-            if self.room(stream) == 0 {
-                if self.units.free_count() <= RESERVED_UNITS as usize {
-                    return Err(DeviceError::Full);
-                }
-                self.open_unit(stream)?;
-            }
+    fn check_writable(&self) -> Result<(), DeviceError> {
+        match self.read_only {
+            false => Ok(()),
+            true => Err(DeviceError::ReadOnly {
+                retired_units: self.counters.retired_units,
+            }),
         }
-        Ok(self.room(stream))
-    }
-
-    fn open_unit(&mut self, stream: StreamId) -> Result<(), DeviceError> {
-        let unit = self.units.open(stream).ok_or(DeviceError::Full)?;
-        self.open[stream.index()] = Some(OpenUnit {
-            unit,
-            filled: 0,
-            written_at: self.counters.host_pages,
-        });
-        Ok(())
-    }
-
-    /// Claims `count` pages of a stream's open unit, which has that room, and closes the unit if
-    /// that fills it. Answers with the first page's address and its index in `logical`.
-    fn claim(&mut self, stream: StreamId, count: u32) -> Option<Claim> {
-        let slot = &mut self.open[stream.index()];
-        let open = slot.as_mut()?;
-        let claim = Claim {
-            unit: open.unit,
-            address: open.unit << self.shift | open.filled,
-            index: open.unit as usize * self.config.pages_per_unit as usize + open.filled as usize,
-            closes: open.filled + count == self.config.pages_per_unit,
-        };
-        open.filled += count;
-        open.written_at = self.counters.host_pages;
-        if claim.closes {
-            *slot = None;
-        }
-        self.units.gain(claim.unit, count);
-        Some(claim)
-    }
-
-    fn append_run(&mut self, stream: StreamId, pages: PageRange) {
-        let Some(claim) = self.claim(stream, pages.count) else {
-            return;
-        };
-        let Device {
-            physical,
-            logical,
-            units,
-            shift,
-            ..
-        } = self;
-        let mut dying = Dying::new(units);
-        let slots = &mut physical[pages.indices()];
-        let reverse = &mut logical[claim.index..claim.index + pages.count as usize];
-        for (step, (slot, back)) in (0_u32..).zip(slots.iter_mut().zip(reverse)) {
-            if *slot != NONE {
-                dying.page(*slot >> *shift);
-            }
-            *slot = claim.address + step;
-            *back = pages.first + step;
-        }
-        dying.settle();
-        self.count_host_pages(stream, pages.count, claim);
-    }
-
-    fn append_pages(&mut self, stream: StreamId, pages: &[u32]) {
-        let Some(claim) = self.claim(stream, pages.len() as u32) else {
-            return;
-        };
-        let Device {
-            physical,
-            logical,
-            units,
-            shift,
-            ..
-        } = self;
-        logical[claim.index..claim.index + pages.len()].copy_from_slice(pages);
-        for (step, &page) in (0_u32..).zip(pages) {
-            let slot = &mut physical[page as usize];
-            if *slot != NONE {
-                units.lose(*slot >> *shift, 1);
-            }
-            *slot = claim.address + step;
-        }
-        self.count_host_pages(stream, pages.len() as u32, claim);
-    }
-
-    fn count_host_pages(&mut self, stream: StreamId, count: u32, claim: Claim) {
-        if claim.closes {
-            self.units.close(claim.unit, self.counters.host_pages);
-        }
-        self.counters.host_pages += u64::from(count);
-        self.streams[stream.index()].host_pages += u64::from(count);
-    }
-
-    /// Reads the mapping of a batch once before it is written: the reads do not wait for one
-    /// another, so that their cache misses overlap.
-    #[inline]
-    fn touch(&self, pages: &[u32]) {
-        let sum = pages
-            .iter()
-            .fold(0_u32, |sum, &page| sum ^ self.physical[page as usize]);
-        std::hint::black_box(sum);
     }
 }
 
-/// Pages of an open unit, claimed for data about to be appended.
-#[derive(Debug, Clone, Copy)]
-struct Claim {
-    unit: u32,
-    address: u32,
-    index: usize,
-    closes: bool,
+/// Ticks so coarse that 32 bits tell ages apart over [`AGE_CAPACITIES_BITS`].
+fn tick_bits(logical_pages: u32) -> u32 {
+    let page_bits = u32::BITS - logical_pages.leading_zeros();
+    (page_bits + AGE_CAPACITIES_BITS).saturating_sub(u32::BITS)
 }
 
-/// Gathers dying pages of one unit, since neighbours mostly die together: one change of the
-/// valid count, and of the victims' lists, for a run of them.
-struct Dying<'a> {
-    units: &'a mut Units,
-    unit: u32,
-    pages: u32,
+fn streams_off_above(config: &Config) -> u64 {
+    match config.streams_off_permille {
+        1000.. => u64::MAX,
+        permille => u64::from(config.logical_pages) * u64::from(permille) / 1000,
+    }
 }
 
-impl<'a> Dying<'a> {
-    fn new(units: &'a mut Units) -> Dying<'a> {
-        Dying {
-            units,
-            unit: 0,
-            pages: 0,
+impl<R: Relocate, O: Observe> Device<R, O> {
+    /// Units that are bad from the factory are drawn from the seed.
+    fn retire_factory_bad(&mut self) {
+        let mut random = Random::new(self.config.seed ^ 3);
+        while self.counters.retired_units < u64::from(self.config.faults.factory_bad_units) {
+            let unit = random.below(self.config.physical_units);
+            if self.units.is_free(unit) {
+                self.units.retire_free(unit);
+                self.counters.retired_units += 1;
+            }
         }
-    }
-
-    #[inline]
-    fn page(&mut self, unit: u32) {
-        if unit != self.unit {
-            self.flush();
-            self.unit = unit;
-        }
-        self.pages += 1;
-    }
-
-    #[inline]
-    fn flush(&mut self) {
-        if self.pages > 0 {
-            self.units.lose(self.unit, self.pages);
-            self.pages = 0;
-        }
-    }
-
-    fn settle(mut self) {
-        self.flush();
     }
 }

@@ -40,6 +40,19 @@ pub enum ConfigError {
         /// Internal streams.
         internal_streams: u16,
     },
+    /// Streams that cannot be dealt to the reclaim groups.
+    #[error(
+        "{reclaim_groups} reclaim groups must be a power of two that divides {host_streams} host \
+         and {internal_streams} internal streams"
+    )]
+    ReclaimGroups {
+        /// Groups there are.
+        reclaim_groups: u32,
+        /// Streams of the host.
+        host_streams: u16,
+        /// Internal streams.
+        internal_streams: u16,
+    },
     /// More pages than a 32-bit address reaches.
     #[error(
         "{0} page addresses do not fit in 32 bits: use larger pages (mapping units up to 64 KiB)"
@@ -75,6 +88,14 @@ pub enum DeviceError {
         stream: u16,
         /// Host streams there are.
         host_streams: u16,
+    },
+    /// So many units have failed that the drive no longer takes writes. What it holds can be read.
+    #[error(
+        "the drive is read-only: {retired_units} erase units have failed, and no spare is left"
+    )]
+    ReadOnly {
+        /// Units taken out of service.
+        retired_units: u64,
     },
     /// No unit can be freed. A validated configuration never comes here.
     #[error("no erase unit can be freed: every one is full of valid pages")]

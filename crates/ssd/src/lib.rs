@@ -6,18 +6,24 @@ mod config;
 mod counters;
 mod device;
 mod error;
+mod observe;
 mod profile;
 mod random;
 mod relocate;
 mod types;
 mod units;
 mod victims;
+mod wear;
 
 pub use config::{Config, RESERVED_UNITS};
 pub use counters::{Counters, StreamCounters};
 pub use device::Device;
 pub use error::{ConfigError, DeviceError};
+pub use observe::{Observe, Origin};
 pub use profile::{Collection, Geometry, Profile, Streams};
-pub use relocate::{Relocate, RelocationKind, Substream, Victim};
+pub use relocate::{
+    Destination, Erased, Pool, Relocate, RelocationKind, Substream, Survivor, Trigger, Victim,
+};
 pub use types::{PageRange, StreamId};
-pub use victims::VictimRule;
+pub use victims::{ClosedUnit, ClosedUnits, VictimRule};
+pub use wear::{Faults, Levelling, Wear};

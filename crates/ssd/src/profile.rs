@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{config::Config, error::ConfigError, victims::VictimRule};
+use crate::{
+    config::Config,
+    error::ConfigError,
+    victims::VictimRule,
+    wear::{Faults, Wear},
+};
 
 /// A described device. Unknown keys are errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +24,9 @@ pub struct Profile {
     /// When it collects garbage.
     #[serde(default)]
     pub gc: Collection,
+    /// How it wears.
+    #[serde(default)]
+    pub wear: Wear,
 }
 
 /// What a device is built of. Exactly one of `blocks_per_die` and `logical_bytes` is given; the
@@ -48,13 +56,21 @@ pub struct Geometry {
 }
 
 /// The streams of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Streams {
     /// Streams the host may name, the default one included.
     pub host: u16,
     /// Streams only garbage collection writes.
     pub internal: u16,
+    /// Above this share of the drive that holds data, all host writes go to the default stream
+    /// (the multi-stream eMMC). 1, and so when not given: never.
+    #[serde(default = "never")]
+    pub off_above_fill: f64,
+}
+
+fn never() -> f64 {
+    1.0
 }
 
 /// When a device collects garbage, as shares of its units that are free. Not given: as late as
@@ -197,6 +213,11 @@ impl Profile {
             seed: 0,
             gc_start_free_units: share(self.gc.start_free),
             gc_stop_free_units: share(self.gc.stop_free.max(self.gc.start_free)),
+            reclaim_groups: 1,
+            persistently_isolated: 0,
+            streams_off_permille: (self.streams.off_above_fill * 1000.0).round() as u16,
+            wear: self.wear,
+            faults: Faults::default(),
         };
         config.validate()?;
         Ok(config)
@@ -217,6 +238,12 @@ impl Profile {
             if !(0.0..=0.9).contains(&share) {
                 return Err(format!("{name} = {share} is not between 0 and 0.9"));
             }
+        }
+        if !(0.0..=1.0).contains(&self.streams.off_above_fill) {
+            return Err(format!(
+                "off_above_fill = {} is not between 0 and 1",
+                self.streams.off_above_fill
+            ));
         }
         if !(512..=65536).contains(&geometry.page_bytes) || !geometry.page_bytes.is_power_of_two() {
             return Err(format!(

@@ -1,8 +1,10 @@
 //! The device's only source of chance: seeded, small, the same everywhere.
 
+use serde::{Deserialize, Serialize};
+
 /// Vigna's splitmix64 (public domain reference; the generator of Steele, Lea and Flood,
 /// OOPSLA'14).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Random {
     state: u64,
 }

@@ -1,6 +1,8 @@
 //! Where garbage collection puts the pages it copies: the device's half of a scheme.
 
+mod age;
 mod age_chain;
+mod fdp;
 mod forget;
 mod gc;
 mod mixed;
@@ -9,10 +11,12 @@ mod substream;
 
 use std::{fmt, str::FromStr};
 
-pub use substream::Substream;
+pub use substream::{Pool, Substream, Trigger};
 
-use crate::{config::Config, types::StreamId};
+use crate::{config::Config, types::StreamId, victims::ClosedUnits};
+use age::Age;
 use age_chain::AgeChain;
+use fdp::Fdp;
 use forget::Forget;
 use gc::Gc;
 use mixed::Mixed;
@@ -25,16 +29,116 @@ pub struct Victim {
     pub stream: StreamId,
     /// How many of them are still valid.
     pub valid_pages: u32,
+    /// When it was opened, in pages the host had written.
+    pub opened_at: u64,
+    /// Now, in pages the host has written.
+    pub now: u64,
+}
+
+/// A unit that was erased.
+#[derive(Debug, Clone, Copy)]
+pub struct Erased {
+    /// The stream whose pages it held.
+    pub stream: StreamId,
+    /// Units that still hold pages of that stream.
+    pub units_left: u32,
+    /// When it was opened, in pages the host had written.
+    pub opened_at: u64,
+    /// Now, in pages the host has written.
+    pub now: u64,
+}
+
+/// A page about to be copied.
+#[derive(Debug, Clone, Copy)]
+pub struct Survivor {
+    /// The logical page.
+    pub page: u32,
+    /// Pages the host has written since it wrote this one; 0 unless the relocation asked for it
+    /// ([`Relocate::wants_ages`]).
+    pub age_pages: u64,
+}
+
+/// Where a victim's valid pages go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// All to one stream.
+    Stream(StreamId),
+    /// Each where [`Relocate::survivor`] says.
+    Each,
 }
 
 /// Decides which stream a victim's valid pages join. Deterministic; answers with a host stream
-/// or one of the device's internal streams.
+/// or one of the device's internal streams, of the victim's own reclaim group.
 pub trait Relocate: Send + fmt::Debug {
-    /// The stream that `victim`'s valid pages are copied to.
-    fn destination(&mut self, victim: Victim) -> StreamId;
+    /// Where `victim`'s valid pages are copied to.
+    fn destination(&mut self, victim: &Victim) -> Destination;
 
-    /// A unit of `stream` was erased, and `units_left` still hold its pages.
-    fn erased(&mut self, _stream: StreamId, _units_left: u32) {}
+    /// The stream of one page, where [`Destination::Each`] was answered for its victim.
+    fn survivor(&mut self, victim: &Victim, _survivor: Survivor) -> StreamId {
+        victim.stream
+    }
+
+    /// Whether survivors' ages are wanted: the device then keeps a time for each page.
+    fn wants_ages(&self) -> bool {
+        false
+    }
+
+    /// A unit was opened for a stream.
+    fn opened(&mut self, _stream: StreamId) {}
+
+    /// A unit was erased.
+    fn erased(&mut self, _erased: &Erased) {}
+
+    /// The closed unit to collect next, where the device's victim rule leaves that to the scheme
+    /// ([`VictimRule::Scheme`](crate::VictimRule::Scheme)); `None` asks for the one with the
+    /// fewest valid pages.
+    fn choose_victim(&mut self, _closed: &mut ClosedUnits, _now: u64) -> Option<u32> {
+        None
+    }
+
+    /// What it has learned, as numbers, so that a device that is saved goes on where it was.
+    fn state(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// Takes back what [`Relocate::state`] gave; whether that was of this relocation's form.
+    fn restore(&mut self, state: &[u64]) -> bool {
+        state.is_empty()
+    }
+}
+
+impl<R: Relocate + ?Sized> Relocate for Box<R> {
+    fn destination(&mut self, victim: &Victim) -> Destination {
+        (**self).destination(victim)
+    }
+
+    fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
+        (**self).survivor(victim, survivor)
+    }
+
+    fn wants_ages(&self) -> bool {
+        (**self).wants_ages()
+    }
+
+    fn opened(&mut self, stream: StreamId) {
+        (**self).opened(stream);
+    }
+
+    fn erased(&mut self, erased: &Erased) {
+        (**self).erased(erased);
+    }
+
+    fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
+        (**self).choose_victim(closed, now)
+    }
+
+    fn state(&self) -> Vec<u64> {
+        (**self).state()
+    }
+
+    fn restore(&mut self, state: &[u64]) -> bool {
+        (**self).restore(state)
+    }
 }
 
 /// The relocations there are.
@@ -48,22 +152,35 @@ pub enum RelocationKind {
     PerStream,
     /// Copies of a stream with many survivors go to a substream of its own: PCStream's second
     /// phase (draft §2.2.3).
-    Substream,
+    Substream(Trigger, Pool),
     /// Copies move on by one internal stream each time they survive.
     AgeChain,
+    /// Copies by the time since the host wrote them: `SepBIT`'s classes (FAST'22).
+    Age,
     /// Copies join the default stream: the multi-stream eMMC.
     Forget,
+    /// Copies as the handles of Flexible Data Placement may mix.
+    Fdp,
 }
 
 impl RelocationKind {
+    /// The emulator's trigger, with internal streams of their own: what `pcstream` means.
+    pub const SUBSTREAM: RelocationKind =
+        RelocationKind::Substream(Trigger::Filled, Pool::Separate);
+
     /// Every kind, in the order of the lists people see.
-    pub const ALL: [RelocationKind; 6] = [
+    pub const ALL: [RelocationKind; 11] = [
         RelocationKind::Mixed,
         RelocationKind::Gc,
         RelocationKind::PerStream,
-        RelocationKind::Substream,
+        RelocationKind::SUBSTREAM,
+        RelocationKind::Substream(Trigger::Filled, Pool::Shared),
+        RelocationKind::Substream(Trigger::Ranked, Pool::Separate),
+        RelocationKind::Substream(Trigger::Ranked, Pool::Shared),
         RelocationKind::AgeChain,
+        RelocationKind::Age,
         RelocationKind::Forget,
+        RelocationKind::Fdp,
     ];
 
     /// The name used after the `+` of a scheme.
@@ -72,20 +189,28 @@ impl RelocationKind {
             RelocationKind::Mixed => "mixed",
             RelocationKind::Gc => "gc",
             RelocationKind::PerStream => "per-stream",
-            RelocationKind::Substream => "substream",
+            RelocationKind::Substream(Trigger::Filled, Pool::Separate) => "substream",
+            RelocationKind::Substream(Trigger::Filled, Pool::Shared) => "substream-shared",
+            RelocationKind::Substream(Trigger::Ranked, Pool::Separate) => "substream-ranked",
+            RelocationKind::Substream(Trigger::Ranked, Pool::Shared) => "substream-ranked-shared",
             RelocationKind::AgeChain => "age-chain",
+            RelocationKind::Age => "age",
             RelocationKind::Forget => "forget",
+            RelocationKind::Fdp => "fdp",
         }
     }
 
-    /// Internal streams this relocation uses of the `budget` a device offers.
-    pub fn internal_streams(self, budget: u16) -> u16 {
+    /// Internal streams this relocation uses on a drive, of those it offers.
+    pub fn internal_streams(self, drive: &Config) -> u16 {
+        let budget = drive.internal_streams;
         match self {
             RelocationKind::Mixed | RelocationKind::Forget => 0,
-            RelocationKind::Gc => 1,
-            RelocationKind::PerStream | RelocationKind::Substream | RelocationKind::AgeChain => {
-                budget
-            }
+            RelocationKind::Gc => budget.min(1),
+            RelocationKind::PerStream
+            | RelocationKind::Substream(..)
+            | RelocationKind::AgeChain
+            | RelocationKind::Age => budget,
+            RelocationKind::Fdp => fdp::internal_streams(drive),
         }
     }
 
@@ -95,9 +220,13 @@ impl RelocationKind {
             RelocationKind::Mixed => Box::new(Mixed),
             RelocationKind::Gc => Box::new(Gc::new(config)),
             RelocationKind::PerStream => Box::new(PerStream::new(config)),
-            RelocationKind::Substream => Box::new(Substream::new(config)),
+            RelocationKind::Substream(trigger, pool) => {
+                Box::new(Substream::new(config, trigger, pool))
+            }
             RelocationKind::AgeChain => Box::new(AgeChain::new(config)),
+            RelocationKind::Age => Box::new(Age::new(config)),
             RelocationKind::Forget => Box::new(Forget),
+            RelocationKind::Fdp => Box::new(Fdp::new(config)),
         }
     }
 }

@@ -1,8 +1,13 @@
 //! The words the device and its callers share: pages and streams.
 
+use serde::{Deserialize, Serialize};
+
 /// A stream's number. Host streams are `0..host`, 0 being the default (no hint); internal
 /// streams follow them. In FDP terms a host stream is a placement identifier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct StreamId(pub u16);
 
 impl StreamId {

@@ -1,56 +1,124 @@
-//! The reclaim units: which are free, open or closed, what they hold, and how much of it lives.
+//! The reclaim units: which are free, open, closed or retired, what they hold, how much of it
+//! lives, and how often each was erased.
 
-use std::collections::VecDeque;
+mod free;
 
-use crate::{config::Config, types::StreamId, victims::Victims};
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    config::Config,
+    relocate::Relocate,
+    types::StreamId,
+    victims::Victims,
+    wear::{Levelling, Wear},
+};
+use free::FreeUnits;
 
 /// Set beside a unit's valid count while the unit is not in the victims' lists.
 const UNLISTED: u32 = 1 << 31;
 
-/// All units of a device.
-#[derive(Debug)]
+/// All units of a device. They are dealt to the reclaim groups in turn, and each group frees and
+/// collects its own.
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Units {
-    /// Valid pages of each unit, with [`UNLISTED`] set while the unit is free or open.
+    /// Valid pages of each unit, with [`UNLISTED`] set while the unit is free, open or retired.
     valid: Vec<u32>,
     /// The stream whose pages a unit holds.
     stream: Vec<StreamId>,
+    /// When each unit was last opened, in host pages.
+    opened_at: Vec<u64>,
+    /// How often each unit was erased.
+    erases: Vec<u32>,
     /// Units that hold pages of each stream, the open one included.
     held: Vec<u32>,
+    groups: Vec<Group>,
+    /// log2 of the number of groups.
+    group_bits: u32,
+    group_mask: u32,
+    pages_per_unit: u32,
+    wear: Wear,
+    /// Units taken out of service, in order.
+    retired: Vec<u32>,
+    /// Units to be emptied and retired: a program operation failed there.
+    failing: Vec<u32>,
+}
+
+/// A reclaim group's units.
+#[derive(Debug, Serialize, Deserialize)]
+struct Group {
     victims: Victims,
     /// Units in the victims' lists, and the dead pages in them.
     closed: u32,
     closed_dead_pages: u64,
-    pages_per_unit: u32,
-    /// First in, first out, so that erases spread over all units.
-    free: VecDeque<u32>,
+    free: FreeUnits,
+    /// Closed units, the least worn first, kept where static levelling asks for them. An entry is
+    /// stale once its unit was erased; it is dropped when it comes up.
+    cold: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+/// A unit that was erased.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ErasedUnit {
+    pub(crate) stream: StreamId,
+    pub(crate) opened_at: u64,
+    /// Units left to its stream.
+    pub(crate) units_left: u32,
 }
 
 impl Units {
     pub(crate) fn new(config: &Config) -> Units {
         let units = config.physical_units as usize;
         let streams = usize::from(config.streams());
+        let groups = config.reclaim_groups;
+        let group = |group: u32| Group {
+            victims: Victims::new(config, (config.physical_units - group).div_ceil(groups)),
+            closed: 0,
+            closed_dead_pages: 0,
+            free: FreeUnits::new(
+                (group..config.physical_units).step_by(groups as usize),
+                config.wear.levelling != Levelling::None,
+            ),
+            cold: BinaryHeap::new(),
+        };
         Units {
             valid: vec![UNLISTED; units],
             stream: vec![StreamId::DEFAULT; units],
+            opened_at: vec![0; units],
+            erases: vec![0; units],
             held: vec![0; streams],
-            victims: Victims::new(config),
-            closed: 0,
-            closed_dead_pages: 0,
+            groups: (0..groups).map(group).collect(),
+            group_bits: groups.trailing_zeros(),
+            group_mask: groups - 1,
             pages_per_unit: config.pages_per_unit,
-            free: (0..config.physical_units).collect(),
+            wear: config.wear,
+            retired: Vec::new(),
+            failing: Vec::new(),
         }
     }
 
-    pub(crate) fn free_count(&self) -> usize {
-        self.free.len()
+    #[inline]
+    fn group(&mut self, unit: u32) -> &mut Group {
+        &mut self.groups[(unit & self.group_mask) as usize]
+    }
+
+    pub(crate) fn free_count(&self, group: u32) -> usize {
+        self.groups[group as usize].free.len()
     }
 
     pub(crate) fn is_free(&self, unit: u32) -> bool {
-        self.free.contains(&unit)
+        self.groups[(unit & self.group_mask) as usize]
+            .free
+            .contains(unit, &self.erases)
     }
 
     pub(crate) fn stream(&self, unit: u32) -> StreamId {
         self.stream[unit as usize]
+    }
+
+    pub(crate) fn opened_at(&self, unit: u32) -> u64 {
+        self.opened_at[unit as usize]
     }
 
     pub(crate) fn valid(&self, unit: u32) -> u32 {
@@ -61,12 +129,42 @@ impl Units {
         self.valid[unit as usize] & UNLISTED == 0
     }
 
-    /// Takes a free unit for `stream`.
-    pub(crate) fn open(&mut self, stream: StreamId) -> Option<u32> {
-        let unit = self.free.pop_front()?;
-        self.stream[unit as usize] = stream;
-        self.held[stream.index()] += 1;
+    pub(crate) fn erases(&self) -> &[u32] {
+        &self.erases
+    }
+
+    pub(crate) fn retired(&self) -> &[u32] {
+        &self.retired
+    }
+
+    pub(crate) fn group_of(&self, unit: u32) -> u32 {
+        unit & self.group_mask
+    }
+
+    /// Pages that live in a group's closed units.
+    pub(crate) fn closed_live_pages(&self, group: u32) -> u64 {
+        let group = &self.groups[group as usize];
+        u64::from(group.closed) * u64::from(self.pages_per_unit) - group.closed_dead_pages
+    }
+
+    /// Takes a free unit of `group` for `stream` at logical time `now`.
+    pub(crate) fn open(&mut self, group: u32, stream: StreamId, now: u64) -> Option<u32> {
+        let unit = self.groups[group as usize].free.take()?;
+        self.enter(unit, stream, now);
         Some(unit)
+    }
+
+    /// Takes the most worn free unit of `group` for data that will stay.
+    pub(crate) fn open_most_worn(&mut self, group: u32, stream: StreamId, now: u64) -> Option<u32> {
+        let unit = self.groups[group as usize].free.take_most_worn()?;
+        self.enter(unit, stream, now);
+        Some(unit)
+    }
+
+    fn enter(&mut self, unit: u32, stream: StreamId, now: u64) {
+        self.stream[unit as usize] = stream;
+        self.opened_at[unit as usize] = now;
+        self.held[stream.index()] += 1;
     }
 
     /// `pages` valid pages were appended to an open unit.
@@ -80,50 +178,131 @@ impl Units {
         let valid = self.valid[unit as usize] - pages;
         self.valid[unit as usize] = valid;
         if valid & UNLISTED == 0 {
-            self.closed_dead_pages += u64::from(pages);
-            self.victims.moved(unit, valid);
+            let bits = self.group_bits;
+            let group = self.group(unit);
+            group.closed_dead_pages += u64::from(pages);
+            group.victims.moved(unit >> bits, valid);
         }
     }
 
     /// An open unit takes no more writes, at logical time `now`.
     pub(crate) fn close(&mut self, unit: u32, now: u64) {
         let valid = self.valid(unit);
+        let (stream, opened_at) = (self.stream(unit), self.opened_at(unit));
         self.valid[unit as usize] = valid;
-        self.closed += 1;
-        self.closed_dead_pages += u64::from(self.pages_per_unit - valid);
-        self.victims.insert(unit, valid, now);
+        let (bits, dead) = (self.group_bits, self.pages_per_unit - valid);
+        let (erases, levelled) = (self.erases[unit as usize], self.wear.static_spread());
+        let group = self.group(unit);
+        if levelled.is_some() {
+            group.cold.push(Reverse((erases, unit)));
+        }
+        group.closed += 1;
+        group.closed_dead_pages += u64::from(dead);
+        group
+            .victims
+            .insert(unit >> bits, valid, stream, opened_at, now);
     }
 
-    /// The closed unit to collect next at logical time `now`, and the free pages that promises:
-    /// its own, or the average where the rule does not look at them.
-    pub(crate) fn choose_victim(&mut self, now: u64) -> Option<(u32, u32)> {
-        if self.closed_dead_pages == 0 {
+    /// The closed unit of `group` to collect next at logical time `now`, and the free pages that
+    /// promises: its own, or the average where the rule does not look at them.
+    pub(crate) fn choose_victim(
+        &mut self,
+        group: u32,
+        now: u64,
+        scheme: &mut dyn Relocate,
+    ) -> Option<(u32, u32)> {
+        let bits = self.group_bits;
+        let of = &mut self.groups[group as usize];
+        if of.closed_dead_pages == 0 {
             return None;
         }
-        let unit = self.victims.choose(now)?;
-        let average = (self.closed_dead_pages / u64::from(self.closed)) as u32;
+        let unit = of.victims.choose(now, scheme)? << bits | group;
+        let average = (of.closed_dead_pages / u64::from(of.closed)) as u32;
         Some((unit, average.max(self.pages_per_unit - self.valid(unit))))
     }
 
     /// Whether the victim rule wants another victim before collection ends.
-    pub(crate) fn is_mid_round(&self) -> bool {
-        self.victims.is_mid_round()
+    pub(crate) fn is_mid_round(&self, group: u32) -> bool {
+        self.groups[group as usize].victims.is_mid_round()
     }
 
     /// A closed unit is about to be emptied: it leaves the lists.
     pub(crate) fn take(&mut self, unit: u32) {
-        self.victims.remove(unit);
-        self.closed -= 1;
-        self.closed_dead_pages -= u64::from(self.pages_per_unit - self.valid(unit));
+        let (bits, dead) = (self.group_bits, self.pages_per_unit - self.valid(unit));
+        let group = self.group(unit);
+        group.victims.remove(unit >> bits);
+        group.closed -= 1;
+        group.closed_dead_pages -= u64::from(dead);
         self.valid[unit as usize] |= UNLISTED;
     }
 
-    /// An emptied unit is erased and free. Answers with its stream and the units left to it.
-    pub(crate) fn erase(&mut self, unit: u32) -> (StreamId, u32) {
+    /// An emptied unit is erased, and free unless the erase failed or the unit is worn out or
+    /// failing; it is then retired.
+    pub(crate) fn erase(&mut self, unit: u32, failed: bool) -> ErasedUnit {
         self.valid[unit as usize] = UNLISTED;
-        self.free.push_back(unit);
+        let erases = &mut self.erases[unit as usize];
+        *erases += 1;
+        let erases = *erases;
+        let condemned = self.is_failing(unit);
+        if failed || condemned || self.wear.is_worn_out(erases) {
+            self.failing.retain(|&failing| failing != unit);
+            self.retired.push(unit);
+        } else {
+            self.group(unit).free.give(unit, erases);
+        }
         let stream = self.stream[unit as usize];
         self.held[stream.index()] -= 1;
-        (stream, self.held[stream.index()])
+        ErasedUnit {
+            stream,
+            opened_at: self.opened_at(unit),
+            units_left: self.held[stream.index()],
+        }
+    }
+
+    /// A free unit turns out to be bad, as from the factory.
+    pub(crate) fn retire_free(&mut self, unit: u32) {
+        let erases = self.erases[unit as usize];
+        if self.group(unit).free.remove(unit, erases) {
+            self.retired.push(unit);
+        }
+    }
+
+    /// A program operation failed in a unit: it is to be emptied and retired.
+    pub(crate) fn condemn(&mut self, unit: u32) {
+        if !self.is_failing(unit) {
+            self.failing.push(unit);
+        }
+    }
+
+    fn is_failing(&self, unit: u32) -> bool {
+        !self.failing.is_empty() && self.failing.contains(&unit)
+    }
+
+    /// A closed unit of `group` that must be emptied because it fails.
+    pub(crate) fn failing_in(&self, group: u32) -> Option<u32> {
+        let unit = |&&unit: &&u32| self.group_of(unit) == group && self.is_closed(unit);
+        self.failing.iter().find(unit).copied()
+    }
+
+    /// The closed unit of `group` erased least often, if static levelling wants it emptied into
+    /// the most worn free one.
+    pub(crate) fn cold_unit(&mut self, group: u32) -> Option<u32> {
+        let spread = self.wear.static_spread()?;
+        let Units {
+            valid,
+            erases,
+            groups,
+            ..
+        } = self;
+        let group = &mut groups[group as usize];
+        let most = group.free.most_worn()?;
+        while let Some(&Reverse((then, unit))) = group.cold.peek() {
+            let closed = valid[unit as usize] & UNLISTED == 0;
+            if closed && erases[unit as usize] == then {
+                return (then.saturating_add(spread) <= most).then_some(unit);
+            }
+            group.cold.pop();
+        }
+        None
     }
 }

@@ -1,5 +1,6 @@
 //! Which closed unit is collected next.
 
+mod by_stream;
 mod closed;
 mod cost_benefit;
 mod fifo;
@@ -11,7 +12,9 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
+pub use by_stream::{ClosedUnit, ClosedUnits};
+
+use crate::{config::Config, relocate::Relocate, types::StreamId};
 use cost_benefit::CostBenefit;
 use fifo::Fifo;
 use greedy::Greedy;
@@ -34,6 +37,9 @@ pub enum VictimRule {
     Random,
     /// The one with the fewest valid pages of this many drawn at random.
     Choices(u8),
+    /// The unit the scheme names ([`Relocate::choose_victim`]), or else the one with the fewest
+    /// valid pages.
+    Scheme,
     /// Greedy in each chip by itself, one victim of every chip in a round: the PCStream
     /// emulator's rule.
     PerChip,
@@ -47,6 +53,7 @@ impl fmt::Display for VictimRule {
             VictimRule::Fifo => f.write_str("fifo"),
             VictimRule::Random => f.write_str("random"),
             VictimRule::Choices(choices) => write!(f, "{choices}-choices"),
+            VictimRule::Scheme => f.write_str("scheme"),
             VictimRule::PerChip => f.write_str("greedy-per-chip"),
         }
     }
@@ -61,13 +68,14 @@ impl FromStr for VictimRule {
             "cost-benefit" => VictimRule::CostBenefit,
             "fifo" => VictimRule::Fifo,
             "random" => VictimRule::Random,
+            "scheme" => VictimRule::Scheme,
             "greedy-per-chip" => VictimRule::PerChip,
             _ => match text.strip_suffix("-choices").map(str::parse) {
                 Some(Ok(choices @ 1..)) => VictimRule::Choices(choices),
                 _ => {
                     return Err(format!(
                         "no victim rule is called \"{text}\" (there are: greedy, cost-benefit, \
-                         fifo, random, N-choices with N from 1 to 255, greedy-per-chip)"
+                         fifo, random, N-choices with N from 1 to 255, greedy-per-chip, scheme)"
                     ));
                 }
             },
@@ -91,18 +99,20 @@ impl<'de> Deserialize<'de> for VictimRule {
 
 /// The closed units, ordered as their rule needs it. A rule costs constant or logarithmic time
 /// for each victim, and next to nothing for each page that dies.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Victims {
     Greedy(Greedy),
     CostBenefit(CostBenefit),
     Fifo(Fifo),
     Choices(Choices),
     PerChip(PerChip),
+    ByStream(ClosedUnits),
 }
 
 impl Victims {
-    pub(crate) fn new(config: &Config) -> Victims {
-        let (units, pages) = (config.physical_units, config.pages_per_unit);
+    /// For `units` units, numbered from 0.
+    pub(crate) fn new(config: &Config, units: u32) -> Victims {
+        let pages = config.pages_per_unit;
         match config.victim_rule {
             VictimRule::Greedy => Victims::Greedy(Greedy::new(units, pages)),
             VictimRule::CostBenefit => Victims::CostBenefit(CostBenefit::new(units, pages)),
@@ -112,17 +122,29 @@ impl Victims {
                 Victims::Choices(Choices::new(units, choices, config.seed))
             }
             VictimRule::PerChip => Victims::PerChip(PerChip::new(units, pages, config.chips)),
+            VictimRule::Scheme => {
+                Victims::ByStream(ClosedUnits::new(units, pages, config.streams()))
+            }
         }
     }
 
-    /// A unit was closed at logical time `now` with `valid` valid pages.
-    pub(crate) fn insert(&mut self, unit: u32, valid: u32, now: u64) {
+    /// A unit of `stream`, opened at `opened_at`, was closed at logical time `now` with `valid`
+    /// valid pages.
+    pub(crate) fn insert(
+        &mut self,
+        unit: u32,
+        valid: u32,
+        stream: StreamId,
+        opened_at: u64,
+        now: u64,
+    ) {
         match self {
             Victims::Greedy(rule) => rule.insert(unit, valid),
             Victims::CostBenefit(rule) => rule.insert(unit, valid, now),
             Victims::Fifo(rule) => rule.insert(unit),
             Victims::Choices(rule) => rule.insert(unit, valid),
             Victims::PerChip(rule) => rule.insert(unit, valid),
+            Victims::ByStream(rule) => rule.insert(unit, valid, stream, opened_at, now),
         }
     }
 
@@ -134,6 +156,7 @@ impl Victims {
             Victims::Fifo(rule) => rule.remove(unit),
             Victims::Choices(rule) => rule.remove(unit),
             Victims::PerChip(rule) => rule.remove(unit),
+            Victims::ByStream(rule) => rule.remove(unit),
         }
     }
 
@@ -146,18 +169,23 @@ impl Victims {
             Victims::Fifo(_) => {}
             Victims::Choices(rule) => rule.moved(unit, valid),
             Victims::PerChip(rule) => rule.moved(unit, valid),
+            Victims::ByStream(rule) => rule.moved(unit, valid),
         }
     }
 
     /// The next victim; it stays until it is removed. A rule that does not look at valid pages
     /// may name a unit without a dead one.
-    pub(crate) fn choose(&mut self, now: u64) -> Option<u32> {
+    pub(crate) fn choose(&mut self, now: u64, scheme: &mut dyn Relocate) -> Option<u32> {
         match self {
             Victims::Greedy(rule) => rule.choose(),
             Victims::CostBenefit(rule) => rule.choose(now),
             Victims::Fifo(rule) => rule.choose(),
             Victims::Choices(rule) => rule.choose(),
             Victims::PerChip(rule) => rule.choose(),
+            Victims::ByStream(rule) => match scheme.choose_victim(rule, now) {
+                Some(unit) if rule.contains(unit) => Some(unit),
+                _ => rule.fewest_valid(),
+            },
         }
     }
 

@@ -5,7 +5,8 @@
 mod naive;
 
 use anabranch_ssd::{
-    Config, ConfigError, Device, DeviceError, PageRange, RelocationKind, StreamId, VictimRule,
+    Config, ConfigError, Destination, Device, DeviceError, Faults, PageRange, RelocationKind,
+    StreamId, VictimRule, Wear,
 };
 use naive::Naive;
 use proptest::prelude::*;
@@ -38,6 +39,11 @@ fn config(
         seed: 7,
         gc_start_free_units: start,
         gc_stop_free_units: start + stop,
+        reclaim_groups: 1,
+        persistently_isolated: 0,
+        streams_off_permille: 1000,
+        wear: Wear::default(),
+        faults: Faults::default(),
     };
     let physical_units = config.least_physical_units() as u32 + start - 1 + spare;
     Config {
@@ -72,6 +78,7 @@ fn rules() -> impl Strategy<Value = VictimRule> {
         VictimRule::Random,
         VictimRule::Choices(3),
         VictimRule::PerChip,
+        VictimRule::Scheme,
     ])
 }
 
@@ -126,6 +133,7 @@ proptest! {
         prop_assert_eq!(counters.copied_pages, naive.copied_pages);
         prop_assert_eq!(counters.erased_units, naive.erased_units);
         prop_assert_eq!(counters.sealed_units, naive.sealed_units);
+        prop_assert_eq!(counters.redirected_pages, naive.redirected_pages);
         let mapped: Vec<u32> =
             (0..config.logical_pages).filter(|&page| device.stream_of(page).is_some()).collect();
         prop_assert_eq!(&mapped, &naive.mapped());
@@ -249,8 +257,13 @@ fn survivors_move_on_by_one_internal_stream_each_time() {
         let victim = anabranch_ssd::Victim {
             stream: StreamId(stream),
             valid_pages: 1,
+            opened_at: 0,
+            now: 0,
         };
-        chain.destination(victim).0
+        match chain.destination(&victim) {
+            Destination::Stream(stream) => stream.0,
+            Destination::Each => panic!("a chain moves whole units"),
+        }
     };
     assert_eq!([step(0), step(1), step(2), step(3)], [1, 2, 3, 3]);
 }

@@ -1,39 +1,72 @@
-//! Garbage collection: choosing a victim, copying what lives, erasing.
+//! Garbage collection: choosing a victim, emptying it, erasing.
 
-use super::{BATCH, Device};
-use crate::{relocate::Victim, types::StreamId};
+use super::Device;
+use crate::{
+    observe::Observe,
+    relocate::{Destination, Erased, Relocate, Victim},
+    types::StreamId,
+};
 
 /// An open unit is sealed and collected in place of the best closed one when that gives this many
 /// times as many free pages (our choice; the papers' drives have spare units enough never to
 /// need it). It happens where streams hold most of the spare space in half-filled units.
 const SEAL_GAIN: u32 = 8;
 
-impl Device {
+impl<R: Relocate, O: Observe> Device<R, O> {
     /// Collects until more units are free than the stop threshold, or until `wanting`, the
     /// stream whose write waits, has room and no threshold is undercut, or nothing is to be won.
     pub(super) fn collect(&mut self, wanting: StreamId) {
-        let stop = self.config.gc_stop_free_units as usize;
+        let group = self.config.group_of(wanting);
+        let stop = self.gc_start().max(self.config.gc_stop_free_units as usize);
         loop {
-            let free = self.units.free_count();
+            let free = self.units.free_count(group);
             let enough = free > stop || (self.room(wanting) > 0 && free >= stop);
-            if enough && !self.units.is_mid_round() {
+            if enough && !self.units.is_mid_round(group) {
                 return;
             }
-            let Some(victim) = self.choose_victim(wanting) else {
+            let Some(victim) = self.choose_victim(wanting, group) else {
                 return;
             };
-            self.empty(victim);
+            if !self.empty(victim) {
+                return;
+            }
+            self.level(group);
+        }
+    }
+
+    /// Collects one victim in the background, while the host is idle, if no more units than the
+    /// stop threshold are free somewhere. Answers whether it did.
+    pub fn collect_idle(&mut self) -> bool {
+        let stop = self.gc_start().max(self.config.gc_stop_free_units as usize);
+        let scarce = |&group: &u32| self.units.free_count(group) <= stop;
+        let Some(group) = (0..self.config.reclaim_groups).find(scarce) else {
+            return false;
+        };
+        let wanting = self.config.default_stream(group);
+        !self.read_only
+            && self
+                .choose_victim(wanting, group)
+                .is_some_and(|victim| self.empty(victim))
+    }
+
+    /// Empties the units of a group in which a program operation failed.
+    pub(super) fn empty_failing(&mut self, group: u32) {
+        while let Some(unit) = self.units.failing_in(group) {
+            if !self.empty(Choice::Closed(unit)) {
+                return;
+            }
         }
     }
 
     /// The closed unit the victim rule names; or, where that would win next to nothing, the open
     /// unit that was written longest ago.
-    fn choose_victim(&mut self, wanting: StreamId) -> Option<Choice> {
-        let closed = self.units.choose_victim(self.counters.host_pages);
+    fn choose_victim(&mut self, wanting: StreamId, group: u32) -> Option<Choice> {
+        let now = self.counters.host_pages;
+        let closed = self.units.choose_victim(group, now, &mut self.relocation);
         let gain = closed.map_or(0, |(_, gain)| gain);
         let worth_sealing = gain.saturating_mul(SEAL_GAIN);
         if worth_sealing <= self.config.pages_per_unit
-            && let Some((stream, seal_gain)) = self.sealable(wanting)
+            && let Some((stream, seal_gain)) = self.sealable(wanting, group)
             && seal_gain >= worth_sealing
         {
             return Some(Choice::Seal(stream));
@@ -44,102 +77,82 @@ impl Device {
     /// The stream whose open unit was written longest ago, and the free pages that collecting it
     /// would give. Not the stream that waits for room, nor the default stream, which takes in
     /// the survivors of sealed units.
-    fn sealable(&self, wanting: StreamId) -> Option<(StreamId, u32)> {
-        let (index, open) = self
-            .open
-            .iter()
-            .enumerate()
-            .filter(|&(index, _)| index != wanting.index() && index != StreamId::DEFAULT.index())
-            .filter_map(|(index, open)| open.map(|open| (index, open)))
+    fn sealable(&self, wanting: StreamId, group: u32) -> Option<(StreamId, u32)> {
+        let default = self.config.default_stream(group);
+        let (stream, open) = self
+            .open_units(group)
+            .filter(|&(stream, _)| stream != wanting && stream != default)
             .min_by_key(|&(_, open)| open.written_at)?;
         let gain = self.config.pages_per_unit - self.units.valid(open.unit);
-        Some((StreamId(index as u16), gain))
+        Some((stream, gain))
     }
 
-    fn empty(&mut self, choice: Choice) {
+    /// Empties and erases a unit. Answers whether that was done; where there is no room for its
+    /// valid pages, those not yet copied stay.
+    fn empty(&mut self, choice: Choice) -> bool {
         match choice {
             Choice::Closed(unit) => {
-                let victim = Victim {
-                    stream: self.units.stream(unit),
-                    valid_pages: self.units.valid(unit),
-                };
-                let destination = self.relocation.destination(victim);
+                let victim = self.victim(unit);
+                let destination = self.relocation.destination(&victim);
                 self.units.take(unit);
-                self.copy_and_erase(unit, self.config.pages_per_unit, destination);
+                self.copy_and_erase(unit, self.config.pages_per_unit, &victim, destination)
             }
             Choice::Seal(stream) => {
                 let Some(open) = self.open[stream.index()].take() else {
-                    return;
+                    return false;
                 };
                 self.counters.sealed_units += 1;
                 self.streams[stream.index()].sealed_units += 1;
-                self.copy_and_erase(open.unit, open.filled, StreamId::DEFAULT);
+                let default = self.config.default_stream(self.units.group_of(open.unit));
+                let victim = self.victim(open.unit);
+                let destination = Destination::Stream(default);
+                self.copy_and_erase(open.unit, open.filled, &victim, destination)
             }
         }
     }
 
-    /// Copies the valid ones of a unit's first `filled` pages to `destination`, then erases it.
-    fn copy_and_erase(&mut self, unit: u32, filled: u32, destination: StreamId) {
-        let start = unit as usize * self.config.pages_per_unit as usize;
-        let address = unit << self.shift;
-        let mut left = self.units.valid(unit);
-        let mut live = [0_u32; BATCH];
-        let mut offset = 0;
-        while left > 0 && offset < filled {
-            let count = (BATCH as u32).min(filled - offset);
-            let range = start + offset as usize..start + (offset + count) as usize;
-            let found = self.survivors(range, address + offset, &mut live);
-            self.append_copies(&live[..found], destination);
-            left -= found as u32;
-            offset += count;
+    fn victim(&self, unit: u32) -> Victim {
+        Victim {
+            stream: self.units.stream(unit),
+            valid_pages: self.units.valid(unit),
+            opened_at: self.units.opened_at(unit),
+            now: self.counters.host_pages,
         }
-        let (stream, units_left) = self.units.erase(unit);
-        self.relocation.erased(stream, units_left);
+    }
+
+    /// Copies the valid ones of a unit's first `filled` pages, then erases it.
+    fn copy_and_erase(
+        &mut self,
+        unit: u32,
+        filled: u32,
+        victim: &Victim,
+        destination: Destination,
+    ) -> bool {
+        if !self.copy(unit, filled, victim, destination) {
+            self.units.close(unit, self.counters.host_pages);
+            return false;
+        }
+        self.erase(unit);
+        true
+    }
+
+    pub(super) fn erase(&mut self, unit: u32) {
+        let failed = self.erase_failures.strikes();
+        let retired = self.units.retired().len();
+        let erased = self.units.erase(unit, failed);
+        self.observer.erased(unit);
         self.counters.erased_units += 1;
-        self.streams[stream.index()].erased_units += 1;
-    }
-
-    /// Gathers, without a branch per page, the logical pages of a part of a unit that still live
-    /// there. Answers how many.
-    fn survivors(
-        &self,
-        range: std::ops::Range<usize>,
-        address: u32,
-        live: &mut [u32; BATCH],
-    ) -> usize {
-        let mut found = 0;
-        for (expected, &page) in (address..).zip(&self.logical[range]) {
-            live[found % BATCH] = page;
-            found += usize::from(self.physical[page as usize] == expected);
+        self.counters.failed_erases += u64::from(failed);
+        self.streams[erased.stream.index()].erased_units += 1;
+        if self.units.retired().len() > retired {
+            self.count_retired();
         }
-        found
-    }
-
-    fn append_copies(&mut self, pages: &[u32], destination: StreamId) {
-        let mut rest = pages;
-        while !rest.is_empty() {
-            if self.room(destination) == 0 && self.open_unit(destination).is_err() {
-                // The reserve makes this impossible: one victim fills at most one new unit.
-                debug_assert!(false, "garbage collection ran out of its reserve");
-                return;
-            }
-            let room = self.room(destination) as usize;
-            let (now, later) = rest.split_at(room.min(rest.len()));
-            let Some(claim) = self.claim(destination, now.len() as u32) else {
-                return;
-            };
-            self.logical[claim.index..claim.index + now.len()].copy_from_slice(now);
-            for (address, &page) in (claim.address..).zip(now) {
-                self.physical[page as usize] = address;
-            }
-            if claim.closes {
-                self.units.close(claim.unit, self.counters.host_pages);
-            }
-            let count = now.len() as u64;
-            self.counters.copied_pages += count;
-            self.streams[destination.index()].copied_pages += count;
-            rest = later;
-        }
+        self.relocation.erased(&Erased {
+            stream: erased.stream,
+            units_left: erased.units_left,
+            opened_at: erased.opened_at,
+            now: self.counters.host_pages,
+        });
     }
 }
 

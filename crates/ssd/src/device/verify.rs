@@ -1,8 +1,9 @@
 //! The device's invariants, checked from outside its hot paths.
 
 use super::{Device, NONE};
+use crate::{observe::Observe, relocate::Relocate};
 
-impl Device {
+impl<R: Relocate, O: Observe> Device<R, O> {
     /// Checks that the device is consistent; costs a walk over all pages. For tests and for a
     /// state that was loaded.
     ///
@@ -42,19 +43,32 @@ impl Device {
             ));
         }
         let open = self.open.iter().flatten().any(|open| open.unit == unit);
-        let states = [self.units.is_free(unit), open, self.units.is_closed(unit)];
+        let free = self.units.is_free(unit);
+        let retired = self.units.retired().contains(&unit);
+        let states = [free, open, self.units.is_closed(unit), retired];
         if states.iter().filter(|&&state| state).count() != 1 {
             return Err(format!(
-                "unit {unit} is not exactly one of free, open, closed: {states:?}"
+                "unit {unit} is not exactly one of free, open, closed, retired: {states:?}"
             ));
         }
-        if states[0] && valid > 0 {
-            return Err(format!("unit {unit} is free and holds valid pages"));
+        if (free || retired) && valid > 0 {
+            return Err(format!("unit {unit} is out of use and holds valid pages"));
         }
         Ok(())
     }
 
     fn verify_sums(&self) -> Result<(), String> {
+        let mapped = self
+            .physical
+            .iter()
+            .filter(|&&address| address != NONE)
+            .count();
+        if mapped as u64 != self.mapped {
+            return Err(format!(
+                "{mapped} pages are mapped and {} counted",
+                self.mapped
+            ));
+        }
         let sum = |of: fn(&crate::StreamCounters) -> u64| self.streams.iter().map(of).sum::<u64>();
         let sums = [
             (
@@ -90,11 +104,5 @@ impl Device {
             return Err("the host wrote to an internal stream".to_owned());
         }
         Ok(())
-    }
-
-    /// Stream whose unit holds each mapped page, in page order; `None` where nothing is mapped.
-    pub fn stream_of(&self, page: u32) -> Option<crate::StreamId> {
-        let address = *self.physical.get(page as usize)?;
-        (address != NONE).then(|| self.units.stream(address >> self.shift))
     }
 }

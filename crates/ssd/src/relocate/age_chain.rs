@@ -1,6 +1,6 @@
 //! Copies by how often they have survived.
 
-use super::{Relocate, Victim};
+use super::{Destination, Relocate, Victim};
 use crate::{config::Config, types::StreamId};
 
 /// Survivors of host streams join the first internal stream, survivors of that the second, and
@@ -23,11 +23,11 @@ impl AgeChain {
 }
 
 impl Relocate for AgeChain {
-    fn destination(&mut self, victim: Victim) -> StreamId {
+    fn destination(&mut self, victim: &Victim) -> Destination {
         if self.last < self.host_streams {
-            return victim.stream;
+            return Destination::Stream(victim.stream);
         }
         let next = (victim.stream.0 + 1).max(self.host_streams);
-        StreamId(next.min(self.last))
+        Destination::Stream(StreamId(next.min(self.last)))
     }
 }

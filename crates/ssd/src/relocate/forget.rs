@@ -1,6 +1,6 @@
 //! Copies lose their stream.
 
-use super::{Relocate, Victim};
+use super::{Destination, Relocate, Victim};
 use crate::types::StreamId;
 
 /// Copies join the default stream: the multi-stream eMMC, which keeps a stream's number only
@@ -9,7 +9,7 @@ use crate::types::StreamId;
 pub(super) struct Forget;
 
 impl Relocate for Forget {
-    fn destination(&mut self, _victim: Victim) -> StreamId {
-        StreamId::DEFAULT
+    fn destination(&mut self, _victim: &Victim) -> Destination {
+        Destination::Stream(StreamId::DEFAULT)
     }
 }

@@ -1,6 +1,6 @@
 //! Copies of every stream share one internal stream.
 
-use super::{Relocate, Victim};
+use super::{Destination, Relocate, Victim};
 use crate::{config::Config, types::StreamId};
 
 /// One internal stream for all copies: old data are kept from new (SepBIT calls it `SepGC`).
@@ -19,7 +19,7 @@ impl Gc {
 }
 
 impl Relocate for Gc {
-    fn destination(&mut self, victim: Victim) -> StreamId {
-        self.stream.unwrap_or(victim.stream)
+    fn destination(&mut self, victim: &Victim) -> Destination {
+        Destination::Stream(self.stream.unwrap_or(victim.stream))
     }
 }

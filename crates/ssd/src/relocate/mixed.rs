@@ -1,7 +1,6 @@
 //! Copies go back to the stream they came from.
 
-use super::{Relocate, Victim};
-use crate::types::StreamId;
+use super::{Destination, Relocate, Victim};
 
 /// Copied pages share the open unit of their stream's new writes, as in the legacy drives that
 /// the papers compare with (PCStream draft §4: Baseline, AutoStream, PCStream\*).
@@ -9,7 +8,7 @@ use crate::types::StreamId;
 pub(super) struct Mixed;
 
 impl Relocate for Mixed {
-    fn destination(&mut self, victim: Victim) -> StreamId {
-        victim.stream
+    fn destination(&mut self, victim: &Victim) -> Destination {
+        Destination::Stream(victim.stream)
     }
 }

@@ -1,6 +1,6 @@
 //! Copies of each stream in units of their own.
 
-use super::{Relocate, Victim};
+use super::{Destination, Relocate, Victim};
 use crate::{config::Config, types::StreamId};
 
 /// Every host stream has an internal stream for its copies, for good: what substreams would be if
@@ -21,13 +21,11 @@ impl PerStream {
 }
 
 impl Relocate for PerStream {
-    fn destination(&mut self, victim: Victim) -> StreamId {
+    fn destination(&mut self, victim: &Victim) -> Destination {
         if victim.stream.0 >= self.host_streams || self.internal_streams == 0 {
-            return victim.stream;
+            return Destination::Stream(victim.stream);
         }
-        StreamId(
-            self.host_streams
-                .saturating_add(victim.stream.0 % self.internal_streams),
-        )
+        let slot = victim.stream.0 % self.internal_streams;
+        Destination::Stream(StreamId(self.host_streams.saturating_add(slot)))
     }
 }

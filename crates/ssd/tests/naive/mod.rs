@@ -1,7 +1,11 @@
 //! A slow, obvious flash translation layer to hold the fast one against: vectors of vectors,
 //! searches over everything, no index.
 
-use anabranch_ssd::{Config, RelocationKind, Victim};
+use std::collections::BTreeMap;
+
+use anabranch_ssd::{
+    Config, Destination, Erased, Relocate, RelocationKind, StreamId, Survivor, Victim,
+};
 
 struct Unit {
     stream: u16,
@@ -10,12 +14,15 @@ struct Unit {
     closed: bool,
     /// When the unit last closed or lost a page: among equals the longest unchanged goes first.
     changed: u64,
+    opened_at: u64,
     written_at: u64,
 }
 
 pub struct Naive {
     config: Config,
-    relocation: Box<dyn anabranch_ssd::Relocate>,
+    relocation: Box<dyn Relocate>,
+    /// When the host wrote each page.
+    written: BTreeMap<u32, u64>,
     /// `None` is a free unit; freed units go to the back of `free`.
     units: Vec<Option<Unit>>,
     free: Vec<usize>,
@@ -24,6 +31,7 @@ pub struct Naive {
     pub copied_pages: u64,
     pub erased_units: u64,
     pub sealed_units: u64,
+    pub redirected_pages: u64,
 }
 
 impl Naive {
@@ -38,6 +46,8 @@ impl Naive {
             copied_pages: 0,
             erased_units: 0,
             sealed_units: 0,
+            redirected_pages: 0,
+            written: BTreeMap::new(),
             config,
         }
     }
@@ -88,6 +98,7 @@ impl Naive {
             for &page in now {
                 self.discard(page);
                 self.append(page, stream);
+                self.written.insert(page, self.host_pages);
             }
             for unit in self
                 .units
@@ -145,8 +156,10 @@ impl Naive {
             pages: Vec::new(),
             closed: false,
             changed: 0,
+            opened_at: written_at,
             written_at,
         });
+        self.relocation.opened(StreamId(stream));
     }
 
     fn make_room(&mut self, stream: u16) {
@@ -191,41 +204,74 @@ impl Naive {
             let seal_gain = full - Naive::valid(self.units[idle].as_ref().expect("open"));
             if gain * 8 <= full && seal_gain >= gain * 8 {
                 self.sealed_units += 1;
-                self.empty(idle, 0);
+                let victim = self.victim(idle);
+                self.empty(idle, &victim, Destination::Stream(StreamId(0)));
                 return true;
             }
         }
         let Some(victim) = victim.filter(|_| gain > 0) else {
             return false;
         };
-        let unit = self.units[victim].as_ref().expect("closed");
-        let destination = self.relocation.destination(Victim {
-            stream: anabranch_ssd::StreamId(unit.stream),
-            valid_pages: Naive::valid(unit) as u32,
-        });
-        self.empty(victim, destination.0);
+        let view = self.victim(victim);
+        let destination = self.relocation.destination(&view);
+        self.empty(victim, &view, destination);
         true
     }
 
-    fn empty(&mut self, victim: usize, destination: u16) {
-        let unit = self.units[victim].take().expect("a unit with data");
-        for page in unit.pages.iter().flatten() {
-            if self.open(destination).is_none() {
-                self.open_unit(destination);
-            }
-            self.append(*page, destination);
+    fn victim(&self, unit: usize) -> Victim {
+        let unit = self.units[unit].as_ref().expect("a unit with data");
+        Victim {
+            stream: StreamId(unit.stream),
+            valid_pages: Naive::valid(unit) as u32,
+            opened_at: unit.opened_at,
+            now: self.host_pages,
+        }
+    }
+
+    /// The stream a copy joins: the one meant for it; without a unit for that, the open one
+    /// nearest in number.
+    fn copy_stream(&mut self, wanted: u16) -> u16 {
+        if self.open(wanted).is_some() {
+            return wanted;
+        }
+        if !self.free.is_empty() {
+            self.open_unit(wanted);
+            return wanted;
+        }
+        let open = self.units.iter().flatten().filter(|unit| !unit.closed);
+        let nearest = open.min_by_key(|unit| (unit.stream.abs_diff(wanted), unit.stream));
+        nearest.expect("an open unit").stream
+    }
+
+    fn empty(&mut self, index: usize, victim: &Victim, destination: Destination) {
+        let unit = self.units[index].take().expect("a unit with data");
+        for &page in unit.pages.iter().flatten() {
+            let wanted = match destination {
+                Destination::Stream(stream) => stream,
+                Destination::Each => {
+                    let age_pages = match self.relocation.wants_ages() {
+                        true => self.host_pages - self.written[&page],
+                        false => 0,
+                    };
+                    let survivor = Survivor { page, age_pages };
+                    self.relocation.survivor(victim, survivor)
+                }
+            };
+            let stream = self.copy_stream(wanted.0);
+            self.append(page, stream);
             self.close_full();
             self.copied_pages += 1;
+            self.redirected_pages += u64::from(stream != wanted.0);
         }
-        self.free.push(victim);
+        self.free.push(index);
         self.erased_units += 1;
-        let left = self
-            .units
-            .iter()
-            .flatten()
-            .filter(|other| other.stream == unit.stream)
-            .count();
-        self.relocation
-            .erased(anabranch_ssd::StreamId(unit.stream), left as u32);
+        let same = |other: &&Unit| other.stream == unit.stream;
+        let left = self.units.iter().flatten().filter(same).count();
+        self.relocation.erased(&Erased {
+            stream: StreamId(unit.stream),
+            units_left: left as u32,
+            opened_at: unit.opened_at,
+            now: self.host_pages,
+        });
     }
 }

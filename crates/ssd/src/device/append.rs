@@ -1,0 +1,282 @@
+//! Writing pages to open units.
+
+use super::{Device, NONE, OpenUnit};
+use crate::{
+    error::DeviceError,
+    observe::{Observe, Origin},
+    relocate::Relocate,
+    types::{PageRange, StreamId},
+    units::Units,
+};
+
+/// Pages of an open unit, claimed for data about to be appended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Claim {
+    pub(super) unit: u32,
+    /// Address of the first page, and its index in `logical`.
+    pub(super) address: u32,
+    pub(super) index: usize,
+    pub(super) closes: bool,
+}
+
+impl<R: Relocate, O: Observe> Device<R, O> {
+    /// Free pages in a stream's open unit, as far as they can be programmed before one fails.
+    #[inline]
+    pub(super) fn room(&self, stream: StreamId) -> u32 {
+        self.open[stream.index()].map_or(0, |open| {
+            (self.config.pages_per_unit - open.filled).min(self.program_failures.left())
+        })
+    }
+
+    /// The stream that host writes to `wanted` join now, and its room, at least 1; after opening
+    /// a unit, and collecting garbage for it, where needed.
+    pub(super) fn host_room(&mut self, wanted: StreamId) -> Result<(StreamId, u32), DeviceError> {
+        let stream = match self.mapped > self.streams_off_above {
+            true => self.config.default_stream(self.config.group_of(wanted)),
+            false => wanted,
+        };
+        match self.room(stream) {
+            0 => self.make_room(stream),
+            room => Ok((stream, room)),
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self, wanted: StreamId) -> Result<(StreamId, u32), DeviceError> {
+        let mut stream = wanted;
+        loop {
+            self.fail_if_due(stream);
+            if self.room(stream) > 0 {
+                return Ok((stream, self.room(stream)));
+            }
+            stream = self.group_with_room(wanted);
+            let group = self.config.group_of(stream);
+            self.empty_failing(group);
+            if self.units.free_count(group) <= self.gc_start() {
+                self.collect(stream);
+            }
+            self.check_writable()?;
+            // Copies may have opened a unit of this very stream.
+            if self.room(stream) == 0 {
+                if self.units.free_count(group) <= self.config.reserved_units() as usize {
+                    return Err(self.out_of_units());
+                }
+                self.open_unit(stream)?;
+            }
+        }
+    }
+
+    /// Nothing can be freed: the end of a drive that has lost units, and never of another.
+    fn out_of_units(&mut self) -> DeviceError {
+        if self.counters.retired_units == 0 {
+            return DeviceError::Full;
+        }
+        self.read_only = true;
+        DeviceError::ReadOnly {
+            retired_units: self.counters.retired_units,
+        }
+    }
+
+    /// The same handle of another reclaim group, where its own is full of valid pages: of all
+    /// groups the one with the most room.
+    fn group_with_room(&self, wanted: StreamId) -> StreamId {
+        let groups = self.config.reclaim_groups;
+        let own = self.config.group_of(wanted);
+        if groups == 1 || self.group_room(own) >= i64::from(self.config.pages_per_unit) {
+            return wanted;
+        }
+        let best = (0..groups).max_by_key(|&group| (self.group_room(group), group == own));
+        let handle = wanted.0 - self.config.default_stream(own).0;
+        StreamId(self.config.default_stream(best.unwrap_or(own)).0 + handle)
+    }
+
+    /// Pages that a reclaim group can still take in before collecting gets hard.
+    fn group_room(&self, group: u32) -> i64 {
+        let groups = self.config.reclaim_groups;
+        let units = (self.config.physical_units - group).div_ceil(groups);
+        let spare = 2 + self.config.reserved_units();
+        let most = i64::from(units.saturating_sub(spare)) * i64::from(self.config.pages_per_unit);
+        let valid = |(_, open): (StreamId, OpenUnit)| u64::from(self.units.valid(open.unit));
+        let open_live: u64 = self.open_units(group).map(valid).sum();
+        most - (self.units.closed_live_pages(group) + open_live) as i64
+    }
+
+    /// The open units of a group and their streams.
+    pub(super) fn open_units(&self, group: u32) -> impl Iterator<Item = (StreamId, OpenUnit)> {
+        self.open
+            .iter()
+            .enumerate()
+            .filter_map(|(stream, open)| open.map(|open| (StreamId(stream as u16), open)))
+            .filter(move |&(_, open)| self.units.group_of(open.unit) == group)
+    }
+
+    /// Free units at which collection starts.
+    pub(super) fn gc_start(&self) -> usize {
+        let start = self.config.gc_start_free_units;
+        start.max(self.config.reserved_units()) as usize
+    }
+
+    pub(super) fn open_unit(&mut self, stream: StreamId) -> Result<(), DeviceError> {
+        let now = self.counters.host_pages;
+        let group = self.config.group_of(stream);
+        let unit = self.units.open(group, stream, now);
+        self.open[stream.index()] = Some(OpenUnit {
+            unit: unit.ok_or(DeviceError::Full)?,
+            filled: 0,
+            written_at: now,
+        });
+        self.relocation.opened(stream);
+        Ok(())
+    }
+
+    /// Claims `count` pages of a stream's open unit, which has that room.
+    #[inline]
+    pub(super) fn claim(&mut self, stream: StreamId, count: u32, origin: Origin) -> Option<Claim> {
+        let slot = &mut self.open[stream.index()];
+        let open = slot.as_mut()?;
+        let claim = Claim {
+            unit: open.unit,
+            address: open.unit << self.shift | open.filled,
+            index: open.unit as usize * self.config.pages_per_unit as usize + open.filled as usize,
+            closes: open.filled + count == self.config.pages_per_unit,
+        };
+        self.observer
+            .programmed(open.unit, open.filled, count, origin);
+        open.filled += count;
+        open.written_at = self.counters.host_pages;
+        if claim.closes {
+            *slot = None;
+        }
+        self.units.gain(claim.unit, count);
+        self.program_failures.pass(count);
+        Some(claim)
+    }
+
+    pub(super) fn append_run(&mut self, stream: StreamId, pages: PageRange) {
+        let Some(claim) = self.claim(stream, pages.count, Origin::Host) else {
+            return;
+        };
+        let Device {
+            physical,
+            logical,
+            units,
+            shift,
+            ..
+        } = self;
+        let mut dying = Dying::new(units);
+        let slots = &mut physical[pages.indices()];
+        let reverse = &mut logical[claim.index..claim.index + pages.count as usize];
+        for (step, (slot, back)) in (0_u32..).zip(slots.iter_mut().zip(reverse)) {
+            if *slot != NONE {
+                dying.page(*slot >> *shift);
+            }
+            *slot = claim.address + step;
+            *back = pages.first + step;
+        }
+        let died = dying.settle();
+        if !self.written_at.is_empty() {
+            let now = self.tick();
+            self.written_at[pages.indices()].fill(now);
+        }
+        self.count_host_pages(stream, pages.count, died, claim);
+    }
+
+    pub(super) fn append_pages(&mut self, stream: StreamId, pages: &[u32]) {
+        let Some(claim) = self.claim(stream, pages.len() as u32, Origin::Host) else {
+            return;
+        };
+        let Device {
+            physical,
+            logical,
+            units,
+            shift,
+            ..
+        } = self;
+        logical[claim.index..claim.index + pages.len()].copy_from_slice(pages);
+        let mut died = 0;
+        for (step, &page) in (0_u32..).zip(pages) {
+            let slot = &mut physical[page as usize];
+            if *slot != NONE {
+                units.lose(*slot >> *shift, 1);
+                died += 1;
+            }
+            *slot = claim.address + step;
+        }
+        if !self.written_at.is_empty() {
+            let now = self.tick();
+            for &page in pages {
+                self.written_at[page as usize] = now;
+            }
+        }
+        self.count_host_pages(stream, pages.len() as u32, died, claim);
+    }
+
+    fn count_host_pages(&mut self, stream: StreamId, count: u32, died: u64, claim: Claim) {
+        if claim.closes {
+            self.units.close(claim.unit, self.counters.host_pages);
+        }
+        self.mapped = self.mapped + u64::from(count) - died;
+        self.counters.host_pages += u64::from(count);
+        self.streams[stream.index()].host_pages += u64::from(count);
+    }
+
+    /// Now, in the ticks of `written_at`.
+    pub(super) fn tick(&self) -> u32 {
+        (self.counters.host_pages >> self.tick_bits) as u32
+    }
+
+    /// Reads the mapping of a batch once before it is written: the reads do not wait for one
+    /// another, so that their cache misses overlap.
+    #[inline]
+    pub(super) fn touch(&self, pages: &[u32]) {
+        let sum = pages
+            .iter()
+            .fold(0_u32, |sum, &page| sum ^ self.physical[page as usize]);
+        std::hint::black_box(sum);
+    }
+}
+
+/// Gathers dying pages of one unit, since neighbours mostly die together: one change of the
+/// valid count, and of the victims' lists, for a run of them.
+pub(super) struct Dying<'a> {
+    units: &'a mut Units,
+    unit: u32,
+    pages: u32,
+    /// Pages that died, all in all.
+    died: u64,
+}
+
+impl<'a> Dying<'a> {
+    pub(super) fn new(units: &'a mut Units) -> Dying<'a> {
+        Dying {
+            units,
+            unit: 0,
+            pages: 0,
+            died: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn page(&mut self, unit: u32) {
+        if unit != self.unit {
+            self.flush();
+            self.unit = unit;
+        }
+        self.pages += 1;
+    }
+
+    #[inline]
+    fn flush(&mut self) {
+        if self.pages > 0 {
+            self.units.lose(self.unit, self.pages);
+            self.died += u64::from(self.pages);
+            self.pages = 0;
+        }
+    }
+
+    /// Answers how many pages died.
+    pub(super) fn settle(mut self) -> u64 {
+        self.flush();
+        self.died
+    }
+}

@@ -1,0 +1,223 @@
+//! Copying what still lives in a unit about to be erased.
+
+use std::ops::Range;
+
+use super::{BATCH, Device, NONE, append::Claim};
+use crate::{
+    observe::{Observe, Origin},
+    relocate::{Destination, Relocate, Survivor, Victim},
+    types::StreamId,
+};
+
+impl<R: Relocate, O: Observe> Device<R, O> {
+    /// Copies the valid ones of a unit's first `filled` pages. Answers whether all found room.
+    pub(super) fn copy(
+        &mut self,
+        unit: u32,
+        filled: u32,
+        victim: &Victim,
+        destination: Destination,
+    ) -> bool {
+        let mut left = self.units.valid(unit);
+        let mut live = [0_u32; BATCH];
+        let mut offset = 0;
+        while left > 0 && offset < filled {
+            let count = (BATCH as u32).min(filled - offset);
+            let found = self.survivors(unit, offset..offset + count, &mut live);
+            let copied = match destination {
+                Destination::Stream(stream) => self.append_copies(&live[..found], stream, victim),
+                Destination::Each => self.append_each(&live[..found], victim),
+            };
+            if copied < found {
+                self.units.lose(unit, copied as u32);
+                return false;
+            }
+            self.units.lose(unit, found as u32);
+            left -= found as u32;
+            offset += count;
+        }
+        true
+    }
+
+    /// Gathers, without a branch per page, the logical pages of a part of a unit that still live
+    /// there. Answers how many.
+    fn survivors(&mut self, unit: u32, offsets: Range<u32>, live: &mut [u32; BATCH]) -> usize {
+        let start = unit as usize * self.config.pages_per_unit as usize;
+        let range = start + offsets.start as usize..start + offsets.end as usize;
+        let address = unit << self.shift | offsets.start;
+        let mut found = 0;
+        for (expected, &page) in (address..).zip(&self.logical[range.clone()]) {
+            live[found % BATCH] = page;
+            found += usize::from(self.physical[page as usize] == expected);
+        }
+        if O::WANTS_COPIES {
+            for (offset, index) in offsets.zip(range) {
+                let page = self.logical[index];
+                if self.physical[page as usize] == unit << self.shift | offset {
+                    self.observer.copied(unit, offset);
+                }
+            }
+        }
+        found
+    }
+
+    /// Each page to the stream the relocation names, neighbours of one stream together. Answers
+    /// how many found room.
+    fn append_each(&mut self, pages: &[u32], victim: &Victim) -> usize {
+        let mut start = 0;
+        let mut next = pages.first().map(|&page| self.survivor(page, victim));
+        while let Some(stream) = next {
+            let mut end = start + 1;
+            next = None;
+            while let Some(&page) = pages.get(end) {
+                let other = self.survivor(page, victim);
+                if other != stream {
+                    next = Some(other);
+                    break;
+                }
+                end += 1;
+            }
+            let copied = self.append_copies(&pages[start..end], stream, victim);
+            if copied < end - start {
+                return start + copied;
+            }
+            start = end;
+        }
+        pages.len()
+    }
+
+    fn survivor(&mut self, page: u32, victim: &Victim) -> StreamId {
+        let age_pages = match self.written_at.get(page as usize) {
+            Some(&then) => u64::from(self.tick().wrapping_sub(then)) << self.tick_bits,
+            None => 0,
+        };
+        self.relocation
+            .survivor(victim, Survivor { page, age_pages })
+    }
+
+    /// Appends copies to a stream, or where no unit is left for it to another of its group.
+    /// Answers how many found room.
+    fn append_copies(&mut self, pages: &[u32], wanted: StreamId, victim: &Victim) -> usize {
+        let wanted = self.own_group(wanted, victim.stream);
+        let mut rest = pages;
+        while !rest.is_empty() {
+            let Some(stream) = self.copy_stream(wanted) else {
+                break;
+            };
+            let room = self.room(stream) as usize;
+            let (now, later) = rest.split_at(room.min(rest.len()));
+            let Some(claim) = self.claim(stream, now.len() as u32, Origin::Copy) else {
+                break;
+            };
+            self.place(now, claim);
+            let count = now.len() as u64;
+            self.counters.copied_pages += count;
+            self.counters.redirected_pages += if stream == wanted { 0 } else { count };
+            self.streams[stream.index()].copied_pages += count;
+            rest = later;
+        }
+        pages.len() - rest.len()
+    }
+
+    fn place(&mut self, pages: &[u32], claim: Claim) {
+        self.logical[claim.index..claim.index + pages.len()].copy_from_slice(pages);
+        for (address, &page) in (claim.address..).zip(pages) {
+            self.physical[page as usize] = address;
+        }
+        if claim.closes {
+            self.units.close(claim.unit, self.counters.host_pages);
+        }
+    }
+
+    /// A scheme's answer, or the victim's own stream where that is no stream of its group.
+    fn own_group(&self, wanted: StreamId, own: StreamId) -> StreamId {
+        let fits = wanted.index() < self.open.len()
+            && self.config.group_of(wanted) == self.config.group_of(own);
+        if fits { wanted } else { own }
+    }
+
+    /// The stream that copies meant for `wanted` join: that one while it has room or a unit is
+    /// free, then the open unit of the stream nearest in number, since classes of age are numbered in order. The reserve sees to it that a
+    /// device without faults always finds one.
+    fn copy_stream(&mut self, wanted: StreamId) -> Option<StreamId> {
+        loop {
+            self.fail_if_due(wanted);
+            if self.room(wanted) > 0 {
+                return Some(wanted);
+            }
+            if self.open_unit(wanted).is_ok() {
+                continue;
+            }
+            let refuge = self.refuge(wanted)?;
+            self.fail_if_due(refuge);
+            if self.room(refuge) > 0 {
+                return Some(refuge);
+            }
+        }
+    }
+
+    fn refuge(&self, wanted: StreamId) -> Option<StreamId> {
+        self.open_units(self.config.group_of(wanted))
+            .map(|(stream, _)| stream)
+            .min_by_key(|stream| (stream.0.abs_diff(wanted.0), stream.0))
+    }
+
+    /// Static wear levelling: moves data that do not die out of the least worn unit into the most
+    /// worn free one, if they lie far enough apart.
+    pub(super) fn level(&mut self, group: u32) {
+        if self.units.free_count(group) <= self.config.reserved_units() as usize {
+            return;
+        }
+        let Some(cold) = self.units.cold_unit(group) else {
+            return;
+        };
+        let (stream, valid) = (self.units.stream(cold), self.units.valid(cold));
+        if valid > self.program_failures.left() {
+            return;
+        }
+        let now = self.counters.host_pages;
+        let Some(worn) = self.units.open_most_worn(group, stream, now) else {
+            return;
+        };
+        self.units.take(cold);
+        self.move_all(cold, worn);
+        self.units.close(worn, now);
+        self.observer.finished(worn);
+        self.counters.copied_pages += u64::from(valid);
+        self.counters.levelled_pages += u64::from(valid);
+        self.streams[stream.index()].copied_pages += u64::from(valid);
+        self.erase(cold);
+    }
+
+    /// Moves the valid pages of one unit to the beginning of another.
+    fn move_all(&mut self, from: u32, to: u32) {
+        let pages_per_unit = self.config.pages_per_unit;
+        let mut live = [0_u32; BATCH];
+        let (mut offset, mut filled) = (0, 0);
+        while offset < pages_per_unit {
+            let count = (BATCH as u32).min(pages_per_unit - offset);
+            let found = self.survivors(from, offset..offset + count, &mut live);
+            let claim = Claim {
+                unit: to,
+                address: to << self.shift | filled,
+                index: to as usize * pages_per_unit as usize + filled as usize,
+                closes: false,
+            };
+            self.observer
+                .programmed(to, filled, found as u32, Origin::Copy);
+            self.place(&live[..found], claim);
+            self.units.lose(from, found as u32);
+            self.units.gain(to, found as u32);
+            self.program_failures.pass(found as u32);
+            filled += found as u32;
+            offset += count;
+        }
+    }
+
+    /// Whether a logical page holds data.
+    pub fn is_mapped(&self, page: u32) -> bool {
+        self.physical
+            .get(page as usize)
+            .is_some_and(|&address| address != NONE)
+    }
+}

@@ -1,0 +1,30 @@
+//! Units that fail: what was written stays readable, and is moved before the unit is retired.
+
+use super::Device;
+use crate::{observe::Observe, relocate::Relocate, types::StreamId};
+
+impl<R: Relocate, O: Observe> Device<R, O> {
+    /// If the next page to be programmed fails, and a stream is about to program it: the unit takes
+    /// no more pages and is condemned.
+    pub(super) fn fail_if_due(&mut self, stream: StreamId) {
+        if self.program_failures.left() > 0 {
+            return;
+        }
+        let Some(open) = self.open[stream.index()].take() else {
+            return;
+        };
+        self.program_failures.draw();
+        self.units.condemn(open.unit);
+        self.units.close(open.unit, self.counters.host_pages);
+        self.observer.finished(open.unit);
+        self.counters.failed_programs += 1;
+    }
+
+    /// One more unit was retired. Below the units it needs to accept overwrites for ever, the
+    /// drive takes no more writes.
+    pub(super) fn count_retired(&mut self) {
+        self.counters.retired_units += 1;
+        let left = u64::from(self.config.physical_units) - self.counters.retired_units;
+        self.read_only |= left < self.config.least_physical_units();
+    }
+}

@@ -1,0 +1,82 @@
+//! The free units of a reclaim group, in the order they will be used.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+/// First in, first out, or the least worn first.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum FreeUnits {
+    /// In the order they were freed.
+    Queue(VecDeque<u32>),
+    /// By how often they were erased, then by number.
+    Wear(BTreeSet<(u32, u32)>),
+}
+
+impl FreeUnits {
+    /// Units that were never erased.
+    pub(super) fn new(units: impl Iterator<Item = u32>, by_wear: bool) -> FreeUnits {
+        match by_wear {
+            false => FreeUnits::Queue(units.collect()),
+            true => FreeUnits::Wear(units.map(|unit| (0, unit)).collect()),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            FreeUnits::Queue(units) => units.len(),
+            FreeUnits::Wear(units) => units.len(),
+        }
+    }
+
+    pub(super) fn contains(&self, unit: u32, erases: &[u32]) -> bool {
+        match self {
+            FreeUnits::Queue(units) => units.contains(&unit),
+            FreeUnits::Wear(units) => units.contains(&(erases[unit as usize], unit)),
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Option<u32> {
+        match self {
+            FreeUnits::Queue(units) => units.pop_front(),
+            FreeUnits::Wear(units) => units.pop_first().map(|(_, unit)| unit),
+        }
+    }
+
+    /// Where wear is not looked at, any unit is as good.
+    pub(super) fn take_most_worn(&mut self) -> Option<u32> {
+        match self {
+            FreeUnits::Queue(units) => units.pop_back(),
+            FreeUnits::Wear(units) => units.pop_last().map(|(_, unit)| unit),
+        }
+    }
+
+    /// Erases of the most worn free unit, where wear is looked at.
+    pub(super) fn most_worn(&self) -> Option<u32> {
+        match self {
+            FreeUnits::Queue(_) => None,
+            FreeUnits::Wear(units) => units.last().map(|&(erases, _)| erases),
+        }
+    }
+
+    pub(super) fn give(&mut self, unit: u32, erases: u32) {
+        match self {
+            FreeUnits::Queue(units) => units.push_back(unit),
+            FreeUnits::Wear(units) => {
+                units.insert((erases, unit));
+            }
+        }
+    }
+
+    /// Takes out one unit; whether it was there.
+    pub(super) fn remove(&mut self, unit: u32, erases: u32) -> bool {
+        match self {
+            FreeUnits::Queue(units) => {
+                let before = units.len();
+                units.retain(|&free| free != unit);
+                units.len() < before
+            }
+            FreeUnits::Wear(units) => units.remove(&(erases, unit)),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Closed units stream by stream, for schemes that name their victims themselves.
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::StreamId;
+
+/// Marks the stream of a unit that is not closed.
+const NOT_CLOSED: u32 = u32::MAX;
+
+/// A closed unit, as a scheme sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClosedUnit {
+    /// The unit, as [`Relocate::choose_victim`](crate::Relocate::choose_victim) names it.
+    pub unit: u32,
+    /// Its valid pages.
+    pub valid_pages: u32,
+    /// When it was opened, in pages the host had written.
+    pub opened_at: u64,
+    /// When it was closed.
+    pub closed_at: u64,
+}
+
+/// The closed units of a reclaim group. For each stream two orders are kept in flat arrays: by
+/// number of valid pages, and by when the units were closed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ClosedUnits {
+    by_valid: Rings,
+    by_age: Rings,
+    /// Of each stream, no ring below this number of valid pages holds a unit.
+    lowest: Vec<u32>,
+    count: Vec<u32>,
+    stream: Vec<u32>,
+    valid: Vec<u32>,
+    opened_at: Vec<u64>,
+    closed_at: Vec<u64>,
+    pages_per_unit: u32,
+}
+
+impl ClosedUnits {
+    pub(super) fn new(units: u32, pages_per_unit: u32, streams: u16) -> ClosedUnits {
+        let all = units as usize;
+        let streams = u32::from(streams);
+        ClosedUnits {
+            by_valid: Rings::new(units, streams * (pages_per_unit + 1)),
+            by_age: Rings::new(units, streams),
+            lowest: vec![pages_per_unit + 1; streams as usize],
+            count: vec![0; streams as usize],
+            stream: vec![NOT_CLOSED; all],
+            valid: vec![0; all],
+            opened_at: vec![0; all],
+            closed_at: vec![0; all],
+            pages_per_unit,
+        }
+    }
+
+    fn ring(&self, stream: u32, valid: u32) -> u32 {
+        stream * (self.pages_per_unit + 1) + valid
+    }
+
+    pub(super) fn insert(
+        &mut self,
+        unit: u32,
+        valid: u32,
+        stream: StreamId,
+        opened_at: u64,
+        now: u64,
+    ) {
+        let stream = u32::from(stream.0);
+        let index = unit as usize;
+        self.stream[index] = stream;
+        self.opened_at[index] = opened_at;
+        self.closed_at[index] = now;
+        self.count[stream as usize] += 1;
+        self.by_age.push(unit, stream);
+        self.enter(unit, stream, valid);
+    }
+
+    fn enter(&mut self, unit: u32, stream: u32, valid: u32) {
+        self.valid[unit as usize] = valid;
+        self.by_valid.push(unit, self.ring(stream, valid));
+        let lowest = &mut self.lowest[stream as usize];
+        *lowest = valid.min(*lowest);
+    }
+
+    pub(super) fn remove(&mut self, unit: u32) {
+        self.by_valid.take(unit);
+        self.by_age.take(unit);
+        let stream = std::mem::replace(&mut self.stream[unit as usize], NOT_CLOSED);
+        self.count[stream as usize] -= 1;
+    }
+
+    pub(super) fn moved(&mut self, unit: u32, valid: u32) {
+        self.by_valid.take(unit);
+        self.enter(unit, self.stream[unit as usize], valid);
+    }
+
+    pub(super) fn contains(&self, unit: u32) -> bool {
+        let stream = self.stream.get(unit as usize);
+        stream.is_some_and(|&stream| stream != NOT_CLOSED)
+    }
+
+    /// Of all streams the unit with the fewest valid pages, if any has a dead one.
+    pub(super) fn fewest_valid(&mut self) -> Option<u32> {
+        let streams = 0..self.lowest.len() as u32;
+        let best = streams.filter_map(|stream| self.lowest_of(stream));
+        let (valid, unit) = best.min_by_key(|&(valid, _)| valid)?;
+        (valid < self.pages_per_unit).then_some(unit)
+    }
+
+    fn lowest_of(&mut self, stream: u32) -> Option<(u32, u32)> {
+        while self.lowest[stream as usize] <= self.pages_per_unit {
+            let valid = self.lowest[stream as usize];
+            if let Some(unit) = self.by_valid.first(self.ring(stream, valid)) {
+                return Some((valid, unit));
+            }
+            self.lowest[stream as usize] += 1;
+        }
+        None
+    }
+
+    fn view(&self, unit: u32) -> ClosedUnit {
+        ClosedUnit {
+            unit,
+            valid_pages: self.valid[unit as usize],
+            opened_at: self.opened_at[unit as usize],
+            closed_at: self.closed_at[unit as usize],
+        }
+    }
+
+    /// Closed units of a stream.
+    pub fn count(&self, stream: StreamId) -> u32 {
+        self.count.get(stream.index()).copied().unwrap_or(0)
+    }
+
+    /// The unit of a stream that was closed first.
+    pub fn oldest(&self, stream: StreamId) -> Option<ClosedUnit> {
+        if stream.index() >= self.count.len() {
+            return None;
+        }
+        let unit = self.by_age.first(u32::from(stream.0))?;
+        Some(self.view(unit))
+    }
+
+    /// The unit of a stream with the fewest valid pages; of equals the one longest unchanged.
+    pub fn fewest_valid_of(&mut self, stream: StreamId) -> Option<ClosedUnit> {
+        if stream.index() >= self.count.len() {
+            return None;
+        }
+        let (_, unit) = self.lowest_of(u32::from(stream.0))?;
+        Some(self.view(unit))
+    }
+}
+
+/// Circular doubly linked lists of units: nodes `0..units` are units, the others the rings'
+/// heads. First in, first out.
+#[derive(Debug, Serialize, Deserialize)]
+struct Rings {
+    next: Vec<u32>,
+    previous: Vec<u32>,
+    units: u32,
+}
+
+impl Rings {
+    fn new(units: u32, rings: u32) -> Rings {
+        let nodes: Vec<u32> = (0..units + rings).collect();
+        Rings {
+            next: nodes.clone(),
+            previous: nodes,
+            units,
+        }
+    }
+
+    fn push(&mut self, unit: u32, ring: u32) {
+        let head = self.units + ring;
+        let last = self.previous[head as usize];
+        self.next[last as usize] = unit;
+        self.previous[unit as usize] = last;
+        self.next[unit as usize] = head;
+        self.previous[head as usize] = unit;
+    }
+
+    fn take(&mut self, unit: u32) {
+        let next = self.next[unit as usize];
+        let previous = self.previous[unit as usize];
+        self.next[previous as usize] = next;
+        self.previous[next as usize] = previous;
+    }
+
+    fn first(&self, ring: u32) -> Option<u32> {
+        let head = self.units + ring;
+        let first = self.next[head as usize];
+        (first != head).then_some(first)
+    }
+}

@@ -1,0 +1,158 @@
+//! Wear and faults: how units age, and what happens when one fails.
+
+use serde::{Deserialize, Serialize};
+
+use crate::random::Random;
+
+/// How erases are spread over units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Levelling {
+    /// Free units are used in the order they were freed.
+    #[default]
+    None,
+    /// The free unit erased least often is used first.
+    Dynamic,
+    /// Dynamic, and data that do not die move out of units that the others outwear.
+    Static,
+}
+
+/// What wears a device out, and when. All zero: a device that never fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Wear {
+    /// How erases are spread.
+    pub levelling: Levelling,
+    /// Static levelling moves data once a closed unit lies this many erases behind the most worn
+    /// one. 0 stands for 16 (our choice).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub spread: u32,
+    /// Erases a unit is rated for; 0 where no rating is known.
+    pub rated_erases: u32,
+    /// Whether a unit that has had its rated erases is retired at once. Otherwise the rating is
+    /// only what life is reckoned with.
+    pub retire_at_rating: bool,
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+/// Erases of difference that static levelling bears, unless told otherwise (our choice).
+const DEFAULT_SPREAD: u32 = 16;
+
+impl Wear {
+    /// The difference of erases from which static levelling moves data; `None` without it.
+    pub(crate) fn static_spread(&self) -> Option<u32> {
+        (self.levelling == Levelling::Static).then_some(match self.spread {
+            0 => DEFAULT_SPREAD,
+            spread => spread,
+        })
+    }
+
+    /// Whether a unit with so many erases is at its end.
+    pub(crate) fn is_worn_out(&self, erases: u32) -> bool {
+        self.retire_at_rating && self.rated_erases > 0 && erases >= self.rated_erases
+    }
+}
+
+/// Faults to inject, as means between failures drawn at random from the device's seed. 0: never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Faults {
+    /// Pages programmed per failed program operation.
+    pub pages_per_program_failure: u64,
+    /// Erases per failed erase.
+    pub erases_per_failure: u64,
+    /// Units that are bad from the factory.
+    pub factory_bad_units: u32,
+}
+
+impl Faults {
+    /// Whether units can be lost while the device works.
+    pub(crate) fn can_lose_units(&self) -> bool {
+        self.pages_per_program_failure > 0 || self.erases_per_failure > 0
+    }
+}
+
+/// Counts down to the next failure of one kind.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Countdown {
+    /// Operations that will still succeed.
+    left: u64,
+    mean: u64,
+    random: Random,
+}
+
+impl Countdown {
+    pub(crate) fn new(mean: u64, seed: u64) -> Countdown {
+        let mut countdown = Countdown {
+            left: u64::MAX,
+            mean,
+            random: Random::new(seed),
+        };
+        countdown.draw();
+        countdown
+    }
+
+    /// Draws the next distance: geometric, so that every operation is as likely to fail.
+    pub(crate) fn draw(&mut self) {
+        if self.mean == 0 {
+            return;
+        }
+        let uniform = (self.random.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        let survived = (1.0 - uniform).ln() / (-1.0 / self.mean as f64).ln_1p();
+        self.left = if self.mean == 1 { 0 } else { survived as u64 };
+    }
+
+    /// Operations that will still succeed, as far as a `u32` tells.
+    #[inline]
+    pub(crate) fn left(&self) -> u32 {
+        self.left.min(u64::from(u32::MAX)) as u32
+    }
+
+    /// `count` operations succeeded, no more than were left.
+    #[inline]
+    pub(crate) fn pass(&mut self, count: u32) {
+        if self.mean > 0 {
+            self.left -= u64::from(count);
+        }
+    }
+
+    /// One operation: whether it fails.
+    pub(crate) fn strikes(&mut self) -> bool {
+        if self.left > 0 {
+            self.pass(1);
+            return false;
+        }
+        self.draw();
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_come_as_often_as_their_mean_says() {
+        for mean in [1_u64, 2, 10, 1000] {
+            let mut countdown = Countdown::new(mean, 3);
+            let failures = (0..200_000).filter(|_| countdown.strikes()).count() as f64;
+            let expected = 200_000.0 / mean as f64;
+            // Five standard deviations of a binomial count.
+            let tolerance = 5.0 * expected.sqrt();
+            assert!(
+                (failures - expected).abs() <= tolerance,
+                "{mean}: {failures}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_mean_of_none_never_fails() {
+        let mut countdown = Countdown::new(0, 3);
+        assert!((0..1000).all(|_| !countdown.strikes()));
+        assert_eq!(countdown.left(), u32::MAX);
+    }
+}
