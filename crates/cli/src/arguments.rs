@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use anabranch_ssd::VictimRule;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::formats::{Foreign, Format};
+
 /// What would every placement of your application's writes cost the SSD?
 #[derive(Debug, Parser)]
 #[command(version, about, max_term_width = 100)]
@@ -24,6 +26,9 @@ pub enum Verb {
     #[cfg(feature = "live")]
     #[command(after_help = RECORD_EXAMPLE)]
     Record(RecordArguments),
+    /// Turn traces of other people into Anabranch's own
+    #[command(after_help = IMPORT_EXAMPLE)]
+    Import(ImportArguments),
     /// Compare schemes on recorded writes
     #[command(after_help = REPLAY_EXAMPLE)]
     Replay(ReplayArguments),
@@ -52,12 +57,21 @@ const RECORD_EXAMPLE: &str = "\
 Example, as root: record /dev/nvme0n1 while a program runs, or until Ctrl-C where none is given
   anabranch record --device /dev/nvme0n1 -o day.parquet -- sleep 3600";
 
+const IMPORT_EXAMPLE: &str = "\
+Examples:
+  anabranch import hm_0.csv.gz -o hm_0.parquet
+  anabranch import 'sda.blktrace.*' --format blktrace -o sda.parquet
+  tar -xzOf 2018100101.tgz | anabranch import - --volume 1063 -o 1063.parquet
+  anabranch import cache.csv --format csv --columns 'time-col=1,obj-id-col=2' -o cache.parquet
+The format, and what was read, are said on standard error.";
+
 const REPLAY_EXAMPLE: &str = "\
 Examples:
   anabranch replay rocksdb.parquet
   anabranch replay rocksdb.parquet --scheme baseline,pcstream --streams 2,4,8 --unit 24MiB,96MiB
   anabranch replay rocksdb.parquet --scheme 'pcstream:samples=1000,hysteresis=0.2' --json
   anabranch replay zipfperm.u32 --device golden --scheme baseline,baseline+gc
+  anabranch replay hm_0.csv.gz --format msr --fill 90%
 Comma lists multiply into a grid: one table for each drive.";
 
 const CONTEXTS_EXAMPLE: &str = "\
@@ -181,13 +195,47 @@ pub struct CaptureArguments {
     pub ring: String,
 }
 
-/// The forms of a trace.
+/// Events of a request's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Anabranch's own Parquet
-    Native,
-    /// Raw little-endian u32 page numbers, one 4 KiB write each
-    U32,
+pub enum Event {
+    /// Queued, before merges: all that dm and md devices have
+    Queue,
+    /// Issued to the driver
+    Issue,
+    /// Completed by the driver
+    Complete,
+}
+
+#[derive(Debug, Args)]
+pub struct ImportArguments {
+    /// Traces, plain, gzip or zstd: files, quoted patterns, or - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+    /// Form of the traces
+    #[arg(long, default_value = "auto")]
+    pub format: Foreign,
+    /// The trace to write
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: PathBuf,
+    /// Count malformed records and go on, instead of ending with the first
+    #[arg(long)]
+    pub skip_bad: bool,
+    /// Renumber the pages ever written densely, volume after volume
+    #[arg(long)]
+    pub renumber: bool,
+    /// Keep one volume of several: its number, or its name such as `hm_0` or `8,16`
+    #[arg(long, value_name = "VOLUME")]
+    pub volume: Option<String>,
+    /// Which event of blkparse and blktrace is taken as the request
+    #[arg(long, default_value = "issue")]
+    pub event: Event,
+    /// What the columns of a CSV are, and units of libCacheSim's objects, as in
+    /// 'time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,time-unit=us,id-unit=sector'
+    #[arg(long, value_name = "MAP")]
+    pub columns: Option<String>,
+    /// Print what was read as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -54,6 +54,15 @@ impl From<anabranch_trace::TraceError> for Failure {
     }
 }
 
+impl From<anabranch_trace::foreign::ImportError> for Failure {
+    fn from(error: anabranch_trace::foreign::ImportError) -> Failure {
+        match error {
+            anabranch_trace::foreign::ImportError::Trace(error) => error.into(),
+            other => Failure::usage(other),
+        }
+    }
+}
+
 impl From<anabranch_ssd::ConfigError> for Failure {
     fn from(error: anabranch_ssd::ConfigError) -> Failure {
         Failure::usage(error)

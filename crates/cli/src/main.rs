@@ -5,6 +5,8 @@ mod comparison;
 mod contexts;
 mod drives;
 mod failure;
+mod formats;
+mod import;
 mod lists;
 #[cfg(feature = "live")]
 mod live;
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
         Verb::Run(arguments) => live::run(arguments),
         #[cfg(feature = "live")]
         Verb::Record(arguments) => live::record(arguments),
+        Verb::Import(arguments) => import::import(arguments),
         Verb::Replay(arguments) => replay::replay(arguments),
         Verb::Contexts(arguments) => contexts::contexts(arguments),
         Verb::Schemes(arguments) => lists::schemes(arguments),

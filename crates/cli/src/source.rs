@@ -2,9 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anabranch_trace::{Io, RawReader, Reader, Tables};
+use anabranch_trace::{
+    Io, RawReader, Reader, Tables,
+    foreign::{Importer, Input, Options},
+};
 
-use crate::{arguments::Format, failure::Outcome};
+use crate::{
+    failure::{Failure, Outcome},
+    formats::{Foreign, Format},
+    import,
+};
 
 /// Bytes of writes after which `--quick` ends (our choice).
 const QUICK_BYTES: u64 = 1 << 30;
@@ -17,7 +24,7 @@ pub struct Source {
     pub path: PathBuf,
     pub format: Format,
     pub quick: bool,
-    /// The tables of a native trace; a raw one has none.
+    /// The tables of a native trace; others have none.
     pub tables: Option<Tables>,
 }
 
@@ -28,7 +35,15 @@ impl Source {
         let format = format.unwrap_or(if raw { Format::U32 } else { Format::Native });
         let tables = match format {
             Format::Native => Some(Reader::open(path)?.tables().clone()),
-            Format::U32 => None,
+            Format::U32 | Format::Foreign(_) => None,
+        };
+        // Guessed once, not for each pass.
+        let format = match format {
+            Format::Foreign(asked) => {
+                let found = import::format(asked, &mut [Input::open(path)?])?;
+                Format::Foreign(Foreign::Named(found))
+            }
+            own => own,
         };
         Ok(Source {
             path: path.to_owned(),
@@ -43,12 +58,11 @@ impl Source {
         let mut left = if self.quick { QUICK_BYTES } else { u64::MAX };
         let mut done = 0_u64;
         let mut trace = Open::new(self)?;
-        let total = trace.records().unwrap_or(0).max(1) as f64;
         let mut ios = Vec::new();
         while left > 0 && trace.read_batch(&mut ios)? {
             let kept = ios.iter().take_while(|io| take(io, &mut left)).count();
             done += kept as u64;
-            sink(&ios[..kept], done as f64 / total)?;
+            sink(&ios[..kept], trace.share(done))?;
         }
         Ok(())
     }
@@ -58,6 +72,15 @@ impl Source {
 enum Open {
     Native(Box<Reader>),
     Raw(RawReader),
+    Foreign(Box<ForeignTrace>),
+}
+
+/// A foreign trace while it is read, which may have one volume.
+struct ForeignTrace {
+    importer: Importer,
+    path: PathBuf,
+    file_bytes: u64,
+    volume: Option<u32>,
 }
 
 impl Open {
@@ -65,20 +88,24 @@ impl Open {
         Ok(match source.format {
             Format::Native => Open::Native(Box::new(Reader::open(&source.path)?)),
             Format::U32 => Open::Raw(RawReader::open(&source.path)?),
+            Format::Foreign(asked) => Open::Foreign(Box::new(ForeignTrace::new(source, asked)?)),
         })
     }
 
-    /// How many records it has; a pipe does not tell.
-    fn records(&self) -> Option<u64> {
+    /// The share of the trace that this many records are; 0 where that is not known.
+    fn share(&self, records: u64) -> f64 {
+        let of = |all: Option<u64>| all.map_or(0.0, |all| records as f64 / all.max(1) as f64);
         match self {
-            Open::Native(reader) => Some(reader.rows()),
-            Open::Raw(reader) => reader.pages(),
+            Open::Native(reader) => of(Some(reader.rows())),
+            Open::Raw(reader) => of(reader.pages()),
+            Open::Foreign(trace) => trace.share(),
         }
     }
 
     /// The next records in place of those before; false when there are no more.
     fn read_batch(&mut self, ios: &mut Vec<Io>) -> Outcome<bool> {
         match self {
+            Open::Foreign(trace) => trace.read_batch(ios),
             Open::Native(reader) => Ok(reader.read_batch(ios)?),
             Open::Raw(reader) => {
                 ios.clear();
@@ -88,6 +115,41 @@ impl Open {
                 Ok(!ios.is_empty())
             }
         }
+    }
+}
+
+impl ForeignTrace {
+    fn new(source: &Source, asked: Foreign) -> Outcome<ForeignTrace> {
+        let mut input = Input::open(&source.path)?;
+        let format = match asked {
+            Foreign::Named(format) => format,
+            Foreign::Auto => input.sniff()?,
+        };
+        Ok(ForeignTrace {
+            importer: Importer::new(vec![input], format, &Options::default())?,
+            path: source.path.clone(),
+            file_bytes: std::fs::metadata(&source.path).map_or(0, |metadata| metadata.len()),
+            volume: None,
+        })
+    }
+
+    fn share(&self) -> f64 {
+        self.importer.packed_bytes() as f64 / self.file_bytes.max(1) as f64
+    }
+
+    fn read_batch(&mut self, ios: &mut Vec<Io>) -> Outcome<bool> {
+        let any = self.importer.read_batch(ios)?;
+        for io in ios {
+            if *self.volume.get_or_insert(io.tenant) != io.tenant {
+                return Err(Failure::say(format!(
+                    "{} has several volumes, whose addresses would overlap on one drive: import \
+                     one of them (`anabranch import --volume`), or lay them side by side \
+                     (`--renumber`), and replay that",
+                    self.path.display()
+                )));
+            }
+        }
+        Ok(any)
     }
 }
 

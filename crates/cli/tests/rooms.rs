@@ -112,12 +112,20 @@ fn a_room_knows_no_other_than_the_plan_allows() {
 
 #[test]
 fn placement_touches_no_device() {
-    let words = ["Device", "DeviceError", "Counters", "StreamCounters", "Profile"];
+    let words = [
+        "Device",
+        "DeviceError",
+        "Counters",
+        "StreamCounters",
+        "Profile",
+    ];
     let room = root().join("crates/placement/src");
     let all = files(&[".rs"]);
     for path in all.iter().filter(|path| path.starts_with(&room)) {
         let text = fs::read_to_string(path).unwrap();
-        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let code = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
         for word in code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric())) {
             assert!(!words.contains(&word), "{}: {word}", path.display());
         }

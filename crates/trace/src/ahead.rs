@@ -15,6 +15,11 @@ impl<T: Copy> Ahead<T> {
         }
     }
 
+    /// The next item, if there is one left, without taking it.
+    pub(crate) fn peek(&self) -> Option<&T> {
+        self.items.get(self.taken)
+    }
+
     /// The next item, if there is one left.
     pub(crate) fn take(&mut self) -> Option<T> {
         let item = self.items.get(self.taken)?;

@@ -4,6 +4,7 @@
 //!   context and file numbers stand for.
 //! - [`Writer`] and [`Reader`] keep both in one Parquet file, which pandas, polars and DuckDB open.
 //! - [`RawReader`] reads bare page numbers.
+//! - [`foreign`] reads traces of other people.
 //! - [`WholeFile`] is how a file is written here: it appears whole or not at all.
 //!
 //! # The trace file
@@ -32,6 +33,7 @@ mod ahead;
 mod capture;
 mod context;
 mod error;
+pub mod foreign;
 mod io;
 mod native;
 mod open;

@@ -1,0 +1,100 @@
+//! `anabranch import`: traces of other people, as Anabranch's own.
+
+mod dense;
+mod files;
+mod tell;
+
+use std::path::Path;
+
+use anabranch_trace::{
+    Io, Tables, Writer,
+    foreign::{self, ColumnMap, Format, Importer, Input, Options, Summary, Survey},
+};
+use indicatif::ProgressBar;
+
+use crate::{
+    arguments::{Event, ImportArguments},
+    failure::{Failure, Outcome},
+    formats::Foreign,
+    progress,
+};
+
+/// Reads traces of other people and writes them as one of Anabranch's own.
+pub fn import(arguments: &ImportArguments) -> Outcome {
+    let files = files::Files::find(&arguments.files)?;
+    let options = options(arguments)?;
+    let mut inputs = files.open()?;
+    let format = format(arguments.format, &mut inputs)?;
+    let mut importer = Importer::new(inputs, format, &options)?;
+    let bar = progress::bar(&files.name());
+    let share = |importer: &Importer| files.share(importer.packed_bytes());
+    let output = &arguments.output;
+    let (summary, dense) = if arguments.renumber {
+        let (summary, dense) = dense::write(&mut importer, output, &bar, share)?;
+        (summary, Some(dense))
+    } else {
+        let (summary, tables, writer) = write(&mut importer, output, &bar, share)?;
+        writer.finish(&tables)?;
+        (summary, None)
+    };
+    bar.finish_and_clear();
+    let done = tell::Done {
+        format,
+        importer: &importer,
+        summary,
+        dense,
+    };
+    done.tell(arguments.json)
+}
+
+fn options(arguments: &ImportArguments) -> Outcome<Options> {
+    let columns = arguments.columns.as_deref().map(ColumnMap::parse);
+    Ok(Options {
+        skip_bad: arguments.skip_bad,
+        event: match arguments.event {
+            Event::Queue => foreign::Event::Queue,
+            Event::Issue => foreign::Event::Issue,
+            Event::Complete => foreign::Event::Complete,
+        },
+        volume: arguments.volume.clone(),
+        columns: columns.transpose().map_err(Failure::usage)?,
+    })
+}
+
+/// The format asked for, or the one the first input looks like; said aloud either way.
+pub fn format(asked: Foreign, inputs: &mut [Input]) -> Outcome<Format> {
+    let (format, how) = match (asked, inputs.first_mut()) {
+        (Foreign::Named(format), _) => (format, ""),
+        (Foreign::Auto, Some(first)) => (first.sniff()?, ", by its looks"),
+        (Foreign::Auto, None) => return Err(Failure::say("no trace to read")),
+    };
+    tell::say(&format!(
+        "format {}: {}{how}",
+        format.name(),
+        format.about()
+    ));
+    Ok(format)
+}
+
+/// Writes everything an importer has to a trace that is not finished yet.
+fn write(
+    importer: &mut Importer,
+    output: &Path,
+    bar: &ProgressBar,
+    share: impl Fn(&Importer) -> f64,
+) -> Outcome<(Summary, Tables, Writer)> {
+    let mut writer = Writer::create(output)?;
+    let (mut ios, mut survey) = (Vec::<Io>::new(), Survey::default());
+    while importer.read_batch(&mut ios)? {
+        bar.set_position((share(importer) * 1000.0) as u64);
+        for io in &ios {
+            survey.note(io);
+            writer.push(io)?;
+        }
+    }
+    let summary = survey.summary();
+    if summary.requests() == 0 {
+        return Err(tell::nothing(importer));
+    }
+    Ok((summary, importer.tables(), writer))
+}

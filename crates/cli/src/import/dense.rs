@@ -1,0 +1,138 @@
+//! Sparse addresses to dense ones, volume after volume.
+
+use std::{collections::BTreeMap, path::Path};
+
+use anabranch_replay::Renumber;
+use anabranch_trace::{
+    Io, Reader, Tables, WholeFile, Writer,
+    foreign::{Importer, Summary},
+};
+use indicatif::ProgressBar;
+use tempfile::TempDir;
+
+use crate::failure::{Failure, Outcome};
+
+/// Bytes of the pages that are numbered: the mapping unit of nearly every drive.
+const PAGE_BYTES: u32 = 4096;
+
+/// What renumbering did.
+pub struct Dense {
+    /// Bytes of the drive that the trace now fills.
+    pub device_bytes: u64,
+    /// Requests that named only pages nothing ever writes, and are gone.
+    pub left_out: u64,
+}
+
+/// Writes everything an importer has with dense addresses: the pages each volume ever writes, in
+/// address order and without holes, and volume after volume.
+///
+/// The addresses are known only after the last request. Until then the requests are in a trace
+/// beside the output, which also lets a pipe be renumbered. Memory grows with the number of
+/// separate areas that are written, 24 bytes each.
+pub fn write(
+    importer: &mut Importer,
+    output: &Path,
+    bar: &ProgressBar,
+    share: impl Fn(&Importer) -> f64,
+) -> Outcome<(Summary, Dense)> {
+    let room = room(output)?;
+    let sparse = room.path().join("sparse.parquet");
+    let (summary, mut tables, writer) = super::write(importer, &sparse, bar, share)?;
+    writer.finish(&tables)?;
+    let mut volumes = Volumes::learn(&sparse)?;
+    tables.capture.device_bytes = volumes.settle();
+    let left_out = volumes.apply(&sparse, output, &tables)?;
+    let dense = Dense {
+        device_bytes: tables.capture.device_bytes,
+        left_out,
+    };
+    Ok((summary, dense))
+}
+
+/// A directory for what is not the result yet: beside the output, where there is room for such
+/// files; elsewhere if the output is a pipe or a device.
+fn room(output: &Path) -> Outcome<TempDir> {
+    // Says early what is wrong with the output's directory.
+    drop(WholeFile::create(output)?);
+    let directory = match output.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut names = tempfile::Builder::new();
+    names.prefix(".anabranch-").suffix(".partial");
+    names
+        .tempdir_in(directory)
+        .or_else(|_| names.tempdir())
+        .map_err(Failure::work)
+}
+
+/// The written pages of every volume.
+struct Volumes(BTreeMap<u32, Volume>);
+
+struct Volume {
+    numbers: Renumber,
+    /// Bytes of the volumes before.
+    before_bytes: u64,
+}
+
+impl Volumes {
+    fn learn(sparse: &Path) -> Outcome<Volumes> {
+        let mut volumes = BTreeMap::new();
+        let mut reader = Reader::open(sparse)?;
+        let mut ios = Vec::new();
+        while reader.read_batch(&mut ios)? {
+            for io in &ios {
+                let volume = volumes.entry(io.tenant).or_insert_with(|| Volume {
+                    numbers: Renumber::new(PAGE_BYTES),
+                    before_bytes: 0,
+                });
+                volume.numbers.learn(io);
+            }
+        }
+        Ok(Volumes(volumes))
+    }
+
+    /// Lays the volumes side by side. Answers their bytes.
+    fn settle(&mut self) -> u64 {
+        let mut bytes = 0_u64;
+        for volume in self.0.values_mut() {
+            volume.before_bytes = bytes;
+            let pages = volume.numbers.settle();
+            bytes = bytes.saturating_add(pages.saturating_mul(u64::from(PAGE_BYTES)));
+        }
+        bytes
+    }
+
+    /// Writes the requests with their new addresses. Answers how many were left out.
+    fn apply(&self, sparse: &Path, output: &Path, tables: &Tables) -> Outcome<u64> {
+        let mut reader = Reader::open(sparse)?;
+        let mut writer = Writer::create(output)?;
+        let (mut ios, mut pieces, mut left_out) = (Vec::new(), Vec::new(), 0);
+        while reader.read_batch(&mut ios)? {
+            for io in &ios {
+                self.place(io, &mut pieces);
+                left_out += u64::from(pieces.is_empty());
+                for piece in &pieces {
+                    writer.push(piece)?;
+                }
+            }
+        }
+        writer.finish(tables)?;
+        Ok(left_out)
+    }
+
+    fn place(&self, io: &Io, pieces: &mut Vec<Io>) {
+        pieces.clear();
+        let Some(volume) = self.0.get(&io.tenant) else {
+            return;
+        };
+        volume.numbers.apply(io, |piece| {
+            let is_flush = piece.length_bytes == 0;
+            let before_bytes = if is_flush { 0 } else { volume.before_bytes };
+            pieces.push(Io {
+                offset_bytes: piece.offset_bytes + before_bytes,
+                ..piece
+            });
+        });
+    }
+}

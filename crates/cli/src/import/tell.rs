@@ -1,0 +1,193 @@
+//! What an import says about what it read.
+
+use anabranch_report::bytes;
+use anabranch_trace::foreign::{Format, Importer, Skipped, Summary};
+use serde_json::json;
+
+use super::dense::Dense;
+use crate::{
+    comparison::print,
+    failure::{Failure, Outcome},
+};
+
+/// Version of the JSON.
+const SCHEMA: u32 = 1;
+
+/// Volumes that are named; of more, the first.
+const NAMED_VOLUMES: usize = 5;
+
+/// An import that is done.
+pub struct Done<'a> {
+    pub format: Format,
+    pub importer: &'a Importer,
+    pub summary: Summary,
+    pub dense: Option<Dense>,
+}
+
+impl Done<'_> {
+    /// Says in one line what was read, and what should be known before it is used.
+    pub fn tell(&self, as_json: bool) -> Outcome {
+        say(&line(&self.summary, &self.importer.skipped()));
+        for note in self.notes() {
+            say(&note);
+        }
+        if as_json {
+            print(&format!("{:#}\n", self.json()))?;
+        }
+        Ok(())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(first) = self.importer.skipped().first_malformed {
+            notes.push(format!("the first malformed record: {first}"));
+        }
+        let lost_events = self.importer.tables().capture.lost_events;
+        if lost_events > 0 {
+            notes.push(format!(
+                "the trace says that {lost_events} events are missing: figures are a lower bound"
+            ));
+        }
+        match &self.dense {
+            Some(dense) => notes.push(format!(
+                "renumbered: what is ever written fills a drive of {}; {} requests named only \
+                 pages that are never written and are left out",
+                bytes(dense.device_bytes),
+                dense.left_out
+            )),
+            None if self.summary.volumes > 1 => notes.push(format!(
+                "{} volumes{} have addresses of their own and would overlap on one drive: import \
+                 one with --volume, or lay them side by side with --renumber",
+                self.summary.volumes,
+                named(self.importer.volumes())
+            )),
+            None => {}
+        }
+        notes
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let capture = self.importer.tables().capture;
+        json!({
+            "schema": SCHEMA,
+            "format": self.format.name(),
+            "summary": self.summary,
+            "skipped": self.importer.skipped(),
+            "lost_events": capture.lost_events,
+            "started_unix_s": capture.started_unix_s,
+            "volumes": self.importer.volumes(),
+            "renumbered": self.dense.as_ref().map(|dense| json!({
+                "device_bytes": dense.device_bytes,
+                "left_out": dense.left_out,
+            })),
+        })
+    }
+}
+
+fn named(volumes: &[String]) -> String {
+    let some: Vec<&str> = volumes
+        .iter()
+        .map(String::as_str)
+        .take(NAMED_VOLUMES)
+        .collect();
+    let more = if volumes.len() > some.len() {
+        ", …"
+    } else {
+        ""
+    };
+    match some.as_slice() {
+        [] => String::new(),
+        some => format!(" ({}{more})", some.join(", ")),
+    }
+}
+
+/// A trace without a request is no trace; says what was there instead.
+pub fn nothing(importer: &Importer) -> Failure {
+    Failure::say(format!(
+        "there is no request in it; {}. Devices without a queue (dm, md) have queue events only: \
+         try --event queue",
+        skipped(&importer.skipped())
+    ))
+}
+
+/// The one line: span, bytes, footprint, addresses, and what was skipped.
+fn line(summary: &Summary, skipped_records: &Skipped) -> String {
+    let most = if summary.footprint_is_exact {
+        ""
+    } else {
+        "at most "
+    };
+    format!(
+        "{} requests in {}: read {}, wrote {}, discarded {}, {} flushes; ever written {most}{}; \
+         bytes {} to {} ({}); {}",
+        summary.requests(),
+        span(summary.span_ns),
+        bytes(summary.read.bytes),
+        bytes(summary.written.bytes),
+        bytes(summary.discarded.bytes),
+        summary.flushes,
+        bytes(summary.footprint_bytes),
+        summary.first_byte,
+        summary.end_byte,
+        bytes(summary.end_byte - summary.first_byte),
+        skipped(skipped_records)
+    )
+}
+
+fn skipped(skipped: &Skipped) -> String {
+    let reasons = [
+        (skipped.other_events, "other events"),
+        (skipped.without_data, "without data"),
+        (skipped.notes, "notes"),
+        (skipped.other_volumes, "to other volumes"),
+        (skipped.malformed, "malformed"),
+    ];
+    let told: Vec<String> = reasons
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, reason)| format!("{count} {reason}"))
+        .collect();
+    if told.is_empty() {
+        return "nothing skipped".into();
+    }
+    format!("skipped {}", told.join(", "))
+}
+
+/// Nanoseconds in the unit that suits them.
+fn span(ns: u64) -> String {
+    let s = ns as f64 / 1e9;
+    let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")];
+    match units.into_iter().find(|(unit, _)| s >= 2.0 * unit) {
+        Some((unit, name)) => format!("{:.2} {name}", s / unit),
+        None => format!("{s:.6} s"),
+    }
+}
+
+/// Says something on standard error.
+#[expect(clippy::print_stderr, reason = "standard output may be the trace")]
+pub fn say(words: &str) {
+    eprintln!("anabranch: {words}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_told_in_the_unit_that_suits_it() {
+        assert_eq!(span(1_500), "0.000002 s");
+        assert_eq!(span(119_000_000_000), "119.000000 s");
+        assert_eq!(span(604_800_000_000_000), "7.00 days");
+    }
+
+    #[test]
+    fn only_reasons_that_happened_are_told() {
+        let skips = Skipped {
+            notes: 2,
+            malformed: 1,
+            ..Skipped::default()
+        };
+        assert_eq!(skipped(&skips), "skipped 2 notes, 1 malformed");
+        assert_eq!(skipped(&Skipped::default()), "nothing skipped");
+    }
+}

@@ -1,0 +1,49 @@
+//! Alibaba's block traces: 1,000 cloud disks over January 2020.
+//!
+//! ```text
+//! 419,W,8792731648,16384,1577808144360767
+//! ```
+//!
+//! | column | |
+//! |---|---|
+//! | 1 | number of the virtual disk: the volume |
+//! | 2 | `R` or `W` |
+//! | 3, 4 | offset and length in bytes |
+//! | 5 | time in microseconds since 1970-01-01 UTC |
+//!
+//! Source: README of github.com/alibaba/block-traces; Li et al., "An In-Depth Analysis of Cloud
+//! Block Storage Workloads in Large-Scale Production", IISWC 2020.
+
+use super::fault::Fault;
+use super::fields::{Cells, MICROSECOND_NS, time_ns, volume};
+use super::found::{Found, LineReader, Passed, is_comment, is_heading, request};
+use super::names::Names;
+use crate::io::Operation;
+
+/// Reads lines of Alibaba's block traces.
+#[derive(Debug)]
+pub(super) struct Alibaba;
+
+impl LineReader for Alibaba {
+    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+        if is_comment(line) || is_heading(line) {
+            return Ok(Found::Passed(Passed::Note));
+        }
+        let mut cells = Cells::new(line, b',');
+        let disk = volume(cells.number("volume")?)?;
+        let operation = match cells.need("operation")? {
+            b"R" => Operation::Read,
+            b"W" => Operation::Write,
+            _ => return Err(Fault::Operation("R or W")),
+        };
+        let offset_bytes = cells.number("offset")?;
+        let length_bytes = cells.number("length")?;
+        let time_ns = time_ns(cells.need("time")?, MICROSECOND_NS)?;
+        if cells.next().is_some() {
+            return Err(Fault::Shape("a line of five columns"));
+        }
+        let mut io = request(time_ns, operation, offset_bytes, length_bytes);
+        io.tenant = disk;
+        Ok(Found::Io(io))
+    }
+}

@@ -1,0 +1,202 @@
+//! Fields of a line, and the numbers in them.
+
+use super::fault::Fault;
+
+/// Bytes of a sector, the unit of Linux block traces whatever the device's own sectors are
+/// (Linux `include/linux/blk_types.h`, `SECTOR_SHIFT`), and of most public traces.
+pub(super) const SECTOR_BYTES: u64 = 512;
+
+/// Nanoseconds of a microsecond.
+pub(super) const MICROSECOND_NS: u64 = 1_000;
+
+/// Nanoseconds of a second.
+pub(super) const SECOND_NS: u64 = 1_000_000_000;
+
+/// The words of a line, divided by any number of blanks and tabs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Words<'a>(pub(super) &'a [u8]);
+
+impl<'a> Words<'a> {
+    /// What is left of the line, without blanks in front.
+    pub(super) fn rest(self) -> &'a [u8] {
+        self.0.trim_ascii_start()
+    }
+
+    /// The next word, which the record must have.
+    pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], Fault> {
+        self.next().ok_or(Fault::Missing(what))
+    }
+
+    /// The next word, which must be a whole number.
+    pub(super) fn number(&mut self, what: &'static str) -> Result<u64, Fault> {
+        number(self.need(what)?).ok_or(Fault::NotANumber(what))
+    }
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest();
+        if rest.is_empty() {
+            self.0 = rest;
+            return None;
+        }
+        let end = rest.iter().position(|byte| matches!(byte, b' ' | b'\t'));
+        let (word, left) = rest.split_at(end.unwrap_or(rest.len()));
+        self.0 = left;
+        Some(word)
+    }
+}
+
+/// The cells of a line, divided by one delimiter; blanks around a cell are not part of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cells<'a> {
+    rest: Option<&'a [u8]>,
+    delimiter: u8,
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn new(line: &'a [u8], delimiter: u8) -> Cells<'a> {
+        Cells {
+            rest: Some(line),
+            delimiter,
+        }
+    }
+
+    /// The next cell, which the record must have.
+    pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], Fault> {
+        self.next().ok_or(Fault::Missing(what))
+    }
+
+    /// The next cell, which must be a whole number.
+    pub(super) fn number(&mut self, what: &'static str) -> Result<u64, Fault> {
+        number(self.need(what)?).ok_or(Fault::NotANumber(what))
+    }
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        let end = rest.iter().position(|byte| *byte == self.delimiter);
+        let (cell, left) = match end {
+            Some(end) => (rest.get(..end)?, rest.get(end + 1..)),
+            None => (rest, None),
+        };
+        self.rest = left;
+        Some(cell.trim_ascii())
+    }
+}
+
+/// A whole decimal number.
+pub(super) fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    // Nineteen digits cannot exceed 64 bits.
+    let (sure, rest) = digits.split_at(digits.len().min(19));
+    let (mut value, mut all_digits) = (0_u64, true);
+    for byte in sure {
+        let digit = byte.wrapping_sub(b'0');
+        all_digits &= digit <= 9;
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+    }
+    if !all_digits {
+        return None;
+    }
+    for digit in rest {
+        let digit = u64::from(decimal_digit(*digit)?);
+        value = value.checked_mul(10)?.checked_add(digit)?;
+    }
+    Some(value)
+}
+
+/// A whole number in hexadecimal, after `0x`.
+pub(super) fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    let digits = str::from_utf8(digits.strip_prefix(b"0x")?).ok()?;
+    // The standard parser would take a sign.
+    digits
+        .bytes()
+        .all(|digit| digit.is_ascii_hexdigit())
+        .then(|| u64::from_str_radix(digits, 16).ok())
+        .flatten()
+}
+
+/// A time as a decimal number of units of `unit_ns`, a power of ten. What is finer than a
+/// nanosecond is cut off.
+pub(super) fn time_ns(text: &[u8], unit_ns: u64) -> Result<u64, Fault> {
+    let point = text.iter().position(|byte| *byte == b'.');
+    let (whole, fraction) = match point {
+        Some(point) => (text.get(..point), text.get(point + 1..)),
+        None => (Some(text), None),
+    };
+    let bad = Fault::NotANumber("time");
+    let units = whole.and_then(number).ok_or(bad.clone())?;
+    let mut fraction_ns = 0;
+    let mut digit_ns = unit_ns / 10;
+    for digit in fraction.unwrap_or_default() {
+        fraction_ns += u64::from(decimal_digit(*digit).ok_or(bad.clone())?) * digit_ns;
+        digit_ns /= 10;
+    }
+    let whole_ns = units.checked_mul(unit_ns).ok_or(Fault::Time)?;
+    whole_ns.checked_add(fraction_ns).ok_or(Fault::Time)
+}
+
+/// A number of units as bytes.
+pub(super) fn bytes(units: u64, unit_bytes: u64, what: &'static str) -> Result<u64, Fault> {
+    units.checked_mul(unit_bytes).ok_or(Fault::NotANumber(what))
+}
+
+/// A number that fits the 32 bits of a volume.
+pub(super) fn volume(number: u64) -> Result<u32, Fault> {
+    u32::try_from(number).map_err(|_| Fault::NotANumber("volume"))
+}
+
+fn decimal_digit(byte: u8) -> Option<u8> {
+    byte.is_ascii_digit().then(|| byte - b'0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_pass_over_blanks_and_cells_keep_empty_ones() {
+        let words: Vec<&[u8]> = Words(b"  a \t bc  ").collect();
+        assert_eq!(words, [b"a".as_slice(), b"bc"]);
+        let cells: Vec<&[u8]> = Cells::new(b"a,, b ,", b',').collect();
+        assert_eq!(cells, [b"a".as_slice(), b"", b"b", b""]);
+    }
+
+    #[test]
+    fn a_number_is_digits_up_to_64_bits() {
+        assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(number(b"00000000000000000000007"), Some(7));
+        for bad in ["", "18446744073709551616", "-1", "+1", "1.0", "0x1", " 1"] {
+            assert_eq!(number(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn hexadecimal_needs_its_prefix() {
+        assert_eq!(hexadecimal(b"0x47fd98"), Some(0x47_fd98));
+        for bad in ["47", "0x", "0x+1", "0x1ffffffffffffffff"] {
+            assert_eq!(hexadecimal(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_time_keeps_every_nanosecond() {
+        assert_eq!(time_ns(b"5113.734166", SECOND_NS), Ok(5_113_734_166_000));
+        assert_eq!(time_ns(b"0.0000000019", SECOND_NS), Ok(1));
+        assert_eq!(time_ns(b"7", 100), Ok(700));
+        assert_eq!(time_ns(b"7.5", 1), Ok(7));
+        assert_eq!(time_ns(b"18446744074", SECOND_NS), Err(Fault::Time));
+        for bad in [".5", "1e9", "-1", "", "1.2.3"] {
+            let fault = Err(Fault::NotANumber("time"));
+            assert_eq!(time_ns(bad.as_bytes(), SECOND_NS), fault, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The I/O log fio writes with `write_iolog` and replays with `read_iolog`, versions 2 and 3.
+//!
+//! ```text
+//! fio version 2 iolog               fio version 3 iolog
+//! /dev/sdb add                      26 /dev/sdb add
+//! /dev/sdb open                     143 /dev/sdb open
+//! wait 2000                         147 /dev/sdb write 0 4096
+//! /dev/sdb write 0 4096             375 /dev/sdb trim 8192 4096
+//! ```
+//!
+//! - Offsets and lengths are bytes within the file, so that each file is a volume of its own.
+//! - Version 3 begins a line with its time in microseconds since the log began (fio `iolog.c`,
+//!   `log_io_u`: `utime_since_now`; a log of fio 3.33 replays at that pace).
+//! - Version 2 has no times but `wait` lines, `[file] wait N [0]`: N microseconds after the wait
+//!   before it (fio HOWTO, "Trace file format v2"). Requests between two waits have one time.
+//! - `read` and `write` are what they are called, `trim` is a discard, `sync`, `datasync` and
+//!   `sync_file_range` are flushes, whose offset and length mean nothing.
+//! - `add`, `open` and `close` manage files.
+//!
+//! Source: fio HOWTO, "Trace file format v2" and "v3".
+
+use super::fault::Fault;
+use super::fields::{MICROSECOND_NS, Words, time_ns};
+use super::found::{Found, LineReader, Passed, is_comment, request};
+use super::names::Names;
+use crate::io::Operation;
+
+/// The first lines of the versions.
+const HEADINGS: [(&[u8], Version); 2] = [
+    (b"fio version 2 iolog", Version::Two),
+    (b"fio version 3 iolog", Version::Three),
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Version {
+    Two,
+    Three,
+}
+
+/// Reads lines of an I/O log.
+#[derive(Debug, Default)]
+pub(super) struct Fio {
+    version: Option<Version>,
+    /// What the waits of version 2 amount to.
+    waited_ns: u64,
+}
+
+impl LineReader for Fio {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+        let heading = HEADINGS.iter().find(|(text, _)| *text == line.trim_ascii());
+        if let Some((_, version)) = heading {
+            self.version = Some(*version);
+            return Ok(Found::Passed(Passed::Note));
+        }
+        let Some(version) = self.version else {
+            return Err(Fault::Shape("the heading of a fio log of version 2 or 3"));
+        };
+        if is_comment(line) {
+            return Ok(Found::Passed(Passed::Note));
+        }
+        let mut words = Words(line);
+        match version {
+            Version::Two => self.second(words, names),
+            Version::Three => {
+                let time_ns = time_ns(words.need("time")?, MICROSECOND_NS)?;
+                action(time_ns, words, names)
+            }
+        }
+    }
+}
+
+impl Fio {
+    fn second(&mut self, words: Words<'_>, names: &mut Names) -> Result<Found, Fault> {
+        let mut first = words;
+        let mut after_file = words;
+        after_file.next();
+        let wait = if first.next() == Some(b"wait") {
+            Some(first)
+        } else {
+            (after_file.next() == Some(b"wait")).then_some(after_file)
+        };
+        let Some(mut wait) = wait else {
+            return action(self.waited_ns, words, names);
+        };
+        let waited_ns = time_ns(wait.need("time to wait")?, MICROSECOND_NS)?;
+        self.waited_ns = self.waited_ns.checked_add(waited_ns).ok_or(Fault::Time)?;
+        Ok(Found::Passed(Passed::OtherEvent))
+    }
+}
+
+fn action(time_ns: u64, mut words: Words<'_>, names: &mut Names) -> Result<Found, Fault> {
+    let path = words.need("file")?;
+    let operation = match words.need("action")? {
+        b"read" => Operation::Read,
+        b"write" => Operation::Write,
+        b"trim" => Operation::Discard,
+        b"sync" | b"datasync" | b"sync_file_range" => Operation::Flush,
+        b"add" | b"open" | b"close" => return Ok(Found::Passed(Passed::OtherEvent)),
+        _ => return Err(Fault::Operation("one that fio logs have")),
+    };
+    let (offset_bytes, length_bytes) = match operation {
+        Operation::Flush => (0, 0),
+        _ => (words.number("offset")?, words.number("length")?),
+    };
+    let mut io = request(time_ns, operation, offset_bytes, length_bytes);
+    (io.file, io.tenant) = names.file(path)?;
+    Ok(Found::Io(io))
+}

@@ -1,0 +1,284 @@
+//! Several inputs as one trace.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+
+use super::error::ImportError;
+use super::format::Format;
+use super::found::Skipped;
+use super::input::Input;
+use super::names::Names;
+use super::options::Options;
+use super::reader::{BATCH, Reader};
+use crate::ahead::Ahead;
+use crate::capture::{Capture, Tables};
+use crate::io::Io;
+
+/// Reads inputs of one format as one trace, a batch at a time and in bounded memory: some 200 KiB
+/// for each input, however long it is, and what unpacking it takes.
+///
+/// - Times count from the first request.
+/// - Inputs whose clocks began at one moment (blktrace's files of one capture, ftrace, MSR,
+///   Alibaba, Tencent) are merged by time, each in its own order. All others follow each other in
+///   the order given; where the next one's clock is behind, it goes on where the last one ended.
+/// - Requests stay as large and as unaligned as they are: a replay splits and widens them.
+/// - [`Io::tenant`] is the volume: its number where the trace numbers volumes, else the place in
+///   [`Importer::volumes`]. Volumes have addresses of their own, so that more than one are no
+///   drive before they are laid side by side.
+/// - [`Io::context`] is the process's name where there is one; see [`Importer::tables`].
+pub struct Importer {
+    format: Format,
+    readers: Vec<Reader>,
+    names: Names,
+    order: Order,
+    clock: Option<Clock>,
+    started_unix_s: u64,
+}
+
+/// In which order requests of several inputs come.
+enum Order {
+    /// One input after another: which is read.
+    Sequence(usize),
+    /// By time.
+    Merge(Merge),
+}
+
+/// The next requests of every input.
+#[derive(Default)]
+struct Merge {
+    /// Time of the next request and its input; of equal times the first input's comes first.
+    next: BinaryHeap<Reverse<(u64, usize)>>,
+    ahead: Vec<Ahead<Io>>,
+}
+
+/// How an input's clock becomes the trace's.
+#[derive(Clone, Copy)]
+struct Clock {
+    input: usize,
+    from_ns: u64,
+    to_ns: u64,
+    last_ns: u64,
+}
+
+impl fmt::Debug for Importer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Importer")
+            .field("format", &self.format)
+            .field("inputs", &self.readers.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Importer {
+    /// Begins to read inputs of one format.
+    ///
+    /// # Errors
+    /// [`ImportError::Columns`] when a CSV's columns are not said.
+    pub fn new(
+        inputs: Vec<Input>,
+        format: Format,
+        options: &Options,
+    ) -> Result<Importer, ImportError> {
+        let readers = inputs
+            .into_iter()
+            .map(|input| Reader::new(input, format, options))
+            .collect::<Result<Vec<Reader>, ImportError>>()?;
+        let order = if readers.len() > 1 && format.clock().orders_files() {
+            Order::Merge(Merge::default())
+        } else {
+            Order::Sequence(0)
+        };
+        Ok(Importer {
+            format,
+            readers,
+            names: Names::new(),
+            order,
+            clock: None,
+            started_unix_s: 0,
+        })
+    }
+
+    /// Puts the next few thousand requests into `ios`, in place of what was there. False when
+    /// there are no more, and `ios` is empty then.
+    ///
+    /// # Errors
+    /// [`ImportError::Record`] with the first malformed record, unless they are skipped;
+    /// [`ImportError::Trace`] when an input cannot be read on. Nothing follows.
+    pub fn read_batch(&mut self, ios: &mut Vec<Io>) -> Result<bool, ImportError> {
+        ios.clear();
+        let read = match &mut self.order {
+            Order::Sequence(_) => self.read_on(ios),
+            Order::Merge(merge) => merge
+                .read(&mut self.readers, &mut self.names, ios)
+                .map(|()| {
+                    self.settle(0, ios);
+                }),
+        };
+        if read.is_err() {
+            ios.clear();
+            self.order = Order::Sequence(self.readers.len());
+        }
+        read.map(|()| !ios.is_empty())
+    }
+
+    fn read_on(&mut self, ios: &mut Vec<Io>) -> Result<(), ImportError> {
+        while let Order::Sequence(input) = &mut self.order {
+            let Some(reader) = self.readers.get_mut(*input) else {
+                break;
+            };
+            let input = *input;
+            if reader.read(&mut self.names, ios)? {
+                self.settle(input, ios);
+                break;
+            }
+            self.order = Order::Sequence(input + 1);
+        }
+        Ok(())
+    }
+
+    /// Ends what a reader of one input cannot know: who a process is, and when the trace began.
+    fn settle(&mut self, input: usize, ios: &mut [Io]) {
+        if self.format == Format::Blktrace {
+            for io in ios.iter_mut() {
+                io.context = self.names.process(io.context.0);
+            }
+        }
+        self.tell_time(input, ios);
+    }
+
+    /// Turns times of an input's clock into times since the first request.
+    fn tell_time(&mut self, input: usize, ios: &mut [Io]) {
+        let Some(first) = ios.first() else {
+            return;
+        };
+        let clock = match self.clock {
+            None => {
+                let started = self.format.clock().unix_s(first.time_ns);
+                self.started_unix_s = started.unwrap_or(0);
+                Clock::start(input, first.time_ns)
+            }
+            Some(clock) if clock.input != input => clock.go_on(input, first.time_ns),
+            Some(clock) => clock,
+        };
+        let mut last_ns = clock.last_ns;
+        for io in ios {
+            io.time_ns = clock.time_ns(io.time_ns);
+            last_ns = last_ns.max(io.time_ns);
+        }
+        self.clock = Some(Clock { last_ns, ..clock });
+    }
+
+    /// Bytes read so far of the inputs as they lie there, packed or not.
+    pub fn packed_bytes(&self) -> u64 {
+        self.readers.iter().map(Reader::packed_bytes).sum()
+    }
+
+    /// The names of the volumes, by their number; empty where the trace numbers them itself.
+    pub fn volumes(&self) -> &[String] {
+        self.names.volumes()
+    }
+
+    /// What was not handed on so far, and why.
+    pub fn skipped(&self) -> Skipped {
+        let mut sum = Skipped::default();
+        for reader in &self.readers {
+            sum.add(&reader.tally().skipped);
+        }
+        sum
+    }
+
+    /// Tables for the requests so far: a context for each role of processes, a file for each that
+    /// is named, and a capture that says when it began, if the trace knows, and what it lost.
+    pub fn tables(&self) -> Tables {
+        let lost = self.readers.iter().map(|reader| reader.tally().lost_events);
+        let format = self.format.name();
+        let limitation =
+            format!("imported ({format}): contexts are names of processes, if anything");
+        self.names.tables(Capture {
+            started_unix_s: self.started_unix_s,
+            lost_events: lost.fold(0, u64::saturating_add),
+            limitations: vec![limitation],
+            ..Capture::default()
+        })
+    }
+}
+
+impl Merge {
+    fn read(
+        &mut self,
+        readers: &mut [Reader],
+        names: &mut Names,
+        ios: &mut Vec<Io>,
+    ) -> Result<(), ImportError> {
+        if self.ahead.is_empty() {
+            for (input, reader) in readers.iter_mut().enumerate() {
+                self.ahead.push(Ahead::new());
+                self.refill(input, reader, names)?;
+            }
+        }
+        while ios.len() < BATCH {
+            let Some(Reverse((_, input))) = self.next.pop() else {
+                break;
+            };
+            let (Some(ahead), Some(reader)) = (self.ahead.get_mut(input), readers.get_mut(input))
+            else {
+                break;
+            };
+            ios.extend(ahead.take());
+            match ahead.peek() {
+                Some(io) => self.next.push(Reverse((io.time_ns, input))),
+                None => self.refill(input, reader, names)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn refill(
+        &mut self,
+        input: usize,
+        reader: &mut Reader,
+        names: &mut Names,
+    ) -> Result<(), ImportError> {
+        let Some(ahead) = self.ahead.get_mut(input) else {
+            return Ok(());
+        };
+        let mut ios = ahead.lend();
+        let read = reader.read(names, &mut ios);
+        ahead.put(ios);
+        read?;
+        let first = ahead.peek();
+        self.next
+            .extend(first.map(|io| Reverse((io.time_ns, input))));
+        Ok(())
+    }
+}
+
+impl Clock {
+    fn start(input: usize, from_ns: u64) -> Clock {
+        Clock {
+            input,
+            from_ns,
+            to_ns: 0,
+            last_ns: 0,
+        }
+    }
+
+    /// The clock of the next input, whose first time is `first_ns`.
+    fn go_on(self, input: usize, first_ns: u64) -> Clock {
+        if first_ns >= self.from_ns && self.time_ns(first_ns) >= self.last_ns {
+            return Clock { input, ..self };
+        }
+        Clock {
+            input,
+            from_ns: first_ns,
+            to_ns: self.last_ns,
+            last_ns: self.last_ns,
+        }
+    }
+
+    fn time_ns(self, own_ns: u64) -> u64 {
+        let since = own_ns.saturating_sub(self.from_ns);
+        self.to_ns.saturating_add(since)
+    }
+}

@@ -1,0 +1,229 @@
+//! A foreign trace's bytes, a window at a time.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memchr::memchr;
+
+use super::error::ImportError;
+use super::format::Format;
+use super::sniff;
+use super::unpack::{Source, unpack};
+use crate::error::TraceError;
+use crate::open::open_readable;
+
+/// Bytes held of an input. Our choice: it holds a binary record of the largest size (64 bytes and
+/// 65,535 of payload) and stays in the second-level cache.
+const WINDOW_BYTES: usize = 128 << 10;
+
+/// Bytes a line may have. Our choice: the longest of any format, a home directory's record of FIU
+/// with a digest for each 512 bytes of a large request, has some KiB.
+pub(super) const LINE_BYTES: usize = 64 << 10;
+
+/// Bytes of a line too long that are kept to show it.
+const SHOWN_BYTES: usize = 100;
+
+/// Bytes a format is guessed from.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// Where in a file a tar archive says that it is one, and what it says there (POSIX.1-1988,
+/// `ustar`, field `magic`).
+const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
+
+/// One foreign trace's bytes: of a file or of any [`Read`], plain or packed by gzip or zstd.
+pub struct Input {
+    path: PathBuf,
+    source: Source,
+    packed_bytes: Arc<AtomicU64>,
+    window: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+/// A line of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    /// All of it, without its end.
+    Whole(&'a [u8]),
+    /// The beginning of one longer than [`LINE_BYTES`].
+    TooLong(Vec<u8>),
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Input")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Input {
+    /// Opens a file. A pipe will do.
+    ///
+    /// # Errors
+    /// [`TraceError::Open`], [`TraceError::NotAFile`], [`TraceError::Empty`], [`TraceError::Read`],
+    /// and [`ImportError::Packed`] for what is packed by something else than gzip or zstd.
+    pub fn open(path: impl AsRef<Path>) -> Result<Input, ImportError> {
+        let path = path.as_ref();
+        let (file, _) = open_readable(path)?;
+        Input::new(path, file)
+    }
+
+    /// Takes bytes from anything that has them; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`Input::open`], once the first bytes are read.
+    pub fn new(
+        path: impl AsRef<Path>,
+        read: impl Read + Send + 'static,
+    ) -> Result<Input, ImportError> {
+        let path = path.as_ref();
+        let (source, packed_bytes) = unpack(path, read)?;
+        let mut input = Input {
+            path: path.into(),
+            source,
+            packed_bytes,
+            window: vec![0; WINDOW_BYTES].into(),
+            start: 0,
+            end: 0,
+        };
+        let head = input.head()?;
+        if head.is_empty() {
+            return Err(TraceError::Empty { path: path.into() }.into());
+        }
+        let (at, mark) = TAR_MARK;
+        if head.get(at..at + mark.len()) == Some(mark) {
+            return Err(ImportError::Packed {
+                path: path.into(),
+                what: "a tar archive",
+                with: "tar -xOf",
+            });
+        }
+        Ok(input)
+    }
+
+    /// What the input is called.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes read so far of the input as it lies there, packed or not.
+    pub fn packed_bytes(&self) -> u64 {
+        self.packed_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The format the beginning looks like: the one whose reader understands all of its first
+    /// lines. A CSV of one's own columns is never guessed.
+    ///
+    /// # Errors
+    /// [`ImportError::Unrecognised`] when it is none.
+    pub fn sniff(&mut self) -> Result<Format, ImportError> {
+        let path = self.path.clone();
+        sniff::sniff(self.head()?).ok_or(ImportError::Unrecognised { path })
+    }
+
+    /// The first bytes, or all where there are fewer. Nothing is lost to later reads.
+    fn head(&mut self) -> Result<&[u8], ImportError> {
+        while self.end < HEAD_BYTES && self.more()? {}
+        let head = self.unread();
+        Ok(head.get(..HEAD_BYTES).unwrap_or(head))
+    }
+
+    /// What is in the window and was not taken yet.
+    pub(super) fn unread(&self) -> &[u8] {
+        self.window.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Takes bytes off the window.
+    pub(super) fn consume(&mut self, bytes: usize) {
+        self.start = (self.start + bytes).min(self.end);
+    }
+
+    /// Reads on. False at the end, and when the window is full of what was not taken.
+    pub(super) fn more(&mut self) -> Result<bool, ImportError> {
+        if self.start > 0 {
+            self.window.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        let space = self.window.get_mut(self.end..).unwrap_or_default();
+        if space.is_empty() {
+            return Ok(false);
+        }
+        loop {
+            match self.source.read(space) {
+                Ok(read) => {
+                    self.end += read;
+                    return Ok(read > 0);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => {
+                    let path = self.path.clone();
+                    return Err(TraceError::Read { path, source }.into());
+                }
+            }
+        }
+    }
+
+    /// Fills the window up to `bytes`. False when the input ends before that.
+    pub(super) fn fill(&mut self, bytes: usize) -> Result<bool, ImportError> {
+        while self.end - self.start < bytes {
+            if !self.more()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes the next line, without its end. Nothing when there are no more.
+    pub(super) fn next_line(&mut self) -> Result<Option<Line<'_>>, ImportError> {
+        let mut looked_at = 0;
+        let length = loop {
+            let unread = self.unread();
+            let new = unread.get(looked_at..).unwrap_or_default();
+            if let Some(at) = memchr(b'\n', new) {
+                break looked_at + at;
+            }
+            looked_at = unread.len();
+            if looked_at > LINE_BYTES {
+                return self.pass_long_line().map(Some);
+            }
+            if !self.more()? {
+                if looked_at == 0 {
+                    return Ok(None);
+                }
+                break looked_at;
+            }
+        };
+        let from = self.start;
+        self.consume(length + 1);
+        let line = self.window.get(from..from + length).unwrap_or_default();
+        if line.len() > LINE_BYTES {
+            return Ok(Some(Line::TooLong(shown(line))));
+        }
+        Ok(Some(Line::Whole(line.strip_suffix(b"\r").unwrap_or(line))))
+    }
+
+    fn pass_long_line(&mut self) -> Result<Line<'static>, ImportError> {
+        let beginning = shown(self.unread());
+        loop {
+            let unread = self.unread();
+            let end = memchr(b'\n', unread);
+            let passed = end.map_or(unread.len(), |end| end + 1);
+            self.consume(passed);
+            if end.is_some() || !self.more()? {
+                return Ok(Line::TooLong(beginning));
+            }
+        }
+    }
+}
+
+fn shown(line: &[u8]) -> Vec<u8> {
+    line.get(..SHOWN_BYTES).unwrap_or(line).to_vec()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! MSR Cambridge: 36 volumes of 13 servers over a week of 2007, a CSV file each.
+//!
+//! ```text
+//! 128166372003061629,hm,0,Read,383496192,32768,41286
+//! ```
+//!
+//! | column | |
+//! |---|---|
+//! | 1 | time in units of 100 ns since 1601-01-01 UTC ("Windows filetime") |
+//! | 2, 3 | host and disk number: together the volume |
+//! | 4 | `Read` or `Write` |
+//! | 5, 6 | offset and length in bytes |
+//! | 7 | response time in units of 100 ns; not kept |
+//!
+//! Source: README.txt of the traces, SNIA IOTTA 388; Narayanan et al., "Write Off-Loading", FAST
+//! 2008.
+
+use super::fault::Fault;
+use super::fields::{Cells, time_ns};
+use super::found::{Found, LineReader, Passed, is_comment, is_heading, request};
+use super::names::Names;
+use crate::io::Operation;
+
+/// Nanoseconds of a unit of Windows' file time.
+const FILETIME_NS: u64 = 100;
+
+/// Reads lines of MSR Cambridge.
+#[derive(Debug)]
+pub(super) struct Msr;
+
+impl LineReader for Msr {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+        if is_comment(line) || is_heading(line) {
+            return Ok(Found::Passed(Passed::Note));
+        }
+        let mut cells = Cells::new(line, b',');
+        let time_ns = time_ns(cells.need("time")?, FILETIME_NS)?;
+        let host = cells.need("host")?;
+        let disk = cells.need("disk number")?;
+        let operation = match cells.need("operation")? {
+            kind if kind.eq_ignore_ascii_case(b"read") => Operation::Read,
+            kind if kind.eq_ignore_ascii_case(b"write") => Operation::Write,
+            _ => return Err(Fault::Operation("Read or Write")),
+        };
+        let offset_bytes = cells.number("offset")?;
+        let length_bytes = cells.number("length")?;
+        let mut io = request(time_ns, operation, offset_bytes, length_bytes);
+        io.tenant = volume(host, disk, names)?;
+        Ok(Found::Io(io))
+    }
+}
+
+/// Host and disk as the names of the files have them: `hm_0`.
+fn volume(host: &[u8], disk: &[u8], names: &mut Names) -> Result<u32, Fault> {
+    let key = [host, b"_", disk].concat();
+    names.volume(&key, || String::from_utf8_lossy(&key).into_owned())
+}

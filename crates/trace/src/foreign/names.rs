@@ -1,0 +1,317 @@
+//! The names a foreign trace gives: who wrote, which file, which volume.
+
+use std::collections::HashMap;
+
+use super::fault::Fault;
+use crate::capture::{Capture, File, Tables};
+use crate::context::{Context, ContextKind};
+use crate::io::{ContextId, FileId};
+
+/// Bytes of names that are kept of each kind, so that no trace can fill the memory with them. Our
+/// choice; the largest public trace names some thousands of volumes.
+const MOST_NAME_BYTES: usize = 16 << 20;
+
+/// Processes whose names are kept. Our choice: twice what Linux numbers by default.
+const MOST_PROCESSES: usize = 1 << 16;
+
+/// Bytes a name costs beside its own, about.
+const NAME_COST_BYTES: usize = 64;
+
+/// Numbers for names, in the order of their appearance.
+#[derive(Debug)]
+struct Numbers {
+    what: &'static str,
+    numbers: HashMap<Box<[u8]>, u32>,
+    /// The name asked for last and its number: mostly the next one, too.
+    last: Vec<u8>,
+    last_number: Option<u32>,
+    left_bytes: usize,
+}
+
+impl Numbers {
+    fn new(what: &'static str) -> Numbers {
+        Numbers {
+            what,
+            numbers: HashMap::new(),
+            last: Vec::new(),
+            last_number: None,
+            left_bytes: MOST_NAME_BYTES,
+        }
+    }
+
+    /// A name's number, and whether it is new.
+    fn number(&mut self, name: &[u8]) -> Result<(u32, bool), Fault> {
+        if let Some(number) = self.last_number
+            && self.last == name
+        {
+            return Ok((number, false));
+        }
+        let (number, new) = match self.numbers.get(name) {
+            Some(number) => (*number, false),
+            None => (self.add(name)?, true),
+        };
+        self.last.clear();
+        self.last.extend_from_slice(name);
+        self.last_number = Some(number);
+        Ok((number, new))
+    }
+
+    fn add(&mut self, name: &[u8]) -> Result<u32, Fault> {
+        let full = || Fault::TooManyNames {
+            what: self.what,
+            most_bytes: MOST_NAME_BYTES,
+        };
+        let cost = name.len() + NAME_COST_BYTES;
+        let left_bytes = self.left_bytes.checked_sub(cost).ok_or_else(full)?;
+        let number = u32::try_from(self.numbers.len()).map_err(|_| full())?;
+        self.left_bytes = left_bytes;
+        self.numbers.insert(name.into(), number);
+        Ok(number)
+    }
+}
+
+/// Every name of an import so far.
+#[derive(Debug)]
+pub(super) struct Names {
+    commands: Numbers,
+    /// The context of each command, by the command's number.
+    command_contexts: Vec<ContextId>,
+    roles: Numbers,
+    contexts: Vec<Context>,
+    processes: HashMap<u32, ContextId>,
+    file_numbers: Numbers,
+    files: Vec<File>,
+    volume_numbers: Numbers,
+    volumes: Vec<String>,
+    /// The device asked for last: mostly the next one, too.
+    last_device: Option<((u64, u64), u32)>,
+}
+
+impl Names {
+    pub(super) fn new() -> Names {
+        let Tables {
+            contexts, files, ..
+        } = Tables::new(Capture::default());
+        Names {
+            commands: Numbers::new("command"),
+            command_contexts: Vec::new(),
+            roles: Numbers::new("role"),
+            contexts,
+            processes: HashMap::new(),
+            file_numbers: Numbers::new("file"),
+            files,
+            volume_numbers: Numbers::new("volume"),
+            volumes: Vec::new(),
+            last_device: None,
+        }
+    }
+
+    /// The context of a command's name, as the kernel knows it. That is all such a trace tells of
+    /// who wrote, so a context is a role without a call path; see [`Context`].
+    pub(super) fn context(&mut self, command: &[u8]) -> Result<ContextId, Fault> {
+        if matches!(command, b"" | b"0" | b"(null)") {
+            return Ok(ContextId::UNKNOWN);
+        }
+        let (number, new) = self.commands.number(command)?;
+        if new {
+            let context = self.role(command)?;
+            self.command_contexts.push(context);
+        }
+        let context = self.command_contexts.get(number as usize);
+        Ok(context.copied().unwrap_or(ContextId::UNKNOWN))
+    }
+
+    fn role(&mut self, command: &[u8]) -> Result<ContextId, Fault> {
+        let text = String::from_utf8_lossy(command);
+        let role: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let kind = kind(&text);
+        let key = [&[number_of(kind)], role.as_bytes()].concat();
+        let (number, new) = self.roles.number(&key)?;
+        // Row 0 is the unknown context.
+        let id = ContextId(number.saturating_add(1));
+        if new {
+            self.contexts.push(Context {
+                id,
+                signature: signature(kind, &role),
+                kind,
+                role,
+                frames: Vec::new(),
+            });
+        }
+        Ok(id)
+    }
+
+    /// Notes the name of a process.
+    pub(super) fn name_process(&mut self, process: u32, command: &[u8]) -> Result<(), Fault> {
+        let context = self.context(command)?;
+        if self.processes.len() < MOST_PROCESSES || self.processes.contains_key(&process) {
+            self.processes.insert(process, context);
+        }
+        Ok(())
+    }
+
+    /// The context of a process, by the name noted last.
+    pub(super) fn process(&self, process: u32) -> ContextId {
+        let context = self.processes.get(&process);
+        context.copied().unwrap_or(ContextId::UNKNOWN)
+    }
+
+    /// The number of a file, and of the addresses within it.
+    pub(super) fn file(&mut self, path: &[u8]) -> Result<(FileId, u32), Fault> {
+        let (number, new) = self.file_numbers.number(path)?;
+        if new {
+            let text = String::from_utf8_lossy(path);
+            let name = text.rsplit('/').next().unwrap_or(&text);
+            self.files.push(File { name: name.into() });
+            self.volumes.push(text.into_owned());
+        }
+        // Row 0 is "no file".
+        Ok((FileId(number.saturating_add(1)), number))
+    }
+
+    /// The number of a volume that is known by a name.
+    pub(super) fn volume(
+        &mut self,
+        key: &[u8],
+        name: impl FnOnce() -> String,
+    ) -> Result<u32, Fault> {
+        let (number, new) = self.volume_numbers.number(key)?;
+        if new {
+            self.volumes.push(name());
+        }
+        Ok(number)
+    }
+
+    /// The volume of a block device's numbers, named as Linux block traces name it: `8,0`.
+    pub(super) fn device(&mut self, major: u64, minor: u64) -> Result<u32, Fault> {
+        if let Some((numbers, volume)) = self.last_device
+            && numbers == (major, minor)
+        {
+            return Ok(volume);
+        }
+        let volume = self.device_text(format!("{major},{minor}").as_bytes())?;
+        self.last_device = Some(((major, minor), volume));
+        Ok(volume)
+    }
+
+    /// The volume of a block device whose numbers are in text already.
+    pub(super) fn device_text(&mut self, device: &[u8]) -> Result<u32, Fault> {
+        self.volume(device, || String::from_utf8_lossy(device).into_owned())
+    }
+
+    /// The names of the volumes, by number; empty where the trace numbers them itself.
+    pub(super) fn volumes(&self) -> &[String] {
+        &self.volumes
+    }
+
+    /// The tables of these names.
+    pub(super) fn tables(&self, capture: Capture) -> Tables {
+        Tables {
+            contexts: self.contexts.clone(),
+            files: self.files.clone(),
+            capture,
+        }
+    }
+}
+
+/// What kind of writer has such a name. Our choice of names: the journal of ext3 and ext4, and the
+/// kernel's threads that write for others.
+fn kind(command: &str) -> ContextKind {
+    const JOURNALS: [&str; 2] = ["jbd2/", "kjournald"];
+    const THREADS: [&str; 5] = ["kworker/", "flush-", "pdflush", "kswapd", "mmcqd/"];
+    const NUMBERED_THREADS: [&str; 2] = ["md", "loop"];
+    let numbered = |name: &&str| {
+        let rest = command.strip_prefix(*name);
+        rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    if JOURNALS.iter().any(|name| command.starts_with(name)) {
+        ContextKind::Journal
+    } else if THREADS.iter().any(|name| command.starts_with(name))
+        || NUMBERED_THREADS.iter().any(numbered)
+    {
+        ContextKind::Kernel
+    } else {
+        ContextKind::Application
+    }
+}
+
+/// The signature of a role without a call path: 64-bit FNV-1a over the kind's number, the role and
+/// a zero byte, as the probe makes it of the same writer.
+fn signature(kind: ContextKind, role: &str) -> u64 {
+    let bytes = [number_of(kind)].into_iter().chain(role.bytes()).chain([0]);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// Part of the signature, so never to be changed.
+fn number_of(kind: ContextKind) -> u8 {
+    match kind {
+        ContextKind::Unknown => 0,
+        ContextKind::Application => 1,
+        ContextKind::Folded => 2,
+        ContextKind::Journal => 3,
+        ContextKind::Metadata => 4,
+        ContextKind::Kernel => 5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_one_role_are_one_context() {
+        let mut names = Names::new();
+        let ids: Vec<u32> = [
+            "rocksdb:low0",
+            "rocksdb:low17",
+            "jbd2/sda1-8",
+            "rocksdb:low0",
+            "",
+        ]
+        .map(|command| names.context(command.as_bytes()).unwrap().0)
+        .into();
+        assert_eq!(ids, [1, 1, 2, 1, 0]);
+        let tables = names.tables(Capture::default());
+        assert_eq!(tables.fault(), None);
+        let rows: Vec<_> = tables
+            .contexts
+            .iter()
+            .map(|row| (row.kind, row.role.as_str()))
+            .collect();
+        assert_eq!(
+            rows[1..],
+            [
+                (ContextKind::Application, "rocksdb:low"),
+                (ContextKind::Journal, "jbd/sda-")
+            ]
+        );
+    }
+
+    #[test]
+    fn kernel_threads_are_told_by_their_names() {
+        for (command, expected) in [
+            ("kworker/1:1H", ContextKind::Kernel),
+            ("flush-8:0", ContextKind::Kernel),
+            ("md0_raid1", ContextKind::Kernel),
+            ("mdadm", ContextKind::Application),
+            ("kjournald", ContextKind::Journal),
+            ("loopback", ContextKind::Application),
+            ("loop7", ContextKind::Kernel),
+        ] {
+            assert_eq!(kind(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn names_without_end_are_refused_before_they_fill_the_memory() {
+        let mut names = Names::new();
+        let mut name = vec![b'x'; 64 << 10];
+        let refused = (0_u32..).find(|round| {
+            name[..4].copy_from_slice(&round.to_le_bytes());
+            names.file(&name).is_err()
+        });
+        assert!(refused.is_some_and(|round| round <= 256));
+    }
+}

@@ -1,0 +1,67 @@
+//! What a reader is told beside the format.
+
+use super::columns::ColumnMap;
+
+/// Which event of a request's life is taken from a trace that has several (blkparse, blktrace).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Event {
+    /// Queued, before merges and splits: all that devices without a queue have (`dm`, `md`).
+    Queue,
+    /// Issued to the driver, the requests the device sees.
+    #[default]
+    Issue,
+    /// Completed by the driver.
+    Complete,
+}
+
+impl Event {
+    /// Every event, in the order of a request's life.
+    pub const ALL: [Event; 3] = [Event::Queue, Event::Issue, Event::Complete];
+
+    /// The word that names the event.
+    pub fn name(self) -> &'static str {
+        match self {
+            Event::Queue => "queue",
+            Event::Issue => "issue",
+            Event::Complete => "complete",
+        }
+    }
+
+    /// The event of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Event> {
+        Event::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// The letter that stands for the event in blkparse's output (blkparse(1), "Action
+    /// identifiers").
+    pub(super) fn letter(self) -> &'static [u8] {
+        match self {
+            Event::Queue => b"Q",
+            Event::Issue => b"D",
+            Event::Complete => b"C",
+        }
+    }
+
+    /// The number that stands for the event in blktrace's records (Linux
+    /// `include/uapi/linux/blktrace_api.h`, `__BLK_TA_…`).
+    pub(super) fn number(self) -> u16 {
+        match self {
+            Event::Queue => 1,
+            Event::Issue => 7,
+            Event::Complete => 8,
+        }
+    }
+}
+
+/// What a reader is told beside the format.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Count malformed records and go on, instead of ending with the first.
+    pub skip_bad: bool,
+    /// Which event of a request's life is taken.
+    pub event: Event,
+    /// Keep the requests to this volume only, by its name or number.
+    pub volume: Option<String>,
+    /// Columns of a CSV, units of libCacheSim's objects.
+    pub columns: Option<ColumnMap>,
+}

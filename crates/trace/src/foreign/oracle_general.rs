@@ -1,0 +1,97 @@
+//! libCacheSim's `oracleGeneral`: requests to a cache, 24 bytes each, little-endian, packed.
+//!
+//! | bytes | | |
+//! |---|---|---|
+//! | 0 to 3 | u32 | time in seconds since the trace began |
+//! | 4 to 11 | u64 | the object's number |
+//! | 12 to 15 | u32 | the object's size in bytes |
+//! | 16 to 23 | i64 | when the object is asked for next, in requests since the trace began; -1 or the largest number for never |
+//!
+//! The format knows neither operations nor addresses. Every request is taken as a write of its
+//! object (what a cache that admits all of them writes at worst), and an object's number as the
+//! number of the 4,096-byte block it begins at, as the conversions of block traces for libCacheSim
+//! have it (`BLOCK_SIZE` of cacheMon/cache_dataset's conversion scripts). A column map's `op`,
+//! `id-unit` and `time-unit` change that; numbers that are hashes are no addresses and mostly do
+//! not fit 64 bits of bytes.
+//!
+//! Source: libCacheSim, `traceReader/customizedReader/oracle/oracleGeneralBin.h` and FAQ.md.
+
+use super::columns::ColumnMap;
+use super::error::ImportError;
+use super::fault::Fault;
+use super::fields::bytes;
+use super::found::{Found, request};
+use super::input::Input;
+use super::names::Names;
+use super::records::{Layout, Record, RecordReader, bad};
+
+/// Bytes of a record.
+const RECORD_BYTES: usize = 24;
+
+/// Records a guess is made from.
+const GUESS_RECORDS: usize = 256;
+
+/// Reads records of `oracleGeneral`.
+#[derive(Debug)]
+pub(super) struct OracleGeneral {
+    pub(super) columns: ColumnMap,
+}
+
+impl RecordReader for OracleGeneral {
+    fn record(&mut self, input: &mut Input, _: &mut Names) -> Result<Option<Record>, ImportError> {
+        if !input.fill(RECORD_BYTES)? {
+            let rest = input.unread();
+            let cut_off = (!rest.is_empty()).then(|| bad(Fault::CutOff, rest));
+            input.consume(RECORD_BYTES);
+            return Ok(cut_off);
+        }
+        let bytes = input.unread().get(..RECORD_BYTES).unwrap_or_default();
+        let found = self.understand(bytes);
+        let record = found.map_or_else(|fault| bad(fault, bytes), Record::Found);
+        input.consume(RECORD_BYTES);
+        Ok(Some(record))
+    }
+}
+
+impl OracleGeneral {
+    fn understand(&self, record: &[u8]) -> Result<Found, Fault> {
+        let fields = fields(record);
+        let time_ns = u64::from(fields.u32(0)).checked_mul(self.columns.time_unit_ns);
+        let offset_bytes = bytes(fields.u64(4), self.columns.id_unit_bytes, "object number")?;
+        let length_bytes = bytes(
+            u64::from(fields.u32(12)),
+            self.columns.size_unit_bytes,
+            "size",
+        )?;
+        Ok(Found::Io(request(
+            time_ns.ok_or(Fault::Time)?,
+            self.columns.operation,
+            offset_bytes,
+            length_bytes,
+        )))
+    }
+}
+
+fn fields(record: &[u8]) -> Layout<'_> {
+    Layout {
+        bytes: record,
+        big_endian: false,
+    }
+}
+
+/// Whether bytes look like the beginning of `oracleGeneral`: times never go back, sizes are not
+/// zero, and each next request is behind its own or never.
+pub(super) fn looks_like(head: &[u8]) -> bool {
+    let (records, rest) = head.as_chunks::<RECORD_BYTES>();
+    let mut last_time = 0;
+    let plausible = |(place, record): (i64, &[u8; RECORD_BYTES])| {
+        let fields = fields(record);
+        let time = fields.u32(0);
+        let next = fields.u64(16).cast_signed();
+        let ok = time >= last_time && fields.u32(12) > 0 && (next == -1 || next > place);
+        last_time = time;
+        ok
+    };
+    let whole = !records.is_empty() && (rest.is_empty() || records.len() > GUESS_RECORDS);
+    whole && (0..).zip(records).take(GUESS_RECORDS).all(plausible)
+}

@@ -1,0 +1,300 @@
+//! One input, read by the reader of its format.
+
+use std::path::Path;
+
+use super::alibaba::Alibaba;
+use super::blkparse::Blkparse;
+use super::blktrace::Blktrace;
+use super::csv::Csv;
+use super::error::{ColumnsError, ImportError, Place};
+use super::fault::Fault;
+use super::fio::Fio;
+use super::fiu::Fiu;
+use super::format::Format;
+use super::found::{Found, LineReader, Passed, Skipped};
+use super::ftrace::Ftrace;
+use super::input::{Input, LINE_BYTES, Line};
+use super::mqsim::MqSim;
+use super::msr::Msr;
+use super::names::Names;
+use super::options::Options;
+use super::oracle_general::OracleGeneral;
+use super::records::{Record, RecordReader};
+use super::spc::Spc;
+use super::tencent::Tencent;
+use crate::io::{Io, Operation};
+use crate::record::end_bytes;
+
+/// Characters of a malformed record that are shown.
+const SHOWN_CHARACTERS: usize = 160;
+
+/// Requests read at a time. Our choice: they stay in the second-level cache, and a thousand inputs
+/// that are merged hold less than 100 MiB of them.
+pub(super) const BATCH: usize = 1024;
+
+/// One input while it is read. The times of its requests are its own clock's.
+pub(super) struct Reader {
+    input: Input,
+    parser: Parser,
+    filter: Filter,
+    tally: Tally,
+    /// Lines or records taken so far.
+    taken: u64,
+    ended: bool,
+}
+
+enum Parser {
+    Lines(Box<dyn LineReader>),
+    Records(Box<dyn RecordReader>),
+}
+
+/// What was not handed on.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Whether malformed records are only counted.
+    skip_bad: bool,
+    pub(super) skipped: Skipped,
+    pub(super) lost_events: u64,
+}
+
+/// The volume that is asked for.
+enum Filter {
+    All,
+    Named(String),
+    Numbered(String, u32),
+}
+
+/// The reader of a text format; none of a binary one.
+pub(super) fn line_reader(
+    format: Format,
+    options: &Options,
+) -> Option<Result<Box<dyn LineReader>, ColumnsError>> {
+    let reader: Box<dyn LineReader> = match format {
+        Format::Blktrace | Format::OracleGeneral => return None,
+        Format::Csv => {
+            let csv = Csv::new(options.columns.as_ref());
+            return Some(csv.map(|csv| Box::new(csv) as Box<dyn LineReader>));
+        }
+        Format::Blkparse => Box::new(Blkparse {
+            event: options.event,
+        }),
+        Format::FioIolog => Box::new(Fio::default()),
+        Format::Msr => Box::new(Msr),
+        Format::Alibaba => Box::new(Alibaba),
+        Format::Tencent => Box::new(Tencent),
+        Format::MqSim => Box::new(MqSim),
+        Format::Spc => Box::new(Spc),
+        Format::Fiu => Box::new(Fiu),
+        Format::Ftrace => Box::new(Ftrace::default()),
+    };
+    Some(Ok(reader))
+}
+
+fn parser(format: Format, options: &Options) -> Result<Parser, ColumnsError> {
+    if let Some(lines) = line_reader(format, options) {
+        return lines.map(Parser::Lines);
+    }
+    Ok(Parser::Records(match format {
+        Format::OracleGeneral => Box::new(OracleGeneral {
+            columns: options.columns.clone().unwrap_or_default(),
+        }),
+        _ => Box::new(Blktrace {
+            event: options.event,
+        }),
+    }))
+}
+
+impl Reader {
+    pub(super) fn new(
+        input: Input,
+        format: Format,
+        options: &Options,
+    ) -> Result<Reader, ImportError> {
+        Ok(Reader {
+            input,
+            parser: parser(format, options)?,
+            filter: Filter::new(options.volume.as_deref()),
+            tally: Tally {
+                skip_bad: options.skip_bad,
+                ..Tally::default()
+            },
+            taken: 0,
+            ended: false,
+        })
+    }
+
+    pub(super) fn packed_bytes(&self) -> u64 {
+        self.input.packed_bytes()
+    }
+
+    pub(super) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Puts the next requests into `ios`, in place of what was there. False when there are no
+    /// more. After an error there are none.
+    pub(super) fn read(
+        &mut self,
+        names: &mut Names,
+        ios: &mut Vec<Io>,
+    ) -> Result<bool, ImportError> {
+        ios.clear();
+        if !self.ended {
+            let done = match self.parser {
+                Parser::Lines(_) => self.read_lines(names, ios),
+                Parser::Records(_) => self.read_records(names, ios),
+            };
+            self.ended = done.is_err() || ios.len() < BATCH;
+            done?;
+        }
+        Ok(!ios.is_empty())
+    }
+
+    fn read_lines(&mut self, names: &mut Names, ios: &mut Vec<Io>) -> Result<(), ImportError> {
+        let Parser::Lines(parser) = &mut self.parser else {
+            return Ok(());
+        };
+        while ios.len() < BATCH {
+            let Some(line) = self.input.next_line()? else {
+                break;
+            };
+            self.taken += 1;
+            let (fault, content) = match &line {
+                Line::TooLong(beginning) => {
+                    let bound_bytes = LINE_BYTES;
+                    (Fault::TooLong { bound_bytes }, quoted(beginning))
+                }
+                Line::Whole(line) => {
+                    let found = parser.line(line, names);
+                    match found.and_then(|found| self.tally.sift(found, &self.filter, names)) {
+                        Ok(io) => {
+                            ios.extend(io);
+                            continue;
+                        }
+                        Err(fault) => (fault, quoted(line)),
+                    }
+                }
+            };
+            let (path, place) = (self.input.path(), Place::Line(self.taken));
+            self.tally.refuse(path, place, fault, content)?;
+        }
+        Ok(())
+    }
+
+    fn read_records(&mut self, names: &mut Names, ios: &mut Vec<Io>) -> Result<(), ImportError> {
+        let Parser::Records(parser) = &mut self.parser else {
+            return Ok(());
+        };
+        while ios.len() < BATCH {
+            let Some(record) = parser.record(&mut self.input, names)? else {
+                break;
+            };
+            self.taken += 1;
+            let (fault, content) = match record {
+                Record::Bad(fault, beginning) => (fault, hexadecimal(&beginning)),
+                Record::Found(found) => match self.tally.sift(found, &self.filter, names) {
+                    Ok(io) => {
+                        ios.extend(io);
+                        continue;
+                    }
+                    Err(fault) => (fault, format!("{found:?}")),
+                },
+            };
+            let (path, place) = (self.input.path(), Place::Record(self.taken));
+            self.tally.refuse(path, place, fault, content)?;
+        }
+        Ok(())
+    }
+}
+
+impl Tally {
+    /// Counts a malformed record, or ends with it.
+    fn refuse(
+        &mut self,
+        path: &Path,
+        place: Place,
+        fault: Fault,
+        content: String,
+    ) -> Result<(), ImportError> {
+        if !self.skip_bad {
+            return Err(ImportError::Record {
+                path: path.into(),
+                place,
+                fault,
+                content,
+            });
+        }
+        self.skipped.malformed += 1;
+        self.skipped
+            .first_malformed
+            .get_or_insert_with(|| format!("{}, {place}: {fault}: {content}", path.display()));
+        Ok(())
+    }
+
+    /// The request that is handed on, if one is; what is not is counted.
+    fn sift(&mut self, found: Found, filter: &Filter, names: &Names) -> Result<Option<Io>, Fault> {
+        let mut io = match found {
+            Found::Io(io) => io,
+            Found::Passed(passed) => {
+                self.skipped.count(passed);
+                return Ok(None);
+            }
+            Found::Lost(events) => {
+                self.lost_events = self.lost_events.saturating_add(events);
+                return Ok(None);
+            }
+        };
+        if io.operation == Operation::Flush {
+            (io.offset_bytes, io.length_bytes) = (0, 0);
+        } else if io.length_bytes == 0 {
+            self.skipped.count(Passed::NoData);
+            return Ok(None);
+        }
+        end_bytes(&io)?;
+        if !filter.lets(io.tenant, names) {
+            self.skipped.other_volumes += 1;
+            return Ok(None);
+        }
+        Ok(Some(io))
+    }
+}
+
+impl Filter {
+    fn new(volume: Option<&str>) -> Filter {
+        match volume {
+            None => Filter::All,
+            Some(name) => match name.parse() {
+                Ok(number) => Filter::Numbered(name.into(), number),
+                Err(_) => Filter::Named(name.into()),
+            },
+        }
+    }
+
+    fn lets(&self, volume: u32, names: &Names) -> bool {
+        let named = |wanted: &String| names.volumes().get(volume as usize) == Some(wanted);
+        match self {
+            Filter::All => true,
+            Filter::Named(name) => named(name),
+            // Where the trace gives names, `7` is a name.
+            Filter::Numbered(name, number) if names.volumes().is_empty() => {
+                debug_assert_eq!(name.parse(), Ok(*number));
+                volume == *number
+            }
+            Filter::Numbered(name, _) => named(name),
+        }
+    }
+}
+
+/// A line as it is shown in an error.
+fn quoted(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let shown: String = text.chars().take(SHOWN_CHARACTERS).collect();
+    let more = if shown.len() < text.len() { "…" } else { "" };
+    format!("{shown:?}{more}")
+}
+
+/// Bytes as they are shown in an error.
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.join(" ")
+}

@@ -1,0 +1,169 @@
+//! What a trace amounts to, in numbers a person can check against what is known of it.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::footprint::Footprint;
+use crate::io::{Io, Operation};
+
+/// Volumes that are told apart. Our choice: ten times those of the largest public trace.
+const MOST_VOLUMES: usize = 1 << 16;
+
+/// Gathers what the requests of a trace amount to, in bounded memory.
+#[derive(Debug, Clone)]
+pub struct Survey {
+    operations: [Total; 4],
+    times_ns: Option<(u64, u64)>,
+    bytes: Option<(u64, u64)>,
+    footprint: Footprint,
+    volumes: BTreeSet<u32>,
+}
+
+/// Requests of one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Total {
+    /// How many.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// What the requests of a trace amount to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// From the earliest request to the latest, in nanoseconds.
+    pub span_ns: u64,
+    /// Reads.
+    pub read: Total,
+    /// Writes.
+    pub written: Total,
+    /// Discards.
+    pub discarded: Total,
+    /// Flushes.
+    pub flushes: u64,
+    /// First byte any request names.
+    pub first_byte: u64,
+    /// One past the last byte any request names.
+    pub end_byte: u64,
+    /// Bytes ever written, in pages of 4 KiB.
+    pub footprint_bytes: u64,
+    /// Whether they are that; else they are the most it can be, for want of memory.
+    pub footprint_is_exact: bool,
+    /// Volumes, which have addresses of their own; 65,536 stands for that or more.
+    pub volumes: u64,
+}
+
+impl Summary {
+    /// Requests of all kinds.
+    pub fn requests(&self) -> u64 {
+        self.read.requests + self.written.requests + self.discarded.requests + self.flushes
+    }
+}
+
+impl Default for Survey {
+    fn default() -> Survey {
+        Survey {
+            operations: [Total::default(); 4],
+            times_ns: None,
+            bytes: None,
+            footprint: Footprint::new(),
+            volumes: BTreeSet::new(),
+        }
+    }
+}
+
+impl Survey {
+    /// Notes a request.
+    pub fn note(&mut self, io: &Io) {
+        let [read, written, discarded, flushed] = &mut self.operations;
+        let total = match io.operation {
+            Operation::Read => read,
+            Operation::Write => written,
+            Operation::Discard => discarded,
+            Operation::Flush => flushed,
+        };
+        total.requests += 1;
+        total.bytes = total.bytes.saturating_add(io.length_bytes);
+        self.times_ns = widened(self.times_ns, io.time_ns, io.time_ns);
+        if io.operation == Operation::Flush {
+            return;
+        }
+        let end_bytes = io.offset_bytes.saturating_add(io.length_bytes);
+        self.bytes = widened(self.bytes, io.offset_bytes, end_bytes);
+        if self.volumes.len() < MOST_VOLUMES {
+            self.volumes.insert(io.tenant);
+        }
+        if io.operation == Operation::Write {
+            self.footprint
+                .add(io.tenant, io.offset_bytes, io.length_bytes);
+        }
+    }
+
+    /// What the requests so far amount to.
+    pub fn summary(&mut self) -> Summary {
+        let [read, written, discarded, flushed] = self.operations;
+        let (first_time_ns, last_time_ns) = self.times_ns.unwrap_or_default();
+        let (first_byte, end_byte) = self.bytes.unwrap_or_default();
+        let (footprint_bytes, footprint_is_exact) = self.footprint.bytes();
+        Summary {
+            span_ns: last_time_ns - first_time_ns,
+            read,
+            written,
+            discarded,
+            flushes: flushed.requests,
+            first_byte,
+            end_byte,
+            footprint_bytes,
+            footprint_is_exact,
+            volumes: self.volumes.len() as u64,
+        }
+    }
+}
+
+fn widened(range: Option<(u64, u64)>, first: u64, last: u64) -> Option<(u64, u64)> {
+    let (so_far_first, so_far_last) = range.unwrap_or((first, last));
+    Some((so_far_first.min(first), so_far_last.max(last)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_adds_up() {
+        let mut survey = Survey::default();
+        let at = |time_ns, operation, io: Io| Io {
+            time_ns,
+            operation,
+            ..io
+        };
+        let flush = Io {
+            length_bytes: 0,
+            ..Io::write(0, 0)
+        };
+        for io in [
+            at(5, Operation::Write, Io::write(8192, 4096)),
+            at(7, Operation::Write, Io::write(8192, 512)),
+            at(6, Operation::Discard, Io::write(4096, 4096)),
+            at(9, Operation::Read, Io::write(4096, 512)),
+            at(9, Operation::Flush, flush),
+        ] {
+            survey.note(&io);
+        }
+        let total = |requests, bytes| Total { requests, bytes };
+        let expected = Summary {
+            span_ns: 4,
+            read: total(1, 512),
+            written: total(2, 4608),
+            discarded: total(1, 4096),
+            flushes: 1,
+            first_byte: 4096,
+            end_byte: 12288,
+            footprint_bytes: 4096,
+            footprint_is_exact: true,
+            volumes: 1,
+        };
+        assert_eq!(survey.summary(), expected);
+    }
+}

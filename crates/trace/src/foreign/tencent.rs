@@ -1,0 +1,48 @@
+//! Tencent's Cloud Block Storage: 5,584 cloud volumes over ten days of October 2018.
+//!
+//! ```text
+//! 1538323200,12910952,128,0,1063
+//! ```
+//!
+//! | column | |
+//! |---|---|
+//! | 1 | time in seconds since 1970-01-01 UTC |
+//! | 2, 3 | offset and length in sectors of 512 bytes |
+//! | 4 | 0 read, 1 write: the opposite of MQSim |
+//! | 5 | number of the volume |
+//!
+//! Source: README of the traces, SNIA IOTTA 27917; Zhang et al., "OSCA", USENIX ATC 2020.
+
+use super::fault::Fault;
+use super::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, volume};
+use super::found::{Found, LineReader, Passed, is_comment, is_heading, request};
+use super::names::Names;
+use crate::io::Operation;
+
+/// Reads lines of Tencent's block traces.
+#[derive(Debug)]
+pub(super) struct Tencent;
+
+impl LineReader for Tencent {
+    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+        if is_comment(line) || is_heading(line) {
+            return Ok(Found::Passed(Passed::Note));
+        }
+        let mut cells = Cells::new(line, b',');
+        let time_ns = time_ns(cells.need("time")?, SECOND_NS)?;
+        let offset_bytes = bytes(cells.number("offset")?, SECTOR_BYTES, "offset")?;
+        let length_bytes = bytes(cells.number("length")?, SECTOR_BYTES, "length")?;
+        let operation = match cells.need("operation")? {
+            b"0" => Operation::Read,
+            b"1" => Operation::Write,
+            _ => return Err(Fault::Operation("0 (read) or 1 (write)")),
+        };
+        let disk = volume(cells.number("volume")?)?;
+        if cells.next().is_some() {
+            return Err(Fault::Shape("a line of five columns"));
+        }
+        let mut io = request(time_ns, operation, offset_bytes, length_bytes);
+        io.tenant = disk;
+        Ok(Found::Io(io))
+    }
+}

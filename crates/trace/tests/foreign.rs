@@ -1,0 +1,15 @@
+//! Traces of other people: hand-made samples with what they mean beside them, traces written in a
+//! format and read again, and inputs that mean harm.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "foreign/expected.rs"]
+mod expected;
+#[path = "foreign/hostile.rs"]
+mod hostile;
+#[path = "foreign/inputs.rs"]
+mod inputs;
+#[path = "foreign/round_trip.rs"]
+mod round_trip;
+#[path = "foreign/sample.rs"]
+mod sample;
