@@ -33,7 +33,11 @@ pub(crate) struct Units {
     erases: Vec<u32>,
     /// Units that hold pages of each stream, the open one included.
     held: Vec<u32>,
-    groups: Vec<Group>,
+    /// The first reclaim group, the only one of most devices: kept at hand, since every page that
+    /// dies looks here.
+    first: Group,
+    /// The others.
+    others: Vec<Group>,
     /// log2 of the number of groups.
     group_bits: u32,
     group_mask: u32,
@@ -88,7 +92,8 @@ impl Units {
             opened_at: vec![0; units],
             erases: vec![0; units],
             held: vec![0; streams],
-            groups: (0..groups).map(group).collect(),
+            first: group(0),
+            others: (1..groups).map(group).collect(),
             group_bits: groups.trailing_zeros(),
             group_mask: groups - 1,
             pages_per_unit: config.pages_per_unit,
@@ -99,16 +104,27 @@ impl Units {
     }
 
     #[inline]
-    fn group(&mut self, unit: u32) -> &mut Group {
-        &mut self.groups[(unit & self.group_mask) as usize]
+    fn group(&self, group: u32) -> &Group {
+        match group {
+            0 => &self.first,
+            _ => &self.others[group as usize - 1],
+        }
+    }
+
+    #[inline]
+    fn group_mut(&mut self, group: u32) -> &mut Group {
+        match group {
+            0 => &mut self.first,
+            _ => &mut self.others[group as usize - 1],
+        }
     }
 
     pub(crate) fn free_count(&self, group: u32) -> usize {
-        self.groups[group as usize].free.len()
+        self.group(group).free.len()
     }
 
     pub(crate) fn is_free(&self, unit: u32) -> bool {
-        self.groups[(unit & self.group_mask) as usize]
+        self.group(unit & self.group_mask)
             .free
             .contains(unit, &self.erases)
     }
@@ -143,20 +159,20 @@ impl Units {
 
     /// Pages that live in a group's closed units.
     pub(crate) fn closed_live_pages(&self, group: u32) -> u64 {
-        let group = &self.groups[group as usize];
+        let group = self.group(group);
         u64::from(group.closed) * u64::from(self.pages_per_unit) - group.closed_dead_pages
     }
 
     /// Takes a free unit of `group` for `stream` at logical time `now`.
     pub(crate) fn open(&mut self, group: u32, stream: StreamId, now: u64) -> Option<u32> {
-        let unit = self.groups[group as usize].free.take()?;
+        let unit = self.group_mut(group).free.take()?;
         self.enter(unit, stream, now);
         Some(unit)
     }
 
     /// Takes the most worn free unit of `group` for data that will stay.
     pub(crate) fn open_most_worn(&mut self, group: u32, stream: StreamId, now: u64) -> Option<u32> {
-        let unit = self.groups[group as usize].free.take_most_worn()?;
+        let unit = self.group_mut(group).free.take_most_worn()?;
         self.enter(unit, stream, now);
         Some(unit)
     }
@@ -179,7 +195,7 @@ impl Units {
         self.valid[unit as usize] = valid;
         if valid & UNLISTED == 0 {
             let bits = self.group_bits;
-            let group = self.group(unit);
+            let group = self.group_mut(unit & self.group_mask);
             group.closed_dead_pages += u64::from(pages);
             group.victims.moved(unit >> bits, valid);
         }
@@ -192,7 +208,7 @@ impl Units {
         self.valid[unit as usize] = valid;
         let (bits, dead) = (self.group_bits, self.pages_per_unit - valid);
         let (erases, levelled) = (self.erases[unit as usize], self.wear.static_spread());
-        let group = self.group(unit);
+        let group = self.group_mut(unit & self.group_mask);
         if levelled.is_some() {
             group.cold.push(Reverse((erases, unit)));
         }
@@ -212,7 +228,7 @@ impl Units {
         scheme: &mut dyn Relocate,
     ) -> Option<(u32, u32)> {
         let bits = self.group_bits;
-        let of = &mut self.groups[group as usize];
+        let of = self.group_mut(group);
         if of.closed_dead_pages == 0 {
             return None;
         }
@@ -223,13 +239,13 @@ impl Units {
 
     /// Whether the victim rule wants another victim before collection ends.
     pub(crate) fn is_mid_round(&self, group: u32) -> bool {
-        self.groups[group as usize].victims.is_mid_round()
+        self.group(group).victims.is_mid_round()
     }
 
     /// A closed unit is about to be emptied: it leaves the lists.
     pub(crate) fn take(&mut self, unit: u32) {
         let (bits, dead) = (self.group_bits, self.pages_per_unit - self.valid(unit));
-        let group = self.group(unit);
+        let group = self.group_mut(unit & self.group_mask);
         group.victims.remove(unit >> bits);
         group.closed -= 1;
         group.closed_dead_pages -= u64::from(dead);
@@ -248,7 +264,7 @@ impl Units {
             self.failing.retain(|&failing| failing != unit);
             self.retired.push(unit);
         } else {
-            self.group(unit).free.give(unit, erases);
+            self.group_mut(unit & self.group_mask).free.give(unit, erases);
         }
         let stream = self.stream[unit as usize];
         self.held[stream.index()] -= 1;
@@ -262,7 +278,7 @@ impl Units {
     /// A free unit turns out to be bad, as from the factory.
     pub(crate) fn retire_free(&mut self, unit: u32) {
         let erases = self.erases[unit as usize];
-        if self.group(unit).free.remove(unit, erases) {
+        if self.group_mut(unit & self.group_mask).free.remove(unit, erases) {
             self.retired.push(unit);
         }
     }
@@ -291,10 +307,14 @@ impl Units {
         let Units {
             valid,
             erases,
-            groups,
+            first,
+            others,
             ..
         } = self;
-        let group = &mut groups[group as usize];
+        let group = match group {
+            0 => first,
+            _ => &mut others[group as usize - 1],
+        };
         let most = group.free.most_worn()?;
         while let Some(&Reverse((then, unit))) = group.cold.peek() {
             let closed = valid[unit as usize] & UNLISTED == 0;
