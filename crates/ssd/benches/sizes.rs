@@ -1,0 +1,175 @@
+//! What a write costs on drives of 4 GiB to 16 TB: uniform overwrites, greedy, one stream, beside
+//! random updates of a table as large as the drive's mapping.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::{hint::black_box, time::Duration};
+
+use anabranch_ssd::{
+    Config, Device, Faults, PageRange, RelocationKind, StreamId, VictimRule, Wear,
+};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+/// Overwrites in one sample.
+const WRITES: u64 = 1 << 22;
+/// Page numbers drawn at a time, so that drawing them costs no memory.
+const CHUNK: usize = 4096;
+
+/// Spare flash as a share of all flash, as on the golden drive.
+const SPARE: f64 = 0.15;
+
+struct Size {
+    name: &'static str,
+    logical_pages: u32,
+    page_bytes: u32,
+    unit_bytes: u64,
+}
+
+const SIZES: [Size; 4] = [
+    Size {
+        name: "4 GiB",
+        logical_pages: 1 << 20,
+        page_bytes: 4096,
+        unit_bytes: 4 << 20,
+    },
+    Size {
+        name: "64 GiB",
+        logical_pages: 1 << 24,
+        page_bytes: 4096,
+        unit_bytes: 16 << 20,
+    },
+    Size {
+        name: "1 TiB",
+        logical_pages: 1 << 28,
+        page_bytes: 4096,
+        unit_bytes: 64 << 20,
+    },
+    Size {
+        name: "16 TB, 16 KiB pages",
+        logical_pages: 976_562_500,
+        page_bytes: 16_384,
+        unit_bytes: 1 << 30,
+    },
+];
+
+/// Vigna's splitmix64, and Lemire's multiplication for a number below a bound.
+struct Draw(u64);
+
+impl Draw {
+    fn page(&mut self, pages: u32) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((((mixed ^ (mixed >> 31)) >> 32) * u64::from(pages)) >> 32) as u32
+    }
+}
+
+fn drive(size: &Size) -> Config {
+    let pages_per_unit = (size.unit_bytes / u64::from(size.page_bytes)) as u32;
+    let units = f64::from(size.logical_pages) / (1.0 - SPARE) / f64::from(pages_per_unit);
+    Config {
+        logical_pages: size.logical_pages,
+        page_bytes: size.page_bytes,
+        pages_per_unit,
+        physical_units: units.ceil() as u32,
+        host_streams: 1,
+        internal_streams: 0,
+        victim_rule: VictimRule::Greedy,
+        chips: 1,
+        seed: 0,
+        gc_start_free_units: 1,
+        gc_stop_free_units: 1,
+        reclaim_groups: 1,
+        persistently_isolated: 0,
+        streams_off_permille: 1000,
+        wear: Wear::default(),
+        faults: Faults::default(),
+    }
+}
+
+fn overwrite(device: &mut Device, draw: &mut Draw, writes: u64) {
+    let mut chunk = [0; CHUNK];
+    let pages = device.config().logical_pages;
+    for _ in 0..writes / CHUNK as u64 {
+        chunk.fill_with(|| draw.page(pages));
+        device.write_scattered(&chunk, StreamId::DEFAULT).unwrap();
+    }
+}
+
+/// Bytes this process holds in memory.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap();
+    status
+        .split(' ')
+        .nth(1)
+        .unwrap()
+        .parse::<u64>()
+        .unwrap()
+        * 4096
+}
+
+fn updates(criterion: &mut Criterion, size: &Size) {
+    let mut table = vec![0_u32; size.logical_pages as usize];
+    let mut draw = Draw(1);
+    overwrite_table(&mut table, &mut draw, u64::from(size.logical_pages));
+    let mut group = criterion.benchmark_group("sizes, random 4-byte updates");
+    group
+        .throughput(Throughput::Elements(WRITES))
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2));
+    group.bench_function(size.name, |bencher| {
+        bencher.iter(|| overwrite_table(&mut table, &mut draw, WRITES));
+    });
+    group.finish();
+}
+
+fn overwrite_table(table: &mut [u32], draw: &mut Draw, updates: u64) {
+    for _ in 0..updates {
+        let entry = draw.page(table.len() as u32) as usize;
+        table[entry] = table[entry].wrapping_add(1);
+    }
+    black_box(table);
+}
+
+fn device(criterion: &mut Criterion, size: &Size) {
+    let before = resident_bytes();
+    let config = drive(size);
+    let relocation = RelocationKind::Mixed.build(&config);
+    let mut device = Device::new(config, relocation).unwrap();
+    let all = PageRange::new(0, size.logical_pages);
+    device.write(all, StreamId::DEFAULT).unwrap();
+    let mut draw = Draw(1);
+    // Two capacities: victims are then what they will be for ever, to a few percent.
+    overwrite(&mut device, &mut draw, 2 * u64::from(size.logical_pages));
+    let then = *device.counters();
+    overwrite(&mut device, &mut draw, WRITES);
+    let since = device.counters().since(&then);
+    let bytes = (resident_bytes() - before) as f64 / f64::from(size.logical_pages);
+    eprintln!(
+        "{}: WAF {:.3}, {bytes:.2} bytes of memory a logical page",
+        size.name,
+        since.waf().unwrap()
+    );
+    let mut group = criterion.benchmark_group("sizes, flash page-writes");
+    group
+        .throughput(Throughput::Elements(since.media_pages()))
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2));
+    group.bench_function(size.name, |bencher| {
+        bencher.iter(|| overwrite(&mut device, &mut draw, WRITES));
+    });
+    group.finish();
+}
+
+fn sizes(criterion: &mut Criterion) {
+    for size in &SIZES {
+        updates(criterion, size);
+        device(criterion, size);
+    }
+}
+
+criterion_group!(benches, sizes);
+criterion_main!(benches);
