@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anabranch_ssd::VictimRule;
+use anabranch_ssd::{Levelling, RelocationKind, VictimRule};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::formats::{Foreign, Format};
@@ -72,6 +72,8 @@ Examples:
   anabranch replay rocksdb.parquet --scheme 'pcstream:samples=1000,hysteresis=0.2' --json
   anabranch replay zipfperm.u32 --device golden --scheme baseline,baseline+gc
   anabranch replay hm_0.csv.gz --format msr --fill 90%
+  anabranch replay rocksdb.parquet --scheme baseline,autostream-sfr,hints,pcstream \\
+      --relocation mixed,substream
 Comma lists multiply into a grid: one table for each drive.";
 
 const CONTEXTS_EXAMPLE: &str = "\
@@ -109,6 +111,16 @@ pub struct DriveArguments {
     /// Streams only garbage collection writes
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub internal_streams: Vec<u16>,
+    /// How erases are spread over units: none, dynamic or static
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub levelling: Vec<Levelling>,
+    /// Erases a unit is rated for, to reckon how much the host can write before they are used up
+    #[arg(long, value_name = "N")]
+    pub rated_erases: Option<u32>,
+    /// Faults to inject: `program=N` (one failure in N pages), `erase=N` (one in N erases),
+    /// `factory=N` (units bad from the beginning), `worn` (units fail at their rated erases)
+    #[arg(long, value_name = "FAULT", value_delimiter = ',')]
+    pub fault: Vec<String>,
 }
 
 /// Which schemes, and where the result goes.
@@ -118,6 +130,10 @@ pub struct ComparisonArguments {
     /// Schemes, by the names `anabranch schemes` lists, or `all`
     #[arg(long = "scheme", value_name = "SCHEME", default_value = "all")]
     pub schemes: Vec<String>,
+    /// Give each scheme's host side each of these device sides: mixed, gc, per-stream, substream,
+    /// substream-shared, substream-ranked, substream-ranked-shared, age-chain, age, forget, fdp
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub relocation: Vec<RelocationKind>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

@@ -6,6 +6,7 @@ use std::{
 
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::{Drive, Fleet, Lane, Outcome as Comparison, Source, outcome};
+use anabranch_ssd::RelocationKind;
 use anabranch_trace::{Io, WholeFile};
 use serde_json::{Value, json};
 
@@ -20,12 +21,25 @@ pub fn schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>> {
     let mut specs: Vec<SchemeSpec> = Vec::new();
     for list in &arguments.schemes {
         for spec in SchemeSpec::parse_list(list).map_err(Failure::usage)? {
-            if !specs.contains(&spec) {
-                specs.push(spec);
+            for spec in halves(spec, &arguments.relocation) {
+                if !specs.contains(&spec) {
+                    specs.push(spec);
+                }
             }
         }
     }
     Ok(specs)
+}
+
+/// A scheme as it is, or its host side with each of the relocations asked for.
+fn halves(spec: SchemeSpec, relocations: &[RelocationKind]) -> Vec<SchemeSpec> {
+    match relocations {
+        [] => vec![spec],
+        kinds => kinds
+            .iter()
+            .map(|&kind| spec.with_relocation(kind))
+            .collect(),
+    }
 }
 
 /// Schemes at work on one drive.

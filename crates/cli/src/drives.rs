@@ -56,6 +56,13 @@ pub fn drives(arguments: &DriveArguments, size: Size) -> Outcome<Vec<NamedDrive>
             Ok(())
         },
     )?;
+    multiply(&mut grid, &arguments.levelling, |profile, &rule| {
+        profile.wear.levelling = rule;
+        Ok(())
+    })?;
+    for (_, profile) in &mut grid {
+        wear_out(profile, arguments)?;
+    }
     let size = match (size, arguments.size.as_deref()) {
         (Size::Fixed(bytes), _) => Some(bytes),
         (_, Some(text)) => Some(bytes(text)?),
@@ -78,6 +85,39 @@ pub fn drives(arguments: &DriveArguments, size: Size) -> Outcome<Vec<NamedDrive>
             })
         })
         .collect()
+}
+
+/// What makes units fail.
+fn wear_out(profile: &mut Profile, arguments: &DriveArguments) -> Outcome {
+    profile.wear.rated_erases = arguments.rated_erases.unwrap_or(profile.wear.rated_erases);
+    for fault in &arguments.fault {
+        let number = |text: &str| {
+            text.parse::<u32>().map_err(|_| {
+                Failure::say(format!(
+                    "--fault {fault}: {text} is no number from 0 to 4294967295"
+                ))
+            })
+        };
+        match fault.split_once('=') {
+            Some(("program", mean)) => {
+                profile.faults.pages_per_program_failure = number(mean)?.into();
+            }
+            Some(("erase", mean)) => profile.faults.erases_per_failure = number(mean)?.into(),
+            Some(("factory", units)) => profile.faults.factory_bad_units = number(units)?,
+            None if fault == "worn" && profile.wear.rated_erases == 0 => {
+                return Err(Failure::say(
+                    "--fault worn needs to know when units are worn: add --rated-erases",
+                ));
+            }
+            None if fault == "worn" => profile.wear.retire_at_rating = true,
+            _ => {
+                return Err(Failure::say(format!(
+                    "\"{fault}\" is no fault: write program=N, erase=N, factory=N or worn"
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn multiply<T>(
@@ -185,6 +225,9 @@ mod tests {
             victim: Vec::new(),
             streams: Vec::new(),
             internal_streams: Vec::new(),
+            levelling: Vec::new(),
+            rated_erases: None,
+            fault: Vec::new(),
         }
     }
 
@@ -207,6 +250,34 @@ mod tests {
             grid.iter()
                 .all(|drive| drive.config.logical_bytes() == 1 << 30)
         );
+    }
+
+    #[test]
+    fn a_fault_is_one_of_four_and_carries_a_number() {
+        let with = |faults: &[&str]| {
+            let fault = faults.iter().map(|&fault| fault.to_owned()).collect();
+            let asked = DriveArguments {
+                fault,
+                ..arguments()
+            };
+            drives(&asked, Size::Unknown)
+        };
+        let config = with(&["program=1000", "factory=1"]).map(|drives| drives[0].config.clone());
+        assert!(
+            config.is_err_and(|failure| failure.status == 2),
+            "56 units have none to spare"
+        );
+        for wrong in [
+            "program",
+            "program=",
+            "erase=x",
+            "worn",
+            "",
+            "factory=-1",
+            "rust=3",
+        ] {
+            assert!(with(&[wrong]).is_err(), "{wrong}");
+        }
     }
 
     #[test]

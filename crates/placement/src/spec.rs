@@ -76,6 +76,18 @@ impl SchemeSpec {
         self.relocation
     }
 
+    /// The same host side, with another device's half.
+    pub fn with_relocation(&self, kind: RelocationKind) -> SchemeSpec {
+        let relocation = DeviceHalf::Relocation(kind);
+        let settings = self.name.split_once(':').map(|(_, settings)| settings);
+        let name = canonical_name(self.host.name(), relocation);
+        SchemeSpec {
+            name: settings.map_or(name.clone(), |settings| format!("{name}:{settings}")),
+            relocation,
+            ..self.clone()
+        }
+    }
+
     /// Internal streams the scheme uses on a drive, of those it offers.
     pub fn internal_streams(&self, drive: &Config) -> u16 {
         match self.relocation {
@@ -351,6 +363,15 @@ mod tests {
             assert_eq!(spec(text).relocation(), DeviceHalf::Relocation(relocation));
             assert_eq!(spec(name), spec(text));
         }
+    }
+
+    #[test]
+    fn another_relocation_keeps_the_host_side_and_its_parameters() {
+        let other = spec("pcstream:alpha=0.25").with_relocation(RelocationKind::Gc);
+        assert_eq!(other.name(), "pcstream*+gc:alpha=0.25");
+        assert_eq!(spec(other.name()), other);
+        let plain = spec("pcstream").with_relocation(RelocationKind::Mixed);
+        assert_eq!(plain, spec("pcstream*"));
     }
 
     #[test]

@@ -62,6 +62,9 @@ pub struct Lane {
     batch_stream: StreamId,
     series: Series,
     records: u64,
+    /// The drive has lost so many units that it takes no more writes; what follows is not
+    /// performed.
+    ended: bool,
 }
 
 impl std::fmt::Debug for Lane {
@@ -88,6 +91,7 @@ impl Lane {
             batch: Vec::with_capacity(BATCH),
             batch_stream: StreamId::DEFAULT,
             records: 0,
+            ended: false,
         }
     }
 
@@ -126,6 +130,9 @@ impl Lane {
     /// # Errors
     /// When the request does not fit the drive; the lane is then of no further use.
     pub fn apply(&mut self, io: &Io) -> Result<(), LaneError> {
+        if self.ended {
+            return Ok(());
+        }
         self.records += 1;
         match io.operation {
             Operation::Write => self.write(io),
@@ -164,11 +171,9 @@ impl Lane {
         self.host_pages += u64::from(pages.count);
         if pages.count > 1 {
             self.settle()?;
-            self.device
-                .write(pages, stream)
-                .map_err(|problem| self.refused(problem))?;
+            let written = self.device.write(pages, stream);
             self.series.record(self.device.counters());
-            return Ok(());
+            return self.performed(written);
         }
         if stream != self.batch_stream {
             self.settle()?;
@@ -193,9 +198,8 @@ impl Lane {
         self.settle()?;
         let assign = self.device.relocation_mut().assign_mut();
         assign.discard(pages, self.host_pages);
-        self.device
-            .discard(pages)
-            .map_err(|problem| self.refused(problem))
+        let discarded = self.device.discard(pages);
+        self.performed(discarded)
     }
 
     /// Hands the writes still in the batch to the device.
@@ -209,7 +213,7 @@ impl Lane {
         let result = self.device.write_scattered(&self.batch, self.batch_stream);
         self.batch.clear();
         self.series.record(self.device.counters());
-        result.map_err(|problem| self.refused(problem))
+        self.performed(result)
     }
 
     fn beyond(&self, problem: BeyondDrive) -> LaneError {
@@ -219,10 +223,17 @@ impl Lane {
         }
     }
 
-    fn refused(&self, problem: DeviceError) -> LaneError {
-        LaneError::Device {
-            record: self.records,
-            problem,
+    /// A drive that has become read-only is a result; anything else the device refuses is not.
+    fn performed(&mut self, result: Result<(), DeviceError>) -> Result<(), LaneError> {
+        match result {
+            Err(DeviceError::ReadOnly { .. }) => {
+                self.ended = true;
+                Ok(())
+            }
+            result => result.map_err(|problem| LaneError::Device {
+                record: self.records,
+                problem,
+            }),
         }
     }
 

@@ -147,6 +147,25 @@ pub struct SchemeOutcome {
     pub erased_units: u64,
     /// Erase units closed before they were full, because streams held all the room.
     pub sealed_units: u64,
+    /// Copied bytes that joined another stream than meant, because that had no room.
+    #[serde(default)]
+    pub redirected_bytes: u64,
+    /// Copied bytes that wear levelling moved.
+    #[serde(default)]
+    pub levelled_bytes: u64,
+    /// Program operations that failed.
+    #[serde(default)]
+    pub failed_programs: u64,
+    /// Erases that failed.
+    #[serde(default)]
+    pub failed_erases: u64,
+    /// Erase units taken out of service, those bad from the factory included.
+    #[serde(default)]
+    pub retired_units: u64,
+    /// Whether the drive ended read-only, its spare units used up; `host_bytes` is then what the
+    /// host had written by that time.
+    #[serde(default)]
+    pub read_only: bool,
     /// Mapped bytes the host discarded.
     pub discarded_bytes: u64,
     /// Bytes that held data at the end.
@@ -157,8 +176,7 @@ pub struct SchemeOutcome {
     pub waf_window: Option<f64>,
     /// Write amplification of the second half of the host's writes.
     pub waf_second_half: Option<f64>,
-    /// Media bytes of `baseline` over those of this scheme: how many times longer the flash
-    /// lasts. Null where `baseline` was not compared.
+    /// WAF of `baseline` over that of this scheme: how many times longer the flash lasts. Null where `baseline` was not compared.
     pub lifetime_vs_baseline: Option<f64>,
     /// Whether the WAF had settled.
     pub steady: bool,
@@ -222,6 +240,12 @@ impl SchemeOutcome {
             erased_bytes: now.erased_units * config.unit_bytes(),
             erased_units: now.erased_units,
             sealed_units: now.sealed_units,
+            redirected_bytes: now.redirected_pages * page,
+            levelled_bytes: now.levelled_pages * page,
+            failed_programs: now.failed_programs,
+            failed_erases: now.failed_erases,
+            retired_units: now.retired_units,
+            read_only: lane.device().is_read_only(),
             discarded_bytes: now.discarded_pages * page,
             mapped_bytes: lane.device().mapped_pages() * page,
             waf: now.waf(),
@@ -278,16 +302,15 @@ pub fn outcome(
         .iter()
         .map(|(name, parameters, lane)| SchemeOutcome::new(name, parameters.clone(), lane))
         .collect();
-    source.host_bytes = schemes.first().map_or(0, |scheme| scheme.host_bytes);
+    let most = schemes.iter().map(|scheme| scheme.host_bytes).max();
+    source.host_bytes = most.unwrap_or(0);
     source.capacities_written = source.host_bytes as f64 / drive.logical_bytes.max(1) as f64;
-    let baseline = schemes
-        .iter()
-        .find(|scheme| scheme.name == "baseline")
-        .map(|scheme| scheme.media_bytes);
+    let baseline = schemes.iter().find(|scheme| scheme.name == "baseline");
+    let baseline = baseline.and_then(|scheme| scheme.waf);
     for scheme in &mut schemes {
         scheme.lifetime_vs_baseline = baseline
-            .filter(|_| scheme.media_bytes > 0)
-            .map(|baseline| baseline as f64 / scheme.media_bytes as f64);
+            .zip(scheme.waf)
+            .map(|(baseline, own)| baseline / own);
     }
     let unsteady = schemes
         .iter()

@@ -83,6 +83,7 @@ pub fn verdict(outcome: &Outcome) -> String {
     });
     lines.extend(hints(outcome));
     lines.extend(sealed(outcome));
+    lines.extend(failed(outcome));
     if outcome.source.lost_events > 0 {
         lines.push(format!(
             "LOST EVENTS: {} kernel events were not captured; every figure is a lower bound",
@@ -123,4 +124,20 @@ fn sealed(outcome: &Outcome) -> Option<String> {
             sealed.join(", ")
         )
     })
+}
+
+/// What failed, and which drives came to their end.
+fn failed(outcome: &Outcome) -> Vec<String> {
+    let any = |scheme: &&SchemeOutcome| scheme.retired_units > 0;
+    let line = |scheme: &SchemeOutcome| {
+        let end = match scheme.read_only {
+            true => format!("; READ-ONLY after {} of writes", bytes(scheme.host_bytes)),
+            false => String::new(),
+        };
+        format!(
+            "{}: {} units retired ({} programs and {} erases failed){end}",
+            scheme.name, scheme.retired_units, scheme.failed_programs, scheme.failed_erases
+        )
+    };
+    outcome.schemes.iter().filter(any).map(line).collect()
 }

@@ -100,13 +100,7 @@ fn overwrite(device: &mut Device, draw: &mut Draw, writes: u64) {
 /// Bytes this process holds in memory.
 fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap();
-    status
-        .split(' ')
-        .nth(1)
-        .unwrap()
-        .parse::<u64>()
-        .unwrap()
-        * 4096
+    status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
 fn updates(criterion: &mut Criterion, size: &Size) {

@@ -27,6 +27,9 @@ pub struct Profile {
     /// How it wears.
     #[serde(default)]
     pub wear: Wear,
+    /// Faults to inject.
+    #[serde(default)]
+    pub faults: Faults,
 }
 
 /// What a device is built of. Exactly one of `blocks_per_die` and `logical_bytes` is given; the
@@ -217,7 +220,7 @@ impl Profile {
             persistently_isolated: 0,
             streams_off_permille: (self.streams.off_above_fill * 1000.0).round() as u16,
             wear: self.wear,
-            faults: Faults::default(),
+            faults: self.faults,
         };
         config.validate()?;
         Ok(config)

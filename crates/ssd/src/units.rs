@@ -264,7 +264,9 @@ impl Units {
             self.failing.retain(|&failing| failing != unit);
             self.retired.push(unit);
         } else {
-            self.group_mut(unit & self.group_mask).free.give(unit, erases);
+            self.group_mut(unit & self.group_mask)
+                .free
+                .give(unit, erases);
         }
         let stream = self.stream[unit as usize];
         self.held[stream.index()] -= 1;
@@ -278,7 +280,11 @@ impl Units {
     /// A free unit turns out to be bad, as from the factory.
     pub(crate) fn retire_free(&mut self, unit: u32) {
         let erases = self.erases[unit as usize];
-        if self.group_mut(unit & self.group_mask).free.remove(unit, erases) {
+        if self
+            .group_mut(unit & self.group_mask)
+            .free
+            .remove(unit, erases)
+        {
             self.retired.push(unit);
         }
     }

@@ -1,5 +1,7 @@
 //! Wear and faults: how units age, and what happens when one fails.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::random::Random;
@@ -15,6 +17,31 @@ pub enum Levelling {
     Dynamic,
     /// Dynamic, and data that do not die move out of units that the others outwear.
     Static,
+}
+
+impl Levelling {
+    /// Every rule.
+    pub const ALL: [Levelling; 3] = [Levelling::None, Levelling::Dynamic, Levelling::Static];
+
+    /// The name people write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Levelling::None => "none",
+            Levelling::Dynamic => "dynamic",
+            Levelling::Static => "static",
+        }
+    }
+}
+
+impl FromStr for Levelling {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Levelling, String> {
+        let named = Levelling::ALL.into_iter().find(|rule| rule.name() == text);
+        named.ok_or_else(|| {
+            format!("no wear levelling is called \"{text}\" (there are: none, dynamic, static)")
+        })
+    }
 }
 
 /// What wears a device out, and when. All zero: a device that never fails.
