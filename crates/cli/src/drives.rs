@@ -173,7 +173,8 @@ fn resize(profile: &mut Profile, bytes: u64) {
     profile.geometry.logical_bytes = Some(bytes);
 }
 
-/// Another erase unit: one die with blocks of that size. The size of the drive stays.
+/// Another erase unit, striped over as many of the dies as divide it evenly. The size of the drive
+/// stays.
 fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
     let page = u64::from(profile.geometry.page_bytes);
     let pages = u32::try_from(unit_bytes / page.max(1)).unwrap_or(0);
@@ -184,10 +185,13 @@ fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
     }
     resize(profile, profile.logical_bytes());
     let geometry = &mut profile.geometry;
-    geometry.channels = 1;
-    geometry.dies_per_channel = 1;
-    geometry.dies_per_unit = None;
-    geometry.pages_per_block = pages;
+    let dies = geometry.channels.saturating_mul(geometry.dies_per_channel);
+    let programmed = profile.timing.map_or(page, |timing| timing.program_bytes().max(page));
+    let evenly = |&dies: &u32| unit_bytes.is_multiple_of(u64::from(dies).saturating_mul(programmed));
+    let divisors = (1..=dies).rev().filter(|&part| dies.is_multiple_of(part));
+    let striped = divisors.into_iter().find(evenly).unwrap_or(1);
+    geometry.dies_per_unit = Some(striped);
+    geometry.pages_per_block = pages / striped;
     Ok(())
 }
 

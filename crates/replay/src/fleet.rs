@@ -118,7 +118,7 @@ fn work(
         }
     }
     for (_, lane) in &mut share {
-        lane.settle()?;
+        lane.finish()?;
     }
     Ok(share)
 }

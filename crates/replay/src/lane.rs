@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use anabranch_placement::{Assign, Future, HostGeometry, Names, SchemeError, SchemeSpec, Write};
-use anabranch_ssd::{Config, ConfigError, Counters, Device, DeviceError, PageRange, StreamId};
+use anabranch_ssd::{
+    Config, ConfigError, Counters, Device, DeviceError, Layout, Pace, PageRange, Request, StreamId,
+    TimedDevice, Timing, TimingError,
+};
 use anabranch_trace::{Io, Operation};
 use thiserror::Error;
 
 use crate::{
+    engine::Engine,
     pages::{BeyondDrive, Pages},
     series::Series,
     sides::Sides,
@@ -49,15 +53,31 @@ pub enum UnfitLane {
     /// The drive cannot be.
     #[error(transparent)]
     Drive(#[from] ConfigError),
+    /// Its time cannot be told.
+    #[error(transparent)]
+    Time(#[from] TimingError),
+}
+
+/// What a device that takes time is made of besides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Clock {
+    /// How long its flash takes.
+    pub timing: Timing,
+    /// Where the flash is.
+    pub layout: Layout,
+    /// When requests are issued.
+    pub pace: Pace,
 }
 
 /// A scheme and its device.
 pub struct Lane {
-    device: Device<Sides>,
+    engine: Engine,
     goes_by_page: bool,
     pages: Pages,
     /// Pages the host has written, those still in `batch` included.
     host_pages: u64,
+    /// When the request at hand was asked for.
+    time_ns: u64,
     batch: Vec<u32>,
     batch_stream: StreamId,
     series: Series,
@@ -77,17 +97,18 @@ impl std::fmt::Debug for Lane {
 
 impl Lane {
     /// A lane over a device that holds its scheme.
-    pub fn new(device: Device<Sides>) -> Lane {
-        let config = device.config();
+    pub fn new(engine: Engine) -> Lane {
+        let config = engine.config();
         Lane {
-            goes_by_page: device.relocation().assign().goes_by_page(),
+            goes_by_page: engine.sides().assign().goes_by_page(),
             pages: Pages {
                 logical_pages: config.logical_pages,
                 page_bytes: config.page_bytes,
             },
             series: Series::new(u64::from(config.logical_pages) / POINTS_PER_CAPACITY),
-            device,
+            engine,
             host_pages: 0,
+            time_ns: 0,
             batch: Vec::with_capacity(BATCH),
             batch_stream: StreamId::DEFAULT,
             records: 0,
@@ -104,6 +125,7 @@ impl Lane {
         spec: &SchemeSpec,
         drive: &Config,
         future: Option<&Arc<Future>>,
+        time: Option<&Clock>,
     ) -> Result<Lane, UnfitLane> {
         let mut config = drive.clone();
         config.victim_rule = spec.victim_rule().unwrap_or(config.victim_rule);
@@ -117,12 +139,21 @@ impl Lane {
             physical_units: config.physical_units,
         };
         let sides = Sides::new(spec.build_both(&geometry, future)?, &config);
-        Ok(Lane::new(Device::new(config, sides)?))
+        Ok(Lane::new(match time {
+            None => Engine::Counted(Box::new(Device::new(config, sides)?)),
+            Some(Clock {
+                timing,
+                layout,
+                pace,
+            }) => Engine::Timed(Box::new(TimedDevice::new(
+                config, *timing, *layout, *pace, sides,
+            )?)),
+        }))
     }
 
     /// Names the scheme may go by.
     pub fn learn(&mut self, names: &Names) {
-        self.device.relocation_mut().assign_mut().learn(names);
+        self.engine.sides_mut().assign_mut().learn(names);
     }
 
     /// Performs one request. Reads and flushes change nothing that is counted here.
@@ -134,11 +165,30 @@ impl Lane {
             return Ok(());
         }
         self.records += 1;
+        self.time_ns = io.time_ns;
         match io.operation {
             Operation::Write => self.write(io),
             Operation::Discard => self.discard(io),
-            Operation::Read | Operation::Flush => Ok(()),
+            Operation::Read | Operation::Flush if !self.engine.is_timed() => Ok(()),
+            Operation::Read => self.read(io),
+            Operation::Flush => self.wait_for(Request::Flush),
         }
+    }
+
+    /// Reads cost time alone. Of one that reaches beyond the drive, which a trace of a partition's
+    /// disk may hold, nothing is read.
+    fn read(&mut self, io: &Io) -> Result<(), LaneError> {
+        let pages = self
+            .pages
+            .written(io)
+            .map_err(|problem| self.beyond(problem))?;
+        self.wait_for(Request::Read { pages })
+    }
+
+    fn wait_for(&mut self, request: Request) -> Result<(), LaneError> {
+        self.settle()?;
+        let waited = self.engine.wait_for(self.time_ns, request);
+        self.performed(waited)
     }
 
     fn write(&mut self, io: &Io) -> Result<(), LaneError> {
@@ -166,13 +216,13 @@ impl Lane {
             tenant: io.tenant,
             now_pages: self.host_pages,
         };
-        let assign = self.device.relocation_mut().assign_mut();
+        let assign = self.engine.sides_mut().assign_mut();
         let stream = assign.assign(&write);
         self.host_pages += u64::from(pages.count);
         if pages.count > 1 {
             self.settle()?;
-            let written = self.device.write(pages, stream);
-            self.series.record(self.device.counters());
+            let written = self.engine.write(self.time_ns, pages, stream);
+            self.series.record(self.engine.counters());
             return self.performed(written);
         }
         if stream != self.batch_stream {
@@ -180,7 +230,7 @@ impl Lane {
             self.batch_stream = stream;
         }
         self.batch.push(pages.first);
-        if self.batch.len() == BATCH {
+        if self.batch.len() == BATCH || self.engine.is_timed() {
             self.settle()
         } else {
             Ok(())
@@ -196,9 +246,9 @@ impl Lane {
             return Ok(());
         }
         self.settle()?;
-        let assign = self.device.relocation_mut().assign_mut();
+        let assign = self.engine.sides_mut().assign_mut();
         assign.discard(pages, self.host_pages);
-        let discarded = self.device.discard(pages);
+        let discarded = self.engine.discard(self.time_ns, pages);
         self.performed(discarded)
     }
 
@@ -210,9 +260,12 @@ impl Lane {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let result = self.device.write_scattered(&self.batch, self.batch_stream);
+        let stream = self.batch_stream;
+        let result = self
+            .engine
+            .write_scattered(self.time_ns, &self.batch, stream);
         self.batch.clear();
-        self.series.record(self.device.counters());
+        self.series.record(self.engine.counters());
         self.performed(result)
     }
 
@@ -239,17 +292,27 @@ impl Lane {
 
     /// The device's counters; writes still in the batch are not in them.
     pub fn counters(&self) -> &Counters {
-        self.device.counters()
+        self.engine.counters()
     }
 
     /// The device.
-    pub fn device(&self) -> &Device<Sides> {
-        &self.device
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Lets everything under way come to its end.
+    ///
+    /// # Errors
+    /// When the device refuses writes still in the batch.
+    pub fn finish(&mut self) -> Result<(), LaneError> {
+        self.settle()?;
+        self.engine.drain();
+        Ok(())
     }
 
     /// The scheme's host side.
     pub fn assign(&self) -> &dyn Assign {
-        self.device.relocation().assign()
+        self.engine.sides().assign()
     }
 
     /// Counters over the run.

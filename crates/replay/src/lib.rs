@@ -1,6 +1,7 @@
 //! The one loop: a source of requests, schemes on devices, results. Live or from a trace, the
 //! same requests give the same counts.
 
+mod engine;
 mod fleet;
 mod lane;
 mod outcome;
@@ -11,7 +12,8 @@ mod sides;
 mod steady;
 
 pub use fleet::{Fleet, FleetError};
-pub use lane::{Lane, LaneError, UnfitLane};
+pub use engine::Engine;
+pub use lane::{Clock, Lane, LaneError, UnfitLane};
 pub use outcome::{Drive, Outcome, Point, SCHEMA, SchemeOutcome, Source, StreamOutcome, outcome};
 pub use pages::{BeyondDrive, Pages};
 pub use renumber::Renumber;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_ssd::{Config, VictimRule};
+use anabranch_ssd::{Config, TimeReport, VictimRule};
 use anabranch_trace::{Io, Operation, WriteHint};
 use serde::{Deserialize, Serialize};
 
@@ -185,6 +185,9 @@ pub struct SchemeOutcome {
     pub steady_reason: String,
     /// Memory the host side of the scheme held at the end.
     pub memory_bytes: u64,
+    /// What the run took, where time was simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<TimeReport>,
     /// Its streams.
     pub streams: Vec<StreamOutcome>,
     /// Host and media bytes over the run.
@@ -220,7 +223,7 @@ pub struct Point {
 impl SchemeOutcome {
     /// Reads a lane that is done.
     pub fn new(name: &str, parameters: BTreeMap<String, String>, lane: &Lane) -> SchemeOutcome {
-        let config = lane.device().config();
+        let config = lane.engine().config();
         let now = lane.counters();
         let page = u64::from(config.page_bytes);
         let since = |host_pages: u64| now.since(&lane.series().near(host_pages)).waf();
@@ -245,9 +248,9 @@ impl SchemeOutcome {
             failed_programs: now.failed_programs,
             failed_erases: now.failed_erases,
             retired_units: now.retired_units,
-            read_only: lane.device().is_read_only(),
+            read_only: lane.engine().is_read_only(),
             discarded_bytes: now.discarded_pages * page,
-            mapped_bytes: lane.device().mapped_pages() * page,
+            mapped_bytes: lane.engine().mapped_pages() * page,
             waf: now.waf(),
             waf_window: since(now.host_pages.saturating_sub(logical)),
             waf_second_half: since(now.host_pages / 2),
@@ -255,6 +258,7 @@ impl SchemeOutcome {
             steady: steady_reason.is_empty(),
             steady_reason,
             memory_bytes: lane.assign().memory_bytes() as u64,
+            time: lane.engine().report(),
             streams,
             series: series(lane, page),
         }
@@ -262,10 +266,10 @@ impl SchemeOutcome {
 }
 
 fn streams(lane: &Lane) -> Vec<StreamOutcome> {
-    let config = lane.device().config();
+    let config = lane.engine().config();
     let page = u64::from(config.page_bytes);
     (0..)
-        .zip(lane.device().stream_counters())
+        .zip(lane.engine().stream_counters())
         .filter(|(_, counters)| counters.host_pages + counters.copied_pages > 0)
         .map(|(id, counters)| StreamOutcome {
             id,

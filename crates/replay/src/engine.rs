@@ -1,0 +1,156 @@
+//! A lane's device: one that counts, or one that counts and takes time.
+
+use anabranch_ssd::{
+    Config, Counters, Device, DeviceError, PageRange, Request, StreamCounters, StreamId,
+    TimeReport, TimedDevice,
+};
+
+use crate::sides::Sides;
+
+/// A device with its scheme. Both kinds count the same.
+#[derive(Debug)]
+pub enum Engine {
+    /// As fast as it can.
+    Counted(Box<Device<Sides>>),
+    /// Every request takes the time a drive's flash would.
+    Timed(Box<TimedDevice<Sides>>),
+}
+
+/// The device of either kind.
+macro_rules! device {
+    ($engine:expr, $device:ident => $answer:expr) => {
+        match $engine {
+            Engine::Counted($device) => $answer,
+            Engine::Timed(timed) => {
+                let $device = timed.device();
+                $answer
+            }
+        }
+    };
+}
+
+impl Engine {
+    /// What the device was made of.
+    pub fn config(&self) -> &Config {
+        device!(self, device => device.config())
+    }
+
+    /// Its counters.
+    pub fn counters(&self) -> &Counters {
+        device!(self, device => device.counters())
+    }
+
+    /// The counters of every stream.
+    pub fn stream_counters(&self) -> &[StreamCounters] {
+        device!(self, device => device.stream_counters())
+    }
+
+    /// Logical pages that hold data.
+    pub fn mapped_pages(&self) -> u64 {
+        device!(self, device => device.mapped_pages())
+    }
+
+    /// Whether so many units have failed that it takes no more writes.
+    pub fn is_read_only(&self) -> bool {
+        device!(self, device => device.is_read_only())
+    }
+
+    /// How often each unit was erased.
+    pub fn erases(&self) -> &[u32] {
+        device!(self, device => device.erases())
+    }
+
+    /// Units taken out of service.
+    pub fn retired_units(&self) -> &[u32] {
+        device!(self, device => device.retired_units())
+    }
+
+    /// The scheme.
+    pub fn sides(&self) -> &Sides {
+        device!(self, device => device.relocation())
+    }
+
+    /// The scheme, at work.
+    pub fn sides_mut(&mut self) -> &mut Sides {
+        match self {
+            Engine::Counted(device) => device.relocation_mut(),
+            Engine::Timed(timed) => timed.device_mut().relocation_mut(),
+        }
+    }
+
+    /// Whether requests take time.
+    pub fn is_timed(&self) -> bool {
+        matches!(self, Engine::Timed(_))
+    }
+
+    /// Writes a run of pages that was asked for at `time_ns`.
+    ///
+    /// # Errors
+    /// When the device refuses it.
+    pub fn write(
+        &mut self,
+        time_ns: u64,
+        pages: PageRange,
+        stream: StreamId,
+    ) -> Result<(), DeviceError> {
+        match self {
+            Engine::Counted(device) => device.write(pages, stream),
+            Engine::Timed(timed) => timed.submit(time_ns, Request::Write { pages, stream }),
+        }
+    }
+
+    /// Writes single pages, in order.
+    ///
+    /// # Errors
+    /// When the device refuses one.
+    pub fn write_scattered(
+        &mut self,
+        time_ns: u64,
+        pages: &[u32],
+        stream: StreamId,
+    ) -> Result<(), DeviceError> {
+        match self {
+            Engine::Counted(device) => device.write_scattered(pages, stream),
+            Engine::Timed(_) => pages
+                .iter()
+                .try_for_each(|&page| self.write(time_ns, PageRange::new(page, 1), stream)),
+        }
+    }
+
+    /// Discards a run of pages.
+    ///
+    /// # Errors
+    /// When the device refuses it.
+    pub fn discard(&mut self, time_ns: u64, pages: PageRange) -> Result<(), DeviceError> {
+        match self {
+            Engine::Counted(device) => device.discard(pages),
+            Engine::Timed(timed) => timed.submit(time_ns, Request::Discard { pages }),
+        }
+    }
+
+    /// Reads a run of pages, or makes safe what was written: both cost time alone.
+    ///
+    /// # Errors
+    /// When the device refuses it.
+    pub fn wait_for(&mut self, time_ns: u64, request: Request) -> Result<(), DeviceError> {
+        match self {
+            Engine::Counted(_) => Ok(()),
+            Engine::Timed(timed) => timed.submit(time_ns, request),
+        }
+    }
+
+    /// What the requests took; `None` of a device that takes no time.
+    pub fn report(&self) -> Option<TimeReport> {
+        match self {
+            Engine::Counted(_) => None,
+            Engine::Timed(timed) => Some(timed.report()),
+        }
+    }
+
+    /// Lets everything under way come to its end.
+    pub fn drain(&mut self) {
+        if let Engine::Timed(timed) = self {
+            timed.drain();
+        }
+    }
+}
