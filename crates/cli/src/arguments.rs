@@ -74,6 +74,7 @@ Examples:
   anabranch replay hm_0.csv.gz --format msr --fill 90%
   anabranch replay rocksdb.parquet --scheme baseline,autostream-sfr,hints,pcstream \\
       --relocation mixed,substream
+  anabranch replay rocksdb.parquet --device pcstream-emulator --fill 90% --time closed
 Comma lists multiply into a grid: one table for each drive.";
 
 const CONTEXTS_EXAMPLE: &str = "\
@@ -254,6 +255,33 @@ pub struct ImportArguments {
     pub json: bool,
 }
 
+/// How requests are issued to a drive that takes time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Issue {
+    /// As fast as the drive answers, `--queue-depth` at a time: throughput
+    Closed,
+    /// When the trace says: latency
+    Open,
+}
+
+/// Simulated time.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Time")]
+pub struct TimeArguments {
+    /// Simulate the time that requests take on the drive's flash
+    #[arg(long, value_name = "ISSUE")]
+    pub time: Option<Issue>,
+    /// Requests under way at most
+    #[arg(long, value_name = "N", default_value_t = 32, requires = "time")]
+    pub queue_depth: u32,
+    /// With `--time open`: stretch the trace's times by this; 0.5 is twice as fast
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "time")]
+    pub time_scale: f64,
+    /// With `--time open`: collect garbage once the drive has been idle for so many milliseconds
+    #[arg(long, value_name = "MS", requires = "time")]
+    pub collect_after_idle: Option<u64>,
+}
+
 #[derive(Debug, Args)]
 pub struct ReplayArguments {
     /// Traces
@@ -266,6 +294,8 @@ pub struct ReplayArguments {
     pub drive: DriveArguments,
     #[command(flatten)]
     pub comparison: ComparisonArguments,
+    #[command(flatten)]
+    pub time: TimeArguments,
     /// Renumber the addresses densely and size the drive so that the pages ever written fill
     /// this share of it: `0.9` or `90%`
     #[arg(

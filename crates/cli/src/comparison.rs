@@ -5,7 +5,7 @@ use std::{
 };
 
 use anabranch_placement::SchemeSpec;
-use anabranch_replay::{Drive, Fleet, Lane, Outcome as Comparison, Source, outcome};
+use anabranch_replay::{Clock, Drive, Fleet, Lane, Outcome as Comparison, Source, outcome};
 use anabranch_ssd::RelocationKind;
 use anabranch_trace::{Io, WholeFile};
 use serde_json::{Value, json};
@@ -47,6 +47,7 @@ fn halves(spec: SchemeSpec, relocations: &[RelocationKind]) -> Vec<SchemeSpec> {
 pub struct Running {
     specs: Vec<SchemeSpec>,
     drive: NamedDrive,
+    clock: Option<Clock>,
     fleet: Fleet,
     source: Source,
 }
@@ -57,18 +58,20 @@ impl Running {
         specs: &[SchemeSpec],
         drive: &NamedDrive,
         arguments: &ComparisonArguments,
+        clock: Option<&Clock>,
     ) -> Outcome<Running> {
         let mut drive = drive.clone();
         drive.config.seed = arguments.seed;
         let lanes = specs
             .iter()
-            .map(|spec| Lane::build(spec, &drive.config, None))
+            .map(|spec| Lane::build(spec, &drive.config, None, clock))
             .collect::<Result<Vec<Lane>, _>>()
             .map_err(Failure::usage)?;
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Running {
             specs: specs.to_vec(),
             drive,
+            clock: clock.cloned(),
             fleet: Fleet::start(lanes, arguments.threads.unwrap_or(cores)),
             source: Source::default(),
         })
@@ -101,6 +104,9 @@ impl Running {
         lost_events: u64,
     ) -> Outcome<Comparison> {
         config.insert("drive".to_owned(), json!(self.drive.config));
+        if let Some(clock) = &self.clock {
+            config.insert("time".to_owned(), json!(clock));
+        }
         let lanes = self.fleet.finish()?;
         let lanes: Vec<_> = self
             .specs
@@ -141,8 +147,9 @@ pub fn publish(results: &[Comparison], arguments: &ComparisonArguments) -> Outco
     }
     for result in results {
         print(&format!(
-            "{}\n\n{}\n\n",
+            "{}\n\n{}{}\n\n",
             anabranch_report::comparison(result),
+            anabranch_report::times(result),
             anabranch_report::verdict(result)
         ))?;
     }

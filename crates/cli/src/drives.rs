@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use anabranch_placement::Bytes;
-use anabranch_ssd::{Config, Profile};
+use anabranch_replay::Clock;
+use anabranch_ssd::{Config, Layout, Pace, Profile, Timing};
 
 use crate::{
-    arguments::DriveArguments,
+    arguments::{DriveArguments, Issue, TimeArguments},
     failure::{Failure, Outcome},
 };
 
@@ -17,6 +18,41 @@ pub struct NamedDrive {
     pub profile: String,
     /// The drive.
     pub config: Config,
+    /// How long its flash takes, where the profile says.
+    pub timing: Option<Timing>,
+    /// Where its flash is.
+    pub layout: Layout,
+}
+
+impl NamedDrive {
+    /// The drive's clock, where time is to be simulated.
+    pub fn clock(&self, arguments: &TimeArguments) -> Outcome<Option<Clock>> {
+        let Some(issue) = arguments.time else {
+            return Ok(None);
+        };
+        let timing = self.timing.ok_or_else(|| {
+            Failure::say(format!(
+                "device profile {} has no [timing]: --time needs to know how long its flash takes",
+                self.profile
+            ))
+        })?;
+        let queue_depth = arguments.queue_depth;
+        let pace = match issue {
+            Issue::Closed => Pace::Closed { queue_depth },
+            Issue::Open => Pace::Open {
+                time_scale: arguments.time_scale,
+                queue_depth,
+                collect_after_idle_ns: arguments
+                    .collect_after_idle
+                    .map(|ms| ms.saturating_mul(1_000_000)),
+            },
+        };
+        Ok(Some(Clock {
+            timing,
+            layout: self.layout,
+            pace,
+        }))
+    }
 }
 
 /// What the source of the writes says of its own size, where nobody else does.
@@ -82,6 +118,8 @@ pub fn drives(arguments: &DriveArguments, size: Size) -> Outcome<Vec<NamedDrive>
             Ok(NamedDrive {
                 profile: name,
                 config,
+                timing: profile.timing,
+                layout: profile.layout(),
             })
         })
         .collect()
@@ -186,8 +224,11 @@ fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
     resize(profile, profile.logical_bytes());
     let geometry = &mut profile.geometry;
     let dies = geometry.channels.saturating_mul(geometry.dies_per_channel);
-    let programmed = profile.timing.map_or(page, |timing| timing.program_bytes().max(page));
-    let evenly = |&dies: &u32| unit_bytes.is_multiple_of(u64::from(dies).saturating_mul(programmed));
+    let programmed = profile
+        .timing
+        .map_or(page, |timing| timing.program_bytes().max(page));
+    let evenly =
+        |&dies: &u32| unit_bytes.is_multiple_of(u64::from(dies).saturating_mul(programmed));
     let divisors = (1..=dies).rev().filter(|&part| dies.is_multiple_of(part));
     let striped = divisors.into_iter().find(evenly).unwrap_or(1);
     geometry.dies_per_unit = Some(striped);

@@ -108,7 +108,8 @@ fn one(
     drive: &NamedDrive,
     numbers: Option<(&Renumber, f64)>,
 ) -> Outcome<Comparison> {
-    let mut running = Running::start(specs, drive, &arguments.comparison)?;
+    let clock = drive.clock(&arguments.time)?;
+    let mut running = Running::start(specs, drive, &arguments.comparison, clock.as_ref())?;
     let bar = progress::bar(&source.path.display().to_string());
     let mut dense = Vec::new();
     source.each_batch(|ios, done| {

@@ -13,7 +13,7 @@ const TRACE: &str = concat!(
 );
 
 fn lane(scheme: &str, drive: &Config) -> Lane {
-    Lane::build(&scheme.parse().unwrap(), drive, None).unwrap()
+    Lane::build(&scheme.parse().unwrap(), drive, None, None).unwrap()
 }
 
 fn replay(criterion: &mut Criterion) {

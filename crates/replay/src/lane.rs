@@ -8,6 +8,7 @@ use anabranch_ssd::{
     TimedDevice, Timing, TimingError,
 };
 use anabranch_trace::{Io, Operation};
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
@@ -59,7 +60,7 @@ pub enum UnfitLane {
 }
 
 /// What a device that takes time is made of besides.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Clock {
     /// How long its flash takes.
     pub timing: Timing,

@@ -11,12 +11,14 @@ mod series;
 mod sides;
 mod steady;
 
-pub use fleet::{Fleet, FleetError};
 pub use engine::Engine;
+pub use fleet::{Fleet, FleetError};
 pub use lane::{Clock, Lane, LaneError, UnfitLane};
 pub use outcome::{Drive, Outcome, Point, SCHEMA, SchemeOutcome, Source, StreamOutcome, outcome};
 pub use pages::{BeyondDrive, Pages};
 pub use renumber::Renumber;
 pub use series::Series;
 pub use sides::Sides;
+// The result holds these, and who shows it need not know the device.
+pub use anabranch_ssd::{LatencySummary, TimeReport};
 pub use steady::{Steady, verdict};

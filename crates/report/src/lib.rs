@@ -2,6 +2,8 @@
 
 mod format;
 mod table;
+mod time;
 
 pub use format::{bytes, ratio, share};
 pub use table::{comparison, verdict};
+pub use time::times;
