@@ -10,6 +10,7 @@ mod observe;
 mod profile;
 mod random;
 mod relocate;
+mod time;
 mod types;
 mod units;
 mod victims;
@@ -23,6 +24,10 @@ pub use observe::{Observe, Origin};
 pub use profile::{Collection, Geometry, Profile, Streams};
 pub use relocate::{
     Destination, Erased, Pool, Relocate, RelocationKind, Substream, Survivor, Trigger, Victim,
+};
+pub use time::{
+    Drive, Flash, FlashWork, Interval, Latencies, LatencySummary, Layout, Request, TimeReport,
+    TimedDevice, Timing, TimingError, Work,
 };
 pub use types::{PageRange, StreamId};
 pub use victims::{ClosedUnit, ClosedUnits, VictimRule};

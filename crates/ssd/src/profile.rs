@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     config::Config,
     error::ConfigError,
+    time::{Layout, Timing},
     victims::VictimRule,
     wear::{Faults, Wear},
 };
@@ -30,6 +31,9 @@ pub struct Profile {
     /// Faults to inject.
     #[serde(default)]
     pub faults: Faults,
+    /// How long its flash takes; where not given, the device counts and takes no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
 }
 
 /// What a device is built of. Exactly one of `blocks_per_die` and `logical_bytes` is given; the
@@ -168,6 +172,17 @@ impl Profile {
     fn pages_per_unit(&self) -> u64 {
         let dies = self.geometry.dies_per_unit.map_or(self.dies(), u64::from);
         u64::from(self.geometry.pages_per_block) * dies
+    }
+
+    /// Where the flash is.
+    pub fn layout(&self) -> Layout {
+        let geometry = &self.geometry;
+        let dies = u32::try_from(self.dies()).unwrap_or(u32::MAX);
+        Layout {
+            channels: geometry.channels,
+            dies_per_channel: geometry.dies_per_channel,
+            dies_per_unit: geometry.dies_per_unit.unwrap_or(dies),
+        }
     }
 
     /// The device in the units the translation layer counts in.
@@ -311,7 +326,7 @@ mod tests {
             ("over_provisioning = 0.07", "over_provisioning = nan"),
             ("over_provisioning = 0.07", "over_provisioning = 0.0"),
             ("page_bytes = 4096", "page_bytes = 1000"),
-            ("channels = 1", "channels = 0"),
+            ("channels = 4", "channels = 0"),
             ("host = 8", "host = 0"),
             (
                 "logical_bytes = 1_310_720_000",
@@ -319,8 +334,8 @@ mod tests {
             ),
             ("logical_bytes = 1_310_720_000", "logical_bytes = 0"),
             (
-                "dies_per_channel = 1",
-                "dies_per_channel = 1\nblocks_per_die = 4",
+                "dies_per_channel = 4",
+                "dies_per_channel = 4\nblocks_per_die = 4",
             ),
         ] {
             let text = Profile::text("demo").unwrap().replace(good, bad);

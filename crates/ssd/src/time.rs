@@ -1,0 +1,327 @@
+//! Time: how long a device's requests take.
+//!
+//! The translation layer decides at once, in the order of the requests, exactly as without time, so
+//! that counts with and without time are the same to the last page. [`Flash`] watches it, and
+//! makes operations of what it decides: reads, program operations and erases on the dies, and
+//! transfers on the channels. A small simulation of discrete events says when they happen.
+//! Without it (`Device` watched by nobody) nothing of this costs anything.
+//!
+//! # The flash
+//!
+//! *Dies* do one thing at a time. A **read** senses a *row* (one flash page of each plane; pages
+//! that one request or one collection takes from the same row cost one sense) and holds the die
+//! until the data have left over the channel. A **program operation** writes a word line on all
+//! planes; its data come over the channel while the die still works on what is before it (cache
+//! program; our choice), so that a die that always has data programs without pause. An **erase**
+//! holds every die of the unit for the erase time, each when its turn comes.
+//!
+//! *Channels* move one transfer at a time; data that the host reads go first, and other transfers
+//! are interrupted for them between two flash pages (our choice; one flash page is also what
+//! NVMeVirt, FAST'23, moves in one go). Commands and addresses take no time.
+//!
+//! Units are striped: see [`Layout`].
+//!
+//! # What goes first in a die
+//!
+//! Host reads; they wait for the operation at hand only, or interrupt it ([`Timing::suspend_ns`]).
+//! Then what was interrupted. Then program operations of the host and operations of garbage
+//! collection, each in their order; while both wait, collection gets the share of time that its
+//! work has had to the host's of late, so that a victim is emptied while the host fills a unit,
+//! and neither in one go nor never (our choice). Whatever else they wait for, host pages are
+//! programmed into a unit only after its erase.
+//!
+//! A copy may be programmed in one die while another die still reads it: the controller is
+//! taken to have the next victim's pages in time (our choice; it changes no throughput, since
+//! every operation is done). The buffers of garbage collection are its own: what it copies still
+//! lies at the old place until the erase.
+//!
+//! # The write buffer
+//!
+//! A write is answered as soon as all its pages have room in the write buffer, first come first
+//! served. The room is free when their program operation is done. Pages of an operation that is not
+//! yet full stay; hence a buffer must hold one operation of each host stream. Pages in the buffer,
+//! and pages never written, are read without flash, and so are copies not yet programmed.
+//!
+//! A flush on a drive with power-loss protection is answered at once. On another it waits until
+//! every page written before it is programmed. Operations not yet full are programmed with what
+//! they have, to a place of the drive's own, and once more with the rest (our choice: padding
+//! would change where later pages lie, and so the counts).
+//!
+//! # Two ways to drive
+//!
+//! [`Drive::Closed`] keeps a number of requests under way: as fast as the drive allows.
+//! [`Drive::Open`] issues requests when they arrive in the trace: their latency counts from then.
+
+mod buffer;
+mod channel;
+mod die;
+mod events;
+mod flash;
+mod latency;
+mod report;
+mod requests;
+mod series;
+mod timing;
+mod units;
+mod watch;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    config::Config,
+    device::Device,
+    error::DeviceError,
+    relocate::Relocate,
+    types::{PageRange, StreamId},
+};
+use events::NEVER;
+use requests::Kind;
+use timing::Shape;
+
+pub use flash::Flash;
+pub use latency::LatencySummary;
+pub use report::{FlashWork, Latencies, TimeReport, Work};
+pub use series::Interval;
+pub use timing::{Layout, Timing, TimingError};
+
+/// When requests are issued.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Drive {
+    /// The next request is issued when fewer than `queue_depth` are under way; arrival times do
+    /// not matter.
+    Closed {
+        /// Requests under way at most.
+        queue_depth: u32,
+    },
+    /// Requests are issued when they arrive.
+    Open {
+        /// Arrival times are multiplied by this: 0.5 is twice as fast.
+        time_scale: f64,
+        /// Requests under way at most. One more waits with the host, and its latency counts.
+        queue_depth: u32,
+        /// If given, a drive that has been idle so long collects garbage until a request comes.
+        /// This changes what is copied.
+        collect_after_idle_ns: Option<u64>,
+    },
+}
+
+/// What the host asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// Write pages to a stream.
+    Write {
+        /// The pages.
+        pages: PageRange,
+        /// The stream, decided by the caller.
+        stream: StreamId,
+    },
+    /// Read pages.
+    Read {
+        /// The pages.
+        pages: PageRange,
+    },
+    /// Discard pages.
+    Discard {
+        /// The pages.
+        pages: PageRange,
+    },
+    /// Make safe what was written.
+    Flush,
+}
+
+/// A device whose requests take time.
+#[derive(Debug)]
+pub struct TimedDevice<R: Relocate = Box<dyn Relocate>> {
+    device: Device<R, Flash>,
+    drive: Drive,
+    /// Requests under way at most.
+    queue_depth: u32,
+    /// Where the pages of the read at hand lie.
+    places: Vec<(u32, u32)>,
+}
+
+impl<R: Relocate> TimedDevice<R> {
+    /// An empty device at time 0.
+    ///
+    /// # Errors
+    /// When the configuration describes a device that cannot be, or the timing, the layout or the
+    /// way to drive make no sense.
+    pub fn new(
+        config: Config,
+        timing: Timing,
+        layout: Layout,
+        drive: Drive,
+        relocation: R,
+    ) -> Result<TimedDevice<R>, TimingError> {
+        let queue_depth = check_drive(&drive)?;
+        config.validate()?;
+        let shape = Shape::new(&config, timing, layout)?;
+        let flash = Flash::new(shape, config.physical_units);
+        Ok(TimedDevice {
+            device: Device::watched(config, relocation, flash)?,
+            drive,
+            queue_depth,
+            places: Vec::new(),
+        })
+    }
+
+    /// The device: its counters, its relocation, what it is made of.
+    pub fn device(&self) -> &Device<R, Flash> {
+        &self.device
+    }
+
+    /// The device, for what is no request: its relocation, the end of a stream. What the flash has
+    /// to do for it takes time beside the requests.
+    pub fn device_mut(&mut self) -> &mut Device<R, Flash> {
+        &mut self.device
+    }
+
+    /// From now on requests are issued in another way.
+    ///
+    /// # Errors
+    /// When the way to drive makes no sense.
+    pub fn set_drive(&mut self, drive: Drive) -> Result<(), TimingError> {
+        self.queue_depth = check_drive(&drive)?;
+        self.drive = drive;
+        Ok(())
+    }
+
+    /// The simulated time.
+    pub fn now_ns(&self) -> u64 {
+        self.device.observer().now
+    }
+
+    /// Issues a request as soon as the way to drive allows, and carries it out. `arrival_ns` is
+    /// heeded with [`Drive::Open`] only, and counts from the start of the measurement.
+    ///
+    /// # Errors
+    /// When the device refuses the request; nothing is timed then but what was written.
+    pub fn submit(&mut self, arrival_ns: u64, request: Request) -> Result<(), DeviceError> {
+        let started = self.await_turn(arrival_ns);
+        match request {
+            Request::Write { pages, stream } => {
+                self.device.write(pages, stream)?;
+                self.answer(Kind::Write, started, pages.count);
+            }
+            Request::Read { pages } => self.read(pages, started)?,
+            Request::Discard { pages } => {
+                self.device.discard(pages)?;
+                self.answer(Kind::Discard, started, pages.count);
+            }
+            Request::Flush => self.device.observer_mut().flush(started),
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, kind: Kind, started: u64, pages: u32) {
+        self.device.observer_mut().answer(kind, started, pages);
+    }
+
+    fn read(&mut self, pages: PageRange, started: u64) -> Result<(), DeviceError> {
+        let logical_pages = self.device.config().logical_pages;
+        if pages.end() > u64::from(logical_pages) {
+            return Err(DeviceError::OutOfRange {
+                first: pages.first,
+                end: pages.end(),
+                logical_pages,
+            });
+        }
+        self.places.clear();
+        for page in pages.first..pages.first + pages.count {
+            self.places.extend(self.device.locate(page));
+        }
+        let flash = self.device.observer_mut();
+        flash.read(started, pages.count, &self.places);
+        Ok(())
+    }
+
+    /// Lets time pass until the next request is issued. Answers since when the host has had it.
+    #[inline]
+    fn await_turn(&mut self, arrival_ns: u64) -> u64 {
+        let arrival = match self.drive {
+            Drive::Closed { .. } => None,
+            Drive::Open { time_scale, .. } => {
+                let scaled = (arrival_ns as f64 * time_scale) as u64;
+                let arrival = self.device.observer().started.saturating_add(scaled);
+                Some(arrival.min(NEVER / 2))
+            }
+        };
+        if let Some(arrival) = arrival {
+            self.pass_until(arrival);
+        }
+        let flash = self.device.observer_mut();
+        while flash.requests.outstanding() >= self.queue_depth && flash.next_at() < NEVER {
+            flash.step();
+        }
+        arrival.unwrap_or(flash.now)
+    }
+
+    /// Lets time pass until a request arrives.
+    fn pass_until(&mut self, arrival: u64) {
+        self.device.observer_mut().pass_until(arrival);
+        if let Drive::Open {
+            collect_after_idle_ns: Some(idle_ns),
+            ..
+        } = self.drive
+        {
+            self.collect_while_idle(arrival, idle_ns);
+        }
+        let flash = self.device.observer_mut();
+        flash.now = flash.now.max(arrival);
+    }
+
+    /// Collects one victim after the other, once the drive has been idle for a while.
+    fn collect_while_idle(&mut self, arrival: u64, idle_ns: u64) {
+        let flash = self.device.observer_mut();
+        let begin = flash.now.saturating_add(idle_ns);
+        if flash.next_at() < NEVER || begin >= arrival {
+            return;
+        }
+        flash.now = begin;
+        while self.device.observer().next_at() == NEVER
+            && self.device.observer().now < arrival
+            && self.device.collect_idle()
+        {
+            self.device.observer_mut().pass_until(arrival);
+        }
+    }
+
+    /// Lets time pass until every request is answered and the flash has nothing left to do. Pages
+    /// of program operations that are not full stay in the write buffer.
+    pub fn drain(&mut self) {
+        let flash = self.device.observer_mut();
+        while flash.next_at() < NEVER {
+            flash.step();
+        }
+    }
+
+    /// Begins to measure anew: what was measured is forgotten, what is under way goes on.
+    pub fn restart_report(&mut self) {
+        self.device.observer_mut().restart();
+    }
+
+    /// What was measured until now.
+    pub fn report(&self) -> TimeReport {
+        self.device.observer().report()
+    }
+}
+
+/// Checks a way to drive. Answers its queue depth.
+fn check_drive(drive: &Drive) -> Result<u32, TimingError> {
+    let (queue_depth, scale) = match *drive {
+        Drive::Closed { queue_depth } => (queue_depth, 1.0),
+        Drive::Open {
+            time_scale,
+            queue_depth,
+            ..
+        } => (queue_depth, time_scale),
+    };
+    if queue_depth == 0 {
+        return Err(TimingError::Zero("queue_depth"));
+    }
+    if !(scale > 0.0 && scale.is_finite()) {
+        return Err(TimingError::Zero("time_scale"));
+    }
+    Ok(queue_depth)
+}

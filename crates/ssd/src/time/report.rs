@@ -1,0 +1,104 @@
+//! What a run took, as plain types.
+
+use serde::{Deserialize, Serialize};
+
+use super::{latency::LatencySummary, series::Interval};
+
+/// Latencies by the kind of request.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Latencies {
+    /// Reads.
+    pub read: LatencySummary,
+    /// Writes: until they are in the write buffer.
+    pub write: LatencySummary,
+    /// Discards.
+    pub discard: LatencySummary,
+    /// Flushes.
+    pub flush: LatencySummary,
+}
+
+/// Operations of one kind, and how long they held their dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Work {
+    /// Operations done.
+    pub operations: u64,
+    /// Time they held a die's cells; of reads, until the data had left the die.
+    pub busy_ns: u64,
+}
+
+impl Work {
+    pub(super) fn add(&mut self, busy_ns: u64) {
+        self.operations += 1;
+        self.busy_ns += busy_ns;
+    }
+}
+
+/// What the flash did. Garbage collection includes wear levelling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FlashWork {
+    /// Reads for the host.
+    pub host_reads: Work,
+    /// Program operations of the host's pages only, flushed parts included.
+    pub host_programs: Work,
+    /// Program operations that hold pages of the host's and copies.
+    pub mixed_programs: Work,
+    /// Reads for garbage collection.
+    pub collection_reads: Work,
+    /// Program operations of copies only.
+    pub collection_programs: Work,
+    /// Erases.
+    pub erases: Work,
+    /// Of the time of mixed programs, the copies' part by pages.
+    pub mixed_copies_busy_ns: u64,
+}
+
+impl FlashWork {
+    /// Time dies were busy, all together.
+    pub fn busy_ns(&self) -> u64 {
+        self.host_reads.busy_ns
+            + self.host_programs.busy_ns
+            + self.mixed_programs.busy_ns
+            + self.collection_reads.busy_ns
+            + self.collection_programs.busy_ns
+            + self.erases.busy_ns
+    }
+
+    /// Time dies were busy for garbage collection.
+    pub fn collection_busy_ns(&self) -> u64 {
+        self.collection_reads.busy_ns
+            + self.collection_programs.busy_ns
+            + self.erases.busy_ns
+            + self.mixed_copies_busy_ns
+    }
+}
+
+/// What a run took, from the start of the measurement to now.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TimeReport {
+    /// Simulated time that passed.
+    pub elapsed_ns: u64,
+    /// Latencies by the kind of request.
+    pub latency: Latencies,
+    /// Length of the intervals.
+    pub interval_ns: u64,
+    /// Throughput over time.
+    pub intervals: Vec<Interval>,
+    /// What the flash did.
+    pub work: FlashWork,
+    /// Of the dies' time, the share they were busy.
+    pub die_utilisation: f64,
+    /// Of the channels' time, the share they were busy.
+    pub channel_utilisation: f64,
+    /// Of the dies' time, the share that garbage collection took: the time lost to it.
+    pub collection_share: f64,
+    /// Time that each die was busy.
+    pub die_busy_ns: Vec<u64>,
+    /// Time that each channel was busy.
+    pub channel_busy_ns: Vec<u64>,
+    /// Time that host reads waited while garbage collection held their die, all together.
+    pub read_wait_for_collection_ns: u64,
+    /// Time that host writes waited for room in the write buffer, all together.
+    pub buffer_wait_ns: u64,
+    /// Times a program or erase operation was interrupted for a host read.
+    pub suspensions: u64,
+}

@@ -1,0 +1,152 @@
+//! Small timed drives, and what is known of them without simulating.
+
+mod collecting;
+
+use std::collections::HashMap;
+
+use anabranch_ssd::{
+    Config, Drive, Faults, Layout, PageRange, RelocationKind, Request, StreamId, TimedDevice,
+    Timing, VictimRule, Wear,
+};
+
+pub const PAGE_BYTES: u64 = 4096;
+
+/// So many logical pages in units of `pages_per_unit`, and `spare` units more than they fill.
+pub fn config(logical_pages: u32, pages_per_unit: u32, spare: u32) -> Config {
+    Config {
+        logical_pages,
+        page_bytes: PAGE_BYTES as u32,
+        pages_per_unit,
+        physical_units: logical_pages.div_ceil(pages_per_unit) + spare,
+        host_streams: 2,
+        internal_streams: 4,
+        victim_rule: VictimRule::Greedy,
+        chips: 1,
+        seed: 1,
+        gc_start_free_units: 1,
+        gc_stop_free_units: 1,
+        reclaim_groups: 1,
+        persistently_isolated: 0,
+        streams_off_permille: 1000,
+        wear: Wear::default(),
+        faults: Faults::default(),
+    }
+}
+
+/// One plane of 16 KiB; a page crosses a channel in 10.24 us.
+pub fn timing() -> Timing {
+    Timing {
+        read_ns: 50_000,
+        program_ns: 500_000,
+        erase_ns: 3_000_000,
+        channel_bytes_per_second: 400_000_000,
+        planes: 1,
+        flash_page_bytes: 16_384,
+        pages_per_word_line: 1,
+        write_buffer_bytes: 4 << 20,
+        buffer_ns: 1000,
+        power_loss_protection: false,
+        suspend_ns: None,
+    }
+}
+
+pub const PAGE_TRANSFER_NS: u64 = 10_240;
+
+/// A read of one page from an idle die.
+pub const SERVICE_NS: u64 = 50_000 + PAGE_TRANSFER_NS;
+
+pub fn assert_near(measured: f64, expected: f64, tolerance: f64) {
+    let error = (measured / expected - 1.0).abs();
+    assert!(
+        error < tolerance,
+        "measured {measured}, expected {expected}"
+    );
+}
+
+pub fn layout(channels: u32, dies_per_channel: u32) -> Layout {
+    Layout {
+        channels,
+        dies_per_channel,
+        dies_per_unit: channels * dies_per_channel,
+    }
+}
+
+pub fn closed(queue_depth: u32) -> Drive {
+    Drive::Closed { queue_depth }
+}
+
+pub fn open() -> Drive {
+    Drive::Open {
+        time_scale: 1.0,
+        queue_depth: 1024,
+        collect_after_idle_ns: None,
+    }
+}
+
+pub fn device(config: &Config, timing: Timing, layout: Layout, drive: Drive) -> TimedDevice {
+    let relocation = RelocationKind::Gc.build(config);
+    TimedDevice::new(config.clone(), timing, layout, drive, relocation).unwrap()
+}
+
+pub fn write(device: &mut TimedDevice, first: u32, count: u32) {
+    let request = Request::Write {
+        pages: PageRange::new(first, count),
+        stream: StreamId::DEFAULT,
+    };
+    device.submit(0, request).unwrap();
+}
+
+pub fn read(device: &mut TimedDevice, arrival_ns: u64, first: u32, count: u32) {
+    let pages = PageRange::new(first, count);
+    device.submit(arrival_ns, Request::Read { pages }).unwrap();
+}
+
+/// Writes the whole drive once, lets it come to rest, and measures anew.
+pub fn fill(device: &mut TimedDevice) {
+    let pages = device.device().config().logical_pages;
+    for first in (0..pages).step_by(32) {
+        write(device, first, 32.min(pages - first));
+    }
+    device.drain();
+    device.restart_report();
+}
+
+/// Answers in a slot, of `requests` that are spread anew over `dies` each time they are served:
+/// the mean number of busy dies in the steady state. All services take one slot and begin
+/// together, so that the state is how many requests wait at each die, and from slot to slot each
+/// busy die gives one away. Exact, by repeated application of the transitions.
+pub fn busy_dies(requests: u8, dies: usize) -> f64 {
+    let mut states = HashMap::from([(sorted(vec![requests; 1], dies), 1.0)]);
+    for _ in 0..400 {
+        let mut next: HashMap<Vec<u8>, f64> = HashMap::new();
+        for (state, share) in &states {
+            let moved = state.iter().filter(|&&waiting| waiting > 0).count();
+            let served: Vec<u8> = state
+                .iter()
+                .map(|waiting| waiting.saturating_sub(1))
+                .collect();
+            let ways = dies.pow(moved as u32);
+            for way in 0..ways {
+                let mut state = served.clone();
+                let mut rest = way;
+                for _ in 0..moved {
+                    state[rest % dies] += 1;
+                    rest /= dies;
+                }
+                *next.entry(sorted(state, dies)).or_default() += share / ways as f64;
+            }
+        }
+        states = next;
+    }
+    let busy = |state: &Vec<u8>| state.iter().filter(|&&waiting| waiting > 0).count() as f64;
+    states
+        .iter()
+        .map(|(state, share)| busy(state) * share)
+        .sum()
+}
+
+fn sorted(mut state: Vec<u8>, dies: usize) -> Vec<u8> {
+    state.resize(dies, 0);
+    state.sort_unstable();
+    state
+}
