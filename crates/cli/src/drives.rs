@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anabranch_placement::Bytes;
 use anabranch_replay::Clock;
-use anabranch_ssd::{Config, Layout, Pace, Profile, Timing};
+use anabranch_ssd::{Config, Drive as Pace, Layout, Profile, Timing};
 
 use crate::{
     arguments::{DriveArguments, Issue, TimeArguments},

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anabranch_placement::{Assign, Future, HostGeometry, Names, SchemeError, SchemeSpec, Write};
 use anabranch_ssd::{
-    Config, ConfigError, Counters, Device, DeviceError, Layout, Pace, PageRange, Request, StreamId,
-    TimedDevice, Timing, TimingError,
+    Config, ConfigError, Counters, Device, DeviceError, Drive as Pace, Layout, PageRange, Request,
+    StreamId, TimedDevice, Timing, TimingError,
 };
 use anabranch_trace::{Io, Operation};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! What a write costs on drives of 4 GiB to 16 TB: uniform overwrites, greedy, one stream, beside
 //! random updates of a table as large as the drive's mapping.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
 
 use std::{hint::black_box, time::Duration};
 
