@@ -50,8 +50,8 @@ impl Done<'_> {
         }
         match &self.dense {
             Some(dense) => notes.push(format!(
-                "renumbered: what is ever written fills a drive of {}; {} requests named only \
-                 pages that are never written and are left out",
+                "renumbered: what is ever written fills a drive of {}; requests left out because \
+                 they name only pages that are never written: {}",
                 bytes(dense.device_bytes),
                 dense.left_out
             )),
@@ -118,7 +118,7 @@ fn line(summary: &Summary, skipped_records: &Skipped) -> String {
         "at most "
     };
     format!(
-        "{} requests in {}: read {}, wrote {}, discarded {}, {} flushes; ever written {most}{}; \
+        "{} requests in {}: read {}, wrote {}, discarded {}, flushed {} times; ever written {most}{}; \
          bytes {} to {} ({}); {}",
         summary.requests(),
         span(summary.span_ns),
@@ -145,12 +145,12 @@ fn skipped(skipped: &Skipped) -> String {
     let told: Vec<String> = reasons
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, reason)| format!("{count} {reason}"))
+        .map(|(count, reason)| format!("{reason} {count}"))
         .collect();
     if told.is_empty() {
         return "nothing skipped".into();
     }
-    format!("skipped {}", told.join(", "))
+    format!("skipped: {}", told.join(", "))
 }
 
 /// Nanoseconds in the unit that suits them.
@@ -187,7 +187,7 @@ mod tests {
             malformed: 1,
             ..Skipped::default()
         };
-        assert_eq!(skipped(&skips), "skipped 2 notes, 1 malformed");
+        assert_eq!(skipped(&skips), "skipped: notes 2, malformed 1");
         assert_eq!(skipped(&Skipped::default()), "nothing skipped");
     }
 }

@@ -1,34 +1,41 @@
 //! How many bytes are ever written, in bounded memory.
 
+use std::collections::HashMap;
+
 /// Bytes that are counted as one at first: a page.
 const GRAIN_BYTES: u64 = 4096;
 
-/// Ranges gathered before they are merged. Our choice: some MiB, and the merging costs little
-/// beside the reading.
-const MERGE_AT: usize = 1 << 17;
+/// Words of 64 grains in a chunk. Our choice: one cache line for 2 MiB of pages, so that neighbours
+/// share a chunk and far places cost little.
+const CHUNK_WORDS: usize = 8;
 
-/// Ranges kept after a merge; where there are more, the grain is doubled. Our choice: 24 MiB.
-const MOST_RANGES: usize = 1 << 20;
+/// Grains of a chunk.
+const CHUNK_GRAINS: u64 = CHUNK_WORDS as u64 * 64;
 
-/// A range of grains of a volume: the volume, the first grain, one past the last.
-type Range = (u32, u64, u64);
+/// Chunks that are kept; where there are more, the grain is doubled. Our choice: some 60 MiB with
+/// the table of their places, which is 1 TiB of pages.
+const MOST_CHUNKS: usize = 1 << 19;
 
-/// The distinct bytes of requests, as ranges of grains. The grain is a page until the ranges
-/// become too many; then it doubles, and the answer is an upper bound.
+/// The coarsest grain there is.
+const MOST_GRAIN_BYTES: u64 = 1 << 63;
+
+/// The distinct bytes of requests, a bit for each grain of a volume. The grain is a page until the
+/// chunks become too many; then it doubles, and the answer is an upper bound.
 #[derive(Debug, Clone)]
 pub(super) struct Footprint {
-    ranges: Vec<Range>,
-    merge_at: usize,
-    most_ranges: usize,
+    /// Where the bits of a volume's chunk are.
+    places: HashMap<(u32, u64), u32>,
+    chunks: Vec<[u64; CHUNK_WORDS]>,
+    most_chunks: usize,
     grain_bytes: u64,
 }
 
 impl Footprint {
     pub(super) fn new() -> Footprint {
         Footprint {
-            ranges: Vec::new(),
-            merge_at: MERGE_AT,
-            most_ranges: MOST_RANGES,
+            places: HashMap::new(),
+            chunks: Vec::new(),
+            most_chunks: MOST_CHUNKS,
             grain_bytes: GRAIN_BYTES,
         }
     }
@@ -36,60 +43,104 @@ impl Footprint {
     /// Adds the bytes of a request, widened to grains.
     pub(super) fn add(&mut self, volume: u32, offset_bytes: u64, length_bytes: u64) {
         let end_bytes = offset_bytes.saturating_add(length_bytes);
-        let first = offset_bytes / self.grain_bytes;
-        let end = end_bytes.div_ceil(self.grain_bytes);
-        if let Some(last) = self.ranges.last_mut()
-            && last.0 == volume
-            && last.1 <= first
-            && first <= last.2
-        {
-            last.2 = last.2.max(end);
-            return;
+        loop {
+            let first = offset_bytes / self.grain_bytes;
+            let end = end_bytes.div_ceil(self.grain_bytes);
+            let chunks = end.div_ceil(CHUNK_GRAINS) - first / CHUNK_GRAINS;
+            // Even a request of all bytes there are is a few chunks of the coarsest grain.
+            if chunks <= self.most_chunks as u64 || self.grain_bytes == MOST_GRAIN_BYTES {
+                self.mark(volume, first, end);
+                break;
+            }
+            self.coarsen();
         }
-        self.ranges.push((volume, first, end));
-        if self.ranges.len() >= self.merge_at {
-            self.merge();
+        while self.chunks.len() > self.most_chunks && self.grain_bytes < MOST_GRAIN_BYTES {
+            self.coarsen();
         }
     }
 
     /// The bytes so far, and whether they are exact to the page.
-    pub(super) fn bytes(&mut self) -> (u64, bool) {
-        self.merge();
-        let grains = self
-            .ranges
-            .iter()
-            .fold(0_u64, |sum, range| sum.saturating_add(range.2 - range.1));
+    pub(super) fn bytes(&self) -> (u64, bool) {
+        let grains = |words: &[u64; CHUNK_WORDS]| -> u64 {
+            words.iter().map(|word| u64::from(word.count_ones())).sum()
+        };
+        let grains: u64 = self.chunks.iter().map(grains).sum();
         let exact = self.grain_bytes == GRAIN_BYTES;
         (grains.saturating_mul(self.grain_bytes), exact)
     }
 
-    fn merge(&mut self) {
-        self.join();
-        while self.ranges.len() > self.most_ranges && self.grain_bytes < 1 << 63 {
-            self.grain_bytes *= 2;
-            for (_, first, end) in &mut self.ranges {
-                (*first, *end) = (*first / 2, end.div_ceil(2));
-            }
-            self.join();
+    /// Marks grains from `first` up to `end`.
+    fn mark(&mut self, volume: u32, first: u64, end: u64) {
+        let mut from = first;
+        while from < end {
+            let number = from / CHUNK_GRAINS;
+            let chunk_end = (number + 1) * CHUNK_GRAINS;
+            let to = end.min(chunk_end);
+            let start = number * CHUNK_GRAINS;
+            set(self.chunk(volume, number), from - start, to - start);
+            from = to;
         }
-        // As many new ones as there are: so that all merges together cost little.
-        self.merge_at = self.ranges.len() + MERGE_AT.max(self.ranges.len());
     }
 
-    fn join(&mut self) {
-        self.ranges.sort_unstable();
-        self.ranges.dedup_by(|next, kept| {
-            let joins = next.0 == kept.0 && next.1 <= kept.2;
-            if joins {
-                kept.2 = kept.2.max(next.2);
-            }
-            joins
-        });
+    fn chunk(&mut self, volume: u32, number: u64) -> &mut [u64; CHUNK_WORDS] {
+        let next = self.chunks.len();
+        // Far fewer than 32 bits count: `add` sees to that.
+        let place = *self.places.entry((volume, number)).or_insert(next as u32) as usize;
+        if place == next {
+            self.chunks.push([0; CHUNK_WORDS]);
+        }
+        &mut self.chunks[place]
     }
+
+    /// Doubles the grain.
+    fn coarsen(&mut self) {
+        let places = std::mem::take(&mut self.places);
+        let chunks = std::mem::take(&mut self.chunks);
+        self.grain_bytes *= 2;
+        for ((volume, number), place) in places {
+            let half = (number % 2) as usize * (CHUNK_WORDS / 2);
+            let coarse = self.chunk(volume, number / 2);
+            let pairs = chunks[place as usize].as_chunks::<2>().0;
+            for (word, [low, high]) in coarse[half..].iter_mut().zip(pairs) {
+                *word |= folded(*low) | folded(*high) << 32;
+            }
+        }
+    }
+}
+
+/// Sets bits from `first` up to `end`.
+fn set(words: &mut [u64; CHUNK_WORDS], first: u64, end: u64) {
+    let mut from = first;
+    while from < end {
+        let to = end.min((from / 64 + 1) * 64);
+        let bits = u64::MAX >> (64 - (to - from)) << (from % 64);
+        words[(from / 64) as usize] |= bits;
+        from = to;
+    }
+}
+
+/// Each pair of bits as one, in the lower half: set if either is.
+fn folded(word: u64) -> u64 {
+    // The lower bit of each pair, gathered by moving ever larger groups together.
+    let mut bits = (word | word >> 1) & 0x5555_5555_5555_5555;
+    for (shift, mask) in [
+        (1, 0x3333_3333_3333_3333),
+        (2, 0x0f0f_0f0f_0f0f_0f0f),
+        (4, 0x00ff_00ff_00ff_00ff),
+        (8, 0x0000_ffff_0000_ffff),
+        (16, 0x0000_0000_ffff_ffff),
+    ] {
+        bits = (bits | bits >> shift) & mask;
+    }
+    bits
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -104,31 +155,42 @@ mod tests {
     }
 
     #[test]
-    fn too_many_ranges_are_counted_in_coarser_grains() {
-        let mut footprint = Footprint {
-            most_ranges: 100,
-            ..Footprint::new()
-        };
-        for page in 0..1000 {
-            footprint.add(0, page * 10 * 4096, 4096);
-        }
-        let (bytes, exact) = footprint.bytes();
-        assert!(!exact && footprint.ranges.len() <= 100);
-        assert!(
-            (1000 * 4096..=10_000 * 4096 * 2).contains(&bytes),
-            "{bytes}"
-        );
-    }
-
-    #[test]
     fn volumes_without_end_are_counted_without_end() {
         let mut footprint = Footprint {
-            most_ranges: 4,
+            most_chunks: 4,
             ..Footprint::new()
         };
         for volume in 0..10 {
             footprint.add(volume, 0, u64::MAX);
         }
         assert_eq!(footprint.bytes(), (u64::MAX, false));
+    }
+
+    proptest! {
+        #[test]
+        fn grains_count_as_a_set_of_them_counts(
+            requests in prop::collection::vec((0_u32..3, 0_u64..1 << 32, 0_u64..1 << 26), 1..40),
+            most_chunks in 3_usize..2000,
+        ) {
+            let mut footprint = Footprint { most_chunks, ..Footprint::new() };
+            for (volume, offset, length) in &requests {
+                footprint.add(*volume, *offset, *length);
+            }
+            let grain = footprint.grain_bytes;
+            let mut set = BTreeSet::new();
+            for (volume, offset, length) in &requests {
+                // Grains are rounded outwards anew whenever they double.
+                let mut range = (offset / GRAIN_BYTES, (offset + length).div_ceil(GRAIN_BYTES));
+                let mut of = GRAIN_BYTES;
+                while of < grain {
+                    range = (range.0 / 2, range.1.div_ceil(2));
+                    of *= 2;
+                }
+                set.extend((range.0..range.1).map(|at| (*volume, at)));
+            }
+            let exact = grain == GRAIN_BYTES;
+            prop_assert_eq!(footprint.bytes(), (set.len() as u64 * grain, exact));
+            prop_assert!(footprint.chunks.len() <= most_chunks);
+        }
     }
 }

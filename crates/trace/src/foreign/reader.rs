@@ -57,11 +57,13 @@ pub(super) struct Tally {
     pub(super) lost_events: u64,
 }
 
-/// The volume that is asked for.
-enum Filter {
-    All,
-    Named(String),
-    Numbered(String, u32),
+/// The volume that is asked for, if one is.
+struct Filter(Option<Wanted>);
+
+/// A volume by its name, and by its number if that is one.
+struct Wanted {
+    name: String,
+    number: Option<u32>,
 }
 
 /// The reader of a text format; none of a binary one.
@@ -261,27 +263,21 @@ impl Tally {
 
 impl Filter {
     fn new(volume: Option<&str>) -> Filter {
-        match volume {
-            None => Filter::All,
-            Some(name) => match name.parse() {
-                Ok(number) => Filter::Numbered(name.into(), number),
-                Err(_) => Filter::Named(name.into()),
-            },
-        }
+        Filter(volume.map(|name| Wanted {
+            name: name.into(),
+            number: name.parse().ok(),
+        }))
     }
 
     fn lets(&self, volume: u32, names: &Names) -> bool {
-        let named = |wanted: &String| names.volumes().get(volume as usize) == Some(wanted);
-        match self {
-            Filter::All => true,
-            Filter::Named(name) => named(name),
-            // Where the trace gives names, `7` is a name.
-            Filter::Numbered(name, number) if names.volumes().is_empty() => {
-                debug_assert_eq!(name.parse(), Ok(*number));
-                volume == *number
-            }
-            Filter::Numbered(name, _) => named(name),
+        let Some(wanted) = &self.0 else {
+            return true;
+        };
+        if names.volumes().is_empty() {
+            return wanted.number == Some(volume);
         }
+        // Where the trace gives names, `7` is a name.
+        names.volumes().get(volume as usize) == Some(&wanted.name)
     }
 }
 

@@ -101,7 +101,7 @@ impl Survey {
     }
 
     /// What the requests so far amount to.
-    pub fn summary(&mut self) -> Summary {
+    pub fn summary(&self) -> Summary {
         let [read, written, discarded, flushed] = self.operations;
         let (first_time_ns, last_time_ns) = self.times_ns.unwrap_or_default();
         let (first_byte, end_byte) = self.bytes.unwrap_or_default();

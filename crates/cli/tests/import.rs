@@ -1,0 +1,285 @@
+//! `anabranch import` as a script uses it, and `replay` of other people's traces.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::{
+    fmt::Write as _,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use anabranch_trace::{Io, Reader};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn anabranch(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// What a call that ends well says on standard error.
+fn said(arguments: &[&str]) -> String {
+    let output = anabranch(arguments);
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{words}");
+    words
+}
+
+/// What a call that ends with status 2 complains of.
+fn complaint(arguments: &[&str]) -> String {
+    let output = anabranch(arguments);
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    words
+}
+
+fn write(directory: &TempDir, name: &str, text: &str) -> String {
+    let path = directory.path().join(name);
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+fn output(directory: &TempDir) -> (PathBuf, String) {
+    let path = directory.path().join("t.parquet");
+    let text = path.display().to_string();
+    (path, text)
+}
+
+fn records(path: &Path) -> Vec<Io> {
+    let mut reader = Reader::open(path).unwrap();
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    while reader.read_batch(&mut batch).unwrap() {
+        all.append(&mut batch);
+    }
+    all
+}
+
+/// Overwrites of an 8 MiB volume, in the form of Alibaba's traces.
+fn alibaba(volume: u32, writes: u64) -> String {
+    let mut text = String::new();
+    for place in 0..writes {
+        let page = place * 7919 % 2048;
+        writeln!(
+            text,
+            "{volume},W,{},4096,{}",
+            page * 4096,
+            1_577_808_000_000_000 + place
+        )
+        .unwrap();
+    }
+    text
+}
+
+#[test]
+fn a_trace_is_named_read_and_summed_up() {
+    let directory = TempDir::new().unwrap();
+    let text = "# a comment\n7,W,4096,8192,1577808144000000\n7,W,8192,4096,1577808145500000\n\
+                7,R,0,512,1577808145500000\n7,R,0,0,1577808145500001\n";
+    let file = write(&directory, "a.csv", text);
+    let (path, name) = output(&directory);
+    let words = said(&["import", &file, "-o", &name]);
+    let lines: Vec<&str> = words.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "anabranch: format alibaba: Alibaba block traces: bytes, microseconds since 1970, by \
+             its looks",
+            "anabranch: 3 requests in 1.500000 s: read 512 B, wrote 12.00 KiB, discarded 0 B, flushed \
+             0 times; ever written 8.00 KiB; bytes 0 to 12288 (12.00 KiB); skipped: without data \
+             1, notes 1",
+        ]
+    );
+    assert_eq!(records(&path).len(), 3);
+    let capture = Reader::open(&path).unwrap().tables().capture.clone();
+    assert_eq!(capture.started_unix_s, 1_577_808_144);
+}
+
+#[test]
+fn standard_input_may_be_packed_and_the_numbers_are_there_as_json() {
+    let directory = TempDir::new().unwrap();
+    let (path, name) = output(&directory);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(["import", "-", "--format", "alibaba", "-o", &name, "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let packed = zstd::encode_all(alibaba(3, 5000).as_bytes(), 1).unwrap();
+    child.stdin.take().unwrap().write_all(&packed).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["format"], "alibaba");
+    assert_eq!(json["summary"]["written"]["requests"], 5000);
+    assert_eq!(json["summary"]["footprint_bytes"], 8 << 20);
+    assert_eq!(records(&path).len(), 5000);
+}
+
+#[test]
+fn a_malformed_record_leaves_no_trace_unless_it_may_be_skipped() {
+    let directory = TempDir::new().unwrap();
+    let file = write(
+        &directory,
+        "a.csv",
+        "7,W,0,512,1\n7,X,0,512,2\n7,W,0,512,3\n",
+    );
+    let (path, name) = output(&directory);
+    let words = complaint(&["import", &file, "--format", "alibaba", "-o", &name]);
+    assert!(
+        words.contains("a.csv, line 2: its operation is not R or W"),
+        "{words}"
+    );
+    assert!(!path.exists());
+    let words = said(&[
+        "import",
+        &file,
+        "--format",
+        "alibaba",
+        "-o",
+        &name,
+        "--skip-bad",
+    ]);
+    assert!(words.contains("skipped: malformed 1"), "{words}");
+    assert!(words.contains("the first malformed record:"), "{words}");
+    assert_eq!(records(&path).len(), 2);
+}
+
+#[test]
+fn volumes_are_laid_side_by_side_without_holes() {
+    let directory = TempDir::new().unwrap();
+    let gib: u64 = 1 << 30;
+    let text = format!(
+        "9,W,{},8192,1\n2,W,{gib},4096,2\n2,R,0,4096,3\n9,W,4096,512,4\n2,W,{gib},4096,5\n",
+        5 * gib
+    );
+    let file = write(&directory, "a.csv", &text);
+    let (path, name) = output(&directory);
+    let words = said(&["import", &file, "-o", &name]);
+    assert!(
+        words.contains("2 volumes have addresses of their own"),
+        "{words}"
+    );
+    let words = said(&["import", &file, "-o", &name, "--renumber"]);
+    assert!(words.contains("fills a drive of 16.00 KiB;"), "{words}");
+    let places: Vec<(u32, u64, u64)> = records(&path)
+        .iter()
+        .map(|io| (io.tenant, io.offset_bytes, io.length_bytes))
+        .collect();
+    assert_eq!(
+        places,
+        [(9, 8192, 8192), (2, 0, 4096), (9, 4096, 512), (2, 0, 4096)]
+    );
+    let capture = Reader::open(&path).unwrap().tables().capture.clone();
+    assert_eq!(capture.device_bytes, 16 << 10);
+    let beside: Vec<_> = fs::read_dir(directory.path()).unwrap().collect();
+    assert_eq!(beside.len(), 2, "only the input and the output are left");
+}
+
+#[test]
+fn a_pattern_names_files_in_the_order_people_count() {
+    let directory = TempDir::new().unwrap();
+    for day in [1, 2, 10] {
+        write(
+            &directory,
+            &format!("day.{day}"),
+            &format!("5 0 {day} 1 0\n"),
+        );
+    }
+    let (path, name) = output(&directory);
+    let pattern = directory.path().join("day.*").display().to_string();
+    said(&["import", &pattern, "-o", &name]);
+    let sectors: Vec<u64> = records(&path)
+        .iter()
+        .map(|io| io.offset_bytes / 512)
+        .collect();
+    assert_eq!(sectors, [1, 2, 10]);
+    let words = complaint(&["import", &pattern.replace("day", "night"), "-o", &name]);
+    assert!(words.contains("no file matches"), "{words}");
+}
+
+#[test]
+fn a_csv_is_read_by_its_map() {
+    let directory = TempDir::new().unwrap();
+    let file = write(&directory, "a.csv", "5;17\n6;18\n");
+    let (path, name) = output(&directory);
+    let import = |map: &'static [&'static str]| {
+        [&["import", &file, "--format", "csv", "-o", &name], map].concat()
+    };
+    let words = complaint(&import(&[]));
+    assert!(words.contains("--columns"), "{words}");
+    let words = complaint(&import(&["--columns", "colour=1"]));
+    assert!(words.contains("no key \"colour\""), "{words}");
+    said(&import(&[
+        "--columns",
+        "time-col=1,obj-id-col=2,delimiter=;,size-unit=block",
+    ]));
+    let found = records(&path);
+    assert_eq!(
+        (found[1].time_ns, found[1].offset_bytes),
+        (1_000_000_000, 18 * 4096)
+    );
+}
+
+#[test]
+fn a_trace_without_requests_says_what_is_there_instead() {
+    let directory = TempDir::new().unwrap();
+    let text =
+        "253,0 1 1 0.000000000 697 Q WS 8 + 8 [dd]\n253,0 1 2 0.000100000 697 C WS 8 + 8 [0]\n";
+    let file = write(&directory, "dm.txt", text);
+    let (path, name) = output(&directory);
+    let words = complaint(&["import", &file, "-o", &name]);
+    assert!(words.contains("skipped: other events 2"), "{words}");
+    assert!(words.contains("--event queue"), "{words}");
+    assert!(!path.exists());
+    said(&["import", &file, "-o", &name, "--event", "queue"]);
+    assert_eq!(records(&path).len(), 1);
+}
+
+#[test]
+fn a_foreign_trace_is_replayed_as_its_import_is() {
+    let directory = TempDir::new().unwrap();
+    let file = write(&directory, "a.csv", &alibaba(3, 20_000));
+    let (_, name) = output(&directory);
+    said(&["import", &file, "-o", &name]);
+    let schemes = |trace: &str, more: &[&str]| {
+        let drive = [
+            "--size",
+            "8MiB",
+            "--unit",
+            "128KiB",
+            "--over-provisioning",
+            "20%",
+        ];
+        let call = [
+            &["replay", trace, "--scheme", "baseline", "--json"],
+            &drive[..],
+            more,
+        ]
+        .concat();
+        let output = anabranch(&call);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{words}");
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        json["schemes"].clone()
+    };
+    let imported = schemes(&name, &[]);
+    assert_eq!(imported[0]["host_bytes"], 20_000 * 4096);
+    assert_eq!(schemes(&file, &["--format", "alibaba"]), imported);
+    assert_eq!(schemes(&file, &["--format", "auto"]), imported);
+}
+
+#[test]
+fn volumes_that_overlap_are_not_replayed_as_one_drive() {
+    let directory = TempDir::new().unwrap();
+    let text = format!("{}{}", alibaba(3, 10), alibaba(4, 10));
+    let file = write(&directory, "a.csv", &text);
+    let words = complaint(&[
+        "replay", &file, "--format", "alibaba", "--size", "64MiB", "--unit", "1MiB",
+    ]);
+    assert!(words.contains("several volumes"), "{words}");
+    assert!(words.contains("--renumber"), "{words}");
+}
