@@ -4,6 +4,7 @@ mod append;
 mod collect;
 mod copy;
 mod fail;
+mod level;
 mod verify;
 
 use crate::{
@@ -325,9 +326,13 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     fn check_writable(&self) -> Result<(), DeviceError> {
         match self.read_only {
             false => Ok(()),
-            true => Err(DeviceError::ReadOnly {
-                retired_units: self.counters.retired_units,
-            }),
+            true => Err(self.read_only_error()),
+        }
+    }
+
+    fn read_only_error(&self) -> DeviceError {
+        DeviceError::ReadOnly {
+            retired_units: self.units.retired().len() as u64,
         }
     }
 }

@@ -1,9 +1,8 @@
 //! The reclaim units: which are free, open, closed or retired, what they hold, how much of it
 //! lives, and how often each was erased.
 
+mod by_wear;
 mod free;
-
-use std::{cmp::Reverse, collections::BinaryHeap};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +13,7 @@ use crate::{
     victims::Victims,
     wear::{Levelling, Wear},
 };
+use by_wear::ByWear;
 use free::FreeUnits;
 
 /// Set beside a unit's valid count while the unit is not in the victims' lists.
@@ -53,13 +53,14 @@ pub(crate) struct Units {
 #[derive(Debug, Serialize, Deserialize)]
 struct Group {
     victims: Victims,
+    /// Units not retired.
+    in_service: u32,
     /// Units in the victims' lists, and the dead pages in them.
     closed: u32,
     closed_dead_pages: u64,
     free: FreeUnits,
-    /// Closed units, the least worn first, kept where static levelling asks for them. An entry is
-    /// stale once its unit was erased; it is dropped when it comes up.
-    cold: BinaryHeap<Reverse<(u32, u32)>>,
+    /// Kept where static levelling asks for it.
+    cold: ByWear,
 }
 
 /// A unit that was erased.
@@ -78,13 +79,14 @@ impl Units {
         let groups = config.reclaim_groups;
         let group = |group: u32| Group {
             victims: Victims::new(config, (config.physical_units - group).div_ceil(groups)),
+            in_service: (config.physical_units - group).div_ceil(groups),
             closed: 0,
             closed_dead_pages: 0,
             free: FreeUnits::new(
                 (group..config.physical_units).step_by(groups as usize),
                 config.wear.levelling != Levelling::None,
             ),
-            cold: BinaryHeap::new(),
+            cold: ByWear::default(),
         };
         Units {
             valid: vec![UNLISTED; units],
@@ -207,16 +209,38 @@ impl Units {
         let (stream, opened_at) = (self.stream(unit), self.opened_at(unit));
         self.valid[unit as usize] = valid;
         let (bits, dead) = (self.group_bits, self.pages_per_unit - valid);
-        let (erases, levelled) = (self.erases[unit as usize], self.wear.static_spread());
         let group = self.group_mut(unit & self.group_mask);
-        if levelled.is_some() {
-            group.cold.push(Reverse((erases, unit)));
-        }
         group.closed += 1;
         group.closed_dead_pages += u64::from(dead);
         group
             .victims
             .insert(unit >> bits, valid, stream, opened_at, now);
+        if self.wear.static_spread().is_some() {
+            let erases = self.erases[unit as usize];
+            let (of, current) = self.group_by_wear(unit & self.group_mask);
+            of.cold.push(erases, unit, of.closed, current);
+        }
+    }
+
+    /// A group, and whether an entry of its order by wear still holds: whether the unit is closed
+    /// and was not erased since.
+    fn group_by_wear(&mut self, group: u32) -> (&mut Group, impl Fn(u32, u32) -> bool) {
+        let Units {
+            valid,
+            erases,
+            first,
+            others,
+            ..
+        } = self;
+        let group = match group {
+            0 => first,
+            _ => &mut others[group as usize - 1],
+        };
+        let (valid, erases) = (&*valid, &*erases);
+        let current = |then: u32, unit: u32| {
+            valid[unit as usize] & UNLISTED == 0 && erases[unit as usize] == then
+        };
+        (group, current)
     }
 
     /// The closed unit of `group` to collect next at logical time `now`, and the free pages that
@@ -262,7 +286,7 @@ impl Units {
         let condemned = self.is_failing(unit);
         if failed || condemned || self.wear.is_worn_out(erases) {
             self.failing.retain(|&failing| failing != unit);
-            self.retired.push(unit);
+            self.retire(unit);
         } else {
             self.group_mut(unit & self.group_mask)
                 .free
@@ -285,8 +309,23 @@ impl Units {
             .free
             .remove(unit, erases)
         {
-            self.retired.push(unit);
+            self.retire(unit);
         }
+    }
+
+    fn retire(&mut self, unit: u32) {
+        self.group_mut(unit & self.group_mask).in_service -= 1;
+        self.retired.push(unit);
+    }
+
+    /// Units of a group that are not retired.
+    pub(crate) fn in_service(&self, group: u32) -> u32 {
+        self.group(group).in_service
+    }
+
+    /// Whether units were lost, or are about to be.
+    pub(crate) fn has_lost(&self) -> bool {
+        !self.retired.is_empty() || !self.failing.is_empty()
     }
 
     /// A program operation failed in a unit: it is to be emptied and retired.
@@ -310,25 +349,9 @@ impl Units {
     /// the most worn free one.
     pub(crate) fn cold_unit(&mut self, group: u32) -> Option<u32> {
         let spread = self.wear.static_spread()?;
-        let Units {
-            valid,
-            erases,
-            first,
-            others,
-            ..
-        } = self;
-        let group = match group {
-            0 => first,
-            _ => &mut others[group as usize - 1],
-        };
+        let (group, current) = self.group_by_wear(group);
         let most = group.free.most_worn()?;
-        while let Some(&Reverse((then, unit))) = group.cold.peek() {
-            let closed = valid[unit as usize] & UNLISTED == 0;
-            if closed && erases[unit as usize] == then {
-                return (then.saturating_add(spread) <= most).then_some(unit);
-            }
-            group.cold.pop();
-        }
-        None
+        let (least, unit) = group.cold.first(current)?;
+        (least.saturating_add(spread) <= most).then_some(unit)
     }
 }

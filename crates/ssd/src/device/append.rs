@@ -56,8 +56,9 @@ impl<R: Relocate, O: Observe> Device<R, O> {
                 self.collect(stream);
             }
             self.check_writable()?;
-            // Copies may have opened a unit of this very stream.
-            if self.room(stream) == 0 {
+            // Copies may have opened a unit of this very stream, and may have filled it up to the
+            // page whose programming will fail.
+            if self.open[stream.index()].is_none() {
                 if self.units.free_count(group) <= self.config.reserved_units() as usize {
                     return Err(self.out_of_units());
                 }
@@ -68,13 +69,11 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 
     /// Nothing can be freed: the end of a drive that has lost units, and never of another.
     fn out_of_units(&mut self) -> DeviceError {
-        if self.counters.retired_units == 0 {
+        if !self.units.has_lost() {
             return DeviceError::Full;
         }
         self.read_only = true;
-        DeviceError::ReadOnly {
-            retired_units: self.counters.retired_units,
-        }
+        self.read_only_error()
     }
 
     /// The same handle of another reclaim group, where its own is full of valid pages: of all
@@ -92,8 +91,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 
     /// Pages that a reclaim group can still take in before collecting gets hard.
     fn group_room(&self, group: u32) -> i64 {
-        let groups = self.config.reclaim_groups;
-        let units = (self.config.physical_units - group).div_ceil(groups);
+        let units = self.units.in_service(group);
         let spare = 2 + self.config.reserved_units();
         let most = i64::from(units.saturating_sub(spare)) * i64::from(self.config.pages_per_unit);
         let valid = |(_, open): (StreamId, OpenUnit)| u64::from(self.units.valid(open.unit));

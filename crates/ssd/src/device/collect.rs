@@ -89,7 +89,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 
     /// Empties and erases a unit. Answers whether that was done; where there is no room for its
     /// valid pages, those not yet copied stay.
-    fn empty(&mut self, choice: Choice) -> bool {
+    pub(super) fn empty(&mut self, choice: Choice) -> bool {
         match choice {
             Choice::Closed(unit) => {
                 let victim = self.victim(unit);
@@ -129,6 +129,9 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         destination: Destination,
     ) -> bool {
         if !self.copy(unit, filled, victim, destination) {
+            if filled < self.config.pages_per_unit {
+                self.observer.finished(unit);
+            }
             self.units.close(unit, self.counters.host_pages);
             return false;
         }
@@ -158,7 +161,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 
 /// What is collected next.
 #[derive(Debug, Clone, Copy)]
-enum Choice {
+pub(super) enum Choice {
     /// A closed unit.
     Closed(u32),
     /// The open unit of a stream, before it is full.

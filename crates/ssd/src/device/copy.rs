@@ -41,7 +41,12 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 
     /// Gathers, without a branch per page, the logical pages of a part of a unit that still live
     /// there. Answers how many.
-    fn survivors(&mut self, unit: u32, offsets: Range<u32>, live: &mut [u32; BATCH]) -> usize {
+    pub(super) fn survivors(
+        &mut self,
+        unit: u32,
+        offsets: Range<u32>,
+        live: &mut [u32; BATCH],
+    ) -> usize {
         let start = unit as usize * self.config.pages_per_unit as usize;
         let range = start + offsets.start as usize..start + offsets.end as usize;
         let address = unit << self.shift | offsets.start;
@@ -119,7 +124,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         pages.len() - rest.len()
     }
 
-    fn place(&mut self, pages: &[u32], claim: Claim) {
+    pub(super) fn place(&mut self, pages: &[u32], claim: Claim) {
         self.logical[claim.index..claim.index + pages.len()].copy_from_slice(pages);
         for (address, &page) in (claim.address..).zip(pages) {
             self.physical[page as usize] = address;
@@ -137,8 +142,8 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     }
 
     /// The stream that copies meant for `wanted` join: that one while it has room or a unit is
-    /// free, then the open unit of the stream nearest in number, since classes of age are numbered in order. The reserve sees to it that a
-    /// device without faults always finds one.
+    /// free, then the open unit of the stream nearest in number, since classes of age are numbered
+    /// in order. The reserve sees to it that a device without faults always finds one.
     fn copy_stream(&mut self, wanted: StreamId) -> Option<StreamId> {
         loop {
             self.fail_if_due(wanted);
@@ -160,58 +165,6 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         self.open_units(self.config.group_of(wanted))
             .map(|(stream, _)| stream)
             .min_by_key(|stream| (stream.0.abs_diff(wanted.0), stream.0))
-    }
-
-    /// Static wear levelling: moves data that do not die out of the least worn unit into the most
-    /// worn free one, if they lie far enough apart.
-    pub(super) fn level(&mut self, group: u32) {
-        if self.units.free_count(group) <= self.config.reserved_units() as usize {
-            return;
-        }
-        let Some(cold) = self.units.cold_unit(group) else {
-            return;
-        };
-        let (stream, valid) = (self.units.stream(cold), self.units.valid(cold));
-        if valid > self.program_failures.left() {
-            return;
-        }
-        let now = self.counters.host_pages;
-        let Some(worn) = self.units.open_most_worn(group, stream, now) else {
-            return;
-        };
-        self.units.take(cold);
-        self.move_all(cold, worn);
-        self.units.close(worn, now);
-        self.observer.finished(worn);
-        self.counters.copied_pages += u64::from(valid);
-        self.counters.levelled_pages += u64::from(valid);
-        self.streams[stream.index()].copied_pages += u64::from(valid);
-        self.erase(cold);
-    }
-
-    /// Moves the valid pages of one unit to the beginning of another.
-    fn move_all(&mut self, from: u32, to: u32) {
-        let pages_per_unit = self.config.pages_per_unit;
-        let mut live = [0_u32; BATCH];
-        let (mut offset, mut filled) = (0, 0);
-        while offset < pages_per_unit {
-            let count = (BATCH as u32).min(pages_per_unit - offset);
-            let found = self.survivors(from, offset..offset + count, &mut live);
-            let claim = Claim {
-                unit: to,
-                address: to << self.shift | filled,
-                index: to as usize * pages_per_unit as usize + filled as usize,
-                closes: false,
-            };
-            self.observer
-                .programmed(to, filled, found as u32, Origin::Copy);
-            self.place(&live[..found], claim);
-            self.units.lose(from, found as u32);
-            self.units.gain(to, found as u32);
-            self.program_failures.pass(found as u32);
-            filled += found as u32;
-            offset += count;
-        }
     }
 
     /// Whether a logical page holds data.

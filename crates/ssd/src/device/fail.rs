@@ -24,7 +24,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     /// drive takes no more writes.
     pub(super) fn count_retired(&mut self) {
         self.counters.retired_units += 1;
-        let left = u64::from(self.config.physical_units) - self.counters.retired_units;
+        let left = u64::from(self.config.physical_units) - self.units.retired().len() as u64;
         self.read_only |= left < self.config.least_physical_units();
     }
 }
