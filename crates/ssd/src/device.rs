@@ -32,7 +32,7 @@ const BATCH: usize = 64;
 const AGE_CAPACITIES_BITS: u32 = 6;
 
 /// The unit a stream is filling.
-#[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy)]
 struct OpenUnit {
     unit: u32,
     filled: u32,
@@ -62,6 +62,8 @@ pub struct Device<R: Relocate = Box<dyn Relocate>, O: Observe = ()> {
     open: Vec<Option<OpenUnit>>,
     counters: Counters,
     streams: Vec<StreamCounters>,
+    /// Pages the host had written before the counters began.
+    past_pages: u64,
     /// Logical pages that hold data.
     mapped: u64,
     shift: u32,
@@ -106,6 +108,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             open: vec![None; streams],
             counters: Counters::default(),
             streams: vec![StreamCounters::default(); streams],
+            past_pages: 0,
             mapped: 0,
             shift: config.unit_shift(),
             streams_off_above: streams_off_above(&config),
@@ -133,6 +136,20 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     /// The counters of every stream: the host's first, then the internal ones.
     pub fn stream_counters(&self) -> &[StreamCounters] {
         &self.streams
+    }
+
+    /// The device's clock: pages the host has written since the device was new, whatever became of
+    /// the counters.
+    #[inline]
+    pub fn clock_pages(&self) -> u64 {
+        self.past_pages + self.counters.host_pages
+    }
+
+    /// Counts from zero from now on. The data, their age and the wear stay.
+    pub fn reset_counters(&mut self) {
+        self.past_pages = self.clock_pages();
+        self.counters = Counters::default();
+        self.streams.fill(StreamCounters::default());
     }
 
     /// What decides about copies.
@@ -294,7 +311,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             return Ok(0);
         };
         let unwritten = self.config.pages_per_unit - open.filled;
-        self.units.close(open.unit, self.counters.host_pages);
+        self.units.close(open.unit, self.clock_pages());
         self.observer.finished(open.unit);
         self.counters.finished_units += 1;
         self.counters.unwritten_pages += u64::from(unwritten);

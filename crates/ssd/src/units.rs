@@ -4,8 +4,6 @@
 mod by_wear;
 mod free;
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
     config::Config,
     relocate::Relocate,
@@ -21,7 +19,7 @@ const UNLISTED: u32 = 1 << 31;
 
 /// All units of a device. They are dealt to the reclaim groups in turn, and each group frees and
 /// collects its own.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct Units {
     /// Valid pages of each unit, with [`UNLISTED`] set while the unit is free, open or retired.
     valid: Vec<u32>,
@@ -29,6 +27,8 @@ pub(crate) struct Units {
     stream: Vec<StreamId>,
     /// When each unit was last opened, in host pages.
     opened_at: Vec<u64>,
+    /// When each unit was last closed.
+    closed_at: Vec<u64>,
     /// How often each unit was erased.
     erases: Vec<u32>,
     /// Units that hold pages of each stream, the open one included.
@@ -50,7 +50,7 @@ pub(crate) struct Units {
 }
 
 /// A reclaim group's units.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 struct Group {
     victims: Victims,
     /// Units not retired.
@@ -92,6 +92,7 @@ impl Units {
             valid: vec![UNLISTED; units],
             stream: vec![StreamId::DEFAULT; units],
             opened_at: vec![0; units],
+            closed_at: vec![0; units],
             erases: vec![0; units],
             held: vec![0; streams],
             first: group(0),
@@ -208,6 +209,7 @@ impl Units {
         let valid = self.valid(unit);
         let (stream, opened_at) = (self.stream(unit), self.opened_at(unit));
         self.valid[unit as usize] = valid;
+        self.closed_at[unit as usize] = now;
         let (bits, dead) = (self.group_bits, self.pages_per_unit - valid);
         let group = self.group_mut(unit & self.group_mask);
         group.closed += 1;

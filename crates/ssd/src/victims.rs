@@ -99,7 +99,7 @@ impl<'de> Deserialize<'de> for VictimRule {
 
 /// The closed units, ordered as their rule needs it. A rule costs constant or logarithmic time
 /// for each victim, and next to nothing for each page that dies.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) enum Victims {
     Greedy(Greedy),
     CostBenefit(CostBenefit),

@@ -115,7 +115,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     }
 
     pub(super) fn open_unit(&mut self, stream: StreamId) -> Result<(), DeviceError> {
-        let now = self.counters.host_pages;
+        let now = self.clock_pages();
         let group = self.config.group_of(stream);
         let unit = self.units.open(group, stream, now);
         self.open[stream.index()] = Some(OpenUnit {
@@ -130,6 +130,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     /// Claims `count` pages of a stream's open unit, which has that room.
     #[inline]
     pub(super) fn claim(&mut self, stream: StreamId, count: u32, origin: Origin) -> Option<Claim> {
+        let now = self.clock_pages();
         let slot = &mut self.open[stream.index()];
         let open = slot.as_mut()?;
         let claim = Claim {
@@ -141,7 +142,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         self.observer
             .programmed(open.unit, open.filled, count, origin);
         open.filled += count;
-        open.written_at = self.counters.host_pages;
+        open.written_at = now;
         if claim.closes {
             *slot = None;
         }
@@ -211,7 +212,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 
     fn count_host_pages(&mut self, stream: StreamId, count: u32, died: u64, claim: Claim) {
         if claim.closes {
-            self.units.close(claim.unit, self.counters.host_pages);
+            self.units.close(claim.unit, self.clock_pages());
         }
         self.mapped = self.mapped + u64::from(count) - died;
         self.counters.host_pages += u64::from(count);
@@ -220,7 +221,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 
     /// Now, in the ticks of `written_at`.
     pub(super) fn tick(&self) -> u32 {
-        (self.counters.host_pages >> self.tick_bits) as u32
+        (self.clock_pages() >> self.tick_bits) as u32
     }
 
     /// Reads the mapping of a batch once before it is written: the reads do not wait for one

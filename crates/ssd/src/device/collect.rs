@@ -61,7 +61,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     /// The closed unit the victim rule names; or, where that would win next to nothing, the open
     /// unit that was written longest ago.
     fn choose_victim(&mut self, wanting: StreamId, group: u32) -> Option<Choice> {
-        let now = self.counters.host_pages;
+        let now = self.clock_pages();
         let closed = self.units.choose_victim(group, now, &mut self.relocation);
         let gain = closed.map_or(0, |(_, gain)| gain);
         let worth_sealing = gain.saturating_mul(SEAL_GAIN);
@@ -116,7 +116,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             stream: self.units.stream(unit),
             valid_pages: self.units.valid(unit),
             opened_at: self.units.opened_at(unit),
-            now: self.counters.host_pages,
+            now: self.clock_pages(),
         }
     }
 
@@ -132,7 +132,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             if filled < self.config.pages_per_unit {
                 self.observer.finished(unit);
             }
-            self.units.close(unit, self.counters.host_pages);
+            self.units.close(unit, self.clock_pages());
             return false;
         }
         self.erase(unit);
@@ -154,7 +154,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             stream: erased.stream,
             units_left: erased.units_left,
             opened_at: erased.opened_at,
-            now: self.counters.host_pages,
+            now: self.clock_pages(),
         });
     }
 }

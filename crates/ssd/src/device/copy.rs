@@ -130,7 +130,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             self.physical[page as usize] = address;
         }
         if claim.closes {
-            self.units.close(claim.unit, self.counters.host_pages);
+            self.units.close(claim.unit, self.clock_pages());
         }
     }
 

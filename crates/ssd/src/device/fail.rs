@@ -15,7 +15,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         };
         self.program_failures.draw();
         self.units.condemn(open.unit);
-        self.units.close(open.unit, self.counters.host_pages);
+        self.units.close(open.unit, self.clock_pages());
         self.observer.finished(open.unit);
         self.counters.failed_programs += 1;
     }

@@ -41,7 +41,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         if valid > self.program_failures.left() {
             return;
         }
-        let now = self.counters.host_pages;
+        let now = self.clock_pages();
         let Some(worn) = self.units.open_most_worn(group, stream, now) else {
             return;
         };

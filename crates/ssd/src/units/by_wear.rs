@@ -2,14 +2,12 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use serde::{Deserialize, Serialize};
-
 /// Stale entries that are borne however few units are closed (our choice).
 const STALE_BORNE: usize = 64;
 
 /// Entries of erases and unit. One is stale once its unit was erased; it is dropped when it comes
 /// up, or when stale ones are the most.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub(super) struct ByWear {
     entries: BinaryHeap<Reverse<(u32, u32)>>,
 }

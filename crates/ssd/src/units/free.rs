@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use serde::{Deserialize, Serialize};
-
 /// First in, first out, or the least worn first.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(super) enum FreeUnits {
     /// In the order they were freed.
     Queue(VecDeque<u32>),

@@ -1,7 +1,5 @@
 //! Closed units stream by stream, for schemes that name their victims themselves.
 
-use serde::{Deserialize, Serialize};
-
 use crate::types::StreamId;
 
 /// Marks the stream of a unit that is not closed.
@@ -22,7 +20,7 @@ pub struct ClosedUnit {
 
 /// The closed units of a reclaim group. For each stream two orders are kept in flat arrays: by
 /// number of valid pages, and by when the units were closed.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct ClosedUnits {
     by_valid: Rings,
     by_age: Rings,
@@ -153,7 +151,7 @@ impl ClosedUnits {
 
 /// Circular doubly linked lists of units: nodes `0..units` are units, the others the rings'
 /// heads. First in, first out.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 struct Rings {
     next: Vec<u32>,
     previous: Vec<u32>,

@@ -1,12 +1,10 @@
 //! A set of units from which one can be drawn at random.
 
-use serde::{Deserialize, Serialize};
-
 /// Marks a unit that is not in the set.
 const ABSENT: u32 = u32::MAX;
 
 /// Units in a dense array, each knowing its place: constant-time insert, remove and draw.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct ClosedUnits {
     units: Vec<u32>,
     place: Vec<u32>,

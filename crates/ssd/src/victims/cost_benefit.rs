@@ -2,8 +2,6 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use serde::{Deserialize, Serialize};
-
 /// Classes of valid share that units are kept in (our choice: the score of the oldest unit of a
 /// class is within 1 % of the best the class holds).
 const CLASSES: u32 = 128;
@@ -12,7 +10,7 @@ const CLASSES: u32 = 128;
 /// age at the same rate for all units of one share, so the oldest of each class is its best, and
 /// a victim is found by looking at one unit a class. A unit changes class a bounded number of
 /// times in its life; entries it leaves behind are dropped when they come up.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct CostBenefit {
     classes: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
     /// Class of each unit; `CLASSES + 1` when it is not closed.

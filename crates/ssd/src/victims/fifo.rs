@@ -2,11 +2,9 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
-
 /// Units in the order they were closed. Only the first is ever collected, but for units that
 /// leave out of turn; those are marked and passed over.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct Fifo {
     order: VecDeque<(u32, u32)>,
     /// How often each unit was closed: an entry of an earlier closing is stale.

@@ -1,11 +1,9 @@
 //! The fewest valid pages, without a search: closed units in lists by their number of them.
 
-use serde::{Deserialize, Serialize};
-
 /// One circular doubly linked list per valid count, all in two flat arrays. Nodes `0..units` are
 /// units; node `units + v` is the head of the list of units with `v` valid pages. Within a list
 /// the unit that came first leaves first.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct Greedy {
     next: Vec<u32>,
     previous: Vec<u32>,

@@ -1,12 +1,10 @@
 //! Greedy in each chip by itself.
 
-use serde::{Deserialize, Serialize};
-
 use super::greedy::Greedy;
 
 /// A greedy rule for each chip; a unit lies in chip `unit % chips`. A round takes one victim of
 /// every chip that has a unit worth collecting (PCStream emulator: one victim per chip and round).
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct PerChip {
     chips: Vec<Greedy>,
     /// The chip whose turn it is; 0 between rounds.

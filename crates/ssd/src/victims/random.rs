@@ -1,13 +1,11 @@
 //! The best of a few units drawn at random.
 
-use serde::{Deserialize, Serialize};
-
 use super::closed::ClosedUnits;
 use crate::random::Random;
 
 /// Draws `choices` closed units, with repetition, and takes the one with the fewest valid pages
 /// (Van Houdt, SIGMETRICS'13: d-choices). One choice is the random rule.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct Choices {
     closed: ClosedUnits,
     valid: Vec<u32>,
