@@ -13,6 +13,14 @@ use crate::{
 /// victim is not yet erased.
 pub const RESERVED_UNITS: u32 = 1;
 
+/// Pages' ages are told apart over this many times the drive's capacity, as a power of two (our
+/// choice); beyond that they begin anew.
+const AGE_CAPACITIES_BITS: u32 = 6;
+
+/// Lists of victims a page of flash may have, and a number that is always allowed (our choice).
+const LISTS_PER_PAGE: u64 = 4;
+const FEW_LISTS: u64 = 1 << 20;
+
 /// A device, resolved: everything the translation layer needs to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
@@ -163,6 +171,26 @@ impl Config {
         if addresses >= u64::from(u32::MAX) {
             return Err(ConfigError::TooManyPages(addresses));
         }
+        self.validate_lists()
+    }
+
+    /// Checks that the victims' lists, one for each number of valid pages and where a scheme chooses
+    /// for each stream, do not outweigh the mapping.
+    fn validate_lists(&self) -> Result<(), ConfigError> {
+        let by = match self.victim_rule {
+            VictimRule::Scheme => u64::from(self.streams()),
+            _ => 1,
+        };
+        let pages = u64::from(self.physical_units) * u64::from(self.pages_per_unit);
+        let lists = by * (u64::from(self.pages_per_unit) + 1);
+        let nodes = lists + u64::from(self.physical_units);
+        if nodes > u64::from(u32::MAX) || lists > LISTS_PER_PAGE * pages + FEW_LISTS {
+            return Err(ConfigError::TooManyLists {
+                streams: self.streams(),
+                pages_per_unit: self.pages_per_unit,
+                physical_units: self.physical_units,
+            });
+        }
         Ok(())
     }
 
@@ -181,6 +209,13 @@ impl Config {
             });
         }
         Ok(())
+    }
+
+    /// Ages of pages are kept in ticks of this many bits of host pages, so coarse that 32 bits tell
+    /// them apart over [`AGE_CAPACITIES_BITS`].
+    pub(crate) fn tick_bits(&self) -> u32 {
+        let page_bits = u32::BITS - self.logical_pages.leading_zeros();
+        (page_bits + AGE_CAPACITIES_BITS).saturating_sub(u32::BITS)
     }
 
     /// A physical page's address is `unit << shift | page in unit`, so that finding its unit

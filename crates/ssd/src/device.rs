@@ -5,6 +5,7 @@ mod collect;
 mod copy;
 mod fail;
 mod level;
+mod saved;
 mod verify;
 
 use crate::{
@@ -26,10 +27,6 @@ const NONE: u32 = u32::MAX;
 /// Pages taken through the mapping at a time, so that their cache misses overlap (our choice;
 /// 32 to 64 is where a random update of a table stops getting faster).
 const BATCH: usize = 64;
-
-/// Pages' ages are told apart over this many times the drive's capacity, as a power of two (our
-/// choice); beyond that they begin anew.
-const AGE_CAPACITIES_BITS: u32 = 6;
 
 /// The unit a stream is filling.
 #[derive(Debug, Clone, Copy)]
@@ -98,12 +95,11 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         let streams = usize::from(config.streams());
         let pages = config.logical_pages as usize;
         let physical_pages = config.physical_units as usize * config.pages_per_unit as usize;
-        let faults = config.faults;
         let mut device = Device {
             physical: vec![NONE; pages],
             logical: vec![0; physical_pages],
             written_at: vec![0; if relocation.wants_ages() { pages } else { 0 }],
-            tick_bits: tick_bits(config.logical_pages),
+            tick_bits: config.tick_bits(),
             units: Units::new(&config),
             open: vec![None; streams],
             counters: Counters::default(),
@@ -112,8 +108,8 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             mapped: 0,
             shift: config.unit_shift(),
             streams_off_above: streams_off_above(&config),
-            program_failures: Countdown::new(faults.pages_per_program_failure, config.seed ^ 1),
-            erase_failures: Countdown::new(faults.erases_per_failure, config.seed ^ 2),
+            program_failures: Countdown::programs(&config.faults, config.seed),
+            erase_failures: Countdown::erases(&config.faults, config.seed),
             read_only: false,
             config,
             relocation,
@@ -352,12 +348,6 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             retired_units: self.units.retired().len() as u64,
         }
     }
-}
-
-/// Ticks so coarse that 32 bits tell ages apart over [`AGE_CAPACITIES_BITS`].
-fn tick_bits(logical_pages: u32) -> u32 {
-    let page_bits = u32::BITS - logical_pages.leading_zeros();
-    (page_bits + AGE_CAPACITIES_BITS).saturating_sub(u32::BITS)
 }
 
 fn streams_off_above(config: &Config) -> u64 {

@@ -40,6 +40,20 @@ pub enum ConfigError {
         /// Internal streams.
         internal_streams: u16,
     },
+    /// Streams so many that the victims' lists would outweigh the drive.
+    #[error(
+        "{streams} streams, each with a list for every number of valid pages up to \
+         {pages_per_unit}, are too many for a drive of {physical_units} erase units whose scheme \
+         chooses its victims"
+    )]
+    TooManyLists {
+        /// Streams of the host and internal ones.
+        streams: u16,
+        /// Pages in a unit.
+        pages_per_unit: u32,
+        /// Units there are.
+        physical_units: u32,
+    },
     /// Streams that cannot be dealt to the reclaim groups.
     #[error(
         "{reclaim_groups} reclaim groups must be a power of two that divides {host_streams} host \

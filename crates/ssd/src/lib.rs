@@ -10,6 +10,7 @@ mod observe;
 mod profile;
 mod random;
 mod relocate;
+mod state;
 mod time;
 mod types;
 mod units;
@@ -25,6 +26,7 @@ pub use profile::{Collection, Geometry, Profile, Streams};
 pub use relocate::{
     Destination, Erased, Pool, Relocate, RelocationKind, Substream, Survivor, Trigger, Victim,
 };
+pub use state::{SavedDrive, StateError};
 pub use time::{
     Drive, Flash, FlashWork, Interval, Latencies, LatencySummary, Layout, Request, TimeReport,
     TimedDevice, Timing, TimingError, Work,

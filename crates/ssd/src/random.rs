@@ -14,6 +14,11 @@ impl Random {
         Random { state: seed }
     }
 
+    /// What [`Random::new`] makes the same generator of.
+    pub(crate) fn state(&self) -> u64 {
+        self.state
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;

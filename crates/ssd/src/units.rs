@@ -3,6 +3,7 @@
 
 mod by_wear;
 mod free;
+mod saved;
 
 use crate::{
     config::Config,
@@ -130,6 +131,22 @@ impl Units {
         self.group(unit & self.group_mask)
             .free
             .contains(unit, &self.erases)
+    }
+
+    /// Every free unit.
+    pub(crate) fn free_units(&self) -> impl Iterator<Item = u32> {
+        let groups = std::iter::once(&self.first).chain(&self.others);
+        groups.flat_map(|group| group.free.listed())
+    }
+
+    /// Every unit the victims' lists hold.
+    pub(crate) fn listed_units(&self) -> impl Iterator<Item = u32> {
+        let bits = self.group_bits;
+        let groups = std::iter::once(&self.first).chain(&self.others);
+        (0..).zip(groups).flat_map(move |(number, group)| {
+            let listed = group.victims.order().entered;
+            listed.into_iter().map(move |local| local << bits | number)
+        })
     }
 
     pub(crate) fn stream(&self, unit: u32) -> StreamId {

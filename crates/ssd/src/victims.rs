@@ -196,4 +196,44 @@ impl Victims {
             _ => false,
         }
     }
+
+    /// What it takes to make the same lists again.
+    pub(crate) fn order(&self) -> Order {
+        let (entered, changed, chance) = match self {
+            Victims::Greedy(rule) => (rule.listed(), Vec::new(), 0),
+            Victims::CostBenefit(rule) => (rule.listed(), Vec::new(), 0),
+            Victims::Fifo(rule) => (rule.listed(), Vec::new(), 0),
+            Victims::Choices(rule) => (rule.listed(), Vec::new(), rule.chance()),
+            Victims::PerChip(rule) => (rule.listed(), Vec::new(), rule.turn()),
+            Victims::ByStream(rule) => {
+                let (entered, changed) = rule.listed();
+                (entered, changed, 0)
+            }
+        };
+        Order {
+            entered,
+            changed,
+            chance,
+        }
+    }
+
+    /// Goes on at what [`Order::chance`] tells.
+    pub(crate) fn set_chance(&mut self, chance: u64) {
+        match self {
+            Victims::Choices(rule) => rule.set_chance(chance),
+            Victims::PerChip(rule) => rule.set_turn(chance),
+            _ => {}
+        }
+    }
+}
+
+/// The order of closed units: inserted in the order of `entered`, then told of again in the order
+/// of `changed`, they make the same lists.
+#[derive(Debug, Clone)]
+pub(crate) struct Order {
+    pub(crate) entered: Vec<u32>,
+    /// Empty where `entered` says it all.
+    pub(crate) changed: Vec<u32>,
+    /// State of a rule that draws, or whose turn goes round.
+    pub(crate) chance: u64,
 }

@@ -112,7 +112,7 @@ pub(crate) struct Countdown {
 }
 
 impl Countdown {
-    pub(crate) fn new(mean: u64, seed: u64) -> Countdown {
+    fn new(mean: u64, seed: u64) -> Countdown {
         let mut countdown = Countdown {
             left: u64::MAX,
             mean,
@@ -120,6 +120,21 @@ impl Countdown {
         };
         countdown.draw();
         countdown
+    }
+
+    /// To the next failure of a program operation.
+    pub(crate) fn programs(faults: &Faults, seed: u64) -> Countdown {
+        Countdown::new(faults.pages_per_program_failure, seed ^ 1)
+    }
+
+    /// To the next failure of an erase.
+    pub(crate) fn erases(faults: &Faults, seed: u64) -> Countdown {
+        Countdown::new(faults.erases_per_failure, seed ^ 2)
+    }
+
+    /// Whether this can be a countdown of failures with such a mean.
+    pub(crate) fn fits(&self, mean: u64) -> bool {
+        self.mean == mean && (mean > 0 || self.left == u64::MAX)
     }
 
     /// Draws the next distance: geometric, so that every operation is as likely to fail.

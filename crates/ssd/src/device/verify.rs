@@ -22,37 +22,81 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             }
             let index = unit as usize * self.config.pages_per_unit as usize + offset as usize;
             if self.logical[index] as usize != page {
-                return Err(format!(
-                    "page {page} lies where page {} was written",
-                    self.logical[index]
-                ));
+                let other = self.logical[index];
+                return Err(format!("page {page} lies where page {other} was written"));
             }
             valid[unit as usize] += 1;
         }
+        self.verify_open(&valid)?;
+        let places = self.places()?;
         for (unit, &expected) in (0_u32..).zip(&valid) {
-            self.verify_unit(unit, expected)?;
+            self.verify_unit(unit, expected, places[unit as usize])?;
         }
         self.verify_sums()
     }
 
-    fn verify_unit(&self, unit: u32, expected: u32) -> Result<(), String> {
+    /// Where each unit is: exactly one of free, open, closed, retired.
+    fn places(&self) -> Result<Vec<Place>, String> {
+        let mut places = vec![None; self.config.physical_units as usize];
+        let free = self.units.free_units().map(|unit| (unit, Place::Free));
+        let open = self.open.iter().flatten();
+        let open = open.map(|open| (open.unit, Place::Open));
+        let closed = self.units.listed_units();
+        let closed = closed.map(|unit| (unit, Place::Closed));
+        let retired = self.units.retired().iter();
+        let retired = retired.map(|&unit| (unit, Place::Retired));
+        for (unit, place) in free.chain(open).chain(closed).chain(retired) {
+            match places.get_mut(unit as usize) {
+                None => return Err(format!("there is no unit {unit}")),
+                Some(Some(other)) => {
+                    return Err(format!("unit {unit} is {other:?} and {place:?}"));
+                }
+                Some(none) => *none = Some(place),
+            }
+        }
+        let known = |(unit, place): (usize, Option<Place>)| {
+            place.ok_or_else(|| format!("unit {unit} is not one of free, open, closed, retired"))
+        };
+        places.into_iter().enumerate().map(known).collect()
+    }
+
+    /// No open unit holds more than was written to it.
+    fn verify_open(&self, valid: &[u32]) -> Result<(), String> {
+        for open in self.open.iter().flatten() {
+            let valid = valid.get(open.unit as usize).copied().unwrap_or(0);
+            if open.filled >= self.config.pages_per_unit || valid > open.filled {
+                return Err(format!(
+                    "unit {} is open, {} of its pages are written and {valid} valid",
+                    open.unit, open.filled
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_unit(&self, unit: u32, expected: u32, place: Place) -> Result<(), String> {
         let valid = self.units.valid(unit);
         if valid != expected {
             return Err(format!(
                 "unit {unit} counts {valid} valid pages and holds {expected}"
             ));
         }
-        let open = self.open.iter().flatten().any(|open| open.unit == unit);
-        let free = self.units.is_free(unit);
-        let retired = self.units.retired().contains(&unit);
-        let states = [free, open, self.units.is_closed(unit), retired];
-        if states.iter().filter(|&&state| state).count() != 1 {
+        if self.units.is_closed(unit) != (place == Place::Closed) {
             return Err(format!(
-                "unit {unit} is not exactly one of free, open, closed, retired: {states:?}"
+                "unit {unit} is {place:?} to the victims' lists only"
             ));
         }
-        if (free || retired) && valid > 0 {
-            return Err(format!("unit {unit} is out of use and holds valid pages"));
+        let used = matches!(place, Place::Open | Place::Closed);
+        if !used && valid > 0 {
+            return Err(format!("unit {unit} is {place:?} and holds valid pages"));
+        }
+        let stream = self.units.stream(unit);
+        let group = self.units.group_of(unit);
+        if used && (stream.index() >= self.open.len() || self.config.group_of(stream) != group) {
+            return Err(format!(
+                "unit {unit} holds stream {} of another reclaim group",
+                stream.0
+            ));
         }
         Ok(())
     }
@@ -105,4 +149,13 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         }
         Ok(())
     }
+}
+
+/// Where a unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Free,
+    Open,
+    Closed,
+    Retired,
 }

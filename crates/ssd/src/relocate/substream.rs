@@ -209,7 +209,10 @@ impl Relocate for Substream {
         let (share, rest) = rest.split_at(host);
         let (holders, in_use) = rest.split_at(internal);
         self.victims = victims[0].min(u64::from(ROUND_VICTIMS)) as u32;
-        self.survivors.copy_from_slice(survivors);
+        for (own, pages) in self.survivors.iter_mut().zip(survivors) {
+            // No round's survivors come near; what a file says may.
+            *own = *pages.min(&(u64::MAX >> 8));
+        }
         for (own, bits) in self.share.iter_mut().zip(share) {
             *own = f64::from_bits(*bits).clamp(0.0, 1.0);
         }

@@ -20,6 +20,23 @@ impl FreeUnits {
         }
     }
 
+    /// These units, in the order they were listed.
+    pub(super) fn of(units: Vec<u32>, by_wear: bool, erases: &[u32]) -> FreeUnits {
+        let worn = |unit: u32| (erases[unit as usize], unit);
+        match by_wear {
+            false => FreeUnits::Queue(units.into()),
+            true => FreeUnits::Wear(units.into_iter().map(worn).collect()),
+        }
+    }
+
+    /// The units, in the order they will be used.
+    pub(super) fn listed(&self) -> Vec<u32> {
+        match self {
+            FreeUnits::Queue(units) => units.iter().copied().collect(),
+            FreeUnits::Wear(units) => units.iter().map(|&(_, unit)| unit).collect(),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
             FreeUnits::Queue(units) => units.len(),

@@ -147,6 +147,12 @@ impl ClosedUnits {
         let (_, unit) = self.lowest_of(u32::from(stream.0))?;
         Some(self.view(unit))
     }
+
+    /// Every closed unit: each stream's in the order they were closed, and each stream's by valid
+    /// pages in the order they came to have them.
+    pub(super) fn listed(&self) -> (Vec<u32>, Vec<u32>) {
+        (self.by_age.listed(), self.by_valid.listed())
+    }
 }
 
 /// Circular doubly linked lists of units: nodes `0..units` are units, the others the rings'
@@ -188,5 +194,18 @@ impl Rings {
         let head = self.units + ring;
         let first = self.next[head as usize];
         (first != head).then_some(first)
+    }
+
+    /// Every unit, ring by ring, each in its order.
+    fn listed(&self) -> Vec<u32> {
+        let mut listed = Vec::new();
+        for head in self.units..self.next.len() as u32 {
+            let mut unit = self.next[head as usize];
+            while unit != head {
+                listed.push(unit);
+                unit = self.next[unit as usize];
+            }
+        }
+        listed
     }
 }

@@ -90,4 +90,13 @@ impl CostBenefit {
         }
         None
     }
+
+    /// Every closed unit; their ages say the order.
+    pub(super) fn listed(&self) -> Vec<u32> {
+        (0..)
+            .zip(&self.class)
+            .filter(|&(_, &class)| u32::from(class) <= CLASSES)
+            .map(|(unit, _)| unit)
+            .collect()
+    }
 }

@@ -36,4 +36,13 @@ impl Fifo {
         }
         None
     }
+
+    /// Every closed unit, in the order they were closed.
+    pub(super) fn listed(&self) -> Vec<u32> {
+        self.order
+            .iter()
+            .filter(|&&(unit, closing)| self.closings[unit as usize] == closing)
+            .map(|&(unit, _)| unit)
+            .collect()
+    }
 }

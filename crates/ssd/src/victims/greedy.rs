@@ -70,4 +70,17 @@ impl Greedy {
         let unit = self.choose()?;
         (self.lowest < self.highest).then_some(unit)
     }
+
+    /// Every listed unit, list by list, each in its order.
+    pub(super) fn listed(&self) -> Vec<u32> {
+        let mut listed = Vec::new();
+        for head in self.units..=self.units + self.highest {
+            let mut unit = self.next[head as usize];
+            while unit != head {
+                listed.push(unit);
+                unit = self.next[unit as usize];
+            }
+        }
+        listed
+    }
 }

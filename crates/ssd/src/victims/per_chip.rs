@@ -56,4 +56,24 @@ impl PerChip {
     pub(super) fn is_mid_round(&self) -> bool {
         self.turn != 0
     }
+
+    /// Every closed unit, chip by chip, each in its order.
+    pub(super) fn listed(&self) -> Vec<u32> {
+        let chips = self.chips.len() as u32;
+        (0..)
+            .zip(&self.chips)
+            .flat_map(|(chip, rule)| {
+                let global = move |local| local * chips + chip;
+                rule.listed().into_iter().map(global)
+            })
+            .collect()
+    }
+
+    pub(super) fn turn(&self) -> u64 {
+        self.turn as u64
+    }
+
+    pub(super) fn set_turn(&mut self, turn: u64) {
+        self.turn = (turn % self.chips.len() as u64) as usize;
+    }
 }

@@ -45,4 +45,17 @@ impl Choices {
             .map(|_| units[self.random.below(units.len() as u32) as usize])
             .min_by_key(|&unit| self.valid[unit as usize])
     }
+
+    /// Every closed unit, in the order they are drawn from.
+    pub(super) fn listed(&self) -> Vec<u32> {
+        self.closed.as_slice().to_vec()
+    }
+
+    pub(super) fn chance(&self) -> u64 {
+        self.random.state()
+    }
+
+    pub(super) fn set_chance(&mut self, chance: u64) {
+        self.random = Random::new(chance);
+    }
 }

@@ -7,10 +7,13 @@
 use std::collections::VecDeque;
 
 use anabranch_ssd::{
-    Config, Device, DeviceError, Faults, Observe, Origin, PageRange, Relocate, StreamId,
-    VictimRule, Wear,
+    Config, Device, DeviceError, Faults, Levelling, Observe, Origin, PageRange, Relocate,
+    RelocationKind, StreamId, VictimRule, Wear,
 };
-use proptest::prelude::*;
+use proptest::{
+    prelude::*,
+    test_runner::{RngAlgorithm, TestRng, TestRunner},
+};
 
 /// What every programmed page holds: the number of the host write it stems from.
 #[derive(Debug, Clone)]
@@ -112,7 +115,7 @@ impl Rig {
         }
     }
 
-    /// The same host before a device that was loaded.
+    /// The same host before another device.
     pub fn with(&self, device: Device<Box<dyn Relocate>, Flash>) -> Rig {
         Rig {
             device,
@@ -243,4 +246,78 @@ pub fn operations(pages: u32, host: u16, most: usize) -> impl Strategy<Value = V
         1 => Just(Operation::Idle),
     ];
     prop::collection::vec(one, 1..most)
+}
+
+prop_compose! {
+    fn wear()(levelling in prop::sample::select(vec![Levelling::None, Levelling::Dynamic, Levelling::Static]),
+              spread in 1_u32..4, rated_erases in 0_u32..40, retire_at_rating in any::<bool>()) -> Wear {
+        Wear { levelling, spread, rated_erases, retire_at_rating }
+    }
+}
+
+/// Means between failures: often none, sometimes every operation.
+fn means(most: u64) -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(0), 1 => 1..5_u64, 4 => 5..most]
+}
+
+prop_compose! {
+    fn faults()(pages_per_program_failure in means(2000), erases_per_failure in means(200),
+                factory_bad_units in 0_u32..4) -> Faults {
+        Faults { pages_per_program_failure, erases_per_failure, factory_bad_units }
+    }
+}
+
+prop_compose! {
+    fn devices(rule: VictimRule)
+        (pages in 1_u32..150, per_unit in 1_u32..14, spare in 0_u32..9, handles in 1_u16..4,
+         internal in 0_u16..3, start in 1_u32..5, stop in 0_u32..3, group_bits in 0_u32..3,
+         isolated in 0_u16..3, off in 700_u16..1000, wear in wear(), faults in faults(),
+         seed in any::<u64>()) -> Config {
+        let groups = 1 << group_bits;
+        let config = Config {
+            host_streams: handles * groups as u16,
+            internal_streams: internal * groups as u16,
+            victim_rule: rule,
+            seed,
+            gc_start_free_units: start,
+            gc_stop_free_units: start + stop,
+            reclaim_groups: groups,
+            persistently_isolated: isolated.min(handles),
+            streams_off_permille: off,
+            wear,
+            faults,
+            ..small(pages, per_unit, 0)
+        };
+        with_spare(config, spare)
+    }
+}
+
+fn cases(config: Config) -> impl Strategy<Value = (Config, Vec<Operation>)> {
+    let operations = operations(config.logical_pages, config.host_streams, 60);
+    (Just(config), operations)
+}
+
+/// Runs `check` on random devices and operations for every victim rule with every relocation.
+pub fn every_pair(
+    cases_a_pair: u32,
+    check: impl Fn(&Config, RelocationKind, &[Operation]) -> Result<(), TestCaseError>,
+) {
+    for rule in RULES {
+        for kind in RelocationKind::ALL {
+            let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+            let settings = ProptestConfig {
+                cases: cases_a_pair,
+                failure_persistence: None,
+                ..ProptestConfig::default()
+            };
+            let mut runner = TestRunner::new_with_rng(settings, random);
+            let every = devices(rule).prop_flat_map(cases);
+            let result = runner.run(&every, |(config, operations)| {
+                check(&config, kind, &operations)
+            });
+            if let Err(error) = result {
+                panic!("{rule} with {kind}: {error}");
+            }
+        }
+    }
 }

@@ -1,0 +1,162 @@
+//! A device to be saved, and made again of what was saved.
+
+use std::io::Write;
+
+use super::{Device, NONE, OpenUnit, streams_off_above};
+use crate::{
+    config::Config,
+    observe::Observe,
+    relocate::Relocate,
+    state::{Borrowed, Header, SavedDrive, SavedOpen, StateError},
+    types::StreamId,
+    units::Units,
+};
+
+impl<R: Relocate, O: Observe> Device<R, O> {
+    /// Writes the device in a form of its own: versioned, checksummed, four bytes a logical page
+    /// (eight where ages are kept) and twenty-odd a unit. [`Device::load`] and [`SavedDrive`] read
+    /// it. The observer is no part of it.
+    ///
+    /// # Errors
+    /// When the bytes cannot be written.
+    pub fn save(&self, to: impl Write) -> Result<(), StateError> {
+        let open = |(stream, open): (u16, &Option<OpenUnit>)| {
+            open.map(|open| SavedOpen {
+                stream: StreamId(stream),
+                unit: open.unit,
+                filled: open.filled,
+                written_at: open.written_at,
+            })
+        };
+        let (units, chances) = self.units.to_saved();
+        let saved = Borrowed {
+            header: Header {
+                config: self.config.clone(),
+                past_pages: self.past_pages,
+                counters: self.counters,
+                streams: self.streams.clone(),
+                open: (0..).zip(&self.open).filter_map(open).collect(),
+                program_failures: self.program_failures.clone(),
+                erase_failures: self.erase_failures.clone(),
+                read_only: self.read_only,
+                chances,
+            },
+            physical: &self.physical,
+            written_at: &self.written_at,
+            units,
+            relocation: self.relocation.state(),
+        };
+        saved.write(to)
+    }
+
+    /// The device of a saved drive whose units were checked. The mapping is checked here.
+    pub(crate) fn from_saved(
+        saved: SavedDrive,
+        relocation: R,
+        observer: O,
+    ) -> Result<Device<R, O>, StateError> {
+        let header = saved.header;
+        let config = header.config;
+        let mut open = vec![None; usize::from(config.streams())];
+        for saved in &header.open {
+            open[saved.stream.index()] = Some(OpenUnit {
+                unit: saved.unit,
+                filled: saved.filled,
+                written_at: saved.written_at,
+            });
+        }
+        let usable = usable_pages(&config, &saved.units.groups, &header.open);
+        let mapping = Mapping::of(&config, &saved.physical, &usable)?;
+        let written_at = match relocation.wants_ages() {
+            true => saved.written_at,
+            false => Vec::new(),
+        };
+        Ok(Device {
+            physical: saved.physical,
+            logical: mapping.logical,
+            written_at,
+            tick_bits: config.tick_bits(),
+            units: Units::from_saved(
+                &config,
+                saved.units,
+                mapping.valid,
+                &header.open,
+                &header.chances,
+            ),
+            open,
+            counters: header.counters,
+            streams: header.streams,
+            past_pages: header.past_pages,
+            mapped: mapping.mapped,
+            shift: config.unit_shift(),
+            streams_off_above: streams_off_above(&config),
+            program_failures: header.program_failures,
+            erase_failures: header.erase_failures,
+            read_only: header.read_only,
+            config,
+            relocation,
+            observer,
+        })
+    }
+}
+
+/// Pages of each unit that may hold data: all of a closed one, those filled of an open one.
+fn usable_pages(
+    config: &Config,
+    groups: &[crate::state::SavedGroup],
+    open: &[SavedOpen],
+) -> Vec<u32> {
+    let mut usable = vec![0; config.physical_units as usize];
+    for &unit in groups.iter().flat_map(|group| &group.entered) {
+        usable[unit as usize] = config.pages_per_unit;
+    }
+    for open in open {
+        usable[open.unit as usize] = open.filled;
+    }
+    usable
+}
+
+/// What follows from where each logical page lies.
+struct Mapping {
+    /// Logical page of each physical one.
+    logical: Vec<u32>,
+    /// Valid pages of each unit.
+    valid: Vec<u32>,
+    mapped: u64,
+}
+
+impl Mapping {
+    fn of(config: &Config, physical: &[u32], usable: &[u32]) -> Result<Mapping, StateError> {
+        let (shift, pages_per_unit) = (config.unit_shift(), config.pages_per_unit as usize);
+        let mut logical = vec![0; usable.len() * pages_per_unit];
+        let mut valid = vec![0; usable.len()];
+        let mut mapped = 0;
+        for (page, &address) in (0_u32..).zip(physical) {
+            if address == NONE {
+                continue;
+            }
+            let unit = (address >> shift) as usize;
+            let offset = address & ((1 << shift) - 1);
+            if usable.get(unit).is_none_or(|&usable| offset >= usable) {
+                return Err(StateError::Inconsistent(format!(
+                    "page {page} lies where none was written"
+                )));
+            }
+            let slot: &mut u32 = &mut logical[unit * pages_per_unit + offset as usize];
+            // Slots begin with page 0, which claims its own slot first if it has one.
+            if *slot != page && physical[*slot as usize] == address {
+                return Err(StateError::Inconsistent(format!(
+                    "pages {slot} and {page} lie at one place"
+                )));
+            }
+            *slot = page;
+            valid[unit] += 1;
+            mapped += 1;
+        }
+        Ok(Mapping {
+            logical,
+            valid,
+            mapped,
+        })
+    }
+}
