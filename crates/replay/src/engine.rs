@@ -2,7 +2,7 @@
 
 use anabranch_ssd::{
     Config, Counters, Device, DeviceError, PageRange, Request, StreamCounters, StreamId,
-    TimeReport, TimedDevice,
+    TimeReport, TimedDevice, WearReport,
 };
 
 use crate::sides::Sides;
@@ -55,14 +55,9 @@ impl Engine {
         device!(self, device => device.is_read_only())
     }
 
-    /// How often each unit was erased.
-    pub fn erases(&self) -> &[u32] {
-        device!(self, device => device.erases())
-    }
-
-    /// Units taken out of service.
-    pub fn retired_units(&self) -> &[u32] {
-        device!(self, device => device.retired_units())
+    /// How worn it is.
+    pub fn wear(&self) -> WearReport {
+        device!(self, device => device.wear())
     }
 
     /// The scheme.

@@ -20,5 +20,5 @@ pub use renumber::Renumber;
 pub use series::Series;
 pub use sides::Sides;
 // The result holds these, and who shows it need not know the device.
-pub use anabranch_ssd::{LatencySummary, TimeReport};
+pub use anabranch_ssd::{LatencySummary, TimeReport, WearReport};
 pub use steady::{Steady, verdict};

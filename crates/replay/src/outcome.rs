@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_ssd::{Config, TimeReport, VictimRule};
+use anabranch_ssd::{Config, TimeReport, VictimRule, WearReport};
 use anabranch_trace::{Io, Operation, WriteHint};
 use serde::{Deserialize, Serialize};
 
@@ -185,6 +185,10 @@ pub struct SchemeOutcome {
     pub steady_reason: String,
     /// Memory the host side of the scheme held at the end.
     pub memory_bytes: u64,
+    /// How worn the units are, and how much the host can write before their rated erases are
+    /// used up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wear: Option<WearReport>,
     /// What the run took, where time was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeReport>,
@@ -258,6 +262,7 @@ impl SchemeOutcome {
             steady: steady_reason.is_empty(),
             steady_reason,
             memory_bytes: lane.assign().memory_bytes() as u64,
+            wear: Some(lane.engine().wear()),
             time: lane.engine().report(),
             streams,
             series: series(lane, page),

@@ -84,6 +84,7 @@ pub fn verdict(outcome: &Outcome) -> String {
     lines.extend(hints(outcome));
     lines.extend(sealed(outcome));
     lines.extend(failed(outcome));
+    lines.extend(life(outcome));
     if outcome.source.lost_events > 0 {
         lines.push(format!(
             "LOST EVENTS: {} kernel events were not captured; every figure is a lower bound",
@@ -140,4 +141,26 @@ fn failed(outcome: &Outcome) -> Vec<String> {
         )
     };
     outcome.schemes.iter().filter(any).map(line).collect()
+}
+
+/// What the host can write before the rated erases are used up, where a rating is known.
+fn life(outcome: &Outcome) -> Option<String> {
+    let lives: Vec<String> = outcome
+        .schemes
+        .iter()
+        .filter_map(|scheme| {
+            let wear = scheme.wear?;
+            let life = bytes(wear.life_bytes?);
+            Some(format!(
+                "{} {life} ({} to {} erases a unit)",
+                scheme.name, wear.least_erases, wear.most_erases
+            ))
+        })
+        .collect();
+    (!lives.is_empty()).then(|| {
+        format!(
+            "life at this load, until the most worn unit has its rated erases: {}",
+            lives.join(", ")
+        )
+    })
 }
