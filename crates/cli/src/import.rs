@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anabranch_trace::{
     Io, Tables, Writer,
-    foreign::{self, ColumnMap, Format, Importer, Input, Options, Summary, Survey},
+    foreign::{self, ColumnMap, Format, Importer, Input, Options, Survey},
 };
 use indicatif::ProgressBar;
 
@@ -29,19 +29,19 @@ pub fn import(arguments: &ImportArguments) -> Outcome {
     let bar = progress::bar(&files.name());
     let share = |importer: &Importer| files.share(importer.packed_bytes());
     let output = &arguments.output;
-    let (summary, dense) = if arguments.renumber {
-        let (summary, dense) = dense::write(&mut importer, output, &bar, share)?;
-        (summary, Some(dense))
+    let (survey, dense) = if arguments.renumber {
+        let (survey, dense) = dense::write(&mut importer, output, &bar, share)?;
+        (survey, Some(dense))
     } else {
-        let (summary, tables, writer) = write(&mut importer, output, &bar, share)?;
+        let (survey, tables, writer) = write(&mut importer, output, &bar, share)?;
         writer.finish(&tables)?;
-        (summary, None)
+        (survey, None)
     };
     bar.finish_and_clear();
     let done = tell::Done {
         format,
         importer: &importer,
-        summary,
+        survey,
         dense,
     };
     done.tell(arguments.json)
@@ -82,7 +82,7 @@ fn write(
     output: &Path,
     bar: &ProgressBar,
     share: impl Fn(&Importer) -> f64,
-) -> Outcome<(Summary, Tables, Writer)> {
+) -> Outcome<(Survey, Tables, Writer)> {
     let mut writer = Writer::create(output)?;
     let (mut ios, mut survey) = (Vec::<Io>::new(), Survey::default());
     while importer.read_batch(&mut ios)? {
@@ -92,9 +92,8 @@ fn write(
             writer.push(io)?;
         }
     }
-    let summary = survey.summary();
-    if summary.requests() == 0 {
+    if survey.summary().requests() == 0 {
         return Err(tell::nothing(importer));
     }
-    Ok((summary, importer.tables(), writer))
+    Ok((survey, importer.tables(), writer))
 }

@@ -88,8 +88,8 @@ fn a_trace_is_named_read_and_summed_up() {
         [
             "anabranch: format alibaba: Alibaba block traces: bytes, microseconds since 1970, by \
              its looks",
-            "anabranch: 3 requests in 1.500000 s: read 512 B, wrote 12.00 KiB, discarded 0 B, flushed \
-             0 times; ever written 8.00 KiB; bytes 0 to 12288 (12.00 KiB); skipped: without data \
+            "anabranch: 3 requests in 1.500000 s: read 512 B, wrote 12.00 KiB, discarded 0 B, flushes \
+             0; ever written 8.00 KiB; bytes 0 to 12288 (12.00 KiB); skipped: without data \
              1, notes 1",
         ]
     );

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use anabranch_replay::Renumber;
 use anabranch_trace::{
     Io, Reader, Tables, WholeFile, Writer,
-    foreign::{Importer, Summary},
+    foreign::{Importer, Survey},
 };
 use indicatif::ProgressBar;
 use tempfile::TempDir;
@@ -34,10 +34,10 @@ pub fn write(
     output: &Path,
     bar: &ProgressBar,
     share: impl Fn(&Importer) -> f64,
-) -> Outcome<(Summary, Dense)> {
+) -> Outcome<(Survey, Dense)> {
     let room = room(output)?;
     let sparse = room.path().join("sparse.parquet");
-    let (summary, mut tables, writer) = super::write(importer, &sparse, bar, share)?;
+    let (survey, mut tables, writer) = super::write(importer, &sparse, bar, share)?;
     writer.finish(&tables)?;
     let mut volumes = Volumes::learn(&sparse)?;
     tables.capture.device_bytes = volumes.settle();
@@ -46,7 +46,7 @@ pub fn write(
         device_bytes: tables.capture.device_bytes,
         left_out,
     };
-    Ok((summary, dense))
+    Ok((survey, dense))
 }
 
 /// A directory for what is not the result yet: beside the output, where there is room for such

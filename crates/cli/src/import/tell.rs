@@ -1,7 +1,7 @@
 //! What an import says about what it read.
 
 use anabranch_report::bytes;
-use anabranch_trace::foreign::{Format, Importer, Skipped, Summary};
+use anabranch_trace::foreign::{Format, Importer, Skipped, Summary, Survey};
 use serde_json::json;
 
 use super::dense::Dense;
@@ -20,14 +20,14 @@ const NAMED_VOLUMES: usize = 5;
 pub struct Done<'a> {
     pub format: Format,
     pub importer: &'a Importer,
-    pub summary: Summary,
+    pub survey: Survey,
     pub dense: Option<Dense>,
 }
 
 impl Done<'_> {
     /// Says in one line what was read, and what should be known before it is used.
     pub fn tell(&self, as_json: bool) -> Outcome {
-        say(&line(&self.summary, &self.importer.skipped()));
+        say(&line(&self.survey.summary(), &self.importer.skipped()));
         for note in self.notes() {
             say(&note);
         }
@@ -39,6 +39,7 @@ impl Done<'_> {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        let volumes = self.survey.summary().volumes;
         if let Some(first) = self.importer.skipped().first_malformed {
             notes.push(format!("the first malformed record: {first}"));
         }
@@ -55,15 +56,31 @@ impl Done<'_> {
                 bytes(dense.device_bytes),
                 dense.left_out
             )),
-            None if self.summary.volumes > 1 => notes.push(format!(
+            None if volumes > 1 => notes.push(format!(
                 "{} volumes{} have addresses of their own and would overlap on one drive: import \
                  one with --volume, or lay them side by side with --renumber",
-                self.summary.volumes,
-                named(self.importer.volumes())
+                volumes,
+                self.named()
             )),
             None => {}
         }
         notes
+    }
+
+    /// The first volumes by name, in parentheses; nothing where they have none.
+    fn named(&self) -> String {
+        let names = self.importer.volumes();
+        let mut used = self.survey.volumes();
+        let some: Vec<&str> = used
+            .by_ref()
+            .filter_map(|volume| Some(names.get(volume as usize)?.as_str()))
+            .take(NAMED_VOLUMES)
+            .collect();
+        let more = if used.next().is_some() { ", …" } else { "" };
+        match some.as_slice() {
+            [] => String::new(),
+            some => format!(" ({}{more})", some.join(", ")),
+        }
     }
 
     fn json(&self) -> serde_json::Value {
@@ -71,7 +88,7 @@ impl Done<'_> {
         json!({
             "schema": SCHEMA,
             "format": self.format.name(),
-            "summary": self.summary,
+            "summary": self.survey.summary(),
             "skipped": self.importer.skipped(),
             "lost_events": capture.lost_events,
             "started_unix_s": capture.started_unix_s,
@@ -81,23 +98,6 @@ impl Done<'_> {
                 "left_out": dense.left_out,
             })),
         })
-    }
-}
-
-fn named(volumes: &[String]) -> String {
-    let some: Vec<&str> = volumes
-        .iter()
-        .map(String::as_str)
-        .take(NAMED_VOLUMES)
-        .collect();
-    let more = if volumes.len() > some.len() {
-        ", …"
-    } else {
-        ""
-    };
-    match some.as_slice() {
-        [] => String::new(),
-        some => format!(" ({}{more})", some.join(", ")),
     }
 }
 
@@ -118,7 +118,7 @@ fn line(summary: &Summary, skipped_records: &Skipped) -> String {
         "at most "
     };
     format!(
-        "{} requests in {}: read {}, wrote {}, discarded {}, flushed {} times; ever written {most}{}; \
+        "{} requests in {}: read {}, wrote {}, discarded {}, flushes {}; ever written {most}{}; \
          bytes {} to {} ({}); {}",
         summary.requests(),
         span(summary.span_ns),

@@ -169,7 +169,7 @@ mod tests {
     proptest! {
         #[test]
         fn grains_count_as_a_set_of_them_counts(
-            requests in prop::collection::vec((0_u32..3, 0_u64..1 << 32, 0_u64..1 << 26), 1..40),
+            requests in prop::collection::vec((0_u32..3, 0_u64..1 << 32, 0_u64..1 << 24), 1..20),
             most_chunks in 3_usize..2000,
         ) {
             let mut footprint = Footprint { most_chunks, ..Footprint::new() };

@@ -94,6 +94,31 @@ pub(super) trait LineReader: Send {
     fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault>;
 }
 
+/// A reader of tables, whose first line may be a heading.
+#[derive(Debug)]
+pub(super) struct Headed<R> {
+    reader: R,
+    is_first: bool,
+}
+
+impl<R> Headed<R> {
+    pub(super) fn new(reader: R) -> Headed<R> {
+        Headed {
+            reader,
+            is_first: true,
+        }
+    }
+}
+
+impl<R: LineReader> LineReader for Headed<R> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+        if std::mem::replace(&mut self.is_first, false) && is_heading(line) {
+            return Ok(Found::Passed(Passed::Note));
+        }
+        self.reader.line(line, names)
+    }
+}
+
 /// Whether a line is nothing but blanks, or a comment as scripts write them.
 pub(super) fn is_comment(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start().first(), None | Some(b'#'))

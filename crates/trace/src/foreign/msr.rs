@@ -17,7 +17,7 @@
 
 use super::fault::Fault;
 use super::fields::{Cells, time_ns};
-use super::found::{Found, LineReader, Passed, is_comment, is_heading, request};
+use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use crate::io::Operation;
 
@@ -30,7 +30,7 @@ pub(super) struct Msr;
 
 impl LineReader for Msr {
     fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
-        if is_comment(line) || is_heading(line) {
+        if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
         let mut cells = Cells::new(line, b',');

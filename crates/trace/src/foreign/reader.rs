@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::fio::Fio;
 use super::fiu::Fiu;
 use super::format::Format;
-use super::found::{Found, LineReader, Passed, Skipped};
+use super::found::{Found, Headed, LineReader, Passed, Skipped};
 use super::ftrace::Ftrace;
 use super::input::{Input, LINE_BYTES, Line};
 use super::mqsim::MqSim;
@@ -81,11 +81,11 @@ pub(super) fn line_reader(
             event: options.event,
         }),
         Format::FioIolog => Box::new(Fio::default()),
-        Format::Msr => Box::new(Msr),
-        Format::Alibaba => Box::new(Alibaba),
-        Format::Tencent => Box::new(Tencent),
+        Format::Msr => Box::new(Headed::new(Msr)),
+        Format::Alibaba => Box::new(Headed::new(Alibaba)),
+        Format::Tencent => Box::new(Headed::new(Tencent)),
         Format::MqSim => Box::new(MqSim),
-        Format::Spc => Box::new(Spc),
+        Format::Spc => Box::new(Headed::new(Spc)),
         Format::Fiu => Box::new(Fiu),
         Format::Ftrace => Box::new(Ftrace::default()),
     };

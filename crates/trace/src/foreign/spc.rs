@@ -20,7 +20,7 @@
 
 use super::fault::Fault;
 use super::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, volume};
-use super::found::{Found, LineReader, Passed, is_comment, is_heading, request};
+use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use crate::io::Operation;
 
@@ -30,7 +30,7 @@ pub(super) struct Spc;
 
 impl LineReader for Spc {
     fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
-        if is_comment(line) || is_heading(line) {
+        if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
         let mut cells = Cells::new(line, b',');

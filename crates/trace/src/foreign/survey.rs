@@ -100,6 +100,11 @@ impl Survey {
         }
     }
 
+    /// The volumes so far, in order; not more than 65,536.
+    pub fn volumes(&self) -> impl Iterator<Item = u32> {
+        self.volumes.iter().copied()
+    }
+
     /// What the requests so far amount to.
     pub fn summary(&self) -> Summary {
         let [read, written, discarded, flushed] = self.operations;

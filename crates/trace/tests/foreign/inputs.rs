@@ -109,6 +109,11 @@ fn a_malformed_record_is_named_with_its_line_and_content() {
             "1,2,3,4\n",
             r#"t, line 1: its operation is not 0 (read) or 1 (write): "1,2,3,4""#,
         ),
+        (
+            Format::Alibaba,
+            "a,heading\nand,more\n",
+            r#"t, line 2: its volume is no number, or does not fit 64 bits: "and,more""#,
+        ),
         (Format::Tencent, "1,2,3,1\n", "it has no volume"),
         (Format::MqSim, "1 0 x 8 0\n", "its offset is no number"),
         (Format::Spc, "0,1,2,R,1e9\n", "its time is no number"),
