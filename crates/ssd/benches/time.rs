@@ -5,7 +5,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_ssd::{
-    Config, Device, Drive, PageRange, Profile, RelocationKind, Request, StreamId, TimedDevice,
+    Config, Device, Drive, Layout, PageRange, Profile, RelocationKind, Request, StreamId,
+    TimedDevice, Timing,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -21,12 +22,17 @@ fn profile() -> Profile {
     Profile::parse("golden", Profile::text("golden").unwrap()).unwrap()
 }
 
-fn timed(config: &Config) -> TimedDevice {
-    let profile = profile();
+/// The golden drive on that flash, with a buffer of two program operations for each die.
+fn timed(config: &Config, layout: Layout) -> TimedDevice {
+    let timing = profile().timing.unwrap();
+    let timing = Timing {
+        write_buffer_bytes: 2 * layout.dies() * timing.program_bytes(),
+        ..timing
+    };
     TimedDevice::new(
         config.clone(),
-        profile.timing.unwrap(),
-        profile.layout(),
+        timing,
+        layout,
         Drive::Closed {
             queue_depth: QUEUE_DEPTH,
         },
@@ -43,56 +49,57 @@ fn write(device: &mut TimedDevice, first: u32, count: u32) {
     device.submit(0, request).unwrap();
 }
 
+fn fill(device: &mut TimedDevice, overwrites: &[u32]) {
+    for first in (0..PAGES).step_by(256) {
+        write(device, first, 256);
+    }
+    for &page in overwrites {
+        write(device, page, 1);
+    }
+}
+
 fn time(criterion: &mut Criterion) {
     let config = profile().resolve("golden").unwrap();
+    let layout = profile().layout();
+    let wide = Layout {
+        channels: 8,
+        dies_per_channel: 8,
+        dies_per_unit: 64,
+    };
     let workloads = [
         ("uniform", workload::uniform(PAGES, 6, 1)),
         ("zipf 0.9", workload::zipf(PAGES, 6, 1)),
     ];
     for (name, overwrites) in &workloads {
-        let mut plain = Device::new(config.clone(), RelocationKind::Mixed.build(&config)).unwrap();
-        let mut device = timed(&config);
-        for first in (0..PAGES).step_by(256) {
-            write(&mut device, first, 256);
+        let sample = &overwrites[..WRITES];
+        let mut group = criterion.benchmark_group(format!("flash page-writes, {name}"));
+        group.sample_size(20);
+        for (dies, layout) in [("8 dies", layout), ("64 dies", wide)] {
+            let mut device = timed(&config, layout);
+            fill(&mut device, overwrites);
+            // In the steady state each sample of the same length costs as many copies.
+            let before = *device.device().counters();
+            sample.iter().for_each(|&page| write(&mut device, page, 1));
+            let media_pages = device.device().counters().since(&before).media_pages();
+            group.throughput(Throughput::Elements(media_pages));
+            group.bench_function(format!("timed, {dies}, queue of 32"), |bencher| {
+                bencher.iter(|| sample.iter().for_each(|&page| write(&mut device, page, 1)));
+            });
         }
-        plain
-            .write(PageRange::new(0, PAGES), StreamId::DEFAULT)
-            .unwrap();
+        let mut plain = Device::new(config.clone(), RelocationKind::Mixed.build(&config)).unwrap();
+        let all = PageRange::new(0, PAGES);
+        plain.write(all, StreamId::DEFAULT).unwrap();
         plain
             .write_scattered(overwrites, StreamId::DEFAULT)
             .unwrap();
-        for &page in overwrites {
-            write(&mut device, page, 1);
-        }
-        // In the steady state each sample of the same length costs as many copies.
-        let before = *device.device().counters();
-        for &page in &overwrites[..WRITES] {
-            write(&mut device, page, 1);
-        }
-        let media_pages = device.device().counters().since(&before).media_pages();
-        let mut group = criterion.benchmark_group("flash page-writes");
-        group
-            .throughput(Throughput::Elements(media_pages))
-            .sample_size(20);
-        group.bench_function(format!("{name}, greedy, timed, queue of 32"), |bencher| {
+        group.bench_function("not timed, page by page", |bencher| {
             bencher.iter(|| {
-                for &page in &overwrites[..WRITES] {
-                    write(&mut device, page, 1);
+                for &page in sample {
+                    let page = PageRange::new(page, 1);
+                    plain.write(page, StreamId::DEFAULT).unwrap();
                 }
             });
         });
-        group.bench_function(
-            format!("{name}, greedy, not timed, page by page"),
-            |bencher| {
-                bencher.iter(|| {
-                    for &page in &overwrites[..WRITES] {
-                        plain
-                            .write(PageRange::new(page, 1), StreamId::DEFAULT)
-                            .unwrap();
-                    }
-                });
-            },
-        );
         group.finish();
     }
 }

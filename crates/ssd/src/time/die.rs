@@ -71,7 +71,7 @@ pub(super) enum Cells {
 }
 
 /// The operation that comes next, chosen when the one before it began, so that data to program
-/// are in the die's second register by then (cache program, ONFI 5.1 §5).
+/// are in the die's second register by then (page cache program of the ONFI standard).
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Next {
     None,

@@ -23,7 +23,7 @@ pub struct Timing {
     pub erase_ns: u64,
     /// What a channel moves between the controller and one of its dies.
     pub channel_bytes_per_second: u64,
-    /// Planes of a die; they work together (multi-plane operations of ONFI 5.1, §5).
+    /// Planes of a die; they work together (multi-plane operations of the ONFI standard).
     pub planes: u32,
     /// Bytes in a flash page: what one plane senses at once.
     pub flash_page_bytes: u32,
