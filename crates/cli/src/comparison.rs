@@ -4,9 +4,11 @@ use std::{
     collections::BTreeMap, io::Write as _, num::NonZeroUsize, path::Path, sync::Arc, thread,
 };
 
-use anabranch_placement::SchemeSpec;
-use anabranch_replay::{Clock, Drive, Fleet, Lane, Outcome as Comparison, Source, outcome};
-use anabranch_ssd::RelocationKind;
+use anabranch_placement::{Future, Scheme, SchemeSpec};
+use anabranch_replay::{
+    Clock, Drive, Fleet, Lane, Outcome as Comparison, Source, best, close_gaps, outcome,
+};
+use anabranch_ssd::{Config, RelocationKind};
 use anabranch_trace::{Io, WholeFile};
 use serde_json::{Value, json};
 
@@ -18,9 +20,17 @@ use crate::{
 
 /// The schemes named by one or more `--scheme`, in order, each once.
 pub fn schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>> {
+    listed(arguments, |_| true)
+}
+
+/// The same, where `all` stands for the schemes that belong.
+fn listed(
+    arguments: &ComparisonArguments,
+    belongs: impl Fn(&Scheme) -> bool,
+) -> Outcome<Vec<SchemeSpec>> {
     let mut specs: Vec<SchemeSpec> = Vec::new();
     for list in &arguments.schemes {
-        for spec in SchemeSpec::parse_list(list).map_err(Failure::usage)? {
+        for spec in SchemeSpec::parse_list_where(list, &belongs).map_err(Failure::usage)? {
             for spec in halves(spec, &arguments.relocation) {
                 if !specs.contains(&spec) {
                     specs.push(spec);
@@ -42,10 +52,22 @@ fn halves(spec: SchemeSpec, relocations: &[RelocationKind]) -> Vec<SchemeSpec> {
     }
 }
 
+/// Those that can work while a program runs, where `all` leaves the bounds out.
+#[cfg(feature = "live")]
+pub fn live_schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>> {
+    let specs = listed(arguments, |scheme| !(scheme.host)().needs_future())?;
+    match specs.iter().find(|spec| spec.needs_future()) {
+        Some(bound) => Err(Failure::usage(bound.refused())),
+        None => Ok(specs),
+    }
+}
+
 /// Schemes at work on one drive.
 #[derive(Debug)]
 pub struct Running {
     specs: Vec<SchemeSpec>,
+    /// For each lane which of `specs` it is of, and that scheme as it is set there.
+    trials: Vec<(usize, SchemeSpec)>,
     drive: NamedDrive,
     clock: Option<Clock>,
     fleet: Fleet,
@@ -58,18 +80,21 @@ impl Running {
         specs: &[SchemeSpec],
         drive: &NamedDrive,
         arguments: &ComparisonArguments,
+        future: Option<&Arc<Future>>,
         clock: Option<&Clock>,
     ) -> Outcome<Running> {
         let mut drive = drive.clone();
         drive.config.seed = arguments.seed;
-        let lanes = specs
+        let trials = trials(specs, &drive.config)?;
+        let lanes = trials
             .iter()
-            .map(|spec| Lane::build(spec, &drive.config, None, clock))
+            .map(|(_, spec)| Lane::build(spec, &drive.config, future, clock))
             .collect::<Result<Vec<Lane>, _>>()
             .map_err(Failure::usage)?;
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Running {
             specs: specs.to_vec(),
+            trials,
             drive,
             clock: clock.cloned(),
             fleet: Fleet::start(lanes, arguments.threads.unwrap_or(cores)),
@@ -93,7 +118,7 @@ impl Running {
     /// Scheme names with their counters, as of a moment ago.
     #[cfg(feature = "live")]
     pub fn progress(&self) -> Vec<(String, anabranch_ssd::Counters)> {
-        let names = self.specs.iter().map(|spec| spec.name().to_owned());
+        let names = self.trials.iter().map(|(_, spec)| spec.name().to_owned());
         names.zip(self.fleet.progress()).collect()
     }
 
@@ -107,27 +132,48 @@ impl Running {
         if let Some(clock) = &self.clock {
             config.insert("time".to_owned(), json!(clock));
         }
-        let lanes = self.fleet.finish()?;
-        let lanes: Vec<_> = self
-            .specs
-            .iter()
-            .zip(lanes)
-            .map(|(spec, lane)| {
-                (
-                    spec.name().to_owned(),
-                    spec.parameters().iter().cloned().collect(),
-                    lane,
-                )
-            })
-            .collect();
+        let lanes = kept(&self.specs, self.trials, self.fleet.finish()?);
+        let bounds = self.specs.iter().filter(|spec| spec.is_bound());
+        let bounds: Vec<String> = bounds.map(|spec| spec.name().to_owned()).collect();
         let source = Source {
             lost_events,
             ..self.source
         };
         let drive = Drive::new(&self.drive.profile, &self.drive.config);
         let seed = self.drive.config.seed;
-        Ok(outcome(config, seed, source, drive, &lanes))
+        let mut outcome = outcome(config, seed, source, drive, &lanes);
+        close_gaps(&mut outcome.schemes, &bounds);
+        Ok(outcome)
     }
+}
+
+/// A lane for every setting that is to be tried: which of `specs` it is of, and the setting.
+fn trials(specs: &[SchemeSpec], drive: &Config) -> Outcome<Vec<(usize, SchemeSpec)>> {
+    let mut trials = Vec::new();
+    for (index, spec) in specs.iter().enumerate() {
+        let settings = Lane::trials(spec, drive).map_err(Failure::usage)?;
+        trials.extend(settings.into_iter().map(|setting| (index, setting)));
+    }
+    Ok(trials)
+}
+
+/// Of each scheme's lanes the best: the scheme's name, the parameters it was set to there, and
+/// the lane.
+fn kept(
+    specs: &[SchemeSpec],
+    trials: Vec<(usize, SchemeSpec)>,
+    lanes: Vec<Lane>,
+) -> Vec<(String, BTreeMap<String, String>, Lane)> {
+    let mut tried: Vec<Vec<(SchemeSpec, Lane)>> = specs.iter().map(|_| Vec::new()).collect();
+    for ((index, setting), lane) in trials.into_iter().zip(lanes) {
+        tried[index].push((setting, lane));
+    }
+    let best = tried.into_iter().filter_map(best);
+    let kept = specs.iter().zip(best).map(|(spec, (setting, lane))| {
+        let parameters = setting.parameters().iter().cloned().collect();
+        (spec.name().to_owned(), parameters, lane)
+    });
+    kept.collect()
 }
 
 /// Writes results where the options want them: a table or JSON on standard output, JSON in a file.

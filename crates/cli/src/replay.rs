@@ -1,9 +1,10 @@
 //! `anabranch replay`: the comparison, from traces.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use anabranch_placement::SchemeSpec;
-use anabranch_replay::{Outcome as Comparison, Renumber};
+use anabranch_placement::{Future, SchemeSpec};
+use anabranch_replay::{FleetError, Foresight, Outcome as Comparison, Renumber};
+use anabranch_trace::Io;
 use serde_json::{Value, json};
 
 use crate::{
@@ -101,6 +102,43 @@ fn learn(source: &Source, profile: &str) -> Outcome<Learned> {
     })
 }
 
+/// Reads the trace ahead, for schemes that must know when data will die.
+fn foresee(
+    source: &Source,
+    drive: &NamedDrive,
+    numbers: Option<(&Renumber, f64)>,
+) -> Outcome<Arc<Future>> {
+    let mut foresight = Foresight::new(&drive.config);
+    pass(source, "reading ahead: ", numbers, |ios| {
+        let noted = ios.iter().try_for_each(|io| foresight.note(io));
+        noted.map_err(|error| FleetError::from(error).into())
+    })?;
+    Ok(Arc::new(foresight.finish()))
+}
+
+/// One pass over a trace under a progress bar, renumbered where that was asked for.
+fn pass(
+    source: &Source,
+    what: &str,
+    numbers: Option<(&Renumber, f64)>,
+    mut sink: impl FnMut(&[Io]) -> Outcome,
+) -> Outcome {
+    let bar = progress::bar(&format!("{what}{}", source.path.display()));
+    let mut dense = Vec::new();
+    source.each_batch(|ios, done| {
+        bar.set_position((done * 1000.0) as u64);
+        let Some((numbers, _)) = numbers else {
+            return sink(ios);
+        };
+        dense.clear();
+        ios.iter()
+            .for_each(|io| numbers.apply(io, |io| dense.push(io)));
+        sink(&dense)
+    })?;
+    bar.finish_and_clear();
+    Ok(())
+}
+
 fn one(
     arguments: &ReplayArguments,
     specs: &[SchemeSpec],
@@ -109,22 +147,16 @@ fn one(
     numbers: Option<(&Renumber, f64)>,
 ) -> Outcome<Comparison> {
     let clock = drive.clock(&arguments.time)?;
-    let mut running = Running::start(specs, drive, &arguments.comparison, clock.as_ref())?;
-    let bar = progress::bar(&source.path.display().to_string());
-    let mut dense = Vec::new();
-    source.each_batch(|ios, done| {
-        bar.set_position((done * 1000.0) as u64);
-        if let Some((numbers, _)) = numbers {
-            dense.clear();
-            ios.iter()
-                .for_each(|io| numbers.apply(io, |io| dense.push(io)));
-            running.feed(&dense);
-        } else {
-            running.feed(ios);
-        }
+    let needed = specs.iter().any(SchemeSpec::needs_future);
+    let future = needed
+        .then(|| foresee(source, drive, numbers))
+        .transpose()?;
+    let (future, clock) = (future.as_ref(), clock.as_ref());
+    let mut running = Running::start(specs, drive, &arguments.comparison, future, clock)?;
+    pass(source, "", numbers, |ios| {
+        running.feed(ios);
         Ok(())
     })?;
-    bar.finish_and_clear();
     let capture = source.tables.as_ref().map(|tables| &tables.capture);
     let mut config: BTreeMap<String, Value> = BTreeMap::from([
         ("verb".to_owned(), json!("replay")),

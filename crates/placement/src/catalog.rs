@@ -3,7 +3,8 @@
 use anabranch_ssd::RelocationKind;
 
 use crate::{
-    autostream_sfr::AutoStreamSfrParameters, hints::HintsScheme, pcstream::PcStreamParameters,
+    autostream_sfr::AutoStreamSfrParameters, fk::FkParameters, hints::HintsScheme,
+    oracle::OracleParameters, oracle_rate::OracleRateParameters, pcstream::PcStreamParameters,
     scheme::HostScheme, single::SingleScheme, spec::DeviceHalf,
 };
 
@@ -66,5 +67,26 @@ pub const SCHEMES: &[Scheme] = &[
         relocation: DeviceHalf::Relocation(RelocationKind::SUBSTREAM),
         summary: "pcstream*, and survivors of garbage collection in substreams: two phases",
         source: "PCStream (HotStorage'18 draft, FAST'19)",
+    },
+    Scheme {
+        name: "fk",
+        host: || Box::<FkParameters>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "knows the future: one class for each unit of writes until death; no bound",
+        source: "SepBIT (FAST'22) as FK",
+    },
+    Scheme {
+        name: "oracle",
+        host: || Box::<OracleParameters>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "knows the future: what dies together lies together, victims by what is to come",
+        source: "ours, after DOGI (FAST'26) as NoDaP",
+    },
+    Scheme {
+        name: "oracle-rate",
+        host: || Box::<OracleRateParameters>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "knows each page's rate of death, but not the moment",
+        source: "ours",
     },
 ];

@@ -67,6 +67,16 @@ pub enum SchemeError {
         /// The parameter.
         key: String,
     },
+    /// The scheme is a bound, and nobody has read ahead.
+    #[error(
+        "scheme `{scheme}` must know when data will die, which only a recorded trace tells: first \
+         record one (`anabranch run -t trace.parquet -- …`, or `anabranch record`), then \
+         `anabranch replay trace.parquet --scheme baseline,{scheme}`"
+    )]
+    NeedsFuture {
+        /// The scheme's name.
+        scheme: String,
+    },
     /// The drive can have no scheme at all.
     #[error("a drive has at least one host stream and pages of at least one byte")]
     NoDrive,

@@ -1,24 +1,63 @@
 //! When data will die: what only a trace that was read before can tell.
 
-/// When each page the host writes will die, in the order they are written.
+/// What a first pass over a trace found: how long each page the host writes will live, and how
+/// long each logical page's data live in the mean.
+///
+/// Memory: 4 bytes a page written and 4 a logical page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Future {
-    dies_at: Vec<u64>,
+    lives_pages: Vec<u32>,
+    mean_lives_pages: Vec<u32>,
 }
 
 impl Future {
     /// The death of a page that outlives the trace.
     pub const NEVER: u64 = u64::MAX;
 
-    /// `dies_at[n]` is when the page written as the `n`th (from 0) dies, in pages the host has
-    /// written by then; [`Future::NEVER`] where it outlives the trace.
-    pub fn new(dies_at: Vec<u64>) -> Future {
-        Future { dies_at }
+    /// The life of a page that outlives the trace. Lives from here on (16 TiB of writes in pages
+    /// of 4 KiB) are not told from it: a life is kept in 32 bits whatever the length of the trace.
+    pub const ENDLESS: u32 = u32::MAX;
+
+    /// `lives_pages[n]` is how long the page written as the `n`th (from 0) lives, in pages the
+    /// host writes from that one on, itself included: 1 if the next one overwrites it.
+    /// `mean_lives_pages[page]` is how long the data of a logical page live in the mean. Both are
+    /// [`Future::ENDLESS`] where nothing dies within the trace.
+    pub fn new(lives_pages: Vec<u32>, mean_lives_pages: Vec<u32>) -> Future {
+        Future {
+            lives_pages,
+            mean_lives_pages,
+        }
     }
 
-    /// When the page that is written when the host has written `now_pages` before will die.
+    /// When the page that is written when the host has written `now_pages` before will die: in
+    /// pages the host has written by then, or [`Future::NEVER`].
+    #[inline]
     pub fn dies_at(&self, now_pages: u64) -> u64 {
         let index = usize::try_from(now_pages).unwrap_or(usize::MAX);
-        self.dies_at.get(index).copied().unwrap_or(Future::NEVER)
+        match self.lives_pages.get(index) {
+            None | Some(&Future::ENDLESS) => Future::NEVER,
+            Some(&life) => now_pages + u64::from(life),
+        }
+    }
+
+    /// How long the data of a logical page live in the mean over the whole trace, in pages the
+    /// host writes meanwhile, or [`Future::NEVER`]: the reciprocal of its rate of death.
+    #[inline]
+    pub fn mean_life_pages(&self, page: u32) -> u64 {
+        match self.mean_lives_pages.get(page as usize) {
+            None | Some(&Future::ENDLESS) => Future::NEVER,
+            Some(&life) => u64::from(life),
+        }
+    }
+
+    /// How long each page lives, in the order they are written; [`Future::ENDLESS`] where it
+    /// outlives the trace.
+    pub fn lives_pages(&self) -> &[u32] {
+        &self.lives_pages
+    }
+
+    /// Bytes of memory it holds.
+    pub fn memory_bytes(&self) -> usize {
+        (self.lives_pages.capacity() + self.mean_lives_pages.capacity()) * size_of::<u32>()
     }
 }

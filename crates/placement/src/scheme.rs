@@ -11,6 +11,9 @@ pub trait Whole: Assign + Relocate {}
 
 impl<T: Assign + Relocate> Whole for T {}
 
+/// A parameter's key and the value to give it.
+pub type Setting = (&'static str, String);
+
 /// The drive, as far as a scheme must know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostGeometry {
@@ -62,9 +65,21 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether the scheme must know when pages will die: a bound, not a scheme for a drive.
+    /// Whether the scheme must know when pages will die: nothing a drive could do.
     fn needs_future(&self) -> bool {
         false
+    }
+
+    /// Whether other schemes are measured against it: how much of the way from `baseline` to it
+    /// they go.
+    fn is_bound(&self) -> bool {
+        false
+    }
+
+    /// The settings of which a comparison runs every one and keeps the best, where the scheme as
+    /// it is set leaves that open; else none.
+    fn trials(&self, _geometry: &HostGeometry) -> Vec<Vec<Setting>> {
+        Vec::new()
     }
 }
 

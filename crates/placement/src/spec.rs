@@ -8,7 +8,7 @@ use crate::{
     Assign, Future, Whole,
     catalog::{SCHEMES, Scheme},
     error::{DidYouMean, SchemeError},
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{HostGeometry, HostScheme, Setting, Unfit},
 };
 
 /// Who decides about copies.
@@ -45,13 +45,26 @@ impl SchemeSpec {
     /// # Errors
     /// When one of them is wrong.
     pub fn parse_list(text: &str) -> Result<Vec<SchemeSpec>, SchemeError> {
+        SchemeSpec::parse_list_where(text, |_| true)
+    }
+
+    /// As [`SchemeSpec::parse_list`], where `all` stands for those schemes of the catalogue that
+    /// `belongs` holds of.
+    ///
+    /// # Errors
+    /// When one of them is wrong.
+    pub fn parse_list_where(
+        text: &str,
+        belongs: impl Fn(&Scheme) -> bool,
+    ) -> Result<Vec<SchemeSpec>, SchemeError> {
+        let all = || SCHEMES.iter().filter(|scheme| belongs(scheme));
         let mut specs: Vec<String> = Vec::new();
         for piece in text.split(',').map(str::trim) {
             match specs.last_mut() {
                 Some(spec) if piece.contains('=') && !piece.contains(':') => {
                     *spec = format!("{spec},{piece}");
                 }
-                _ if piece == "all" => specs.extend(SCHEMES.iter().map(|s| s.name.to_owned())),
+                _ if piece == "all" => specs.extend(all().map(|s| s.name.to_owned())),
                 _ => specs.push(piece.to_owned()),
             }
         }
@@ -109,6 +122,39 @@ impl SchemeSpec {
         self.host.needs_future()
     }
 
+    /// Whether other schemes are measured against it.
+    pub fn is_bound(&self) -> bool {
+        self.host.is_bound()
+    }
+
+    /// The scheme with each of the settings of which the best is to be kept; itself, where it
+    /// leaves nothing open.
+    ///
+    /// # Errors
+    /// When a setting is not one of the scheme's: a defect of the scheme.
+    pub fn trials(&self, geometry: &HostGeometry) -> Result<Vec<SchemeSpec>, SchemeError> {
+        let trials = self.host.trials(geometry);
+        if trials.is_empty() {
+            return Ok(vec![self.clone()]);
+        }
+        trials.iter().map(|settings| self.with(settings)).collect()
+    }
+
+    /// The scheme with some parameters set.
+    fn with(&self, settings: &[Setting]) -> Result<SchemeSpec, SchemeError> {
+        let (name, _) = self.name.split_once(':').unwrap_or((&self.name, ""));
+        let value = |key: &str, old: &str| {
+            let new = settings.iter().find(|(set, _)| *set == key);
+            format!("{key}={}", new.map_or(old, |(_, value)| value))
+        };
+        let all = self.parameters.iter().map(|(key, old)| value(key, old));
+        let all: Vec<String> = all.collect();
+        match all.is_empty() {
+            true => Ok(self.clone()),
+            false => format!("{name}:{}", all.join(",")).parse(),
+        }
+    }
+
     /// Every parameter and its value, those left at their default included.
     pub fn parameters(&self) -> &[(String, String)] {
         &self.parameters
@@ -133,14 +179,27 @@ impl SchemeSpec {
         future: Option<&Arc<Future>>,
     ) -> Result<Built, SchemeError> {
         check(geometry)?;
-        let kind = match self.relocation {
-            DeviceHalf::Relocation(kind) => kind,
-            DeviceHalf::Own => match self.host.build_whole(geometry, future) {
-                Some(whole) => return self.fit(whole).map(Built::Whole),
-                None => RelocationKind::Mixed,
-            },
-        };
-        Ok(Built::Pair(self.build(geometry)?, kind))
+        if self.needs_future() && future.is_none() {
+            return Err(self.refused());
+        }
+        match (self.relocation, self.host.build_whole(geometry, future)) {
+            (DeviceHalf::Own, Some(whole)) => self.fit(whole).map(Built::Whole),
+            (DeviceHalf::Own, None) => {
+                Ok(Built::Pair(self.build(geometry)?, RelocationKind::Mixed))
+            }
+            // Its host's half alone knows the future as well.
+            (DeviceHalf::Relocation(kind), Some(whole)) if self.needs_future() => {
+                Ok(Built::Pair(self.fit(whole)?, kind))
+            }
+            (DeviceHalf::Relocation(kind), _) => Ok(Built::Pair(self.build(geometry)?, kind)),
+        }
+    }
+
+    /// What is said where a scheme that needs the future is asked for and there is none.
+    pub fn refused(&self) -> SchemeError {
+        SchemeError::NeedsFuture {
+            scheme: self.name.clone(),
+        }
     }
 
     fn fit<T>(&self, built: Result<T, Unfit>) -> Result<T, SchemeError> {
@@ -432,6 +491,32 @@ mod tests {
         assert!(message("pcstream:samples").contains("key=value"));
         assert!(message("pcstream:").contains("key=value"));
         assert!(message("pcstream:samples=1,samples=2").contains("twice"));
+    }
+
+    #[test]
+    fn a_bound_without_a_future_says_how_to_get_one() {
+        for name in ["fk", "oracle", "oracle-rate", "oracle+gc"] {
+            let error = spec(name).build_both(&DRIVE, None).err().unwrap();
+            let words = error.to_string();
+            let steps = [name, "run -t trace.parquet", "replay trace.parquet"];
+            assert!(steps.iter().all(|step| words.contains(step)), "{words}");
+            let future = Arc::new(Future::default());
+            assert!(spec(name).build_both(&DRIVE, Some(&future)).is_ok());
+        }
+        let live = |scheme: &Scheme| !(scheme.host)().needs_future();
+        let specs = SchemeSpec::parse_list_where("all", live).unwrap();
+        assert!(specs.iter().all(|spec| !spec.needs_future()));
+        assert_eq!(specs.len() + 3, SCHEMES.len());
+    }
+
+    #[test]
+    fn trials_keep_what_was_set_and_vary_the_rest() {
+        assert_eq!(spec("pcstream").trials(&DRIVE), Ok(vec![spec("pcstream")]));
+        let trials = spec("oracle").trials(&DRIVE).unwrap();
+        assert!(trials.contains(&spec("oracle:classes=8,ratio=3")));
+        assert!(trials.iter().all(|trial| trial.name() != "oracle"));
+        let fixed = spec("oracle:classes=5");
+        assert_eq!(fixed.trials(&DRIVE), Ok(vec![fixed.clone()]));
     }
 
     #[test]

@@ -67,6 +67,8 @@ fn memory_bound(scheme: &str) -> usize {
     match scheme {
         "autostream-sfr" => LOGICAL_PAGES.div_ceil(256) as usize * 24 + 64 * 8,
         "pcstream*" | "pcstream" => (64 << 20) + 1024 * 32 + 64 * 2,
+        "fk" => LOGICAL_PAGES as usize * 8,
+        "oracle" | "oracle-rate" => LOGICAL_PAGES as usize * 20 + 60 * 12 + 80 * 12,
         _ => 0,
     }
 }

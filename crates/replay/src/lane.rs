@@ -1,6 +1,6 @@
 //! One scheme on one device, fed with requests.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use anabranch_placement::{Assign, Future, HostGeometry, Names, SchemeError, SchemeSpec, Write};
 use anabranch_ssd::{
@@ -70,6 +70,15 @@ pub struct Clock {
     pub pace: Pace,
 }
 
+/// The lane that served its drive best: of those that wrote most the one that copied least, and
+/// the first of equals.
+pub fn best<T>(lanes: Vec<(T, Lane)>) -> Option<(T, Lane)> {
+    lanes.into_iter().min_by_key(|(_, lane)| {
+        let counters = lane.counters();
+        (Reverse(counters.host_pages), counters.copied_pages)
+    })
+}
+
 /// A scheme and its device.
 pub struct Lane {
     engine: Engine,
@@ -96,7 +105,28 @@ impl std::fmt::Debug for Lane {
     }
 }
 
+/// A drive as a scheme sees it.
+fn geometry(spec: &SchemeSpec, drive: &Config) -> HostGeometry {
+    HostGeometry {
+        logical_pages: drive.logical_pages,
+        page_bytes: drive.page_bytes,
+        host_streams: drive.host_streams,
+        internal_streams: spec.internal_streams(drive),
+        pages_per_unit: drive.pages_per_unit,
+        physical_units: drive.physical_units,
+    }
+}
+
 impl Lane {
+    /// The settings of a scheme that each want a lane of their own, of which [`best`] is kept:
+    /// mostly the scheme as it is, and no more.
+    ///
+    /// # Errors
+    /// When the scheme's own settings do not read: a defect of the scheme.
+    pub fn trials(spec: &SchemeSpec, drive: &Config) -> Result<Vec<SchemeSpec>, SchemeError> {
+        spec.trials(&geometry(spec, drive))
+    }
+
     /// A lane over a device that holds its scheme.
     pub fn new(engine: Engine) -> Lane {
         let config = engine.config();
@@ -131,15 +161,7 @@ impl Lane {
         let mut config = drive.clone();
         config.victim_rule = spec.victim_rule().unwrap_or(config.victim_rule);
         config.internal_streams = spec.internal_streams(drive);
-        let geometry = HostGeometry {
-            logical_pages: config.logical_pages,
-            page_bytes: config.page_bytes,
-            host_streams: config.host_streams,
-            internal_streams: config.internal_streams,
-            pages_per_unit: config.pages_per_unit,
-            physical_units: config.physical_units,
-        };
-        let sides = Sides::new(spec.build_both(&geometry, future)?, &config);
+        let sides = Sides::new(spec.build_both(&geometry(spec, drive), future)?, &config);
         Ok(Lane::new(match time {
             None => Engine::Counted(Box::new(Device::new(config, sides)?)),
             Some(Clock {

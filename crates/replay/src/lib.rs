@@ -3,6 +3,8 @@
 
 mod engine;
 mod fleet;
+mod future;
+mod gap;
 mod lane;
 mod outcome;
 mod pages;
@@ -13,7 +15,9 @@ mod steady;
 
 pub use engine::Engine;
 pub use fleet::{Fleet, FleetError};
-pub use lane::{Clock, Lane, LaneError, UnfitLane};
+pub use future::Foresight;
+pub use gap::close_gaps;
+pub use lane::{Clock, Lane, LaneError, UnfitLane, best};
 pub use outcome::{Drive, Outcome, Point, SCHEMA, SchemeOutcome, Source, StreamOutcome, outcome};
 pub use pages::{BeyondDrive, Pages};
 pub use renumber::Renumber;

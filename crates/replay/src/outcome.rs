@@ -178,6 +178,10 @@ pub struct SchemeOutcome {
     pub waf_second_half: Option<f64>,
     /// WAF of `baseline` over that of this scheme: how many times longer the flash lasts. Null where `baseline` was not compared.
     pub lifetime_vs_baseline: Option<f64>,
+    /// Of the copies between `baseline` and each bound compared, the share this scheme saves:
+    /// 1 is as good as the bound, 0 as `baseline`. Empty where `baseline` or bounds are missing.
+    #[serde(default)]
+    pub gap_closed: BTreeMap<String, f64>,
     /// Whether the WAF had settled.
     pub steady: bool,
     /// Why not, in words; empty when it had.
@@ -259,6 +263,7 @@ impl SchemeOutcome {
             waf_window: since(now.host_pages.saturating_sub(logical)),
             waf_second_half: since(now.host_pages / 2),
             lifetime_vs_baseline: None,
+            gap_closed: BTreeMap::new(),
             steady: steady_reason.is_empty(),
             steady_reason,
             memory_bytes: lane.assign().memory_bytes() as u64,

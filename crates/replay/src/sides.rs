@@ -72,6 +72,14 @@ impl Relocate for Sides {
         self.relocation().wants_ages()
     }
 
+    fn wants_places(&self) -> bool {
+        self.relocation().wants_places()
+    }
+
+    fn placed(&mut self, page: u32, unit: u32, stream: StreamId) {
+        self.relocation_mut().placed(page, unit, stream);
+    }
+
     fn opened(&mut self, stream: StreamId) {
         self.relocation_mut().opened(stream);
     }

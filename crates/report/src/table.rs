@@ -1,5 +1,7 @@
 //! The comparison as a table for a terminal.
 
+use std::collections::BTreeSet;
+
 use anabranch_replay::{Outcome, SchemeOutcome};
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -20,14 +22,32 @@ const HEADER: [&str; 9] = [
 /// The schemes side by side, a row each.
 pub fn comparison(outcome: &Outcome) -> String {
     let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header(HEADER);
+    let bounds = bounds(outcome);
+    let gaps = bounds.iter().map(|bound| format!("gap to {bound}"));
+    let header = HEADER.map(str::to_owned).into_iter().chain(gaps);
+    table.load_style(presets::ASCII_MARKDOWN).set_header(header);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     for scheme in &outcome.schemes {
-        table.add_row(row(scheme));
+        let gaps = bounds.iter().map(|bound| gap(scheme, bound));
+        table.add_row(row(scheme).into_iter().chain(gaps));
     }
     table.to_string()
+}
+
+/// The bounds that schemes are measured against, each once.
+fn bounds(outcome: &Outcome) -> BTreeSet<&str> {
+    let closed = outcome.schemes.iter().map(|scheme| &scheme.gap_closed);
+    closed
+        .flat_map(|gaps| gaps.keys().map(String::as_str))
+        .collect()
+}
+
+/// How much of the gap between `baseline` and a bound a scheme closes.
+fn gap(scheme: &SchemeOutcome, bound: &str) -> String {
+    let share = scheme.gap_closed.get(bound);
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", 100.0 * share))
 }
 
 fn row(scheme: &SchemeOutcome) -> [String; 9] {

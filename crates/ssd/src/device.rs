@@ -55,6 +55,8 @@ pub struct Device<R: Relocate = Box<dyn Relocate>, O: Observe = ()> {
     /// unless the relocation wants to know.
     written_at: Vec<u32>,
     tick_bits: u32,
+    /// Whether the relocation wants to hear of every page.
+    tells_places: bool,
     units: Units,
     open: Vec<Option<OpenUnit>>,
     counters: Counters,
@@ -100,6 +102,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             logical: vec![0; physical_pages],
             written_at: vec![0; if relocation.wants_ages() { pages } else { 0 }],
             tick_bits: config.tick_bits(),
+            tells_places: relocation.wants_places(),
             units: Units::new(&config),
             open: vec![None; streams],
             counters: Counters::default(),

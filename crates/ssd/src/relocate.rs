@@ -83,6 +83,15 @@ pub trait Relocate: Send + fmt::Debug {
         false
     }
 
+    /// Whether it wants to hear of every page that is programmed ([`Relocate::placed`]).
+    fn wants_places(&self) -> bool {
+        false
+    }
+
+    /// A logical page was written or copied into a unit of `stream`; what it held elsewhere is
+    /// dead. Units are numbered from 0 within the device.
+    fn placed(&mut self, _page: u32, _unit: u32, _stream: StreamId) {}
+
     /// A unit was opened for a stream.
     fn opened(&mut self, _stream: StreamId) {}
 
@@ -118,6 +127,14 @@ impl<R: Relocate + ?Sized> Relocate for Box<R> {
 
     fn wants_ages(&self) -> bool {
         (**self).wants_ages()
+    }
+
+    fn wants_places(&self) -> bool {
+        (**self).wants_places()
+    }
+
+    fn placed(&mut self, page: u32, unit: u32, stream: StreamId) {
+        (**self).placed(page, unit, stream);
     }
 
     fn opened(&mut self, stream: StreamId) {

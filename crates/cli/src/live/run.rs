@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     arguments::RunArguments,
-    comparison::{Running, publish, schemes},
+    comparison::{Running, live_schemes, publish},
     drives::{NamedDrive, Size, drives},
     failure::{Failure, Outcome},
 };
@@ -67,7 +67,7 @@ impl Plan {
     fn check(arguments: &RunArguments) -> Outcome<Plan> {
         let plan = Plan {
             file_system: arguments.file_system.parse().map_err(Failure::usage)?,
-            specs: schemes(&arguments.comparison)?,
+            specs: live_schemes(&arguments.comparison)?,
             model: one_drive(arguments)?,
         };
         // A result that cannot be written is better known before the program runs than after.
@@ -103,7 +103,7 @@ impl Live {
             backing_dir: arguments.backing.clone(),
         };
         let mut drive = Drive::create(namespace, &options).map_err(drive_failure)?;
-        let running = Running::start(&plan.specs, &plan.model, &arguments.comparison, None)?;
+        let running = Running::start(&plan.specs, &plan.model, &arguments.comparison, None, None)?;
         let device = drive.device().path();
         let capturing = Capturing::start(device, &arguments.capture, arguments.trace.as_ref())?;
         format(&mut drive, &mut interrupt)?;

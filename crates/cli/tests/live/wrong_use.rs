@@ -34,6 +34,7 @@ fn wrong_options_are_met_with_the_remedy_before_the_program_starts() {
     let began = place.path("began");
     for (options, words) in [
         (["--scheme", "pcstrem"], "did you mean `pcstream`"),
+        (["--scheme", "all,oracle"], "then `anabranch replay"),
         (["--streams", "2,4"], "a live run has one drive"),
         (["--device", "demo,golden"], "a live run has one drive"),
         (["--device", "gold"], "did you mean \"golden\""),

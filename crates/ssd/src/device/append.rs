@@ -177,6 +177,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             let now = self.tick();
             self.written_at[pages.indices()].fill(now);
         }
+        self.tell_places(pages.first..pages.first + pages.count, claim.unit);
         self.count_host_pages(stream, pages.count, died, claim);
     }
 
@@ -207,7 +208,17 @@ impl<R: Relocate, O: Observe> Device<R, O> {
                 self.written_at[page as usize] = now;
             }
         }
+        self.tell_places(pages.iter().copied(), claim.unit);
         self.count_host_pages(stream, pages.len() as u32, died, claim);
+    }
+
+    /// Tells the relocation where pages were put, if it wants to hear of it.
+    #[inline]
+    pub(super) fn tell_places(&mut self, pages: impl Iterator<Item = u32>, unit: u32) {
+        if self.tells_places {
+            let stream = self.units.stream(unit);
+            pages.for_each(|page| self.relocation.placed(page, unit, stream));
+        }
     }
 
     fn count_host_pages(&mut self, stream: StreamId, count: u32, died: u64, claim: Claim) {

@@ -129,6 +129,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         for (address, &page) in (claim.address..).zip(pages) {
             self.physical[page as usize] = address;
         }
+        self.tell_places(pages.iter().copied(), claim.unit);
         if claim.closes {
             self.units.close(claim.unit, self.clock_pages());
         }

@@ -116,6 +116,16 @@ impl ClosedUnits {
         None
     }
 
+    /// Units of the reclaim group, numbered from 0, closed or not.
+    pub fn units(&self) -> u32 {
+        self.stream.len() as u32
+    }
+
+    /// A unit, if it is closed.
+    pub fn get(&self, unit: u32) -> Option<ClosedUnit> {
+        self.contains(unit).then(|| self.view(unit))
+    }
+
     fn view(&self, unit: u32) -> ClosedUnit {
         ClosedUnit {
             unit,

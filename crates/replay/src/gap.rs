@@ -1,0 +1,27 @@
+//! How much of the way from no streams at all to a bound a scheme goes.
+
+use crate::outcome::SchemeOutcome;
+
+/// Fills in every scheme's [`SchemeOutcome::gap_closed`]: for each of `bounds` (names of schemes)
+/// that copied less than `baseline`, the share of the copies between the two that the scheme
+/// saves, `(baseline - scheme) / (baseline - bound)`. 1 is as good as the bound, 0 as `baseline`;
+/// below 0 is worse than that. Where there is no `baseline`, or no gap, there is no share.
+pub fn close_gaps(schemes: &mut [SchemeOutcome], bounds: &[String]) {
+    let copied = |name: &str| {
+        let scheme = schemes.iter().find(|scheme| scheme.name == name)?;
+        Some(scheme.copied_bytes as f64)
+    };
+    let Some(baseline) = copied("baseline") else {
+        return;
+    };
+    let gaps = bounds.iter().filter_map(|bound| {
+        let gap = baseline - copied(bound)?;
+        (gap > 0.0).then(|| (bound.clone(), gap))
+    });
+    let gaps: Vec<(String, f64)> = gaps.collect();
+    for scheme in schemes {
+        let saved = baseline - scheme.copied_bytes as f64;
+        let shares = gaps.iter().map(|(bound, gap)| (bound.clone(), saved / gap));
+        scheme.gap_closed = shares.collect();
+    }
+}
