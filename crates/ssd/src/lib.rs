@@ -10,6 +10,7 @@ mod observe;
 mod profile;
 mod random;
 mod relocate;
+mod stream_table;
 mod time;
 mod types;
 mod units;
@@ -24,6 +25,10 @@ pub use observe::{Observe, Origin};
 pub use profile::{Collection, Geometry, Profile, Streams};
 pub use relocate::{
     Destination, Erased, Pool, Relocate, RelocationKind, Substream, Survivor, Trigger, Victim,
+};
+pub use stream_table::{
+    Activation, Allocation, AtClose, ContextError, EmmcContexts, Host, Resolution, Scope,
+    ScsiStreams, StreamCost, StreamCosts, StreamError, StreamParameters, StreamTable,
 };
 pub use time::{
     Drive, Flash, FlashWork, Interval, Latencies, LatencySummary, Layout, Request, TimeReport,
