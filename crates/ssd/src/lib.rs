@@ -6,6 +6,7 @@ mod config;
 mod counters;
 mod device;
 mod error;
+mod fdp;
 mod observe;
 mod profile;
 mod random;
@@ -21,6 +22,11 @@ pub use config::{Config, RESERVED_UNITS};
 pub use counters::{Counters, StreamCounters};
 pub use device::Device;
 pub use error::{ConfigError, DeviceError};
+pub use fdp::{
+    AtReset, EVENTS_KEPT, EventDetail, EventLocation, FdpConfiguration, FdpDevice, FdpError,
+    FdpEvent, FdpEventKind, FdpEventKinds, FdpEvents, FdpOptions, FdpStatistics, HandleType,
+    HandleUsage, PlacementIdentifier, Recorder, UnitStatus,
+};
 pub use observe::{Observe, Origin};
 pub use profile::{Collection, Geometry, Profile, Streams};
 pub use relocate::{
