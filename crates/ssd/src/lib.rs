@@ -28,7 +28,7 @@ pub use fdp::{
     HandleUsage, PlacementIdentifier, Recorder, UnitStatus,
 };
 pub use observe::{Observe, Origin};
-pub use profile::{Collection, Geometry, Profile, Streams};
+pub use profile::{Collection, FdpSection, Geometry, Profile, Streams};
 pub use relocate::{
     Destination, Erased, Pool, Relocate, RelocationKind, Substream, Survivor, Trigger, Victim,
 };

@@ -386,7 +386,7 @@ fn every_shipped_timing_fits_its_device() {
         let config = Config {
             logical_pages: 1024,
             pages_per_unit: 64,
-            physical_units: 32,
+            physical_units: 128,
             gc_start_free_units: 1,
             gc_stop_free_units: 1,
             ..profile.resolve(name).unwrap()
