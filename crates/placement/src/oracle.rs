@@ -101,7 +101,7 @@ impl OracleParameters {
     }
 
     /// The settings to try on a drive.
-    pub(crate) fn to_try(&self, geometry: &HostGeometry) -> Vec<Vec<Setting>> {
+    pub(crate) fn candidates(&self, geometry: &HostGeometry) -> Vec<Vec<Setting>> {
         if self.classes > 0 {
             return Vec::new();
         }
@@ -173,7 +173,7 @@ impl HostScheme for OracleParameters {
     }
 
     fn trials(&self, geometry: &HostGeometry) -> Vec<Vec<Setting>> {
-        self.to_try(geometry)
+        self.candidates(geometry)
     }
 }
 

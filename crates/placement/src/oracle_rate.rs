@@ -50,7 +50,7 @@ impl HostScheme for OracleRateParameters {
     }
 
     fn trials(&self, geometry: &HostGeometry) -> Vec<Vec<Setting>> {
-        self.0.to_try(geometry)
+        self.0.candidates(geometry)
     }
 }
 

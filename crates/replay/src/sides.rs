@@ -80,6 +80,22 @@ impl Relocate for Sides {
         self.relocation_mut().placed(page, unit, stream);
     }
 
+    fn seal(&self, stream: StreamId, default: StreamId) -> Option<StreamId> {
+        self.relocation().seal(stream, default)
+    }
+
+    fn may_join(&self, wanted: StreamId, other: StreamId) -> bool {
+        self.relocation().may_join(wanted, other)
+    }
+
+    fn abandoned(&mut self, stream: StreamId) {
+        self.relocation_mut().abandoned(stream);
+    }
+
+    fn moved(&mut self, stream: StreamId, pages: u32) {
+        self.relocation_mut().moved(stream, pages);
+    }
+
     fn opened(&mut self, stream: StreamId) {
         self.relocation_mut().opened(stream);
     }

@@ -89,12 +89,23 @@ impl Config {
     }
 
     /// Fewest physical units with which a full drive still accepts overwrites for ever: the data
-    /// and, in each reclaim group, one unit for the write at hand, one half-filled unit of copies
-    /// and the reserve. Of several groups each may besides be left with a unit's worth of room.
+    /// and the spare of each reclaim group. Of several groups each may besides be left with a
+    /// unit's worth of room.
     pub fn least_physical_units(&self) -> u64 {
         let groups = u64::from(self.reclaim_groups);
-        let group = 2 + u64::from(self.reserved_units()) + u64::from(groups > 1);
+        let group = u64::from(self.spare_units_of_group()) + u64::from(groups > 1);
         u64::from(self.logical_units()) + groups * group
+    }
+
+    /// Units of a reclaim group that its data must leave: one for the write at hand, one
+    /// half-filled with copies, and the reserve. Where handles are persistently isolated, no open
+    /// unit's data may be put to another's, so that every stream may keep a unit open for ever.
+    pub fn spare_units_of_group(&self) -> u32 {
+        let open = match self.persistently_isolated {
+            0 => 2,
+            _ => u32::from(self.streams()) / self.reclaim_groups.max(1),
+        };
+        open.max(2) + self.reserved_units()
     }
 
     /// Free units of each reclaim group that the host may never have. A device that can lose units

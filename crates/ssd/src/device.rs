@@ -4,6 +4,7 @@ mod append;
 mod collect;
 mod copy;
 mod fail;
+mod hand_over;
 mod level;
 mod saved;
 mod verify;
@@ -238,9 +239,10 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         self.check_stream(stream)?;
         let mut rest = pages;
         while rest.count > 0 {
-            let (stream, room) = self.host_room(stream)?;
+            let (joined, room) = self.host_room(stream)?;
             let count = room.min(rest.count);
-            self.append_run(stream, PageRange::new(rest.first, count));
+            self.append_run(joined, PageRange::new(rest.first, count));
+            self.count_misplaced(stream, joined, count);
             rest = PageRange::new(rest.first + count, rest.count - count);
         }
         Ok(())
@@ -263,9 +265,10 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             self.touch(batch);
             let mut rest = batch;
             while !rest.is_empty() {
-                let (stream, room) = self.host_room(stream)?;
+                let (joined, room) = self.host_room(stream)?;
                 let (now, later) = rest.split_at((room as usize).min(rest.len()));
-                self.append_pages(stream, now);
+                self.append_pages(joined, now);
+                self.count_misplaced(stream, joined, now.len() as u32);
                 rest = later;
             }
         }

@@ -1,6 +1,10 @@
 //! Device profiles: TOML in the field's words, resolved to a [`Config`].
 
+mod fdp;
+
 use serde::{Deserialize, Serialize};
+
+pub use fdp::FdpSection;
 
 use crate::{
     config::Config,
@@ -22,6 +26,9 @@ pub struct Profile {
     pub geometry: Geometry,
     /// Its streams.
     pub streams: Streams,
+    /// Its Flexible Data Placement, if it has that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fdp: Option<FdpSection>,
     /// When it collects garbage.
     #[serde(default)]
     pub gc: Collection,
@@ -97,7 +104,7 @@ pub struct Collection {
 }
 
 /// The profiles that come with the project: name and text.
-const SHIPPED: [(&str, &str); 7] = [
+const SHIPPED: [(&str, &str); 10] = [
     ("demo", include_str!("../profiles/demo.toml")),
     ("golden", include_str!("../profiles/golden.toml")),
     (
@@ -111,6 +118,9 @@ const SHIPPED: [(&str, &str); 7] = [
     ("pm963", include_str!("../profiles/pm963.toml")),
     ("emmc-64g", include_str!("../profiles/emmc-64g.toml")),
     ("fdp-8ruh", include_str!("../profiles/fdp-8ruh.toml")),
+    ("fdp-8ruh-pi", include_str!("../profiles/fdp-8ruh-pi.toml")),
+    ("fdp-4rg", include_str!("../profiles/fdp-4rg.toml")),
+    ("fdp-pm9d3", include_str!("../profiles/fdp-pm9d3.toml")),
 ];
 
 impl Profile {
@@ -196,6 +206,7 @@ impl Profile {
         };
         let geometry = &self.geometry;
         self.check_shares().map_err(fail)?;
+        self.check_fdp().map_err(fail)?;
         let unit_bytes = self.unit_bytes();
         if unit_bytes == 0 {
             return Err(fail("an erase unit has no bytes: a count is 0".to_owned()));
@@ -231,8 +242,8 @@ impl Profile {
             seed: 0,
             gc_start_free_units: share(self.gc.start_free),
             gc_stop_free_units: share(self.gc.stop_free.max(self.gc.start_free)),
-            reclaim_groups: 1,
-            persistently_isolated: 0,
+            reclaim_groups: self.fdp.map_or(1, |fdp| fdp.nrg),
+            persistently_isolated: self.fdp.map_or(0, |fdp| fdp.persistently_isolated),
             streams_off_permille: (self.streams.off_above_fill * 1000.0).round() as u16,
             wear: self.wear,
             faults: self.faults,

@@ -2,7 +2,7 @@
 
 mod age;
 mod age_chain;
-mod fdp;
+pub(crate) mod fdp;
 mod forget;
 mod gc;
 mod mixed;
@@ -92,8 +92,26 @@ pub trait Relocate: Send + fmt::Debug {
     /// dead. Units are numbered from 0 within the device.
     fn placed(&mut self, _page: u32, _unit: u32, _stream: StreamId) {}
 
+    /// The stream that takes in what lives in the open unit of `stream` when that is sealed for
+    /// want of room; `None` where it must not be. `default` is the default stream of its group.
+    fn seal(&self, _stream: StreamId, default: StreamId) -> Option<StreamId> {
+        Some(default)
+    }
+
+    /// Whether copies meant for `wanted` may join `other` where no unit is left for them.
+    fn may_join(&self, _wanted: StreamId, _other: StreamId) -> bool {
+        true
+    }
+
     /// A unit was opened for a stream.
     fn opened(&mut self, _stream: StreamId) {}
+
+    /// A stream's open unit was taken from it before it was full, and not because the host
+    /// asked: it was sealed, or it failed.
+    fn abandoned(&mut self, _stream: StreamId) {}
+
+    /// `pages` valid pages were moved out of a unit of `stream`.
+    fn moved(&mut self, _stream: StreamId, _pages: u32) {}
 
     /// A unit was erased.
     fn erased(&mut self, _erased: &Erased) {}
@@ -137,8 +155,24 @@ impl<R: Relocate + ?Sized> Relocate for Box<R> {
         (**self).placed(page, unit, stream);
     }
 
+    fn seal(&self, stream: StreamId, default: StreamId) -> Option<StreamId> {
+        (**self).seal(stream, default)
+    }
+
+    fn may_join(&self, wanted: StreamId, other: StreamId) -> bool {
+        (**self).may_join(wanted, other)
+    }
+
     fn opened(&mut self, stream: StreamId) {
         (**self).opened(stream);
+    }
+
+    fn abandoned(&mut self, stream: StreamId) {
+        (**self).abandoned(stream);
+    }
+
+    fn moved(&mut self, stream: StreamId, pages: u32) {
+        (**self).moved(stream, pages);
     }
 
     fn erased(&mut self, erased: &Erased) {
@@ -222,7 +256,7 @@ impl RelocationKind {
         let budget = drive.internal_streams;
         match self {
             RelocationKind::Mixed | RelocationKind::Forget => 0,
-            RelocationKind::Gc => budget.min(1),
+            RelocationKind::Gc => gc::internal_streams(drive),
             RelocationKind::PerStream
             | RelocationKind::Substream(..)
             | RelocationKind::AgeChain

@@ -203,6 +203,13 @@ impl Units {
         self.held[stream.index()] += 1;
     }
 
+    /// An open unit, and what it holds, is another stream's from now on.
+    pub(crate) fn relabel(&mut self, unit: u32, stream: StreamId) {
+        let before = std::mem::replace(&mut self.stream[unit as usize], stream);
+        self.held[before.index()] -= 1;
+        self.held[stream.index()] += 1;
+    }
+
     /// `pages` valid pages were appended to an open unit.
     pub(crate) fn gain(&mut self, unit: u32, pages: u32) {
         self.valid[unit as usize] += pages;

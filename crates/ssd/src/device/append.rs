@@ -89,11 +89,12 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         StreamId(self.config.default_stream(best.unwrap_or(own)).0 + handle)
     }
 
-    /// Pages that a reclaim group can still take in before collecting gets hard.
-    fn group_room(&self, group: u32) -> i64 {
-        let units = self.units.in_service(group);
-        let spare = 2 + self.config.reserved_units();
-        let most = i64::from(units.saturating_sub(spare)) * i64::from(self.config.pages_per_unit);
+    /// Pages that a reclaim group can still take in before collecting gets hard; none or less
+    /// where it holds more than its share already.
+    pub fn group_room(&self, group: u32) -> i64 {
+        let units = i64::from(self.units.in_service(group));
+        let spare = i64::from(self.config.spare_units_of_group());
+        let most = (units - spare) * i64::from(self.config.pages_per_unit);
         let valid = |(_, open): (StreamId, OpenUnit)| u64::from(self.units.valid(open.unit));
         let open_live: u64 = self.open_units(group).map(valid).sum();
         most - (self.units.closed_live_pages(group) + open_live) as i64
@@ -228,6 +229,14 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         self.mapped = self.mapped + u64::from(count) - died;
         self.counters.host_pages += u64::from(count);
         self.streams[stream.index()].host_pages += u64::from(count);
+    }
+
+    /// Counts pages that joined another reclaim group's stream than `wanted`.
+    #[inline]
+    pub(super) fn count_misplaced(&mut self, wanted: StreamId, joined: StreamId, pages: u32) {
+        if joined != wanted && self.config.group_of(joined) != self.config.group_of(wanted) {
+            self.counters.misplaced_pages += u64::from(pages);
+        }
     }
 
     /// Now, in the ticks of `written_at`.

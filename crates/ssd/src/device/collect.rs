@@ -66,25 +66,28 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         let gain = closed.map_or(0, |(_, gain)| gain);
         let worth_sealing = gain.saturating_mul(SEAL_GAIN);
         if worth_sealing <= self.config.pages_per_unit
-            && let Some((stream, seal_gain)) = self.sealable(wanting, group)
+            && let Some((stream, target, seal_gain)) = self.sealable(wanting, group)
             && seal_gain >= worth_sealing
         {
-            return Some(Choice::Seal(stream));
+            return Some(Choice::Seal(stream, target));
         }
         closed.map(|(unit, _)| Choice::Closed(unit))
     }
 
-    /// The stream whose open unit was written longest ago, and the free pages that collecting it
-    /// would give. Not the stream that waits for room, nor the default stream, which takes in
-    /// the survivors of sealed units.
-    fn sealable(&self, wanting: StreamId, group: u32) -> Option<(StreamId, u32)> {
+    /// The stream whose open unit was written longest ago, the stream its survivors would join,
+    /// and the free pages that would give. Not the stream that waits for room, nor one that would
+    /// take in the survivors itself (the default stream, mostly) or whose pages join no other's.
+    fn sealable(&self, wanting: StreamId, group: u32) -> Option<(StreamId, StreamId, u32)> {
         let default = self.config.default_stream(group);
-        let (stream, open) = self
+        let (stream, target, open) = self
             .open_units(group)
-            .filter(|&(stream, _)| stream != wanting && stream != default)
-            .min_by_key(|&(_, open)| open.written_at)?;
+            .filter_map(|(stream, open)| {
+                let target = self.relocation.seal(stream, default)?;
+                (stream != wanting && stream != target).then_some((stream, target, open))
+            })
+            .min_by_key(|&(_, _, open)| open.written_at)?;
         let gain = self.config.pages_per_unit - self.units.valid(open.unit);
-        Some((stream, gain))
+        Some((stream, target, gain))
     }
 
     /// Empties and erases a unit. Answers whether that was done; where there is no room for its
@@ -97,15 +100,15 @@ impl<R: Relocate, O: Observe> Device<R, O> {
                 self.units.take(unit);
                 self.copy_and_erase(unit, self.config.pages_per_unit, &victim, destination)
             }
-            Choice::Seal(stream) => {
+            Choice::Seal(stream, target) => {
                 let Some(open) = self.open[stream.index()].take() else {
                     return false;
                 };
+                self.relocation.abandoned(stream);
                 self.counters.sealed_units += 1;
                 self.streams[stream.index()].sealed_units += 1;
-                let default = self.config.default_stream(self.units.group_of(open.unit));
                 let victim = self.victim(open.unit);
-                let destination = Destination::Stream(default);
+                let destination = Destination::Stream(target);
                 self.copy_and_erase(open.unit, open.filled, &victim, destination)
             }
         }
@@ -135,6 +138,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             self.units.close(unit, self.clock_pages());
             return false;
         }
+        self.relocation.moved(victim.stream, victim.valid_pages);
         self.erase(unit);
         true
     }
@@ -164,6 +168,6 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 pub(super) enum Choice {
     /// A closed unit.
     Closed(u32),
-    /// The open unit of a stream, before it is full.
-    Seal(StreamId),
+    /// The open unit of the first stream, before it is full; the second takes in its survivors.
+    Seal(StreamId, StreamId),
 }

@@ -165,6 +165,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     fn refuge(&self, wanted: StreamId) -> Option<StreamId> {
         self.open_units(self.config.group_of(wanted))
             .map(|(stream, _)| stream)
+            .filter(|&stream| self.relocation.may_join(wanted, stream))
             .min_by_key(|stream| (stream.0.abs_diff(wanted.0), stream.0))
     }
 

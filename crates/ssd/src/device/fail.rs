@@ -18,6 +18,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         self.units.close(open.unit, self.clock_pages());
         self.observer.finished(open.unit);
         self.counters.failed_programs += 1;
+        self.relocation.abandoned(stream);
     }
 
     /// One more unit was retired. Below the units it needs to accept overwrites for ever, the

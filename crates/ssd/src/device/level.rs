@@ -53,6 +53,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         }
         self.counters.copied_pages += u64::from(valid);
         self.streams[stream.index()].copied_pages += u64::from(valid);
+        self.relocation.moved(stream, valid);
         self.erase(cold);
     }
 

@@ -76,6 +76,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             logical: mapping.logical,
             written_at,
             tick_bits: config.tick_bits(),
+            tells_places: relocation.wants_places(),
             units: Units::from_saved(
                 &config,
                 saved.units,

@@ -8,14 +8,23 @@ use crate::{config::Config, types::StreamId};
 /// (NVM Express Base Specification 2.2, §8.1.10, Reclaim Unit Handle Type; one collecting unit for
 /// the first kind and one a handle for the second: WARP, FAST'26). Each reclaim group copies
 /// within itself.
+///
+/// Nothing, not even want of room, puts a persistently isolated handle's data beside another's: its
+/// units are not sealed and its copies not redirected. The device keeps the spare units that takes
+/// ([`Config::spare_units_of_group`]). Units of initially isolated handles may be sealed; what
+/// lives in them joins the group's other copies.
 #[derive(Debug)]
-pub(super) struct Fdp {
+pub(crate) struct Fdp {
     /// Where copies of each stream go.
     destination: Vec<StreamId>,
+    /// The host stream of the persistently isolated handle whose data each stream holds; `None`
+    /// of a stream that holds initially isolated data.
+    owner: Vec<Option<StreamId>>,
+    host_streams: usize,
 }
 
 /// Internal streams that takes.
-pub(super) fn internal_streams(config: &Config) -> u16 {
+pub(crate) fn internal_streams(config: &Config) -> u16 {
     let per_group = shared(config) + persistent(config);
     per_group.saturating_mul(config.reclaim_groups as u16)
 }
@@ -30,38 +39,60 @@ fn shared(config: &Config) -> u16 {
 }
 
 impl Fdp {
-    pub(super) fn new(config: &Config) -> Fdp {
+    pub(crate) fn new(config: &Config) -> Fdp {
         let handles = config.handles();
         let per_group = shared(config) + persistent(config);
         let first_persistent = handles - persistent(config);
-        let host = |stream: u16| {
-            let (group, handle) = (stream / handles, stream % handles);
-            let slot = match handle.checked_sub(first_persistent) {
-                None => 0,
-                Some(persistent) => shared(config) + persistent,
-            };
-            StreamId(
-                config
-                    .host_streams
-                    .saturating_add(group.saturating_mul(per_group).saturating_add(slot)),
-            )
-        };
-        let internal = config.host_streams..config.streams();
-        let mut destination: Vec<StreamId> = (0..config.host_streams).map(host).collect();
-        destination.extend(internal.map(StreamId));
+        let streams = usize::from(config.streams());
         // A device without the internal streams for it mixes copies with new data.
-        for (own, to) in destination.iter_mut().enumerate() {
-            if to.0 >= config.streams() {
-                *to = StreamId(own as u16);
+        let mut destination: Vec<StreamId> = (0..config.streams()).map(StreamId).collect();
+        let mut owner = vec![None; streams];
+        for host in 0..config.host_streams {
+            let (group, handle) = (host / handles, host % handles);
+            let persistent = handle.checked_sub(first_persistent);
+            let slot = persistent.map_or(0, |persistent| shared(config) + persistent);
+            let copies = config
+                .host_streams
+                .saturating_add(group.saturating_mul(per_group).saturating_add(slot));
+            let own = persistent.map(|_| StreamId(host));
+            owner[usize::from(host)] = own;
+            if let Some(owner) = owner.get_mut(usize::from(copies)) {
+                *owner = own;
+                destination[usize::from(host)] = StreamId(copies);
             }
         }
-        Fdp { destination }
+        Fdp {
+            destination,
+            owner,
+            host_streams: usize::from(config.host_streams),
+        }
+    }
+
+    /// Whether a stream holds data of a persistently isolated handle.
+    pub(crate) fn is_isolated(&self, stream: StreamId) -> bool {
+        self.owner
+            .get(stream.index())
+            .is_some_and(|owner| owner.is_some())
     }
 }
 
 impl Relocate for Fdp {
     fn destination(&mut self, victim: &Victim) -> Destination {
         Destination::Stream(self.destination[victim.stream.index()])
+    }
+
+    fn seal(&self, stream: StreamId, default: StreamId) -> Option<StreamId> {
+        if self.is_isolated(stream) {
+            return None;
+        }
+        let to = self.destination[stream.index()];
+        // A host stream whose copies return to itself: a device without internal streams.
+        let mixes = to == stream && stream.index() < self.host_streams;
+        Some(if mixes { default } else { to })
+    }
+
+    fn may_join(&self, wanted: StreamId, other: StreamId) -> bool {
+        self.owner[wanted.index()] == self.owner[other.index()]
     }
 }
 
@@ -70,15 +101,20 @@ mod tests {
     use super::*;
     use crate::config::tests::small;
 
-    #[test]
-    fn only_initially_isolated_handles_of_one_group_share() {
+    /// Two groups of three initially isolated handles and a persistently isolated one.
+    fn two_groups() -> Fdp {
         let mut config = small();
         config.reclaim_groups = 2;
         config.host_streams = 8;
         config.persistently_isolated = 1;
         config.internal_streams = internal_streams(&config);
         assert_eq!(config.internal_streams, 4);
-        let mut fdp = Fdp::new(&config);
+        Fdp::new(&config)
+    }
+
+    #[test]
+    fn only_initially_isolated_handles_of_one_group_share() {
+        let mut fdp = two_groups();
         let to = |fdp: &mut Fdp, stream| {
             let victim = Victim {
                 stream: StreamId(stream),
@@ -93,5 +129,27 @@ mod tests {
             let expected = Destination::Stream(StreamId(expected));
             assert_eq!(to(&mut fdp, stream), expected, "{stream}");
         }
+    }
+
+    #[test]
+    fn want_of_room_does_not_break_persistent_isolation() {
+        let fdp = two_groups();
+        let default = StreamId(4);
+        let seal = |stream| fdp.seal(StreamId(stream), default);
+        assert_eq!(seal(4), Some(StreamId(10)));
+        assert_eq!(seal(10), Some(StreamId(10)));
+        assert_eq!([seal(7), seal(11)], [None, None]);
+        let joins = |wanted, other| fdp.may_join(StreamId(wanted), StreamId(other));
+        assert!(joins(10, 5) && joins(11, 7) && joins(7, 11));
+        assert!(!joins(11, 10) && !joins(10, 7) && !joins(11, 5));
+    }
+
+    #[test]
+    fn without_internal_streams_sealed_data_join_the_default_stream() {
+        let mut config = small();
+        config.internal_streams = 0;
+        let fdp = Fdp::new(&config);
+        let seal = |stream| fdp.seal(StreamId(stream), StreamId(0));
+        assert_eq!([seal(0), seal(3)], [Some(StreamId(0)); 2]);
     }
 }

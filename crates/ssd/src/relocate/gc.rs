@@ -3,23 +3,60 @@
 use super::{Destination, Relocate, Victim};
 use crate::{config::Config, types::StreamId};
 
-/// One internal stream for all copies: old data are kept from new (SepBIT calls it `SepGC`).
+/// One internal stream for all copies, in each reclaim group: old data are kept from new (SepBIT
+/// calls it `SepGC`).
 #[derive(Debug)]
 pub(super) struct Gc {
-    /// None on a device without internal streams: copies then stay with their stream.
-    stream: Option<StreamId>,
+    /// Where copies of each stream go. On a device without internal streams they stay with it.
+    destination: Vec<StreamId>,
+}
+
+/// Internal streams that takes: one for each reclaim group, or none.
+pub(super) fn internal_streams(config: &Config) -> u16 {
+    let groups = u16::try_from(config.reclaim_groups).unwrap_or(u16::MAX);
+    match config.internal_streams >= groups {
+        true => groups,
+        false => 0,
+    }
 }
 
 impl Gc {
     pub(super) fn new(config: &Config) -> Gc {
+        let groups = config.reclaim_groups.max(1);
+        let per_group = u32::from(config.internal_streams) / groups;
+        let copies = |stream: StreamId| match per_group {
+            0 => stream,
+            _ => {
+                let first = config.group_of(stream) * per_group;
+                StreamId(config.host_streams.saturating_add(first as u16))
+            }
+        };
         Gc {
-            stream: (config.internal_streams > 0).then_some(StreamId(config.host_streams)),
+            destination: (0..config.streams()).map(StreamId).map(copies).collect(),
         }
     }
 }
 
 impl Relocate for Gc {
     fn destination(&mut self, victim: &Victim) -> Destination {
-        Destination::Stream(self.stream.unwrap_or(victim.stream))
+        Destination::Stream(self.destination[victim.stream.index()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::small;
+
+    #[test]
+    fn each_reclaim_group_has_a_stream_of_copies() {
+        let mut config = small();
+        config.reclaim_groups = 2;
+        config.internal_streams = internal_streams(&config);
+        assert_eq!(config.internal_streams, 2);
+        let destination = Gc::new(&config).destination;
+        assert_eq!(destination, [4, 4, 5, 5, 4, 5].map(StreamId));
+        config.internal_streams = 1;
+        assert_eq!(internal_streams(&config), 0);
     }
 }

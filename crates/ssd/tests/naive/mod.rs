@@ -191,9 +191,11 @@ impl Naive {
         });
         let idle = (0..self.units.len())
             .filter(|&unit| {
-                self.units[unit]
-                    .as_ref()
-                    .is_some_and(|unit| !unit.closed && unit.stream != wanting && unit.stream != 0)
+                self.units[unit].as_ref().is_some_and(|unit| {
+                    let target = self.relocation.seal(StreamId(unit.stream), StreamId(0));
+                    let may = target.is_some_and(|target| target.0 != unit.stream);
+                    !unit.closed && unit.stream != wanting && may
+                })
             })
             .min_by_key(|&unit| {
                 self.units[unit]
@@ -205,7 +207,9 @@ impl Naive {
             if gain * 8 <= full && seal_gain >= gain * 8 {
                 self.sealed_units += 1;
                 let victim = self.victim(idle);
-                self.empty(idle, &victim, Destination::Stream(StreamId(0)));
+                let target = self.relocation.seal(victim.stream, StreamId(0));
+                let target = target.expect("a stream that may be sealed");
+                self.empty(idle, &victim, Destination::Stream(target));
                 return true;
             }
         }
@@ -238,7 +242,9 @@ impl Naive {
             self.open_unit(wanted);
             return wanted;
         }
-        let open = self.units.iter().flatten().filter(|unit| !unit.closed);
+        let joins = |stream| self.relocation.may_join(StreamId(wanted), StreamId(stream));
+        let units = self.units.iter().flatten();
+        let open = units.filter(|unit| !unit.closed && joins(unit.stream));
         let nearest = open.min_by_key(|unit| (unit.stream.abs_diff(wanted), unit.stream));
         nearest.expect("an open unit").stream
     }

@@ -1,0 +1,102 @@
+//! An FDP configuration: one descriptor of log page 20h.
+
+use serde::{Deserialize, Serialize};
+
+use super::FdpError;
+use crate::config::Config;
+
+/// Placement identifiers have 16 bits.
+const IDENTIFIER_BITS: u32 = 16;
+
+/// Whose data may join a handle's when the controller moves them (Reclaim Unit Handle Type).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HandleType {
+    /// Those of any initially isolated handle (1h).
+    InitiallyIsolated,
+    /// Its own alone (2h).
+    PersistentlyIsolated,
+}
+
+/// What is free to choose of a configuration; the rest is the device's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FdpOptions {
+    /// Seconds a reclaim unit may stay referenced once it was begun (ERUTL); 0: no limit.
+    pub time_limit_seconds: u32,
+    /// Namespaces there may be (NNSS). 128 unless told otherwise (our choice).
+    pub namespaces: u32,
+    /// Bits of a placement identifier that hold the reclaim group (RGIF); as few as tell the
+    /// groups apart when not given.
+    pub group_bits: Option<u8>,
+}
+
+impl Default for FdpOptions {
+    fn default() -> FdpOptions {
+        FdpOptions {
+            time_limit_seconds: 0,
+            namespaces: 128,
+            group_bits: None,
+        }
+    }
+}
+
+/// An FDP configuration descriptor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FdpConfiguration {
+    /// Reclaim groups (NRG).
+    pub groups: u32,
+    /// Reclaim unit handles (NRUH).
+    pub handles: u16,
+    /// Placement identifiers that one command may list: what the 0's based MAXPIDS stands for.
+    /// All there are.
+    pub max_placement_identifiers: u16,
+    /// Namespaces there may be (NNSS).
+    pub namespaces: u32,
+    /// Bytes in a reclaim unit (RUNS).
+    pub unit_bytes: u64,
+    /// Seconds a reclaim unit may stay referenced once it was begun (ERUTL); 0: no limit.
+    pub time_limit_seconds: u32,
+    /// Bits of a placement identifier that hold the reclaim group (RGIF).
+    pub group_bits: u8,
+    /// The type of each handle (RUHT), in order.
+    pub handle_types: Vec<HandleType>,
+}
+
+impl FdpConfiguration {
+    /// The configuration of a device.
+    ///
+    /// # Errors
+    /// When placement identifiers could not tell groups and handles apart.
+    pub fn of(config: &Config, options: &FdpOptions) -> Result<FdpConfiguration, FdpError> {
+        let (groups, handles) = (config.reclaim_groups, config.handles());
+        let needed = groups.trailing_zeros();
+        let group_bits = options.group_bits.map_or(needed, u32::from);
+        let handle_bits = IDENTIFIER_BITS.saturating_sub(group_bits);
+        if group_bits >= IDENTIFIER_BITS
+            || group_bits < needed
+            || u64::from(handles) > 1 << handle_bits
+        {
+            return Err(FdpError::GroupBits {
+                group_bits: group_bits as u8,
+                groups,
+                handles,
+            });
+        }
+        let persistent = config.persistently_isolated.min(handles);
+        let kind = |handle| match handle < handles - persistent {
+            true => HandleType::InitiallyIsolated,
+            false => HandleType::PersistentlyIsolated,
+        };
+        Ok(FdpConfiguration {
+            groups,
+            handles,
+            max_placement_identifiers: config.host_streams,
+            namespaces: options.namespaces,
+            unit_bytes: config.unit_bytes(),
+            time_limit_seconds: options.time_limit_seconds,
+            group_bits: group_bits as u8,
+            handle_types: (0..handles).map(kind).collect(),
+        })
+    }
+}
