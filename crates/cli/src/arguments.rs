@@ -70,6 +70,7 @@ Examples:
   anabranch replay rocksdb.parquet
   anabranch replay rocksdb.parquet --scheme baseline,pcstream --streams 2,4,8 --unit 24MiB,96MiB
   anabranch replay rocksdb.parquet --scheme 'pcstream:samples=1000,hysteresis=0.2' --json
+  anabranch replay rocksdb.parquet --scheme manual:rules=rocksdb,manual:rules=mine.toml
   anabranch replay zipfperm.u32 --device golden --scheme baseline,baseline+gc
   anabranch replay hm_0.csv.gz --format msr --fill 90%
   anabranch replay rocksdb.parquet --scheme baseline,autostream-sfr,hints,pcstream \\
@@ -135,6 +136,10 @@ pub struct ComparisonArguments {
     /// substream-shared, substream-ranked, substream-ranked-shared, age-chain, age, forget, fdp
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub relocation: Vec<RelocationKind>,
+    /// Lifetimes of program contexts, kept from run to run: read if FILE is there, written at the
+    /// end. Contexts it knows have their streams from their first write
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

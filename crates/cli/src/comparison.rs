@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap, io::Write as _, num::NonZeroUsize, path::Path, sync::Arc, thread,
 };
 
-use anabranch_placement::SchemeSpec;
+use anabranch_placement::{Names, SchemeSpec};
 use anabranch_replay::{Clock, Drive, Fleet, Lane, Outcome as Comparison, Source, outcome};
 use anabranch_ssd::RelocationKind;
 use anabranch_trace::{Io, WholeFile};
@@ -14,13 +14,14 @@ use crate::{
     arguments::ComparisonArguments,
     drives::NamedDrive,
     failure::{Failure, Outcome},
+    lifetimes::Lifetimes,
 };
 
 /// The schemes named by one or more `--scheme`, in order, each once.
 pub fn schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>> {
     let mut specs: Vec<SchemeSpec> = Vec::new();
     for list in &arguments.schemes {
-        for spec in SchemeSpec::parse_list(list).map_err(Failure::usage)? {
+        for spec in SchemeSpec::read_list(list, &read_text).map_err(Failure::usage)? {
             for spec in halves(spec, &arguments.relocation) {
                 if !specs.contains(&spec) {
                     specs.push(spec);
@@ -29,6 +30,11 @@ pub fn schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>> {
         }
     }
     Ok(specs)
+}
+
+/// The text of a file that a scheme's parameter names.
+fn read_text(name: &str) -> Result<String, String> {
+    std::fs::read_to_string(name).map_err(|error| format!("cannot read {name}: {error}"))
 }
 
 /// A scheme as it is, or its host side with each of the relocations asked for.
@@ -50,6 +56,7 @@ pub struct Running {
     clock: Option<Clock>,
     fleet: Fleet,
     source: Source,
+    lifetimes: Option<Lifetimes>,
 }
 
 impl Running {
@@ -62,11 +69,16 @@ impl Running {
     ) -> Outcome<Running> {
         let mut drive = drive.clone();
         drive.config.seed = arguments.seed;
-        let lanes = specs
+        let lifetimes = arguments.profile.as_deref().map(Lifetimes::open);
+        let lifetimes = lifetimes.transpose()?;
+        let mut lanes = specs
             .iter()
             .map(|spec| Lane::build(spec, &drive.config, None, clock))
             .collect::<Result<Vec<Lane>, _>>()
             .map_err(Failure::usage)?;
+        if let Some(lifetimes) = &lifetimes {
+            lanes.iter_mut().for_each(|lane| lifetimes.recall(lane));
+        }
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Running {
             specs: specs.to_vec(),
@@ -74,7 +86,16 @@ impl Running {
             clock: clock.cloned(),
             fleet: Fleet::start(lanes, arguments.threads.unwrap_or(cores)),
             source: Source::default(),
+            lifetimes,
         })
+    }
+
+    /// Tells every scheme the names of what it is fed later.
+    pub fn learn(&self, names: Names) {
+        if !names.is_empty() {
+            // As in `feed`.
+            let _ = self.fleet.learn(&Arc::new(names));
+        }
     }
 
     /// Feeds every scheme.
@@ -108,6 +129,9 @@ impl Running {
             config.insert("time".to_owned(), json!(clock));
         }
         let lanes = self.fleet.finish()?;
+        if let Some(lifetimes) = &self.lifetimes {
+            lifetimes.keep(&lanes)?;
+        }
         let lanes: Vec<_> = self
             .specs
             .iter()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_placement::SchemeSpec;
+use anabranch_placement::{Names, SchemeSpec};
 use anabranch_replay::{Outcome as Comparison, Renumber};
 use serde_json::{Value, json};
 
@@ -28,6 +28,11 @@ pub fn replay(arguments: &ReplayArguments) -> Outcome {
             "--fill 0% asks for an endless drive: give a share above 0",
         ));
     }
+    if arguments.comparison.profile.is_some() && is_grid(arguments) {
+        return Err(Failure::say(
+            "--profile is of one trace on one drive: leave out what multiplies them",
+        ));
+    }
     let mut results = Vec::new();
     for path in &arguments.traces {
         let source = Source::new(path, arguments.format, arguments.quick)?;
@@ -40,6 +45,22 @@ pub fn replay(arguments: &ReplayArguments) -> Outcome {
         }
     }
     publish(&results, &arguments.comparison)
+}
+
+/// Whether more than one comparison is asked for.
+fn is_grid(arguments: &ReplayArguments) -> bool {
+    let drive = &arguments.drive;
+    let lengths = [
+        arguments.traces.len(),
+        arguments.fill.len(),
+        drive.profiles.len(),
+        drive.over_provisioning.len(),
+        drive.unit.len(),
+        drive.victim.len(),
+        drive.streams.len(),
+        drive.internal_streams.len(),
+    ];
+    lengths.iter().any(|length| *length > 1)
 }
 
 fn captured(source: &Source) -> Size {
@@ -110,6 +131,9 @@ fn one(
 ) -> Outcome<Comparison> {
     let clock = drive.clock(&arguments.time)?;
     let mut running = Running::start(specs, drive, &arguments.comparison, clock.as_ref())?;
+    if let Some(tables) = &source.tables {
+        running.learn(Names::of(tables));
+    }
     let bar = progress::bar(&source.path.display().to_string());
     let mut dense = Vec::new();
     source.each_batch(|ios, done| {

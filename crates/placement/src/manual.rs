@@ -15,18 +15,10 @@ const MAX_FILES: usize = 1 << 20;
 const MAX_CONTEXTS: usize = 1 << 16;
 
 /// Parameters of [`Manual`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ManualParameters {
-    /// The rules. None by default: everything goes to stream 0.
+    /// The rules. `common` by default: what most programs' files are told apart by.
     pub rules: Rules,
-}
-
-impl Default for ManualParameters {
-    fn default() -> ManualParameters {
-        ManualParameters {
-            rules: Rules::none(),
-        }
-    }
 }
 
 impl HostScheme for ManualParameters {
@@ -333,6 +325,18 @@ mod tests {
                     ("stock.ibd", 5),
                     ("error.log", 0),
                 ][..],
+            ),
+            (
+                "common",
+                &[
+                    ("000004.log", 1),
+                    ("00000001000000000000002A", 1),
+                    ("test.db-wal", 1),
+                    ("binlog.000002", 4),
+                    ("000009.sst", 6),
+                    ("stock.ibd", 7),
+                    ("16384", 0),
+                ],
             ),
             (
                 "sqlite",

@@ -11,7 +11,8 @@ use crate::ReadText;
 pub(crate) const MAX_RULES: usize = 64;
 
 /// The sets that are shipped.
-const SHIPPED: [(&str, &str); 8] = [
+const SHIPPED: [(&str, &str); 9] = [
+    ("common", include_str!("../rules/common.toml")),
     (
         "cassandra-normal",
         include_str!("../rules/cassandra-normal.toml"),
@@ -101,15 +102,18 @@ pub struct Rules {
     rules: Vec<Rule>,
 }
 
-impl Rules {
-    /// No rules at all: everything goes to stream 0.
-    pub fn none() -> Rules {
-        Rules {
-            name: "none".to_owned(),
+impl Default for Rules {
+    /// The first of the shipped sets.
+    fn default() -> Rules {
+        let (name, text) = SHIPPED[0];
+        Rules::parse(name, text).unwrap_or(Rules {
+            name: String::new(),
             rules: Vec::new(),
-        }
+        })
     }
+}
 
+impl Rules {
     /// The names of the shipped sets.
     pub fn shipped() -> impl Iterator<Item = &'static str> {
         SHIPPED.iter().map(|(name, _)| *name)
@@ -126,15 +130,12 @@ impl Rules {
     /// # Errors
     /// In words, when there is neither, or the file's text is no set of rules.
     pub fn find(name: &str, read: &ReadText<'_>) -> Result<Rules, String> {
-        if name == "none" {
-            return Ok(Rules::none());
-        }
         if let Some(text) = Rules::text(name) {
             return Rules::parse(name, text);
         }
         let text = read(name).map_err(|problem| {
             let shipped: Vec<&str> = Rules::shipped().collect();
-            format!("none, {} or a TOML file: {problem}", shipped.join(", "))
+            format!("one of {}, or a TOML file: {problem}", shipped.join(", "))
         })?;
         Rules::parse(name, &text)
     }
@@ -180,6 +181,8 @@ mod tests {
             let rules = Rules::find(name, &no_file).unwrap();
             assert_eq!(rules.name(), name);
         }
+        assert_eq!(Rules::default().name(), "common");
+        assert!(Rules::default().rules().len() > 10);
     }
 
     #[test]
