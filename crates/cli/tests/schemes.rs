@@ -4,7 +4,7 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::Path,
     process::{Command, Output},
 };
 
@@ -75,7 +75,7 @@ fn trace(directory: &TempDir, name: &str, log: u32, tables: u32) -> String {
     text(&path)
 }
 
-fn text(path: &PathBuf) -> String {
+fn text(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
