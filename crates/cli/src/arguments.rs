@@ -65,11 +65,15 @@ Examples:
   anabranch import cache.csv --format csv --columns 'time-col=1,obj-id-col=2' -o cache.parquet
 The format, and what was read, are said on standard error.";
 
+/// What is compared unless other schemes are named: both baselines, and what the papers compare.
+const DEFAULT_SCHEMES: &str = "baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream";
+
 const REPLAY_EXAMPLE: &str = "\
 Examples:
   anabranch replay rocksdb.parquet
   anabranch replay rocksdb.parquet --scheme baseline,pcstream --streams 2,4,8 --unit 24MiB,96MiB
   anabranch replay rocksdb.parquet --scheme 'pcstream:samples=1000,hysteresis=0.2' --json
+  anabranch replay rocksdb.parquet --scheme manual:rules=rocksdb,manual:rules=mine.toml
   anabranch replay zipfperm.u32 --device golden --scheme baseline,baseline+gc
   anabranch replay hm_0.csv.gz --format msr --fill 90%
   anabranch replay rocksdb.parquet --scheme baseline,autostream-sfr,hints,pcstream \\
@@ -129,12 +133,16 @@ pub struct DriveArguments {
 #[command(next_help_heading = "Comparison")]
 pub struct ComparisonArguments {
     /// Schemes, by the names `anabranch schemes` lists, or `all`
-    #[arg(long = "scheme", value_name = "SCHEME", default_value = "all")]
+    #[arg(long = "scheme", value_name = "SCHEME", default_value = DEFAULT_SCHEMES)]
     pub schemes: Vec<String>,
     /// Give each scheme's host side each of these device sides: mixed, gc, per-stream, substream,
     /// substream-shared, substream-ranked, substream-ranked-shared, age-chain, age, forget, fdp
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub relocation: Vec<RelocationKind>,
+    /// Lifetimes of program contexts, kept from run to run: read if FILE is there, written at the
+    /// end. Contexts it knows have their streams from their first write
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap, io::Write as _, num::NonZeroUsize, path::Path, sync::Arc, thread,
 };
 
-use anabranch_placement::{Future, Scheme, SchemeSpec};
+use anabranch_placement::{Future, Names, Scheme, SchemeSpec};
 use anabranch_replay::{
     Clock, Drive, Fleet, Lane, Outcome as Comparison, Source, best, close_gaps, outcome,
 };
@@ -16,6 +16,7 @@ use crate::{
     arguments::ComparisonArguments,
     drives::NamedDrive,
     failure::{Failure, Outcome},
+    lifetimes::Lifetimes,
 };
 
 /// The schemes named by one or more `--scheme`, in order, each once.
@@ -30,7 +31,8 @@ fn listed(
 ) -> Outcome<Vec<SchemeSpec>> {
     let mut specs: Vec<SchemeSpec> = Vec::new();
     for list in &arguments.schemes {
-        for spec in SchemeSpec::parse_list_where(list, &belongs).map_err(Failure::usage)? {
+        let read = SchemeSpec::read_list_where(list, &read_text, &belongs);
+        for spec in read.map_err(Failure::usage)? {
             for spec in halves(spec, &arguments.relocation) {
                 if !specs.contains(&spec) {
                     specs.push(spec);
@@ -39,6 +41,11 @@ fn listed(
         }
     }
     Ok(specs)
+}
+
+/// The text of a file that a scheme's parameter names.
+fn read_text(name: &str) -> Result<String, String> {
+    std::fs::read_to_string(name).map_err(|error| format!("cannot read {name}: {error}"))
 }
 
 /// A scheme as it is, or its host side with each of the relocations asked for.
@@ -72,6 +79,7 @@ pub struct Running {
     clock: Option<Clock>,
     fleet: Fleet,
     source: Source,
+    lifetimes: Option<Lifetimes>,
 }
 
 impl Running {
@@ -85,12 +93,17 @@ impl Running {
     ) -> Outcome<Running> {
         let mut drive = drive.clone();
         drive.config.seed = arguments.seed;
+        let lifetimes = arguments.profile.as_deref().map(Lifetimes::open);
+        let lifetimes = lifetimes.transpose()?;
         let trials = trials(specs, &drive.config)?;
-        let lanes = trials
+        let mut lanes = trials
             .iter()
             .map(|(_, spec)| Lane::build(spec, &drive.config, future, clock))
             .collect::<Result<Vec<Lane>, _>>()
             .map_err(Failure::usage)?;
+        if let Some(lifetimes) = &lifetimes {
+            lanes.iter_mut().for_each(|lane| lifetimes.recall(lane));
+        }
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Running {
             specs: specs.to_vec(),
@@ -99,7 +112,16 @@ impl Running {
             clock: clock.cloned(),
             fleet: Fleet::start(lanes, arguments.threads.unwrap_or(cores)),
             source: Source::default(),
+            lifetimes,
         })
+    }
+
+    /// Tells every scheme the names of what it is fed later.
+    pub fn learn(&self, names: Names) {
+        if !names.is_empty() {
+            // As in `feed`.
+            let _ = self.fleet.learn(&Arc::new(names));
+        }
     }
 
     /// Feeds every scheme.
@@ -132,7 +154,11 @@ impl Running {
         if let Some(clock) = &self.clock {
             config.insert("time".to_owned(), json!(clock));
         }
-        let lanes = kept(&self.specs, self.trials, self.fleet.finish()?);
+        let lanes = self.fleet.finish()?;
+        if let Some(lifetimes) = &self.lifetimes {
+            lifetimes.keep(&lanes)?;
+        }
+        let lanes = kept(&self.specs, self.trials, lanes);
         let bounds = self.specs.iter().filter(|spec| spec.is_bound());
         let bounds: Vec<String> = bounds.map(|spec| spec.name().to_owned()).collect();
         let source = Source {

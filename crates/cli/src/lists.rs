@@ -1,6 +1,6 @@
 //! `anabranch schemes` and `anabranch devices`: what there is.
 
-use anabranch_placement::{Parameter, SCHEMES};
+use anabranch_placement::{Parameter, Rules, SCHEMES};
 use anabranch_ssd::{Profile, RelocationKind};
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
@@ -17,11 +17,13 @@ pub fn schemes(arguments: &ListArguments) -> Outcome {
     let rows: Vec<[String; 4]> = SCHEMES
         .iter()
         .map(|scheme| {
-            let parameters = (scheme.host)()
-                .parameters()
-                .iter()
-                .map(setting)
-                .collect::<Vec<_>>();
+            let mut host = (scheme.host)();
+            let presets: Vec<&str> = host.presets().iter().map(|preset| preset.name).collect();
+            let presets = format!("preset={}", presets.join("|"));
+            let mut parameters: Vec<String> = host.parameters().iter().map(setting).collect();
+            if !host.presets().is_empty() {
+                parameters.insert(0, presets);
+            }
             [
                 scheme.name.to_owned(),
                 scheme.summary.to_owned(),
@@ -36,8 +38,12 @@ pub fn schemes(arguments: &ListArguments) -> Outcome {
         &rows,
         &format!(
             "Any host side combines with any relocation, `host+relocation`: {}.\n\
-             Parameters: `--scheme 'pcstream:samples=1000'`.\n",
-            RelocationKind::ALL.map(RelocationKind::name).join(", ")
+             Parameters: `--scheme 'pcstream:samples=1000'`; a preset sets the others, what is \
+             said besides wins.\n\
+             Rules for `manual`: {}, or a TOML file.\n\
+             Several programs on one drive: `:tenants=N` shares streams out fairly.\n",
+            RelocationKind::ALL.map(RelocationKind::name).join(", "),
+            Rules::shipped().collect::<Vec<_>>().join(", ")
         ),
     )
 }

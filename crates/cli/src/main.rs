@@ -7,6 +7,7 @@ mod drives;
 mod failure;
 mod formats;
 mod import;
+mod lifetimes;
 mod lists;
 #[cfg(feature = "live")]
 mod live;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use anabranch_placement::{Future, SchemeSpec};
+use anabranch_placement::{Future, Names, SchemeSpec};
 use anabranch_replay::{FleetError, Foresight, Outcome as Comparison, Renumber};
 use anabranch_trace::Io;
 use serde_json::{Value, json};
@@ -29,6 +29,11 @@ pub fn replay(arguments: &ReplayArguments) -> Outcome {
             "--fill 0% asks for an endless drive: give a share above 0",
         ));
     }
+    if arguments.comparison.profile.is_some() && is_grid(arguments) {
+        return Err(Failure::say(
+            "--profile is of one trace on one drive: leave out what multiplies them",
+        ));
+    }
     let mut results = Vec::new();
     for path in &arguments.traces {
         let source = Source::new(path, arguments.format, arguments.quick)?;
@@ -41,6 +46,22 @@ pub fn replay(arguments: &ReplayArguments) -> Outcome {
         }
     }
     publish(&results, &arguments.comparison)
+}
+
+/// Whether more than one comparison is asked for.
+fn is_grid(arguments: &ReplayArguments) -> bool {
+    let drive = &arguments.drive;
+    let lengths = [
+        arguments.traces.len(),
+        arguments.fill.len(),
+        drive.profiles.len(),
+        drive.over_provisioning.len(),
+        drive.unit.len(),
+        drive.victim.len(),
+        drive.streams.len(),
+        drive.internal_streams.len(),
+    ];
+    lengths.iter().any(|length| *length > 1)
 }
 
 fn captured(source: &Source) -> Size {
@@ -153,6 +174,9 @@ fn one(
         .transpose()?;
     let (future, clock) = (future.as_ref(), clock.as_ref());
     let mut running = Running::start(specs, drive, &arguments.comparison, future, clock)?;
+    if let Some(tables) = &source.tables {
+        running.learn(Names::of(tables));
+    }
     pass(source, "", numbers, |ios| {
         running.feed(ios);
         Ok(())

@@ -2,9 +2,11 @@
 
 #![allow(missing_docs)]
 
-use anabranch_placement::{Built, HostGeometry, SCHEMES, SchemeSpec, Whole, Write};
+use anabranch_placement::{
+    Assign, Built, ContextName, HostGeometry, Names, SCHEMES, SchemeSpec, Whole, Write,
+};
 use anabranch_ssd::{Destination, PageRange, StreamId, Survivor, Victim};
-use anabranch_trace::{ContextId, FileId, WriteHint};
+use anabranch_trace::{ContextId, ContextKind, FileId, WriteHint};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const DRIVE: HostGeometry = HostGeometry {
@@ -17,8 +19,18 @@ const DRIVE: HostGeometry = HostGeometry {
 };
 const WRITES: u64 = 4096;
 
-/// Random addresses, sixteen contexts. The generator is cheap beside what is measured, and the
-/// same on every run.
+/// Schemes that parameters make others of.
+const VARIANTS: [&str; 6] = [
+    "autostream-sfr:preset=sepbit-port",
+    "autostream-mq:preset=sepbit-port",
+    "autostream-mq:preset=log10-emulator",
+    "vstream:by=file",
+    "hints:tenants=4",
+    "pcstream:tenants=4",
+];
+
+/// Random addresses, sixteen contexts and files, four tenants. The generator is cheap beside what
+/// is measured, and the same on every run.
 fn next(state: &mut u64) -> u32 {
     *state = state
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -26,34 +38,55 @@ fn next(state: &mut u64) -> u32 {
     (*state >> 33) as u32
 }
 
+fn names() -> Names {
+    let context = |id| ContextName {
+        id: ContextId(id),
+        signature: id.into(),
+        kind: ContextKind::Application,
+        role: format!("role-{}", id % 3),
+    };
+    Names {
+        files: (0..16)
+            .map(|id| (FileId(id), format!("{id}.k{}", id % 5)))
+            .collect(),
+        contexts: (0..16).map(context).collect(),
+    }
+}
+
+/// Places so many requests of so many pages each.
+fn place(assign: &mut dyn Assign, request_pages: u32, now_pages: &mut u64, state: &mut u64) {
+    for _ in 0..WRITES {
+        let slot = next(state) % (DRIVE.logical_pages / request_pages);
+        let drawn = next(state);
+        let stream = assign.assign(&Write {
+            pages: PageRange::new(slot * request_pages, request_pages),
+            context: ContextId(drawn % 16),
+            file: FileId(drawn / 16 % 16),
+            hint: WriteHint::ALL[(drawn % 6) as usize],
+            tenant: drawn / 256 % 4,
+            now_pages: *now_pages,
+        });
+        std::hint::black_box(stream);
+        *now_pages += u64::from(request_pages);
+    }
+}
+
 fn assign(c: &mut Criterion) {
     for request_pages in [1, 92] {
         let mut group = c.benchmark_group(format!("assign_{request_pages}_pages"));
         group.throughput(Throughput::Elements(WRITES * u64::from(request_pages)));
-        for scheme in SCHEMES {
-            let Ok(spec) = scheme.name.parse::<SchemeSpec>() else {
+        let schemes = SCHEMES.iter().map(|scheme| scheme.name);
+        for name in schemes.chain(VARIANTS) {
+            let Ok(spec) = name.parse::<SchemeSpec>() else {
                 continue;
             };
             let Ok(mut assign) = spec.build(&DRIVE) else {
                 continue;
             };
+            assign.learn(&names());
             let (mut now_pages, mut state) = (0, 1);
-            group.bench_function(scheme.name, |b| {
-                b.iter(|| {
-                    for _ in 0..WRITES {
-                        let slot = next(&mut state) % (DRIVE.logical_pages / request_pages);
-                        let stream = assign.assign(&Write {
-                            pages: PageRange::new(slot * request_pages, request_pages),
-                            context: ContextId(next(&mut state) % 16),
-                            file: FileId(0),
-                            hint: WriteHint::NotSet,
-                            tenant: 0,
-                            now_pages,
-                        });
-                        std::hint::black_box(stream);
-                        now_pages += u64::from(request_pages);
-                    }
-                });
+            group.bench_function(name, |b| {
+                b.iter(|| place(&mut *assign, request_pages, &mut now_pages, &mut state));
             });
         }
     }

@@ -1,7 +1,9 @@
 //! The host's half of a scheme: which stream a write goes to.
 
 use anabranch_ssd::{PageRange, StreamId};
-use anabranch_trace::{Context, ContextId, File, FileId, Tables, WriteHint};
+use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Tables, WriteHint};
+
+use crate::LifetimeProfile;
 
 /// A write request as a scheme sees it, before the device has it.
 #[derive(Debug, Clone, Copy)]
@@ -20,24 +22,53 @@ pub struct Write {
     pub now_pages: u64,
 }
 
-/// What is known by name, told to a scheme before it sees the numbers. Names are only added.
+/// What is known by name, told to a scheme before it sees the numbers. Names are only added, and
+/// never change: those of a number are told before the first write that carries it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
-    /// Files and their names, without a directory.
+    /// Files and their names, without a directory; empty where a name is not known.
     pub files: Vec<(FileId, String)>,
-    /// Contexts and the roles of their threads.
-    pub roles: Vec<(ContextId, String)>,
+    /// Program contexts.
+    pub contexts: Vec<ContextName>,
+}
+
+/// What is known of a program context besides its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextName {
+    /// Its number in this run.
+    pub id: ContextId,
+    /// Its number in every run; 0 for the unknown context.
+    pub signature: u64,
+    /// What kind of writer it is.
+    pub kind: ContextKind,
+    /// The thread's name, its digits stripped.
+    pub role: String,
 }
 
 impl Names {
     /// All names of a trace.
     pub fn of(tables: &Tables) -> Names {
+        Names::of_rows(0, &tables.files, &tables.contexts)
+    }
+
+    /// The names of some rows of a trace's tables: `files` from row `first_file` on, and contexts.
+    pub fn of_rows(first_file: u32, files: &[File], contexts: &[Context]) -> Names {
         let file = |(id, file): (u32, &File)| (FileId(id), file.name.clone());
-        let role = |context: &Context| (context.id, context.role.clone());
+        let context = |context: &Context| ContextName {
+            id: context.id,
+            signature: context.signature,
+            kind: context.kind,
+            role: context.role.clone(),
+        };
         Names {
-            files: (0..).zip(&tables.files).map(file).collect(),
-            roles: tables.contexts.iter().map(role).collect(),
+            files: (first_file..).zip(files).map(file).collect(),
+            contexts: contexts.iter().map(context).collect(),
         }
+    }
+
+    /// Whether it names nothing.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.contexts.is_empty()
     }
 }
 
@@ -53,8 +84,18 @@ pub trait Assign: Send {
     /// Pages that held nothing mean nothing (file systems discard far more than they wrote).
     fn discard(&mut self, _pages: PageRange, _now_pages: u64) {}
 
-    /// Names the scheme may go by; called again when there are more.
+    /// Names the scheme may go by; called again when there are more. What a scheme answers must
+    /// not depend on how early it was told a name, for a replay knows all of them from the start.
     fn learn(&mut self, _names: &Names) {}
+
+    /// What an earlier run learned of contexts, told before anything else.
+    fn recall(&mut self, _profile: &LifetimeProfile) {}
+
+    /// What was learned of contexts, in this run and those before; none where the scheme learns
+    /// nothing of them.
+    fn learned(&self) -> Option<LifetimeProfile> {
+        None
+    }
 
     /// Whether the scheme places each page of a request by itself: requests of several pages are
     /// then handed to it page by page.

@@ -3,11 +3,13 @@
 use anabranch_ssd::RelocationKind;
 
 use crate::{
-    autostream_sfr::AutoStreamSfrParameters, dac::DacScheme, dogi::DogiScheme, eti::EtiScheme,
-    fadac::FadacScheme, fk::FkParameters, hints::HintsScheme, midas::MidasScheme,
-    multilog::MultiLogScheme, oracle::OracleParameters, oracle_rate::OracleRateParameters,
-    pcstream::PcStreamParameters, scheme::HostScheme, sepbit::SepBitScheme, sfs::SfsScheme,
-    single::SingleScheme, spec::DeviceHalf, warcip::WarcipScheme,
+    autostream_mq::AutoStreamMqParameters, autostream_sfr::AutoStreamSfrParameters, dac::DacScheme,
+    dogi::DogiScheme, eti::EtiScheme, fadac::FadacScheme, fk::FkParameters, fstream::FStreamScheme,
+    hints::HintsScheme, manual::ManualParameters, midas::MidasScheme, multilog::MultiLogScheme,
+    oracle::OracleParameters, oracle_rate::OracleRateParameters, pcstream::PcStreamParameters,
+    pcstream_fcfs::FirstComeParameters, scheme::HostScheme, sepbit::SepBitScheme,
+    sequential::SequentialParameters, sfs::SfsScheme, single::SingleScheme, spec::DeviceHalf,
+    vstream::VStreamParameters, warcip::WarcipScheme,
 };
 
 /// A scheme that has a name of its own. Any host part goes with any relocation besides
@@ -50,11 +52,53 @@ pub const SCHEMES: &[Scheme] = &[
         source: "Linux F_SET_RW_HINT; stream = hint - 1 as in Linux 4.13 to 5.17",
     },
     Scheme {
+        name: "manual",
+        host: || Box::<ManualParameters>::default(),
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
+        summary: "by rules over file name, thread, tenant and hint; sets are shipped",
+        source: "HotStorage'14 and others, each set of rules names its own",
+    },
+    Scheme {
+        name: "sequential",
+        host: || Box::<SequentialParameters>::default(),
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
+        summary: "the drive finds up to four sequential writers by itself",
+        source: "HotStorage'14, automatic detection",
+    },
+    Scheme {
         name: "autostream-sfr",
         host: || Box::<AutoStreamSfrParameters>::default(),
         relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
         summary: "by address: sequentiality, frequency and recency of each chunk's writes",
         source: "AutoStream (SYSTOR'17)",
+    },
+    Scheme {
+        name: "autostream-mq",
+        host: || Box::<AutoStreamMqParameters>::default(),
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
+        summary: "by address: chunks in queues by how often they are written, until they expire",
+        source: "AutoStream (SYSTOR'17)",
+    },
+    Scheme {
+        name: "fstream",
+        host: || Box::new(FStreamScheme),
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
+        summary: "by what the file system writes: journal, metadata, kinds of files",
+        source: "FStream (FAST'18)",
+    },
+    Scheme {
+        name: "vstream",
+        host: || Box::<VStreamParameters>::default(),
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
+        summary: "many virtual streams, mapped to the drive's by how long their data lived",
+        source: "vStream (HotStorage'18)",
+    },
+    Scheme {
+        name: "pcstream-fcfs",
+        host: || Box::<FirstComeParameters>::default(),
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
+        summary: "by program context, first come first served, no lifetimes",
+        source: "the PCStream authors' emulator, ftl/pc.c",
     },
     Scheme {
         name: "pcstream*",

@@ -77,6 +77,14 @@ pub enum SchemeError {
         /// The scheme's name.
         scheme: String,
     },
+    /// A scheme that places copies itself cannot be given some of the streams only.
+    #[error(
+        "scheme `{scheme}` places copies itself: its streams cannot be shared out, leave `tenants` out"
+    )]
+    NotShared {
+        /// The scheme's name.
+        scheme: String,
+    },
     /// The drive can have no scheme at all.
     #[error("a drive has at least one host stream and pages of at least one byte")]
     NoDrive,

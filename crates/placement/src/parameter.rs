@@ -2,7 +2,11 @@
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 
-use crate::{Bytes, scheme::HostGeometry};
+use crate::{Bytes, Rules, scheme::HostGeometry};
+
+/// Gives the text of the file of that name, or says in words why it cannot. Schemes touch no
+/// file: whoever reads their parameters hands this in.
+pub type ReadText<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
 /// One named value of a scheme's parameters.
 #[derive(Debug)]
@@ -26,11 +30,58 @@ pub enum Value<'a> {
     Size(&'a mut Bytes),
     /// A stretch of writes.
     Period(&'a mut Period),
+    /// One of several words.
+    Word(&'a mut dyn OneOf),
+    /// Rules, by the name of a shipped set or of a file.
+    Rules(&'a mut Rules),
 }
 
+/// A value that is one of several words.
+pub trait OneOf: fmt::Debug {
+    /// The words there are.
+    fn words(&self) -> &'static [&'static str];
+
+    /// The one it is.
+    fn word(&self) -> &'static str;
+
+    /// Becomes the one given; false, and no change, where it is none of them.
+    fn choose(&mut self, word: &str) -> bool;
+}
+
+/// Makes an enum of words that is a parameter's value.
+macro_rules! one_of {
+    (
+        $(#[$doc:meta])*
+        $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name { $($(#[$variant_doc])* $variant),+ }
+
+        impl crate::OneOf for $name {
+            fn words(&self) -> &'static [&'static str] {
+                &[$($word),+]
+            }
+
+            fn word(&self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            fn choose(&mut self, word: &str) -> bool {
+                match word {
+                    $($word => *self = Self::$variant,)+
+                    _ => return false,
+                }
+                true
+            }
+        }
+    };
+}
+pub(crate) use one_of;
+
 impl Parameter<'_> {
-    /// Takes the value from `text`, or says what was expected.
-    pub(crate) fn set(&mut self, text: &str) -> Result<(), String> {
+    /// Takes the value from `text`, or says what was expected. `read` gives the text of a file.
+    pub(crate) fn set(&mut self, text: &str, read: &ReadText<'_>) -> Result<(), String> {
         match &mut self.value {
             Value::Count(place, range) => {
                 **place = within(text, range).ok_or_else(|| {
@@ -49,6 +100,12 @@ impl Parameter<'_> {
                 **place =
                     Period::parse(text).ok_or("a size above 0, such as 64MiB, or capacity/8")?;
             }
+            Value::Word(place) => {
+                if !place.choose(text) {
+                    return Err(format!("one of {}", place.words().join(", ")));
+                }
+            }
+            Value::Rules(place) => **place = Rules::find(text, read)?,
         }
         Ok(())
     }
@@ -66,6 +123,8 @@ impl fmt::Display for Value<'_> {
             Value::Number(value, _) => value.fmt(f),
             Value::Size(value) => value.fmt(f),
             Value::Period(value) => value.fmt(f),
+            Value::Word(value) => value.word().fmt(f),
+            Value::Rules(value) => value.name().fmt(f),
         }
     }
 }
@@ -115,6 +174,32 @@ impl fmt::Display for Period {
 mod tests {
     use super::*;
 
+    one_of! {
+        /// Two words.
+        Side { Left = "left", Right = "right" }
+    }
+
+    fn no_file(name: &str) -> Result<String, String> {
+        Err(format!("there is no {name}"))
+    }
+
+    #[test]
+    fn a_word_is_one_of_those_there_are() {
+        let mut side = Side::Left;
+        let mut parameter = Parameter {
+            key: "side",
+            meaning: "",
+            value: Value::Word(&mut side),
+        };
+        assert_eq!(
+            parameter.set("middle", &no_file),
+            Err("one of left, right".to_owned())
+        );
+        assert_eq!(parameter.value.to_string(), "left");
+        assert_eq!(parameter.set("right", &no_file), Ok(()));
+        assert_eq!(side, Side::Right);
+    }
+
     const DRIVE: HostGeometry = HostGeometry {
         logical_pages: 1001,
         page_bytes: 4096,
@@ -152,17 +237,17 @@ mod tests {
             value: Value::Count(&mut count, 1..=10),
         };
         for text in ["0", "11", "1.5", "-1", "", "ten"] {
-            let expected = parameter.set(text).unwrap_err();
+            let expected = parameter.set(text, &no_file).unwrap_err();
             assert_eq!(expected, "a whole number from 1 to 10");
         }
-        assert_eq!(parameter.set("10"), Ok(()));
+        assert_eq!(parameter.set("10", &no_file), Ok(()));
         let mut parameter = Parameter {
             key: "number",
             meaning: "",
             value: Value::Number(&mut number, 0.0..=1.0),
         };
         for text in ["-0.1", "1.1", "NaN", "inf", ""] {
-            assert!(parameter.set(text).is_err(), "{text}");
+            assert!(parameter.set(text, &no_file).is_err(), "{text}");
         }
         assert_eq!((count, number), (10, 0.5));
     }

@@ -1,16 +1,18 @@
 //! `pcstream*` and `pcstream`: streams by program context (HotStorage'18 draft, FAST'19).
 
 mod mapper;
+mod recall;
 
 use anabranch_lifetime::{Averaging, ContextStats, Death, LbaTable};
 use anabranch_ssd::{PageRange, StreamId};
 use anabranch_trace::ContextId;
 
 use crate::{
-    Assign, Bytes, Parameter, Period, Value, Write,
+    Assign, Bytes, LifetimeProfile, Names, Parameter, Period, Value, Write,
     scheme::{HostGeometry, HostScheme, Unfit},
 };
 use mapper::{Mapper, Placed};
+use recall::Recall;
 
 /// Early reclusterings are at least this part of a period apart (our choice), so that a flood of
 /// new contexts cannot make clustering the main work.
@@ -146,13 +148,18 @@ struct Learned {
 /// At the start only short lives have ended, so a context with long ones looks short-lived until
 /// they end; the average and the next reclustering follow it then.
 ///
-/// Memory: the table's bound, 32 bytes per context and 2 per stream. A write costs its pages' table entries and
-/// no allocation, save at a reclustering.
+/// Contexts that an earlier run knew, told by [`Assign::recall`] and recognised by signature, have
+/// their streams from their first write.
+///
+/// Memory: the table's bound, 40 bytes per context and 2 per stream; with a profile 40 more per
+/// context and 32 for each that the profile holds. A write costs its pages' table entries and no
+/// allocation, save at a reclustering.
 #[derive(Debug, Clone)]
 pub struct PcStream {
     table: LbaTable,
     contexts: Vec<Learned>,
     mapper: Mapper,
+    recall: Recall,
     averaging: Averaging,
     samples: u64,
     period_pages: u64,
@@ -176,6 +183,11 @@ impl PcStream {
                 parameters.gain,
                 parameters.hysteresis,
             ),
+            recall: Recall::new(
+                geometry.page_bytes,
+                parameters.max_contexts as usize,
+                parameters.samples.into(),
+            ),
             averaging: Averaging::new(parameters.alpha, step_pages),
             samples: parameters.samples.into(),
             period_pages,
@@ -197,14 +209,13 @@ impl PcStream {
     fn recluster(&mut self, now_pages: u64) {
         let mut placed: Vec<Placed> = Vec::new();
         for (index, known) in self.contexts.iter().enumerate() {
-            if known.stats.ended_pages() >= self.samples {
-                placed.push(Placed {
-                    index,
-                    log_lifetime: known.stats.mean_lifetime_pages().max(1.0).log2(),
-                    weight: known.stats.written_pages() as f64,
-                    stream: known.stream,
-                });
-            }
+            let lifetime = self.recall.known(index, &known.stats, now_pages);
+            placed.extend(lifetime.map(|(lifetime_pages, weight)| Placed {
+                index,
+                log_lifetime: lifetime_pages.log2(),
+                weight,
+                stream: known.stream,
+            }));
         }
         self.mapper.remap(&mut placed);
         for one in placed {
@@ -214,6 +225,7 @@ impl PcStream {
             self.contexts
                 .iter_mut()
                 .for_each(|known| known.stats.fade());
+            self.recall.fade();
             self.period_ends = now_pages + self.period_pages;
         }
         self.clustered_at = now_pages;
@@ -244,7 +256,9 @@ impl PcStream {
 
 impl Assign for PcStream {
     fn assign(&mut self, write: &Write) -> StreamId {
-        if write.now_pages >= self.cluster_at {
+        let pages = write.pages.count;
+        let begins = self.recall.begins(write.context, pages, write.now_pages);
+        if begins || write.now_pages >= self.cluster_at {
             self.recluster(write.now_pages);
         }
         if let Some(known) = self.contexts.get_mut(write.context.0 as usize) {
@@ -260,8 +274,25 @@ impl Assign for PcStream {
         table.discard(pages.indices(), now_pages, learn);
     }
 
+    fn learn(&mut self, names: &Names) {
+        for context in &names.contexts {
+            self.recall.learn(context);
+        }
+    }
+
+    fn recall(&mut self, profile: &LifetimeProfile) {
+        self.recall.start(profile);
+    }
+
+    fn learned(&self) -> Option<LifetimeProfile> {
+        let stats = |row: usize| self.contexts.get(row).map(|known| known.stats);
+        let learned = self.recall.learned(|row| stats(row).unwrap_or_default());
+        Some(learned)
+    }
+
     fn memory_bytes(&self) -> usize {
         self.table.memory_bytes()
+            + self.recall.memory_bytes()
             + self.contexts.capacity() * size_of::<Learned>()
             + self.mapper.memory_bytes()
     }
@@ -270,7 +301,8 @@ impl Assign for PcStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_trace::{FileId, WriteHint};
+    use crate::{ContextName, KnownLifetime};
+    use anabranch_trace::{ContextKind, FileId, WriteHint};
 
     const DRIVE: HostGeometry = HostGeometry {
         logical_pages: 10_000,
@@ -382,7 +414,7 @@ mod tests {
             assert_eq!(host.write(200 + turn % 10, 1, u32::MAX), 0);
         }
         assert_ne!(host.write(0, 1, 1), 0);
-        assert!(host.scheme.memory_bytes() <= 10_000 * 8 + 2 * 32 + 8 * 2);
+        assert!(host.scheme.memory_bytes() <= 10_000 * 8 + 2 * 40 + 8 * 2);
     }
 
     #[test]
@@ -414,6 +446,119 @@ mod tests {
         host.scheme = PcStream::new(&PcStreamParameters::default(), &one);
         for turn in 0..5000 {
             assert_eq!(host.write(turn % 10, 1, 1), 0);
+        }
+    }
+
+    /// Ten rounds of a log (context 1) and tables (context 2), whose signatures are their numbers'.
+    fn run(host: &mut Host, log: u32, data: u32) -> Vec<(u16, u16)> {
+        let name = |id: u32, signature: u32| ContextName {
+            id: ContextId(id),
+            signature: signature.into(),
+            kind: ContextKind::Application,
+            role: String::new(),
+        };
+        host.scheme.learn(&Names {
+            files: Vec::new(),
+            contexts: vec![name(log, 1001), name(data, 1002)],
+        });
+        let turn = |turn: u32| {
+            (
+                host.write(turn % 4 * 10, 10, log),
+                host.write(1000 + turn % 80 * 100, 100, data),
+            )
+        };
+        (0..400).map(turn).collect()
+    }
+
+    #[test]
+    fn a_second_run_with_the_firsts_profile_has_its_streams_from_the_first_write() {
+        let mut first = Host::new(|_| ());
+        let streams = run(&mut first, 1, 2);
+        assert_eq!(streams[0], (0, 0), "nothing is known at first");
+        let profile = first.scheme.learned().unwrap();
+        let lifetime = |signature| profile.get(signature).unwrap().lifetime_bytes / 4096;
+        assert_eq!(lifetime(1001), 440, "four turns of 110 pages");
+        assert_eq!(profile.contexts().len(), 2);
+
+        // The numbers are others now.
+        let mut second = Host::new(|_| ());
+        second.scheme.recall(&profile);
+        let streams = run(&mut second, 9, 4);
+        assert!(streams.iter().all(|(log, data)| log != data), "{streams:?}");
+        assert!(
+            streams[1..]
+                .iter()
+                .all(|(log, data)| *log != 0 && *data != 0)
+        );
+        let again = second.scheme.learned().unwrap();
+        assert_eq!(again.contexts().len(), 2);
+    }
+
+    #[test]
+    fn names_told_late_make_no_difference() {
+        let mut first = Host::new(|_| ());
+        run(&mut first, 1, 2);
+        let profile = first.scheme.learned().unwrap();
+        let answers = |early: bool| {
+            let mut host = Host::new(|_| ());
+            host.scheme.recall(&profile);
+            let mut answers = Vec::new();
+            let name = ContextName {
+                id: ContextId(3),
+                signature: 1002,
+                kind: ContextKind::Application,
+                role: String::new(),
+            };
+            let names = Names {
+                files: Vec::new(),
+                contexts: vec![name],
+            };
+            if early {
+                host.scheme.learn(&names);
+            }
+            answers.extend((0..50).map(|turn| host.write(turn * 10, 10, 1)));
+            if !early {
+                host.scheme.learn(&names);
+            }
+            answers.extend((0..50).map(|turn| host.write(turn * 10, 10, 3)));
+            answers
+        };
+        assert_eq!(answers(true), answers(false));
+    }
+
+    #[test]
+    fn a_lifetime_that_no_longer_fits_is_learned_again() {
+        for (recalled_pages, expected_pages) in [(40, 440), (1_000_000, 440), (500, 500)] {
+            let known = |signature, lifetime_pages: u64| KnownLifetime {
+                signature,
+                lifetime_bytes: lifetime_pages * 4096,
+                written_bytes: 1 << 20,
+                idle_runs: 0,
+            };
+            let profile = LifetimeProfile::new(vec![known(1001, recalled_pages), known(77, 5)]);
+            let mut host = Host::new(|parameters| parameters.samples = 50);
+            host.scheme.recall(&profile);
+            let name = |id, signature| ContextName {
+                id: ContextId(id),
+                signature,
+                kind: ContextKind::Application,
+                role: String::new(),
+            };
+            host.scheme.learn(&Names {
+                files: Vec::new(),
+                contexts: vec![name(1, 1001), name(2, 77)],
+            });
+            // Not as old as twice the recalled 500 pages when it ends.
+            let turns = if recalled_pages == 500 { 9 } else { 40 };
+            for turn in 0..turns {
+                host.write(turn % 4 * 10, 10, 1);
+                host.write(1000 + turn * 100, 100, 3);
+            }
+            host.scheme.recluster(host.now_pages);
+            let learned = host.scheme.learned().unwrap();
+            let pages = learned.get(1001).map(|one| one.lifetime_bytes / 4096);
+            assert_eq!(pages, Some(expected_pages), "recalled {recalled_pages}");
+            assert_eq!(learned.get(77).map(|one| one.idle_runs), Some(1));
         }
     }
 }

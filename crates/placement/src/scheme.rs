@@ -41,6 +41,11 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Named sets of values for its parameters, the defaults first; none where there are no others.
+    fn presets(&self) -> &'static [Preset] {
+        &[]
+    }
+
     /// The scheme at work on a drive.
     ///
     /// # Errors
@@ -81,6 +86,17 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
     fn trials(&self, _geometry: &HostGeometry) -> Vec<Vec<Setting>> {
         Vec::new()
     }
+}
+
+/// Values for a scheme's parameters that somebody published together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// What stands behind `preset=`.
+    pub name: &'static str,
+    /// Where the values come from.
+    pub source: &'static str,
+    /// Keys and values, as a person would write them; others keep their defaults.
+    pub settings: &'static [(&'static str, &'static str)],
 }
 
 /// A parameter that no such drive can be given.

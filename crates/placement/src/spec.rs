@@ -8,7 +8,10 @@ use crate::{
     Assign, Future, Whole,
     catalog::{SCHEMES, Scheme},
     error::{DidYouMean, SchemeError},
+    parameter::ReadText,
     scheme::{HostGeometry, HostScheme, Setting, Unfit},
+    settings::{settle, written},
+    tenants::Tenants,
 };
 
 /// Who decides about copies.
@@ -35,6 +38,7 @@ pub struct SchemeSpec {
     host: Arc<dyn HostScheme>,
     relocation: DeviceHalf,
     parameters: Vec<(String, String)>,
+    tenants: u16,
 }
 
 impl SchemeSpec {
@@ -43,18 +47,27 @@ impl SchemeSpec {
     /// every scheme of the catalogue. Schemes named twice are kept once.
     ///
     /// # Errors
-    /// When one of them is wrong.
+    /// When one of them is wrong, or names a file.
     pub fn parse_list(text: &str) -> Result<Vec<SchemeSpec>, SchemeError> {
-        SchemeSpec::parse_list_where(text, |_| true)
+        SchemeSpec::read_list(text, &no_files)
     }
 
-    /// As [`SchemeSpec::parse_list`], where `all` stands for those schemes of the catalogue that
+    /// As [`SchemeSpec::parse_list`]; `read` gives the text of files that parameters name.
+    ///
+    /// # Errors
+    /// When one of them is wrong, or names a file that is.
+    pub fn read_list(text: &str, read: &ReadText<'_>) -> Result<Vec<SchemeSpec>, SchemeError> {
+        SchemeSpec::read_list_where(text, read, |_| true)
+    }
+
+    /// As [`SchemeSpec::read_list`], where `all` stands for those schemes of the catalogue that
     /// `belongs` holds of.
     ///
     /// # Errors
-    /// When one of them is wrong.
-    pub fn parse_list_where(
+    /// When one of them is wrong, or names a file that is.
+    pub fn read_list_where(
         text: &str,
+        read: &ReadText<'_>,
         belongs: impl Fn(&Scheme) -> bool,
     ) -> Result<Vec<SchemeSpec>, SchemeError> {
         let all = || SCHEMES.iter().filter(|scheme| belongs(scheme));
@@ -70,12 +83,37 @@ impl SchemeSpec {
         }
         let mut parsed: Vec<SchemeSpec> = Vec::new();
         for spec in specs {
-            let spec: SchemeSpec = spec.parse()?;
+            let spec = SchemeSpec::read(&spec, read)?;
             if !parsed.contains(&spec) {
                 parsed.push(spec);
             }
         }
         Ok(parsed)
+    }
+
+    /// One scheme; `read` gives the text of files that its parameters name.
+    ///
+    /// # Errors
+    /// When it is wrong, or names a file that is.
+    pub fn read(text: &str, read: &ReadText<'_>) -> Result<SchemeSpec, SchemeError> {
+        let text = text.trim();
+        let (name, settings) = match text.split_once(':') {
+            Some((name, settings)) => (name, Some(settings)),
+            None => (text, None),
+        };
+        let (mut host, relocation) = parts(name)?;
+        let name = canonical_name(host.name(), relocation);
+        let settled = settle(&mut *host, &name, settings, read)?;
+        if settled.tenants > 1 && relocation == DeviceHalf::Own {
+            return Err(SchemeError::NotShared { scheme: name });
+        }
+        Ok(SchemeSpec {
+            name: name + &written(&settled.changes),
+            host: host.into(),
+            relocation,
+            parameters: settled.parameters,
+            tenants: settled.tenants,
+        })
     }
 
     /// The name results carry: the shortest that reads back as this scheme, with those
@@ -166,7 +204,13 @@ impl SchemeSpec {
     /// When a parameter does not fit the drive, or it has no stream or no page.
     pub fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, SchemeError> {
         check(geometry)?;
-        self.fit(self.host.build(geometry))
+        if self.tenants == 1 {
+            return self.fit(self.host.build(geometry));
+        }
+        let schemes = (0..self.tenants)
+            .map(|_| self.fit(self.host.build(geometry)))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Box::new(Tenants::new(schemes, geometry)))
     }
 
     /// Both halves, at work on a drive. `future` is for schemes that need it.
@@ -226,25 +270,13 @@ impl FromStr for SchemeSpec {
     type Err = SchemeError;
 
     fn from_str(text: &str) -> Result<SchemeSpec, SchemeError> {
-        let text = text.trim();
-        let (name, settings) = match text.split_once(':') {
-            Some((name, settings)) => (name, Some(settings)),
-            None => (text, None),
-        };
-        let (mut host, relocation) = parts(name)?;
-        let name = canonical_name(host.name(), relocation);
-        let defaults = values(&mut *host);
-        if let Some(settings) = settings {
-            set_all(&mut *host, &name, settings)?;
-        }
-        let parameters = values(&mut *host);
-        Ok(SchemeSpec {
-            name: name + &changes(&defaults, &parameters),
-            host: host.into(),
-            relocation,
-            parameters,
-        })
+        SchemeSpec::read(text, &no_files)
     }
+}
+
+/// For texts that name no file.
+fn no_files(name: &str) -> Result<String, String> {
+    Err(format!("no file is read here, `{name}` neither"))
 }
 
 impl PartialEq for SchemeSpec {
@@ -298,73 +330,6 @@ fn canonical_name(host: &str, relocation: DeviceHalf) -> String {
         (Some(scheme), _) => scheme.name.to_owned(),
         (None, DeviceHalf::Relocation(kind)) => format!("{host}+{kind}"),
         (None, DeviceHalf::Own) => host.to_owned(),
-    }
-}
-
-fn values(host: &mut dyn HostScheme) -> Vec<(String, String)> {
-    let parameters = host.parameters().into_iter();
-    parameters
-        .map(|p| (p.key.to_owned(), p.value.to_string()))
-        .collect()
-}
-
-fn set_all(host: &mut dyn HostScheme, scheme: &str, settings: &str) -> Result<(), SchemeError> {
-    let mut given = Vec::new();
-    for setting in settings.split(',') {
-        let Some((key, value)) = setting.split_once('=') else {
-            return Err(SchemeError::NotAPair {
-                scheme: scheme.to_owned(),
-                text: setting.to_owned(),
-            });
-        };
-        let (key, value) = (key.trim(), value.trim());
-        if given.contains(&key) {
-            return Err(SchemeError::GivenTwice {
-                scheme: scheme.to_owned(),
-                key: key.to_owned(),
-            });
-        }
-        given.push(key);
-        set(host, scheme, key, value)?;
-    }
-    Ok(())
-}
-
-fn set(host: &mut dyn HostScheme, scheme: &str, key: &str, value: &str) -> Result<(), SchemeError> {
-    let mut parameters = host.parameters();
-    let Some(parameter) = parameters.iter_mut().find(|parameter| parameter.key == key) else {
-        let keys: Vec<&'static str> = parameters.iter().map(|parameter| parameter.key).collect();
-        return Err(SchemeError::UnknownParameter {
-            scheme: scheme.to_owned(),
-            key: key.to_owned(),
-            suggestion: DidYouMean::among(keys.iter().copied(), key),
-            known: match &keys[..] {
-                [] => "it takes none".to_owned(),
-                _ => format!("it takes {}", keys.join(", ")),
-            },
-        });
-    };
-    parameter
-        .set(value)
-        .map_err(|expected| SchemeError::BadValue {
-            scheme: scheme.to_owned(),
-            key: key.to_owned(),
-            value: value.to_owned(),
-            expected,
-        })
-}
-
-/// What differs from the defaults, as it is written behind a name.
-fn changes(defaults: &[(String, String)], parameters: &[(String, String)]) -> String {
-    let changed = parameters
-        .iter()
-        .filter(|parameter| !defaults.contains(parameter));
-    let settings: Vec<String> = changed
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    match settings.is_empty() {
-        true => String::new(),
-        false => format!(":{}", settings.join(",")),
     }
 }
 
@@ -446,9 +411,62 @@ mod tests {
         let echoed = spec("autostream-sfr:decay=capacity/2")
             .parameters()
             .to_vec();
-        let expected = [("chunk", "1MiB"), ("decay", "capacity/2"), ("base", "2")];
+        let expected = [
+            ("preset", "paper"),
+            ("chunk", "1MiB"),
+            ("decay", "capacity/2"),
+            ("base", "2"),
+            ("order", "grow-first"),
+            ("counts", "first"),
+            ("sequential", "counted"),
+            ("scope", "drive"),
+            ("answer", "before"),
+        ];
         assert_eq!(echoed, expected.map(|(k, v)| (k.to_owned(), v.to_owned())));
         assert!(spec("baseline").parameters().is_empty());
+    }
+
+    #[test]
+    fn a_preset_sets_the_others_and_what_is_said_wins() {
+        let port = spec("autostream-sfr:base=3,preset=sepbit-port,decay=64MiB");
+        assert_eq!(port.name(), "autostream-sfr:preset=sepbit-port,base=3");
+        assert_eq!(spec(port.name()), port);
+        let value = |key| {
+            let found = port.parameters().iter().find(|pair| pair.0 == key);
+            found.map(|pair| pair.1.as_str())
+        };
+        assert_eq!(value("preset"), Some("sepbit-port"));
+        assert_eq!(value("chunk"), Some("2MiB"));
+        assert_eq!(value("base"), Some("3"));
+        assert_eq!(spec("autostream-sfr:preset=paper").name(), "autostream-sfr");
+        let wrong = message("autostream-sfr:preset=best");
+        assert!(wrong.contains("one of paper, sepbit-port"), "{wrong}");
+        assert!(message("pcstream:preset=paper").contains("no parameter `preset`"));
+    }
+
+    #[test]
+    fn every_preset_of_the_catalogue_reads_back_and_builds() {
+        for scheme in SCHEMES {
+            for preset in (scheme.host)().presets() {
+                let text = format!("{}:preset={}", scheme.name, preset.name);
+                let spec = spec(&text);
+                assert!(text.starts_with(spec.name()), "{text}");
+                assert!(spec.build(&DRIVE).is_ok(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_host_part_can_be_shared_out_among_tenants() {
+        let shared = spec("hints+gc:tenants=3");
+        assert_eq!(shared.name(), "hints+gc:tenants=3");
+        assert_eq!(
+            shared.parameters(),
+            [("tenants".to_owned(), "3".to_owned())]
+        );
+        assert!(shared.build(&DRIVE).is_ok());
+        assert_eq!(spec("hints:tenants=1").name(), "hints");
+        assert!(message("hints:tenants=0").contains("from 1 to 16"));
     }
 
     #[test]
@@ -474,7 +492,7 @@ mod tests {
             "there is no scheme `pcstrem` (did you mean `pcstream`?): \
              `anabranch schemes` lists them"
         );
-        assert!(message("autostream").contains("`autostream-sfr`"));
+        assert!(message("autostream").contains("`autostream-mq`"));
         assert!(!message("xyz").contains("did you mean"));
         assert!(message("hints+sub").contains("mixed, gc, per-stream, substream"));
         assert!(message("hints+gc+gc").contains("`gc+gc`"));
@@ -504,7 +522,7 @@ mod tests {
             assert!(spec(name).build_both(&DRIVE, Some(&future)).is_ok());
         }
         let live = |scheme: &Scheme| !(scheme.host)().needs_future();
-        let specs = SchemeSpec::parse_list_where("all", live).unwrap();
+        let specs = SchemeSpec::read_list_where("all", &no_files, live).unwrap();
         assert!(specs.iter().all(|spec| !spec.needs_future()));
         assert_eq!(specs.len() + 3, SCHEMES.len());
     }

@@ -1,8 +1,10 @@
 //! What holds for every scheme, whatever is written.
 
-use anabranch_placement::{Assign, HostGeometry, SCHEMES, SchemeSpec, Write};
+use anabranch_placement::{
+    Assign, ContextName, HostGeometry, Names, Rules, SCHEMES, SchemeSpec, Write,
+};
 use anabranch_ssd::PageRange;
-use anabranch_trace::{ContextId, FileId, WriteHint};
+use anabranch_trace::{ContextId, ContextKind, FileId, WriteHint};
 use proptest::prelude::*;
 
 const LOGICAL_PAGES: u32 = 5_000;
@@ -12,7 +14,9 @@ enum Request {
     Write {
         pages: PageRange,
         context: u32,
+        file: u32,
         hint: WriteHint,
+        tenant: u32,
     },
     Discard(PageRange),
 }
@@ -25,33 +29,96 @@ fn range() -> impl Strategy<Value = PageRange> {
 
 fn request() -> impl Strategy<Value = Request> {
     let context = prop_oneof![9 => 0_u32..12, 1 => any::<u32>()];
+    let file = prop_oneof![9 => 0_u32..40, 1 => any::<u32>()];
     let hint = prop::sample::select(WriteHint::ALL.to_vec());
-    let write = (range(), context, hint).prop_map(|(pages, context, hint)| Request::Write {
+    let write = (range(), context, file, hint, 0_u32..6);
+    let write = write.prop_map(|(pages, context, file, hint, tenant)| Request::Write {
         pages,
         context,
+        file,
         hint,
+        tenant,
     });
     prop_oneof![6 => write, 1 => range().prop_map(Request::Discard)]
+}
+
+/// Names for some of the files and contexts that requests carry.
+fn names() -> Names {
+    let name = |id: u32| match id % 5 {
+        0 => String::new(),
+        1 => format!("{id:06}.sst"),
+        2 => format!("{id:06}.log"),
+        3 => format!("CommitLog-{id}.log"),
+        _ => format!("kind-{id}.k{id}"),
+    };
+    let kinds = [
+        ContextKind::Unknown,
+        ContextKind::Application,
+        ContextKind::Journal,
+        ContextKind::Metadata,
+    ];
+    let context = |id: u32| ContextName {
+        id: ContextId(id),
+        signature: id.into(),
+        kind: kinds[id as usize % kinds.len()],
+        role: format!("role-{}", id % 3),
+    };
+    Names {
+        files: (0..35).map(|id| (FileId(id), name(id))).collect(),
+        contexts: (0..10).map(context).collect(),
+    }
+}
+
+/// Every scheme of the catalogue, its presets, and parameters that make it another one.
+fn all() -> Vec<String> {
+    let mut all = Vec::new();
+    for scheme in SCHEMES {
+        all.push(scheme.name.to_owned());
+        let presets = (scheme.host)().presets();
+        all.extend(
+            presets
+                .iter()
+                .map(|preset| format!("{}:preset={}", scheme.name, preset.name)),
+        );
+    }
+    all.extend(Rules::shipped().map(|rules| format!("manual:rules={rules}")));
+    let others = [
+        "vstream:by=file,max-virtual=5",
+        "pcstream-fcfs:samples=0,max-contexts=4",
+    ];
+    all.extend(others.map(str::to_owned));
+    let shared = [
+        "pcstream",
+        "hints+gc",
+        "autostream-sfr",
+        "autostream-mq",
+        "fstream",
+    ];
+    all.extend(shared.map(|scheme| format!("{scheme}:tenants=3")));
+    all
 }
 
 /// The scheme's answer to each write.
 fn answers(assign: &mut dyn Assign, requests: &[Request], start_pages: u64) -> Vec<u16> {
     let mut now_pages = start_pages;
     let mut streams = Vec::new();
+    assign.learn(&names());
     for request in requests {
         match *request {
             Request::Discard(pages) => assign.discard(pages, now_pages),
             Request::Write {
                 pages,
                 context,
+                file,
                 hint,
+                tenant,
             } => {
                 let stream = assign.assign(&Write {
                     pages,
                     context: ContextId(context),
-                    file: FileId(0),
+                    file: FileId(file),
                     hint,
-                    tenant: 0,
+                    tenant,
                     now_pages,
                 });
                 streams.push(stream.0);
@@ -62,14 +129,31 @@ fn answers(assign: &mut dyn Assign, requests: &[Request], start_pages: u64) -> V
     streams
 }
 
-/// The bound each host part states, in bytes.
+/// Bytes for names of files: 2 for each file named, and the classes there are of them.
+const FILE_CLASSES: usize = 64 * 2 + 2 * 64 * (32 + 64);
+
+/// The bound each host part states, in bytes, for the drive and the names of these tests.
 fn memory_bound(scheme: &str) -> usize {
-    match scheme {
-        "autostream-sfr" => LOGICAL_PAGES.div_ceil(256) as usize * 24 + 64 * 8,
-        "pcstream*" | "pcstream" => (64 << 20) + 1024 * 32 + 64 * 2,
+    let (name, parameters) = scheme.split_once(':').unwrap_or((scheme, ""));
+    let host = name.split_once('+').map_or(name, |(host, _)| host);
+    // The smallest chunk is 1 MiB.
+    let chunks = LOGICAL_PAGES.div_ceil(256) as usize;
+    let of_one = match host {
+        "manual" => 8 * (64 + 16) + 64 * 96,
+        "sequential" => 24 * (4 + 16),
+        "autostream-sfr" => chunks * 24 + 64 * 8 + 1024 * 16,
+        "autostream-mq" => chunks * 40 + 64 * 16,
+        "fstream" => FILE_CLASSES + 16 + 1026 * 2,
+        "vstream" => (1 << 20) + 1024 * 32 + FILE_CLASSES,
+        "pcstream-fcfs" => 65_536 * 8,
+        "pcstream*" | "pcstream" => (64 << 20) + 1024 * 40 + 64 * 2,
         "fk" => LOGICAL_PAGES as usize * 8,
         "oracle" | "oracle-rate" => LOGICAL_PAGES as usize * 20 + 60 * 12 + 80 * 12,
-        _ => published_memory_bound(scheme),
+        _ => published_memory_bound(host),
+    };
+    match parameters.contains("tenants=3") {
+        true => 3 * (of_one + 64 * 2) + 64 * 2,
+        false => of_one,
     }
 }
 
@@ -104,14 +188,14 @@ proptest! {
         start_pages in prop_oneof![Just(0), Just(u64::from(u32::MAX) - 1000), Just(1 << 45)],
     ) {
         let geometry = HostGeometry { logical_pages: LOGICAL_PAGES, page_bytes: 4096, host_streams, internal_streams: 8, pages_per_unit: 100, physical_units: 60 };
-        for scheme in SCHEMES {
-            let spec: SchemeSpec = scheme.name.parse().unwrap();
+        for scheme in all() {
+            let spec: SchemeSpec = scheme.parse().unwrap();
             let mut first = spec.build(&geometry).unwrap();
             let mut second = spec.build(&geometry).unwrap();
             let streams = answers(&mut *first, &requests, start_pages);
-            prop_assert!(streams.iter().all(|stream| *stream < host_streams), "{}", scheme.name);
+            prop_assert!(streams.iter().all(|stream| *stream < host_streams), "{}", scheme);
             prop_assert_eq!(&streams, &answers(&mut *second, &requests, start_pages));
-            prop_assert!(first.memory_bytes() <= memory_bound(scheme.name), "{}", scheme.name);
+            prop_assert!(first.memory_bytes() <= memory_bound(&scheme), "{}", scheme);
         }
     }
 
@@ -134,4 +218,46 @@ fn the_lifetime_table_keeps_to_the_bound_it_was_given() {
     let spec: SchemeSpec = "pcstream:table=1MiB,max-contexts=10".parse().unwrap();
     let assign = spec.build(&geometry).unwrap();
     assert!(assign.memory_bytes() <= (1 << 20) + 10 * 32 + 8 * 2);
+}
+
+#[test]
+fn names_of_any_number_do_not_grow_a_scheme_past_its_bound() {
+    let geometry = HostGeometry {
+        logical_pages: 1000,
+        page_bytes: 4096,
+        host_streams: 8,
+        internal_streams: 8,
+        pages_per_unit: 100,
+        physical_units: 120,
+    };
+    let far = [1 << 15, (1 << 20) - 1, 1 << 20, u32::MAX];
+    let names = Names {
+        files: far.map(|id| (FileId(id), format!("{id}.sst"))).to_vec(),
+        contexts: far
+            .map(|id| ContextName {
+                id: ContextId(id),
+                signature: 1,
+                kind: ContextKind::Journal,
+                role: "role".to_owned(),
+            })
+            .to_vec(),
+    };
+    for (scheme, bound) in [
+        ("manual:rules=rocksdb", (8 << 20) + (1 << 19) + 10_000),
+        ("fstream", (2 << 20) + (1 << 16) + 10_000),
+        ("vstream:by=file", (2 << 20) + 8_000 + 32_768 + 10_000),
+        ("pcstream", 8_000 + 1024 * 40 + 10_000),
+    ] {
+        let mut assign = scheme
+            .parse::<SchemeSpec>()
+            .unwrap()
+            .build(&geometry)
+            .unwrap();
+        assign.learn(&names);
+        assert!(
+            assign.memory_bytes() <= bound,
+            "{scheme}: {}",
+            assign.memory_bytes()
+        );
+    }
 }

@@ -80,9 +80,14 @@ impl Assembler {
         }
     }
 
-    /// The context table as it is now, without symbols.
-    pub(crate) fn contexts(&self) -> Vec<Context> {
-        self.contexts.contexts()
+    /// The rows of the context table from `first` on, without symbols.
+    pub(crate) fn contexts_from(&self, first: usize) -> Vec<Context> {
+        self.contexts.contexts_from(first)
+    }
+
+    /// The rows of the file table from `first` on.
+    pub(crate) fn files_from(&self, first: usize) -> &[File] {
+        self.files.files_from(first)
     }
 
     /// What was learnt, and what was missed, one sentence each.

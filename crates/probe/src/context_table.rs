@@ -155,14 +155,21 @@ impl ContextTable {
 
     /// The rows, dense, the unknown context first.
     pub(crate) fn contexts(&self) -> Vec<Context> {
-        let rows = self.rows.iter().zip(1..).map(|(row, id)| Context {
+        self.contexts_from(0)
+    }
+
+    /// The rows from `first` on.
+    pub(crate) fn contexts_from(&self, first: usize) -> Vec<Context> {
+        let unknown = (first == 0).then(Context::unknown);
+        let rows = self.rows.iter().zip(1..).skip(first.saturating_sub(1));
+        let contexts = rows.map(|(row, id)| Context {
             id: ContextId(id),
             signature: row.signature,
             kind: row.kind,
             role: row.role.clone(),
             frames: row.path.iter().map(CallSite::frame).collect(),
         });
-        std::iter::once(Context::unknown()).chain(rows).collect()
+        unknown.into_iter().chain(contexts).collect()
     }
 
     /// Counts `bytes` for a stack or group without a context and says whether it has earned one.
@@ -306,6 +313,18 @@ mod tests {
         }
         let id = attribute(&mut table, writer("java", &[1, 2, 3, 5, 6]), PAGE);
         assert_eq!(kind_of(&table, id), ContextKind::Application);
+    }
+
+    #[test]
+    fn rows_can_be_read_as_they_are_added() {
+        let mut table = ContextTable::new(FoldLimits::default());
+        assert_eq!(table.contexts_from(0), [Context::unknown()]);
+        attribute(&mut table, writer("a", &[]), PAGE);
+        attribute(&mut table, writer("b", &[]), PAGE);
+        let all = table.contexts();
+        assert_eq!(table.contexts_from(1), all[1..]);
+        assert_eq!(table.contexts_from(2), all[2..]);
+        assert!(table.contexts_from(3).is_empty());
     }
 
     #[test]

@@ -35,23 +35,34 @@ impl FileTable {
         if let Some(&id) = self.ids.get(&key) {
             return id;
         }
-        let id = match u32::try_from(self.files.len()) {
-            Ok(id) if self.files.len() < MAX_FILES => FileId(id),
-            _ => return FileId(0),
-        };
-        self.ids.insert(key, id);
-        self.files.push(File {
-            name: String::new(),
-        });
-        id
+        self.add(key, String::new()).unwrap_or_default()
     }
 
-    /// Notes the name of a file. The first name stays: a file is known by what it was made as.
+    /// Notes the name of a file. The first name stays: a file is known by what it was made as. One
+    /// that was written to before it had a name has a new row from here on, for rows never change:
+    /// who follows a capture knows at each request what a replay of its trace knows.
     pub(crate) fn name(&mut self, key: FileKey, name: String) {
-        let row = self.id(key).0 as usize;
-        if row > 0 && self.files[row].name.is_empty() {
-            self.files[row].name = name;
+        let known = self.ids.get(&key).map(|id| &self.files[id.0 as usize].name);
+        let is_news = known.is_none_or(|known| known.is_empty() && !name.is_empty());
+        if is_news && key != FileKey::default() {
+            self.add(key, name);
         }
+    }
+
+    /// A new row for a file, if there is room.
+    fn add(&mut self, key: FileKey, name: String) -> Option<FileId> {
+        let row = u32::try_from(self.files.len()).ok().map(FileId)?;
+        if self.files.len() >= MAX_FILES {
+            return None;
+        }
+        self.ids.insert(key, row);
+        self.files.push(File { name });
+        Some(row)
+    }
+
+    /// The rows from `first` on.
+    pub(crate) fn files_from(&self, first: usize) -> &[File] {
+        self.files.get(first..).unwrap_or_default()
     }
 
     /// The rows.
@@ -87,12 +98,17 @@ mod tests {
     }
 
     #[test]
-    fn a_file_written_before_its_name_is_known_gets_it_later() {
+    fn a_file_written_before_its_name_is_known_has_a_new_row_once_it_is() {
         let mut table = FileTable::new();
-        let id = table.id(key(12, 1));
+        let nameless = table.id(key(12, 1));
         table.name(key(12, 1), "late".into());
         table.name(key(12, 1), "renamed".into());
-        assert_eq!(table.into_files()[id.0 as usize].name, "late");
+        let named = table.id(key(12, 1));
+        assert_eq!(table.files_from(named.0 as usize).len(), 1);
+        assert!(table.files_from(5).is_empty());
+        let files = table.into_files();
+        assert_eq!(files[nameless.0 as usize].name, "");
+        assert_eq!(files[named.0 as usize].name, "late");
     }
 
     #[test]

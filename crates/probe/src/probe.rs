@@ -128,9 +128,16 @@ impl Probe {
         self.kernel_side.lost_events()
     }
 
-    /// The context table as it is now, without symbols. Rows are only ever added.
-    pub fn contexts(&self) -> Vec<Context> {
-        self.assembler.contexts()
+    /// The rows of the context table from `first` on, without symbols. Rows are only ever added,
+    /// each before the first request that names it.
+    pub fn contexts_from(&self, first: usize) -> Vec<Context> {
+        self.assembler.contexts_from(first)
+    }
+
+    /// The rows of the file table from `first` on. Rows are only ever added, each before the first
+    /// request that names it.
+    pub fn files_from(&self, first: usize) -> &[File] {
+        self.assembler.files_from(first)
     }
 
     /// Ends the capture: detaches, and names the addresses of the contexts. [`Probe::drain`] first.

@@ -9,6 +9,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use anabranch_placement::Names;
 use anabranch_ssd::Counters;
 use anabranch_trace::Io;
 use thiserror::Error;
@@ -29,13 +30,20 @@ pub enum FleetError {
     Worker,
 }
 
+/// What every lane is given.
+#[derive(Debug, Clone)]
+enum News {
+    Requests(Arc<[Io]>),
+    Names(Arc<Names>),
+}
+
 type Finished = Result<Vec<(usize, Lane)>, LaneError>;
 
 /// Lanes at work on threads of their own. Lanes share nothing, so the counts are the same
 /// whatever the number of threads.
 #[derive(Debug)]
 pub struct Fleet {
-    senders: Vec<SyncSender<Arc<[Io]>>>,
+    senders: Vec<SyncSender<News>>,
     workers: Vec<JoinHandle<Finished>>,
     progress: Arc<[Mutex<Counters>]>,
 }
@@ -75,9 +83,21 @@ impl Fleet {
     /// # Errors
     /// When a lane has failed; [`Fleet::finish`] tells why.
     pub fn send(&self, batch: &Arc<[Io]>) -> Result<(), FleetError> {
+        self.tell(&News::Requests(Arc::clone(batch)))
+    }
+
+    /// Every lane learns these names, before all requests that are sent later.
+    ///
+    /// # Errors
+    /// When a lane has failed; [`Fleet::finish`] tells why.
+    pub fn learn(&self, names: &Arc<Names>) -> Result<(), FleetError> {
+        self.tell(&News::Names(Arc::clone(names)))
+    }
+
+    fn tell(&self, news: &News) -> Result<(), FleetError> {
         self.senders
             .iter()
-            .try_for_each(|sender| sender.send(Arc::clone(batch)))
+            .try_for_each(|sender| sender.send(news.clone()))
             .map_err(|_| FleetError::Worker)
     }
 
@@ -106,10 +126,17 @@ impl Fleet {
 
 fn work(
     mut share: Vec<(usize, Lane)>,
-    receiver: &Receiver<Arc<[Io]>>,
+    receiver: &Receiver<News>,
     progress: &[Mutex<Counters>],
 ) -> Finished {
-    for batch in receiver {
+    for news in receiver {
+        let batch = match news {
+            News::Requests(batch) => batch,
+            News::Names(names) => {
+                share.iter_mut().for_each(|(_, lane)| lane.learn(&names));
+                continue;
+            }
+        };
         for (index, lane) in &mut share {
             batch.iter().try_for_each(|io| lane.apply(io))?;
             *progress[*index]

@@ -2,7 +2,9 @@
 
 use std::{cmp::Reverse, sync::Arc};
 
-use anabranch_placement::{Assign, Future, HostGeometry, Names, SchemeError, SchemeSpec, Write};
+use anabranch_placement::{
+    Assign, Future, HostGeometry, LifetimeProfile, Names, SchemeError, SchemeSpec, Write,
+};
 use anabranch_ssd::{
     Config, ConfigError, Counters, Device, DeviceError, Drive as Pace, Layout, PageRange, Request,
     StreamId, TimedDevice, Timing, TimingError,
@@ -172,6 +174,11 @@ impl Lane {
                 config, *timing, *layout, *pace, sides,
             )?)),
         }))
+    }
+
+    /// What an earlier run learned of contexts; told before anything else.
+    pub fn recall(&mut self, profile: &LifetimeProfile) {
+        self.engine.sides_mut().assign_mut().recall(profile);
     }
 
     /// Names the scheme may go by.

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use anabranch_placement::Names;
 use anabranch_probe::{Captured, Options, Probe, ProbeError};
 use anabranch_trace::{Capture, Io, Tables, Writer};
 
@@ -23,6 +24,9 @@ pub struct Capturing {
     probe: Probe,
     writer: Option<Writer>,
     batch: Vec<Io>,
+    /// Rows of the tables whose names were handed on.
+    files: usize,
+    contexts: usize,
     started_unix_s: u64,
 }
 
@@ -53,12 +57,15 @@ impl Capturing {
             probe,
             writer,
             batch: Vec::new(),
+            files: 0,
+            contexts: 0,
             started_unix_s,
         })
     }
 
-    /// Hands on what has happened since, waiting a moment if that is nothing.
-    pub fn poll(&mut self, sink: impl FnMut(&[Io])) -> Outcome {
+    /// Hands on what has happened since, and the names that are new in it, waiting a moment if
+    /// that is nothing.
+    pub fn poll(&mut self, sink: impl FnMut(Names, &[Io])) -> Outcome {
         let batch = &mut self.batch;
         batch.clear();
         self.probe
@@ -68,7 +75,7 @@ impl Capturing {
     }
 
     /// Hands on everything that has happened.
-    pub fn drain(&mut self, sink: impl FnMut(&[Io])) -> Outcome {
+    pub fn drain(&mut self, sink: impl FnMut(Names, &[Io])) -> Outcome {
         let batch = &mut self.batch;
         batch.clear();
         self.probe
@@ -77,14 +84,26 @@ impl Capturing {
         self.hand_on(sink)
     }
 
-    fn hand_on(&mut self, mut sink: impl FnMut(&[Io])) -> Outcome {
+    fn hand_on(&mut self, mut sink: impl FnMut(Names, &[Io])) -> Outcome {
         if let Some(writer) = &mut self.writer {
             self.batch.iter().try_for_each(|io| writer.push(io))?;
         }
         if !self.batch.is_empty() {
-            sink(&self.batch);
+            let names = self.new_names();
+            sink(names, &self.batch);
         }
         Ok(())
+    }
+
+    /// Names that were not handed on before.
+    fn new_names(&mut self) -> Names {
+        let files = self.probe.files_from(self.files);
+        let contexts = self.probe.contexts_from(self.contexts);
+        let first_file = u32::try_from(self.files).unwrap_or(u32::MAX);
+        let names = Names::of_rows(first_file, files, &contexts);
+        self.files += files.len();
+        self.contexts += contexts.len();
+        names
     }
 
     /// Events lost so far.

@@ -33,7 +33,7 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
     )?;
     let mut program = Program::start(&arguments.command)?;
     let mut records = 0_u64;
-    let mut count = |ios: &[anabranch_trace::Io]| records += ios.len() as u64;
+    let mut count = |_, ios: &[anabranch_trace::Io]| records += ios.len() as u64;
     let status = loop {
         capturing.poll(&mut count)?;
         match (&mut program, interrupt.came()) {

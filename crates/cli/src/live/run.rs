@@ -121,7 +121,10 @@ impl Live {
     fn follow(&mut self, mut workload: Workload) -> Outcome<End> {
         let mut was_interrupted = false;
         let status = loop {
-            self.capturing.poll(|ios| self.running.feed(ios))?;
+            self.capturing.poll(|names, ios| {
+                self.running.learn(names);
+                self.running.feed(ios);
+            })?;
             self.view.draw(&self.running, self.capturing.lost_events());
             if let Some(source) = self.interrupt.came() {
                 was_interrupted = true;
@@ -147,7 +150,10 @@ impl Live {
     fn settle(&mut self) -> Outcome<Result<(), DiskError>> {
         self.drive.sync().map_err(Failure::work)?;
         let unmounted = self.drive.unmount();
-        self.capturing.drain(|ios| self.running.feed(ios))?;
+        self.capturing.drain(|names, ios| {
+            self.running.learn(names);
+            self.running.feed(ios);
+        })?;
         Ok(unmounted)
     }
 }

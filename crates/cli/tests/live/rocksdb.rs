@@ -59,6 +59,16 @@ fn rocksdb_runs_live_and_its_trace_replays_to_the_same_counts_to_the_last_page()
     let alone = ["replay", &trace, "--json", "--unit", "1MiB", "--scheme"];
     let alone = anabranch(&[&alone[..], &["baseline"]].concat()).with_status(0);
     assert_eq!(alone.json()["schemes"][0], *baseline);
+
+    // What goes by names goes by them while the program runs, and tells them apart.
+    let used = |name: &str| {
+        let schemes = live["schemes"].as_array().unwrap().iter();
+        let scheme = schemes.clone().find(|one| one["name"] == name).unwrap();
+        let streams = scheme["streams"].as_array().unwrap().iter();
+        streams.filter(|stream| stream["host_bytes"] != 0).count()
+    };
+    assert!(used("manual") >= 4, "{}", used("manual"));
+    assert!(used("fstream") >= 4, "{}", used("fstream"));
 }
 
 #[test]

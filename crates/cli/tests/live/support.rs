@@ -2,11 +2,11 @@
 
 use std::{
     fs,
-    io::{Read as _, Write as _},
+    io::{Read, Write as _},
     os::unix::{fs::PermissionsExt as _, process::ExitStatusExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
-    thread::sleep,
+    thread::{JoinHandle, sleep, spawn},
     time::{Duration, Instant},
 };
 
@@ -198,22 +198,29 @@ impl Started {
         });
     }
 
-    /// Waits for its end. What it says must fit a pipe (64 KiB).
+    /// Waits for its end, listening: a pipe that nobody empties holds 64 KiB.
     pub fn end(mut self) -> Ended {
+        let stdout = listen(self.0.stdout.take().unwrap());
+        let stderr = listen(self.0.stderr.take().unwrap());
         wait_until("the command to end", || {
             self.0.try_wait().unwrap().is_some()
         });
         let status = self.0.wait().unwrap();
-        let mut ended = Ended {
+        Ended {
             status,
-            stdout: String::new(),
-            stderr: String::new(),
-        };
-        let (stdout, stderr) = (self.0.stdout.take(), self.0.stderr.take());
-        stdout.unwrap().read_to_string(&mut ended.stdout).unwrap();
-        stderr.unwrap().read_to_string(&mut ended.stderr).unwrap();
-        ended
+            stdout: stdout.join().unwrap(),
+            stderr: stderr.join().unwrap(),
+        }
     }
+}
+
+/// Reads all that is said, on a thread of its own.
+fn listen(mut voice: impl Read + Send + 'static) -> JoinHandle<String> {
+    spawn(move || {
+        let mut words = String::new();
+        voice.read_to_string(&mut words).unwrap();
+        words
+    })
 }
 
 impl Drop for Started {

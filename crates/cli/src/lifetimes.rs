@@ -1,0 +1,58 @@
+//! Lifetimes of contexts in a file, from one run to the next.
+
+use std::{
+    fs,
+    io::{ErrorKind, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anabranch_placement::LifetimeProfile;
+use anabranch_replay::Lane;
+use anabranch_trace::WholeFile;
+
+use crate::failure::{Failure, Outcome};
+
+/// The file, and what it held when the run began.
+#[derive(Debug)]
+pub struct Lifetimes {
+    path: PathBuf,
+    profile: LifetimeProfile,
+}
+
+impl Lifetimes {
+    /// Reads the file; one that is not there yet holds nothing.
+    pub fn open(path: &Path) -> Outcome<Lifetimes> {
+        let say = |what: &dyn std::fmt::Display| {
+            Failure::say(format!("--profile {}: {what}", path.display()))
+        };
+        let profile = match fs::read_to_string(path) {
+            Ok(text) => LifetimeProfile::parse(&text).map_err(|error| say(&error))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => LifetimeProfile::default(),
+            Err(error) => return Err(say(&error)),
+        };
+        // A profile that cannot be written is better known before the run than after.
+        WholeFile::create(path)?;
+        Ok(Lifetimes {
+            path: path.to_owned(),
+            profile,
+        })
+    }
+
+    /// Tells a lane what earlier runs learned.
+    pub fn recall(&self, lane: &mut Lane) {
+        lane.recall(&self.profile);
+    }
+
+    /// Writes what the first lane that learns of contexts knows now.
+    pub fn keep(&self, lanes: &[Lane]) -> Outcome {
+        let Some(learned) = lanes.iter().find_map(|lane| lane.assign().learned()) else {
+            return Ok(());
+        };
+        let mut file = WholeFile::create(&self.path)?;
+        file.write_all(learned.text().as_bytes()).map_err(|error| {
+            let path = self.path.display();
+            Failure::work(anyhow::anyhow!("cannot write {path}: {error}"))
+        })?;
+        Ok(file.finish()?)
+    }
+}

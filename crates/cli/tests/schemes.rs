@@ -1,0 +1,176 @@
+//! What schemes are told on the command line besides numbers: rules, and lifetimes learned before.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use anabranch_trace::{Capture, Context, ContextId, ContextKind, File, FileId, Io, Tables, Writer};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn anabranch(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// The schemes of a comparison that went well.
+fn schemes(arguments: &[&str]) -> Vec<Value> {
+    let output = anabranch(&[&["replay", "--unit", "1MiB", "--json"], arguments].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    result["schemes"].as_array().unwrap().clone()
+}
+
+/// What wrong use is met with.
+fn complaint(arguments: &[&str]) -> String {
+    let output = anabranch(&[&["replay"], arguments].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    said
+}
+
+/// A log rewritten and tables written in turn, by two contexts whose numbers a second trace gives
+/// the other way round.
+fn trace(directory: &TempDir, name: &str, log: u32, tables: u32) -> String {
+    let path = directory.path().join(name);
+    let mut writer = Writer::create(&path).unwrap();
+    for round in 0..600_u64 {
+        for (context, at) in [(log, round % 8), (tables, 8 + (round * 7) % 48)] {
+            let io = Io {
+                context: ContextId(context),
+                file: FileId(context),
+                ..Io::write(at << 20, 1 << 20)
+            };
+            writer.push(&io).unwrap();
+        }
+    }
+    let mut rows = Tables::new(Capture {
+        device_bytes: 64 << 20,
+        ..Capture::default()
+    });
+    for id in 1..=2 {
+        let (signature, name) = match id == log {
+            true => (0xabc, "000001.log"),
+            false => (0xdef, "000002.sst"),
+        };
+        rows.contexts.push(Context {
+            id: ContextId(id),
+            signature,
+            kind: ContextKind::Application,
+            role: "writer".to_owned(),
+            frames: Vec::new(),
+        });
+        rows.files.push(File {
+            name: name.to_owned(),
+        });
+    }
+    writer.finish(&rows).unwrap();
+    text(&path)
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+/// Streams the host wrote to, and what it wrote there.
+fn host_bytes(scheme: &Value) -> Vec<(u64, u64)> {
+    let streams = scheme["streams"].as_array().unwrap().iter();
+    let number = |stream: &Value, key: &str| stream[key].as_u64().unwrap();
+    streams
+        .map(|stream| (number(stream, "id"), number(stream, "host_bytes")))
+        .filter(|(_, bytes)| *bytes > 0)
+        .collect()
+}
+
+#[test]
+fn rules_are_shipped_or_in_a_file() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory, "t.parquet", 1, 2);
+    let rules = directory.path().join("mine.toml");
+    fs::write(&rules, "[[rule]]\nfile = \"*.log\"\nstream = 5\n").unwrap();
+    let mine = format!("manual:rules={}", text(&rules));
+    let found = schemes(&[
+        &trace,
+        "--scheme",
+        "manual:rules=rocksdb,fstream",
+        "--scheme",
+        &mine,
+    ]);
+    assert_eq!(found[0]["parameters"]["rules"], "rocksdb");
+    let written = 600 << 20;
+    assert_eq!(host_bytes(&found[0]), [(1, written), (3, written)]);
+    assert_eq!(host_bytes(&found[1]), [(1, written), (2, written)]);
+    assert_eq!(found[2]["name"], mine);
+    assert_eq!(host_bytes(&found[2]), [(0, written), (5, written)]);
+
+    fs::write(&rules, "[[rule]]\nname = \"*.log\"\nstream = 5\n").unwrap();
+    let wrong = complaint(&[&trace, "--scheme", &mine]);
+    assert!(
+        wrong.contains("mine.toml") && wrong.contains("name"),
+        "{wrong}"
+    );
+    let none = complaint(&[&trace, "--scheme", "manual:rules=cassandra"]);
+    assert!(none.contains("cassandra-multi-log"), "{none}");
+}
+
+#[test]
+fn lifetimes_learned_in_one_run_are_known_in_the_next() {
+    let directory = TempDir::new().unwrap();
+    let first = trace(&directory, "first.parquet", 1, 2);
+    let second = trace(&directory, "second.parquet", 2, 1);
+    let profile = text(&directory.path().join("lifetimes.json"));
+    let run = |trace: &str| {
+        let scheme = ["--scheme", "pcstream*", "--profile", &profile];
+        host_bytes(&schemes(&[&[trace], &scheme[..]].concat())[0])
+    };
+    assert_eq!(run(&first)[0].0, 0, "at first all go to the default stream");
+    assert!(
+        fs::read_to_string(&profile)
+            .unwrap()
+            .contains("0000000000000abc")
+    );
+    let bytes: Vec<u64> = run(&second).iter().map(|(_, bytes)| *bytes).collect();
+    assert_eq!(
+        bytes,
+        [600 << 20, 600 << 20],
+        "then each has its own at once"
+    );
+
+    let grid = complaint(&[&first, "--streams", "4,8", "--profile", &profile]);
+    assert!(grid.contains("--profile"), "{grid}");
+    let kept = fs::read_to_string(&profile).unwrap();
+    fs::write(
+        &profile,
+        kept.replace("lifetime_bytes\": ", "lifetime_bytes\": 9"),
+    )
+    .unwrap();
+    let unit = ["--unit", "1MiB", "--profile", &profile];
+    let changed = complaint(&[&[first.as_str()], &unit[..]].concat());
+    assert!(
+        changed.contains("lifetimes.json: a lifetime profile"),
+        "{changed}"
+    );
+}
+
+#[test]
+fn every_scheme_is_listed_with_its_presets_and_its_source() {
+    let output = anabranch(&["schemes"]);
+    let listed = String::from_utf8(output.stdout).unwrap();
+    for word in [
+        "autostream-mq",
+        "preset=paper|sepbit-port|log10-emulator",
+        "HotStorage'14",
+        "FStream (FAST'18)",
+        "cassandra-multi-data",
+        "tenants=N",
+    ] {
+        assert!(listed.contains(word), "{word}");
+    }
+}

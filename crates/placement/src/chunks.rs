@@ -1,0 +1,147 @@
+//! What both AutoStream schemes share: the address space in chunks, counts turned into streams.
+
+use std::ops::Range;
+
+use anabranch_ssd::PageRange;
+
+use crate::{
+    Bytes,
+    parameter::one_of,
+    scheme::{HostGeometry, Unfit},
+};
+
+one_of! {
+    /// Which chunks of a request are counted.
+    CountedChunks {
+        /// The one it begins in.
+        First = "first",
+        /// Every one it touches.
+        All = "all",
+    }
+}
+
+one_of! {
+    /// Whether a request gets the stream its chunk had before it, or with it.
+    Answer {
+        /// Before: the table is updated in the background.
+        Before = "before",
+        /// With it.
+        After = "after",
+    }
+}
+
+/// The address space in chunks of equal size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Chunking {
+    chunk_pages: u32,
+    counts: CountedChunks,
+}
+
+impl Chunking {
+    /// Chunks of so many bytes, a multiple of the page.
+    pub fn new(
+        chunk: Bytes,
+        counts: CountedChunks,
+        geometry: &HostGeometry,
+    ) -> Result<Chunking, Unfit> {
+        let page_bytes = u64::from(geometry.page_bytes);
+        if !chunk.0.is_multiple_of(page_bytes) {
+            return Err(Unfit {
+                key: "chunk",
+                expected: format!("a multiple of the drive's page, {page_bytes} bytes"),
+            });
+        }
+        let chunk_pages = u32::try_from(chunk.0 / page_bytes).unwrap_or(u32::MAX);
+        Ok(Chunking {
+            chunk_pages: chunk_pages.max(1),
+            counts,
+        })
+    }
+
+    /// Chunks of a drive.
+    pub fn chunks(&self, geometry: &HostGeometry) -> usize {
+        geometry.logical_pages.div_ceil(self.chunk_pages) as usize
+    }
+
+    /// The chunk a request begins in.
+    #[inline]
+    pub fn first(&self, pages: PageRange) -> usize {
+        (pages.first / self.chunk_pages) as usize
+    }
+
+    /// The chunks a request counts for.
+    #[inline]
+    pub fn counted(&self, pages: PageRange) -> Range<usize> {
+        let first = self.first(pages);
+        match self.counts {
+            CountedChunks::First => first..first + 1,
+            CountedChunks::All => {
+                let end = pages.end().div_ceil(u64::from(self.chunk_pages)) as usize;
+                first..end.max(first + 1)
+            }
+        }
+    }
+}
+
+/// Counts from which on a chunk belongs to class 1, 2, …: the powers of the base. Compared with
+/// instead of taking logarithms, which are neither exact nor cheap.
+#[derive(Debug, Clone)]
+pub(crate) struct Classes(Vec<f64>);
+
+impl Classes {
+    /// `classes` classes, at least 1.
+    pub fn new(base: f64, classes: u16) -> Classes {
+        Classes((1..classes).map(|power| base.powi(power.into())).collect())
+    }
+
+    /// The logarithm of a count, between 0 and the last class.
+    #[inline]
+    pub fn of(&self, count: f64) -> u16 {
+        self.0.iter().take_while(|power| count >= **power).count() as u16
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<f64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRIVE: HostGeometry = HostGeometry {
+        logical_pages: 1001,
+        page_bytes: 4096,
+        host_streams: 4,
+        internal_streams: 8,
+        pages_per_unit: 100,
+        physical_units: 120,
+    };
+
+    #[test]
+    fn a_request_counts_for_its_first_chunk_or_for_all_it_touches() {
+        let counted = |counts, first, count| {
+            let chunking = Chunking::new(Bytes(100 * 4096), counts, &DRIVE).unwrap();
+            assert_eq!(chunking.chunks(&DRIVE), 11);
+            chunking.counted(PageRange::new(first, count))
+        };
+        assert_eq!(counted(CountedChunks::First, 150, 200), 1..2);
+        assert_eq!(counted(CountedChunks::All, 150, 200), 1..4);
+        assert_eq!(counted(CountedChunks::All, 100, 100), 1..2);
+        assert_eq!(counted(CountedChunks::All, 199, 2), 1..3);
+    }
+
+    #[test]
+    fn a_whole_power_of_the_base_reaches_its_class_exactly() {
+        let classes = Classes::new(5.0, 4);
+        let of = [0.0, 1.0, 4.9, 5.0, 25.0, 124.9, 125.0, 1e9].map(|count| classes.of(count));
+        assert_eq!(of, [0, 0, 0, 1, 2, 2, 3, 3]);
+        assert_eq!(Classes::new(10.0, 1).of(1e9), 0);
+    }
+
+    #[test]
+    fn a_chunk_that_is_no_multiple_of_the_page_is_refused() {
+        let unfit = Chunking::new(Bytes(5000), CountedChunks::First, &DRIVE).unwrap_err();
+        assert_eq!(unfit.key, "chunk");
+    }
+}
