@@ -3,8 +3,9 @@
 use anabranch_ssd::RelocationKind;
 
 use crate::{
-    autostream_sfr::AutoStreamSfrParameters, hints::HintsScheme, pcstream::PcStreamParameters,
-    scheme::HostScheme, single::SingleScheme, spec::DeviceHalf,
+    autostream_sfr::AutoStreamSfrParameters, dac::DacScheme, eti::EtiScheme, fadac::FadacScheme,
+    hints::HintsScheme, pcstream::PcStreamParameters, scheme::HostScheme, sepbit::SepBitScheme,
+    single::SingleScheme, spec::DeviceHalf, warcip::WarcipScheme,
 };
 
 /// A scheme that has a name of its own. Any host part goes with any relocation besides
@@ -66,5 +67,41 @@ pub const SCHEMES: &[Scheme] = &[
         relocation: DeviceHalf::Relocation(RelocationKind::SUBSTREAM),
         summary: "pcstream*, and survivors of garbage collection in substreams: two phases",
         source: "PCStream (HotStorage'18 draft, FAST'19)",
+    },
+    // Published separation schemes that decide about writes and copies alike.
+    Scheme {
+        name: "dac",
+        host: || Box::<DacScheme>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "a page rises a class when it is written again, sinks one when it is copied",
+        source: "Chiang, Lee and Chang (SPE 1999), as in SepBIT's simulator",
+    },
+    Scheme {
+        name: "eti",
+        host: || Box::<EtiScheme>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "hot and cold extents of the address space; copies apart",
+        source: "ETI (HotStorage'16), as in SepBIT's simulator",
+    },
+    Scheme {
+        name: "fadac",
+        host: || Box::<FadacScheme>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "by writes less copies of each page, in powers of a fading average",
+        source: "FADaC (SYSTOR'19), as in SepBIT's simulator",
+    },
+    Scheme {
+        name: "warcip",
+        host: || Box::<WarcipScheme>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "writes clustered by rewrite interval; copies apart",
+        source: "WARCIP (SYSTOR'19), as in SepBIT's simulator",
+    },
+    Scheme {
+        name: "sepbit",
+        host: || Box::<SepBitScheme>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "writes by the life of what they replace, copies by their age",
+        source: "SepBIT (FAST'22)",
     },
 ];

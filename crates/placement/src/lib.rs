@@ -8,26 +8,38 @@
 
 mod assign;
 mod autostream_sfr;
+mod by_page;
 mod catalog;
+mod dac;
 mod error;
+mod eti;
+mod fadac;
 mod future;
 mod hints;
+mod last_writes;
 mod parameter;
 mod pcstream;
 mod scheme;
+mod sepbit;
 mod single;
 mod size;
 mod spec;
+mod warcip;
 
 pub use assign::{Assign, Names, Write};
 pub use autostream_sfr::{AutoStreamSfr, AutoStreamSfrParameters};
 pub use catalog::{SCHEMES, Scheme};
+pub use dac::{Dac, DacScheme};
 pub use error::{DidYouMean, SchemeError};
+pub use eti::{Eti, EtiScheme};
+pub use fadac::{Fadac, FadacScheme};
 pub use future::Future;
 pub use hints::{Hints, HintsScheme, hint_stream};
 pub use parameter::{Parameter, Period, Value};
 pub use pcstream::{PcStream, PcStreamParameters};
 pub use scheme::{HostGeometry, HostScheme, Unfit, Whole};
+pub use sepbit::{SepBit, SepBitScheme};
 pub use single::{Single, SingleScheme};
 pub use size::{Bytes, NotASize};
 pub use spec::{Built, DeviceHalf, SchemeSpec};
+pub use warcip::{Warcip, WarcipScheme};

@@ -67,8 +67,22 @@ fn memory_bound(scheme: &str) -> usize {
     match scheme {
         "autostream-sfr" => LOGICAL_PAGES.div_ceil(256) as usize * 24 + 64 * 8,
         "pcstream*" | "pcstream" => (64 << 20) + 1024 * 32 + 64 * 2,
-        _ => 0,
+        _ => published_memory_bound(scheme),
     }
+}
+
+/// The same of the published schemes that do both halves: bytes for each page of the drive, and
+/// what does not grow with it.
+fn published_memory_bound(scheme: &str) -> usize {
+    let (page_bytes, fixed_bytes) = match scheme {
+        "dac" => (1, 0),
+        "eti" => (0, 1024 * 8),
+        "fadac" => (4, 0),
+        "sepbit" => (4, 6 * 2),
+        "warcip" => (8, 6 * 40),
+        _ => (0, 0),
+    };
+    LOGICAL_PAGES as usize * page_bytes + fixed_bytes
 }
 
 proptest! {

@@ -1,0 +1,77 @@
+//! Published separation schemes against what SepBIT's simulator measured on the same workloads.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
+
+#[path = "../../ssd/tests/workload/mod.rs"]
+mod workload;
+
+use anabranch_replay::Lane;
+use anabranch_ssd::{Config, Profile};
+use anabranch_trace::Io;
+
+const PAGES: u32 = 1 << 20;
+const ROUNDS: u32 = 10;
+
+/// The golden drive with six host streams, as the simulator has six open segments, and internal
+/// ones for schemes that keep copies apart.
+fn drive() -> Config {
+    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    Config {
+        host_streams: 6,
+        internal_streams: 5,
+        ..profile.resolve("golden").unwrap()
+    }
+}
+
+/// WAF over the last five of ten rounds of overwrites, after one sequential fill.
+fn waf(scheme: &str, overwrites: &[u32]) -> f64 {
+    let mut lane = Lane::build(&scheme.parse().unwrap(), &drive(), None).unwrap();
+    let mut write = |pages: &mut dyn Iterator<Item = u32>| {
+        pages.for_each(|page| {
+            lane.apply(&Io::write(u64::from(page) * 4096, 4096))
+                .unwrap()
+        });
+        lane.settle().unwrap();
+        *lane.counters()
+    };
+    write(&mut (0..PAGES));
+    let (first, last) = overwrites.split_at(overwrites.len() / 2);
+    let half = write(&mut first.iter().copied());
+    let whole = write(&mut last.iter().copied());
+    whole.since(&half).waf().unwrap()
+}
+
+fn assert_near(scheme: &str, overwrites: &[u32], published: f64, tolerance: f64) {
+    let measured = waf(scheme, overwrites);
+    let apart = measured / published - 1.0;
+    println!(
+        "{scheme}: measured {measured:.4}, published {published:.3}: {:+.2} %",
+        apart * 100.0
+    );
+    assert!(
+        apart.abs() < tolerance,
+        "{scheme}: measured {measured:.4}, published {published:.3}: {:+.2} % apart",
+        apart * 100.0
+    );
+}
+
+#[test]
+fn uniform_overwrites_cost_what_the_simulator_says() {
+    let overwrites = workload::uniform(PAGES, ROUNDS, 1);
+    for (scheme, published) in [("dac", 3.510), ("sepbit", 3.511), ("warcip", 3.510)] {
+        assert_near(scheme, &overwrites, published, 0.02);
+    }
+}
+
+#[test]
+fn zipf_overwrites_cost_what_the_simulator_says() {
+    let overwrites = workload::zipf(PAGES, ROUNDS, 1);
+    for (scheme, published) in [
+        ("dac", 3.066),
+        ("sepbit", 3.111),
+        ("warcip", 3.800),
+        ("fadac", 2.995),
+    ] {
+        assert_near(scheme, &overwrites, published, 0.02);
+    }
+}
