@@ -4,8 +4,8 @@ use anabranch_ssd::RelocationKind;
 
 use crate::{
     autostream_sfr::AutoStreamSfrParameters, dac::DacScheme, eti::EtiScheme, fadac::FadacScheme,
-    hints::HintsScheme, pcstream::PcStreamParameters, scheme::HostScheme, sepbit::SepBitScheme,
-    single::SingleScheme, spec::DeviceHalf, warcip::WarcipScheme,
+    hints::HintsScheme, midas::MidasScheme, pcstream::PcStreamParameters, scheme::HostScheme,
+    sepbit::SepBitScheme, single::SingleScheme, spec::DeviceHalf, warcip::WarcipScheme,
 };
 
 /// A scheme that has a name of its own. Any host part goes with any relocation besides
@@ -103,5 +103,12 @@ pub const SCHEMES: &[Scheme] = &[
         relocation: DeviceHalf::Own,
         summary: "writes by the life of what they replace, copies by their age",
         source: "SepBIT (FAST'22)",
+    },
+    Scheme {
+        name: "midas",
+        host: || Box::<MidasScheme>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "a chain of groups, their number and sizes found by a model of it",
+        source: "MiDAS (FAST'24)",
     },
 ];

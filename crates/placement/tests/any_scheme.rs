@@ -78,6 +78,8 @@ fn published_memory_bound(scheme: &str) -> usize {
         "dac" => (1, 0),
         "eti" => (0, 1024 * 8),
         "fadac" => (4, 0),
+        // Four drives' worth of quarters of a unit, 25 pages each, 4 bytes a quarter.
+        "midas" => (5, (4 * LOGICAL_PAGES as usize / 25 + 1) * 4 + 4096),
         "sepbit" => (4, 6 * 2),
         "warcip" => (8, 6 * 40),
         _ => (0, 0),

@@ -1,0 +1,188 @@
+//! How long data lives: the update interval distribution, from a sample of the pages.
+
+/// Intervals are counted in quarters of a unit (§4.1).
+const PER_UNIT: u32 = 4;
+/// 2^64 over the golden ratio.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Counts the lives that end, of one page in so many.
+#[derive(Debug)]
+pub(super) struct Lives {
+    counts: Vec<u32>,
+    bin_pages: u64,
+    sample: u32,
+}
+
+impl Lives {
+    /// For lives up to `most_pages`; longer ones count as that long.
+    pub(super) fn new(most_pages: u64, pages_per_unit: u32, sample: u32) -> Lives {
+        let bin_pages = u64::from((pages_per_unit / PER_UNIT).max(1));
+        Lives {
+            counts: vec![0; (most_pages / bin_pages) as usize + 1],
+            bin_pages,
+            sample: sample.max(1),
+        }
+    }
+
+    /// Whether a page is in the sample: one of each run of `sample` pages, picked by a fixed hash,
+    /// so that what is written in strides is not missed.
+    #[inline]
+    fn follows(&self, page: u32) -> bool {
+        if self.sample == 1 {
+            return true;
+        }
+        let run = page / self.sample;
+        let hash = u64::from(run).wrapping_mul(GOLDEN) >> 32;
+        page == run * self.sample + ((hash * u64::from(self.sample)) >> 32) as u32
+    }
+
+    /// What a page held has ended.
+    #[inline]
+    pub(super) fn end(&mut self, page: u32, age_pages: u64) {
+        if self.follows(page) {
+            let last = self.counts.len() - 1;
+            let bin = ((age_pages / self.bin_pages) as usize).min(last);
+            self.counts[bin] = self.counts[bin].saturating_add(1);
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.counts.fill(0);
+    }
+
+    /// The curve of what was counted, times in units; `None` where nothing was.
+    pub(super) fn curve(&self, pages_per_unit: u32) -> Option<Curve> {
+        let width = self.bin_pages as f64 / f64::from(pages_per_unit.max(1));
+        Curve::new(&self.counts, width)
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.counts.capacity() * size_of::<u32>()
+    }
+}
+
+/// A distribution of lives, cumulated. Times are in units the host writes.
+#[derive(Debug)]
+pub(super) struct Curve {
+    /// Share of lives that ended before the bin begins.
+    died: Vec<f64>,
+    /// The integral of the surviving share up to there.
+    lived: Vec<f64>,
+    /// The mean over all lives of those that ended before, the others counting nothing.
+    moment: Vec<f64>,
+    width: f64,
+}
+
+impl Curve {
+    fn new(counts: &[u32], width: f64) -> Option<Curve> {
+        let all: f64 = counts.iter().map(|&count| f64::from(count)).sum();
+        if all == 0.0 {
+            return None;
+        }
+        let mut curve = Curve {
+            died: vec![0.0],
+            lived: vec![0.0],
+            moment: vec![0.0],
+            width,
+        };
+        let (mut died, mut lived, mut moment) = (0.0, 0.0, 0.0);
+        for (bin, &count) in counts.iter().enumerate() {
+            let share = f64::from(count) / all;
+            let middle = (bin as f64 + 0.5) * width;
+            lived += (1.0 - died - share / 2.0) * width;
+            died += share;
+            moment += share * middle;
+            curve.died.push(died);
+            curve.lived.push(lived);
+            curve.moment.push(moment);
+        }
+        Some(curve)
+    }
+
+    fn at(&self, table: &[f64], time: f64) -> f64 {
+        let position = (time / self.width).max(0.0);
+        let bin = position as usize;
+        match (table.get(bin), table.get(bin + 1)) {
+            (Some(&low), Some(&high)) => low + (high - low) * (position - bin as f64),
+            _ => table.last().copied().unwrap_or(0.0),
+        }
+    }
+
+    /// Share of lives longer than that.
+    pub(super) fn survives(&self, time: f64) -> f64 {
+        (1.0 - self.at(&self.died, time)).max(0.0)
+    }
+
+    /// The integral of the surviving share from the beginning to `time`: where each unit of time
+    /// brings a unit of writes, so many units of them live.
+    pub(super) fn lived(&self, time: f64) -> f64 {
+        self.at(&self.lived, time)
+    }
+
+    /// The mean over all lives of those that ended before `time`.
+    pub(super) fn moment(&self, time: f64) -> f64 {
+        self.at(&self.moment, time)
+    }
+
+    /// The longest life there can be.
+    pub(super) fn horizon(&self) -> f64 {
+        (self.died.len() - 1) as f64 * self.width
+    }
+
+    /// The time by which units of lives no longer than it fill `size` units: where writes of such
+    /// lives alone come to a group of that size.
+    pub(super) fn time_of_hot_size(&self, size: f64) -> Option<f64> {
+        let bin = (0..self.died.len()).find(|&bin| {
+            let time = bin as f64 * self.width;
+            (time * self.died[bin]).round() >= size
+        })?;
+        Some(bin as f64 * self.width)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Lives of a half, one and two units in equal numbers, as a curve of quarters.
+    pub(in super::super) fn curve() -> Curve {
+        let mut lives = Lives::new(40, 4, 1);
+        for age_pages in [2, 4, 8] {
+            lives.end(0, age_pages);
+        }
+        lives.curve(4).unwrap()
+    }
+
+    #[test]
+    fn a_curve_cumulates_lives() {
+        let curve = curve();
+        assert_eq!(curve.survives(0.0), 1.0);
+        assert_eq!(curve.survives(0.5), 1.0, "bins begin at their age");
+        assert!((curve.survives(0.75) - 2.0 / 3.0).abs() < 1e-12);
+        assert!((curve.survives(0.625) - 5.0 / 6.0).abs() < 1e-12, "between");
+        assert!(curve.survives(9.0) < 1e-12);
+        // Middles of the bins: 0.625, 1.125 and 2.125.
+        let mean = (0.625 + 1.125 + 2.125) / 3.0;
+        assert!((curve.lived(10.0) - mean).abs() < 1e-12);
+        assert!((curve.moment(10.0) - mean).abs() < 1e-12);
+        assert!((curve.moment(1.0) - 0.625 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_page_of_each_run_is_followed() {
+        let lives = Lives::new(100, 4, 10);
+        for run in 0..20 {
+            let followed = (run * 10..run * 10 + 10).filter(|&page| lives.follows(page));
+            assert_eq!(followed.count(), 1);
+        }
+    }
+
+    #[test]
+    fn lives_beyond_the_longest_count_as_that() {
+        let mut lives = Lives::new(40, 4, 1);
+        lives.end(0, u64::MAX);
+        assert_eq!(lives.counts.last(), Some(&1));
+        lives.clear();
+        assert!(lives.curve(4).is_none());
+    }
+}

@@ -1,0 +1,209 @@
+//! What holds for every scheme on a real device, whatever is asked of it.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use anabranch_placement::{
+    Assign, Built, DeviceHalf, HostGeometry, Names, SCHEMES, SchemeSpec, Whole, Write,
+};
+use anabranch_replay::{Lane, Sides};
+use anabranch_ssd::{
+    ClosedUnits, Config, Counters, Destination, Device, Erased, PageRange, Profile, Relocate,
+    StreamId, Survivor, Victim,
+};
+use anabranch_trace::{Io, Operation};
+use proptest::prelude::*;
+
+const PAGE_BYTES: u64 = 4096;
+
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    operation: Operation,
+    first: u32,
+    count: u32,
+    times: u32,
+}
+
+/// Schemes that hold both halves, and can do without the future.
+fn schemes() -> Vec<SchemeSpec> {
+    let own = SCHEMES
+        .iter()
+        .filter(|scheme| scheme.relocation == DeviceHalf::Own);
+    let specs = own.map(|scheme| scheme.name.parse::<SchemeSpec>().unwrap());
+    specs.filter(|spec| !spec.needs_future()).collect()
+}
+
+/// A scheme whose answers are looked at: the device would put up with a stream that is not there.
+#[derive(Debug)]
+struct Checked {
+    scheme: Box<dyn Whole>,
+    host_streams: u16,
+    streams: u16,
+}
+
+impl Checked {
+    fn copy(&self, stream: StreamId) -> StreamId {
+        assert!(stream.0 < self.streams, "a copy to stream {}", stream.0);
+        stream
+    }
+}
+
+impl Assign for Checked {
+    fn assign(&mut self, write: &Write) -> StreamId {
+        let stream = self.scheme.assign(write);
+        assert!(
+            stream.0 < self.host_streams,
+            "a write to stream {}",
+            stream.0
+        );
+        stream
+    }
+
+    fn discard(&mut self, pages: PageRange, now_pages: u64) {
+        self.scheme.discard(pages, now_pages);
+    }
+
+    fn learn(&mut self, names: &Names) {
+        self.scheme.learn(names);
+    }
+
+    fn goes_by_page(&self) -> bool {
+        self.scheme.goes_by_page()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.scheme.memory_bytes()
+    }
+}
+
+impl Relocate for Checked {
+    fn destination(&mut self, victim: &Victim) -> Destination {
+        match self.scheme.destination(victim) {
+            Destination::Stream(stream) => Destination::Stream(self.copy(stream)),
+            Destination::Each => Destination::Each,
+        }
+    }
+
+    fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
+        let stream = self.scheme.survivor(victim, survivor);
+        self.copy(stream)
+    }
+
+    fn wants_ages(&self) -> bool {
+        self.scheme.wants_ages()
+    }
+
+    fn opened(&mut self, stream: StreamId) {
+        self.scheme.opened(stream);
+    }
+
+    fn erased(&mut self, erased: &Erased) {
+        self.scheme.erased(erased);
+    }
+
+    fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
+        self.scheme.choose_victim(closed, now)
+    }
+}
+
+/// The lane of a scheme, looked at.
+fn lane(spec: &SchemeSpec, drive: &Config) -> Lane {
+    let config = Config {
+        victim_rule: spec.victim_rule().unwrap_or(drive.victim_rule),
+        internal_streams: spec.internal_streams(drive),
+        ..drive.clone()
+    };
+    let geometry = HostGeometry {
+        logical_pages: config.logical_pages,
+        page_bytes: config.page_bytes,
+        host_streams: config.host_streams,
+        internal_streams: config.internal_streams,
+        pages_per_unit: config.pages_per_unit,
+        physical_units: config.physical_units,
+    };
+    let Built::Whole(scheme) = spec.build_both(&geometry, None).unwrap() else {
+        unreachable!("these schemes hold both halves");
+    };
+    let checked = Checked {
+        scheme,
+        host_streams: config.host_streams,
+        streams: config.streams(),
+    };
+    let sides = Sides::Whole(Box::new(checked));
+    Lane::new(Device::new(config, sides).unwrap())
+}
+
+prop_compose! {
+    fn drives()(pages in 16_u32..400, per_unit in 1_u32..20, spare in 0_u32..12,
+                host in 1_u16..10, internal in 0_u16..10) -> Config {
+        let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+        let config = Config {
+            logical_pages: pages,
+            pages_per_unit: per_unit,
+            host_streams: host,
+            internal_streams: internal,
+            ..profile.resolve("golden").unwrap()
+        };
+        Config { physical_units: config.least_physical_units() as u32 + spare, ..config }
+    }
+}
+
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let operation = prop_oneof![9 => Just(Operation::Write), 1 => Just(Operation::Discard)];
+    let count = prop_oneof![3 => Just(1_u32), 1 => 1_u32..40];
+    let times = prop_oneof![3 => Just(1_u32), 1 => 1_u32..60];
+    let request = (operation, 0_u32..400, count, times);
+    let request = request.prop_map(|(operation, first, count, times)| Request {
+        operation,
+        first,
+        count,
+        times,
+    });
+    prop::collection::vec(request, 1..200)
+}
+
+/// Runs the requests, wrapped into the drive, and answers what the device counted.
+fn run(spec: &SchemeSpec, drive: &Config, requests: &[Request]) -> Result<Counters, String> {
+    let mut lane = lane(spec, drive);
+    let mut memory_bytes = lane.assign().memory_bytes();
+    // A sketch of unusual length, so that epochs, reviews and training come round.
+    for round in 0..4 {
+        for request in requests {
+            for time in 0..request.times {
+                let first = (request.first + round * 7 + time * 3) % drive.logical_pages;
+                let count = request.count.min(drive.logical_pages - first);
+                let (offset, length) = (u64::from(first), u64::from(count));
+                let io = Io {
+                    operation: request.operation,
+                    ..Io::write(offset * PAGE_BYTES, length * PAGE_BYTES)
+                };
+                lane.apply(&io).map_err(|error| error.to_string())?;
+            }
+        }
+        if round == 0 {
+            memory_bytes = memory_bytes.max(lane.assign().memory_bytes());
+        }
+    }
+    lane.settle().map_err(|error| error.to_string())?;
+    lane.device().verify()?;
+    let grown = lane.assign().memory_bytes();
+    if grown > memory_bytes + 16 * 1024 {
+        return Err(format!("memory grew from {memory_bytes} to {grown} bytes"));
+    }
+    Ok(*lane.counters())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_scheme_keeps_to_its_streams_and_repeats_itself(
+        drive in drives(),
+        requests in requests(),
+    ) {
+        for spec in schemes() {
+            let first = run(&spec, &drive, &requests);
+            prop_assert!(first.is_ok(), "{spec}: {first:?}");
+            prop_assert_eq!(first, run(&spec, &drive, &requests), "{}", spec);
+        }
+    }
+}
