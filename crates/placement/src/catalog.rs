@@ -4,8 +4,9 @@ use anabranch_ssd::RelocationKind;
 
 use crate::{
     autostream_sfr::AutoStreamSfrParameters, dac::DacScheme, eti::EtiScheme, fadac::FadacScheme,
-    hints::HintsScheme, midas::MidasScheme, pcstream::PcStreamParameters, scheme::HostScheme,
-    sepbit::SepBitScheme, single::SingleScheme, spec::DeviceHalf, warcip::WarcipScheme,
+    hints::HintsScheme, midas::MidasScheme, multilog::MultiLogScheme, pcstream::PcStreamParameters,
+    scheme::HostScheme, sepbit::SepBitScheme, sfs::SfsScheme, single::SingleScheme,
+    spec::DeviceHalf, warcip::WarcipScheme,
 };
 
 /// A scheme that has a name of its own. Any host part goes with any relocation besides
@@ -96,6 +97,20 @@ pub const SCHEMES: &[Scheme] = &[
         relocation: DeviceHalf::Own,
         summary: "writes clustered by rewrite interval; copies apart",
         source: "WARCIP (SYSTOR'19), as in SepBIT's simulator",
+    },
+    Scheme {
+        name: "multilog",
+        host: || Box::<MultiLogScheme>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "copies sink to a colder log, pages written early rise by chance",
+        source: "MultiLog (VLDB'13), as in SepBIT's simulator",
+    },
+    Scheme {
+        name: "sfs",
+        host: || Box::<SfsScheme>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "by hotness, writes over age, in groups found among the units",
+        source: "SFS (FAST'12), as in SepBIT's simulator",
     },
     Scheme {
         name: "sepbit",

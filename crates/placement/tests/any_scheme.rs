@@ -80,7 +80,10 @@ fn published_memory_bound(scheme: &str) -> usize {
         "fadac" => (4, 0),
         // Four drives' worth of quarters of a unit, 25 pages each, 4 bytes a quarter.
         "midas" => (5, (4 * LOGICAL_PAGES as usize / 25 + 1) * 4 + 4096),
+        "multilog" => (5, 6 * 24),
         "sepbit" => (4, 6 * 2),
+        // Room for twice the 60 units, 36 bytes each, and for the hotness of each.
+        "sfs" => (10, 2 * 66 * (36 + 8) + 6 * 16),
         "warcip" => (8, 6 * 40),
         _ => (0, 0),
     };
