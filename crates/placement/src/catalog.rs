@@ -3,10 +3,10 @@
 use anabranch_ssd::RelocationKind;
 
 use crate::{
-    autostream_sfr::AutoStreamSfrParameters, dac::DacScheme, eti::EtiScheme, fadac::FadacScheme,
-    hints::HintsScheme, midas::MidasScheme, multilog::MultiLogScheme, pcstream::PcStreamParameters,
-    scheme::HostScheme, sepbit::SepBitScheme, sfs::SfsScheme, single::SingleScheme,
-    spec::DeviceHalf, warcip::WarcipScheme,
+    autostream_sfr::AutoStreamSfrParameters, dac::DacScheme, dogi::DogiScheme, eti::EtiScheme,
+    fadac::FadacScheme, hints::HintsScheme, midas::MidasScheme, multilog::MultiLogScheme,
+    pcstream::PcStreamParameters, scheme::HostScheme, sepbit::SepBitScheme, sfs::SfsScheme,
+    single::SingleScheme, spec::DeviceHalf, warcip::WarcipScheme,
 };
 
 /// A scheme that has a name of its own. Any host part goes with any relocation besides
@@ -125,5 +125,12 @@ pub const SCHEMES: &[Scheme] = &[
         relocation: DeviceHalf::Own,
         summary: "a chain of groups, their number and sizes found by a model of it",
         source: "MiDAS (FAST'24)",
+    },
+    Scheme {
+        name: "dogi",
+        host: || Box::<DogiScheme>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "lifetimes predicted by a small network, groups emptied as they expire",
+        source: "DOGI (FAST'26)",
     },
 ];

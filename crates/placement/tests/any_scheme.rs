@@ -76,6 +76,8 @@ fn memory_bound(scheme: &str) -> usize {
 fn published_memory_bound(scheme: &str) -> usize {
     let (page_bytes, fixed_bytes) = match scheme {
         "dac" => (1, 0),
+        // Four trainings of 1,024 samples, each with its place in a table, and the network.
+        "dogi" => (6, 4 * 1024 * (48 + 2 * 9) + 4 * 1610 * 4 + 4 * 10),
         "eti" => (0, 1024 * 8),
         "fadac" => (4, 0),
         // Four drives' worth of quarters of a unit, 25 pages each, 4 bytes a quarter.
