@@ -2,8 +2,8 @@
 
 #![allow(missing_docs)]
 
-use anabranch_placement::{HostGeometry, SCHEMES, SchemeSpec, Write};
-use anabranch_ssd::PageRange;
+use anabranch_placement::{Built, HostGeometry, SCHEMES, SchemeSpec, Whole, Write};
+use anabranch_ssd::{Destination, PageRange, StreamId, Survivor, Victim};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -59,5 +59,59 @@ fn assign(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, assign);
+fn page_write(page: u32, now_pages: u64) -> Write {
+    Write {
+        pages: PageRange::new(page, 1),
+        context: ContextId(0),
+        file: FileId(0),
+        hint: WriteHint::NotSet,
+        tenant: 0,
+        now_pages,
+    }
+}
+
+/// Schemes that hold both halves, on a drive that was filled once.
+fn wholes() -> Vec<(&'static str, Box<dyn Whole>)> {
+    let mut wholes = Vec::new();
+    for scheme in SCHEMES {
+        let spec = scheme.name.parse::<SchemeSpec>();
+        let built = spec.map(|spec| spec.build_both(&DRIVE, None));
+        if let Ok(Ok(Built::Whole(mut whole))) = built {
+            for page in 0..DRIVE.logical_pages {
+                whole.assign(&page_write(page, u64::from(page)));
+            }
+            wholes.push((scheme.name, whole));
+        }
+    }
+    wholes
+}
+
+/// A victim of a hundred pages, all alive, at random addresses.
+fn survivor(c: &mut Criterion) {
+    let mut group = c.benchmark_group("survivor");
+    group.throughput(Throughput::Elements(u64::from(DRIVE.pages_per_unit)));
+    for (name, mut whole) in wholes() {
+        let (mut now, mut state) = (u64::from(DRIVE.logical_pages), 1);
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                now += 10;
+                let victim = Victim {
+                    stream: StreamId(next(&mut state) as u16 % 8),
+                    valid_pages: DRIVE.pages_per_unit,
+                    opened_at: now / 2,
+                    now,
+                };
+                if whole.destination(&victim) == Destination::Each {
+                    for _ in 0..DRIVE.pages_per_unit {
+                        let page = next(&mut state) % DRIVE.logical_pages;
+                        let survivor = Survivor { page, age_pages: 0 };
+                        std::hint::black_box(whole.survivor(&victim, survivor));
+                    }
+                }
+            });
+        });
+    }
+}
+
+criterion_group!(benches, assign, survivor);
 criterion_main!(benches);

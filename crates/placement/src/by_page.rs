@@ -56,6 +56,15 @@ pub(crate) fn copy_streams(
     streams
 }
 
+/// The next number drawn: splitmix64 (Vigna), the same everywhere.
+pub(crate) fn draw(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;

@@ -5,6 +5,7 @@ mod hot;
 mod network;
 mod plan;
 mod samples;
+mod streams;
 
 use anabranch_ssd::{
     ClosedUnits, Destination, PageRange, Relocate, StreamId, Survivor, Victim, VictimRule,
@@ -12,7 +13,7 @@ use anabranch_ssd::{
 
 use crate::{
     Assign, Future, Parameter, Value, Whole, Write,
-    by_page::{copy_streams, part, place_each},
+    by_page::{draw, part, place_each},
     last_writes::LastWrites,
     scheme::{HostGeometry, HostScheme, Unfit},
 };
@@ -21,6 +22,7 @@ use hot::HotThreshold;
 use network::{BATCH, CLASSES, Input, Network};
 use plan::{Drive, Log, Plan, best_plan};
 use samples::Samples;
+use streams::Streams;
 
 /// The first class of lifetime ends at this share of the capacity, each other at twice the one
 /// before (§4.1).
@@ -174,51 +176,6 @@ struct Clock {
     training: u64,
     train_at: u64,
     clear_at: u64,
-}
-
-/// The groups' streams.
-#[derive(Debug, Clone, Copy)]
-struct Streams {
-    has_hot: bool,
-    /// The last group's, always; those between come before it.
-    last: u16,
-    frozen: StreamId,
-    /// Of survivors while there is no plan.
-    survivors: StreamId,
-}
-
-impl Streams {
-    fn new(groups: u32, geometry: &HostGeometry) -> Streams {
-        let most = geometry.host_streams.saturating_sub(1);
-        let last = (groups as u16).min(most);
-        let copies = copy_streams(2, last + 1, geometry);
-        Streams {
-            has_hot: last > 0,
-            last,
-            frozen: copies[0],
-            survivors: copies[1],
-        }
-    }
-
-    /// Groups there may be between hot and frozen.
-    fn most_groups(self) -> usize {
-        usize::from(self.last.max(1))
-    }
-
-    fn of_group(self, group: usize, groups: usize) -> StreamId {
-        match group < groups {
-            true => StreamId((group as u16).min(self.last)),
-            false => StreamId(self.last),
-        }
-    }
-
-    /// The group of a stream's units.
-    fn group_of(self, stream: StreamId, groups: usize) -> usize {
-        match stream.index() < groups && stream.0 < self.last {
-            true => stream.index(),
-            false => groups,
-        }
-    }
 }
 
 impl Dogi {
@@ -418,15 +375,6 @@ impl Dogi {
             expired.then_some(oldest.unit)
         })
     }
-}
-
-/// splitmix64 (Vigna), the same everywhere.
-fn draw(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 impl Assign for Dogi {

@@ -5,7 +5,7 @@ use anabranch_ssd::{Destination, PageRange, Relocate, StreamId, Survivor, Victim
 
 use crate::{
     Assign, Future, Parameter, Value, Whole, Write,
-    by_page::{part, place_each, shared_classes},
+    by_page::{draw, part, place_each, shared_classes},
     last_writes::LastWrites,
     scheme::{HostGeometry, HostScheme, Unfit},
 };
@@ -118,13 +118,9 @@ impl MultiLog {
         }
     }
 
-    /// A number from 0 to below 1: splitmix64 (Vigna), the same everywhere.
+    /// A number from 0 to below 1.
     fn draw(&mut self) -> f64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        (draw(&mut self.random) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     fn place(&mut self, page: u32, now_pages: u64) -> StreamId {
