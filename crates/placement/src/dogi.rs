@@ -439,10 +439,8 @@ impl Relocate for Dogi {
         if let Some(unit) = self.expired(plan, closed, now) {
             return Some(unit);
         }
-        let streams = self.streams;
-        let rest = [StreamId(streams.last), streams.frozen, streams.survivors];
-        let emptiest = rest
-            .into_iter()
+        let untimed = self.streams.untimed(plan.groups());
+        let emptiest = untimed
             .filter_map(|stream| closed.fewest_valid_of(stream))
             .min_by_key(|unit| unit.valid_pages)?;
         (emptiest.valid_pages < self.pages_per_unit).then_some(emptiest.unit)

@@ -60,14 +60,6 @@ impl Engine {
         device!(self, device => device.wear())
     }
 
-    /// Checks that the device is consistent; costs a walk over all pages. For tests.
-    ///
-    /// # Errors
-    /// The first invariant found broken, in words.
-    pub fn verify(&self) -> Result<(), String> {
-        device!(self, device => device.verify())
-    }
-
     /// The scheme.
     pub fn sides(&self) -> &Sides {
         device!(self, device => device.relocation())

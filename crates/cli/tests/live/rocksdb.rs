@@ -5,7 +5,14 @@ use serde_json::Value;
 
 use super::support::{Ended, Place, anabranch};
 
-const DRIVE: [&str; 4] = ["--size", "160MiB", "--unit", "1MiB"];
+const DRIVE: [&str; 6] = [
+    "--size",
+    "160MiB",
+    "--unit",
+    "1MiB",
+    "--scheme",
+    "baseline,hints,manual,autostream-sfr,fstream,vstream,pcstream,sepbit,baseline+age",
+];
 
 const DB_BENCH: [&str; 11] = [
     "db_bench",
@@ -56,8 +63,10 @@ fn rocksdb_runs_live_and_its_trace_replays_to_the_same_counts_to_the_last_page()
         assert_eq!(live[part], replayed[part], "{part}");
     }
     // The drive's size is also in the trace, and the schemes do not see each other.
-    let alone = ["replay", &trace, "--json", "--unit", "1MiB", "--scheme"];
-    let alone = anabranch(&[&alone[..], &["baseline"]].concat()).with_status(0);
+    let alone = [
+        "replay", &trace, "--json", "--unit", "1MiB", "--scheme", "baseline",
+    ];
+    let alone = anabranch(&alone).with_status(0);
     assert_eq!(alone.json()["schemes"][0], *baseline);
 
     // What goes by names goes by them while the program runs, and tells them apart.

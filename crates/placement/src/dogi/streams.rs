@@ -40,6 +40,14 @@ impl Streams {
         }
     }
 
+    /// The streams whose units no group's time ends: the last group's, those of groups that were,
+    /// and those of copies.
+    pub(super) fn untimed(self, groups: usize) -> impl Iterator<Item = StreamId> {
+        let host = (groups as u16).min(self.last)..=self.last;
+        let copies = [self.frozen, self.survivors];
+        host.map(StreamId).chain(copies)
+    }
+
     /// The group of a stream's units.
     pub(super) fn group_of(self, stream: StreamId, groups: usize) -> usize {
         match stream.index() < groups && stream.0 < self.last {
@@ -63,6 +71,8 @@ mod tests {
             [0, 1, 2, 7, 7]
         );
         assert_eq!([of(1, 1), of(2, 9)], [7, 2]);
+        let untimed: Vec<u16> = streams.untimed(3).map(|stream| stream.0).collect();
+        assert_eq!(untimed, [3, 4, 5, 6, 7, 8, 9]);
         assert_eq!(streams.group_of(StreamId(2), 3), 2);
         assert_eq!(streams.group_of(StreamId(7), 3), 3);
         assert_eq!(streams.group_of(StreamId(4), 3), 3, "of a group that was");
