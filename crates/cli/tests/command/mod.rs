@@ -1,0 +1,83 @@
+//! The command as tests call it, and a small trace to call it on.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use anabranch_trace::{Capture, Context, ContextId, Io, Operation, Tables, Writer};
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub fn anabranch(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+pub fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// What a failing call says on standard error, after its status was checked.
+pub fn complaint(arguments: &[&str], status: i32) -> String {
+    let output = anabranch(arguments);
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{words}");
+    assert!(output.stdout.is_empty());
+    words
+}
+
+pub const DEVICE_BYTES: u64 = 64 << 20;
+
+/// Two contexts in turn: one rewrites a small log, one appends tables that are discarded late.
+pub fn trace(directory: &TempDir) -> PathBuf {
+    let path = directory.path().join("t.parquet");
+    let mut writer = Writer::create(&path).unwrap();
+    let context = |id| ContextId(id);
+    for round in 0..600_u64 {
+        let log = Io {
+            context: context(1),
+            ..Io::write((round % 8) << 20, 1 << 20)
+        };
+        let slot = 8 + (round * 7) % 48;
+        let table = Io {
+            context: context(2),
+            ..Io::write(slot << 20, 1 << 20)
+        };
+        let old = Io {
+            operation: Operation::Discard,
+            ..Io::write((8 + (round * 11) % 48) << 20, 1 << 19)
+        };
+        for io in [log, table, old] {
+            writer.push(&io).unwrap();
+        }
+    }
+    let mut tables = Tables::new(Capture {
+        device_bytes: DEVICE_BYTES,
+        file_system: String::new(),
+        command: Vec::new(),
+        kernel: String::new(),
+        started_unix_s: 0,
+        lost_events: 0,
+        limitations: Vec::new(),
+    });
+    for id in 1..=2 {
+        tables.contexts.push(Context {
+            id: context(id),
+            signature: u64::from(id),
+            kind: anabranch_trace::ContextKind::Application,
+            role: format!("role{id}"),
+            frames: Vec::new(),
+        });
+    }
+    writer.finish(&tables).unwrap();
+    path
+}
+
+pub fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

@@ -1,0 +1,140 @@
+//! What the command tells of the device: relocations, time, faults and life.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod command;
+
+use std::fs;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use command::{anabranch, complaint, json, text, trace};
+
+/// The schemes of a replay, as JSON.
+fn schemes(arguments: &[&str]) -> Vec<Value> {
+    let output = anabranch(arguments);
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words}");
+    json(&output)["schemes"].as_array().unwrap().clone()
+}
+
+#[test]
+fn every_host_side_meets_every_relocation_asked_for() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    let halves = "mixed,gc,age";
+    let found = schemes(&[
+        "replay",
+        text(&trace),
+        "--unit",
+        "1MiB",
+        "--json",
+        "--scheme",
+        "baseline,pcstream",
+        "--relocation",
+        halves,
+    ]);
+    let names: Vec<&str> = found
+        .iter()
+        .map(|scheme| scheme["name"].as_str().unwrap())
+        .collect();
+    let expected = [
+        "baseline",
+        "baseline+gc",
+        "baseline+age",
+        "pcstream*",
+        "pcstream*+gc",
+        "pcstream*+age",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn time_changes_no_count_and_tells_throughput_and_latencies() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    let replay = [
+        "replay",
+        text(&trace),
+        "--device",
+        "golden",
+        "--size",
+        "64MiB",
+        "--unit",
+        "1MiB",
+        "--scheme",
+        "baseline,baseline+gc",
+        "--json",
+    ];
+    let counted = schemes(&replay);
+    for issue in ["closed", "open"] {
+        let timed = schemes(&[&replay[..], &["--time", issue, "--queue-depth", "4"]].concat());
+        for (timed, counted) in timed.iter().zip(&counted) {
+            for key in ["media_bytes", "copied_bytes", "erased_units", "streams"] {
+                assert_eq!(timed[key], counted[key], "{issue} {key}");
+            }
+            let time = &timed["time"];
+            assert!(time["elapsed_ns"].as_u64().unwrap() > 0);
+            assert_eq!(time["latency"]["write"]["requests"], 1200);
+            let latency = |key: &str| time["latency"]["write"][key].as_u64().unwrap();
+            assert!(latency("p50_ns") <= latency("p99_ns"));
+            assert!(latency("p99_ns") <= latency("max_ns"));
+            assert!(counted["time"].is_null());
+        }
+    }
+}
+
+#[test]
+fn time_on_a_drive_without_timing_is_refused_with_the_reason() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    let profile = directory.path().join("timeless.toml");
+    let shown = anabranch(&["devices", "--show", "golden"]);
+    let golden = String::from_utf8(shown.stdout).unwrap();
+    let timeless = golden.split("[timing]").next().unwrap();
+    fs::write(&profile, timeless).unwrap();
+    let words = complaint(
+        &[
+            "replay",
+            text(&trace),
+            "--device",
+            text(&profile),
+            "--time",
+            "open",
+        ],
+        2,
+    );
+    assert!(
+        words.contains("timeless.toml") && words.contains("[timing]"),
+        "{words}"
+    );
+    let words = complaint(&["replay", text(&trace), "--queue-depth", "4"], 2);
+    assert!(words.contains("--time"), "{words}");
+}
+
+#[test]
+fn a_drive_whose_units_fail_ends_read_only_and_says_when() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    let replay = [
+        "replay",
+        text(&trace),
+        "--unit",
+        "1MiB",
+        "--over-provisioning",
+        "0.5",
+        "--scheme",
+        "baseline",
+        "--rated-erases",
+        "4",
+    ];
+    let lived = schemes(&[&replay[..], &["--json"]].concat());
+    assert_eq!(lived[0]["read_only"], false);
+    let died = schemes(&[&replay[..], &["--fault", "worn", "--json"]].concat());
+    assert_eq!(died[0]["read_only"], true);
+    assert!(died[0]["host_bytes"].as_u64() < lived[0]["host_bytes"].as_u64());
+    let told = anabranch(&[&replay[..], &["--fault", "worn"]].concat());
+    let table = String::from_utf8(told.stdout).unwrap();
+    assert!(table.contains("READ-ONLY after"), "{table}");
+}
