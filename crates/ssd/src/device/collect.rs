@@ -82,7 +82,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         let (stream, target, open) = self
             .open_units(group)
             .filter_map(|(stream, open)| {
-                let target = self.relocation.seal(stream, default)?;
+                let target = self.own_group(self.relocation.seal(stream, default)?, stream);
                 (stream != wanting && stream != target).then_some((stream, target, open))
             })
             .min_by_key(|&(_, _, open)| open.written_at)?;

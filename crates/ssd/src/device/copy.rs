@@ -136,7 +136,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     }
 
     /// A scheme's answer, or the victim's own stream where that is no stream of its group.
-    fn own_group(&self, wanted: StreamId, own: StreamId) -> StreamId {
+    pub(super) fn own_group(&self, wanted: StreamId, own: StreamId) -> StreamId {
         let fits = wanted.index() < self.open.len()
             && self.config.group_of(wanted) == self.config.group_of(own);
         if fits { wanted } else { own }

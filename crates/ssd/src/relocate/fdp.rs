@@ -41,7 +41,9 @@ fn shared(config: &Config) -> u16 {
 impl Fdp {
     pub(crate) fn new(config: &Config) -> Fdp {
         let handles = config.handles();
-        let per_group = shared(config) + persistent(config);
+        // Internal streams of each group, be they as many as that takes or not.
+        let per_group = u32::from(config.internal_streams) / config.reclaim_groups.max(1);
+        let per_group = per_group as u16;
         let first_persistent = handles - persistent(config);
         let streams = usize::from(config.streams());
         // A device without the internal streams for it mixes copies with new data.
@@ -51,9 +53,11 @@ impl Fdp {
             let (group, handle) = (host / handles, host % handles);
             let persistent = handle.checked_sub(first_persistent);
             let slot = persistent.map_or(0, |persistent| shared(config) + persistent);
-            let copies = config
-                .host_streams
-                .saturating_add(group.saturating_mul(per_group).saturating_add(slot));
+            let of_group = group.saturating_mul(per_group).saturating_add(slot);
+            let copies = match slot < per_group {
+                true => config.host_streams.saturating_add(of_group),
+                false => u16::MAX,
+            };
             let own = persistent.map(|_| StreamId(host));
             owner[usize::from(host)] = own;
             if let Some(owner) = owner.get_mut(usize::from(copies)) {
