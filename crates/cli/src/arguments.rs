@@ -32,6 +32,9 @@ pub enum Verb {
     /// Compare schemes on recorded writes
     #[command(after_help = REPLAY_EXAMPLE)]
     Replay(ReplayArguments),
+    /// Make a drive old before it is measured, and keep it in a file
+    #[command(after_help = PRECONDITION_EXAMPLE)]
+    Precondition(PreconditionArguments),
     /// Show who wrote: each program context, its call path, bytes and lifetimes
     #[command(after_help = CONTEXTS_EXAMPLE)]
     Contexts(ContextsArguments),
@@ -80,6 +83,11 @@ Examples:
       --relocation mixed,substream
   anabranch replay rocksdb.parquet --device pcstream-emulator --fill 90% --time closed
 Comma lists multiply into a grid: one table for each drive.";
+
+const PRECONDITION_EXAMPLE: &str = "\
+Example: every scheme begins with the same full drive, overwritten at random until it is steady
+  anabranch precondition --device pcstream-emulator -o aged.drive
+  anabranch replay rocksdb.parquet --drive aged.drive";
 
 const CONTEXTS_EXAMPLE: &str = "\
 Example: the ten contexts that wrote most
@@ -313,9 +321,47 @@ pub struct ReplayArguments {
         conflicts_with = "size"
     )]
     pub fill: Vec<String>,
+    /// Begin with the drive in FILE (`anabranch precondition`), as it is but for its streams,
+    /// victims and levelling; `--device` then only tells its timing
+    #[arg(
+        long = "drive",
+        value_name = "FILE",
+        conflicts_with_all = ["size", "unit", "over_provisioning", "fill", "rated_erases", "fault"]
+    )]
+    pub drive_file: Option<PathBuf>,
     /// Stop after the first GiB of writes: a first look
     #[arg(long)]
     pub quick: bool,
+}
+
+/// Where overwrites go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Overwrites {
+    /// From the first page to the last, again and again
+    Sequential,
+    /// Anywhere, each page as likely
+    Random,
+}
+
+#[derive(Debug, Args)]
+pub struct PreconditionArguments {
+    #[command(flatten)]
+    pub drive: DriveArguments,
+    /// The share of the drive that is filled, and overwritten after that
+    #[arg(long, value_name = "SHARE", default_value = "100%")]
+    pub fill: String,
+    /// Where overwrites go
+    #[arg(long, default_value = "random")]
+    pub pattern: Overwrites,
+    /// Overwriting ends once the drive is steady, and after so many drive's worths at the latest
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub capacities: u32,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// The file to keep the drive in
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -4,9 +4,9 @@ use std::{
     collections::BTreeMap, io::Write as _, num::NonZeroUsize, path::Path, sync::Arc, thread,
 };
 
-use anabranch_placement::{Future, Names, Scheme, SchemeSpec};
+use anabranch_placement::{Names, Scheme, SchemeSpec};
 use anabranch_replay::{
-    Clock, Drive, Fleet, Lane, Outcome as Comparison, Source, best, close_gaps, outcome,
+    Clock, Drive, Fleet, Lane, Outcome as Comparison, Source, Start, best, close_gaps, outcome,
 };
 use anabranch_ssd::{Config, RelocationKind};
 use anabranch_trace::{Io, WholeFile};
@@ -88,8 +88,7 @@ impl Running {
         specs: &[SchemeSpec],
         drive: &NamedDrive,
         arguments: &ComparisonArguments,
-        future: Option<&Arc<Future>>,
-        clock: Option<&Clock>,
+        start: &Start<'_>,
     ) -> Outcome<Running> {
         let mut drive = drive.clone();
         drive.config.seed = arguments.seed;
@@ -98,7 +97,7 @@ impl Running {
         let trials = trials(specs, &drive.config)?;
         let mut lanes = trials
             .iter()
-            .map(|(_, spec)| Lane::build(spec, &drive.config, future, clock))
+            .map(|(_, spec)| Lane::build(spec, &drive.config, start))
             .collect::<Result<Vec<Lane>, _>>()
             .map_err(Failure::usage)?;
         if let Some(lifetimes) = &lifetimes {
@@ -109,7 +108,7 @@ impl Running {
             specs: specs.to_vec(),
             trials,
             drive,
-            clock: clock.cloned(),
+            clock: start.clock.cloned(),
             fleet: Fleet::start(lanes, arguments.threads.unwrap_or(cores)),
             source: Source::default(),
             lifetimes,

@@ -125,6 +125,62 @@ pub fn drives(arguments: &DriveArguments, size: Size) -> Outcome<Vec<NamedDrive>
         .collect()
 }
 
+/// The grid of drives that hold what a saved one holds. Its timing is the profile's.
+pub fn aged_drives(
+    arguments: &DriveArguments,
+    path: &Path,
+    saved: &Config,
+) -> Outcome<Vec<NamedDrive>> {
+    let [profile] = arguments.profiles.as_slice() else {
+        return Err(Failure::say("--drive goes with one --device"));
+    };
+    let profile = load(profile)?;
+    let or_own = |list: &[u16], own: u16| match list {
+        [] => vec![own],
+        list => list.to_vec(),
+    };
+    let mut grid = Vec::new();
+    for host in or_own(&arguments.streams, saved.host_streams) {
+        for internal in or_own(&arguments.internal_streams, saved.internal_streams) {
+            let config = Config {
+                host_streams: host,
+                internal_streams: internal,
+                ..saved.clone()
+            };
+            grid.push(config);
+        }
+    }
+    let victims = |config: Config| match arguments.victim.as_slice() {
+        [] => vec![config],
+        rules => {
+            let with = |&victim_rule| Config {
+                victim_rule,
+                ..config.clone()
+            };
+            rules.iter().map(with).collect()
+        }
+    };
+    let levelled = |config: Config| match arguments.levelling.as_slice() {
+        [] => vec![config],
+        rules => {
+            let with = |&rule| {
+                let mut config = config.clone();
+                config.wear.levelling = rule;
+                config
+            };
+            rules.iter().map(with).collect()
+        }
+    };
+    let named = |config| NamedDrive {
+        profile: path.display().to_string(),
+        config,
+        timing: profile.timing,
+        layout: profile.layout(),
+    };
+    let grid = grid.into_iter().flat_map(victims).flat_map(levelled);
+    Ok(grid.map(named).collect())
+}
+
 /// What makes units fail.
 fn wear_out(profile: &mut Profile, arguments: &DriveArguments) -> Outcome {
     profile.wear.rated_erases = arguments.rated_erases.unwrap_or(profile.wear.rated_erases);

@@ -11,6 +11,7 @@ mod lifetimes;
 mod lists;
 #[cfg(feature = "live")]
 mod live;
+mod precondition;
 mod progress;
 mod replay;
 mod source;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Verb::Record(arguments) => live::record(arguments),
         Verb::Import(arguments) => import::import(arguments),
         Verb::Replay(arguments) => replay::replay(arguments),
+        Verb::Precondition(arguments) => precondition::precondition(arguments),
         Verb::Contexts(arguments) => contexts::contexts(arguments),
         Verb::Schemes(arguments) => lists::schemes(arguments),
         Verb::Devices(arguments) => lists::devices(arguments),

@@ -1,18 +1,19 @@
 //! `anabranch replay`: the comparison, from traces.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use anabranch_placement::{Future, Names, SchemeSpec};
-use anabranch_replay::{FleetError, Foresight, Outcome as Comparison, Renumber};
+use anabranch_replay::{FleetError, Foresight, Outcome as Comparison, Renumber, Start};
+use anabranch_ssd::SavedDrive;
 use anabranch_trace::Io;
 use serde_json::{Value, json};
 
 use crate::{
     arguments::ReplayArguments,
     comparison::{Running, publish, schemes},
-    drives::{NamedDrive, Size, drives, share},
+    drives::{NamedDrive, Size, aged_drives, drives, share},
     failure::{Failure, Outcome},
-    progress,
+    precondition, progress,
     source::Source,
 };
 
@@ -34,18 +35,49 @@ pub fn replay(arguments: &ReplayArguments) -> Outcome {
             "--profile is of one trace on one drive: leave out what multiplies them",
         ));
     }
+    let aged = aged(arguments, &specs)?;
     let mut results = Vec::new();
     for path in &arguments.traces {
         let source = Source::new(path, arguments.format, arguments.quick)?;
         if fills.is_empty() {
-            for drive in drives(&arguments.drive, captured(&source))? {
-                results.push(one(arguments, &specs, &source, &drive, None)?);
+            let grid = match &aged {
+                Some((path, saved)) => aged_drives(&arguments.drive, path, saved.config())?,
+                None => drives(&arguments.drive, captured(&source))?,
+            };
+            let aged = aged.as_ref().map(|(_, saved)| saved);
+            for drive in grid {
+                results.push(one(arguments, &specs, &source, &drive, None, aged)?);
             }
         } else {
             results.extend(filled(arguments, &specs, &source, &fills)?);
         }
     }
     publish(&results, &arguments.comparison)
+}
+
+/// The drive that every scheme begins with, where one is given.
+fn aged<'a>(
+    arguments: &'a ReplayArguments,
+    specs: &[SchemeSpec],
+) -> Outcome<Option<(&'a Path, SavedDrive)>> {
+    let Some(path) = &arguments.drive_file else {
+        return Ok(None);
+    };
+    if let Some(bound) = specs.iter().find(|spec| spec.needs_future()) {
+        return Err(Failure::say(format!(
+            "--drive: {} must know when all data on the drive will die, and the trace does not tell \
+             of those it begins with",
+            bound.name()
+        )));
+    }
+    let saved = precondition::open(path)?;
+    if saved.is_read_only() {
+        return Err(Failure::say(format!(
+            "saved drive {} is read-only: its units have failed",
+            path.display()
+        )));
+    }
+    Ok(Some((path, saved)))
 }
 
 /// Whether more than one comparison is asked for.
@@ -95,7 +127,7 @@ fn filled(
             drive_arguments.profiles = vec![profile.clone()];
             for drive in drives(&drive_arguments, size)? {
                 let numbers = Some((&learned.numbers, fill));
-                results.push(one(arguments, specs, source, &drive, numbers)?);
+                results.push(one(arguments, specs, source, &drive, numbers, None)?);
             }
         }
     }
@@ -166,14 +198,19 @@ fn one(
     source: &Source,
     drive: &NamedDrive,
     numbers: Option<(&Renumber, f64)>,
+    aged: Option<&SavedDrive>,
 ) -> Outcome<Comparison> {
     let clock = drive.clock(&arguments.time)?;
     let needed = specs.iter().any(SchemeSpec::needs_future);
     let future = needed
         .then(|| foresee(source, drive, numbers))
         .transpose()?;
-    let (future, clock) = (future.as_ref(), clock.as_ref());
-    let mut running = Running::start(specs, drive, &arguments.comparison, future, clock)?;
+    let start = Start {
+        future: future.as_ref(),
+        clock: clock.as_ref(),
+        aged,
+    };
+    let mut running = Running::start(specs, drive, &arguments.comparison, &start)?;
     if let Some(tables) = &source.tables {
         running.learn(Names::of(tables));
     }
@@ -189,6 +226,9 @@ fn one(
     ]);
     if let Some((_, fill)) = numbers {
         config.insert("fill".to_owned(), json!(fill));
+    }
+    if let Some(path) = &arguments.drive_file {
+        config.insert("drive_file".to_owned(), json!(path));
     }
     if let Some(capture) = capture {
         config.insert("capture".to_owned(), json!(capture));

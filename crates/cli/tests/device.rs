@@ -138,3 +138,74 @@ fn a_drive_whose_units_fail_ends_read_only_and_says_when() {
     let table = String::from_utf8(told.stdout).unwrap();
     assert!(table.contains("READ-ONLY after"), "{table}");
 }
+
+#[test]
+fn every_scheme_begins_with_the_aged_drive_it_is_given() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    let drive = directory.path().join("aged.drive");
+    let made = anabranch(&[
+        "precondition",
+        "--device",
+        "golden",
+        "--size",
+        "64MiB",
+        "--unit",
+        "1MiB",
+        "-o",
+        text(&drive),
+    ]);
+    let told = String::from_utf8(made.stdout).unwrap();
+    let words = String::from_utf8_lossy(&made.stderr);
+    assert!(made.status.success(), "{words}");
+    assert!(told.contains("steady state: yes"), "{told}");
+
+    let replay = [
+        "replay",
+        text(&trace),
+        "--scheme",
+        "baseline,baseline+gc",
+        "--json",
+    ];
+    let young = ["--device", "golden", "--size", "64MiB", "--unit", "1MiB"];
+    let young = schemes(&[&replay[..], &young].concat());
+    let from = ["--drive", text(&drive), "--device", "golden"];
+    let aged = schemes(&[&replay[..], &from].concat());
+    for (aged, young) in aged.iter().zip(&young) {
+        let copied = |scheme: &Value| scheme["copied_bytes"].as_u64().unwrap();
+        assert_eq!(aged["host_bytes"], young["host_bytes"]);
+        assert!(copied(aged) > copied(young), "{aged} {young}");
+    }
+    let timed = schemes(&[&replay[..], &from, &["--time", "closed"]].concat());
+    for (timed, counted) in timed.iter().zip(&aged) {
+        assert_eq!(timed["copied_bytes"], counted["copied_bytes"]);
+    }
+}
+
+#[test]
+fn a_saved_drive_that_is_none_or_cut_short_is_named_with_the_reason() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    let drive = directory.path().join("aged.drive");
+    let size = ["--size", "64MiB", "--unit", "1MiB", "--capacities", "1"];
+    let made = [&["precondition", "-o", text(&drive)], &size[..]].concat();
+    assert!(anabranch(&made).status.success());
+    let whole = fs::read(&drive).unwrap();
+    let replay = ["replay", text(&trace), "--drive", text(&drive)];
+    for (content, reason) in [
+        (&whole[..whole.len() / 2], "cut short"),
+        (&b"page,stream\n1,2\n"[..], "no saved drive"),
+    ] {
+        fs::write(&drive, content).unwrap();
+        let words = complaint(&replay, 2);
+        assert!(
+            words.contains("aged.drive") && words.contains(reason),
+            "{words}"
+        );
+    }
+    fs::write(&drive, &whole).unwrap();
+    let words = complaint(&[&replay[..], &["--size", "1GiB"]].concat(), 2);
+    assert!(words.contains("--size"), "{words}");
+    let words = complaint(&[&replay[..], &["--scheme", "baseline,oracle"]].concat(), 2);
+    assert!(words.contains("oracle"), "{words}");
+}

@@ -13,7 +13,12 @@ const TRACE: &str = concat!(
 );
 
 fn lane(scheme: &str, drive: &Config) -> Lane {
-    Lane::build(&scheme.parse().unwrap(), drive, None, None).unwrap()
+    Lane::build(
+        &scheme.parse().unwrap(),
+        drive,
+        &anabranch_replay::Start::default(),
+    )
+    .unwrap()
 }
 
 fn replay(criterion: &mut Criterion) {

@@ -7,7 +7,7 @@ use anabranch_placement::{
 };
 use anabranch_ssd::{
     Config, ConfigError, Counters, Device, DeviceError, Drive as Pace, Layout, PageRange, Request,
-    StreamId, TimedDevice, Timing, TimingError,
+    SavedDrive, StateError, StreamId, TimedDevice, Timing, TimingError,
 };
 use anabranch_trace::{Io, Operation};
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub enum LaneError {
 }
 
 /// Why a scheme and a drive do not go together.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 pub enum UnfitLane {
     /// The scheme cannot work on that drive.
     #[error(transparent)]
@@ -59,6 +59,9 @@ pub enum UnfitLane {
     /// Its time cannot be told.
     #[error(transparent)]
     Time(#[from] TimingError),
+    /// A saved drive cannot serve as that one.
+    #[error("the saved drive {0}")]
+    Aged(#[from] StateError),
 }
 
 /// What a device that takes time is made of besides.
@@ -79,6 +82,17 @@ pub fn best<T>(lanes: Vec<(T, Lane)>) -> Option<(T, Lane)> {
         let counters = lane.counters();
         (Reverse(counters.host_pages), counters.copied_pages)
     })
+}
+
+/// What a lane begins with, beside its scheme and its drive.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Start<'a> {
+    /// When data will die, for schemes that must know.
+    pub future: Option<&'a Arc<Future>>,
+    /// How long the drive's flash takes, where time is simulated.
+    pub clock: Option<&'a Clock>,
+    /// The drive as it was left by what was written before; empty without it.
+    pub aged: Option<&'a SavedDrive>,
 }
 
 /// A scheme and its device.
@@ -154,24 +168,29 @@ impl Lane {
     ///
     /// # Errors
     /// When the scheme does not fit the drive, or the drive cannot be.
-    pub fn build(
-        spec: &SchemeSpec,
-        drive: &Config,
-        future: Option<&Arc<Future>>,
-        time: Option<&Clock>,
-    ) -> Result<Lane, UnfitLane> {
+    pub fn build(spec: &SchemeSpec, drive: &Config, start: &Start<'_>) -> Result<Lane, UnfitLane> {
         let mut config = drive.clone();
         config.victim_rule = spec.victim_rule().unwrap_or(config.victim_rule);
         config.internal_streams = spec.internal_streams(drive);
-        let sides = Sides::new(spec.build_both(&geometry(spec, drive), future)?, &config);
-        Ok(Lane::new(match time {
-            None => Engine::Counted(Box::new(Device::new(config, sides)?)),
-            Some(Clock {
-                timing,
-                layout,
-                pace,
-            }) => Engine::Timed(Box::new(TimedDevice::new(
-                config, *timing, *layout, *pace, sides,
+        let built = spec.build_both(&geometry(spec, drive), start.future)?;
+        let sides = Sides::new(built, &config);
+        Ok(Lane::new(match (start.clock, start.aged) {
+            (None, None) => Engine::Counted(Box::new(Device::new(config, sides)?)),
+            (None, Some(aged)) => Engine::Counted(Box::new(aged.clone().age(config, sides, ())?)),
+            (Some(clock), None) => Engine::Timed(Box::new(TimedDevice::new(
+                config,
+                clock.timing,
+                clock.layout,
+                clock.pace,
+                sides,
+            )?)),
+            (Some(clock), Some(aged)) => Engine::Timed(Box::new(TimedDevice::aged(
+                aged.clone(),
+                config,
+                clock.timing,
+                clock.layout,
+                clock.pace,
+                sides,
             )?)),
         }))
     }

@@ -35,7 +35,15 @@ fn run(scheme: &str, ios: &[Io], future: &Arc<Future>) -> Lane {
     let spec: SchemeSpec = scheme.parse().unwrap();
     let trials = Lane::trials(&spec, &drive()).unwrap();
     let lanes = trials.into_iter().map(|trial| {
-        let mut lane = Lane::build(&trial, &drive(), Some(future), None).unwrap();
+        let mut lane = Lane::build(
+            &trial,
+            &drive(),
+            &anabranch_replay::Start {
+                future: Some(future),
+                ..anabranch_replay::Start::default()
+            },
+        )
+        .unwrap();
         ios.iter().for_each(|io| lane.apply(io).unwrap());
         lane.settle().unwrap();
         (trial, lane)

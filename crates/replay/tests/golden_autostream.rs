@@ -32,7 +32,12 @@ fn drive(idle_units: u32) -> Config {
 /// WAF over the last five of ten rounds of overwrites, after one sequential fill.
 fn waf(scheme: &str, overwrites: &[u32], idle_units: u32) -> f64 {
     let spec = scheme.parse().unwrap();
-    let mut lane = Lane::build(&spec, &drive(idle_units), None, None).unwrap();
+    let mut lane = Lane::build(
+        &spec,
+        &drive(idle_units),
+        &anabranch_replay::Start::default(),
+    )
+    .unwrap();
     let mut write = |pages: &mut dyn Iterator<Item = u32>| {
         pages.for_each(|page| {
             lane.apply(&Io::write(u64::from(page) * 4096, 4096))

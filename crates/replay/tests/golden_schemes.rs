@@ -25,7 +25,12 @@ fn drive() -> Config {
 
 /// WAF over the last five of ten rounds of overwrites, after one sequential fill.
 fn waf(scheme: &str, overwrites: &[u32]) -> f64 {
-    let mut lane = Lane::build(&scheme.parse().unwrap(), &drive(), None, None).unwrap();
+    let mut lane = Lane::build(
+        &scheme.parse().unwrap(),
+        &drive(),
+        &anabranch_replay::Start::default(),
+    )
+    .unwrap();
     let mut write = |pages: &mut dyn Iterator<Item = u32>| {
         pages.for_each(|page| {
             lane.apply(&Io::write(u64::from(page) * 4096, 4096))

@@ -54,7 +54,7 @@ fn requests(ids: Range<u32>) -> Arc<[Io]> {
 fn counts(is_early: bool) -> Vec<(Counters, usize)> {
     let specs = SchemeSpec::parse_list("manual,fstream,vstream:by=file,pcstream").unwrap();
     let drive = drive();
-    let lane = |spec| Lane::build(spec, &drive, None, None).unwrap();
+    let lane = |spec| Lane::build(spec, &drive, &anabranch_replay::Start::default()).unwrap();
     let two = NonZeroUsize::new(2).unwrap();
     let fleet = Fleet::start(specs.iter().map(lane).collect(), two);
     if is_early {

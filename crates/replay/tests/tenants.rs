@@ -46,7 +46,12 @@ fn requests() -> Vec<Io> {
 }
 
 fn copied_pages(scheme: &str, requests: &[Io]) -> u64 {
-    let mut lane = Lane::build(&scheme.parse().unwrap(), &drive(), None, None).unwrap();
+    let mut lane = Lane::build(
+        &scheme.parse().unwrap(),
+        &drive(),
+        &anabranch_replay::Start::default(),
+    )
+    .unwrap();
     for io in requests {
         lane.apply(io).unwrap();
     }

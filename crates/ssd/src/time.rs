@@ -72,6 +72,7 @@ use crate::{
     device::Device,
     error::DeviceError,
     relocate::Relocate,
+    state::{SavedDrive, StateError},
     types::{PageRange, StreamId},
 };
 use events::NEVER;
@@ -160,6 +161,30 @@ impl<R: Relocate> TimedDevice<R> {
         let flash = Flash::new(shape, config.physical_units);
         Ok(TimedDevice {
             device: Device::watched(config, relocation, flash)?,
+            drive,
+            queue_depth,
+            places: Vec::new(),
+        })
+    }
+
+    /// An aged drive at time 0, as [`SavedDrive::age`] takes it.
+    ///
+    /// # Errors
+    /// As those of [`TimedDevice::new`] and of [`SavedDrive::age`].
+    pub fn aged(
+        saved: SavedDrive,
+        config: Config,
+        timing: Timing,
+        layout: Layout,
+        drive: Drive,
+        relocation: R,
+    ) -> Result<TimedDevice<R>, StateError> {
+        let queue_depth = check_drive(&drive)?;
+        config.validate()?;
+        let shape = Shape::new(&config, timing, layout)?;
+        let flash = Flash::new(shape, config.physical_units);
+        Ok(TimedDevice {
+            device: saved.age(config, relocation, flash)?,
             drive,
             queue_depth,
             places: Vec::new(),

@@ -103,7 +103,12 @@ impl Live {
             backing_dir: arguments.backing.clone(),
         };
         let mut drive = Drive::create(namespace, &options).map_err(drive_failure)?;
-        let running = Running::start(&plan.specs, &plan.model, &arguments.comparison, None, None)?;
+        let running = Running::start(
+            &plan.specs,
+            &plan.model,
+            &arguments.comparison,
+            &anabranch_replay::Start::default(),
+        )?;
         let device = drive.device().path();
         let capturing = Capturing::start(device, &arguments.capture, arguments.trace.as_ref())?;
         format(&mut drive, &mut interrupt)?;

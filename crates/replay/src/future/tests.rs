@@ -121,7 +121,7 @@ proptest! {
         let drive = drive(32);
         let mut foresight = Foresight::new(&drive);
         let spec: SchemeSpec = "baseline".parse().unwrap();
-        let mut lane = crate::Lane::build(&spec, &drive, None, None).unwrap();
+        let mut lane = crate::Lane::build(&spec, &drive, &crate::Start::default()).unwrap();
         for io in &ios {
             foresight.note(io).unwrap();
             lane.apply(io).unwrap();

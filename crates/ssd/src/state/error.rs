@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::error::ConfigError;
+use crate::{error::ConfigError, time::TimingError};
 
 /// A drive that cannot be saved or loaded.
 #[derive(Debug, Error)]
@@ -41,6 +41,9 @@ pub enum StateError {
     /// It describes a device that cannot be.
     #[error("describes a device that cannot be: {0}")]
     Config(#[from] ConfigError),
+    /// The time of its flash cannot be told.
+    #[error(transparent)]
+    Time(#[from] TimingError),
     /// More memory than there is.
     #[error("needs {bytes} bytes of memory for {part}, which cannot be had")]
     Memory {
