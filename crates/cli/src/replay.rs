@@ -142,6 +142,7 @@ struct Learned {
 }
 
 fn learn(source: &Source, profile: &str) -> Outcome<Learned> {
+    source.check_twice()?;
     let page_bytes = crate::drives::load(profile)?.geometry.page_bytes;
     let mut numbers = Renumber::new(page_bytes);
     source.each_batch(|ios, _| {
@@ -161,6 +162,7 @@ fn foresee(
     drive: &NamedDrive,
     numbers: Option<(&Renumber, f64)>,
 ) -> Outcome<Arc<Future>> {
+    source.check_twice()?;
     let mut foresight = Foresight::new(&drive.config);
     pass(source, "reading ahead: ", numbers, |ios| {
         let noted = ios.iter().try_for_each(|io| foresight.note(io));

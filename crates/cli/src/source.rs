@@ -53,6 +53,18 @@ impl Source {
         })
     }
 
+    /// Refuses what can be read once only.
+    pub fn check_twice(&self) -> Outcome {
+        match std::fs::metadata(&self.path) {
+            Ok(found) if !found.is_file() => Err(Failure::say(format!(
+                "{} can be read once only, but --fill and schemes that know the future read a \
+                 trace twice: save it to a file first",
+                self.path.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Hands every batch of requests to `sink`, with the share of the trace that is then done.
     pub fn each_batch(&self, mut sink: impl FnMut(&[Io], f64) -> Outcome) -> Outcome {
         let mut left = if self.quick { QUICK_BYTES } else { u64::MAX };

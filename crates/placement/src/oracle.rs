@@ -22,10 +22,12 @@ pub(crate) use victims::Victims;
 /// drive of eight streams has).
 const CLASSES: u32 = 8;
 
-/// What is tried where no number of classes was asked for: classes, ratio, first, patience (our
-/// choice: on real traces in units of 0.5 to 24 MiB the best of a finer grid was among these or
+/// Classes, ratio, first and patience.
+pub(crate) type Trial = (u32, f64, f64, f64);
+
+/// What is tried where no number of classes was asked for (our choice: on real traces in units of 0.5 to 24 MiB the best of a finer grid was among these or
 /// within 0.3 % of the host's writes of one).
-const TRIALS: [(u32, f64, f64, f64); 12] = [
+const TRIALS: [Trial; 12] = [
     (1, 4.0, 1.0, 1.0),
     (2, 4.0, 1.0, 1.0),
     (4, 4.0, 1.0, 1.0),
@@ -100,15 +102,14 @@ impl OracleParameters {
         ]
     }
 
-    /// The settings to try on a drive.
-    pub(crate) fn candidates(&self, geometry: &HostGeometry) -> Vec<Vec<Setting>> {
+    /// The settings to try on a drive, of those there are.
+    pub(crate) fn trials_of(&self, trials: &[Trial], geometry: &HostGeometry) -> Vec<Vec<Setting>> {
         if self.classes > 0 {
             return Vec::new();
         }
         let streams = u32::from(geometry.host_streams) + u32::from(geometry.internal_streams);
-        TRIALS
-            .iter()
-            .filter(|(classes, ..)| *classes <= streams)
+        let fitting = trials.iter().filter(|trial| trial.0 <= streams);
+        fitting
             .map(|(classes, ratio, first, patience)| {
                 vec![
                     ("classes", classes.to_string()),
@@ -173,7 +174,7 @@ impl HostScheme for OracleParameters {
     }
 
     fn trials(&self, geometry: &HostGeometry) -> Vec<Vec<Setting>> {
-        self.candidates(geometry)
+        self.trials_of(&TRIALS, geometry)
     }
 }
 

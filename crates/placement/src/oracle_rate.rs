@@ -7,14 +7,39 @@ use anabranch_ssd::{
 };
 
 use crate::{
-    Assign, Future, Parameter, Write,
-    oracle::{Ledger, OracleParameters, Victims},
+    Assign, Future, Parameter, Value, Write,
+    oracle::{Ledger, OracleParameters, Trial, Victims},
     scheme::{HostGeometry, HostScheme, Setting, Unfit, Whole},
 };
 
-/// Parameters of [`OracleRate`]: those of `oracle`, with the same defaults.
+/// What is tried with copies among what is written (our choice, as for `oracle`).
+const TOGETHER: [Trial; 7] = [
+    (1, 4.0, 1.0, 1.0),
+    (4, 4.0, 1.0, 1.0),
+    (8, 4.0, 1.0, 1.0),
+    (8, 4.0, 1.0, 0.5),
+    (8, 4.0, 2.0, 1.0),
+    (8, 3.0, 2.0, 1.0),
+    (16, 2.0, 1.0, 1.0),
+];
+
+/// What is tried with copies apart.
+const APART: [Trial; 4] = [
+    (1, 4.0, 1.0, 0.0),
+    (2, 4.0, 1.0, 0.0),
+    (8, 4.0, 2.0, 1.0),
+    (8, 4.0, 2.0, 0.5),
+];
+
+/// Parameters of [`OracleRate`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct OracleRateParameters(pub OracleParameters);
+pub struct OracleRateParameters {
+    /// Those of `oracle`, with the same defaults.
+    pub classes: OracleParameters,
+    /// Whether copies have classes of their own, of internal streams. Were deaths all random they
+    /// would not need them; where they are not, what was copied once is told from what is new.
+    pub apart: u32,
+}
 
 impl HostScheme for OracleRateParameters {
     fn name(&self) -> &'static str {
@@ -22,7 +47,13 @@ impl HostScheme for OracleRateParameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.0.list()
+        let mut parameters = self.classes.list();
+        parameters.push(Parameter {
+            key: "apart",
+            meaning: "1 gives copies classes of their own, of internal streams; 0 does not",
+            value: Value::Count(&mut self.apart, 0..=1),
+        });
+        parameters
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
@@ -50,7 +81,15 @@ impl HostScheme for OracleRateParameters {
     }
 
     fn trials(&self, geometry: &HostGeometry) -> Vec<Vec<Setting>> {
-        self.0.candidates(geometry)
+        let trials = [(0, &TOGETHER[..]), (1, &APART[..])];
+        let trials = trials.into_iter().flat_map(|(apart, trials)| {
+            let settings = self.classes.trials_of(trials, geometry).into_iter();
+            settings.map(move |mut settings| {
+                settings.push(("apart", apart.to_string()));
+                settings
+            })
+        });
+        trials.collect()
     }
 }
 
@@ -72,6 +111,8 @@ pub struct OracleRate {
     ledger: Ledger,
     host_classes: u16,
     classes: u16,
+    /// The stream of the first class of copies.
+    first_copies: u16,
     /// The life beyond which pages belong to the next class, for each class but the last.
     bounds_pages: Vec<u64>,
     victims: Victims,
@@ -85,8 +126,12 @@ impl OracleRate {
         geometry: &HostGeometry,
         future: Option<&Arc<Future>>,
     ) -> OracleRate {
-        let OracleRateParameters(parameters) = parameters;
-        let (classes, host_classes) = parameters.classes_on(geometry);
+        let apart = parameters.apart > 0 && geometry.internal_streams > 0;
+        let parameters = parameters.classes;
+        let (mut classes, host_classes) = parameters.classes_on(geometry);
+        if apart {
+            classes = host_classes.min(geometry.internal_streams);
+        }
         let future = future.cloned().unwrap_or_default();
         let written = future.lives_pages().len() as u64;
         let bounds = parameters.empty_lives(geometry).into_iter();
@@ -94,6 +139,7 @@ impl OracleRate {
             ledger: Ledger::new(geometry),
             host_classes,
             classes,
+            first_copies: if apart { geometry.host_streams } else { 0 },
             // Midway, in ratio, between the lives two classes stand for.
             bounds_pages: bounds
                 .map(|l| (l * parameters.ratio.sqrt()) as u64)
@@ -135,7 +181,7 @@ impl Relocate for OracleRate {
     }
 
     fn survivor(&mut self, _victim: &Victim, survivor: Survivor) -> StreamId {
-        self.class(survivor.page, self.classes)
+        StreamId(self.first_copies + self.class(survivor.page, self.classes).0)
     }
 
     fn wants_places(&self) -> bool {
@@ -177,7 +223,10 @@ mod tests {
         };
         let future = Future::new(vec![1; 9], vec![1, 10, 11, 41, Future::ENDLESS]);
         let mut scheme = OracleRate::new(
-            &OracleRateParameters(parameters),
+            &OracleRateParameters {
+                classes: parameters,
+                apart: 0,
+            },
             &drive,
             Some(&Arc::new(future)),
         );

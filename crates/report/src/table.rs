@@ -101,6 +101,12 @@ pub fn verdict(outcome: &Outcome) -> String {
         true => "steady state: yes (each scheme's last five windows agree within 10 %)".to_owned(),
         false => format!("steady state: NO - {}", outcome.steady_reason),
     });
+    if !bounds(outcome).is_empty() {
+        lines.push(
+            "gap: of the copies between baseline and a bound, the share that a scheme saves"
+                .to_owned(),
+        );
+    }
     lines.extend(hints(outcome));
     lines.extend(sealed(outcome));
     lines.extend(failed(outcome));

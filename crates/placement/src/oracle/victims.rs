@@ -30,7 +30,7 @@ impl Victims {
 
     /// A closed unit with dead pages, if there is one: one where nothing lives, or else the one
     /// with the highest `(1 - u) / u x t`. `life_left` is the `t` of a unit: how long its valid
-    /// pages will still live in the mean. A drive of several reclaim groups numbers its units
+    /// pages will still live in the mean; of what is not known, for good. A drive of several reclaim groups numbers its units
     /// otherwise, and gets the one with the fewest valid pages.
     pub(crate) fn choose(
         &self,
@@ -46,9 +46,10 @@ impl Victims {
             if dead == 0 {
                 continue;
             }
-            let Some(left) = life_left(unit.unit).filter(|_| valid > 0) else {
+            if valid == 0 {
                 return Some(unit.unit);
-            };
+            }
+            let left = life_left(unit.unit).unwrap_or(self.horizon_pages);
             let left = left.clamp(1.0, self.horizon_pages).powf(self.patience);
             let score = f64::from(dead) / f64::from(valid) * left;
             if score > best.0 {
