@@ -1,7 +1,8 @@
 //! `anabranch schemes` and `anabranch devices`: what there is.
 
 use anabranch_placement::{Parameter, Rules, SCHEMES};
-use anabranch_ssd::{Profile, RelocationKind};
+use anabranch_report::bytes;
+use anabranch_ssd::{Config, Profile, RelocationKind, StreamCost};
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
@@ -52,6 +53,25 @@ fn setting(parameter: &Parameter<'_>) -> String {
     format!("{}={}", parameter.key, parameter.value)
 }
 
+/// What a drive's streams take, as a comment that a profile may carry.
+fn costs(profile: &Profile, config: &Config) -> String {
+    let costs = profile.stream_costs(config);
+    let one = |kind: &str, count: u16, cost: &StreamCost| {
+        format!(
+            "# {count} {kind} streams, each: {} of buffer, {} of it protected from power loss, and {} of flash in \
+             its open unit\n",
+            bytes(cost.buffer_bytes),
+            bytes(cost.protected_bytes),
+            bytes(cost.open_unit_bytes),
+        )
+    };
+    format!(
+        "\n{}{}",
+        one("host", costs.host_streams, &costs.host),
+        one("internal", costs.internal_streams, &costs.internal)
+    )
+}
+
 /// Lists the device profiles, or shows one.
 pub fn devices(arguments: &DevicesArguments) -> Outcome {
     if let Some(name) = &arguments.show {
@@ -60,10 +80,18 @@ pub fn devices(arguments: &DevicesArguments) -> Outcome {
         return match (arguments.json, Profile::text(name)) {
             (true, _) => print(&format!(
                 "{:#}\n",
-                json!({ "schema": 1, "profile": profile, "resolved": config })
+                json!({
+                    "schema": 1,
+                    "profile": profile,
+                    "resolved": config,
+                    "stream_costs": profile.stream_costs(&config),
+                })
             )),
-            (false, Some(text)) => print(text),
-            (false, None) => print(&toml::to_string(&profile).unwrap_or_default()),
+            (false, Some(text)) => print(&(text.to_owned() + &costs(&profile, &config))),
+            (false, None) => {
+                let text = toml::to_string(&profile).unwrap_or_default();
+                print(&(text + &costs(&profile, &config)))
+            }
         };
     }
     let rows = Profile::names()
@@ -72,8 +100,8 @@ pub fn devices(arguments: &DevicesArguments) -> Outcome {
             let config = profile.resolve(name)?;
             Ok([
                 name.to_owned(),
-                anabranch_report::bytes(config.logical_bytes()),
-                anabranch_report::bytes(config.unit_bytes()),
+                bytes(config.logical_bytes()),
+                bytes(config.unit_bytes()),
                 format!("{}+{}", config.host_streams, config.internal_streams),
                 profile.description.clone(),
                 profile.source.clone(),

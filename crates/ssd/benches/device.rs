@@ -74,5 +74,48 @@ fn device(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, memory, device);
+/// Eight host streams by page number, survivors in substreams.
+fn streams(criterion: &mut Criterion) {
+    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let mut config = profile.resolve("golden").unwrap();
+    (config.host_streams, config.internal_streams) = (8, 8);
+    let overwrites = workload::zipf(PAGES, 6, 1);
+    let batches: Vec<(StreamId, Vec<u32>)> = overwrites
+        .chunks(4096)
+        .flat_map(|chunk| {
+            (0..8_u16).map(|stream| {
+                let own = |page: &&u32| **page % 8 == u32::from(stream);
+                (
+                    StreamId(stream),
+                    chunk.iter().filter(own).copied().collect(),
+                )
+            })
+        })
+        .collect();
+    let relocation = RelocationKind::SUBSTREAM.build(&config);
+    let mut device = Device::new(config, relocation).unwrap();
+    device
+        .write(PageRange::new(0, PAGES), StreamId::DEFAULT)
+        .unwrap();
+    let mut write = |batches: &[(StreamId, Vec<u32>)]| {
+        let before = *device.counters();
+        for (stream, pages) in batches {
+            device.write_scattered(pages, *stream).unwrap();
+        }
+        device.counters().since(&before).media_pages()
+    };
+    write(&batches);
+    let sample = &batches[..WRITES / 4096 * 8];
+    let media_pages = write(sample);
+    let mut group = criterion.benchmark_group("device, flash page-writes");
+    group
+        .throughput(Throughput::Elements(media_pages))
+        .sample_size(20);
+    group.bench_function("zipf 0.9, greedy, 8 streams, substream", |bencher| {
+        bencher.iter(|| write(sample));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, memory, device, streams);
 criterion_main!(benches);
