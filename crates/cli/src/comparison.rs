@@ -19,19 +19,13 @@ use crate::{
     lifetimes::Lifetimes,
 };
 
-/// The schemes named by one or more `--scheme`, in order, each once.
-pub fn schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>> {
-    listed(arguments, |_| true)
-}
-
-/// The same, where `all` stands for the schemes that belong.
-fn listed(
-    arguments: &ComparisonArguments,
-    belongs: impl Fn(&Scheme) -> bool,
-) -> Outcome<Vec<SchemeSpec>> {
+/// The schemes named by one or more `--scheme`, in order, each once. Where the future cannot be
+/// known, `all` leaves out those that must know it.
+pub fn schemes(arguments: &ComparisonArguments, future_is_known: bool) -> Outcome<Vec<SchemeSpec>> {
+    let belongs = |scheme: &Scheme| future_is_known || !(scheme.host)().needs_future();
     let mut specs: Vec<SchemeSpec> = Vec::new();
     for list in &arguments.schemes {
-        let read = SchemeSpec::read_list_where(list, &read_text, &belongs);
+        let read = SchemeSpec::read_list_where(list, &read_text, belongs);
         for spec in read.map_err(Failure::usage)? {
             for spec in halves(spec, &arguments.relocation) {
                 if !specs.contains(&spec) {
@@ -59,10 +53,10 @@ fn halves(spec: SchemeSpec, relocations: &[RelocationKind]) -> Vec<SchemeSpec> {
     }
 }
 
-/// Those that can work while a program runs, where `all` leaves the bounds out.
+/// Those that can work while a program runs.
 #[cfg(feature = "live")]
 pub fn live_schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>> {
-    let specs = listed(arguments, |scheme| !(scheme.host)().needs_future())?;
+    let specs = schemes(arguments, false)?;
     match specs.iter().find(|spec| spec.needs_future()) {
         Some(bound) => Err(Failure::usage(bound.refused())),
         None => Ok(specs),

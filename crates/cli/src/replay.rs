@@ -19,7 +19,7 @@ use crate::{
 
 /// Compares schemes on every trace and drive asked for.
 pub fn replay(arguments: &ReplayArguments) -> Outcome {
-    let specs = schemes(&arguments.comparison)?;
+    let specs = schemes(&arguments.comparison, arguments.drive_file.is_none())?;
     let fills = arguments
         .fill
         .iter()

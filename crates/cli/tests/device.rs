@@ -180,6 +180,9 @@ fn every_scheme_begins_with_the_aged_drive_it_is_given() {
     for (timed, counted) in timed.iter().zip(&aged) {
         assert_eq!(timed["copied_bytes"], counted["copied_bytes"]);
     }
+    // `all` leaves out what would have to know when the data on it will die.
+    let all = schemes(&[&["replay", text(&trace), "--json"], &from[..]].concat());
+    assert!(all.len() > 2 && all.iter().all(|scheme| scheme["name"] != "oracle"));
 }
 
 #[test]

@@ -27,12 +27,13 @@ pub(crate) type Trial = (u32, f64, f64, f64);
 
 /// What is tried where no number of classes was asked for (our choice: on real traces in units of 0.5 to 24 MiB the best of a finer grid was among these or
 /// within 0.3 % of the host's writes of one).
-const TRIALS: [Trial; 12] = [
+const TRIALS: [Trial; 13] = [
     (1, 4.0, 1.0, 1.0),
     (2, 4.0, 1.0, 1.0),
     (4, 4.0, 1.0, 1.0),
     (6, 3.0, 1.0, 1.0),
     (6, 3.0, 2.0, 1.0),
+    (6, 4.0, 4.0, 1.0),
     (8, 3.0, 1.0, 1.0),
     (8, 3.0, 1.0, 0.0),
     (8, 3.0, 2.0, 1.0),

@@ -12,10 +12,15 @@ use crate::{
     scheme::{HostGeometry, HostScheme, Setting, Unfit, Whole},
 };
 
+/// Rates are kept as deaths in so many pages of writes (our choice: lives up to 4 PiB are told
+/// apart, and a unit's sum stays within 64 bits).
+const DEATHS: u64 = 1 << 40;
+
 /// What is tried with copies among what is written (our choice, as for `oracle`).
-const TOGETHER: [Trial; 7] = [
+const TOGETHER: [Trial; 8] = [
     (1, 4.0, 1.0, 1.0),
     (4, 4.0, 1.0, 1.0),
+    (6, 8.0, 4.0, 1.0),
     (8, 4.0, 1.0, 1.0),
     (8, 4.0, 1.0, 0.5),
     (8, 4.0, 2.0, 1.0),
@@ -24,9 +29,10 @@ const TOGETHER: [Trial; 7] = [
 ];
 
 /// What is tried with copies apart.
-const APART: [Trial; 4] = [
+const APART: [Trial; 5] = [
     (1, 4.0, 1.0, 0.0),
     (2, 4.0, 1.0, 0.0),
+    (4, 4.0, 2.0, 1.0),
     (8, 4.0, 2.0, 1.0),
     (8, 4.0, 2.0, 0.5),
 ];
@@ -98,7 +104,9 @@ impl HostScheme for OracleRateParameters {
 /// data do not age: however old they are, they have their mean life before them.
 ///
 /// A write, and a copy, go to the class whose mean life is nearest in ratio; victims are chosen as
-/// by `oracle`, with the mean of the mean lives for the life that is left.
+/// by `oracle`, with the reciprocal of the mean rate of what lives in a unit for the life that is
+/// left. Not with the mean of the mean lives: where units are mixed, as on a drive of one stream,
+/// what dies soon is worth waiting for though the rest may live for ever.
 ///
 /// A page that dies once or twice in the trace has a rate that says nearly when; with few deaths a
 /// page this bound knows more than can be known. And data whose deaths are no accident, such as a
@@ -116,7 +124,6 @@ pub struct OracleRate {
     /// The life beyond which pages belong to the next class, for each class but the last.
     bounds_pages: Vec<u64>,
     victims: Victims,
-    longest_pages: u64,
 }
 
 impl OracleRate {
@@ -128,24 +135,23 @@ impl OracleRate {
     ) -> OracleRate {
         let apart = parameters.apart > 0 && geometry.internal_streams > 0;
         let parameters = parameters.classes;
-        let (mut classes, host_classes) = parameters.classes_on(geometry);
-        if apart {
-            classes = host_classes.min(geometry.internal_streams);
-        }
+        let (classes, host_classes) = parameters.classes_on(geometry);
+        let copy_streams = match apart {
+            true => geometry.internal_streams,
+            false => u16::MAX,
+        };
         let future = future.cloned().unwrap_or_default();
-        let written = future.lives_pages().len() as u64;
         let bounds = parameters.empty_lives(geometry).into_iter();
         OracleRate {
             ledger: Ledger::new(geometry),
             host_classes,
-            classes,
+            classes: classes.min(copy_streams),
             first_copies: if apart { geometry.host_streams } else { 0 },
             // Midway, in ratio, between the lives two classes stand for.
             bounds_pages: bounds
                 .map(|l| (l * parameters.ratio.sqrt()) as u64)
                 .collect(),
             victims: Victims::new(parameters.patience, geometry),
-            longest_pages: written + u64::from(geometry.logical_pages),
             future,
         }
     }
@@ -189,8 +195,8 @@ impl Relocate for OracleRate {
     }
 
     fn placed(&mut self, page: u32, unit: u32, stream: StreamId) {
-        let life = self.future.mean_life_pages(page).min(self.longest_pages);
-        self.ledger.enter(page, unit, stream, life);
+        let rate = DEATHS / self.future.mean_life_pages(page).max(1);
+        self.ledger.enter(page, unit, stream, rate);
     }
 
     fn opened(&mut self, stream: StreamId) {
@@ -198,7 +204,9 @@ impl Relocate for OracleRate {
     }
 
     fn choose_victim(&mut self, closed: &mut ClosedUnits, _now: u64) -> Option<u32> {
-        self.victims.choose(closed, |unit| self.ledger.mean(unit))
+        self.victims.choose(closed, |unit| {
+            self.ledger.mean(unit).map(|rate| DEATHS as f64 / rate)
+        })
     }
 }
 

@@ -104,7 +104,7 @@ fn what_is_tried_fits_the_streams_and_nothing_is_tried_where_classes_are_given()
     };
     assert_eq!(
         classes(&OracleParameters::default()),
-        ["1", "2", "4", "6", "6"]
+        ["1", "2", "4", "6", "6", "6"]
     );
     let given = OracleParameters {
         classes: 3,
