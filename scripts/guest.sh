@@ -1,0 +1,219 @@
+#!/usr/bin/env bash
+# A Linux guest for what the machine's own kernel may lack (nvme-tcp, f2fs), under QEMU's software emulation.
+# Use: scripts/guest.sh build                         packages to target/guest, once; nothing is installed
+#      scripts/guest.sh run [-t SECONDS] SCRIPT [FILE…]  boots, runs SCRIPT (sh) there as root, powers off
+#      scripts/guest.sh versions                      what the guest is made of
+# The script's output is ours, and our input is its input; FILEs lie beside it in /job. Its exit status is ours;
+# 124 means that the time was over, 125 that the guest did not come up or fell (the end of its console is shown).
+# The machine is reached at 10.0.2.2. Debian only; no root. Needs QEMU, dpkg-deb, setpriv (scripts/setup.sh test).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+here=$PWD
+guest=$here/target/guest
+
+# The suite with nvme-cli >= 2.11 (fdp verbs) and fio >= 3.38 (dataplacement=streams), and the one whose
+# kernel is new enough for block write streams (6.16).
+suite=trixie
+kernel_suite=trixie-backports
+packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin "linux-image-amd64/$kernel_suite")
+programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/sbin/mkfs.xfs usr/sbin/xfs_repair
+    usr/sbin/mkfs.f2fs usr/sbin/fsck.f2fs usr/sbin/xfs_io)
+modules=(virtio_pci virtio_net nvme-tcp nvme ext4 xfs f2fs)
+
+fail() {
+    echo "guest: $*" >&2
+    exit 125
+}
+
+# The system's own package sources with only the suite's name changed, in apt configuration of our own.
+private_apt() {
+    local etc=$1/etc codename
+    # shellcheck source=/dev/null
+    codename=$(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_CODENAME") ||
+        fail "the guest is made of Debian's packages; this system is no Debian"
+    mkdir -p "$etc" "$1/lists/partial" "$1/archives/partial"
+    : >"$1/status"
+    # One of the two forms of the system's own lines, with main alone.
+    { cat /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } | awk -v RS= -v suite="$codename" -v wanted="$suite $kernel_suite" '
+        $0 ~ "Suites:([^\n]*[ \t])?" suite "([ \t\n]|$)" && !found++ {
+            sub(/Suites:[^\n]*/, "Suites: " wanted); sub(/Components:[^\n]*/, "Components: main"); print }' >"$etc/guest.sources"
+    if [ ! -s "$etc/guest.sources" ]; then
+        rm "$etc/guest.sources"
+        { cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null || true; } |
+            sed -n "s/^\(deb .*\) $codename main.*/\1/p" | head -n 1 |
+            while read -r line; do printf '%s %s main\n' "$line" "$suite" "$line" "$kernel_suite"; done >"$etc/guest.list"
+        [ -s "$etc/guest.list" ] || fail "apt knows no source of $codename's packages"
+    fi
+    cat >"$1/apt.conf" <<CONF
+Dir::Etc::SourceList "/dev/null";
+Dir::Etc::SourceParts "$etc";
+Dir::State::Lists "$1/lists";
+Dir::State::Status "$1/status";
+Dir::Cache::Archives "$1/archives";
+APT::Sandbox::User "$(id -un)";
+APT::Update::Post-Invoke "";
+Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
+Debug::NoLocking "true";
+CONF
+}
+
+download() {
+    export APT_CONFIG=$1/apt.conf
+    apt-get -qq update >&2 || fail "apt has no lists of $suite"
+    apt-get -qq --download-only --no-install-recommends --yes install "${packages[@]}" >/dev/null ||
+        fail "apt does not give the guest's packages"
+}
+
+# All packages but the kernel's, unpacked; of the kernel, its image and the modules' trees that hold ours.
+unpack() {
+    local work=$1 deb
+    mkdir -p "$work/root" "$work/kernel"
+    for deb in "$work"/archives/*.deb; do
+        case ${deb##*/} in
+            linux-*) dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/kernel" --wildcards \
+                './boot/vmlinuz-*' './usr/lib/modules/*/vmlinuz' './usr/lib/modules/*/modules.*' './usr/lib/modules/*/kernel/crypto*' \
+                './usr/lib/modules/*/kernel/arch*' './usr/lib/modules/*/kernel/lib*' './usr/lib/modules/*/kernel/net/core*' \
+                './usr/lib/modules/*/kernel/fs/*' './usr/lib/modules/*/kernel/drivers/net/*' './usr/lib/modules/*/kernel/block*' \
+                './usr/lib/modules/*/kernel/drivers/nvme*' './usr/lib/modules/*/kernel/drivers/virtio*' 2>/dev/null || true ;;
+            *) dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/root" --keep-directory-symlink ;;
+        esac
+    done
+    # Unpacked alone, a system whose /lib is a link into /usr may have lost the link.
+    for deb in lib lib64 bin sbin; do
+        [ -L "$work/root/$deb" ] || [ ! -d "$work/root/$deb" ] || { cp -a "$work/root/$deb/." "$work/root/usr/$deb/"; rm -r "$work/root/$deb"; }
+        [ -e "$work/root/$deb" ] || ln -s "usr/$deb" "$work/root/$deb"
+    done
+}
+
+# Runs a program of the guest here, with the guest's libraries: argv0, program, arguments.
+foreign() {
+    local root=$1 name=$2 program=$3
+    shift 3
+    "$root/usr/lib64/ld-linux-x86-64.so.2" --argv0 "$name" \
+        --library-path "$root/usr/lib/x86_64-linux-gnu:$root/usr/lib/x86_64-linux-gnu/ceph" "$root/$program" "$@"
+}
+
+libraries_of() {
+    local root=$1
+    "$root/usr/lib64/ld-linux-x86-64.so.2" --library-path "$root/usr/lib/x86_64-linux-gnu:$root/usr/lib/x86_64-linux-gnu/ceph" \
+        --list "$root/$2" | sed -n "s|.* => $root/\(.*\) (0x.*|\1|p"
+}
+
+copy_programs() {
+    local root=$1 to=$2 program library
+    mkdir -p "$to"/{proc,sys,dev,tmp,mnt,job,etc/nvme,run,usr/bin,usr/sbin,usr/lib,usr/lib64}
+    ln -s usr/bin "$to/bin"; ln -s usr/sbin "$to/sbin"; ln -s usr/lib "$to/lib"; ln -s usr/lib64 "$to/lib64"
+    cp -L "$root/usr/lib64/ld-linux-x86-64.so.2" "$to/usr/lib64/"
+    cp "$root"/usr/bin/busybox "$to/usr/bin/"
+    for program in "${programs[@]}"; do
+        [ -e "$root/$program" ] || fail "the packages bring no $program"
+        cp -L "$root/$program" "$to/$program"
+        for library in $(libraries_of "$root" "$program"); do
+            [ -e "$to/$library" ] || install -D "$(realpath "$root/$library")" "$to/$library"
+        done
+    done
+    ln -s mke2fs "$to/usr/sbin/mkfs.ext4"; ln -s e2fsck "$to/usr/sbin/fsck.ext4"
+    mkdir -p "$to/etc" && cp "$root/etc/mke2fs.conf" "$to/etc/"
+    "$root/usr/bin/busybox" --list | while read -r program; do
+        [ -e "$to/usr/bin/$program" ] || [ -e "$to/usr/sbin/$program" ] || ln -s busybox "$to/usr/bin/$program"
+    done
+    install -m 755 "$here/scripts/guest-init.sh" "$to/init"
+}
+
+copy_modules() {
+    local work=$1 to=$2 version module file
+    # kmod looks below lib/modules.
+    ln -sfn usr/lib "$work/kernel/lib"
+    version=$(cd "$work/kernel/lib/modules" && echo *)
+    foreign "$work/root" depmod usr/bin/kmod -b "$work/kernel" "$version"
+    mkdir -p "$to/usr/lib/modules/$version"
+    : >"$to/etc/modules"
+    for module in "${modules[@]}"; do
+        foreign "$work/root" modprobe usr/bin/kmod -d "$work/kernel" -S "$version" --show-depends "$module" 2>/dev/null |
+            sed -n 's/^insmod //p' | while read -r file _; do
+                install -D -m 644 "$file" "$to/usr/lib/modules/$version/$(basename "$file")"
+                echo "$module" >>"$to/etc/modules"
+            done
+    done
+    find "$to/usr/lib/modules" -name '*.xz' -exec xz -d {} +
+    foreign "$work/root" depmod usr/bin/kmod -b "$to" "$version" 2>/dev/null
+    sort -u -o "$to/etc/modules" "$to/etc/modules"
+    # Newer packages have the kernel's image beside the modules.
+    find "$work/kernel/boot" "$work/kernel/usr/lib/modules" -name 'vmlinuz*' -exec cp {} "$work/vmlinuz" \; 2>/dev/null || true
+    [ -e "$work/vmlinuz" ] || fail "the packages bring no kernel"
+}
+
+note_versions() {
+    ls "$1/archives" | sed -n 's/^\(nvme-cli\|fio\|e2fsprogs\|xfsprogs\|f2fs-tools\|linux-binary[^_]*\|linux-image-[0-9][^_]*\)_\(.*\)_.*/\1 \2/p'
+}
+
+build() {
+    local key work
+    key=$(cat "$0" scripts/guest-init.sh 2>/dev/null | sha256sum | cut -c1-16)
+    [ "$(cat "$guest/key" 2>/dev/null)" != "$key" ] || return 0
+    mkdir -p "$guest"
+    # One at a time; who waited finds it done.
+    exec 9>"$guest/lock"
+    flock 9
+    [ "$(cat "$guest/key" 2>/dev/null)" != "$key" ] || return 0
+    echo "guest: building from Debian's packages (about 250 MB)" >&2
+    work=$guest/work
+    rm -rf "$work"
+    mkdir -p "$work"
+    private_apt "$work"
+    download "$work"
+    unpack "$work"
+    copy_programs "$work/root" "$work/image"
+    copy_modules "$work" "$work/image"
+    (cd "$work/image" && find . | "$work/root/usr/bin/busybox" cpio -o -H newc 2>/dev/null) >"$guest/initrd.cpio"
+    mv "$work/vmlinuz" "$guest/vmlinuz"
+    note_versions "$work" >"$guest/versions"
+    cp "$work/root/usr/bin/busybox" "$guest/busybox"
+    rm -rf "$work"
+    echo "$key" >"$guest/key"
+}
+
+# The job as a second archive behind the first: the kernel unpacks both.
+pack_job() {
+    local to=$1 script=$2 file
+    shift 2
+    mkdir -p "$to/image/job"
+    cp "$script" "$to/image/job/script"
+    for file in "$@"; do cp "$file" "$to/image/job/"; done
+    (cd "$to/image" && find . | "$guest/busybox" cpio -o -H newc 2>/dev/null) >"$to/job.cpio"
+    # Archives begin at multiples of four bytes.
+    cat "$guest/initrd.cpio" "$to/job.cpio" >"$to/initrd"
+}
+
+run() {
+    local seconds=120 place status=0
+    if [ "${1:-}" = -t ]; then seconds=$2; shift 2; fi
+    [ $# -ge 1 ] || fail "run: no script"
+    [ -e "$guest/key" ] || fail "there is no guest; scripts/guest.sh build makes it"
+    command -v qemu-system-x86_64 >/dev/null || fail "qemu-system-x86_64 is missing; scripts/setup.sh test installs it"
+    place=$(mktemp -d "$guest/run.XXXXXX")
+    # shellcheck disable=SC2064 # the place is known now
+    trap "rm -rf '$place'" EXIT
+    pack_job "$place" "$@"
+    # Whoever dies takes the guest along: setpriv ties each process to its parent's life.
+    # shellcheck disable=SC2086 # words
+    setpriv --pdeathsig KILL timeout --foreground --signal KILL "$seconds" setpriv --pdeathsig KILL \
+        qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu max -smp 2 -m 1024 -display none -nodefaults -no-reboot \
+        -kernel "$guest/vmlinuz" -initrd "$place/initrd" -append "console=ttyS0 quiet panic=-1 mitigations=off" \
+        -serial "file:$place/console" -serial stdio -device isa-debug-exit,iobase=0xf4,iosize=0x04 \
+        -netdev user,id=net -device virtio-net-pci,netdev=net,romfile= ${GUEST_QEMU:-} || status=$?
+    # timeout's own word for its own KILL is 137; the debug exit gives 2 * status + 1.
+    case $status in
+        137) echo "guest: $seconds s are over" >&2; tail -n 20 "$place/console" >&2 || true; return 124 ;;
+        *) if [ $((status % 2)) = 1 ] && grep -q '^guest: status' "$place/console"; then return $((status / 2)); fi
+           tail -n 40 "$place/console" >&2 || true
+           fail "the guest fell (QEMU: $status)" ;;
+    esac
+}
+
+case ${1:-} in
+    build) build ;;
+    run) shift; run "$@" ;;
+    versions) cat "$guest/versions" ;;
+    *) echo "use: $0 build | run [-t SECONDS] SCRIPT [FILE...] | versions" >&2; exit 2 ;;
+esac
