@@ -13,13 +13,14 @@ use std::{
 use serde_json::Value;
 
 /// What each room may import of ours.
-const MAY_KNOW: [(&str, &[&str]); 9] = [
+const MAY_KNOW: [(&str, &[&str]); 10] = [
     ("ssd", &[]),
     ("trace", &[]),
     ("lifetime", &["trace"]),
     ("placement", &["trace", "lifetime", "ssd"]),
     ("probe", &["trace"]),
     ("disk", &["ssd"]),
+    ("nvme", &["ssd"]),
     ("replay", &["ssd", "trace", "placement"]),
     ("report", &["replay"]),
     (
@@ -31,6 +32,7 @@ const MAY_KNOW: [(&str, &[&str]); 9] = [
             "placement",
             "probe",
             "disk",
+            "nvme",
             "replay",
             "report",
         ],
