@@ -55,6 +55,11 @@ impl Engine {
         device!(self, device => device.is_read_only())
     }
 
+    /// Pages the host has written since the device was new.
+    pub fn clock_pages(&self) -> u64 {
+        device!(self, device => device.clock_pages())
+    }
+
     /// How worn it is.
     pub fn wear(&self) -> WearReport {
         device!(self, device => device.wear())

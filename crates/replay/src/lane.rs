@@ -100,8 +100,9 @@ pub struct Lane {
     engine: Engine,
     goes_by_page: bool,
     pages: Pages,
-    /// Pages the host has written, those still in `batch` included.
-    host_pages: u64,
+    /// Pages the host has written since the drive was new, those still in `batch` included: the
+    /// clock that a scheme's both halves go by.
+    clock_pages: u64,
     /// When the request at hand was asked for.
     time_ns: u64,
     batch: Vec<u32>,
@@ -153,8 +154,8 @@ impl Lane {
                 page_bytes: config.page_bytes,
             },
             series: Series::new(u64::from(config.logical_pages) / POINTS_PER_CAPACITY),
+            clock_pages: engine.clock_pages(),
             engine,
-            host_pages: 0,
             time_ns: 0,
             batch: Vec::with_capacity(BATCH),
             batch_stream: StreamId::DEFAULT,
@@ -263,11 +264,11 @@ impl Lane {
             file: io.file,
             hint: io.hint,
             tenant: io.tenant,
-            now_pages: self.host_pages,
+            now_pages: self.clock_pages,
         };
         let assign = self.engine.sides_mut().assign_mut();
         let stream = assign.assign(&write);
-        self.host_pages += u64::from(pages.count);
+        self.clock_pages += u64::from(pages.count);
         if pages.count > 1 {
             self.settle()?;
             let written = self.engine.write(self.time_ns, pages, stream);
@@ -296,7 +297,7 @@ impl Lane {
         }
         self.settle()?;
         let assign = self.engine.sides_mut().assign_mut();
-        assign.discard(pages, self.host_pages);
+        assign.discard(pages, self.clock_pages);
         let discarded = self.engine.discard(self.time_ns, pages);
         self.performed(discarded)
     }

@@ -8,12 +8,14 @@ use anabranch_placement::{
 use anabranch_replay::{Engine, Lane, Sides};
 use anabranch_ssd::{
     ClosedUnits, Config, Counters, Destination, Device, Erased, PageRange, Profile, Relocate,
-    StreamId, Survivor, Victim,
+    RelocationKind, SavedDrive, StreamId, Survivor, Victim,
 };
 use anabranch_trace::{Io, Operation};
 use proptest::prelude::*;
 
 const PAGE_BYTES: u64 = 4096;
+/// Pages a lane hands over at once, and a request's, at most.
+const MOST_PAGES: u64 = 64 + 40;
 
 #[derive(Debug, Clone, Copy)]
 struct Request {
@@ -38,9 +40,17 @@ struct Checked {
     scheme: Box<dyn Whole>,
     host_streams: u16,
     streams: u16,
+    /// The host's clock at the end of the last write.
+    host_clock: u64,
 }
 
 impl Checked {
+    /// The drive's clock is the host's, but for what the lane still holds back.
+    fn check_clock(&self, now: u64) {
+        let held_back = self.host_clock.abs_diff(now);
+        assert!(held_back <= MOST_PAGES, "{} and {now}", self.host_clock);
+    }
+
     fn copy(&self, stream: StreamId) -> StreamId {
         assert!(stream.0 < self.streams, "a copy to stream {}", stream.0);
         stream
@@ -50,6 +60,7 @@ impl Checked {
 impl Assign for Checked {
     fn assign(&mut self, write: &Write) -> StreamId {
         let stream = self.scheme.assign(write);
+        self.host_clock = write.now_pages + u64::from(write.pages.count);
         assert!(
             stream.0 < self.host_streams,
             "a write to stream {}",
@@ -77,6 +88,7 @@ impl Assign for Checked {
 
 impl Relocate for Checked {
     fn destination(&mut self, victim: &Victim) -> Destination {
+        self.check_clock(victim.now);
         match self.scheme.destination(victim) {
             Destination::Stream(stream) => Destination::Stream(self.copy(stream)),
             Destination::Each => Destination::Each,
@@ -97,6 +109,7 @@ impl Relocate for Checked {
     }
 
     fn erased(&mut self, erased: &Erased) {
+        self.check_clock(erased.now);
         self.scheme.erased(erased);
     }
 
@@ -106,7 +119,7 @@ impl Relocate for Checked {
 }
 
 /// The lane of a scheme, looked at.
-fn lane(spec: &SchemeSpec, drive: &Config) -> Lane {
+fn lane(spec: &SchemeSpec, drive: &Config, aged: Option<&SavedDrive>) -> Lane {
     let config = Config {
         victim_rule: spec.victim_rule().unwrap_or(drive.victim_rule),
         internal_streams: spec.internal_streams(drive),
@@ -127,9 +140,13 @@ fn lane(spec: &SchemeSpec, drive: &Config) -> Lane {
         scheme,
         host_streams: config.host_streams,
         streams: config.streams(),
+        host_clock: aged.map_or(0, |drive| drive.counters().host_pages),
     };
     let sides = Sides::Whole(Box::new(checked));
-    let device = Device::new(config, sides).unwrap();
+    let device = match aged {
+        None => Device::new(config, sides).unwrap(),
+        Some(drive) => drive.clone().age(config, sides, ()).unwrap(),
+    };
     Lane::new(Engine::Counted(Box::new(device)))
 }
 
@@ -162,9 +179,32 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec(request, 1..200)
 }
 
+/// The drive after it was filled and each page overwritten about five times, in a file.
+fn aged(drive: &Config) -> SavedDrive {
+    let mut device = Device::new(drive.clone(), RelocationKind::Gc.build(drive)).unwrap();
+    let pages = drive.logical_pages;
+    device
+        .write(PageRange::new(0, pages), StreamId::DEFAULT)
+        .unwrap();
+    for step in 0..5 * pages {
+        let page = (u64::from(step) * 7919 % u64::from(pages)) as u32;
+        device
+            .write(PageRange::new(page, 1), StreamId::DEFAULT)
+            .unwrap();
+    }
+    let mut bytes = Vec::new();
+    device.save(&mut bytes).unwrap();
+    SavedDrive::read(&bytes[..]).unwrap()
+}
+
 /// Runs the requests, wrapped into the drive, and answers what the device counted.
-fn run(spec: &SchemeSpec, drive: &Config, requests: &[Request]) -> Result<Counters, String> {
-    let mut lane = lane(spec, drive);
+fn run(
+    spec: &SchemeSpec,
+    drive: &Config,
+    aged: Option<&SavedDrive>,
+    requests: &[Request],
+) -> Result<Counters, String> {
+    let mut lane = lane(spec, drive, aged);
     let mut memory_bytes = lane.assign().memory_bytes();
     // A sketch of unusual length, so that epochs, reviews and training come round.
     for round in 0..4 {
@@ -204,9 +244,22 @@ proptest! {
         requests in requests(),
     ) {
         for spec in schemes() {
-            let first = run(&spec, &drive, &requests);
+            let first = run(&spec, &drive, None, &requests);
             prop_assert!(first.is_ok(), "{spec}: {first:?}");
-            prop_assert_eq!(first, run(&spec, &drive, &requests), "{}", spec);
+            prop_assert_eq!(first, run(&spec, &drive, None, &requests), "{}", spec);
+        }
+    }
+
+    /// What a drive already holds when a scheme first sees it, the scheme knows nothing of.
+    #[test]
+    fn every_scheme_takes_up_an_aged_drive_and_goes_by_its_clock(
+        drive in drives(),
+        requests in requests(),
+    ) {
+        let aged = aged(&drive);
+        for spec in schemes() {
+            let counted = run(&spec, &drive, Some(&aged), &requests);
+            prop_assert!(counted.is_ok(), "{spec}: {counted:?}");
         }
     }
 }
