@@ -145,6 +145,14 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         self.past_pages + self.counters.host_pages
     }
 
+    /// From now on keeps when the host wrote each page, though the relocation does not ask: for a
+    /// drive to be saved, that others may ask. What it holds already counts as written now.
+    pub fn keep_ages(&mut self) {
+        if self.written_at.is_empty() {
+            self.written_at = vec![self.tick(); self.physical.len()];
+        }
+    }
+
     /// Counts from zero from now on. The data, their age and the wear stay.
     pub fn reset_counters(&mut self) {
         self.past_pages = self.clock_pages();

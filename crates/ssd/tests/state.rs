@@ -295,12 +295,15 @@ impl Relocate for Spy {
 
 /// A drive aged by so many random writes, taken up by a spy and written on; what the spy saw, with
 /// the time each page was last written.
-fn spied(kept: RelocationKind) -> Vec<(u64, u64)> {
+fn spied(kept: RelocationKind, keep_ages: bool) -> Vec<(u64, u64)> {
     let config = Config {
         internal_streams: 3,
         ..small(400, 10, 10)
     };
     let mut device = Device::new(config.clone(), kept.build(&config)).unwrap();
+    if keep_ages {
+        device.keep_ages();
+    }
     let mut written_at = [0; 400];
     let mut random = Random(4);
     for now in 0..6000 {
@@ -325,7 +328,9 @@ fn spied(kept: RelocationKind) -> Vec<(u64, u64)> {
 
 #[test]
 fn the_age_of_every_page_survives() {
-    for (said, is) in spied(RelocationKind::Age) {
+    let asked_for = spied(RelocationKind::Age, false);
+    let kept = spied(RelocationKind::Gc, true);
+    for (said, is) in asked_for.into_iter().chain(kept) {
         assert_eq!(said, is);
     }
 }
@@ -333,7 +338,7 @@ fn the_age_of_every_page_survives() {
 #[test]
 fn where_no_ages_were_kept_a_page_is_as_old_as_its_unit() {
     // Copied pages seem younger than they are, others no younger; new writes are dated exactly.
-    let seen = spied(RelocationKind::Gc);
+    let seen = spied(RelocationKind::Gc, false);
     assert!(seen.iter().all(|&(said, _)| said < 7000));
     assert!(seen.iter().any(|(said, is)| said != is));
     assert!(seen.iter().any(|(said, is)| said == is));

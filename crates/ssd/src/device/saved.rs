@@ -67,14 +67,10 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         }
         let usable = usable_pages(&config, &saved.units.groups, &header.open);
         let mapping = Mapping::of(&config, &saved.physical, &usable)?;
-        let written_at = match relocation.wants_ages() {
-            true => saved.written_at,
-            false => Vec::new(),
-        };
         Ok(Device {
             physical: saved.physical,
             logical: mapping.logical,
-            written_at,
+            written_at: saved.written_at,
             tick_bits: config.tick_bits(),
             tells_places: relocation.wants_places(),
             units: Units::from_saved(

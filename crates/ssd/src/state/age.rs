@@ -43,7 +43,9 @@ impl SavedDrive {
         self.header.streams = vec![StreamCounters::default(); usize::from(config.streams())];
         self.header.chances = Vec::new();
         self.header.config = config;
-        if relocation.wants_ages() && self.written_at.is_empty() {
+        if !relocation.wants_ages() {
+            self.written_at = Vec::new();
+        } else if self.written_at.is_empty() {
             self.written_at = self.ages_of_units();
         }
         for stream in self.units_by_age() {
