@@ -1,18 +1,24 @@
 //! `anabranch precondition`: a drive made old, kept in a file.
 
-use std::{fs::File, io::BufReader, path::Path};
+use std::{fs::File, path::Path};
 
-use anabranch_replay::{Pattern, Precondition, Steady};
-use anabranch_ssd::{Device, RelocationKind, SavedDrive};
+use anabranch_replay::{Aged, Pattern, Precondition, Steady};
+use anabranch_ssd::{Config, Device, RelocationKind, SavedDrive};
 use anabranch_trace::WholeFile;
+use serde_json::{Value, json};
 
 use crate::{
-    arguments::{Overwrites, PreconditionArguments},
+    arguments::PreconditionArguments,
     comparison::print,
     drives::{Size, drives, share},
     failure::{Failure, Outcome},
     progress,
 };
+
+/// Exponent of `zipf` where none is given: the golden workload's.
+const ZIPF: f64 = 0.9;
+/// The largest exponent (our choice: at 10 the first page has all but a thousandth).
+const MOST_ZIPF: f64 = 10.0;
 
 /// Makes a drive old and writes it to a file that appears whole or not at all.
 pub fn precondition(arguments: &PreconditionArguments) -> Outcome {
@@ -24,16 +30,7 @@ pub fn precondition(arguments: &PreconditionArguments) -> Outcome {
     };
     let mut config = drive.config.clone();
     config.seed = arguments.seed;
-    let fill = share(&arguments.fill)?;
-    let plan = Precondition {
-        fill_pages: (f64::from(config.logical_pages) * fill) as u32,
-        pattern: match arguments.pattern {
-            Overwrites::Sequential => Pattern::Sequential,
-            Overwrites::Random => Pattern::Random,
-        },
-        most_capacities: arguments.capacities,
-        seed: arguments.seed,
-    };
+    let plan = plan(arguments, &config)?;
     let mut file = WholeFile::create(&arguments.output)?;
     let relocation = RelocationKind::Mixed.build(&config);
     let mut device = Device::new(config, relocation).map_err(Failure::usage)?;
@@ -42,33 +39,97 @@ pub fn precondition(arguments: &PreconditionArguments) -> Outcome {
         bar.set_position((share * 1000.0) as u64)
     });
     bar.finish_and_clear();
-    let steady = aged.map_err(Failure::work)?;
+    let aged = aged.map_err(Failure::work)?;
     device.save(&mut file).map_err(|error| {
         Failure::work(anyhow::anyhow!("{}: {error}", arguments.output.display()))
     })?;
     file.finish()?;
-    print(&told(&device, &steady, &arguments.output))
+    match arguments.json {
+        true => print(&format!(
+            "{:#}\n",
+            as_json(&plan, &device, &aged, &arguments.output)
+        )),
+        false => print(&told(&device, &aged, &arguments.output)),
+    }
 }
 
-fn told(device: &Device, steady: &Steady, path: &Path) -> String {
+fn plan(arguments: &PreconditionArguments, config: &Config) -> Outcome<Precondition> {
+    Ok(Precondition {
+        fill_pages: (f64::from(config.logical_pages) * share(&arguments.fill)?).round() as u32,
+        pattern: pattern(&arguments.pattern)?,
+        most_capacities: arguments.capacities,
+        seed: arguments.seed,
+    })
+}
+
+fn pattern(text: &str) -> Outcome<Pattern> {
+    let exponent = match text {
+        "sequential" => return Ok(Pattern::Sequential),
+        "random" => return Ok(Pattern::Random),
+        "zipf" => Some(ZIPF),
+        _ => text.strip_prefix("zipf=").and_then(|it| it.parse().ok()),
+    };
+    exponent
+        .filter(|exponent| (0.0..=MOST_ZIPF).contains(exponent))
+        .map(Pattern::Zipf)
+        .ok_or_else(|| {
+            Failure::say(format!(
+                "--pattern {text}: write sequential, random, zipf, or zipf=EXPONENT from 0 to \
+                 {MOST_ZIPF}"
+            ))
+        })
+}
+
+fn told(device: &Device, aged: &Aged, path: &Path) -> String {
     let (config, counters, wear) = (device.config(), device.counters(), device.wear());
     let bytes = |pages: u64| anabranch_report::bytes(pages * u64::from(config.page_bytes));
-    let verdict = match steady {
-        Steady::Yes => "yes (the last five windows of half a capacity agree within 10 %)".into(),
+    let verdict = match &aged.steady {
+        Steady::Yes(band) => format!("yes ({band}, within 10 % of their mean and without a trend)"),
         Steady::No(words) => format!("NO - {words}"),
     };
     format!(
-        "{}: a drive of {} that holds {}\nwritten: {} = {:.2} capacities, WAF {}\nerases: {} to {} a unit\n\
-         steady state: {verdict}\n",
+        "{}: a drive of {} that holds {}\nwritten: {} = {:.2} capacities, WAF {}, in the last capacity \
+         {}\nerases: {} to {} a unit, {:.1} on average\nsteady state: {verdict}\n",
         path.display(),
         bytes(u64::from(config.logical_pages)),
         bytes(device.mapped_pages()),
         bytes(counters.host_pages),
-        counters.host_pages as f64 / f64::from(config.logical_pages),
+        capacities(device),
         anabranch_report::ratio(counters.waf()),
+        anabranch_report::ratio(aged.waf_window),
         wear.least_erases,
         wear.most_erases,
+        wear.mean_erases,
     )
+}
+
+fn capacities(device: &Device) -> f64 {
+    device.counters().host_pages as f64 / f64::from(device.config().logical_pages)
+}
+
+fn as_json(plan: &Precondition, device: &Device, aged: &Aged, path: &Path) -> Value {
+    let (config, counters) = (device.config(), device.counters());
+    let page_bytes = u64::from(config.page_bytes);
+    let (band, reason) = match &aged.steady {
+        Steady::Yes(band) => (Some(band), ""),
+        Steady::No(words) => (None, words.as_str()),
+    };
+    json!({
+        "schema": anabranch_replay::SCHEMA,
+        "config": { "verb": "precondition", "drive": config, "plan": plan },
+        "seed": plan.seed,
+        "drive_file": path,
+        "host_bytes": counters.host_pages * page_bytes,
+        "media_bytes": counters.media_pages() * page_bytes,
+        "mapped_bytes": device.mapped_pages() * page_bytes,
+        "capacities_written": capacities(device),
+        "waf": counters.waf(),
+        "waf_window": aged.waf_window,
+        "steady": band.is_some(),
+        "steady_reason": reason,
+        "steady_band": band,
+        "wear": device.wear(),
+    })
 }
 
 /// Reads a drive that was kept in a file.
@@ -77,5 +138,5 @@ pub fn open(path: &Path) -> Outcome<SavedDrive> {
         Failure::say(format!("saved drive {}: {error}", path.display()))
     };
     let file = File::open(path).map_err(|error| fail(&error))?;
-    SavedDrive::read(BufReader::new(file)).map_err(|error| fail(&error))
+    SavedDrive::read(file).map_err(|error| fail(&error))
 }

@@ -186,6 +186,46 @@ fn every_scheme_begins_with_the_aged_drive_it_is_given() {
 }
 
 #[test]
+fn preconditioning_tells_what_it_did_as_json_and_refuses_what_it_cannot() {
+    let directory = TempDir::new().unwrap();
+    let drive = directory.path().join("aged.drive");
+    let size = ["--device", "golden", "--size", "64MiB", "--unit", "1MiB"];
+    let make = [&["precondition", "-o", text(&drive)], &size[..]].concat();
+    let zipf = ["--fill", "90%", "--pattern", "zipf=1.1", "--json"];
+    let told = json(&anabranch(&[&make[..], &zipf].concat()));
+    assert_eq!(
+        told["mapped_bytes"],
+        14746 * 4096,
+        "nine tenths of 16384 pages"
+    );
+    assert_eq!(told["config"]["plan"]["pattern"]["zipf"], 1.1);
+    assert_eq!(told["steady"], true);
+    let within = |low: &Value, high: &Value| low.as_f64() <= high.as_f64();
+    let band = &told["steady_band"];
+    assert!(within(&band["least"], &told["waf_window"]), "{told}");
+    assert!(within(&told["waf_window"], &band["most"]), "{told}");
+    assert!(told["wear"]["mean_erases"].as_f64() > Some(1.0), "{told}");
+    // Cut short it says so, and the drive is kept all the same.
+    let short = anabranch(&[&make[..], &["--capacities", "1"]].concat());
+    let words = String::from_utf8(short.stdout).unwrap();
+    assert!(words.contains("steady state: NO - only 2.00"), "{words}");
+
+    fs::remove_file(&drive).unwrap();
+    for wrong in [
+        ["--pattern", "zipf=11"],
+        ["--pattern", "zipf=nan"],
+        ["--pattern", "backwards"],
+        ["--fill", "101%"],
+        ["--victim", "greedy,fifo"],
+    ] {
+        let words = complaint(&[&make[..], &wrong].concat(), 2);
+        let named = wrong.iter().any(|word| words.contains(word));
+        assert!(named || words.contains("one"), "{words}");
+    }
+    assert!(!drive.exists());
+}
+
+#[test]
 fn a_saved_drive_that_is_none_or_cut_short_is_named_with_the_reason() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);

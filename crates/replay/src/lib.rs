@@ -21,10 +21,10 @@ pub use gap::close_gaps;
 pub use lane::{Clock, Lane, LaneError, Start, UnfitLane, best};
 pub use outcome::{Drive, Outcome, Point, SCHEMA, SchemeOutcome, Source, StreamOutcome, outcome};
 pub use pages::{BeyondDrive, Pages};
-pub use precondition::{Pattern, Precondition};
+pub use precondition::{Aged, Pattern, Precondition};
 pub use renumber::Renumber;
 pub use series::Series;
 pub use sides::Sides;
 // The result holds these, and who shows it need not know the device.
 pub use anabranch_ssd::{LatencySummary, TimeReport, WearReport};
-pub use steady::{Steady, verdict};
+pub use steady::{Band, Steady, verdict};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     lane::Lane,
-    steady::{Steady, verdict},
+    steady::{Band, Steady, verdict},
 };
 
 /// Version of the result's form. Fields are added, never renamed.
@@ -187,6 +187,9 @@ pub struct SchemeOutcome {
     /// Why not, in words; empty when it had.
     #[serde(default)]
     pub steady_reason: String,
+    /// The lowest and the highest WAF of the windows that were judged, where they agree.
+    #[serde(default)]
+    pub steady_band: Option<Band>,
     /// Memory the host side of the scheme held at the end.
     pub memory_bytes: u64,
     /// How worn the units are, and how much the host can write before their rated erases are
@@ -237,9 +240,9 @@ impl SchemeOutcome {
         let since = |host_pages: u64| now.since(&lane.series().near(host_pages)).waf();
         let logical = u64::from(config.logical_pages);
         let streams = streams(lane);
-        let steady_reason = match verdict(lane.series(), now, logical) {
-            Steady::Yes => String::new(),
-            Steady::No(words) => words,
+        let (steady_band, steady_reason) = match verdict(lane.series(), now, logical) {
+            Steady::Yes(band) => (Some(band), String::new()),
+            Steady::No(words) => (None, words),
         };
         SchemeOutcome {
             name: name.to_owned(),
@@ -264,8 +267,9 @@ impl SchemeOutcome {
             waf_second_half: since(now.host_pages / 2),
             lifetime_vs_baseline: None,
             gap_closed: BTreeMap::new(),
-            steady: steady_reason.is_empty(),
+            steady: steady_band.is_some(),
             steady_reason,
+            steady_band,
             memory_bytes: lane.assign().memory_bytes() as u64,
             wear: Some(lane.engine().wear()),
             time: lane.engine().report(),

@@ -98,7 +98,11 @@ pub fn verdict(outcome: &Outcome) -> String {
         ),
     ];
     lines.push(match outcome.steady {
-        true => "steady state: yes (each scheme's last five windows agree within 10 %)".to_owned(),
+        true => format!(
+            "steady state: yes (the WAF of each scheme's last five windows of half a capacity stays \
+             within 10 % of their mean, without a trend{})",
+            steady_band(outcome)
+        ),
         false => format!("steady state: NO - {}", outcome.steady_reason),
     });
     if !bounds(outcome).is_empty() {
@@ -118,6 +122,15 @@ pub fn verdict(outcome: &Outcome) -> String {
         ));
     }
     lines.join("\n")
+}
+
+/// The band of the first scheme, as an example.
+fn steady_band(outcome: &Outcome) -> String {
+    let first = outcome.schemes.first();
+    let band = first.and_then(|scheme| scheme.steady_band.map(|band| (&scheme.name, band)));
+    band.map_or_else(String::new, |(name, band)| {
+        format!(": {name} {:.2} to {:.2}", band.least, band.most)
+    })
 }
 
 /// What the application asked for, and what became of it.
