@@ -67,7 +67,7 @@ download() {
 # All packages but the kernel's, unpacked; of the kernel, its image and the modules' trees that hold ours.
 unpack() {
     local work=$1 deb
-    mkdir -p "$work/root" "$work/kernel"
+    mkdir -p "$work/tree" "$work/kernel"
     for deb in "$work"/archives/*.deb; do
         case ${deb##*/} in
             linux-*) dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/kernel" --wildcards \
@@ -75,46 +75,46 @@ unpack() {
                 './usr/lib/modules/*/kernel/arch*' './usr/lib/modules/*/kernel/lib*' './usr/lib/modules/*/kernel/net/core*' \
                 './usr/lib/modules/*/kernel/fs/*' './usr/lib/modules/*/kernel/drivers/net/*' './usr/lib/modules/*/kernel/block*' \
                 './usr/lib/modules/*/kernel/drivers/nvme*' './usr/lib/modules/*/kernel/drivers/virtio*' 2>/dev/null || true ;;
-            *) dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/root" --keep-directory-symlink ;;
+            *) dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/tree" --keep-directory-symlink ;;
         esac
     done
     # Unpacked alone, a system whose /lib is a link into /usr may have lost the link.
     for deb in lib lib64 bin sbin; do
-        [ -L "$work/root/$deb" ] || [ ! -d "$work/root/$deb" ] || { cp -a "$work/root/$deb/." "$work/root/usr/$deb/"; rm -r "$work/root/$deb"; }
-        [ -e "$work/root/$deb" ] || ln -s "usr/$deb" "$work/root/$deb"
+        [ -L "$work/tree/$deb" ] || [ ! -d "$work/tree/$deb" ] || { cp -a "$work/tree/$deb/." "$work/tree/usr/$deb/"; rm -r "$work/tree/$deb"; }
+        [ -e "$work/tree/$deb" ] || ln -s "usr/$deb" "$work/tree/$deb"
     done
 }
 
 # Runs a program of the guest here, with the guest's libraries: argv0, program, arguments.
 foreign() {
-    local root=$1 name=$2 program=$3
+    local tree=$1 name=$2 program=$3
     shift 3
-    "$root/usr/lib64/ld-linux-x86-64.so.2" --argv0 "$name" \
-        --library-path "$root/usr/lib/x86_64-linux-gnu:$root/usr/lib/x86_64-linux-gnu/ceph" "$root/$program" "$@"
+    "$tree/usr/lib64/ld-linux-x86-64.so.2" --argv0 "$name" \
+        --library-path "$tree/usr/lib/x86_64-linux-gnu:$tree/usr/lib/x86_64-linux-gnu/ceph" "$tree/$program" "$@"
 }
 
 libraries_of() {
-    local root=$1
-    "$root/usr/lib64/ld-linux-x86-64.so.2" --library-path "$root/usr/lib/x86_64-linux-gnu:$root/usr/lib/x86_64-linux-gnu/ceph" \
-        --list "$root/$2" | sed -n "s|.* => $root/\(.*\) (0x.*|\1|p"
+    local tree=$1
+    "$tree/usr/lib64/ld-linux-x86-64.so.2" --library-path "$tree/usr/lib/x86_64-linux-gnu:$tree/usr/lib/x86_64-linux-gnu/ceph" \
+        --list "$tree/$2" | sed -n "s|.* => $tree/\(.*\) (0x.*|\1|p"
 }
 
 copy_programs() {
-    local root=$1 to=$2 program library
+    local tree=$1 to=$2 program library
     mkdir -p "$to"/{proc,sys,dev,tmp,mnt,job,etc/nvme,run,usr/bin,usr/sbin,usr/lib,usr/lib64}
     ln -s usr/bin "$to/bin"; ln -s usr/sbin "$to/sbin"; ln -s usr/lib "$to/lib"; ln -s usr/lib64 "$to/lib64"
-    cp -L "$root/usr/lib64/ld-linux-x86-64.so.2" "$to/usr/lib64/"
-    cp "$root"/usr/bin/busybox "$to/usr/bin/"
+    cp -L "$tree/usr/lib64/ld-linux-x86-64.so.2" "$to/usr/lib64/"
+    cp "$tree"/usr/bin/busybox "$to/usr/bin/"
     for program in "${programs[@]}"; do
-        [ -e "$root/$program" ] || fail "the packages bring no $program"
-        cp -L "$root/$program" "$to/$program"
-        for library in $(libraries_of "$root" "$program"); do
-            [ -e "$to/$library" ] || install -D "$(realpath "$root/$library")" "$to/$library"
+        [ -e "$tree/$program" ] || fail "the packages bring no $program"
+        cp -L "$tree/$program" "$to/$program"
+        for library in $(libraries_of "$tree" "$program"); do
+            [ -e "$to/$library" ] || install -D "$(realpath "$tree/$library")" "$to/$library"
         done
     done
     ln -s mke2fs "$to/usr/sbin/mkfs.ext4"; ln -s e2fsck "$to/usr/sbin/fsck.ext4"
-    mkdir -p "$to/etc" && cp "$root/etc/mke2fs.conf" "$to/etc/"
-    "$root/usr/bin/busybox" --list | while read -r program; do
+    mkdir -p "$to/etc" && cp "$tree/etc/mke2fs.conf" "$to/etc/"
+    "$tree/usr/bin/busybox" --list | while read -r program; do
         [ -e "$to/usr/bin/$program" ] || [ -e "$to/usr/sbin/$program" ] || ln -s busybox "$to/usr/bin/$program"
     done
     install -m 755 "$here/scripts/guest-init.sh" "$to/init"
@@ -125,18 +125,18 @@ copy_modules() {
     # kmod looks below lib/modules.
     ln -sfn usr/lib "$work/kernel/lib"
     version=$(cd "$work/kernel/lib/modules" && echo *)
-    foreign "$work/root" depmod usr/bin/kmod -b "$work/kernel" "$version"
+    foreign "$work/tree" depmod usr/bin/kmod -b "$work/kernel" "$version"
     mkdir -p "$to/usr/lib/modules/$version"
     : >"$to/etc/modules"
     for module in "${modules[@]}"; do
-        foreign "$work/root" modprobe usr/bin/kmod -d "$work/kernel" -S "$version" --show-depends "$module" 2>/dev/null |
+        foreign "$work/tree" modprobe usr/bin/kmod -d "$work/kernel" -S "$version" --show-depends "$module" 2>/dev/null |
             sed -n 's/^insmod //p' | while read -r file _; do
                 install -D -m 644 "$file" "$to/usr/lib/modules/$version/$(basename "$file")"
                 echo "$module" >>"$to/etc/modules"
             done
     done
     find "$to/usr/lib/modules" -name '*.xz' -exec xz -d {} +
-    foreign "$work/root" depmod usr/bin/kmod -b "$to" "$version" 2>/dev/null
+    foreign "$work/tree" depmod usr/bin/kmod -b "$to" "$version" 2>/dev/null
     sort -u -o "$to/etc/modules" "$to/etc/modules"
     # Newer packages have the kernel's image beside the modules.
     find "$work/kernel/boot" "$work/kernel/usr/lib/modules" -name 'vmlinuz*' -exec cp {} "$work/vmlinuz" \; 2>/dev/null || true
@@ -163,12 +163,12 @@ build() {
     private_apt "$work"
     download "$work"
     unpack "$work"
-    copy_programs "$work/root" "$work/image"
+    copy_programs "$work/tree" "$work/image"
     copy_modules "$work" "$work/image"
-    (cd "$work/image" && find . | "$work/root/usr/bin/busybox" cpio -o -H newc 2>/dev/null) >"$guest/initrd.cpio"
+    (cd "$work/image" && find . | "$work/tree/usr/bin/busybox" cpio -o -H newc 2>/dev/null) >"$guest/initrd.cpio"
     mv "$work/vmlinuz" "$guest/vmlinuz"
     note_versions "$work" >"$guest/versions"
-    cp "$work/root/usr/bin/busybox" "$guest/busybox"
+    cp "$work/tree/usr/bin/busybox" "$guest/busybox"
     rm -rf "$work"
     echo "$key" >"$guest/key"
 }

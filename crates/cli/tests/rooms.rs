@@ -13,7 +13,7 @@ use std::{
 use serde_json::Value;
 
 /// What each room may import of ours.
-const MAY_KNOW: [(&str, &[&str]); 10] = [
+const MAY_KNOW: [(&str, &[&str]); 11] = [
     ("ssd", &[]),
     ("trace", &[]),
     ("lifetime", &["trace"]),
@@ -21,6 +21,8 @@ const MAY_KNOW: [(&str, &[&str]); 10] = [
     ("probe", &["trace"]),
     ("disk", &["ssd"]),
     ("nvme", &["ssd"]),
+    // A host for tests: nobody knows it but tests.
+    ("initiator", &[]),
     ("replay", &["ssd", "trace", "placement"]),
     ("report", &["replay"]),
     (

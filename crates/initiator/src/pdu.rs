@@ -1,0 +1,321 @@
+//! One connection's protocol data units (TCP §3.6.2), as sent and received by a host.
+
+use std::{
+    io::{Read, Write},
+    net::{Shutdown, SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use crate::{InitiatorError, Result, error::protocol, number};
+
+/// Room of the receive buffer: many responses are read at once.
+const RECEIVE_BYTES: usize = 1 << 18;
+
+/// A unit's type (TCP figure "PDU Types").
+#[allow(missing_docs)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    InitializeRequest = 0x00,
+    InitializeResponse = 0x01,
+    HostTermination = 0x02,
+    ControllerTermination = 0x03,
+    Command = 0x04,
+    Response = 0x05,
+    HostData = 0x06,
+    ControllerData = 0x07,
+    ReadyToTransfer = 0x09,
+}
+
+impl Kind {
+    /// Types a controller sends, and the length of their headers.
+    fn of_controller(code: u8) -> Option<(Kind, usize)> {
+        Some(match code {
+            0x01 => (Kind::InitializeResponse, 128),
+            0x03 => (Kind::ControllerTermination, 24),
+            0x05 => (Kind::Response, 24),
+            0x07 => (Kind::ControllerData, 24),
+            0x09 => (Kind::ReadyToTransfer, 24),
+            _ => return None,
+        })
+    }
+}
+
+/// How a host opens a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectionOptions {
+    /// Digests wanted: of headers, of data.
+    pub digests: (bool, bool),
+    /// Alignment of data the host wants, in dwords, 0's based (HPDA).
+    pub alignment: u8,
+    /// Transfers the controller may ask for at a time and command, 0's based (MAXR2T).
+    pub most_transfers: u32,
+    /// Longest wait for anything.
+    pub patience: Duration,
+}
+
+impl Default for ConnectionOptions {
+    fn default() -> Self {
+        Self {
+            digests: (false, false),
+            alignment: 0,
+            most_transfers: 0,
+            patience: Duration::from_secs(20),
+        }
+    }
+}
+
+/// A received unit: header without digest, and data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// Its type.
+    pub kind: Kind,
+    /// Its flags.
+    pub flags: u8,
+    /// Its header.
+    pub header: Vec<u8>,
+    /// Its data.
+    pub data: Vec<u8>,
+}
+
+impl Unit {
+    /// A number in the header.
+    pub fn number(&self, at: usize, length: usize) -> u64 {
+        number(&self.header, at, length) as u64
+    }
+
+    /// LAST_PDU, bit 2.
+    pub fn is_last(&self) -> bool {
+        self.flags & 4 != 0
+    }
+
+    /// SUCCESS, bit 3.
+    pub fn is_success(&self) -> bool {
+        self.flags & 8 != 0
+    }
+}
+
+/// A connection: units are appended to a buffer and leave with [`Connection::flush`].
+#[derive(Debug)]
+pub struct Connection {
+    stream: TcpStream,
+    out: Vec<u8>,
+    buffer: Vec<u8>,
+    begin: usize,
+    end: usize,
+    /// The digests both ends agreed on.
+    pub digests: (bool, bool),
+    /// Alignment the controller wants, in bytes.
+    pub alignment: usize,
+    /// Most bytes of a data unit (MAXH2CDATA).
+    pub most_data: usize,
+}
+
+impl Connection {
+    /// A connection on which nothing was said yet.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn raw(address: SocketAddr, patience: Duration) -> Result<Connection> {
+        let stream = TcpStream::connect_timeout(&address, patience)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(patience))?;
+        stream.set_write_timeout(Some(patience))?;
+        Ok(Connection {
+            stream,
+            out: Vec::new(),
+            buffer: vec![0; RECEIVE_BYTES],
+            begin: 0,
+            end: 0,
+            digests: (false, false),
+            alignment: 4,
+            most_data: 4096,
+        })
+    }
+
+    /// A connection that exchanged ICReq and ICResp (TCP §3.6.2.2, .3).
+    ///
+    /// # Errors
+    /// When there is none, or the target answers otherwise.
+    pub fn open(address: SocketAddr, options: &ConnectionOptions) -> Result<Connection> {
+        let mut connection = Connection::raw(address, options.patience)?;
+        connection.queue(&initialize_request(options));
+        connection.flush()?;
+        let unit = connection.receive()?;
+        if unit.kind != Kind::InitializeResponse || unit.number(8, 2) != 0 {
+            return protocol(format!("no initialize response: {unit:?}"));
+        }
+        let granted = unit.number(11, 1);
+        connection.digests = (granted & 1 != 0, granted & 2 != 0);
+        if connection.digests.0 && !options.digests.0 || connection.digests.1 && !options.digests.1
+        {
+            return protocol("a digest was granted that was not asked for");
+        }
+        connection.alignment = (unit.number(10, 1) as usize + 1) * 4;
+        connection.most_data = unit.number(12, 4) as usize;
+        if connection.most_data < 4096 {
+            return protocol("MAXH2CDATA below 4096 (TCP §3.6.2.3)");
+        }
+        Ok(connection)
+    }
+
+    /// Appends bytes as they are.
+    pub fn queue(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// Appends a unit: type, flags, the header from byte 8 on, and data.
+    pub fn queue_unit(&mut self, kind: Kind, flags: u8, fields: &[u8], data: &[u8]) {
+        let header = 8 + fields.len();
+        let digested = header + if self.digests.0 { 4 } else { 0 };
+        let at = if data.is_empty() {
+            0
+        } else {
+            digested.next_multiple_of(self.alignment)
+        };
+        let data_digest = self.digests.1 && !data.is_empty();
+        let length = digested.max(at + data.len()) + if data_digest { 4 } else { 0 };
+        let begin = self.out.len();
+        let flags = flags | u8::from(self.digests.0) | u8::from(data_digest) << 1;
+        self.out
+            .extend_from_slice(&[kind as u8, flags, header as u8, at as u8]);
+        self.out.extend_from_slice(&(length as u32).to_le_bytes());
+        self.out.extend_from_slice(fields);
+        if self.digests.0 {
+            let digest = crc32c::crc32c(&self.out[begin..]);
+            self.out.extend_from_slice(&digest.to_le_bytes());
+        }
+        if !data.is_empty() {
+            self.out.resize(begin + at, 0);
+            self.out.extend_from_slice(data);
+        }
+        if data_digest {
+            self.out
+                .extend_from_slice(&crc32c::crc32c(data).to_le_bytes());
+        }
+    }
+
+    /// Bytes that wait to be sent: what a test may damage.
+    pub fn pending(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    /// Sends what was appended.
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub fn flush(&mut self) -> Result<()> {
+        let sent = self.stream.write_all(&self.out);
+        self.out.clear();
+        Ok(sent?)
+    }
+
+    /// Whether a whole unit lies in the buffer: the next `receive` does not wait.
+    pub fn has_unit(&self) -> bool {
+        let length = number(&self.buffer[self.begin..self.end], 4, 4) as usize;
+        self.end - self.begin >= 8 && self.end - self.begin >= length
+    }
+
+    /// The next unit, its digests verified.
+    ///
+    /// # Errors
+    /// When the connection breaks, the target gives up, or sends what it must not.
+    pub fn receive(&mut self) -> Result<Unit> {
+        self.fill(8)?;
+        let common = &self.buffer[self.begin..self.begin + 8];
+        let (code, flags, header, at) = (
+            common[0],
+            common[1],
+            usize::from(common[2]),
+            usize::from(common[3]),
+        );
+        let length = number(common, 4, 4) as usize;
+        let Some((kind, expected)) = Kind::of_controller(code) else {
+            return protocol(format!("a controller sends no unit of type {code:#x}"));
+        };
+        if header != expected || length < header || length > (1 << 24) {
+            return protocol(format!(
+                "{kind:?}: header of {header}, unit of {length} bytes"
+            ));
+        }
+        self.fill(length)?;
+        let unit = &self.buffer[self.begin..self.begin + length];
+        let plain = matches!(kind, Kind::InitializeResponse | Kind::ControllerTermination);
+        let digests = if plain { (false, false) } else { self.digests };
+        let unit = parse(unit, kind, flags, at, digests)?;
+        self.begin += length;
+        if kind == Kind::ControllerTermination {
+            let (status, information) = (unit.number(8, 2) as u16, unit.number(10, 4) as u32);
+            return Err(InitiatorError::Terminated {
+                status,
+                information,
+            });
+        }
+        Ok(unit)
+    }
+
+    /// Waits for so many bytes.
+    fn fill(&mut self, bytes: usize) -> Result<()> {
+        if self.end - self.begin >= bytes {
+            return Ok(());
+        }
+        self.buffer.copy_within(self.begin..self.end, 0);
+        (self.begin, self.end) = (0, self.end - self.begin);
+        if self.buffer.len() < bytes {
+            self.buffer.resize(bytes, 0);
+        }
+        while self.end < bytes {
+            match self.stream.read(&mut self.buffer[self.end..])? {
+                0 => return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into()),
+                read => self.end += read,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the connection at once, both ways.
+    pub fn cut(&self) {
+        // A connection that is gone already is as cut as can be.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
+/// ICReq: PFV 9:8, HPDA 10, DGST 11, MAXR2T 15:12, 128 bytes (TCP §3.6.2.2).
+fn initialize_request(options: &ConnectionOptions) -> [u8; 128] {
+    let mut unit = [0; 128];
+    unit[2] = 128;
+    unit[4] = 128;
+    unit[10] = options.alignment;
+    unit[11] = u8::from(options.digests.0) | u8::from(options.digests.1) << 1;
+    unit[12..16].copy_from_slice(&options.most_transfers.to_le_bytes());
+    unit
+}
+
+fn parse(unit: &[u8], kind: Kind, flags: u8, at: usize, digests: (bool, bool)) -> Result<Unit> {
+    let length = usize::from(unit[2]);
+    let header = &unit[..length];
+    let digested = length + if digests.0 { 4 } else { 0 };
+    if unit.len() < digested || (flags & 1 != 0) != digests.0 {
+        return protocol(format!("{kind:?}: header digest flag {flags:#x}"));
+    }
+    if digests.0 && number(unit, length, 4) as u32 != crc32c::crc32c(header) {
+        return protocol(format!("{kind:?}: wrong header digest"));
+    }
+    let mut data: &[u8] = &[];
+    if kind == Kind::ControllerData {
+        let end = unit.len() - if digests.1 { 4 } else { 0 };
+        if at < digested || at > end || (flags & 2 != 0) != digests.1 {
+            return protocol(format!("data at {at} of {end}, flags {flags:#x}"));
+        }
+        data = &unit[at..end];
+        if digests.1 && number(unit, end, 4) as u32 != crc32c::crc32c(data) {
+            return protocol("wrong data digest");
+        }
+    }
+    Ok(Unit {
+        kind,
+        flags,
+        header: header.to_vec(),
+        data: data.to_vec(),
+    })
+}
