@@ -1,7 +1,7 @@
-# The four words one must know: make demo, make test, make bench, make lint.
+# The words one must know: make demo, make test, make bench, make lint.
 # Each sets up what it needs on a fresh Debian or Ubuntu; a Rust toolchain is all it expects.
 
-.PHONY: demo test bench lint
+.PHONY: demo test bench lint fuzz
 
 demo:
 	@scripts/demo.sh
@@ -20,3 +20,8 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --package anabranch --no-default-features --all-targets -- -D warnings
+
+# What reads bytes off the network, a minute each; needs a nightly compiler.
+fuzz:
+	@scripts/setup.sh demo
+	@scripts/fuzz.sh
