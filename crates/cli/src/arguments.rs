@@ -35,6 +35,9 @@ pub enum Verb {
     /// Make a drive old before it is measured, and keep it in a file
     #[command(after_help = PRECONDITION_EXAMPLE)]
     Precondition(PreconditionArguments),
+    /// Run the published experiments, and print each published figure beside ours
+    #[command(after_help = crate::experiment::EXAMPLE)]
+    Experiment(crate::experiment::ExperimentArguments),
     /// Show who wrote: each program context, its call path, bytes and lifetimes
     #[command(after_help = CONTEXTS_EXAMPLE)]
     Contexts(ContextsArguments),
@@ -302,7 +305,8 @@ pub struct TimeArguments {
 
 #[derive(Debug, Args)]
 pub struct ReplayArguments {
-    /// Traces
+    /// Traces: files, or `synthetic:NAME[:size=BYTES,write=BYTES,seed=N]`, a load made by rule:
+    /// fio-fms16, fio-emmc, cassandra, rocksdb-update, rocksdb-append, rocksdb-fill
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
     /// Form of the traces [default: by the file's name, native unless it ends in .u32]
@@ -323,6 +327,13 @@ pub struct ReplayArguments {
         conflicts_with = "size"
     )]
     pub fill: Vec<String>,
+    /// With `--fill`: count the pages that ever held data at one time, not all that ever did, and
+    /// hand out page numbers anew, the lowest free one, so that the drive really is so full
+    #[arg(long, requires = "fill")]
+    pub pack: bool,
+    /// Tell the drive of no discards: a host without TRIM
+    #[arg(long)]
+    pub no_discards: bool,
     /// Begin with the drive in FILE (`anabranch precondition`), as it is but for its streams,
     /// victims and levelling; `--device` then only tells its timing
     #[arg(

@@ -4,6 +4,7 @@ mod arguments;
 mod comparison;
 mod contexts;
 mod drives;
+mod experiment;
 mod failure;
 mod formats;
 mod import;
@@ -11,6 +12,7 @@ mod lifetimes;
 mod lists;
 #[cfg(feature = "live")]
 mod live;
+mod numbers;
 mod precondition;
 mod progress;
 mod replay;
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         Verb::Import(arguments) => import::import(arguments),
         Verb::Replay(arguments) => replay::replay(arguments),
         Verb::Precondition(arguments) => precondition::precondition(arguments),
+        Verb::Experiment(arguments) => experiment::experiment(arguments),
         Verb::Contexts(arguments) => contexts::contexts(arguments),
         Verb::Schemes(arguments) => lists::schemes(arguments),
         Verb::Devices(arguments) => lists::devices(arguments),

@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use anabranch_placement::{Future, Names, SchemeSpec};
-use anabranch_replay::{FleetError, Foresight, Outcome as Comparison, Renumber, Start};
+use anabranch_replay::{FleetError, Foresight, Outcome as Comparison, Start};
 use anabranch_ssd::SavedDrive;
-use anabranch_trace::Io;
+use anabranch_trace::{Io, Operation};
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,12 +13,18 @@ use crate::{
     comparison::{Running, publish, schemes},
     drives::{NamedDrive, Size, aged_drives, drives, share},
     failure::{Failure, Outcome},
+    numbers::{Learned, Numbers, learn},
     precondition, progress,
     source::Source,
 };
 
-/// Compares schemes on every trace and drive asked for.
+/// Compares schemes on every trace and drive asked for, and shows what was found.
 pub fn replay(arguments: &ReplayArguments) -> Outcome {
+    publish(&compare(arguments)?, &arguments.comparison)
+}
+
+/// Compares schemes on every trace and drive asked for.
+pub fn compare(arguments: &ReplayArguments) -> Outcome<Vec<Comparison>> {
     let specs = schemes(&arguments.comparison, arguments.drive_file.is_none())?;
     let fills = arguments
         .fill
@@ -52,7 +58,7 @@ pub fn replay(arguments: &ReplayArguments) -> Outcome {
             results.extend(filled(arguments, &specs, &source, &fills)?);
         }
     }
-    publish(&results, &arguments.comparison)
+    Ok(results)
 }
 
 /// The drive that every scheme begins with, where one is given.
@@ -116,7 +122,7 @@ fn filled(
     let profiles = &arguments.drive.profiles;
     let learned = profiles
         .iter()
-        .map(|profile| learn(source, profile))
+        .map(|profile| learn(source, profile, arguments.pack))
         .collect::<Outcome<Vec<Learned>>>()?;
     let mut results = Vec::new();
     for &fill in fills {
@@ -134,61 +140,50 @@ fn filled(
     Ok(results)
 }
 
-/// What a trace ever writes, in a profile's pages.
-struct Learned {
-    page_bytes: u32,
-    pages: u64,
-    numbers: Renumber,
-}
-
-fn learn(source: &Source, profile: &str) -> Outcome<Learned> {
-    source.check_twice()?;
-    let page_bytes = crate::drives::load(profile)?.geometry.page_bytes;
-    let mut numbers = Renumber::new(page_bytes);
-    source.each_batch(|ios, _| {
-        ios.iter().for_each(|io| numbers.learn(io));
-        Ok(())
-    })?;
-    Ok(Learned {
-        page_bytes,
-        pages: numbers.settle(),
-        numbers,
-    })
-}
-
 /// Reads the trace ahead, for schemes that must know when data will die.
 fn foresee(
+    arguments: &ReplayArguments,
     source: &Source,
     drive: &NamedDrive,
-    numbers: Option<(&Renumber, f64)>,
+    numbers: Option<&Numbers>,
 ) -> Outcome<Arc<Future>> {
     source.check_twice()?;
     let mut foresight = Foresight::new(&drive.config);
-    pass(source, "reading ahead: ", numbers, |ios| {
+    pass(arguments, source, "reading ahead: ", numbers, |ios| {
         let noted = ios.iter().try_for_each(|io| foresight.note(io));
         noted.map_err(|error| FleetError::from(error).into())
     })?;
     Ok(Arc::new(foresight.finish()))
 }
 
-/// One pass over a trace under a progress bar, renumbered where that was asked for.
+/// One pass over a trace under a progress bar: renumbered where that was asked for, and without
+/// discards where the drive is not to hear of them.
 fn pass(
+    arguments: &ReplayArguments,
     source: &Source,
     what: &str,
-    numbers: Option<(&Renumber, f64)>,
+    numbers: Option<&Numbers>,
     mut sink: impl FnMut(&[Io]) -> Outcome,
 ) -> Outcome {
     let bar = progress::bar(&format!("{what}{}", source.path.display()));
-    let mut dense = Vec::new();
+    let mut numbers = numbers.cloned();
+    let mut told = Vec::new();
     source.each_batch(|ios, done| {
         bar.set_position((done * 1000.0) as u64);
-        let Some((numbers, _)) = numbers else {
+        if numbers.is_none() && !arguments.no_discards {
             return sink(ios);
-        };
-        dense.clear();
-        ios.iter()
-            .for_each(|io| numbers.apply(io, |io| dense.push(io)));
-        sink(&dense)
+        }
+        told.clear();
+        for io in ios {
+            match &mut numbers {
+                Some(numbers) => numbers.apply(io, |io| told.push(io)),
+                None => told.push(*io),
+            }
+        }
+        if arguments.no_discards {
+            told.retain(|io| io.operation != Operation::Discard);
+        }
+        sink(&told)
     })?;
     bar.finish_and_clear();
     Ok(())
@@ -199,13 +194,14 @@ fn one(
     specs: &[SchemeSpec],
     source: &Source,
     drive: &NamedDrive,
-    numbers: Option<(&Renumber, f64)>,
+    fill: Option<(&Numbers, f64)>,
     aged: Option<&SavedDrive>,
 ) -> Outcome<Comparison> {
+    let numbers = fill.map(|(numbers, _)| numbers);
     let clock = drive.clock(&arguments.time)?;
     let needed = specs.iter().any(SchemeSpec::needs_future);
     let future = needed
-        .then(|| foresee(source, drive, numbers))
+        .then(|| foresee(arguments, source, drive, numbers))
         .transpose()?;
     let start = Start {
         future: future.as_ref(),
@@ -216,7 +212,7 @@ fn one(
     if let Some(tables) = &source.tables {
         running.learn(Names::of(tables));
     }
-    pass(source, "", numbers, |ios| {
+    pass(arguments, source, "", numbers, |ios| {
         running.feed(ios);
         Ok(())
     })?;
@@ -226,8 +222,12 @@ fn one(
         ("trace".to_owned(), json!(source.path)),
         ("quick".to_owned(), json!(source.quick)),
     ]);
-    if let Some((_, fill)) = numbers {
+    if let Some((_, fill)) = fill {
         config.insert("fill".to_owned(), json!(fill));
+        config.insert("pack".to_owned(), json!(arguments.pack));
+    }
+    if arguments.no_discards {
+        config.insert("no_discards".to_owned(), json!(true));
     }
     if let Some(path) = &arguments.drive_file {
         config.insert("drive_file".to_owned(), json!(path));

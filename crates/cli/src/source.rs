@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anabranch_replay::synthetic::{Requests, Synthetic};
 use anabranch_trace::{
     Io, RawReader, Reader, Tables,
     foreign::{Importer, Input, Options},
@@ -15,22 +16,35 @@ use crate::{
 
 /// Bytes of writes after which `--quick` ends (our choice).
 const QUICK_BYTES: u64 = 1 << 30;
-/// Requests of a raw trace handed on at a time (our choice).
-const RAW_BATCH: usize = 8192;
+/// Requests of a raw trace or a synthetic load handed on at a time (our choice).
+const BATCH: usize = 8192;
+/// What a synthetic load's name follows.
+const SYNTHETIC: &str = "synthetic:";
 
-/// A trace file, opened anew for each pass over it.
+/// A trace file, opened anew for each pass over it, or a synthetic load, made anew.
 #[derive(Debug, Clone)]
 pub struct Source {
     pub path: PathBuf,
     pub format: Format,
     pub quick: bool,
-    /// The tables of a native trace; others have none.
+    /// The tables of a native trace or a synthetic load; others have none.
     pub tables: Option<Tables>,
+    synthetic: Option<Synthetic>,
 }
 
 impl Source {
     /// A trace in the form asked for, or the one its name suggests.
     pub fn new(path: &Path, format: Option<Format>, quick: bool) -> Outcome<Source> {
+        if let Some(load) = path.to_str().and_then(|path| path.strip_prefix(SYNTHETIC)) {
+            let synthetic = Synthetic::parse(load).map_err(Failure::usage)?;
+            return Ok(Source {
+                path: path.to_owned(),
+                format: Format::Native,
+                quick,
+                tables: Some(synthetic.tables()),
+                synthetic: Some(synthetic),
+            });
+        }
         let raw = path.extension().is_some_and(|extension| extension == "u32");
         let format = format.unwrap_or(if raw { Format::U32 } else { Format::Native });
         let tables = match format {
@@ -50,6 +64,7 @@ impl Source {
             format,
             quick,
             tables,
+            synthetic: None,
         })
     }
 
@@ -74,7 +89,8 @@ impl Source {
         while left > 0 && trace.read_batch(&mut ios)? {
             let kept = ios.iter().take_while(|io| take(io, &mut left)).count();
             done += kept as u64;
-            sink(&ios[..kept], trace.share(done))?;
+            let last_ns = ios.last().map_or(0, |io| io.time_ns);
+            sink(&ios[..kept], trace.share(done, last_ns))?;
         }
         Ok(())
     }
@@ -85,6 +101,10 @@ enum Open {
     Native(Box<Reader>),
     Raw(RawReader),
     Foreign(Box<ForeignTrace>),
+    Synthetic {
+        requests: Requests,
+        write_bytes: u64,
+    },
 }
 
 /// A foreign trace while it is read, which may have one volume.
@@ -97,6 +117,12 @@ struct ForeignTrace {
 
 impl Open {
     fn new(source: &Source) -> Outcome<Open> {
+        if let Some(synthetic) = &source.synthetic {
+            return Ok(Open::Synthetic {
+                requests: synthetic.requests(),
+                write_bytes: synthetic.plan().write_bytes,
+            });
+        }
         Ok(match source.format {
             Format::Native => Open::Native(Box::new(Reader::open(&source.path)?)),
             Format::U32 => Open::Raw(RawReader::open(&source.path)?),
@@ -104,13 +130,17 @@ impl Open {
         })
     }
 
-    /// The share of the trace that this many records are; 0 where that is not known.
-    fn share(&self, records: u64) -> f64 {
+    /// The share of the trace that this many records are, the last of which came at `last_ns`; 0
+    /// where that is not known.
+    fn share(&self, records: u64, last_ns: u64) -> f64 {
         let of = |all: Option<u64>| all.map_or(0.0, |all| records as f64 / all.max(1) as f64);
         match self {
             Open::Native(reader) => of(Some(reader.rows())),
             Open::Raw(reader) => of(reader.pages()),
             Open::Foreign(trace) => trace.share(),
+            Open::Synthetic { write_bytes, .. } => {
+                Synthetic::written_by(last_ns) as f64 / (*write_bytes).max(1) as f64
+            }
         }
     }
 
@@ -121,9 +151,14 @@ impl Open {
             Open::Native(reader) => Ok(reader.read_batch(ios)?),
             Open::Raw(reader) => {
                 ios.clear();
-                for io in reader.by_ref().take(RAW_BATCH) {
+                for io in reader.by_ref().take(BATCH) {
                     ios.push(io?);
                 }
+                Ok(!ios.is_empty())
+            }
+            Open::Synthetic { requests, .. } => {
+                ios.clear();
+                ios.extend(requests.by_ref().take(BATCH));
                 Ok(!ios.is_empty())
             }
         }

@@ -1,18 +1,22 @@
 //! The one loop: a source of requests, schemes on devices, results. Live or from a trace, the
 //! same requests give the same counts.
 
+mod draw;
 mod engine;
 mod fleet;
 mod future;
 mod gap;
 mod lane;
 mod outcome;
+mod pack;
 mod pages;
 mod precondition;
 mod renumber;
 mod series;
 mod sides;
+mod space;
 mod steady;
+pub mod synthetic;
 
 pub use engine::Engine;
 pub use fleet::{Fleet, FleetError};
@@ -20,6 +24,7 @@ pub use future::Foresight;
 pub use gap::close_gaps;
 pub use lane::{Clock, Lane, LaneError, Start, UnfitLane, best};
 pub use outcome::{Drive, Outcome, Point, SCHEMA, SchemeOutcome, Source, StreamOutcome, outcome};
+pub use pack::Pack;
 pub use pages::{BeyondDrive, Pages};
 pub use precondition::{Aged, Pattern, Precondition};
 pub use renumber::Renumber;

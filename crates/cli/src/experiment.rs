@@ -1,0 +1,149 @@
+//! `anabranch experiment`: what the papers published, beside what comes out here.
+
+mod claim;
+mod file;
+mod found;
+mod grid;
+mod lifetimes;
+mod tell;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::{
+    comparison::{print, write_json},
+    failure::{Failure, Outcome},
+};
+use file::Experiment;
+use found::Found;
+
+pub const EXAMPLE: &str = "\
+Examples:
+  anabranch experiment list
+  anabranch experiment hotstorage14
+  anabranch experiment all
+Each is a file in experiments/: traces or synthetic loads, drives, schemes, and what was published. The
+result, with every figure it rests on, is left in out/experiments/NAME.json.";
+
+/// Where the experiments are.
+const DIRECTORY: &str = "experiments";
+
+#[derive(Debug, Args)]
+pub struct ExperimentArguments {
+    /// An experiment's name, a TOML file of your own, `all`, or `list`
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Where experiments lie, beside the traces they name
+    #[arg(long, value_name = "DIR", default_value = DIRECTORY)]
+    pub directory: PathBuf,
+    /// Run the programs again, where an experiment names a workload, and use what they write now
+    /// instead of the recorded trace (as root; minutes)
+    #[arg(long)]
+    pub live: bool,
+    /// Print the results as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write the result, as JSON, to FILE instead of out/experiments/NAME.json
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Threads to replay on [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<std::num::NonZeroUsize>,
+}
+
+/// Runs experiments, or lists them.
+pub fn experiment(arguments: &ExperimentArguments) -> Outcome {
+    if arguments.names == ["list"] {
+        return print(&tell::list(&all(&arguments.directory)?));
+    }
+    let experiments = chosen(arguments)?;
+    if experiments.len() > 1 && arguments.output.is_some() {
+        return Err(Failure::say(
+            "--output is for one experiment; several go to out/experiments",
+        ));
+    }
+    let mut results = Vec::new();
+    for experiment in &experiments {
+        let found = Found::new(experiment, arguments)?;
+        let json = serde_json::to_value(&found).map_err(Failure::work)?;
+        write_json(&output(arguments, &experiment.name)?, &json)?;
+        if !arguments.json {
+            print(&tell::found(&found))?;
+        }
+        results.push(json);
+    }
+    match (arguments.json, results.as_slice()) {
+        (true, [one]) => print(&format!("{one:#}\n")),
+        (true, many) => print(&format!("{:#}\n", serde_json::json!(many))),
+        (false, _) => Ok(()),
+    }
+}
+
+/// Where a result is left.
+fn output(arguments: &ExperimentArguments, name: &str) -> Outcome<PathBuf> {
+    if let Some(path) = &arguments.output {
+        return Ok(path.clone());
+    }
+    let directory = root(&arguments.directory).join("out").join("experiments");
+    std::fs::create_dir_all(&directory).map_err(|error| {
+        Failure::work(anyhow::anyhow!(
+            "cannot make {}: {error}",
+            directory.display()
+        ))
+    })?;
+    Ok(directory.join(format!("{name}.json")))
+}
+
+/// What traces and results lie below: the directory that the experiments' is in.
+fn root(directory: &Path) -> PathBuf {
+    match directory.parent() {
+        Some(parent) => parent.to_owned(),
+        None => PathBuf::from("."),
+    }
+}
+
+fn chosen(arguments: &ExperimentArguments) -> Outcome<Vec<Experiment>> {
+    if arguments.names == ["all"] {
+        return all(&arguments.directory);
+    }
+    let path = |name: &String| match Path::new(name) {
+        file if file
+            .extension()
+            .is_some_and(|extension| extension == "toml") =>
+        {
+            file.to_owned()
+        }
+        _ => arguments.directory.join(format!("{name}.toml")),
+    };
+    let read = |name: &String| {
+        let path = path(name);
+        if !path.exists() {
+            return Err(Failure::say(format!(
+                "no experiment is called \"{name}\" ({} is not there; `anabranch experiment list`)",
+                path.display()
+            )));
+        }
+        Experiment::read(&path)
+    };
+    arguments.names.iter().map(read).collect()
+}
+
+/// Every experiment there is, by name.
+fn all(directory: &Path) -> Outcome<Vec<Experiment>> {
+    let entries = std::fs::read_dir(directory).map_err(|error| {
+        Failure::say(format!(
+            "{}: {error}; call it where the experiments lie, or name them with --directory",
+            directory.display()
+        ))
+    })?;
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
+        .collect();
+    paths.sort();
+    paths.iter().map(|path| Experiment::read(path)).collect()
+}

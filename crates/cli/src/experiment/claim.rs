@@ -1,0 +1,323 @@
+//! What was published, and whether it holds here.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// How two figures become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum Show {
+    /// The figure itself.
+    #[default]
+    Value,
+    /// One over the other.
+    Ratio,
+    /// One over the other, less one: in percent.
+    Change,
+}
+
+/// When a claim holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// Ours is no further from what was published than the tolerance.
+    #[default]
+    About,
+    /// Ours is no less than that, the tolerance taken off.
+    AtLeast,
+    /// Ours is no more than that, the tolerance added.
+    AtMost,
+}
+
+/// A name, or several whose mean is meant.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum Names {
+    One(String),
+    Mean(Vec<String>),
+}
+
+impl Names {
+    pub fn all(&self) -> Vec<&str> {
+        match self {
+            Names::One(name) => vec![name],
+            Names::Mean(names) => names.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+/// A published figure, or a published order of schemes, and where ours comes from.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Claim {
+    /// What is claimed.
+    pub claim: String,
+    /// The figure, in the form of `show`: a change of 0.56 is +56 %.
+    #[serde(default)]
+    pub published: Option<f64>,
+    /// Or schemes by what `field` says of them, as in `baseline > pcstream >= hints`.
+    #[serde(default)]
+    pub order: Option<String>,
+    /// The run, or several: figures are then means over them.
+    pub run: Names,
+    /// Which of the run's comparisons: options and their values.
+    #[serde(default)]
+    pub at: BTreeMap<String, String>,
+    /// What is looked at, in a scheme's result: `waf`, `time.latency.write.p99_9_ns`, …
+    pub field: String,
+    /// The scheme.
+    #[serde(default)]
+    pub of: String,
+    /// The scheme it is compared with.
+    #[serde(default)]
+    pub over: Option<String>,
+    /// Where that one's comparison is another.
+    #[serde(default)]
+    pub over_run: Option<Names>,
+    /// Where that one's options are others.
+    #[serde(default)]
+    pub over_at: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    pub show: Show,
+    #[serde(default)]
+    pub bound: Bound,
+    /// In the form of `show`.
+    #[serde(default)]
+    pub tolerance: f64,
+    /// What explains the difference, as other runs of the experiment show it.
+    #[serde(default)]
+    pub why: String,
+}
+
+/// A claim, answered.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Answer {
+    pub claim: String,
+    pub published: String,
+    pub ours: String,
+    pub holds: bool,
+    pub why: String,
+    /// The figure itself, where it is one.
+    pub value: Option<f64>,
+}
+
+/// Where a figure is looked up: run, options, scheme, field.
+pub type LookUp<'a> =
+    dyn Fn(&str, &BTreeMap<String, String>, &str, &str) -> Result<f64, String> + 'a;
+
+impl Claim {
+    /// The runs it speaks of.
+    pub fn runs(&self) -> Vec<&str> {
+        let mut runs = self.run.all();
+        runs.extend(self.over_run.iter().flat_map(Names::all));
+        runs
+    }
+
+    /// Whether it claims anything.
+    pub fn check(&self) -> Result<(), String> {
+        let wrong = |problem| Err(format!("claim \"{}\" {problem}", self.claim));
+        match (self.published, &self.order, &self.over) {
+            (None, None, _) => wrong("publishes neither a figure nor an order"),
+            (Some(_), Some(_), _) => wrong("publishes both a figure and an order"),
+            (Some(_), _, _) if self.of.is_empty() => wrong("does not say of which scheme"),
+            (Some(_), _, None) if self.show != Show::Value => wrong("compares with nothing"),
+            (Some(_), _, Some(_)) if self.show == Show::Value => wrong("is no comparison"),
+            (_, Some(order), _) => chain(order).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    /// What came out.
+    ///
+    /// # Errors
+    /// When a run, a comparison, a scheme or a field is not there.
+    pub fn answer(&self, look_up: &LookUp<'_>) -> Result<Answer, String> {
+        let answered = match &self.order {
+            Some(order) => self.ordered(order, look_up),
+            None => self.measured(look_up),
+        };
+        answered.map_err(|problem| format!("claim \"{}\": {problem}", self.claim))
+    }
+
+    fn measured(&self, look_up: &LookUp<'_>) -> Result<Answer, String> {
+        let own = self.mean(&self.run, &self.at, &self.of, look_up)?;
+        let ours = match &self.over {
+            None => own,
+            Some(over) => {
+                let run = self.over_run.as_ref().unwrap_or(&self.run);
+                let at = self.over_at.as_ref().unwrap_or(&self.at);
+                let ratio = own / self.mean(run, at, over, look_up)?;
+                if self.show == Show::Change {
+                    ratio - 1.0
+                } else {
+                    ratio
+                }
+            }
+        };
+        let published = self.published.unwrap_or(f64::NAN);
+        let words = match self.bound {
+            Bound::About => "",
+            Bound::AtLeast => "at least ",
+            Bound::AtMost => "at most ",
+        };
+        Ok(Answer {
+            claim: self.claim.clone(),
+            published: format!("{words}{}", self.show(published)),
+            ours: self.show(ours),
+            holds: self.holds(published, ours),
+            why: self.why.clone(),
+            value: ours.is_finite().then_some(ours),
+        })
+    }
+
+    fn holds(&self, published: f64, ours: f64) -> bool {
+        // What people read is rounded; so is what is held to be equal.
+        let slack = self.tolerance + 1e-9;
+        match self.bound {
+            Bound::About => (ours - published).abs() <= slack,
+            Bound::AtLeast => ours >= published - slack,
+            Bound::AtMost => ours <= published + slack,
+        }
+    }
+
+    fn ordered(&self, order: &str, look_up: &LookUp<'_>) -> Result<Answer, String> {
+        let links = chain(order)?;
+        let mut found: Vec<f64> = Vec::new();
+        for (_, scheme) in &links {
+            found.push(self.mean(&self.run, &self.at, scheme, look_up)?);
+        }
+        let pairs = found.windows(2).zip(&links[1..]);
+        let holds = pairs.into_iter().all(|(pair, (sign, _))| match *sign {
+            ">=" => pair[0] >= pair[1] * (1.0 - self.tolerance),
+            _ => pair[0] > pair[1],
+        });
+        let shown = links
+            .iter()
+            .zip(&found)
+            .map(|((_, scheme), value)| format!("{scheme} {}", self.show(*value)));
+        Ok(Answer {
+            claim: self.claim.clone(),
+            published: order.to_owned(),
+            ours: shown.collect::<Vec<_>>().join(", "),
+            holds,
+            why: self.why.clone(),
+            value: None,
+        })
+    }
+
+    fn mean(
+        &self,
+        runs: &Names,
+        at: &BTreeMap<String, String>,
+        scheme: &str,
+        look_up: &LookUp<'_>,
+    ) -> Result<f64, String> {
+        let runs = runs.all();
+        let mut sum = 0.0;
+        for run in &runs {
+            sum += look_up(run, at, scheme, &self.field)?;
+        }
+        Ok(sum / runs.len().max(1) as f64)
+    }
+
+    fn show(&self, value: f64) -> String {
+        match self.show {
+            Show::Change => format!("{:+.1} %", value * 100.0),
+            Show::Ratio => format!("{value:.2}×"),
+            Show::Value if value.abs() >= 1000.0 => format!("{value:.0}"),
+            Show::Value => format!("{value:.3}"),
+        }
+    }
+}
+
+/// The schemes of an order, each with the sign before it; the first has none.
+fn chain(order: &str) -> Result<Vec<(&str, &str)>, String> {
+    let mut words = order.split_whitespace();
+    let mut links = vec![("", words.next().ok_or("an order names schemes")?)];
+    while let Some(sign) = words.next() {
+        let scheme = words.next();
+        match (sign, scheme) {
+            (">" | ">=", Some(scheme)) => links.push((sign, scheme)),
+            _ => return Err(format!("\"{order}\" is no order: write a > b >= c")),
+        }
+    }
+    Ok(links)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(text: &str) -> Claim {
+        let claim: Claim = toml::from_str(&format!(
+            "claim = \"c\"\nrun = [\"a\", \"b\"]\nfield = \"waf\"\n{text}"
+        ))
+        .unwrap();
+        claim.check().unwrap();
+        claim
+    }
+
+    /// Run a: 2, 3, 4; run b: 4, 5, 6.
+    fn answer(text: &str) -> Answer {
+        let look_up = |run: &str, _: &BTreeMap<String, String>, scheme: &str, _: &str| {
+            let base = if run == "a" { 2.0 } else { 4.0 };
+            match scheme {
+                "x" => Ok(base),
+                "y" => Ok(base + 1.0),
+                "z" => Ok(base + 2.0),
+                _ => Err(format!("no {scheme}")),
+            }
+        };
+        claim(text).answer(&look_up).unwrap()
+    }
+
+    #[test]
+    fn a_change_is_of_the_means_over_runs() {
+        let change = answer(
+            "published = -0.25\ntolerance = 0.01\nof = \"x\"\nover = \"y\"\nshow = \"change\"",
+        );
+        assert_eq!((change.ours.as_str(), change.holds), ("-25.0 %", true));
+        let more = answer(
+            "published = -0.3\nbound = \"at-most\"\nof = \"x\"\nover = \"y\"\nshow = \"change\"",
+        );
+        assert_eq!(
+            (more.published.as_str(), more.holds),
+            ("at most -30.0 %", false)
+        );
+    }
+
+    #[test]
+    fn an_order_is_held_sign_by_sign() {
+        assert!(answer("order = \"z > y >= x\"").holds);
+        assert!(!answer("order = \"z > y > z\"").holds);
+        assert!(answer("order = \"z > y >= y\"").holds);
+        assert!(answer("order = \"x >= y\"\ntolerance = 0.3").holds);
+        assert_eq!(answer("order = \"z > x\"").ours, "z 5.000, x 3.000");
+    }
+
+    #[test]
+    fn a_claim_that_claims_nothing_is_refused() {
+        let checked = |text: &str| {
+            let claim: Claim = toml::from_str(&format!(
+                "claim = \"c\"\nrun = \"a\"\nfield = \"waf\"\n{text}"
+            ))
+            .unwrap();
+            claim.check()
+        };
+        for wrong in [
+            "",
+            "published = 1",
+            "published = 1\nof = \"x\"\nshow = \"ratio\"",
+            "published = 1\nof = \"x\"\nover = \"y\"",
+            "order = \"a < b\"",
+            "order = \"a >\"",
+        ] {
+            assert!(checked(wrong).is_err(), "{wrong}");
+        }
+        assert!(
+            toml::from_str::<Claim>("claim = \"c\"\nrun = \"a\"\nfield = \"waf\"\nwhat = 1")
+                .is_err()
+        );
+    }
+}

@@ -1,0 +1,195 @@
+//! Experiments as people read them.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use super::{
+    file::Experiment,
+    found::{CellFound, Found, RunFound},
+    lifetimes::LifetimesFound,
+};
+
+/// What there is.
+pub fn list(experiments: &[Experiment]) -> String {
+    let mut table = table(["experiment", "what", "published by"]);
+    for one in experiments {
+        table.add_row([&one.name, &one.title, &one.source]);
+    }
+    format!("{table}\n")
+}
+
+/// What one found: claims last, for they are what is looked for.
+pub fn found(found: &Found) -> String {
+    let mut text = format!(
+        "# {}: {}\n\n{}\n{}\n\n",
+        found.name,
+        found.title,
+        found.source,
+        found.setup.trim()
+    );
+    for run in &found.runs {
+        text += &format!("## {}\n\n{}\n\n", run.name, results(run));
+    }
+    for lifetimes in &found.lifetimes {
+        text += &format!(
+            "## {}: lifetimes in {}\n\n{}\n\n",
+            lifetimes.name,
+            lifetimes.trace,
+            groups(lifetimes)
+        );
+    }
+    text += &format!("{}\n\n{}\n\n", claims(found), held(found));
+    text
+}
+
+fn claims(found: &Found) -> Table {
+    let mut table = table(["claim", "published", "ours", "holds", "why"]);
+    for claim in &found.claims {
+        let holds = if claim.holds { "yes" } else { "no" };
+        table.add_row([
+            &claim.claim,
+            &claim.published,
+            &claim.ours,
+            holds,
+            &claim.why,
+        ]);
+    }
+    table
+}
+
+fn held(found: &Found) -> String {
+    let holding = found.claims.iter().filter(|claim| claim.holds).count();
+    format!(
+        "{holding} of {} claims hold (`{}`)",
+        found.claims.len(),
+        found.command
+    )
+}
+
+fn results(run: &RunFound) -> Table {
+    let cells = &run.comparisons;
+    let varied: Vec<&String> = cells.first().map_or_else(Vec::new, |first| {
+        let differs = |key: &&String| {
+            cells
+                .iter()
+                .any(|cell| cell.at.get(*key) != first.at.get(*key))
+        };
+        first.at.keys().filter(differs).collect()
+    });
+    let timed = cells
+        .iter()
+        .any(|cell| cell.pace.iter().any(Option::is_some));
+    let mut header: Vec<&str> = varied.iter().map(|key| key.as_str()).collect();
+    header.extend([
+        "unit",
+        "spare",
+        "scheme",
+        "written",
+        "WAF",
+        "second half",
+        "copied",
+    ]);
+    if timed {
+        header.extend(["MiB/s", "worst", "write mean", "p99.9", "p99.99"]);
+    }
+    header.push("steady");
+    let mut table = table(header);
+    for column in table.column_iter_mut().skip(varied.len() + 3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for cell in cells {
+        for index in 0..cell.schemes.len() {
+            table.add_row(row(cell, index, &varied, timed));
+        }
+    }
+    table
+}
+
+fn row(cell: &CellFound, index: usize, varied: &[&String], timed: bool) -> Vec<String> {
+    let scheme = &cell.result.schemes[index];
+    let device = &cell.result.device;
+    let mut row: Vec<String> = varied
+        .iter()
+        .map(|key| cell.at.get(*key).cloned().unwrap_or_default())
+        .collect();
+    row.extend([
+        anabranch_report::bytes(device.unit_bytes),
+        format!("{:.1} %", 100.0 * cell.over_provisioning),
+        cell.schemes[index].clone(),
+        format!(
+            "{:.1}×",
+            scheme.host_bytes as f64 / device.logical_bytes.max(1) as f64
+        ),
+        anabranch_report::ratio(scheme.waf),
+        anabranch_report::ratio(scheme.waf_second_half),
+        anabranch_report::bytes(scheme.copied_bytes),
+    ]);
+    if timed {
+        let milliseconds = |ns: f64| format!("{:.2} ms", ns / 1e6);
+        match (&cell.pace[index], &scheme.time) {
+            (Some(pace), Some(time)) => row.extend([
+                format!("{:.0}", pace.mib_per_second),
+                format!("{:.0}", pace.worst_mib_per_second),
+                milliseconds(time.latency.write.mean_ns),
+                milliseconds(time.latency.write.p99_9_ns as f64),
+                milliseconds(time.latency.write.p99_99_ns as f64),
+            ]),
+            _ => row.extend(std::iter::repeat_n("-".to_owned(), 5)),
+        }
+    }
+    row.push(if scheme.steady { "yes" } else { "no" }.to_owned());
+    row
+}
+
+fn groups(found: &LifetimesFound) -> Table {
+    let mut table = table([
+        "by",
+        "explained",
+        "spread",
+        "group",
+        "pages",
+        "p25",
+        "p50",
+        "p75",
+    ]);
+    for column in table.column_iter_mut().skip(4) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for grouping in &found.by {
+        let explained = format!("{:.1} %", 100.0 * grouping.explained);
+        let spread = format!("{:.2} octaves", grouping.spread_octaves);
+        let all = format!("{} groups", grouping.groups_found);
+        let pages = grouping.pages.to_string();
+        table.add_row([
+            grouping.by.clone(),
+            explained,
+            spread,
+            all,
+            pages,
+            String::new(),
+            String::new(),
+            String::new(),
+        ]);
+        for group in grouping.groups.iter().filter(|_| grouping.by != "address") {
+            table.add_row([
+                grouping.by.clone(),
+                String::new(),
+                String::new(),
+                group.name.clone(),
+                group.pages.to_string(),
+                group.p25_pages.to_string(),
+                group.p50_pages.to_string(),
+                group.p75_pages.to_string(),
+            ]);
+        }
+    }
+    table
+}
+
+fn table<T: Into<comfy_table::Row>>(header: T) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::ASCII_MARKDOWN)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(header);
+    table
+}

@@ -1,0 +1,175 @@
+//! Page numbers handed out anew, so that a drive can be as full as its data ever were.
+
+use anabranch_trace::{Io, Operation};
+
+use crate::{Renumber, space::Space};
+
+const NONE: u32 = u32::MAX;
+
+/// Gives each page a number when it is written, the lowest that is free, and takes it back when
+/// it is discarded. A drive then needs as many pages as ever held data at one time, not as many as
+/// ever held data: programs that write new files and delete old ones go over many more addresses
+/// than they fill. When data are written and die does not change, and where they lie does:
+/// schemes that go by address see another file system, one that fills every hole.
+///
+/// Used on a trace whose addresses are dense ([`Renumber`]), once to count and once to replay.
+#[derive(Debug, Clone)]
+pub struct Pack {
+    numbers: Renumber,
+    page_bytes: u64,
+    /// Of each dense page the number it has now.
+    packed: Vec<u32>,
+    space: Space,
+    most_pages: u64,
+}
+
+impl Pack {
+    /// Nothing written yet, on dense addresses of `dense_pages` pages.
+    pub fn new(numbers: Renumber, page_bytes: u32, dense_pages: u64) -> Pack {
+        Pack {
+            numbers,
+            page_bytes: u64::from(page_bytes.max(1)),
+            packed: vec![NONE; usize::try_from(dense_pages).unwrap_or(0)],
+            space: Space::new(0, u64::from(NONE)),
+            most_pages: 0,
+        }
+    }
+
+    /// Pages that held data at one time, at most.
+    pub fn most_pages(&self) -> u64 {
+        self.most_pages
+    }
+
+    /// A request with packed addresses, in as many pieces as they lie. A write is widened to whole
+    /// pages, a discard and a read keep the pages that hold data.
+    pub fn apply(&mut self, io: &Io, mut sink: impl FnMut(Io)) {
+        if io.length_bytes == 0 {
+            sink(*io);
+            return;
+        }
+        let mut pieces = Vec::new();
+        self.numbers.apply(io, |piece| pieces.push(piece));
+        for piece in pieces {
+            match piece.operation {
+                Operation::Write => self.write(&piece, &mut sink),
+                Operation::Discard | Operation::Read => self.others(&piece, &mut sink),
+                Operation::Flush => sink(piece),
+            }
+        }
+    }
+
+    fn write(&mut self, io: &Io, sink: &mut impl FnMut(Io)) {
+        let end = (io.offset_bytes + io.length_bytes).div_ceil(self.page_bytes) as usize;
+        let first = (io.offset_bytes / self.page_bytes) as usize;
+        let Some(pages) = self.packed.get_mut(first..end) else {
+            return;
+        };
+        let new = pages.iter().filter(|&&number| number == NONE).count() as u64;
+        // There are more numbers than pages.
+        let taken = self.space.take_lowest(new).unwrap_or_default();
+        let mut free = taken
+            .into_iter()
+            .flat_map(|(first, count)| first..first + count);
+        for number in pages.iter_mut().filter(|number| **number == NONE) {
+            *number = free.next().map_or(NONE, |number| number as u32);
+        }
+        self.most_pages = self
+            .most_pages
+            .max(u64::from(NONE) - self.space.free_pages());
+        emit(io, self.page_bytes, pages, sink);
+    }
+
+    fn others(&mut self, io: &Io, sink: &mut impl FnMut(Io)) {
+        let is_discard = io.operation == Operation::Discard;
+        let end_bytes = io.offset_bytes + io.length_bytes;
+        // A page that is discarded in part still holds data.
+        let (first, end) = match is_discard {
+            true => (
+                io.offset_bytes.div_ceil(self.page_bytes),
+                end_bytes / self.page_bytes,
+            ),
+            false => (
+                io.offset_bytes / self.page_bytes,
+                end_bytes.div_ceil(self.page_bytes),
+            ),
+        };
+        let Some(pages) = self.packed.get_mut(first as usize..end as usize) else {
+            return;
+        };
+        emit(io, self.page_bytes, pages, sink);
+        if !is_discard {
+            return;
+        }
+        for run in pages.chunk_by_mut(|a, b| b.checked_sub(*a) == Some(1)) {
+            if run[0] != NONE {
+                self.space.give((u64::from(run[0]), run.len() as u64));
+            }
+        }
+        pages.fill(NONE);
+    }
+}
+
+/// The request on pages of these numbers, a piece for each run of neighbours.
+fn emit(io: &Io, page_bytes: u64, numbers: &[u32], sink: &mut impl FnMut(Io)) {
+    for run in numbers.chunk_by(|a, b| b.checked_sub(*a) == Some(1)) {
+        if run[0] != NONE {
+            // The last number is none, and follows the last but one.
+            let count = run.iter().filter(|&&number| number != NONE).count() as u64;
+            sink(Io {
+                offset_bytes: u64::from(run[0]) * page_bytes,
+                length_bytes: count * page_bytes,
+                ..*io
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pack() -> Pack {
+        let mut numbers = Renumber::new(10);
+        numbers.learn(&Io::write(1000, 100));
+        numbers.learn(&Io::write(5000, 100));
+        let pages = numbers.settle();
+        Pack::new(numbers, 10, pages)
+    }
+
+    fn applied(pack: &mut Pack, io: Io) -> Vec<(u64, u64)> {
+        let mut pieces = Vec::new();
+        pack.apply(&io, |io| pieces.push((io.offset_bytes, io.length_bytes)));
+        pieces
+    }
+
+    fn discard(offset_bytes: u64, length_bytes: u64) -> Io {
+        Io {
+            operation: Operation::Discard,
+            ..Io::write(offset_bytes, length_bytes)
+        }
+    }
+
+    #[test]
+    fn a_discarded_page_makes_room_for_another() {
+        let mut pack = pack();
+        assert_eq!(applied(&mut pack, Io::write(1000, 50)), [(0, 50)]);
+        assert_eq!(applied(&mut pack, Io::write(1020, 10)), [(20, 10)]);
+        assert_eq!(applied(&mut pack, discard(1010, 25)), [(10, 20)]);
+        assert_eq!(applied(&mut pack, discard(1010, 20)), []);
+        assert_eq!(
+            applied(&mut pack, Io::write(5005, 30)),
+            [(10, 20), (50, 20)]
+        );
+        assert_eq!(pack.most_pages(), 7);
+    }
+
+    #[test]
+    fn neighbours_of_different_ages_are_given_back_apart() {
+        let mut pack = pack();
+        applied(&mut pack, Io::write(1010, 10));
+        applied(&mut pack, Io::write(1000, 10));
+        assert_eq!(applied(&mut pack, discard(1000, 100)), [(10, 10), (0, 10)]);
+        assert_eq!(applied(&mut pack, Io::write(5000, 20)), [(0, 20)]);
+        assert_eq!(pack.most_pages(), 2);
+    }
+}

@@ -1,0 +1,249 @@
+//! Writes that nobody has to record: loads of the papers, made by rule and seed, the same
+//! everywhere. One file a load.
+//!
+//! They stand in for what cannot be shipped (a drive of 12 GiB written seven times over) and for
+//! what cannot be recorded here (256 GB, four hours); they are no programs. Each file says what
+//! of its load is published and what is our choice.
+
+mod cassandra;
+mod fio;
+mod lsm;
+mod rocksdb;
+
+use anabranch_placement::Bytes;
+use anabranch_trace::{
+    Capture, Context, ContextId, ContextKind, File, FileId, Io, Operation, Tables, WriteHint,
+};
+use thiserror::Error;
+
+/// Bytes of a page, in which all loads write.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// Time passes with what is written, as on a drive that takes 200 MB/s (our choice).
+const NS_PER_BYTE: u64 = 5;
+
+/// Requests without end, or to the end of what they were asked for.
+pub type Requests = Box<dyn Iterator<Item = Io> + Send>;
+
+/// What a load is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Bytes of the drive it runs on, which its data nearly fill.
+    pub size_bytes: u64,
+    /// Bytes it writes before it ends.
+    pub write_bytes: u64,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// Pages of the drive.
+    fn pages(&self) -> u64 {
+        self.size_bytes / PAGE_BYTES
+    }
+
+    /// Pages of a share, in percent, of the drive.
+    fn percent(&self, percent: u64) -> u64 {
+        self.pages() * percent / 100
+    }
+}
+
+/// One kind of load.
+#[derive(Debug)]
+pub struct Kind {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it writes, in one line.
+    pub summary: &'static str,
+    /// The smallest drive it makes sense on.
+    least_bytes: u64,
+    /// Whose data it is: contexts and files.
+    tables: fn() -> Tables,
+    requests: fn(&Plan) -> Requests,
+}
+
+/// Every load there is.
+pub static KINDS: [Kind; 6] = [
+    fio::FMS16,
+    fio::EMMC,
+    cassandra::CASSANDRA,
+    rocksdb::UPDATE,
+    rocksdb::APPEND,
+    rocksdb::FILL,
+];
+
+/// Why a load cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SyntheticError {
+    /// There is no such load.
+    #[error("no synthetic load is called \"{0}\"; there are {known}", known = known())]
+    Unknown(String),
+    /// A setting that no load has.
+    #[error("\"{0}\" is no setting of a synthetic load: write size=BYTES, write=BYTES or seed=N")]
+    Setting(String),
+    /// A setting whose value makes no sense.
+    #[error("synthetic load {name}: {problem}")]
+    Value {
+        /// The load.
+        name: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+fn known() -> String {
+    KINDS.each_ref().map(|kind| kind.name).join(", ")
+}
+
+/// A load and what it is asked for.
+#[derive(Debug, Clone)]
+pub struct Synthetic {
+    kind: &'static Kind,
+    plan: Plan,
+}
+
+impl Synthetic {
+    /// Reads `NAME` or `NAME:key=value,…`, keys `size` (default 4 GiB), `write` (default eight
+    /// times the size) and `seed` (default 1).
+    ///
+    /// # Errors
+    /// When there is no such load or setting, or the drive is too small for it.
+    pub fn parse(text: &str) -> Result<Synthetic, SyntheticError> {
+        let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+        let kind = KINDS
+            .iter()
+            .find(|kind| kind.name == name)
+            .ok_or_else(|| SyntheticError::Unknown(name.to_owned()))?;
+        let wrong = |problem: String| SyntheticError::Value {
+            name: kind.name,
+            problem,
+        };
+        let bytes = |text: &str| {
+            text.parse::<Bytes>()
+                .map(|bytes| bytes.0)
+                .map_err(|error| wrong(error.to_string()))
+        };
+        let (mut size, mut write, mut seed) = (4 << 30, None, 1);
+        for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
+            match setting.split_once('=') {
+                Some(("size", value)) => size = bytes(value)?,
+                Some(("write", value)) => write = Some(bytes(value)?),
+                Some(("seed", value)) => {
+                    seed = value
+                        .parse()
+                        .map_err(|_| wrong(format!("\"{value}\" is no seed")))?;
+                }
+                _ => return Err(SyntheticError::Setting(setting.to_owned())),
+            }
+        }
+        if size < kind.least_bytes || size > u64::from(u32::MAX) * PAGE_BYTES {
+            let least = Bytes(kind.least_bytes);
+            return Err(wrong(format!("its drive has from {least} to 16TiB")));
+        }
+        let plan = Plan {
+            size_bytes: size / PAGE_BYTES * PAGE_BYTES,
+            write_bytes: write.unwrap_or(size.saturating_mul(8)),
+            seed,
+        };
+        Ok(Synthetic { kind, plan })
+    }
+
+    /// What it is asked for.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Who writes, and the drive.
+    pub fn tables(&self) -> Tables {
+        let mut tables = (self.kind.tables)();
+        tables.capture = Capture {
+            device_bytes: self.plan.size_bytes,
+            command: vec![format!("synthetic:{}", self.kind.name)],
+            ..Capture::default()
+        };
+        tables
+    }
+
+    /// Bytes a load has written by the time its requests tell.
+    pub fn written_by(time_ns: u64) -> u64 {
+        time_ns / NS_PER_BYTE
+    }
+
+    /// The requests, from the first.
+    pub fn requests(&self) -> Requests {
+        let most = self.plan.write_bytes;
+        let mut written = 0;
+        let requests = (self.kind.requests)(&self.plan);
+        let timed = requests.map_while(move |mut io| {
+            if written >= most {
+                return None;
+            }
+            io.time_ns = written * NS_PER_BYTE;
+            if io.operation == Operation::Write {
+                written += io.length_bytes;
+            }
+            Some(io)
+        });
+        Box::new(timed)
+    }
+}
+
+/// Who writes: a row of the context table, one of the file table, and a hint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Tag {
+    context: ContextId,
+    file: FileId,
+    hint: WriteHint,
+}
+
+impl Tag {
+    /// The writer of row `row` of tables that [`tables`] made.
+    const fn new(row: u32, hint: WriteHint) -> Tag {
+        Tag {
+            context: ContextId(row),
+            file: FileId(row),
+            hint,
+        }
+    }
+
+    /// Its write of some pages.
+    fn write(self, first: u64, pages: u64) -> Io {
+        Io {
+            context: self.context,
+            file: self.file,
+            hint: self.hint,
+            hint_granted: self.hint > WriteHint::None,
+            ..Io::write(first * PAGE_BYTES, pages * PAGE_BYTES)
+        }
+    }
+}
+
+/// A request that is no write, and nobody's.
+fn nobodys(operation: Operation, first: u64, pages: u64) -> Io {
+    Io {
+        operation,
+        ..Io::write(first * PAGE_BYTES, pages * PAGE_BYTES)
+    }
+}
+
+/// Tables of writers, each with its kind, the role of its thread and the name of its files; the
+/// first has row 1.
+fn tables(writers: &[(ContextKind, &str, &str)]) -> Tables {
+    let mut tables = Tables::new(Capture::default());
+    for (row, (kind, role, file)) in (1..).zip(writers) {
+        tables.contexts.push(Context {
+            id: ContextId(row),
+            signature: u64::from(row),
+            kind: *kind,
+            role: (*role).to_owned(),
+            frames: Vec::new(),
+        });
+        tables.files.push(File {
+            name: (*file).to_owned(),
+        });
+    }
+    tables
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! A store like RocksDB under `db_bench`: log, flushes, levelled compaction.
+//!
+//! The PCStream draft ran update-random, append-random and fill-random on 12 GB and tells neither
+//! sizes nor flags. From RocksDB's defaults, as shares of a drive of 12 GiB: memtables and tables of
+//! 64 MiB, four flushed tables begin a compaction into level 1 (256 MiB), each level is ten times the
+//! one above. Our choice: uniform keys, the last level at most 52 % of the drive; one compaction
+//! at a time, eight chunks to one of the log's; updates wait at twelve flushed tables.
+//!
+//! Hints are RocksDB's own (log short, levels 0 and 1 medium, 2 long, below extreme).
+
+use anabranch_trace::{ContextKind, Tables, WriteHint};
+
+use super::{
+    Kind, Plan, Tag,
+    lsm::{CHUNK, Disk, Job, Log, Step, Store, Table, merged, requests},
+    tables,
+};
+
+/// Update-random: every key is there, and all are updated alike.
+pub(super) const UPDATE: Kind = Kind {
+    name: "rocksdb-update",
+    summary: "RocksDB: levelled compaction under updates of keys that are all there",
+    least_bytes: 512 << 20,
+    tables: rocksdb_tables,
+    requests: |plan| requests(Rocksdb::new(plan, 1.0, false)),
+};
+
+/// Append-random: the same, and each update lengthens its value, from half to all of the data.
+pub(super) const APPEND: Kind = Kind {
+    name: "rocksdb-append",
+    summary: "RocksDB: levelled compaction under updates that lengthen their values",
+    least_bytes: 512 << 20,
+    tables: rocksdb_tables,
+    requests: |plan| requests(Rocksdb::new(plan, 0.5, false)),
+};
+
+/// Fill-random: random keys into an empty store.
+pub(super) const FILL: Kind = Kind {
+    name: "rocksdb-fill",
+    summary: "RocksDB: levelled compaction of random keys into an empty store",
+    least_bytes: 512 << 20,
+    tables: rocksdb_tables,
+    requests: |plan| requests(Rocksdb::new(plan, 1.0, true)),
+};
+
+/// Percent of the drive that all keys' data take, one version of each.
+const DATA_PERCENT: u64 = 52;
+/// Shares of the drive: 64 MiB and 256 MiB of 12 GiB.
+const TABLE_SHARE: u64 = 192;
+const LEVEL_1_SHARE: u64 = 48;
+const FANOUT: u64 = 10;
+const LEVELS: usize = 4;
+const TRIGGER: usize = 4;
+const STALL: usize = 12;
+const COMPACTION_CHUNKS: usize = 8;
+
+const JOURNAL: Tag = Tag::new(1, WriteHint::NotSet);
+const LOG: Tag = Tag::new(2, WriteHint::Short);
+const FLUSH: Tag = Tag::new(3, WriteHint::Medium);
+/// One path of calls writes all levels (PCStream draft, Fig. 3).
+const COMPACTION: [WriteHint; LEVELS] = [
+    WriteHint::Medium,
+    WriteHint::Medium,
+    WriteHint::Long,
+    WriteHint::Extreme,
+];
+
+fn rocksdb_tables() -> Tables {
+    use ContextKind::{Application, Journal};
+    tables(&[
+        (Journal, "jbd2", ""),
+        (Application, "db_bench", "000001.log"),
+        (Application, "rocksdb:high", "000002.sst"),
+        (Application, "rocksdb:low", "000003.sst"),
+    ])
+}
+
+/// A sorted table: its part of the keys, from 0 to 1.
+#[derive(Debug)]
+struct Sorted {
+    low: f64,
+    high: f64,
+    table: Table,
+}
+
+/// Where a table belongs: its level and its part of the keys.
+type Place = (usize, f64, f64);
+
+struct Rocksdb {
+    disk: Disk,
+    log: Log,
+    memtable_pages: u64,
+    table_pages: u64,
+    /// Level 0 in order of coming, the others in order of keys.
+    levels: [Vec<Sorted>; LEVELS],
+    targets: [u64; LEVELS],
+    /// Where each level's next compaction begins.
+    cursors: [f64; LEVELS],
+    flush: Option<Job<Place>>,
+    compaction: Option<Job<Place>>,
+    loading: Option<Job<Place>>,
+    /// The keys' data at the beginning and at the end, and how far that is.
+    data_pages: (f64, f64),
+    updated_pages: u64,
+    growth_pages: f64,
+}
+
+impl Rocksdb {
+    fn new(plan: &Plan, first_share: f64, begins_empty: bool) -> Rocksdb {
+        let data = plan.percent(DATA_PERCENT) as f64;
+        let table_pages = (plan.pages() / TABLE_SHARE).max(CHUNK);
+        let level_1 = plan.pages() / LEVEL_1_SHARE;
+        let mut rocksdb = Rocksdb {
+            disk: Disk::new(plan, JOURNAL),
+            log: Log::new(LOG),
+            memtable_pages: 0,
+            table_pages,
+            levels: Default::default(),
+            targets: [0, level_1, level_1 * FANOUT, u64::MAX],
+            cursors: [0.0; LEVELS],
+            flush: None,
+            compaction: None,
+            loading: None,
+            data_pages: (data * first_share, data),
+            updated_pages: 0,
+            // An update is written about ten times, log and levels together.
+            growth_pages: plan.write_bytes as f64 / super::PAGE_BYTES as f64 / 10.0,
+        };
+        if !begins_empty {
+            let last = LEVELS - 1;
+            let outputs = rocksdb.cut(last, 0.0, 1.0, rocksdb.data_pages.0);
+            let tag = compaction_tag(last);
+            rocksdb.loading = Some(Job::new(tag, outputs, Vec::new()));
+        }
+        rocksdb
+    }
+
+    /// The data of all keys, one version of each, as long as they are now.
+    fn data(&self) -> f64 {
+        let grown = (self.updated_pages as f64 / self.growth_pages.max(1.0)).min(1.0);
+        self.data_pages.0 + (self.data_pages.1 - self.data_pages.0) * grown
+    }
+
+    /// Pages of a part of the keys, cut into tables.
+    fn cut(&self, level: usize, low: f64, high: f64, pages: f64) -> Vec<(Place, u64)> {
+        let count = (pages / self.table_pages as f64).ceil().max(1.0);
+        let width = (high - low) / count;
+        let each = ((pages / count) as u64).max(1);
+        let edge = |index: u64| low + width * index as f64;
+        (0..count as u64)
+            .map(|index| ((level, edge(index), edge(index + 1)), each))
+            .collect()
+    }
+
+    fn update(&mut self) -> bool {
+        if self.levels[0].len() >= STALL || !self.log.append(&mut self.disk) {
+            return false;
+        }
+        self.memtable_pages += CHUNK;
+        self.updated_pages += CHUNK;
+        if self.memtable_pages >= self.table_pages && self.flush.is_none() {
+            let pages = std::mem::take(&mut self.memtable_pages);
+            let log = self.log.turn();
+            let output = ((0, 0.0, 1.0), pages);
+            self.flush = Some(Job::new(FLUSH, vec![output], vec![log]));
+        }
+        true
+    }
+
+    /// Begins the compaction of the level that is fullest by its measure, if one is too full.
+    fn schedule(&mut self) {
+        if self.compaction.is_some() {
+            return;
+        }
+        let mut fullest = (0, self.levels[0].len() as f64 / TRIGGER as f64);
+        for level in 1..LEVELS - 1 {
+            let pages: u64 = self.levels[level].iter().map(|one| one.table.pages).sum();
+            let score = pages as f64 / self.targets[level].max(1) as f64;
+            if score > fullest.1 {
+                fullest = (level, score);
+            }
+        }
+        match fullest {
+            (level, score) if score >= 1.0 => self.begin(level),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, level: usize) {
+        let upper = match level {
+            0 => std::mem::take(&mut self.levels[0]),
+            _ => self.next_of(level).into_iter().collect(),
+        };
+        let low = upper.iter().fold(1.0, |low, one| one.low.min(low));
+        let high = upper.iter().fold(0.0, |high, one| one.high.max(high));
+        let below = &mut self.levels[level + 1];
+        let start = below.partition_point(|one| one.high <= low);
+        let end = below.partition_point(|one| one.low < high);
+        let lower: Vec<Sorted> = below.drain(start..end).collect();
+        if lower.is_empty() && level > 0 {
+            // Moved without being written.
+            below.splice(start..start, upper);
+            return;
+        }
+        let low = lower.iter().fold(low, |low, one| one.low.min(low));
+        let high = lower.iter().fold(high, |high, one| one.high.max(high));
+        let all = self.data() * (high - low);
+        let together: u64 = lower.iter().map(|one| one.table.pages).sum();
+        let parts = upper.iter().map(|one| one.table.pages as f64);
+        let pages = merged(all, parts.chain([together as f64]));
+        let outputs = self.cut(level + 1, low, high, pages);
+        let inputs = upper.into_iter().chain(lower).map(|one| one.table);
+        let tag = compaction_tag(level + 1);
+        self.compaction = Some(Job::new(tag, outputs, inputs.collect()));
+    }
+
+    /// A level's tables take turns.
+    fn next_of(&mut self, level: usize) -> Option<Sorted> {
+        let tables = &mut self.levels[level];
+        let at = tables.partition_point(|one| one.low < self.cursors[level]);
+        let at = if at < tables.len() { at } else { 0 };
+        if tables.is_empty() {
+            return None;
+        }
+        let chosen = tables.remove(at);
+        self.cursors[level] = chosen.high;
+        Some(chosen)
+    }
+
+    fn place(&mut self, outputs: Vec<(Place, Table)>) {
+        for ((level, low, high), table) in outputs {
+            let tables = &mut self.levels[level];
+            let at = match level {
+                0 => tables.len(),
+                _ => tables.partition_point(|one| one.low < low),
+            };
+            tables.insert(at, Sorted { low, high, table });
+        }
+    }
+
+    /// A step of a job; true if it went on. One that is done is put away.
+    fn step(&mut self, job: impl Fn(&mut Rocksdb) -> &mut Option<Job<Place>>) -> bool {
+        let Some(mut taken) = job(self).take() else {
+            return false;
+        };
+        match taken.step(&mut self.disk) {
+            Step::Done => self.place(taken.outputs),
+            Step::Wrote => *job(self) = Some(taken),
+            Step::Stuck => {
+                *job(self) = Some(taken);
+                return false;
+            }
+        }
+        true
+    }
+}
+
+fn compaction_tag(level: usize) -> Tag {
+    Tag::new(4, COMPACTION.get(level).copied().unwrap_or_default())
+}
+
+impl Store for Rocksdb {
+    fn disk(&mut self) -> &mut Disk {
+        &mut self.disk
+    }
+
+    fn turn(&mut self) -> bool {
+        if self.loading.is_some() {
+            return self.step(|store| &mut store.loading);
+        }
+        let updated = self.update();
+        let mut went_on = self.step(|store| &mut store.flush);
+        for _ in 0..COMPACTION_CHUNKS {
+            self.schedule();
+            went_on |= self.step(|store| &mut store.compaction);
+        }
+        updated || went_on
+    }
+}

@@ -1,0 +1,117 @@
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+
+fn small(kind: &Kind) -> Synthetic {
+    Synthetic::parse(&format!("{}:size=1GiB,write=6GiB", kind.name)).unwrap()
+}
+
+#[test]
+fn every_load_writes_as_much_as_it_is_asked_for_and_stays_on_its_drive() {
+    for kind in &KINDS {
+        let load = small(kind);
+        let mut written = 0;
+        let mut last_ns = 0;
+        for io in load.requests() {
+            assert!(
+                io.offset_bytes + io.length_bytes <= 1 << 30,
+                "{}",
+                kind.name
+            );
+            assert!(io.length_bytes > 0 && io.time_ns >= last_ns);
+            last_ns = io.time_ns;
+            if io.operation == Operation::Write {
+                written += io.length_bytes;
+            }
+        }
+        assert!(
+            (6 << 30..(6 << 30) + (2 << 20)).contains(&written),
+            "{} {written}",
+            kind.name
+        );
+    }
+}
+
+#[test]
+fn a_load_is_the_same_again_and_another_with_another_seed() {
+    for kind in &KINDS {
+        let load = small(kind);
+        assert!(load.requests().eq(load.requests()), "{}", kind.name);
+    }
+    let other = Synthetic::parse("fio-emmc:size=1GiB,write=6GiB,seed=2").unwrap();
+    assert!(!small(&fio::EMMC).requests().eq(other.requests()));
+}
+
+#[test]
+fn every_write_names_rows_of_the_tables() {
+    for kind in &KINDS {
+        let load = small(kind);
+        let tables = load.tables();
+        let found: BTreeSet<u32> = load.requests().map(|io| io.context.0).collect();
+        assert!(
+            found
+                .iter()
+                .all(|&row| (row as usize) < tables.contexts.len())
+        );
+        assert_eq!(tables.contexts.len(), tables.files.len());
+        assert_eq!(tables.capture.device_bytes, 1 << 30);
+    }
+}
+
+/// Share of the drive that holds data at most, from the second half on; and bytes by hint.
+fn survey(load: &Synthetic) -> (f64, BTreeMap<WriteHint, u64>) {
+    let mut mapped = vec![false; load.plan().pages() as usize];
+    let (mut live, mut most, mut written) = (0_i64, 0, 0);
+    let mut by_hint = BTreeMap::new();
+    for io in load.requests() {
+        let is_write = io.operation == Operation::Write;
+        let first = (io.offset_bytes / PAGE_BYTES) as usize;
+        let count = (io.length_bytes / PAGE_BYTES) as usize;
+        if io.operation == Operation::Read {
+            continue;
+        }
+        for page in &mut mapped[first..first + count] {
+            live += i64::from(is_write) - i64::from(*page);
+            *page = is_write;
+        }
+        if is_write {
+            written += io.length_bytes;
+            *by_hint.entry(io.hint).or_insert(0) += io.length_bytes;
+        }
+        if written > load.plan().write_bytes / 2 {
+            most = most.max(live);
+        }
+    }
+    (most as f64 / mapped.len() as f64, by_hint)
+}
+
+#[test]
+fn the_data_of_every_load_nearly_fill_the_drive() {
+    for kind in &KINDS {
+        let (most, by_hint) = survey(&small(kind));
+        assert!((0.5..1.0).contains(&most), "{} {most}", kind.name);
+        assert!(by_hint.len() >= 3, "{} {by_hint:?}", kind.name);
+    }
+}
+
+#[test]
+fn the_jobs_of_one_fio_write_at_equal_rates() {
+    for kind in [&fio::FMS16, &fio::EMMC] {
+        let (_, by_hint) = survey(&small(kind));
+        let least = *by_hint.values().min().unwrap() as f64;
+        let most = *by_hint.values().max().unwrap() as f64;
+        assert!(most / least < 1.001, "{} {by_hint:?}", kind.name);
+    }
+}
+
+#[test]
+fn a_wrong_load_is_told_what_there_is() {
+    let complaint = |text: &str| Synthetic::parse(text).unwrap_err().to_string();
+    assert!(complaint("mongodb").contains("cassandra"));
+    assert!(complaint("cassandra:sise=1GiB").contains("size=BYTES"));
+    assert!(complaint("cassandra:size=1MiB").contains("from 1GiB"));
+    assert!(complaint("cassandra:seed=x").contains("no seed"));
+    assert!(complaint("cassandra:size=4G").contains("not a size"));
+}
