@@ -1,7 +1,7 @@
 # The words one must know: make demo, make test, make bench, make lint.
 # Each sets up what it needs on a fresh Debian or Ubuntu; a Rust toolchain is all it expects.
 
-.PHONY: demo test bench lint fuzz
+.PHONY: demo test bench lint fuzz experiments
 
 demo:
 	@scripts/demo.sh
@@ -25,3 +25,8 @@ lint:
 fuzz:
 	@scripts/setup.sh demo
 	@scripts/fuzz.sh
+
+# Every published figure beside ours: out/experiments/NAME.json, and the tables on standard output.
+experiments:
+	@scripts/setup.sh demo
+	cargo run --release --package anabranch -- experiment all
