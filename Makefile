@@ -10,6 +10,13 @@ test:
 	@scripts/setup.sh test
 	ANABRANCH_PYTHON=$(CURDIR)/target/venv/bin/python cargo test --workspace
 
+# Every real application once, some ten minutes, and a table.
+.PHONY: workloads
+workloads:
+	@scripts/setup.sh workloads
+	cargo build --quiet --release --package anabranch
+	@scripts/workloads.sh
+
 bench:
 	@scripts/setup.sh demo
 	cargo bench --workspace

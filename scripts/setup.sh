@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Installs what the demo or the tests need from the distribution, if it is missing.
-# Use: scripts/setup.sh demo|test      (root, on Debian or Ubuntu; otherwise says what to install)
+# Use: scripts/setup.sh demo|test|workloads      (root, on Debian or Ubuntu; otherwise says what to install)
 set -euo pipefail
 
 # program or file to look for, and the package that brings it
 build=(clang:clang make:make cc:gcc /usr/include/stdio.h:libc6-dev pkg-config:pkg-config /usr/include/libelf.h:libelf-dev /usr/include/zlib.h:zlib1g-dev)
 demo=(db_bench:rocksdb-tools mkfs.ext4:e2fsprogs)
+# The applications of workloads/; what builds go-tpc and fetches Cassandra
+applications=(fio:fio mariadbd:mariadb-server pg_createcluster:postgresql redis-server:redis-server
+    redis-benchmark:redis-tools /usr/bin/python3:python3 /usr/lib/python3/dist-packages/lmdb:python3-lmdb
+    setpriv:util-linux mkfs.xfs:xfsprogs java:openjdk-17-jre-headless mvn:maven go:golang-go)
 tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3)
 
 missing() {
@@ -29,7 +33,8 @@ case ${1:-} in
     demo) wanted=$(missing "${build[@]}" "${demo[@]}") ;;
     test) wanted=$(missing "${build[@]}" "${demo[@]}" "${tests[@]}")
           python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
-    *) echo "use: $0 demo|test" >&2; exit 2 ;;
+    workloads) wanted=$(missing "${build[@]}" "${demo[@]}" "${applications[@]}") ;;
+    *) echo "use: $0 demo|test|workloads" >&2; exit 2 ;;
 esac
 
 if [ -n "${wanted// /}" ]; then
@@ -40,7 +45,13 @@ if [ -n "${wanted// /}" ]; then
         exit 1
     fi
     echo "setup: installing ${*:2}" >&2
-    # Nothing that is installed may start a service.
+    # Nothing that is installed may start a service: Debian's packages ask this file, 101 is no.
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod +x "$policy"
+    fi
     DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${@:2}" >/dev/null
 fi
@@ -52,4 +63,8 @@ if [ "$1" = test ]; then
         python3 -m venv target/venv
         target/venv/bin/pip install --quiet pandas pyarrow polars duckdb
     fi
+fi
+
+if [ "$1" = workloads ]; then
+    workloads/tools.sh
 fi

@@ -47,6 +47,9 @@ pub enum Verb {
     /// List the device profiles there are, or show one
     #[command(after_help = "Example:\n  anabranch devices --show pcstream-emulator > mine.toml")]
     Devices(DevicesArguments),
+    /// List the real applications that `run --workload` knows
+    #[command(after_help = "Example:\n  anabranch workloads")]
+    Workloads(ListArguments),
 }
 
 #[cfg(feature = "live")]
@@ -56,7 +59,9 @@ Example, as root: what would streams save a small RocksDB?
       db_bench --benchmarks=fillrandom,overwrite --num=500000 --db={dir}/db
 The program runs in the drive's directory; {dir} in its arguments and the variable ANABRANCH_DIR
 name it. Its output goes to standard error (or to --log FILE), the comparison to standard output.
-anabranch ends with the program's own exit status.";
+anabranch ends with the program's own exit status.
+Or one of the applications that `anabranch workloads` lists:
+  anabranch run --workload postgres-pgbench --file-system xfs";
 
 #[cfg(feature = "live")]
 const RECORD_EXAMPLE: &str = "\
@@ -142,7 +147,7 @@ pub struct DriveArguments {
 }
 
 /// Which schemes, and where the result goes.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Comparison")]
 pub struct ComparisonArguments {
     /// Schemes, by the names `anabranch schemes` lists, or `all`
@@ -171,7 +176,7 @@ pub struct ComparisonArguments {
 }
 
 #[cfg(feature = "live")]
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct RunArguments {
     #[command(flatten)]
     pub drive: DriveArguments,
@@ -191,8 +196,20 @@ pub struct RunArguments {
     /// Send the program's output to FILE instead of standard error
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
+    /// Run a scenario that `anabranch workloads` lists, or that of a folder of one's own, instead of
+    /// a program. `--size` may then be `quick` or `full`; drive and erase unit are the scenario's
+    /// unless they are given
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    pub workload: Option<String>,
+    /// Change a parameter of the scenario, `KEY=VALUE`
+    #[arg(long, value_name = "KEY=VALUE", requires = "workload")]
+    pub set: Vec<String>,
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
+    #[arg(
+        required_unless_present = "workload",
+        trailing_var_arg = true,
+        value_name = "CMD"
+    )]
     pub command: Vec<std::ffi::OsString>,
 }
 
@@ -219,7 +236,7 @@ pub struct RecordArguments {
 
 /// What is captured.
 #[cfg(feature = "live")]
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Capture")]
 pub struct CaptureArguments {
     /// Record reads as well

@@ -5,6 +5,7 @@ mod interrupt;
 mod output;
 mod record;
 mod run;
+mod stages;
 mod view;
 
 pub use record::record;

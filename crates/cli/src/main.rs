@@ -16,7 +16,9 @@ mod numbers;
 mod precondition;
 mod progress;
 mod replay;
+mod scenario;
 mod source;
+mod workloads;
 
 use std::process::ExitCode;
 
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Verb::Contexts(arguments) => contexts::contexts(arguments),
         Verb::Schemes(arguments) => lists::schemes(arguments),
         Verb::Devices(arguments) => lists::devices(arguments),
+        Verb::Workloads(arguments) => workloads::workloads(arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{BufRead as _, BufReader, PipeReader, Write as _, pipe},
+    os::fd::OwnedFd,
     path::Path,
     thread::{self, JoinHandle},
 };
@@ -12,36 +13,53 @@ use indicatif::MultiProgress;
 
 use crate::failure::{Failure, Outcome};
 
-/// The program's two output streams as one: into a file, whatever was in it before, or, by a
-/// thread that passes them on, to standard error above the view.
-pub fn output(
-    log: Option<&Path>,
-    terminal: MultiProgress,
-) -> Outcome<(Output, Option<JoinHandle<()>>)> {
-    let fail = |error| Failure::work(anyhow::Error::new(error).context("the program's output"));
-    if let Some(path) = log {
-        let file = File::create(path).map_err(|error| {
-            Failure::work(anyhow::anyhow!("cannot create {}: {error}", path.display()))
-        })?;
-        let stdout = file.try_clone().map_err(fail)?.into();
-        return Ok((
-            Output {
-                stdout,
-                stderr: file.into(),
-            },
-            None,
-        ));
+/// Where programs speak: both output streams of each as one.
+#[derive(Debug)]
+pub struct Voice {
+    end: OwnedFd,
+    passing: Option<JoinHandle<()>>,
+}
+
+impl Voice {
+    /// Into a file, whatever was in it before, or, by a thread that passes it on, to standard error
+    /// above the view.
+    pub fn open(log: Option<&Path>, terminal: MultiProgress) -> Outcome<Voice> {
+        if let Some(path) = log {
+            let file = File::create(path).map_err(|error| {
+                Failure::work(anyhow::anyhow!("cannot create {}: {error}", path.display()))
+            })?;
+            return Ok(Voice {
+                end: file.into(),
+                passing: None,
+            });
+        }
+        let (reader, writer) = pipe().map_err(broken)?;
+        let passing = thread::spawn(move || pass_on(reader, &terminal));
+        Ok(Voice {
+            end: writer.into(),
+            passing: Some(passing),
+        })
     }
-    let (reader, writer) = pipe().map_err(fail)?;
-    let stdout = writer.try_clone().map_err(fail)?.into();
-    let passing = thread::spawn(move || pass_on(reader, &terminal));
-    Ok((
-        Output {
-            stdout,
-            stderr: writer.into(),
-        },
-        Some(passing),
-    ))
+
+    /// The two streams for one more program.
+    pub fn output(&self) -> Outcome<Output> {
+        Ok(Output {
+            stdout: self.end.try_clone().map_err(broken)?.into(),
+            stderr: self.end.try_clone().map_err(broken)?.into(),
+        })
+    }
+
+    /// Waits until everything said is passed on: once no program lives that could speak.
+    pub fn finish(self) {
+        drop(self.end);
+        if let Some(passing) = self.passing {
+            let _ = passing.join();
+        }
+    }
+}
+
+fn broken(error: std::io::Error) -> Failure {
+    Failure::work(anyhow::Error::new(error).context("the program's output"))
 }
 
 /// A progress meter that rewrites its line with carriage returns shows as its last state.

@@ -12,14 +12,16 @@ use serde_json::{Value, json};
 use super::{
     capture::Capturing,
     interrupt::Interrupt,
-    output::{output, say},
+    output::{Voice, say},
+    stages::{Stage, Stages, fit, list_wanted},
     view::View,
 };
 use crate::{
-    arguments::RunArguments,
+    arguments::{ListArguments, RunArguments},
     comparison::{Running, live_schemes, publish},
     drives::{NamedDrive, Size, drives},
     failure::{Failure, Outcome},
+    workloads::workloads,
 };
 
 /// Exit status after an interruption, as shells have it: 128 + SIGINT.
@@ -27,23 +29,26 @@ const INTERRUPTED: u8 = 130;
 
 /// Runs the program and prints what every scheme made of its writes.
 pub fn run(arguments: &RunArguments) -> Outcome {
+    if list_wanted(arguments) {
+        return workloads(&ListArguments {
+            json: arguments.comparison.json,
+        });
+    }
+    let stages = Stages::of(arguments)?;
+    let arguments = &fit(arguments)?;
     let plan = Plan::check(arguments)?;
     // Before any thread starts: only what comes later lives in the namespace.
     let namespace = Namespace::enter().map_err(Failure::work)?;
     let mut live = Live::start(&plan, namespace, arguments)?;
-    let (output, passing) = output(arguments.log.as_deref(), live.view.terminal())?;
-    let workload =
-        Workload::spawn(&arguments.command, &live.drive, output).map_err(Failure::usage)?;
-    let end = live.follow(workload)?;
+    let voice = Voice::open(arguments.log.as_deref(), live.view.terminal())?;
+    let end = live.follow_all(&stages, &voice)?;
     let unmounted = live.settle()?;
     live.view.clear();
-    if let Some(passing) = passing {
-        let _ = passing.join();
-    }
+    voice.finish();
     let bytes = plan.model.config.logical_bytes();
     let capture = live
         .capturing
-        .finish(bytes, plan.file_system.name(), &arguments.command)?;
+        .finish(bytes, plan.file_system.name(), &stages.invocation)?;
     let config = BTreeMap::from([
         ("verb".to_owned(), json!("run")),
         ("capture".to_owned(), json!(capture)),
@@ -87,10 +92,17 @@ struct Live {
     view: View,
 }
 
-/// How the program ended.
+/// How a program ended.
 struct End {
+    what: &'static str,
     status: ExitStatus,
     was_interrupted: bool,
+}
+
+impl End {
+    fn is_good(&self) -> bool {
+        self.status.success() && !self.was_interrupted
+    }
 }
 
 impl Live {
@@ -122,8 +134,35 @@ impl Live {
         })
     }
 
-    /// Feeds the schemes until the program and all it started have ended.
-    fn follow(&mut self, mut workload: Workload) -> Outcome<End> {
+    /// Feeds the schemes until all stages and everything they started have ended. Answers how the
+    /// first ended that did not end well, else the last.
+    fn follow_all(&mut self, stages: &Stages, voice: &Voice) -> Outcome<End> {
+        let (mut end, mut workload) = self.follow(&stages.first, voice)?;
+        for stage in &stages.others {
+            if end.is_good() {
+                (end, workload) = self.follow(stage, voice)?;
+            }
+        }
+        if let Some(stage) = &stages.teardown {
+            let last;
+            (last, workload) = self.follow(stage, voice)?;
+            if end.is_good() {
+                end = last;
+            }
+        }
+        for left in workload.end_stragglers() {
+            let words = "anabranch: ended what the program left running:";
+            let line = format!("{words} {} ({})", left.name, left.pid);
+            say(&self.view.terminal(), &line);
+        }
+        Ok(end)
+    }
+
+    /// Feeds the schemes until a program has ended.
+    fn follow(&mut self, stage: &Stage, voice: &Voice) -> Outcome<(End, Workload)> {
+        let output = voice.output()?;
+        let mut workload =
+            Workload::spawn(&stage.command, &self.drive, output).map_err(Failure::usage)?;
         let mut was_interrupted = false;
         let status = loop {
             self.capturing.poll(|names, ios| {
@@ -139,15 +178,12 @@ impl Live {
                 break status;
             }
         };
-        for left in workload.end_stragglers() {
-            let words = "anabranch: ended what the program left running:";
-            let line = format!("{words} {} ({})", left.name, left.pid);
-            say(&self.view.terminal(), &line);
-        }
-        Ok(End {
+        let end = End {
+            what: stage.what,
             status,
             was_interrupted,
-        })
+        };
+        Ok((end, workload))
     }
 
     /// Brings the drive to rest and feeds the last of it: XFS discards only as it is unmounted.
@@ -195,6 +231,7 @@ fn drive_failure(error: DiskError) -> Failure {
 /// The program's own status is ours.
 fn conclude(end: End) -> Outcome {
     let End {
+        what,
         status,
         was_interrupted,
     } = end;
@@ -214,7 +251,7 @@ fn conclude(end: End) -> Outcome {
         _ => Err(Failure {
             status: code,
             error: Some(anyhow::anyhow!(
-                "the program ended with {status}; its status is passed on"
+                "{what} ended with {status}; its status is passed on"
             )),
         }),
     }

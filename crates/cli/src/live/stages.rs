@@ -1,0 +1,105 @@
+//! What is run on the drive: one program, or a scenario's three verbs one after the other.
+
+use std::ffi::OsString;
+
+use crate::{
+    arguments::RunArguments,
+    drives::bytes,
+    failure::Outcome,
+    scenario::{Scale, Scenario},
+};
+
+/// Bytes that XFS takes for its log on drives of the scenarios' size, and some for its own
+/// reserves (mkfs.xfs: a log of at least 64 MiB where the file system has 300 MiB or more). A
+/// scenario's drive is sized for ext4.
+const XFS_TAKES_MIB: u64 = 96;
+
+/// One command of a run.
+pub struct Stage {
+    /// What it is called.
+    pub what: &'static str,
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+}
+
+/// The commands of a run.
+pub struct Stages {
+    /// Run first.
+    pub first: Stage,
+    /// Run after it one by one, as long as each ends well.
+    pub others: Vec<Stage>,
+    /// Run last, however the others ended.
+    pub teardown: Option<Stage>,
+    /// What the trace says was run.
+    pub invocation: Vec<OsString>,
+}
+
+impl Stages {
+    /// What the options ask for.
+    pub fn of(arguments: &RunArguments) -> Outcome<Stages> {
+        let Some(scenario) = scenario(arguments)? else {
+            return Ok(Stages {
+                first: Stage {
+                    what: "the program",
+                    command: arguments.command.clone(),
+                },
+                others: Vec::new(),
+                teardown: None,
+                invocation: arguments.command.clone(),
+            });
+        };
+        scenario.check()?;
+        let stage = |what, verb| Stage {
+            what,
+            command: scenario.command(verb),
+        };
+        Ok(Stages {
+            first: stage("the workload's setup.sh", "setup"),
+            others: vec![stage("the workload's run.sh", "run")],
+            teardown: Some(stage("the workload's teardown.sh", "teardown")),
+            invocation: scenario.invocation(),
+        })
+    }
+}
+
+/// Whether the names of the scenarios are asked for.
+pub fn list_wanted(arguments: &RunArguments) -> bool {
+    arguments.workload.as_deref() == Some("list")
+}
+
+/// The options, with the scenario's drive where none is given.
+pub fn fit(arguments: &RunArguments) -> Outcome<RunArguments> {
+    let mut arguments = arguments.clone();
+    let Some(scenario) = scenario(&arguments)? else {
+        return Ok(arguments);
+    };
+    let drive = &mut arguments.drive;
+    if drive.size.as_deref().is_none_or(is_scale) {
+        let extra_mib = if arguments.file_system == "xfs" {
+            XFS_TAKES_MIB
+        } else {
+            0
+        };
+        let bytes = bytes(&scenario.drive)? + (extra_mib << 20);
+        drive.size = Some(bytes.to_string());
+    }
+    if drive.unit.is_empty() && drive.profiles == ["demo"] {
+        drive.unit = vec![scenario.unit];
+    }
+    Ok(arguments)
+}
+
+fn is_scale(text: &str) -> bool {
+    Scale::from_name(text).is_some()
+}
+
+/// The scenario that is asked for, as it is asked for, if one is.
+fn scenario(arguments: &RunArguments) -> Outcome<Option<Scenario>> {
+    let Some(name) = &arguments.workload else {
+        return Ok(None);
+    };
+    let scale = arguments.drive.size.as_deref().and_then(Scale::from_name);
+    let mut scenario = Scenario::open(name, scale.unwrap_or(Scale::Quick))?;
+    scenario.set(&arguments.set)?;
+    Ok(Some(scenario))
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The quick suite: every scenario once, on a fresh drive, and one table of what came out.
+# Use: scripts/workloads.sh [NAME...]    all of them where none is named
+# Leaves out/workloads/NAME.{json,parquet,log} and out/workloads/table.md.
+# FILE_SYSTEM=ext4|xfs, SIZE=quick|full and SCHEMES change what is run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=out/workloads
+mkdir -p "$out"
+anabranch=${ANABRANCH:-target/release/anabranch}
+names=("$@")
+if [ ${#names[@]} = 0 ]; then
+    for description in workloads/*/workload.toml; do names+=("$(basename "$(dirname "$description")")"); done
+fi
+
+failed=()
+began=$SECONDS
+for name in "${names[@]}"; do
+    start=$SECONDS
+    "$anabranch" run --workload "$name" --size "${SIZE:-quick}" --file-system "${FILE_SYSTEM:-ext4}" \
+        --scheme "${SCHEMES:-baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream}" \
+        --log "$out/$name.log" -t "$out/$name.parquet" -o "$out/$name.json" >/dev/null || { failed+=("$name"); continue; }
+    echo "workloads: $name, $((SECONDS - start)) s" >&2
+done
+echo "workloads: all of them, $((SECONDS - began)) s" >&2
+python3 scripts/workloads-table.py "$out" "${names[@]}" | tee "$out/table.md"
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "workloads: failed: ${failed[*]}; what they said is in $out/NAME.log" >&2
+    exit 1
+fi

@@ -1,0 +1,2 @@
+#!/usr/bin/env bash
+# fio lays out its own files as it begins.

@@ -1,0 +1,4 @@
+#!/usr/bin/env bash
+# run.sh DIR
+set -euo pipefail
+exec /usr/bin/python3 "$(dirname "$0")/lmdb_load.py" run "${1:?directory}"
