@@ -5,8 +5,23 @@
 //! "TCP" is the NVM Express TCP Transport Specification 1.1, "NVM" the NVM Command Set
 //! Specification 1.1.
 
+mod admin;
 pub mod command;
 pub mod completion;
 pub mod connect;
+mod connection;
+mod controller;
+pub mod drive;
+mod io;
+pub mod options;
 pub mod pdu;
+mod server;
+pub mod store;
+mod target;
+mod totals;
 pub mod wire;
+
+pub use options::Options;
+pub use server::{Server, ServerError};
+pub use target::{BadName, Target};
+pub use totals::{Tally, Totals};

@@ -11,6 +11,7 @@ mod events;
 mod namespaces;
 mod placement;
 mod recorder;
+mod saved;
 mod statistics;
 mod status;
 

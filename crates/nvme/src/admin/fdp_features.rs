@@ -1,0 +1,68 @@
+//! The features of Flexible Data Placement (§5.1.25.1.20 and .21).
+
+use anabranch_ssd::{FdpEventKind, FdpEventKinds};
+
+use super::{Request, identify::ENDURANCE_GROUP};
+use crate::{
+    command::ALL_NAMESPACES,
+    completion::Status,
+    connection::Answer,
+    drive::{NAMESPACE, fdp_status},
+};
+
+impl Request<'_> {
+    /// Flexible Data Placement (1Dh): enabled, with configuration 0.
+    pub(super) fn fdp_feature(&self) -> Result<Answer, Status> {
+        match self.command.dword(11) as u16 {
+            ENDURANCE_GROUP => Ok(Answer::Done(1)),
+            _ => Err(Status::INVALID_FIELD),
+        }
+    }
+
+    /// It cannot be changed while there is a namespace, and there always is.
+    pub(super) fn set_fdp_feature(&self) -> Result<Answer, Status> {
+        match self.command.dword(11) as u16 {
+            ENDURANCE_GROUP => Err(Status::COMMAND_SEQUENCE),
+            _ => Err(Status::INVALID_FIELD),
+        }
+    }
+
+    /// FDP Events (1Eh): which kinds of events of a placement handle are recorded.
+    pub(super) fn fdp_events_feature(&self) -> Result<Answer, Status> {
+        self.check_namespace()?;
+        let handle = self.command.dword(11) as u16;
+        let wanted = (self.command.dword(11) >> 16 & 0xff) as usize;
+        let drive = self.target.drive();
+        let device = drive.as_fdp().ok_or(Status::INVALID_FIELD)?;
+        let enabled = device.enabled_events(NAMESPACE, handle);
+        let enabled = enabled.map_err(|error| fdp_status(&error))?;
+        let describe = |&kind: &FdpEventKind| [kind.code(), u8::from(enabled.contains(kind))];
+        let kinds = FdpEventKind::ALL.iter().take(wanted);
+        let bytes: Vec<u8> = kinds.flat_map(describe).collect();
+        let count = FdpEventKind::ALL.len() as u64;
+        Ok(Answer::Data(bytes, count))
+    }
+
+    /// Enables or disables kinds of events.
+    pub(super) fn set_fdp_events_feature(&self) -> Result<Answer, Status> {
+        if ![NAMESPACE, ALL_NAMESPACES].contains(&self.command.namespace) {
+            return Err(Status::INVALID_NAMESPACE);
+        }
+        let handle = self.command.dword(11) as u16;
+        let count = (self.command.dword(11) >> 16 & 0xff) as usize;
+        let enable = self.command.dword(12) & 1 != 0;
+        let codes = self.data.get(..count).ok_or(Status::SGL_LENGTH)?;
+        let kinds: Option<FdpEventKinds> = codes.iter().map(|&code| kind(code)).collect();
+        let kinds = kinds.ok_or(Status::INVALID_FIELD)?;
+        let mut drive = self.target.drive();
+        let device = drive.as_fdp_mut().ok_or(Status::INVALID_FIELD)?;
+        let set = device.enable_events(NAMESPACE, handle, kinds, enable);
+        set.map_err(|error| fdp_status(&error))?;
+        Ok(Answer::Done(0))
+    }
+}
+
+fn kind(code: u8) -> Option<FdpEventKind> {
+    let mut kinds = FdpEventKind::ALL.into_iter();
+    kinds.find(|kind| kind.code() == code)
+}

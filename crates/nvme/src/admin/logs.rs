@@ -1,0 +1,264 @@
+//! Get Log Page (§5.1.12).
+
+use super::{Request, identify::ENDURANCE_GROUP};
+use crate::{
+    completion::Status,
+    connection::Answer,
+    controller::ErrorEntry,
+    drive::{Mode, NAMESPACE},
+    options::{DISCOVERY, MOST_DATA, MOST_QUEUE_ENTRIES},
+    totals::Tally,
+    wire::{put, put_text},
+};
+
+/// Log page identifiers.
+mod page {
+    pub const SUPPORTED: u8 = 0x00;
+    pub const ERRORS: u8 = 0x01;
+    pub const HEALTH: u8 = 0x02;
+    pub const FIRMWARE: u8 = 0x03;
+    pub const CHANGED_NAMESPACES: u8 = 0x04;
+    pub const EFFECTS: u8 = 0x05;
+    pub const ENDURANCE_GROUP: u8 = 0x09;
+    pub const FEATURES: u8 = 0x12;
+    pub const MANAGEMENT: u8 = 0x13;
+    pub const FDP_CONFIGURATIONS: u8 = 0x20;
+    pub const FDP_USAGE: u8 = 0x21;
+    pub const FDP_STATISTICS: u8 = 0x22;
+    pub const FDP_EVENTS: u8 = 0x23;
+    pub const DISCOVERY: u8 = 0x70;
+}
+
+/// Pages of every controller; of I/O controllers; of those with FDP; of discovery controllers.
+const COMMON: [u8; 5] = [
+    page::SUPPORTED,
+    page::ERRORS,
+    page::EFFECTS,
+    page::FEATURES,
+    page::MANAGEMENT,
+];
+const IO: [u8; 4] = [
+    page::HEALTH,
+    page::FIRMWARE,
+    page::CHANGED_NAMESPACES,
+    page::ENDURANCE_GROUP,
+];
+const FDP: [u8; 4] = [
+    page::FDP_CONFIGURATIONS,
+    page::FDP_USAGE,
+    page::FDP_STATISTICS,
+    page::FDP_EVENTS,
+];
+
+/// Composite temperature: 300 K (our choice).
+const KELVIN: u16 = 300;
+/// A data unit of the health page: 1000 times 512 bytes, rounded up.
+const DATA_UNIT: u64 = 512_000;
+/// A data unit of the endurance group page: a billion bytes, rounded up.
+const BILLION: u64 = 1_000_000_000;
+const MS_PER_HOUR: u64 = 3_600_000;
+
+impl Request<'_> {
+    /// Get Log Page: what lies from the offset on, as much as was asked for.
+    pub(super) fn log_page(&self) -> Result<Answer, Status> {
+        let command = self.command;
+        let dwords =
+            u64::from(command.dword(10) >> 16) | u64::from(command.dword(11) & 0xffff) << 16;
+        let length = (dwords + 1) * 4;
+        let offset = u64::from(command.dword(12)) | u64::from(command.dword(13)) << 32;
+        if offset % 4 != 0 || length > MOST_DATA.into() {
+            return Err(Status::INVALID_FIELD);
+        }
+        let id = command.dword(10) as u8;
+        if !self.has_page(id) {
+            return Err(Status::INVALID_LOG_PAGE);
+        }
+        let page = self.page(id)?;
+        if offset > page.len() as u64 {
+            return Err(Status::INVALID_FIELD);
+        }
+        let begin = offset as usize;
+        let end = page.len().min(begin.saturating_add(length as usize));
+        Ok(Answer::Data(
+            page.get(begin..end).unwrap_or_default().to_vec(),
+            0,
+        ))
+    }
+
+    fn has_page(&self, id: u8) -> bool {
+        let io = self.controller.is_io();
+        COMMON.contains(&id)
+            || (io && IO.contains(&id))
+            || (io && self.target.mode == Mode::Fdp && FDP.contains(&id))
+            || (!io && id == page::DISCOVERY)
+    }
+
+    fn page(&self, id: u8) -> Result<Vec<u8>, Status> {
+        Ok(match id {
+            page::SUPPORTED => self.supported(),
+            page::ERRORS => self.errors(),
+            page::HEALTH => self.health()?,
+            page::FIRMWARE => firmware(),
+            page::CHANGED_NAMESPACES => self.changed_namespaces(),
+            page::EFFECTS => self.effects(),
+            page::ENDURANCE_GROUP => self.endurance_group()?,
+            page::FEATURES => self.feature_effects(),
+            // There is no management interface: no command of it is supported.
+            page::MANAGEMENT => vec![0; 4096],
+            page::FDP_CONFIGURATIONS => self.fdp_configurations()?,
+            page::FDP_USAGE => self.fdp_usage()?,
+            page::FDP_STATISTICS => self.fdp_statistics()?,
+            page::FDP_EVENTS => self.fdp_events()?,
+            page::DISCOVERY => self.discovery(),
+            _ => return Err(Status::INVALID_LOG_PAGE),
+        })
+    }
+
+    /// Supported Log Pages (00h).
+    fn supported(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 1024];
+        for id in (0..=u8::MAX).filter(|&id| self.has_page(id)) {
+            put(&mut bytes, 4 * usize::from(id), &[1]);
+        }
+        bytes
+    }
+
+    /// Error Information (01h), newest first.
+    fn errors(&self) -> Vec<u8> {
+        let state = self.controller.state();
+        let mut bytes = vec![0; 64 * crate::options::ERROR_ENTRIES];
+        for (index, entry) in state.errors.iter().enumerate() {
+            put(&mut bytes, 64 * index, &encode(entry));
+        }
+        bytes
+    }
+
+    /// SMART / Health Information (02h).
+    fn health(&self) -> Result<Vec<u8>, Status> {
+        match self.command.namespace {
+            0 => {}
+            _ => self.check_namespace_or_all()?,
+        }
+        let totals = self.target.totals.sums();
+        let (critical, used) = self.condition();
+        let mut bytes = vec![0; 512];
+        put(&mut bytes, 0, &[critical]);
+        put(&mut bytes, 1, &KELVIN.to_le_bytes());
+        put(&mut bytes, 3, &[100, 10, used, critical]);
+        let hours = self.served_ms(&totals) / MS_PER_HOUR;
+        for (at, value) in [
+            (32, totals.read_bytes.div_ceil(DATA_UNIT)),
+            (48, totals.written_bytes.div_ceil(DATA_UNIT)),
+            (64, totals.reads),
+            (80, totals.writes),
+            (112, totals.power_cycles),
+            (128, hours),
+            (144, totals.unsafe_shutdowns),
+            (176, totals.failed),
+        ] {
+            put(&mut bytes, at, &u128::from(value).to_le_bytes());
+        }
+        Ok(bytes)
+    }
+
+    /// Endurance Group Information (09h): what the host wrote, and what it came to on the media.
+    fn endurance_group(&self) -> Result<Vec<u8>, Status> {
+        if (self.command.dword(11) >> 16) as u16 != ENDURANCE_GROUP {
+            return Err(Status::INVALID_FIELD);
+        }
+        let totals = self.target.totals.sums();
+        let (critical, used) = self.condition();
+        let media_pages = self.target.drive().counters().media_pages();
+        let media = media_pages * u64::from(self.target.page_bytes);
+        let mut bytes = vec![0; 512];
+        put(&mut bytes, 0, &[critical]);
+        put(&mut bytes, 3, &[100, 10, used]);
+        for (at, value) in [
+            (48, totals.read_bytes.div_ceil(BILLION)),
+            (64, totals.written_bytes.div_ceil(BILLION)),
+            (80, media.div_ceil(BILLION)),
+            (96, totals.reads),
+            (112, totals.writes),
+            (144, totals.failed),
+            (160, self.target.bytes),
+        ] {
+            put(&mut bytes, at, &u128::from(value).to_le_bytes());
+        }
+        Ok(bytes)
+    }
+
+    /// Critical warnings (bit 3: read-only), and the share of the rated erases that were used.
+    fn condition(&self) -> (u8, u8) {
+        let (erases, rated) = self.target.drive().wear();
+        let used = match rated {
+            0 => 0,
+            rated => (u64::from(erases) * 100 / u64::from(rated)).min(255) as u8,
+        };
+        (u8::from(self.target.is_read_only()) << 3, used)
+    }
+
+    fn served_ms(&self, totals: &Tally) -> u64 {
+        totals.served_ms + self.target.now_ms()
+    }
+
+    /// Changed Attached Namespace List (04h). Read, it is empty, and events may come again.
+    fn changed_namespaces(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 4096];
+        let retain = self.command.dword(10) >> 15 & 1 != 0;
+        let mut state = self.controller.state();
+        if state.namespace_changed {
+            put(&mut bytes, 0, &NAMESPACE.to_le_bytes());
+        }
+        if !retain {
+            state.namespace_changed = false;
+        }
+        bytes
+    }
+
+    /// Discovery (70h): the drive, at the address the host came to.
+    fn discovery(&self) -> Vec<u8> {
+        const ENTRY: usize = 1024;
+        let mut bytes = vec![0; 2 * ENTRY];
+        // Generation 1, and one record.
+        put(&mut bytes, 0, &1_u64.to_le_bytes());
+        put(&mut bytes, 8, &1_u64.to_le_bytes());
+        let entry = &mut bytes[ENTRY..];
+        let family = if self.address.is_ipv4() { 1 } else { 2 };
+        // TCP; its address family; an NVM subsystem; no secure channel, flow control may be
+        // disabled.
+        put(entry, 0, &[3, family, 2, 1 << 2 | 2]);
+        put(entry, 4, &0xffff_u16.to_le_bytes());
+        let most = self.target.options.queue_entries.min(MOST_QUEUE_ENTRIES);
+        put(entry, 8, &most.to_le_bytes());
+        put_text(entry, 32, 32, &self.address.port().to_string(), b' ');
+        put_text(entry, 256, 256, &self.target.options.subsystem, 0);
+        put_text(entry, 512, 256, &self.address.ip().to_string(), b' ');
+        bytes
+    }
+}
+
+/// Firmware Slot Information (03h): slot 1, which is active.
+fn firmware() -> Vec<u8> {
+    let mut bytes = vec![0; 512];
+    put(&mut bytes, 0, &[1]);
+    put_text(&mut bytes, 8, 8, env!("CARGO_PKG_VERSION"), b' ');
+    bytes
+}
+
+fn encode(entry: &ErrorEntry) -> [u8; 64] {
+    let mut bytes = [0; 64];
+    put(&mut bytes, 0, &entry.count.to_le_bytes());
+    put(&mut bytes, 8, &entry.queue.to_le_bytes());
+    put(&mut bytes, 10, &entry.identifier.to_le_bytes());
+    put(&mut bytes, 12, &(entry.status.field() << 1).to_le_bytes());
+    // No parameter is named.
+    put(&mut bytes, 14, &0xffff_u16.to_le_bytes());
+    put(&mut bytes, 16, &entry.block.to_le_bytes());
+    put(&mut bytes, 24, &entry.namespace.to_le_bytes());
+    // Transport Type: TCP.
+    put(&mut bytes, 29, &[3, 0, entry.opcode]);
+    bytes
+}
+
+/// The discovery subsystem's name is the same everywhere.
+const _: () = assert!(DISCOVERY.len() < 224);

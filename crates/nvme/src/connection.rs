@@ -1,0 +1,363 @@
+//! A connection: one queue of a host, over TCP.
+//!
+//! Bytes come in batches as large as the socket gives. All whole units of a batch are decoded, data
+//! go to and from the store at once, the translation layer is then locked a single time for all
+//! writes of the batch, and their answers leave in a single write.
+
+mod buffer;
+mod commands;
+mod fabrics;
+mod transfers;
+mod work;
+
+use std::{net::SocketAddr, sync::Arc, time::Instant};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
+    time::{self, Duration, MissedTickBehavior},
+};
+
+use crate::{
+    command::Command,
+    completion::{Completion, Status},
+    controller::{Controller, ErrorEntry, Notice},
+    options::{MOST_ADMIN_DATA, MOST_UNIT_DATA},
+    pdu::{Digests, Encoder, FatalError, Framing, Initialize, Pdu, Side},
+    target::Target,
+    totals::Tally,
+};
+use buffer::Inbox;
+pub(crate) use commands::Answer;
+use transfers::Transfers;
+use work::Work;
+
+/// Answers gathered before they are sent (our choice): what bounds a connection's memory.
+const MOST_ANSWERS: usize = 1 << 20;
+/// How often it is checked whether the host is silent.
+const TICK: Duration = Duration::from_millis(500);
+
+/// What a connection has become.
+#[derive(Debug)]
+enum Role {
+    /// Nothing was said yet.
+    Fresh,
+    /// Units are exchanged, and a Connect is awaited.
+    Unconnected,
+    /// The admin queue of a controller.
+    Admin(Arc<Controller>),
+    /// An I/O queue, by its number.
+    Io(Arc<Controller>, u16),
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    target: Arc<Target>,
+    /// Where the host reached us: what the discovery log tells.
+    address: SocketAddr,
+    role: Role,
+    framing: Framing,
+    encoder: Encoder,
+    inbox: Inbox,
+    answers: Vec<u8>,
+    transfers: Transfers,
+    work: Work,
+    tally: Tally,
+    /// Entries of the submission queue, where the controller is in it, and whether the host wants
+    /// to know.
+    entries: u16,
+    head: u16,
+    flow_control: bool,
+    closing: bool,
+    /// When the host last finished something it had begun.
+    settled: Instant,
+    notices: UnboundedSender<Notice>,
+}
+
+/// Why a connection ended.
+#[derive(Debug)]
+enum End {
+    /// The host closed it, or its controller is no more.
+    Closed,
+    /// The host was too slow.
+    Stalled,
+    /// The host made no sense, and was told so.
+    Fatal,
+}
+
+impl From<std::io::Error> for End {
+    fn from(_: std::io::Error) -> End {
+        End::Closed
+    }
+}
+
+/// Serves one connection to its end.
+pub(crate) async fn serve(stream: TcpStream, target: Arc<Target>) {
+    let Ok(address) = stream.local_addr() else {
+        return;
+    };
+    // Answers are written whole: waiting for more to send would only delay them.
+    let _ = stream.set_nodelay(true);
+    let (notices, mut told) = mpsc::unbounded_channel();
+    let mut connection = Connection::new(target, address, notices);
+    let _ = connection.run(stream, &mut told).await;
+    connection.finish();
+}
+
+impl Connection {
+    fn new(
+        target: Arc<Target>,
+        address: SocketAddr,
+        notices: UnboundedSender<Notice>,
+    ) -> Connection {
+        let framing = Framing {
+            sender: Side::Host,
+            digests: Digests::default(),
+            most_data: MOST_ADMIN_DATA,
+        };
+        Connection {
+            inbox: Inbox::new(framing.longest()),
+            transfers: Transfers::default(),
+            work: Work::default(),
+            tally: Tally::default(),
+            entries: 1,
+            head: 0,
+            flow_control: true,
+            closing: false,
+            settled: Instant::now(),
+            role: Role::Fresh,
+            encoder: Encoder::default(),
+            answers: Vec::new(),
+            target,
+            address,
+            framing,
+            notices,
+        }
+    }
+
+    async fn run(
+        &mut self,
+        mut stream: TcpStream,
+        told: &mut UnboundedReceiver<Notice>,
+    ) -> Result<(), End> {
+        let (mut reader, mut writer) = stream.split();
+        let mut ticks = time::interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let more = match self.process() {
+                Ok(more) => more,
+                Err(error) => {
+                    let unit = self.inbox.bytes();
+                    Encoder::termination(&mut self.answers, Side::Controller, error, unit);
+                    self.send(&mut writer).await?;
+                    return Err(End::Fatal);
+                }
+            };
+            self.send(&mut writer).await?;
+            if self.closing {
+                return Ok(());
+            }
+            if more {
+                continue;
+            }
+            tokio::select! {
+                biased;
+                notice = told.recv() => match notice {
+                    Some(Notice::Complete(completion)) => self.complete(completion),
+                    Some(Notice::Gone) | None => return Err(End::Closed),
+                },
+                read = reader.read(self.inbox.space()) => match read? {
+                    0 => return Err(End::Closed),
+                    count => self.inbox.fill(count),
+                },
+                _ = ticks.tick() => self.check_patience()?,
+            }
+        }
+    }
+
+    async fn send(&mut self, writer: &mut (impl AsyncWriteExt + Unpin)) -> Result<(), End> {
+        if self.answers.is_empty() {
+            return Ok(());
+        }
+        let sent = time::timeout(
+            self.target.options.patience,
+            writer.write_all(&self.answers),
+        );
+        sent.await.map_err(|_| End::Stalled)??;
+        self.answers.clear();
+        Ok(())
+    }
+
+    /// Decodes and performs what has come, as far as there is room for answers. Answers whether
+    /// more has come.
+    fn process(&mut self) -> Result<bool, FatalError> {
+        let mut units = 0;
+        let outcome = loop {
+            if self.answers.len() >= MOST_ANSWERS {
+                break Ok(true);
+            }
+            match self.framing.length(self.inbox.bytes()) {
+                Ok(Some(length)) if length <= self.inbox.bytes().len() => {
+                    if let Err(error) = self.unit(length) {
+                        break Err(error);
+                    }
+                    self.inbox.take(length);
+                    units += 1;
+                }
+                Ok(_) => break Ok(false),
+                Err(error) => break Err(error),
+            }
+        };
+        if units > 0 {
+            self.settle();
+            if !matches!(self.role, Role::Unconnected) {
+                self.settled = Instant::now();
+            }
+        }
+        self.inbox.make_room();
+        outcome
+    }
+
+    /// Performs one unit, which lies whole at the front of the inbox.
+    fn unit(&mut self, length: usize) -> Result<(), FatalError> {
+        // The inbox is not touched while a unit of it is read; it comes back at once.
+        let inbox = std::mem::take(&mut self.inbox);
+        let unit = inbox.bytes().get(..length).unwrap_or_default();
+        let result = self.framing.decode(unit);
+        let result = result.and_then(|unit| self.perform(unit));
+        self.inbox = inbox;
+        if self.inbox.longest() < self.framing.longest() {
+            self.inbox.grow(self.framing.longest());
+        }
+        result
+    }
+
+    fn perform(&mut self, unit: Pdu<'_>) -> Result<(), FatalError> {
+        match (unit, &self.role) {
+            (Pdu::InitializeRequest(wanted), Role::Fresh) => {
+                self.initialize(wanted);
+                Ok(())
+            }
+            (Pdu::Termination(_), _) => {
+                self.closing = true;
+                Ok(())
+            }
+            (_, Role::Fresh) | (Pdu::InitializeRequest(_), _) => Err(FatalError::sequence()),
+            (Pdu::Command { entry, data }, _) => {
+                self.head = (self.head + 1) % self.entries.max(1);
+                self.command(&Command::of(&entry), data)
+            }
+            (Pdu::HostData { transfer, data }, _) => self.host_data(transfer, data),
+            _ => Err(FatalError::sequence()),
+        }
+    }
+
+    fn initialize(&mut self, wanted: Initialize) {
+        let granted = Initialize {
+            version: 0,
+            alignment: 0,
+            digests: wanted.digests,
+            limit: MOST_UNIT_DATA,
+        };
+        Encoder::initialize(&mut self.answers, Side::Controller, granted);
+        self.encoder = Encoder {
+            digests: wanted.digests,
+            alignment: wanted.alignment,
+        };
+        self.framing.digests = wanted.digests;
+        self.role = Role::Unconnected;
+    }
+
+    /// Answers a command.
+    fn complete(&mut self, completion: Completion) {
+        let head = match self.flow_control {
+            true => self.head,
+            false => 0xffff,
+        };
+        let completion = Completion {
+            queue_head: head,
+            ..completion
+        };
+        self.encoder
+            .response(&mut self.answers, &completion.to_bytes());
+    }
+
+    /// Answers a command that succeeded without more to say.
+    fn succeed(&mut self, identifier: u16) {
+        self.complete(Completion {
+            identifier,
+            ..Completion::default()
+        });
+    }
+
+    /// Answers a command that failed, and notes it.
+    fn fail(&mut self, command: &Command, status: Status) {
+        self.fail_with(command, status, 0);
+    }
+
+    fn fail_with(&mut self, command: &Command, status: Status, result: u64) {
+        self.tally.failed += 1;
+        let (controller, queue) = match &self.role {
+            Role::Admin(controller) => (Some(controller), 0),
+            Role::Io(controller, queue) => (Some(controller), *queue),
+            Role::Fresh | Role::Unconnected => (None, 0),
+        };
+        if let Some(controller) = controller {
+            controller.note_error(ErrorEntry {
+                count: 0,
+                queue,
+                identifier: command.identifier,
+                status,
+                block: if queue > 0 { command.first_block() } else { 0 },
+                namespace: command.namespace,
+                opcode: command.opcode,
+            });
+        }
+        self.complete(Completion {
+            result,
+            identifier: command.identifier,
+            status,
+            ..Completion::default()
+        });
+    }
+
+    /// Whether the host has kept us waiting too long, for the end of something it had begun or at
+    /// all.
+    fn check_patience(&mut self) -> Result<(), End> {
+        let begun = match &self.role {
+            Role::Fresh | Role::Unconnected => true,
+            _ => !self.inbox.bytes().is_empty() || !self.transfers.is_empty(),
+        };
+        if !begun {
+            self.settled = Instant::now();
+        }
+        if self.settled.elapsed() > self.target.options.patience {
+            return Err(End::Stalled);
+        }
+        match &self.role {
+            Role::Admin(controller) if controller.is_silent(self.target.now_ms()) => {
+                Err(End::Stalled)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The connection has ended: what it held is given up.
+    fn finish(mut self) {
+        self.transfers.abandon(&self.target, &self.role);
+        self.target.totals.add(&self.tally);
+        match &self.role {
+            Role::Admin(controller) => {
+                controller.end();
+                self.target.controllers().remove(controller.id);
+                if controller.is_io() {
+                    self.target.reset(controller);
+                }
+            }
+            Role::Io(controller, queue) => controller.remove_queue(*queue, &self.notices),
+            Role::Fresh | Role::Unconnected => {}
+        }
+    }
+}

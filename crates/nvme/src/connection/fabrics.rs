@@ -1,0 +1,184 @@
+//! Fabrics commands: Connect, properties, disconnect (§6).
+
+use std::sync::Arc;
+
+use super::{Connection, Role, commands::Answer};
+use crate::{
+    command::{Command, fabrics},
+    completion::{Completion, Status},
+    connect::{ANY_CONTROLLER, ConnectCommand, ConnectData, HOST_NAME_AT, SUBSYSTEM_AT},
+    controller::{CAPABILITIES_OFFSET, Change, Controller, Purpose},
+    options::{DISCOVERY, MOST_UNIT_DATA},
+    wire::u64_at,
+};
+
+/// A Connect that is refused: why, and the parameter at fault.
+struct Refusal {
+    status: Status,
+    result: u64,
+}
+
+impl Refusal {
+    fn of(status: Status) -> Refusal {
+        Refusal { status, result: 0 }
+    }
+
+    /// A parameter in the command, by its offset.
+    fn command(offset: u16) -> Refusal {
+        Refusal {
+            status: Status::CONNECT_PARAMETERS,
+            result: Completion::at_fault(false, offset),
+        }
+    }
+
+    /// A parameter in the data, by its offset.
+    fn data(offset: u16) -> Refusal {
+        Refusal {
+            status: Status::CONNECT_PARAMETERS,
+            result: Completion::at_fault(true, offset),
+        }
+    }
+}
+
+/// Offsets of Connect's queue number and size in the command, and of the controller in its data.
+const QUEUE_AT: u16 = 42;
+const SIZE_AT: u16 = 44;
+const CONTROLLER_AT: u16 = 16;
+
+impl Connection {
+    /// Performs a Fabrics command.
+    pub(super) fn fabrics(&mut self, command: &Command, data: &[u8]) {
+        let result = match (command.fabrics_type(), &self.role) {
+            (fabrics::CONNECT, Role::Unconnected) => {
+                return match self.connect(command, data) {
+                    Ok(id) => self.complete(Completion {
+                        result: id.into(),
+                        identifier: command.identifier,
+                        ..Completion::default()
+                    }),
+                    Err(refusal) => {
+                        self.fail_with(command, refusal.status, refusal.result);
+                    }
+                };
+            }
+            (fabrics::CONNECT, _) => Err(Status::COMMAND_SEQUENCE),
+            (fabrics::PROPERTY_GET, Role::Admin(controller)) => {
+                self.property_get(&controller.clone(), command)
+            }
+            (fabrics::PROPERTY_SET, Role::Admin(controller)) => {
+                self.property_set(&controller.clone(), command)
+            }
+            (fabrics::DISCONNECT, Role::Io(..)) => {
+                self.closing = true;
+                Ok(Answer::Done(0))
+            }
+            (_, Role::Unconnected | Role::Fresh) => Err(Status::COMMAND_SEQUENCE),
+            _ => Err(Status::INVALID_OPCODE),
+        };
+        self.answer(command, result);
+    }
+
+    fn connect(&mut self, command: &Command, data: &[u8]) -> Result<u16, Refusal> {
+        let connect = ConnectCommand::of(command);
+        if connect.format != 0 {
+            return Err(Refusal::of(Status::CONNECT_FORMAT));
+        }
+        let who = ConnectData::of(data).map_err(Refusal::data)?;
+        let most = self.target.options.queue_entries;
+        if connect.size == 0 || (connect.queue > 0 && connect.size >= most) {
+            return Err(Refusal::command(SIZE_AT));
+        }
+        let purpose = match &who.subsystem {
+            name if name == DISCOVERY => Purpose::Discovery,
+            name if *name == self.target.options.subsystem => Purpose::Io,
+            _ => return Err(Refusal::data(SUBSYSTEM_AT)),
+        };
+        if !self.target.admits(&who.host_name) {
+            return Err(Refusal::of(Status::CONNECT_HOST));
+        }
+        let controller = match connect.queue {
+            0 => self.connect_admin(purpose, &who, &connect)?,
+            queue => self.connect_io(queue, &who)?,
+        };
+        self.entries = connect.size.saturating_add(1);
+        self.flow_control = !connect.no_flow_control;
+        self.head = 1 % self.entries;
+        Ok(controller.id)
+    }
+
+    fn connect_admin(
+        &mut self,
+        purpose: Purpose,
+        who: &ConnectData,
+        connect: &ConnectCommand,
+    ) -> Result<Arc<Controller>, Refusal> {
+        // Controllers are dynamic: a host asks for any.
+        if who.controller != ANY_CONTROLLER {
+            return Err(Refusal::data(CONTROLLER_AT));
+        }
+        let host = (who.host, who.host_name.clone());
+        let created =
+            self.target
+                .controllers()
+                .create(purpose, host, connect.keep_alive_ms, &self.notices);
+        let controller = created.ok_or(Refusal::of(Status::CONNECT_BUSY))?;
+        controller.seen(self.target.now_ms());
+        self.role = Role::Admin(Arc::clone(&controller));
+        Ok(controller)
+    }
+
+    fn connect_io(&mut self, queue: u16, who: &ConnectData) -> Result<Arc<Controller>, Refusal> {
+        let controller = self.target.controllers().get(who.controller);
+        let controller = controller
+            .filter(|found| found.is_io())
+            .ok_or(Refusal::data(CONTROLLER_AT))?;
+        if controller.host_name != who.host_name {
+            return Err(Refusal::data(HOST_NAME_AT));
+        }
+        if controller.host != who.host {
+            return Err(Refusal::data(0));
+        }
+        if !controller.is_enabled() {
+            return Err(Refusal::of(Status::COMMAND_SEQUENCE));
+        }
+        let fits = queue <= self.target.options.most_queues;
+        if !fits || !controller.add_queue(queue, &self.notices) {
+            return Err(Refusal::command(QUEUE_AT));
+        }
+        self.framing.most_data = MOST_UNIT_DATA;
+        self.role = Role::Io(Arc::clone(&controller), queue);
+        Ok(controller)
+    }
+
+    fn property_get(&self, controller: &Controller, command: &Command) -> Result<Answer, Status> {
+        let wide = match command.dword(10) & 7 {
+            0 => false,
+            1 => true,
+            _ => return Err(Status::INVALID_FIELD),
+        };
+        let offset = command.dword(11);
+        let entries = self.target.options.queue_entries;
+        let value = controller.property(offset, wide, entries);
+        // Half of a property that is wide.
+        let value = match (value, offset, wide) {
+            (Err(_), CAPABILITIES_OFFSET, false) => {
+                controller.property(CAPABILITIES_OFFSET, true, entries)? & u64::from(u32::MAX)
+            }
+            (value, ..) => value?,
+        };
+        Ok(Answer::Done(value))
+    }
+
+    fn property_set(&self, controller: &Controller, command: &Command) -> Result<Answer, Status> {
+        if command.dword(10) & 7 != 0 {
+            return Err(Status::INVALID_FIELD);
+        }
+        let value = u64_at(&command.entry, 48);
+        if controller.set_property(command.dword(11), value)? == Change::Reset && controller.is_io()
+        {
+            controller.end_queues();
+            self.target.reset(controller);
+        }
+        Ok(Answer::Done(0))
+    }
+}

@@ -1,0 +1,197 @@
+//! Data that the controller asked the host for.
+
+use super::{Connection, Role};
+use crate::{
+    command::Command,
+    completion::Status,
+    drive::Hint,
+    pdu::{Data, FatalError, FatalStatus, Transfer},
+    target::Target,
+};
+
+/// What becomes of the data as they come.
+#[derive(Debug)]
+pub(super) enum Sink {
+    /// They go to the store, from this byte on.
+    Write {
+        /// The first byte.
+        at: u64,
+        /// Where the translation layer is to put them.
+        hint: Hint,
+    },
+    /// They are compared with what the store holds from this byte on.
+    Compare {
+        /// The first byte.
+        at: u64,
+        /// They differed somewhere.
+        differ: bool,
+    },
+    /// They are kept until they are all there.
+    Collect(Vec<u8>),
+}
+
+/// A command whose data are under way.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) command: Command,
+    pub(super) sink: Sink,
+    pub(super) length: u32,
+    pub(super) received: u32,
+    /// What went wrong so far. The rest of the data is taken and thrown away.
+    pub(super) status: Status,
+}
+
+/// The transfers of a connection; a tag is an index.
+#[derive(Debug, Default)]
+pub(super) struct Transfers {
+    slots: Vec<Option<Pending>>,
+    vacant: Vec<u16>,
+    under_way: usize,
+}
+
+impl Transfers {
+    pub(super) fn is_empty(&self) -> bool {
+        self.under_way == 0
+    }
+
+    /// Begins one, and answers its tag; `None` where there are more than `most`.
+    fn begin(&mut self, pending: Pending, most: u16) -> Option<u16> {
+        if self.under_way >= usize::from(most) {
+            return None;
+        }
+        self.under_way += 1;
+        if let Some(tag) = self.vacant.pop() {
+            if let Some(slot) = self.slots.get_mut(usize::from(tag)) {
+                *slot = Some(pending);
+            }
+            return Some(tag);
+        }
+        self.slots.push(Some(pending));
+        Some((self.slots.len() - 1) as u16)
+    }
+
+    fn get_mut(&mut self, tag: u16) -> Option<&mut Pending> {
+        self.slots.get_mut(usize::from(tag))?.as_mut()
+    }
+
+    fn end(&mut self, tag: u16) -> Option<Pending> {
+        let pending = self.slots.get_mut(usize::from(tag))?.take()?;
+        self.vacant.push(tag);
+        self.under_way -= 1;
+        Some(pending)
+    }
+
+    /// The connection has ended. What was written in part, the translation layer must know of.
+    pub(super) fn abandon(&mut self, target: &Target, role: &Role) {
+        let Role::Io(controller, _) = role else {
+            return;
+        };
+        for pending in self.slots.drain(..).flatten() {
+            if let Sink::Write { at, hint } = pending.sink {
+                target.wrote_part(controller.host_key(), hint, at, pending.received.into());
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// Asks for a command's data.
+    pub(super) fn ask(
+        &mut self,
+        command: &Command,
+        length: u32,
+        sink: Sink,
+    ) -> Result<(), FatalError> {
+        let pending = Pending {
+            command: *command,
+            sink,
+            length,
+            received: 0,
+            status: Status::SUCCESS,
+        };
+        let tag = self.transfers.begin(pending, self.entries);
+        // More commands than the queue has entries.
+        let tag = tag.ok_or(FatalError::sequence())?;
+        self.encoder.ready_to_transfer(
+            &mut self.answers,
+            Transfer {
+                command: command.identifier,
+                tag,
+                offset: 0,
+                length,
+                last: false,
+            },
+        );
+        Ok(())
+    }
+
+    /// Data have come.
+    pub(super) fn host_data(
+        &mut self,
+        transfer: Transfer,
+        data: Data<'_>,
+    ) -> Result<(), FatalError> {
+        let pending = self.transfers.get_mut(transfer.tag);
+        let pending = pending.ok_or(FatalError::header(10))?;
+        if pending.command.identifier != transfer.command {
+            return Err(FatalError::header(8));
+        }
+        let end = u64::from(transfer.offset) + u64::from(transfer.length);
+        if transfer.offset != pending.received || end > pending.length.into() {
+            return Err(FatalError::new(FatalStatus::OutOfRange, 12));
+        }
+        if transfer.last != (end == u64::from(pending.length)) {
+            return Err(FatalError::header(1));
+        }
+        if data.damaged && pending.status.is_success() {
+            pending.status = Status::TRANSIENT_TRANSPORT;
+        }
+        if pending.status.is_success() {
+            let taken = pending.take(&self.target, transfer.offset, data.bytes);
+            pending.status = taken.err().unwrap_or_default();
+        }
+        pending.received = end as u32;
+        if !transfer.last {
+            return Ok(());
+        }
+        if let Some(pending) = self.transfers.end(transfer.tag) {
+            self.transferred(pending);
+        }
+        Ok(())
+    }
+}
+
+impl Pending {
+    fn take(&mut self, target: &Target, offset: u32, bytes: &[u8]) -> Result<(), Status> {
+        match &mut self.sink {
+            Sink::Write { at, .. } => {
+                let written = target.store.write(*at + u64::from(offset), bytes);
+                written.map_err(|_| Status::INTERNAL)
+            }
+            Sink::Compare { at, differ } => {
+                *differ |= !is_same(target, *at + u64::from(offset), bytes)?;
+                Ok(())
+            }
+            Sink::Collect(collected) => {
+                collected.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Whether the store holds these bytes from `at` on.
+pub(super) fn is_same(target: &Target, at: u64, bytes: &[u8]) -> Result<bool, Status> {
+    const PIECE: usize = 4096;
+    let mut held = [0; PIECE];
+    let mut at = at;
+    for piece in bytes.chunks(PIECE) {
+        let held = held.get_mut(..piece.len()).unwrap_or_default();
+        target.store.read(at, held).map_err(|_| Status::INTERNAL)?;
+        if held != piece {
+            return Ok(false);
+        }
+        at += piece.len() as u64;
+    }
+    Ok(true)
+}

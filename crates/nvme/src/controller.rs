@@ -1,0 +1,256 @@
+//! Controllers: what each connected host has of its own.
+
+mod events;
+mod properties;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+};
+
+use anabranch_ssd::Host;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::{
+    completion::{Completion, Status},
+    options::ERROR_ENTRIES,
+};
+
+pub(crate) use events::NAMESPACE_NOTICES;
+pub(crate) use properties::{CAPABILITIES_OFFSET, Change, VERSION};
+
+/// What a connection is told from outside.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Notice {
+    /// A command is answered.
+    Complete(Completion),
+    /// The controller is no more.
+    Gone,
+}
+
+/// What a controller is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The drive.
+    Io,
+    /// Telling where the drive is.
+    Discovery,
+}
+
+/// An entry of the error log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ErrorEntry {
+    pub(crate) count: u64,
+    pub(crate) queue: u16,
+    pub(crate) identifier: u16,
+    pub(crate) status: Status,
+    pub(crate) block: u64,
+    pub(crate) namespace: u32,
+    pub(crate) opcode: u8,
+}
+
+/// A controller of one host.
+#[derive(Debug)]
+pub(crate) struct Controller {
+    pub(crate) id: u16,
+    pub(crate) purpose: Purpose,
+    pub(crate) host: u128,
+    pub(crate) host_name: String,
+    keep_alive_ms: AtomicU32,
+    seen_ms: AtomicU64,
+    state: Mutex<State>,
+}
+
+/// What changes of a controller.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// Controller Configuration (CC) and Status (CSTS).
+    pub(crate) configuration: u32,
+    pub(crate) status: u32,
+    /// Events that are wanted (feature 0Bh).
+    pub(crate) wanted_events: u32,
+    /// Identifiers of Asynchronous Event Requests under way.
+    requests: VecDeque<u16>,
+    /// Events nobody was told of yet.
+    events: VecDeque<u32>,
+    /// The namespace has changed since the host read the list of those that have.
+    pub(crate) namespace_changed: bool,
+    pub(crate) errors: VecDeque<ErrorEntry>,
+    pub(crate) error_count: u64,
+    /// Timestamp feature: what the host set, and when.
+    pub(crate) timestamp: Option<(u64, u64)>,
+    /// Temperature thresholds, volatile write cache and the like: values kept as they were set.
+    pub(crate) features: BTreeMap<(u8, u16), u32>,
+    /// Where the admin queue's connection is told of things, then those of I/O queues.
+    admin: Option<UnboundedSender<Notice>>,
+    queues: BTreeMap<u16, UnboundedSender<Notice>>,
+}
+
+impl Controller {
+    pub(crate) fn is_io(&self) -> bool {
+        self.purpose == Purpose::Io
+    }
+
+    /// The host, as streams tell them apart.
+    pub(crate) fn host_key(&self) -> Host {
+        match self.host {
+            0 => Host::Anonymous(self.id),
+            host => Host::Identified(host),
+        }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.state().configuration & 1 != 0
+    }
+
+    /// I/O queues connected.
+    pub(crate) fn queues(&self) -> usize {
+        self.state().queues.len()
+    }
+
+    /// Connects an I/O queue; whether it was not connected already.
+    pub(crate) fn add_queue(&self, queue: u16, notices: &UnboundedSender<Notice>) -> bool {
+        let mut state = self.state();
+        let vacant = !state.queues.contains_key(&queue);
+        if vacant {
+            state.queues.insert(queue, notices.clone());
+        }
+        vacant
+    }
+
+    /// Forgets an I/O queue, if it is still that connection's.
+    pub(crate) fn remove_queue(&self, queue: u16, notices: &UnboundedSender<Notice>) {
+        let mut state = self.state();
+        if state
+            .queues
+            .get(&queue)
+            .is_some_and(|held| held.same_channel(notices))
+        {
+            state.queues.remove(&queue);
+        }
+    }
+
+    /// Ends the controller's I/O queues, as a reset does: their connections are told.
+    pub(crate) fn end_queues(&self) {
+        let queues = std::mem::take(&mut self.state().queues);
+        queues.into_values().for_each(|notices| tell_end(&notices));
+    }
+
+    /// Ends the controller: every connection of it is told.
+    pub(crate) fn end(&self) {
+        self.end_queues();
+        if let Some(notices) = self.state().admin.take() {
+            tell_end(&notices);
+        }
+    }
+
+    /// The host was heard of.
+    #[inline]
+    pub(crate) fn seen(&self, now_ms: u64) {
+        self.seen_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Whether the host has been silent for longer than it said it would be.
+    pub(crate) fn is_silent(&self, now_ms: u64) -> bool {
+        let timeout = u64::from(self.keep_alive_ms());
+        timeout > 0 && now_ms.saturating_sub(self.seen_ms.load(Ordering::Relaxed)) > timeout
+    }
+
+    pub(crate) fn keep_alive_ms(&self) -> u32 {
+        self.keep_alive_ms.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_keep_alive_ms(&self, timeout_ms: u32) {
+        self.keep_alive_ms.store(timeout_ms, Ordering::Relaxed);
+    }
+
+    /// Notes a command that failed.
+    pub(crate) fn note_error(&self, entry: ErrorEntry) {
+        let mut state = self.state();
+        state.error_count += 1;
+        let count = state.error_count;
+        if state.errors.len() >= ERROR_ENTRIES {
+            state.errors.pop_back();
+        }
+        state.errors.push_front(ErrorEntry { count, ..entry });
+    }
+}
+
+fn tell_end(notices: &UnboundedSender<Notice>) {
+    // A connection that has ended hears nothing, and need not.
+    let _ = notices.send(Notice::Gone);
+}
+
+/// All controllers there are.
+#[derive(Debug)]
+pub(crate) struct Controllers {
+    most: u16,
+    by_id: BTreeMap<u16, Arc<Controller>>,
+    last_id: u16,
+}
+
+/// Identifiers of dynamic controllers end here; above they are reserved (§3.1.1).
+const MOST_ID: u16 = 0xffef;
+
+impl Controllers {
+    pub(crate) fn new(most: u16) -> Controllers {
+        Controllers {
+            most,
+            by_id: BTreeMap::new(),
+            last_id: 0,
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Controller>> {
+        self.by_id.values()
+    }
+
+    pub(crate) fn get(&self, id: u16) -> Option<Arc<Controller>> {
+        self.by_id.get(&id).cloned()
+    }
+
+    /// A new controller of a host; `None` where there are too many.
+    pub(crate) fn create(
+        &mut self,
+        purpose: Purpose,
+        host: (u128, String),
+        keep_alive_ms: u32,
+        notices: &UnboundedSender<Notice>,
+    ) -> Option<Arc<Controller>> {
+        if self.by_id.len() >= usize::from(self.most) {
+            return None;
+        }
+        let used: BTreeSet<u16> = self.by_id.keys().copied().collect();
+        let after = |id: u16| if id >= MOST_ID { 1 } else { id + 1 };
+        let mut id = after(self.last_id);
+        while used.contains(&id) {
+            id = after(id);
+        }
+        self.last_id = id;
+        let controller = Arc::new(Controller {
+            id,
+            purpose,
+            host: host.0,
+            host_name: host.1,
+            keep_alive_ms: AtomicU32::new(keep_alive_ms),
+            seen_ms: AtomicU64::new(0),
+            state: Mutex::new(State {
+                admin: Some(notices.clone()),
+                ..State::default()
+            }),
+        });
+        self.by_id.insert(id, Arc::clone(&controller));
+        Some(controller)
+    }
+
+    pub(crate) fn remove(&mut self, id: u16) {
+        self.by_id.remove(&id);
+    }
+}

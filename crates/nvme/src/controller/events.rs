@@ -1,0 +1,82 @@
+//! Asynchronous events (§5.1.2).
+
+use super::{Controller, Notice, State};
+use crate::{
+    completion::{Completion, Status},
+    options::MOST_EVENT_REQUESTS,
+};
+
+/// Events nobody asked for that are kept (our choice: there is one kind).
+const MOST_EVENTS: usize = 8;
+/// Bit of feature 0Bh: Namespace Attribute Notices.
+pub(crate) const NAMESPACE_NOTICES: u32 = 1 << 8;
+/// Notice, namespace attribute changed, log page 04h: dword 0 of the completion.
+const NAMESPACE_CHANGED: u32 = 0x02 | 0x04 << 16;
+
+impl Controller {
+    /// The host is ready to hear of an event.
+    ///
+    /// # Errors
+    /// When it said so too often.
+    pub(crate) fn request_event(&self, identifier: u16) -> Result<(), Status> {
+        let mut state = self.state();
+        if state.requests.len() >= MOST_EVENT_REQUESTS {
+            return Err(Status::EVENT_REQUEST_LIMIT);
+        }
+        state.requests.push_back(identifier);
+        state.tell();
+        Ok(())
+    }
+
+    /// Whether an event request of that name was under way, which is answered as aborted now.
+    pub(crate) fn abort_event_request(&self, identifier: u16) -> bool {
+        let mut state = self.state();
+        let found = state.requests.iter().position(|&one| one == identifier);
+        let Some(found) = found else {
+            return false;
+        };
+        state.requests.remove(found);
+        state.complete(Completion {
+            identifier,
+            status: Status::ABORT_REQUESTED,
+            ..Completion::default()
+        });
+        true
+    }
+
+    /// The namespace is not what it was.
+    pub(crate) fn namespace_changed(&self) {
+        let mut state = self.state();
+        let told = std::mem::replace(&mut state.namespace_changed, true);
+        if !told && state.wanted_events & NAMESPACE_NOTICES != 0 && state.events.len() < MOST_EVENTS
+        {
+            state.events.push_back(NAMESPACE_CHANGED);
+            state.tell();
+        }
+    }
+}
+
+impl State {
+    /// Answers requests with events, as far as there are both.
+    fn tell(&mut self) {
+        while !self.requests.is_empty() {
+            let Some(event) = self.events.pop_front() else {
+                return;
+            };
+            if let Some(identifier) = self.requests.pop_front() {
+                self.complete(Completion {
+                    result: event.into(),
+                    identifier,
+                    ..Completion::default()
+                });
+            }
+        }
+    }
+
+    fn complete(&self, completion: Completion) {
+        if let Some(admin) = &self.admin {
+            // A connection that has ended hears nothing, and need not.
+            let _ = admin.send(Notice::Complete(completion));
+        }
+    }
+}

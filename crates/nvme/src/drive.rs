@@ -1,0 +1,355 @@
+//! The translation layer behind one owner: where pages go, and what that costs.
+//!
+//! A synchronous value. It knows pages, streams and placement identifiers, and nothing of
+//! connections or bytes.
+
+mod fdp;
+mod placement;
+mod streams;
+mod watch;
+
+use anabranch_ssd::{
+    Config, Counters, Device, FdpDevice, FdpError, Host, PageRange, Scope, StreamCounters,
+    StreamTable,
+};
+
+pub(crate) use fdp::status as fdp_status;
+pub use placement::{Fixed, Placement};
+pub use watch::Watch;
+
+use crate::completion::Status;
+
+/// The only namespace.
+pub const NAMESPACE: u32 = 1;
+
+/// The device of a drive whose streams are the host's or a scheme's.
+pub type StreamDevice = Device<Box<dyn Placement>, Watch>;
+
+/// What a write says of where it should go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Hint {
+    /// Nothing.
+    #[default]
+    None,
+    /// A stream identifier (Streams Directive).
+    Stream(u16),
+    /// A placement identifier (Data Placement Directive).
+    Placement(u16),
+}
+
+/// Which directives a drive has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// None: the host says nothing, and a scheme may decide for it.
+    Plain,
+    /// The Streams Directive.
+    Streams,
+    /// Flexible Data Placement.
+    Fdp,
+}
+
+/// A drive's translation layer.
+#[derive(Debug)]
+pub struct Drive(Kind);
+
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one, for the whole time"
+)]
+enum Kind {
+    /// Streams of the host (with a table) or of a scheme (without).
+    Streams {
+        device: StreamDevice,
+        table: Option<StreamTable>,
+    },
+    Fdp(FdpDevice<Watch>),
+}
+
+impl Drive {
+    /// A drive that a scheme places the writes on.
+    pub fn plain(device: StreamDevice) -> Drive {
+        Drive(Kind::Streams {
+            device,
+            table: None,
+        })
+    }
+
+    /// A drive with the Streams Directive: identifiers of each host's own, or `shared` by all.
+    pub fn streams(device: StreamDevice, shared: bool) -> Drive {
+        let table = StreamTable::new(device.config().host_streams - 1);
+        let table = match shared {
+            true => table.sharing_identifiers(),
+            false => table,
+        };
+        Drive(Kind::Streams {
+            device,
+            table: Some(table),
+        })
+    }
+
+    /// A drive with Flexible Data Placement. Its only namespace has all handles there are, as far
+    /// as one may.
+    ///
+    /// # Errors
+    /// When the device has that namespace already.
+    pub fn fdp(mut device: FdpDevice<Watch>) -> Result<Drive, FdpError> {
+        let handles = device.configuration().handles.min(fdp::MOST_HANDLES);
+        device.create_namespace(NAMESPACE, &(0..handles).collect::<Vec<u16>>())?;
+        Ok(Drive(Kind::Fdp(device)))
+    }
+
+    /// Which directives there are.
+    pub fn mode(&self) -> Mode {
+        match &self.0 {
+            Kind::Streams { table: None, .. } => Mode::Plain,
+            Kind::Streams { .. } => Mode::Streams,
+            Kind::Fdp(_) => Mode::Fdp,
+        }
+    }
+
+    /// What the device was made of.
+    pub fn config(&self) -> &Config {
+        match &self.0 {
+            Kind::Streams { device, .. } => device.config(),
+            Kind::Fdp(fdp) => fdp.device().config(),
+        }
+    }
+
+    /// The device's counters.
+    pub fn counters(&self) -> &Counters {
+        match &self.0 {
+            Kind::Streams { device, .. } => device.counters(),
+            Kind::Fdp(fdp) => fdp.device().counters(),
+        }
+    }
+
+    /// Those of each stream: the host's, then the internal ones.
+    pub fn stream_counters(&self) -> &[StreamCounters] {
+        match &self.0 {
+            Kind::Streams { device, .. } => device.stream_counters(),
+            Kind::Fdp(fdp) => fdp.device().stream_counters(),
+        }
+    }
+
+    /// Pages that hold data.
+    pub fn mapped_pages(&self) -> u64 {
+        match &self.0 {
+            Kind::Streams { device, .. } => device.mapped_pages(),
+            Kind::Fdp(fdp) => fdp.device().mapped_pages(),
+        }
+    }
+
+    /// Whether a page holds data.
+    pub fn is_mapped(&self, page: u32) -> bool {
+        let place = match &self.0 {
+            Kind::Streams { device, .. } => device.locate(page),
+            Kind::Fdp(fdp) => fdp.device().locate(page),
+        };
+        place.is_some()
+    }
+
+    /// The stream whose unit holds a page.
+    pub fn stream_of(&self, page: u32) -> Option<u16> {
+        let stream = match &self.0 {
+            Kind::Streams { device, .. } => device.stream_of(page),
+            Kind::Fdp(fdp) => fdp.device().stream_of(page),
+        };
+        stream.map(|stream| stream.0)
+    }
+
+    /// Whether so many units have failed that the drive takes no more writes.
+    pub fn is_read_only(&self) -> bool {
+        match &self.0 {
+            Kind::Streams { device, .. } => device.is_read_only(),
+            Kind::Fdp(fdp) => fdp.device().is_read_only(),
+        }
+    }
+
+    /// Erases of the unit erased most, and the erases units are rated for (0: not told).
+    pub fn wear(&self) -> (u32, u32) {
+        let erases = match &self.0 {
+            Kind::Streams { device, .. } => device.erases(),
+            Kind::Fdp(fdp) => fdp.device().erases(),
+        };
+        let most = erases.iter().max().copied().unwrap_or(0);
+        (most, self.config().wear.rated_erases)
+    }
+
+    /// The host writes pages.
+    ///
+    /// # Errors
+    /// A status of write protection when the drive is read-only; an internal error when the pages
+    /// lie beyond it.
+    #[inline]
+    pub fn write(&mut self, host: Host, hint: Hint, pages: PageRange) -> Result<(), Status> {
+        match &mut self.0 {
+            Kind::Streams { device, table } => match (hint, table) {
+                (Hint::Stream(identifier), Some(table)) => {
+                    let scope = scope(host);
+                    streams::write(device, table, (scope, identifier), pages)
+                }
+                _ => placement::write(device, pages),
+            },
+            Kind::Fdp(device) => fdp::write(device, hint, pages),
+        }
+    }
+
+    /// The host discards pages.
+    ///
+    /// # Errors
+    /// As [`Drive::write`].
+    pub fn discard(&mut self, pages: PageRange) -> Result<(), Status> {
+        match &mut self.0 {
+            Kind::Streams { device, .. } => placement::discard(device, pages),
+            Kind::Fdp(device) => device.discard(pages).map_err(|error| fdp::status(&error)),
+        }
+    }
+
+    /// A format: everything is discarded, and identifiers are closed.
+    ///
+    /// # Errors
+    /// As [`Drive::write`].
+    pub fn format(&mut self) -> Result<(), Status> {
+        let pages = self.config().logical_pages;
+        if let Some(table) = self.table_mut() {
+            table.close_namespace(NAMESPACE);
+        }
+        self.discard(PageRange::new(0, pages))
+    }
+
+    /// A controller of `host` was reset or lost: what the host held of streams is released. Of a
+    /// drive with Flexible Data Placement, where it was the `last` one, events are to be enabled
+    /// anew.
+    pub fn controller_reset(&mut self, host: Host, last: bool) {
+        match &mut self.0 {
+            Kind::Streams { table, .. } => {
+                if let Some(table) = table {
+                    table.release_all(scope(host));
+                }
+            }
+            // With `Keep` no unit is touched, so that nothing can fail.
+            Kind::Fdp(device) if last => {
+                let _ = device.reset(anabranch_ssd::AtReset::Keep);
+            }
+            Kind::Fdp(_) => {}
+        }
+    }
+
+    /// Tells the device the time; reclaim units' limits run by it.
+    pub fn advance(&mut self, now_ms: u64) {
+        if let Kind::Fdp(device) = &mut self.0 {
+            // Only a read-only drive refuses, and then no limit matters.
+            let _ = device.advance(now_ms);
+        }
+    }
+
+    /// The host sets the time that events are told by.
+    pub fn set_timestamp(&mut self, timestamp_ms: u64) {
+        if let Kind::Fdp(device) = &mut self.0 {
+            device.set_timestamp(timestamp_ms);
+        }
+    }
+
+    /// The table of streams, where the drive has the Streams Directive.
+    pub fn table(&self) -> Option<&StreamTable> {
+        match &self.0 {
+            Kind::Streams { table, .. } => table.as_ref(),
+            Kind::Fdp(_) => None,
+        }
+    }
+
+    /// The table of streams, to be changed.
+    pub fn table_mut(&mut self) -> Option<&mut StreamTable> {
+        match &mut self.0 {
+            Kind::Streams { table, .. } => table.as_mut(),
+            Kind::Fdp(_) => None,
+        }
+    }
+
+    /// The device with Flexible Data Placement, if it is one.
+    pub fn as_fdp(&self) -> Option<&FdpDevice<Watch>> {
+        match &self.0 {
+            Kind::Fdp(device) => Some(device),
+            Kind::Streams { .. } => None,
+        }
+    }
+
+    /// The device with Flexible Data Placement, to be changed.
+    pub fn as_fdp_mut(&mut self) -> Option<&mut FdpDevice<Watch>> {
+        match &mut self.0 {
+            Kind::Fdp(device) => Some(device),
+            Kind::Streams { .. } => None,
+        }
+    }
+
+    /// Writes the translation layer's state.
+    ///
+    /// # Errors
+    /// When the bytes cannot be written.
+    pub fn save(&self, to: impl std::io::Write) -> Result<(), anabranch_ssd::StateError> {
+        match &self.0 {
+            Kind::Streams { device, .. } => device.save(to),
+            Kind::Fdp(fdp) => fdp.device().save(to),
+        }
+    }
+
+    /// Checks that the device is consistent; for tests.
+    ///
+    /// # Errors
+    /// The first invariant found broken, in words.
+    pub fn verify(&self) -> Result<(), String> {
+        match &self.0 {
+            Kind::Streams { device, .. } => device.verify(),
+            Kind::Fdp(device) => device.verify(),
+        }
+    }
+}
+
+/// A host at the namespace.
+pub(crate) fn scope(host: Host) -> Scope {
+    Scope {
+        namespace: NAMESPACE,
+        host,
+    }
+}
+
+/// The status of what a device refuses.
+pub(crate) fn status(error: &anabranch_ssd::DeviceError) -> Status {
+    match error {
+        anabranch_ssd::DeviceError::ReadOnly { .. } => Status::WRITE_PROTECTED,
+        anabranch_ssd::DeviceError::OutOfRange { .. } => Status::LBA_OUT_OF_RANGE,
+        _ => Status::INTERNAL,
+    }
+}
+
+/// Pages that bytes touch.
+pub fn touched(at: u64, length: u64, page_bytes: u32) -> PageRange {
+    let page = u64::from(page_bytes);
+    let first = at / page;
+    let end = at.saturating_add(length).div_ceil(page);
+    PageRange::new(first as u32, end.saturating_sub(first) as u32)
+}
+
+/// Pages that lie within bytes.
+pub fn covered(at: u64, length: u64, page_bytes: u32) -> PageRange {
+    let page = u64::from(page_bytes);
+    let first = at.div_ceil(page);
+    let end = at.saturating_add(length) / page;
+    PageRange::new(first as u32, end.saturating_sub(first) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_touch_more_pages_than_they_cover() {
+        assert_eq!(touched(512, 4096, 4096), PageRange::new(0, 2));
+        assert_eq!(covered(512, 4096, 4096), PageRange::new(1, 0));
+        assert_eq!(covered(512, 8192, 4096), PageRange::new(1, 1));
+        assert_eq!(touched(4096, 4096, 4096), PageRange::new(1, 1));
+        assert_eq!(covered(4096, 4096, 4096), PageRange::new(1, 1));
+        assert_eq!(touched(4096, 0, 4096), PageRange::new(1, 0));
+    }
+}

@@ -1,0 +1,33 @@
+//! Writes with a placement identifier.
+
+use anabranch_ssd::{FdpDevice, FdpError, PageRange, PlacementIdentifier};
+
+use super::{Hint, NAMESPACE, Watch};
+use crate::completion::Status;
+
+/// The most placement handles a namespace can have (NVM, Namespace Management).
+pub(super) const MOST_HANDLES: u16 = 128;
+
+/// Writes where a placement identifier says, if there is one.
+#[inline]
+pub(super) fn write(
+    device: &mut FdpDevice<Watch>,
+    hint: Hint,
+    pages: PageRange,
+) -> Result<(), Status> {
+    let placement = match hint {
+        Hint::Placement(identifier) => Some(PlacementIdentifier(identifier)),
+        Hint::None | Hint::Stream(_) => None,
+    };
+    let written = device.write(NAMESPACE, pages, placement);
+    written.map_err(|error| status(&error))
+}
+
+/// The status of what such a device refuses.
+pub(crate) fn status(error: &FdpError) -> Status {
+    match error {
+        FdpError::Device(error) => super::status(error),
+        FdpError::NoSuchNamespace(_) => Status::INVALID_NAMESPACE,
+        _ => Status::INVALID_FIELD,
+    }
+}

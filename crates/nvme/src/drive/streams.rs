@@ -1,0 +1,19 @@
+//! Writes with a stream identifier.
+
+use anabranch_ssd::{AtClose, PageRange, Scope, StreamTable};
+
+use super::{StreamDevice, status};
+use crate::completion::Status;
+
+/// Writes to an identifier's stream, opening it if it is not. What a stream that had to be closed
+/// for it left half-written, the new one fills up ([`AtClose::Keep`]).
+#[inline]
+pub(super) fn write(
+    device: &mut StreamDevice,
+    table: &mut StreamTable,
+    (scope, identifier): (Scope, u16),
+    pages: PageRange,
+) -> Result<(), Status> {
+    let written = table.write(device, AtClose::Keep, (scope, identifier), pages);
+    written.map_err(|error| status(&error))
+}

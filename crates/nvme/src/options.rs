@@ -1,0 +1,61 @@
+//! What a target is told before it serves.
+
+use std::time::Duration;
+
+/// Limits and names of a target. All counts that a host may drive up have their bound here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// The subsystem's name (NQN).
+    pub subsystem: String,
+    /// Names of the hosts that may connect; any may where none is named.
+    pub allowed_hosts: Vec<String>,
+    /// Controllers there may be at a time: one for each connected host.
+    pub most_controllers: u16,
+    /// I/O queues of a controller.
+    pub most_queues: u16,
+    /// Entries of a queue.
+    pub queue_entries: u16,
+    /// Bytes of data an I/O command's capsule may carry.
+    pub in_capsule_bytes: u32,
+    /// Whether stream identifiers mean the same to all hosts.
+    pub shared_streams: bool,
+    /// Bytes of a logical block, 512 or 4096, of a drive that is new.
+    pub block_bytes: u32,
+    /// How long a host may leave something half said: a handshake, a unit, data asked for, or an
+    /// answer not taken.
+    pub patience: Duration,
+}
+
+impl Options {
+    /// The defaults (our choice), for a subsystem of that name.
+    pub fn new(subsystem: &str) -> Options {
+        Options {
+            subsystem: subsystem.to_owned(),
+            allowed_hosts: Vec::new(),
+            most_controllers: 64,
+            most_queues: 32,
+            queue_entries: 128,
+            in_capsule_bytes: 16 << 10,
+            shared_streams: false,
+            block_bytes: 4096,
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The well-known name of the discovery subsystem (§4.7).
+pub const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
+/// Entries of a queue at most (CAP.MQES).
+pub const MOST_QUEUE_ENTRIES: u16 = 1024;
+/// Most bytes of data of one command: MDTS, as a power of two of 4 KiB pages.
+pub const MOST_DATA_SHIFT: u8 = 8;
+/// Most bytes of data of one command.
+pub const MOST_DATA: u32 = 4096 << MOST_DATA_SHIFT;
+/// Most bytes of data in one unit of the host's (MAXH2CDATA; our choice).
+pub const MOST_UNIT_DATA: u32 = 128 << 10;
+/// Most bytes of data that an admin command brings: what its capsule may carry (TCP §3.3.2.1).
+pub const MOST_ADMIN_DATA: u32 = 8192;
+/// Asynchronous Event Requests under way at a controller (AERL + 1; our choice).
+pub const MOST_EVENT_REQUESTS: usize = 4;
+/// Entries of the error log (ELPE + 1; our choice).
+pub const ERROR_ENTRIES: usize = 64;

@@ -1,0 +1,142 @@
+//! Listening for hosts.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use thiserror::Error;
+use tokio::{net::TcpListener, runtime, sync::Semaphore, sync::oneshot, time};
+
+use crate::{connection, target::Target};
+
+/// Connections beside those of queues: handshakes under way (our choice).
+const HANDSHAKES: usize = 64;
+/// How long to wait before accepting again where the system refuses (our choice): mostly too many
+/// open files, which others' closing ends.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How long connections may take to end when the server stops.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A server that cannot start.
+#[derive(Debug, Error)]
+pub enum ServerError {
+    /// The address cannot be listened at.
+    #[error("cannot listen at {address}: {problem}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        problem: io::Error,
+    },
+    /// No threads.
+    #[error("cannot start the network's threads: {0}")]
+    Threads(io::Error),
+}
+
+/// A target that listens, on threads of its own. Dropped, it stops.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Server {
+    /// Begins to listen at an address; port 0 takes any that is free.
+    ///
+    /// # Errors
+    /// When that cannot be.
+    pub fn start(target: Arc<Target>, address: SocketAddr) -> Result<Server, ServerError> {
+        let runtime = runtime::Builder::new_multi_thread()
+            .enable_io()
+            .enable_time()
+            .thread_name("nvme")
+            .build()
+            .map_err(ServerError::Threads)?;
+        let listen = |problem| ServerError::Listen { address, problem };
+        let listener = runtime
+            .block_on(TcpListener::bind(address))
+            .map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let (stop, stopped) = oneshot::channel();
+        let serve = move || {
+            runtime.block_on(async {
+                accept(listener, Arc::clone(&target), stopped).await;
+                farewell(&target).await;
+            });
+            runtime.shutdown_timeout(FAREWELL);
+        };
+        let thread = thread::Builder::new()
+            .name("nvme-listen".to_owned())
+            .spawn(serve)
+            .map_err(ServerError::Threads)?;
+        Ok(Server {
+            address,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops listening, and ends all connections.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been told by its thread.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Ends all controllers, and waits until their connections have given up what they held.
+async fn farewell(target: &Target) {
+    target.controllers().iter().for_each(|one| one.end());
+    let begin = Instant::now();
+    while target.controllers().iter().next().is_some() && begin.elapsed() < FAREWELL {
+        time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn accept(listener: TcpListener, target: Arc<Target>, stopped: oneshot::Receiver<()>) {
+    let options = &target.options;
+    let queues = usize::from(options.most_controllers) * (usize::from(options.most_queues) + 1);
+    let room = Arc::new(Semaphore::new(queues + HANDSHAKES));
+    let mut stopped = std::pin::pin!(stopped);
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            _ = &mut stopped => return,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = accepted else {
+            time::sleep(PAUSE).await;
+            continue;
+        };
+        // Where there are too many, the host sees its connection closed.
+        if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
+            let target = Arc::clone(&target);
+            tokio::spawn(async move {
+                connection::serve(stream, target).await;
+                drop(place);
+            });
+        }
+    }
+}

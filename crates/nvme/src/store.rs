@@ -1,0 +1,216 @@
+//! What the drive holds: bytes at their logical address.
+//!
+//! The translation layer moves no bytes, so contents lie where the host addresses them, in memory
+//! or in a sparse file. That alone decides what a read answers: a page that was deallocated is
+//! zeroed (a hole in the file), whatever the translation layer knows of it. So a drive that is
+//! killed answers with what was written last, and never with what was there before.
+
+mod file;
+mod memory;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use thiserror::Error;
+
+use file::FileStore;
+use memory::Memory;
+
+/// A store that cannot be opened.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The file cannot be opened, made or grown.
+    #[error("data file {}: {problem}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        problem: io::Error,
+    },
+    /// Another process serves it.
+    #[error("data file {} is in use by another process", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is another drive's.
+    #[error("data file {} has {found} bytes, and the drive {expected}", path.display())]
+    Size {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        found: u64,
+        /// The drive's.
+        expected: u64,
+    },
+}
+
+/// Contents of a drive. Any number of threads may use it; two that write the same bytes at a time
+/// leave either's, as on any drive.
+#[derive(Debug)]
+pub struct Store(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Memory(Memory),
+    File(FileStore),
+}
+
+impl Store {
+    /// An empty store in memory, of which only what is written takes room.
+    pub fn memory(bytes: u64) -> Store {
+        Store(Kind::Memory(Memory::new(bytes)))
+    }
+
+    /// A sparse file, made if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be opened, is in use, or has another length.
+    pub fn file(path: &Path, bytes: u64) -> Result<Store, StoreError> {
+        Ok(Store(Kind::File(FileStore::open(path, bytes)?)))
+    }
+
+    /// Whether what was written outlives the process.
+    pub fn is_file(&self) -> bool {
+        matches!(self.0, Kind::File(_))
+    }
+
+    /// Reads bytes at an address.
+    ///
+    /// # Errors
+    /// When they lie beyond the end, or the file cannot be read.
+    pub fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        match &self.0 {
+            Kind::Memory(memory) => memory.read(at, into),
+            Kind::File(file) => file.read(at, into),
+        }
+    }
+
+    /// Writes bytes at an address.
+    ///
+    /// # Errors
+    /// When they lie beyond the end, or the file cannot be written.
+    pub fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        match &self.0 {
+            Kind::Memory(memory) => memory.write(at, bytes),
+            Kind::File(file) => file.write(at, bytes),
+        }
+    }
+
+    /// Makes bytes zero, and gives their room back where it can.
+    ///
+    /// # Errors
+    /// When they lie beyond the end, or the file cannot be written.
+    pub fn zero(&self, at: u64, length: u64) -> io::Result<()> {
+        match &self.0 {
+            Kind::Memory(memory) => memory.zero(at, length),
+            Kind::File(file) => file.zero(at, length),
+        }
+    }
+
+    /// Makes safe what was written (`fdatasync`).
+    ///
+    /// # Errors
+    /// When the file's device cannot.
+    pub fn flush(&self) -> io::Result<()> {
+        match &self.0 {
+            Kind::Memory(_) => Ok(()),
+            Kind::File(file) => file.flush(),
+        }
+    }
+
+    /// The parts of a file that may hold data, in order: `(first byte, one past the last)`. All
+    /// others read as zeroes. Of memory, nothing: it begins empty.
+    ///
+    /// # Errors
+    /// When the file's system does not tell.
+    pub fn data(&self) -> io::Result<Vec<(u64, u64)>> {
+        match &self.0 {
+            Kind::Memory(_) => Ok(Vec::new()),
+            Kind::File(file) => file.data(),
+        }
+    }
+}
+
+/// Checks that bytes lie within a store.
+fn check(at: u64, length: u64, bytes: u64) -> io::Result<()> {
+    match at.checked_add(length).is_some_and(|end| end <= bytes) {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "beyond the end of the drive",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: u64 = 1 << 20;
+
+    fn stores() -> (tempfile::TempDir, [Store; 2]) {
+        let directory = tempfile::tempdir().unwrap();
+        let file = Store::file(&directory.path().join("data"), BYTES).unwrap();
+        (directory, [Store::memory(BYTES), file])
+    }
+
+    fn read(store: &Store, at: u64, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0xff; length];
+        store.read(at, &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_all_else_is_zero() {
+        let (_directory, stores) = stores();
+        for store in &stores {
+            let bytes: Vec<u8> = (0..200_000_u32).map(|step| step as u8 | 1).collect();
+            store.write(65_000, &bytes).unwrap();
+            assert_eq!(read(store, 65_000, bytes.len()), bytes);
+            assert_eq!(read(store, 64_488, 512), [0; 512]);
+            assert_eq!(read(store, 265_000, 100), [0; 100]);
+            store.zero(70_000, 100_000).unwrap();
+            assert_eq!(read(store, 70_000, 100_000), vec![0; 100_000]);
+            assert_eq!(read(store, 65_000, 5000), bytes[..5000]);
+            assert_eq!(read(store, 170_000, 500), bytes[105_000..105_500]);
+        }
+    }
+
+    #[test]
+    fn nothing_lies_beyond_the_end() {
+        let (_directory, stores) = stores();
+        for store in &stores {
+            assert!(store.write(BYTES - 1, &[1, 2]).is_err());
+            assert!(store.read(u64::MAX, &mut [0]).is_err());
+            assert!(store.zero(0, BYTES + 1).is_err());
+            assert_eq!(read(store, BYTES - 1, 1), [0]);
+        }
+    }
+
+    #[test]
+    fn a_file_knows_where_it_holds_data() {
+        let (_directory, [memory, file]) = stores();
+        assert!(memory.data().unwrap().is_empty());
+        assert!(file.data().unwrap().is_empty());
+        file.write(8192, &[1; 4096]).unwrap();
+        file.write(65_536, &[1; 8192]).unwrap();
+        assert_eq!(file.data().unwrap(), [(8192, 12_288), (65_536, 73_728)]);
+        file.zero(8192, 4096).unwrap();
+        assert_eq!(file.data().unwrap(), [(65_536, 73_728)]);
+    }
+
+    #[test]
+    fn a_file_has_one_owner_and_one_length() {
+        let (directory, [_, _file]) = stores();
+        let path = directory.path().join("data");
+        let again = Store::file(&path, BYTES);
+        assert!(matches!(again, Err(StoreError::Busy { .. })));
+        drop(_file);
+        let other = Store::file(&path, BYTES * 2);
+        assert!(matches!(other, Err(StoreError::Size { .. })));
+        assert!(Store::file(&path, BYTES).is_ok());
+    }
+}

@@ -1,0 +1,208 @@
+//! The subsystem: one drive, and the controllers through which hosts use it.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Instant,
+};
+
+use anabranch_ssd::Host;
+
+use crate::{
+    completion::Status,
+    connect::is_name,
+    controller::{Controller, Controllers},
+    drive::{Drive, Hint, Mode, touched},
+    options::Options,
+    store::Store,
+    totals::Totals,
+};
+
+/// A served drive. Shared by all connections.
+#[derive(Debug)]
+pub struct Target {
+    pub(crate) options: Options,
+    pub(crate) store: Store,
+    pub(crate) totals: Totals,
+    pub(crate) controllers: Mutex<Controllers>,
+    /// Hosts that have enabled the Streams Directive.
+    pub(crate) streaming: RwLock<HashSet<Host>>,
+    pub(crate) mode: Mode,
+    pub(crate) bytes: u64,
+    pub(crate) page_bytes: u32,
+    drive: Mutex<Drive>,
+    block_shift: AtomicU32,
+    read_only: AtomicBool,
+    started: Instant,
+}
+
+/// A name that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no name: an NQN has 1 to 223 characters")]
+pub struct BadName(pub String);
+
+impl Target {
+    /// A target that serves a drive with the contents of a store.
+    ///
+    /// # Errors
+    /// When the subsystem's or a host's name is none.
+    pub fn new(
+        options: Options,
+        drive: Drive,
+        store: Store,
+        totals: Totals,
+    ) -> Result<Arc<Target>, BadName> {
+        let names = || options.allowed_hosts.iter().chain([&options.subsystem]);
+        if let Some(bad) = names().find(|name| !is_name(name)) {
+            return Err(BadName(bad.clone()));
+        }
+        let block_shift = options.block_bytes.trailing_zeros();
+        Ok(Arc::new(Target {
+            controllers: Mutex::new(Controllers::new(options.most_controllers)),
+            streaming: RwLock::default(),
+            mode: drive.mode(),
+            bytes: drive.config().logical_bytes(),
+            page_bytes: drive.config().page_bytes,
+            read_only: AtomicBool::new(drive.is_read_only()),
+            block_shift: AtomicU32::new(block_shift.clamp(9, 12)),
+            started: Instant::now(),
+            drive: Mutex::new(drive),
+            options,
+            store,
+            totals,
+        }))
+    }
+
+    /// The translation layer, for as long as the guard lives. Nothing may wait meanwhile.
+    pub fn drive(&self) -> MutexGuard<'_, Drive> {
+        self.drive.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The drive's contents.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What was counted of commands.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// The names of the connected hosts, with the number of their I/O queues.
+    pub fn hosts(&self) -> Vec<(String, usize)> {
+        let controllers = self.controllers();
+        let io = controllers.iter().filter(|one| one.is_io());
+        let mut hosts: Vec<_> = io
+            .map(|one| (one.host_name.clone(), one.queues()))
+            .collect();
+        hosts.sort();
+        hosts
+    }
+
+    /// Bytes of a logical block.
+    pub fn block_bytes(&self) -> u32 {
+        1 << self.block_shift()
+    }
+
+    #[inline]
+    pub(crate) fn block_shift(&self) -> u32 {
+        self.block_shift.load(Ordering::Relaxed)
+    }
+
+    /// Logical blocks there are.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.bytes >> self.block_shift()
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only.load(Ordering::Relaxed)
+    }
+
+    /// Notes what a write or discard came to: a drive that has become read-only says so.
+    pub(crate) fn note(&self, result: Result<(), Status>) -> Status {
+        match result {
+            Ok(()) => Status::SUCCESS,
+            Err(status) => {
+                if status == Status::WRITE_PROTECTED {
+                    self.read_only.store(true, Ordering::Relaxed);
+                }
+                status
+            }
+        }
+    }
+
+    /// Milliseconds since the target began.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.started.elapsed().as_millis() as u64
+    }
+
+    pub(crate) fn controllers(&self) -> MutexGuard<'_, Controllers> {
+        let locked = self.controllers.lock();
+        locked.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a host of that name may connect.
+    pub(crate) fn admits(&self, host_name: &str) -> bool {
+        let allowed = &self.options.allowed_hosts;
+        allowed.is_empty() || allowed.iter().any(|name| name == host_name)
+    }
+
+    /// Whether a host has the Streams Directive enabled.
+    pub(crate) fn is_streaming(&self, host: Host) -> bool {
+        let streaming = self.streaming.read();
+        streaming
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(&host)
+    }
+
+    pub(crate) fn set_streaming(&self, host: Host, enabled: bool) {
+        let mut streaming = self
+            .streaming
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        match enabled {
+            true => streaming.insert(host),
+            false => streaming.remove(&host),
+        };
+    }
+
+    /// A controller level reset: what the host held of streams is released.
+    pub(crate) fn reset(&self, controller: &Controller) {
+        let others = {
+            let controllers = self.controllers();
+            controllers
+                .iter()
+                .any(|other| other.id != controller.id && other.is_enabled())
+        };
+        self.set_streaming(controller.host_key(), false);
+        self.drive()
+            .controller_reset(controller.host_key(), !others);
+    }
+
+    /// The drive's blocks are erased and have another size from now on.
+    pub(crate) fn format(&self, block_shift: u32) -> Status {
+        let result = self.drive().format();
+        let status = self.note(result);
+        if !status.is_success() {
+            return status;
+        }
+        if self.store.zero(0, self.bytes).is_err() {
+            return Status::INTERNAL;
+        }
+        self.block_shift.store(block_shift, Ordering::Relaxed);
+        status
+    }
+
+    /// Bytes that were transferred of a write whose end will never come are in the store: the
+    /// translation layer hears of them, so that it knows of all data there are.
+    pub(crate) fn wrote_part(&self, host: Host, hint: Hint, at: u64, length: u64) {
+        if length > 0 {
+            let pages = touched(at, length, self.page_bytes);
+            let result = self.drive().write(host, hint, pages);
+            self.note(result);
+        }
+    }
+}

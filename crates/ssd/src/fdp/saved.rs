@@ -1,0 +1,47 @@
+//! A device with Flexible Data Placement, saved and made again.
+
+use super::{FdpConfiguration, FdpDevice, FdpOptions, Namespaces, Recorder};
+use crate::{counters::Counters, observe::Observe, state::SavedDrive, state::StateError};
+
+impl<O: Observe> FdpDevice<O> {
+    /// The device's counters when the statistics were last cleared: with what
+    /// [`Device::save`](crate::Device::save) writes of [`FdpDevice::device`], all that outlives a
+    /// power cycle. Events, and which of them are recorded, do not; namespaces are the front end's.
+    pub fn cleared_at(&self) -> &Counters {
+        &self.cleared_at
+    }
+
+    /// The device that was saved, without namespaces and with nothing under way.
+    ///
+    /// # Errors
+    /// When the mapping contradicts itself, the relocation was another's, or the counters are less
+    /// than when they were cleared.
+    pub fn resume(
+        saved: SavedDrive,
+        options: &FdpOptions,
+        cleared_at: Counters,
+        observer: O,
+    ) -> Result<FdpDevice<O>, StateError> {
+        let config = saved.config().clone();
+        let configuration = FdpConfiguration::of(&config, options)
+            .map_err(|error| StateError::Inconsistent(error.to_string()))?;
+        let now = saved.counters();
+        let later = now.host_pages >= cleared_at.host_pages
+            && now.copied_pages >= cleared_at.copied_pages
+            && now.erased_units >= cleared_at.erased_units;
+        if !later {
+            return Err(StateError::Inconsistent(
+                "its counters are less than when they were cleared".to_owned(),
+            ));
+        }
+        let device = saved.resume(Recorder::new(&config), observer)?;
+        Ok(FdpDevice {
+            namespaces: Namespaces::new(&configuration),
+            chosen_group: vec![0; usize::from(configuration.handles)],
+            cleared_at,
+            next_limit_ms: 0,
+            device,
+            configuration,
+        })
+    }
+}
