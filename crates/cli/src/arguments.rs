@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anabranch_compare::DEFAULT_SCHEMES;
 use anabranch_ssd::{Levelling, RelocationKind, VictimRule};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -75,9 +76,6 @@ Examples:
   tar -xzOf 2018100101.tgz | anabranch import - --volume 1063 -o 1063.parquet
   anabranch import cache.csv --format csv --columns 'time-col=1,obj-id-col=2' -o cache.parquet
 The format, and what was read, are said on standard error.";
-
-/// What is compared unless other schemes are named: both baselines, and what the papers compare.
-const DEFAULT_SCHEMES: &str = "baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream";
 
 const REPLAY_EXAMPLE: &str = "\
 Examples:

@@ -1,5 +1,6 @@
 //! `anabranch contexts`: who wrote, how much, and how long it lived.
 
+use anabranch_compare::TraceFile;
 use anabranch_lifetime::ContextProfiles;
 use anabranch_placement::{Assign, HostGeometry, SchemeSpec, Write};
 use anabranch_replay::Pages;
@@ -11,8 +12,7 @@ use crate::{
     arguments::ContextsArguments,
     comparison::{print, write_json},
     failure::{Failure, Outcome},
-    progress,
-    source::Source,
+    progress, source,
 };
 
 /// The scheme whose stream is shown.
@@ -46,7 +46,7 @@ struct Row {
 
 /// Prints the contexts of a trace, those with most bytes first.
 pub fn contexts(arguments: &ContextsArguments) -> Outcome {
-    let source = Source::new(&arguments.trace, None, arguments.quick)?;
+    let source = source::open(&arguments.trace, None, arguments.quick)?;
     let tables = source.tables.as_ref().ok_or_else(|| {
         Failure::say(format!(
             "{} holds page numbers and no contexts; give a trace that `anabranch run` or `record` made",
@@ -64,7 +64,7 @@ pub fn contexts(arguments: &ContextsArguments) -> Outcome {
     }
 }
 
-fn measure(source: &Source, tables: &Tables, streams: u16) -> Outcome<Vec<Row>> {
+fn measure(source: &TraceFile, tables: &Tables, streams: u16) -> Outcome<Vec<Row>> {
     let device_bytes = tables.capture.device_bytes;
     if device_bytes == 0 {
         return Err(Failure::say(format!(

@@ -2,10 +2,14 @@
 
 use std::fmt;
 
+use anabranch_compare::{Fault, FaultKind};
+
 /// Status when the work itself failed.
 pub const FAILED: u8 = 1;
 /// Status of wrong use or wrong input.
 pub const WRONG_USE: u8 = 2;
+/// Status after an interruption, as shells have it: 128 + SIGINT.
+pub const INTERRUPTED: u8 = 130;
 
 /// An error with the exit status it deserves.
 #[derive(Debug)]
@@ -43,38 +47,34 @@ impl Failure {
     }
 }
 
-impl From<anabranch_trace::TraceError> for Failure {
-    /// A trace that cannot be read is wrong input; one that cannot be written is failed work.
-    fn from(error: anabranch_trace::TraceError) -> Failure {
-        use anabranch_trace::TraceError::{Create, Read, Write};
-        match error {
-            Create { .. } | Read { .. } | Write { .. } => Failure::work(error),
-            _ => Failure::usage(error),
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Failure {
+        let status = match fault.kind {
+            FaultKind::WrongUse => WRONG_USE,
+            FaultKind::Failed => FAILED,
+            FaultKind::Interrupted => INTERRUPTED,
+        };
+        Failure {
+            status,
+            error: Some(fault.into()),
         }
+    }
+}
+
+impl From<anabranch_trace::TraceError> for Failure {
+    fn from(error: anabranch_trace::TraceError) -> Failure {
+        Fault::from(error).into()
     }
 }
 
 impl From<anabranch_trace::foreign::ImportError> for Failure {
     fn from(error: anabranch_trace::foreign::ImportError) -> Failure {
-        match error {
-            anabranch_trace::foreign::ImportError::Trace(error) => error.into(),
-            other => Failure::usage(other),
-        }
+        Fault::from(error).into()
     }
 }
 
 impl From<anabranch_ssd::ConfigError> for Failure {
     fn from(error: anabranch_ssd::ConfigError) -> Failure {
-        Failure::usage(error)
-    }
-}
-
-impl From<anabranch_replay::FleetError> for Failure {
-    /// The only way a fleet fails on its own is a request that does not fit its drive.
-    fn from(error: anabranch_replay::FleetError) -> Failure {
-        match error {
-            anabranch_replay::FleetError::Lane(_) => Failure::usage(error),
-            anabranch_replay::FleetError::Worker => Failure::work(error),
-        }
+        Fault::from(error).into()
     }
 }

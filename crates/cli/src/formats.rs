@@ -23,6 +23,17 @@ pub enum Format {
     Foreign(Foreign),
 }
 
+impl From<Format> for anabranch_compare::Format {
+    fn from(format: Format) -> anabranch_compare::Format {
+        match format {
+            Format::Native => anabranch_compare::Format::Native,
+            Format::U32 => anabranch_compare::Format::U32,
+            Format::Foreign(Foreign::Auto) => anabranch_compare::Format::Auto,
+            Format::Foreign(Foreign::Named(named)) => anabranch_compare::Format::Foreign(named),
+        }
+    }
+}
+
 impl ValueEnum for Foreign {
     fn value_variants<'a>() -> &'a [Foreign] {
         use foreign::Format::{

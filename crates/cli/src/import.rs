@@ -62,18 +62,23 @@ fn options(arguments: &ImportArguments) -> Outcome<Options> {
 }
 
 /// The format asked for, or the one the first input looks like; said aloud either way.
-pub fn format(asked: Foreign, inputs: &mut [Input]) -> Outcome<Format> {
-    let (format, how) = match (asked, inputs.first_mut()) {
-        (Foreign::Named(format), _) => (format, ""),
-        (Foreign::Auto, Some(first)) => (first.sniff()?, ", by its looks"),
+fn format(asked: Foreign, inputs: &mut [Input]) -> Outcome<Format> {
+    let format = match (asked, inputs.first_mut()) {
+        (Foreign::Named(format), _) => format,
+        (Foreign::Auto, Some(first)) => first.sniff()?,
         (Foreign::Auto, None) => return Err(Failure::say("no trace to read")),
     };
-    tell::say(&format!(
-        "format {}: {}{how}",
-        format.name(),
-        format.about()
-    ));
+    told(asked, format);
     Ok(format)
+}
+
+/// Says which format is read, and whether it was guessed.
+pub fn told(asked: Foreign, found: Format) {
+    let how = match asked {
+        Foreign::Named(_) => "",
+        Foreign::Auto => ", by its looks",
+    };
+    tell::say(&format!("format {}: {}{how}", found.name(), found.about()));
 }
 
 /// Writes everything an importer has to a trace that is not finished yet.

@@ -1,5 +1,6 @@
 //! `anabranch schemes` and `anabranch devices`: what there is.
 
+use anabranch_compare::load;
 use anabranch_placement::{Parameter, Rules, SCHEMES};
 use anabranch_report::bytes;
 use anabranch_ssd::{Config, Profile, RelocationKind, StreamCost};
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use crate::{
     arguments::{DevicesArguments, ListArguments},
     comparison::print,
-    drives::load,
     failure::Outcome,
 };
 

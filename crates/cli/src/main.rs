@@ -3,16 +3,14 @@
 mod arguments;
 mod comparison;
 mod contexts;
-mod drives;
 mod experiment;
 mod failure;
 mod formats;
 mod import;
-mod lifetimes;
 mod lists;
 #[cfg(feature = "live")]
 mod live;
-mod numbers;
+mod options;
 mod precondition;
 mod progress;
 mod replay;

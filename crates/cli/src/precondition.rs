@@ -1,16 +1,16 @@
 //! `anabranch precondition`: a drive made old, kept in a file.
 
-use std::{fs::File, path::Path};
+use std::path::Path;
 
+use anabranch_compare::{Size, drives, share};
 use anabranch_replay::{Aged, Pattern, Precondition, Steady};
-use anabranch_ssd::{Config, Device, RelocationKind, SavedDrive};
+use anabranch_ssd::{Config, Device, RelocationKind};
 use anabranch_trace::WholeFile;
 use serde_json::{Value, json};
 
 use crate::{
     arguments::PreconditionArguments,
     comparison::print,
-    drives::{Size, drives, share},
     failure::{Failure, Outcome},
     progress,
 };
@@ -22,7 +22,7 @@ const MOST_ZIPF: f64 = 10.0;
 
 /// Makes a drive old and writes it to a file that appears whole or not at all.
 pub fn precondition(arguments: &PreconditionArguments) -> Outcome {
-    let grid = drives(&arguments.drive, Size::Unknown)?;
+    let grid = drives(&(&arguments.drive).into(), Size::Unknown)?;
     let [drive] = grid.as_slice() else {
         return Err(Failure::say(
             "a file holds one drive: give each option one value",
@@ -130,13 +130,4 @@ fn as_json(plan: &Precondition, device: &Device, aged: &Aged, path: &Path) -> Va
         "steady_band": band,
         "wear": device.wear(),
     })
-}
-
-/// Reads a drive that was kept in a file.
-pub fn open(path: &Path) -> Outcome<SavedDrive> {
-    let fail = |error: &dyn std::fmt::Display| {
-        Failure::say(format!("saved drive {}: {error}", path.display()))
-    };
-    let file = File::open(path).map_err(|error| fail(&error))?;
-    SavedDrive::read(file).map_err(|error| fail(&error))
 }

@@ -1,5 +1,6 @@
 //! What a person sees while it replays: on a terminal only, on standard error only.
 
+use anabranch_compare::{Outcome, Watch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// A bar with a percentage and the time to go, for work of known size.
@@ -11,4 +12,27 @@ pub fn bar(what: &str) -> ProgressBar {
     }
     bar.set_message(what.to_owned());
     bar
+}
+
+/// A bar for each pass over a trace.
+#[derive(Default)]
+pub struct Bar(Option<ProgressBar>);
+
+impl Watch for Bar {
+    fn begin(&mut self, what: &str) {
+        self.0 = Some(bar(what));
+    }
+
+    fn done(&mut self, share: f64) -> Outcome {
+        if let Some(bar) = &self.0 {
+            bar.set_position((share * 1000.0) as u64);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        if let Some(bar) = self.0.take() {
+            bar.finish_and_clear();
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use anabranch_compare::TraceFile;
 use anabranch_lifetime::{Death, LbaTable, LifetimeHistogram};
 use anabranch_placement::{Assign, HostGeometry, Names, SchemeSpec, Write};
 use anabranch_replay::Pages;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use super::{file::Lifetimes, found::number};
 use crate::{
     failure::{Failure, Outcome},
-    source::Source,
+    source,
 };
 
 const PAGE_BYTES: u32 = 4096;
@@ -74,7 +75,7 @@ pub fn measure(asked: &Lifetimes, root: &Path) -> Outcome<LifetimesFound> {
         true => Path::new(&asked.trace).to_owned(),
         false => root.join(&asked.trace),
     };
-    let source = Source::new(&path, None, false)?;
+    let source = source::open(&path, None, false)?;
     let tables = source
         .tables
         .as_ref()
@@ -92,7 +93,7 @@ pub fn measure(asked: &Lifetimes, root: &Path) -> Outcome<LifetimesFound> {
     })
 }
 
-fn grouping(source: &Source, tables: &Tables, by: &str, streams: u16) -> Outcome<Grouping> {
+fn grouping(source: &TraceFile, tables: &Tables, by: &str, streams: u16) -> Outcome<Grouping> {
     let pages = tables.capture.device_bytes.div_ceil(u64::from(PAGE_BYTES));
     let logical_pages = u32::try_from(pages)
         .map_err(|_| Failure::say("the captured device is larger than 16 TiB"))?;

@@ -1,11 +1,11 @@
 //! The files an import reads.
 
 use std::{
-    cmp::Ordering,
     fs, io,
     path::{Path, PathBuf},
 };
 
+use anabranch_compare::matching;
 use anabranch_trace::foreign::Input;
 
 use crate::failure::{Failure, Outcome};
@@ -75,66 +75,4 @@ fn is_standard(path: &Path) -> bool {
 fn length(path: &Path) -> Option<u64> {
     let metadata = fs::metadata(path).ok()?;
     metadata.is_file().then_some(metadata.len())
-}
-
-fn matching(pattern: &str) -> Outcome<Vec<PathBuf>> {
-    let found = glob::glob(pattern).map_err(Failure::usage)?;
-    let mut paths = found
-        .collect::<Result<Vec<PathBuf>, _>>()
-        .map_err(Failure::usage)?;
-    if paths.is_empty() {
-        return Err(Failure::say(format!("no file matches {pattern}")));
-    }
-    paths.sort_by(|one, other| count_order(&one.to_string_lossy(), &other.to_string_lossy()));
-    Ok(paths)
-}
-
-/// The order of names in which numbers within them count as numbers.
-fn count_order(one: &str, other: &str) -> Ordering {
-    let (mut one, mut other) = (one, other);
-    while !one.is_empty() && !other.is_empty() {
-        let (first, one_rest) = split(one);
-        let (second, other_rest) = split(other);
-        let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
-        let order = if is_number(first) && is_number(second) {
-            let (a, b) = (
-                first.trim_start_matches('0'),
-                second.trim_start_matches('0'),
-            );
-            a.len().cmp(&b.len()).then(a.cmp(b)).then(first.cmp(second))
-        } else {
-            first.cmp(second)
-        };
-        if order != Ordering::Equal {
-            return order;
-        }
-        (one, other) = (one_rest, other_rest);
-    }
-    one.len().cmp(&other.len())
-}
-
-/// The digits, or the rest up to the next digit, that a name begins with.
-fn split(name: &str) -> (&str, &str) {
-    let digits = name.starts_with(|c: char| c.is_ascii_digit());
-    let end = name.find(|c: char| c.is_ascii_digit() != digits);
-    name.split_at(end.unwrap_or(name.len()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_names_count_as_numbers() {
-        let mut names = [
-            "day.10", "day.9", "day.1", "day", "day.01", "b2c10", "b2c9", "b",
-        ];
-        names.sort_by(|one, other| count_order(one, other));
-        assert_eq!(
-            names,
-            [
-                "b", "b2c9", "b2c10", "day", "day.01", "day.1", "day.9", "day.10"
-            ]
-        );
-    }
 }

@@ -6,13 +6,13 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use anabranch_compare::bytes;
 use anabranch_placement::Names;
 use anabranch_probe::{Captured, Options, Probe, ProbeError};
 use anabranch_trace::{Capture, Io, Tables, Writer};
 
 use crate::{
     arguments::CaptureArguments,
-    drives::bytes,
     failure::{Failure, Outcome},
 };
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, process::ExitStatus};
 
+use anabranch_compare::{NamedDrive, Running, Size, drives};
 use anabranch_disk::{
     DiskError, Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code,
 };
@@ -18,14 +19,10 @@ use super::{
 };
 use crate::{
     arguments::{ListArguments, RunArguments},
-    comparison::{Running, live_schemes, publish},
-    drives::{NamedDrive, Size, drives},
-    failure::{Failure, Outcome},
+    comparison::{live_schemes, publish},
+    failure::{Failure, INTERRUPTED, Outcome},
     workloads::workloads,
 };
-
-/// Exit status after an interruption, as shells have it: 128 + SIGINT.
-const INTERRUPTED: u8 = 130;
 
 /// Runs the program and prints what every scheme made of its writes.
 pub fn run(arguments: &RunArguments) -> Outcome {
@@ -118,7 +115,7 @@ impl Live {
         let running = Running::start(
             &plan.specs,
             &plan.model,
-            &arguments.comparison,
+            &(&arguments.comparison).into(),
             &anabranch_replay::Start::default(),
         )?;
         let device = drive.device().path();
@@ -201,7 +198,7 @@ impl Live {
 
 /// A live run has one drive: a grid is for replays.
 fn one_drive(arguments: &RunArguments) -> Outcome<NamedDrive> {
-    match drives(&arguments.drive, Size::Unknown)?.as_slice() {
+    match drives(&(&arguments.drive).into(), Size::Unknown)?.as_slice() {
         [drive] => Ok(drive.clone()),
         _ => Err(Failure::say(
             "a live run has one drive: keep its trace with -t, and replay that on many",

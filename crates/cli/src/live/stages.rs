@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 
+use anabranch_compare::bytes;
+
 use crate::{
     arguments::RunArguments,
-    drives::bytes,
     failure::Outcome,
     scenario::{Scale, Scenario},
 };

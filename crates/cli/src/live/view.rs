@@ -7,7 +7,7 @@ use std::{
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::comparison::Running;
+use anabranch_compare::Running;
 
 /// How often the view is drawn anew (our choice).
 const EVERY: Duration = Duration::from_millis(250);

@@ -1,9 +1,11 @@
 //! Page numbers of a drive that is to be full.
 
+use std::sync::Arc;
+
 use anabranch_replay::{Pack, Renumber};
 use anabranch_trace::Io;
 
-use crate::{failure::Outcome, source::Source};
+use crate::{fault::Outcome, source::Requests, watch::Watch};
 
 /// How the addresses of a trace become those of the drive.
 #[derive(Debug, Clone)]
@@ -25,42 +27,55 @@ impl Numbers {
     }
 }
 
-/// What a trace writes, in a profile's pages.
+/// What a trace writes, in pages of a drive.
+#[derive(Debug, Clone)]
 pub struct Learned {
-    /// Bytes of the profile's pages.
+    /// Bytes of the pages.
     pub page_bytes: u32,
     /// Pages ever written, or, packed, ever holding data at one time.
     pub pages: u64,
     /// Their numbers.
-    pub numbers: Numbers,
+    pub numbers: Arc<Numbers>,
 }
 
 /// Reads a trace for the pages it writes.
-pub fn learn(source: &Source, profile: &str, packs: bool) -> Outcome<Learned> {
+///
+/// # Errors
+/// When it cannot be read, or once only.
+pub fn learn(
+    source: &dyn Requests,
+    page_bytes: u32,
+    packs: bool,
+    watch: &mut dyn Watch,
+) -> Outcome<Learned> {
     source.check_twice()?;
-    let page_bytes = crate::drives::load(profile)?.geometry.page_bytes;
     let mut numbers = Renumber::new(page_bytes);
-    source.each_batch(|ios, _| {
-        ios.iter().for_each(|io| numbers.learn(io));
-        Ok(())
-    })?;
+    ahead(source, watch, &mut |io| numbers.learn(io))?;
     let pages = numbers.settle();
     if !packs {
         return Ok(Learned {
             page_bytes,
             pages,
-            numbers: Numbers::Dense(numbers),
+            numbers: Arc::new(Numbers::Dense(numbers)),
         });
     }
     let pack = Pack::new(numbers, page_bytes, pages);
     let mut counted = pack.clone();
-    source.each_batch(|ios, _| {
-        ios.iter().for_each(|io| counted.apply(io, |_| ()));
-        Ok(())
-    })?;
+    ahead(source, watch, &mut |io| counted.apply(io, |_| ()))?;
     Ok(Learned {
         page_bytes,
         pages: counted.most_pages(),
-        numbers: Numbers::Packed(pack),
+        numbers: Arc::new(Numbers::Packed(pack)),
     })
+}
+
+fn ahead(source: &dyn Requests, watch: &mut dyn Watch, note: &mut dyn FnMut(&Io)) -> Outcome {
+    watch.begin(&format!("reading ahead: {}", source.name()));
+    source.each_batch(&mut |ios, done| {
+        watch.done(done)?;
+        ios.iter().for_each(&mut *note);
+        Ok(())
+    })?;
+    watch.end();
+    Ok(())
 }

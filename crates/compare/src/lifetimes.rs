@@ -10,7 +10,7 @@ use anabranch_placement::LifetimeProfile;
 use anabranch_replay::Lane;
 use anabranch_trace::WholeFile;
 
-use crate::failure::{Failure, Outcome};
+use crate::fault::{Fault, Outcome};
 
 /// The file, and what it held when the run began.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Lifetimes {
     /// Reads the file; one that is not there yet holds nothing.
     pub fn open(path: &Path) -> Outcome<Lifetimes> {
         let say = |what: &dyn std::fmt::Display| {
-            Failure::say(format!("--profile {}: {what}", path.display()))
+            Fault::say(format!("--profile {}: {what}", path.display()))
         };
         let profile = match fs::read_to_string(path) {
             Ok(text) => LifetimeProfile::parse(&text).map_err(|error| say(&error))?,
@@ -51,7 +51,7 @@ impl Lifetimes {
         let mut file = WholeFile::create(&self.path)?;
         file.write_all(learned.text().as_bytes()).map_err(|error| {
             let path = self.path.display();
-            Failure::work(anyhow::anyhow!("cannot write {path}: {error}"))
+            Fault::failed(format!("cannot write {path}: {error}"))
         })?;
         Ok(file.finish()?)
     }

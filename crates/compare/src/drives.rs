@@ -7,8 +7,8 @@ use anabranch_replay::Clock;
 use anabranch_ssd::{Config, Drive as Pace, Layout, Profile, Timing};
 
 use crate::{
-    arguments::{DriveArguments, Issue, TimeArguments},
-    failure::{Failure, Outcome},
+    fault::{Fault, Outcome},
+    options::{DriveOptions, Issue, TimeOptions},
 };
 
 /// One drive of the grid.
@@ -26,23 +26,23 @@ pub struct NamedDrive {
 
 impl NamedDrive {
     /// The drive's clock, where time is to be simulated.
-    pub fn clock(&self, arguments: &TimeArguments) -> Outcome<Option<Clock>> {
-        let Some(issue) = arguments.time else {
+    pub fn clock(&self, options: &TimeOptions) -> Outcome<Option<Clock>> {
+        let Some(issue) = options.issue else {
             return Ok(None);
         };
         let timing = self.timing.ok_or_else(|| {
-            Failure::say(format!(
+            Fault::say(format!(
                 "device profile {} has no [timing]: --time needs to know how long its flash takes",
                 self.profile
             ))
         })?;
-        let queue_depth = arguments.queue_depth;
+        let queue_depth = options.queue_depth;
         let pace = match issue {
             Issue::Closed => Pace::Closed { queue_depth },
             Issue::Open => Pace::Open {
-                time_scale: arguments.time_scale,
+                time_scale: options.time_scale,
                 queue_depth,
-                collect_after_idle_ns: arguments
+                collect_after_idle_ns: options
                     .collect_after_idle
                     .map(|ms| ms.saturating_mul(1_000_000)),
             },
@@ -67,39 +67,35 @@ pub enum Size {
 }
 
 /// Every drive the options describe.
-pub fn drives(arguments: &DriveArguments, size: Size) -> Outcome<Vec<NamedDrive>> {
+pub fn drives(options: &DriveOptions, size: Size) -> Outcome<Vec<NamedDrive>> {
     let mut grid = Vec::new();
-    for name in &arguments.profiles {
+    for name in &options.profiles {
         grid.push((name.clone(), load(name)?));
     }
-    multiply(&mut grid, &arguments.over_provisioning, |profile, text| {
+    multiply(&mut grid, &options.over_provisioning, |profile, text| {
         profile.geometry.over_provisioning = share(text)?;
         Ok(())
     })?;
-    multiply(&mut grid, &arguments.victim, |profile, &rule| {
+    multiply(&mut grid, &options.victim, |profile, &rule| {
         profile.gc.victim = rule;
         Ok(())
     })?;
-    multiply(&mut grid, &arguments.streams, |profile, &streams| {
+    multiply(&mut grid, &options.streams, |profile, &streams| {
         profile.streams.host = streams;
         Ok(())
     })?;
-    multiply(
-        &mut grid,
-        &arguments.internal_streams,
-        |profile, &streams| {
-            profile.streams.internal = streams;
-            Ok(())
-        },
-    )?;
-    multiply(&mut grid, &arguments.levelling, |profile, &rule| {
+    multiply(&mut grid, &options.internal_streams, |profile, &streams| {
+        profile.streams.internal = streams;
+        Ok(())
+    })?;
+    multiply(&mut grid, &options.levelling, |profile, &rule| {
         profile.wear.levelling = rule;
         Ok(())
     })?;
     for (_, profile) in &mut grid {
-        wear_out(profile, arguments)?;
+        wear_out(profile, options)?;
     }
-    let size = match (size, arguments.size.as_deref()) {
+    let size = match (size, options.size.as_deref()) {
         (Size::Fixed(bytes), _) => Some(bytes),
         (_, Some(text)) => Some(bytes(text)?),
         (Size::Captured(bytes), None) => Some(bytes),
@@ -109,7 +105,7 @@ pub fn drives(arguments: &DriveArguments, size: Size) -> Outcome<Vec<NamedDrive>
         grid.iter_mut()
             .for_each(|(_, profile)| resize(profile, bytes));
     }
-    multiply(&mut grid, &arguments.unit, |profile, text| {
+    multiply(&mut grid, &options.unit, |profile, text| {
         set_unit(profile, bytes(text)?)
     })?;
     grid.into_iter()
@@ -127,12 +123,12 @@ pub fn drives(arguments: &DriveArguments, size: Size) -> Outcome<Vec<NamedDrive>
 
 /// The grid of drives that hold what a saved one holds. Its timing is the profile's.
 pub fn aged_drives(
-    arguments: &DriveArguments,
+    options: &DriveOptions,
     path: &Path,
     saved: &Config,
 ) -> Outcome<Vec<NamedDrive>> {
-    let [profile] = arguments.profiles.as_slice() else {
-        return Err(Failure::say("--drive goes with one --device"));
+    let [profile] = options.profiles.as_slice() else {
+        return Err(Fault::say("--drive goes with one --device"));
     };
     let profile = load(profile)?;
     let or_own = |list: &[u16], own: u16| match list {
@@ -140,8 +136,8 @@ pub fn aged_drives(
         list => list.to_vec(),
     };
     let mut grid = Vec::new();
-    for host in or_own(&arguments.streams, saved.host_streams) {
-        for internal in or_own(&arguments.internal_streams, saved.internal_streams) {
+    for host in or_own(&options.streams, saved.host_streams) {
+        for internal in or_own(&options.internal_streams, saved.internal_streams) {
             let config = Config {
                 host_streams: host,
                 internal_streams: internal,
@@ -150,7 +146,7 @@ pub fn aged_drives(
             grid.push(config);
         }
     }
-    let victims = |config: Config| match arguments.victim.as_slice() {
+    let victims = |config: Config| match options.victim.as_slice() {
         [] => vec![config],
         rules => {
             let with = |&victim_rule| Config {
@@ -160,7 +156,7 @@ pub fn aged_drives(
             rules.iter().map(with).collect()
         }
     };
-    let levelled = |config: Config| match arguments.levelling.as_slice() {
+    let levelled = |config: Config| match options.levelling.as_slice() {
         [] => vec![config],
         rules => {
             let with = |&rule| {
@@ -182,12 +178,12 @@ pub fn aged_drives(
 }
 
 /// What makes units fail.
-fn wear_out(profile: &mut Profile, arguments: &DriveArguments) -> Outcome {
-    profile.wear.rated_erases = arguments.rated_erases.unwrap_or(profile.wear.rated_erases);
-    for fault in &arguments.fault {
+fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Outcome {
+    profile.wear.rated_erases = options.rated_erases.unwrap_or(profile.wear.rated_erases);
+    for fault in &options.fault {
         let number = |text: &str| {
             text.parse::<u32>().map_err(|_| {
-                Failure::say(format!(
+                Fault::say(format!(
                     "--fault {fault}: {text} is no number from 0 to 4294967295"
                 ))
             })
@@ -199,13 +195,13 @@ fn wear_out(profile: &mut Profile, arguments: &DriveArguments) -> Outcome {
             Some(("erase", mean)) => profile.faults.erases_per_failure = number(mean)?.into(),
             Some(("factory", units)) => profile.faults.factory_bad_units = number(units)?,
             None if fault == "worn" && profile.wear.rated_erases == 0 => {
-                return Err(Failure::say(
+                return Err(Fault::say(
                     "--fault worn needs to know when units are worn: add --rated-erases",
                 ));
             }
             None if fault == "worn" => profile.wear.retire_at_rating = true,
             _ => {
-                return Err(Failure::say(format!(
+                return Err(Fault::say(format!(
                     "\"{fault}\" is no fault: write program=N, erase=N, factory=N or worn"
                 )));
             }
@@ -243,11 +239,11 @@ pub fn load(name: &str) -> Outcome<Profile> {
         return Err(unknown(name));
     }
     let text = std::fs::read_to_string(name)
-        .map_err(|error| Failure::say(format!("device profile {name}: {error}")))?;
+        .map_err(|error| Fault::say(format!("device profile {name}: {error}")))?;
     Ok(Profile::parse(name, &text)?)
 }
 
-fn unknown(name: &str) -> Failure {
+fn unknown(name: &str) -> Fault {
     let near = Profile::names()
         .map(|known| (strsim::jaro_winkler(known, name), known))
         .filter(|(likeness, _)| *likeness > 0.75)
@@ -255,7 +251,7 @@ fn unknown(name: &str) -> Failure {
         .map_or_else(String::new, |(_, known)| {
             format!("did you mean \"{known}\"? ")
         });
-    Failure::say(format!(
+    Fault::say(format!(
         "no device profile is called \"{name}\" ({near}`anabranch devices` lists them; a file of \
          your own ends in .toml)"
     ))
@@ -273,7 +269,7 @@ fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
     let page = u64::from(profile.geometry.page_bytes);
     let pages = u32::try_from(unit_bytes / page.max(1)).unwrap_or(0);
     if pages == 0 || !unit_bytes.is_multiple_of(page) {
-        return Err(Failure::say(format!(
+        return Err(Fault::say(format!(
             "an erase unit of {unit_bytes} bytes is no whole number of {page}-byte pages, or too large"
         )));
     }
@@ -294,9 +290,7 @@ fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
 
 /// Bytes from `24MiB`.
 pub fn bytes(text: &str) -> Outcome<u64> {
-    text.parse()
-        .map(|Bytes(bytes)| bytes)
-        .map_err(Failure::usage)
+    text.parse().map(|Bytes(bytes)| bytes).map_err(Fault::usage)
 }
 
 /// A share from `7%` or `0.07`.
@@ -310,15 +304,15 @@ pub fn share(text: &str) -> Outcome<f64> {
         .ok()
         .map(|value| value / scale)
         .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| Failure::say(format!("\"{text}\" is no share: write 7% or 0.07")))
+        .ok_or_else(|| Fault::say(format!("\"{text}\" is no share: write 7% or 0.07")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn arguments() -> DriveArguments {
-        DriveArguments {
+    fn options() -> DriveOptions {
+        DriveOptions {
             profiles: vec!["demo".to_owned()],
             size: None,
             over_provisioning: Vec::new(),
@@ -334,7 +328,7 @@ mod tests {
 
     #[test]
     fn the_demo_drive_has_the_size_and_spare_of_the_demo() {
-        let config = &drives(&arguments(), Size::Unknown).unwrap()[0].config;
+        let config = &drives(&options(), Size::Unknown).unwrap()[0].config;
         assert_eq!(config.logical_bytes(), 1250 << 20);
         assert_eq!(config.unit_bytes(), 24 << 20);
         assert_eq!(config.physical_units, 56);
@@ -342,10 +336,10 @@ mod tests {
 
     #[test]
     fn comma_lists_multiply_into_a_grid() {
-        let mut arguments = arguments();
-        arguments.streams = vec![2, 4];
-        arguments.unit = vec!["4MiB".to_owned(), "8MiB".to_owned(), "16 MiB".to_owned()];
-        let grid = drives(&arguments, Size::Captured(1 << 30)).unwrap();
+        let mut options = options();
+        options.streams = vec![2, 4];
+        options.unit = vec!["4MiB".to_owned(), "8MiB".to_owned(), "16 MiB".to_owned()];
+        let grid = drives(&options, Size::Captured(1 << 30)).unwrap();
         assert_eq!(grid.len(), 6);
         assert!(
             grid.iter()
@@ -357,10 +351,7 @@ mod tests {
     fn a_fault_is_one_of_four_and_carries_a_number() {
         let with = |faults: &[&str]| {
             let fault = faults.iter().map(|&fault| fault.to_owned()).collect();
-            let asked = DriveArguments {
-                fault,
-                ..arguments()
-            };
+            let asked = DriveOptions { fault, ..options() };
             drives(&asked, Size::Unknown)
         };
         let config = with(&["program=1000", "factory=1"]).map(|drives| drives[0].config.clone());

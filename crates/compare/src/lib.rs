@@ -1,0 +1,39 @@
+//! Comparisons as people ask for them: traces, schemes and drives by name, multiplied into grids,
+//! replayed, and put together as results. The command and the Python package both work through
+//! this room, so that the same question gets the same answer, and the same words where it is wrong.
+//!
+//! - [`ReplayOptions`] is what can be asked; [`replay`] answers.
+//! - [`TraceFile`] is a trace in any form, [`Requests`] anything that can be replayed.
+//! - [`drives`] makes drives from options, [`schemes`] schemes, [`Running`] has them at work.
+//!
+//! Nothing here prints. Whoever asks can [`Watch`], and end the work.
+
+mod drives;
+mod fault;
+mod lifetimes;
+mod numbers;
+mod options;
+mod replay;
+mod result;
+mod running;
+mod saved;
+mod schemes;
+mod source;
+mod texts;
+mod watch;
+
+pub use drives::{NamedDrive, Size, aged_drives, bytes, drives, load, share};
+pub use fault::{Fault, FaultKind, Outcome};
+pub use lifetimes::Lifetimes;
+pub use numbers::{Learned, Numbers, learn};
+pub use options::{
+    ComparisonOptions, DEFAULT_SCHEMES, DriveOptions, Issue, ReplayOptions, TimeOptions,
+};
+pub use replay::{Cell, Filled, cells, replay};
+pub use result::json;
+pub use running::Running;
+pub use saved::open as open_saved;
+pub use schemes::{read_text, schemes};
+pub use source::{Format, Requests, Sink, TraceFile, matching};
+pub use texts::{number, parsed_list, text, text_list};
+pub use watch::{Unwatched, Watch};

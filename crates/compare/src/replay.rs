@@ -1,0 +1,311 @@
+//! Replays: every scheme on every drive asked for.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use anabranch_placement::{Future, Names, SchemeSpec};
+use anabranch_replay::{FleetError, Foresight, Outcome as Comparison, Start};
+use anabranch_ssd::SavedDrive;
+use anabranch_trace::{Io, Operation};
+use serde_json::{Value, json};
+
+use crate::{
+    drives::{NamedDrive, Size, aged_drives, drives, load, share},
+    fault::{Fault, Outcome},
+    numbers::{Learned, Numbers, learn},
+    options::ReplayOptions,
+    running::Running,
+    saved,
+    source::Requests,
+    watch::Watch,
+};
+
+/// What a trace ever writes, in pages of a drive, numbered densely.
+#[derive(Debug, Clone)]
+pub struct Filled {
+    /// The share of the drive it fills.
+    pub fill: f64,
+    /// The numbers.
+    pub numbers: Arc<Numbers>,
+}
+
+/// One drive of a replay's grid.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// The drive.
+    pub drive: NamedDrive,
+    /// How addresses are renumbered, where that is asked for.
+    pub filled: Option<Filled>,
+}
+
+/// Compares schemes on every trace and drive asked for; the results in the order of the traces,
+/// and of the grid for each.
+///
+/// # Errors
+/// When something asked for cannot be, when a trace cannot be read, when the watch ends it.
+pub fn replay(
+    options: &ReplayOptions,
+    specs: &[SchemeSpec],
+    sources: &[&dyn Requests],
+    watch: &mut dyn Watch,
+) -> Outcome<Vec<Comparison>> {
+    if options.comparison.profile.is_some() && is_grid(options, sources.len()) {
+        return Err(Fault::say(
+            "--profile is of one trace on one drive: leave out what multiplies them",
+        ));
+    }
+    let aged = aged(options, specs)?;
+    let saved = aged.as_ref().map(|(_, saved)| saved);
+    let mut results = Vec::new();
+    for &source in sources {
+        for cell in cells(options, source, aged.as_ref(), watch)? {
+            results.push(cell.run(options, specs, source, saved, watch)?);
+        }
+    }
+    Ok(results)
+}
+
+/// The drive that every scheme begins with, where one is given.
+fn aged<'a>(
+    options: &'a ReplayOptions,
+    specs: &[SchemeSpec],
+) -> Outcome<Option<(&'a Path, SavedDrive)>> {
+    let Some(path) = &options.drive_file else {
+        return Ok(None);
+    };
+    if let Some(bound) = specs.iter().find(|spec| spec.needs_future()) {
+        return Err(Fault::say(format!(
+            "--drive: {} must know when all data on the drive will die, and the trace does not tell \
+             of those it begins with",
+            bound.name()
+        )));
+    }
+    let saved = saved::open(path)?;
+    if saved.is_read_only() {
+        return Err(Fault::say(format!(
+            "saved drive {} is read-only: its units have failed",
+            path.display()
+        )));
+    }
+    Ok(Some((path, saved)))
+}
+
+/// Whether more than one comparison is asked for.
+fn is_grid(options: &ReplayOptions, traces: usize) -> bool {
+    let drive = &options.drive;
+    let lengths = [
+        traces,
+        options.fill.len(),
+        drive.profiles.len(),
+        drive.over_provisioning.len(),
+        drive.unit.len(),
+        drive.victim.len(),
+        drive.streams.len(),
+        drive.internal_streams.len(),
+        drive.levelling.len(),
+    ];
+    lengths.iter().any(|length| *length > 1)
+}
+
+/// The size of the device a trace was captured on, where it tells.
+pub(crate) fn captured(source: &dyn Requests) -> Size {
+    match source.tables() {
+        Some(tables) if tables.capture.device_bytes > 0 => {
+            Size::Captured(tables.capture.device_bytes)
+        }
+        _ => Size::Unknown,
+    }
+}
+
+/// Every drive of the grid for one trace.
+///
+/// # Errors
+/// When a drive cannot be, or the trace cannot be read.
+pub fn cells(
+    options: &ReplayOptions,
+    source: &dyn Requests,
+    aged: Option<&(&Path, SavedDrive)>,
+    watch: &mut dyn Watch,
+) -> Outcome<Vec<Cell>> {
+    let fills = fills(options)?;
+    if !fills.is_empty() {
+        return filled(options, source, &fills, watch);
+    }
+    let grid = match aged {
+        Some((path, saved)) => aged_drives(&options.drive, path, saved.config())?,
+        None => drives(&options.drive, captured(source))?,
+    };
+    let cell = |drive| Cell {
+        drive,
+        filled: None,
+    };
+    Ok(grid.into_iter().map(cell).collect())
+}
+
+/// The shares of `--fill`.
+fn fills(options: &ReplayOptions) -> Outcome<Vec<f64>> {
+    let fills = options.fill.iter().map(|text| share(text));
+    let fills = fills.collect::<Outcome<Vec<f64>>>()?;
+    match fills.contains(&0.0) {
+        true => Err(Fault::say(
+            "--fill 0% asks for an endless drive: give a share above 0",
+        )),
+        false => Ok(fills),
+    }
+}
+
+/// Drives just large enough that what a trace ever writes fills a share of them.
+fn filled(
+    options: &ReplayOptions,
+    source: &dyn Requests,
+    fills: &[f64],
+    watch: &mut dyn Watch,
+) -> Outcome<Vec<Cell>> {
+    // The profiles may differ in their pages: renumber for each.
+    let profiles = &options.drive.profiles;
+    let learned = profiles
+        .iter()
+        .map(|profile| {
+            let page_bytes = load(profile)?.geometry.page_bytes;
+            learn(source, page_bytes, options.pack, watch)
+        })
+        .collect::<Outcome<Vec<Learned>>>()?;
+    let mut cells = Vec::new();
+    for &fill in fills {
+        for (profile, learned) in profiles.iter().zip(&learned) {
+            let mut options = options.drive.clone();
+            options.profiles = vec![profile.clone()];
+            let pages = (learned.pages as f64 / fill).ceil() as u64;
+            let size = Size::Fixed(pages.saturating_mul(u64::from(learned.page_bytes)));
+            for drive in drives(&options, size)? {
+                let numbers = Arc::clone(&learned.numbers);
+                let filled = Some(Filled { fill, numbers });
+                cells.push(Cell { drive, filled });
+            }
+        }
+    }
+    Ok(cells)
+}
+
+/// One pass over a trace, watched: renumbered where that is asked for, and without discards where
+/// the drive is not to hear of them.
+fn pass(
+    source: &dyn Requests,
+    what: &str,
+    told: &Told<'_>,
+    watch: &mut dyn Watch,
+    sink: &mut dyn FnMut(&[Io]) -> Outcome,
+) -> Outcome {
+    watch.begin(&format!("{what}{}", source.name()));
+    let mut numbers = told.numbers.cloned();
+    let mut changed = Vec::new();
+    source.each_batch(&mut |ios, done| {
+        watch.done(done)?;
+        if numbers.is_none() && !told.no_discards {
+            return sink(ios);
+        }
+        changed.clear();
+        for io in ios {
+            match &mut numbers {
+                Some(numbers) => numbers.apply(io, |io| changed.push(io)),
+                None => changed.push(*io),
+            }
+        }
+        if told.no_discards {
+            changed.retain(|io| io.operation != Operation::Discard);
+        }
+        sink(&changed)
+    })?;
+    watch.end();
+    Ok(())
+}
+
+/// What the drive is told of a trace.
+struct Told<'a> {
+    numbers: Option<&'a Numbers>,
+    no_discards: bool,
+}
+
+impl Cell {
+    /// Replays a trace on the drive. `aged` is what the drive holds at the beginning.
+    ///
+    /// # Errors
+    /// When a scheme does not fit the drive, or the trace does not, or cannot be read.
+    pub fn run(
+        &self,
+        options: &ReplayOptions,
+        specs: &[SchemeSpec],
+        source: &dyn Requests,
+        aged: Option<&SavedDrive>,
+        watch: &mut dyn Watch,
+    ) -> Outcome<Comparison> {
+        let clock = self.drive.clock(&options.time)?;
+        let needed = specs.iter().any(SchemeSpec::needs_future);
+        let future = match needed {
+            true => Some(self.foresee(options, source, watch)?),
+            false => None,
+        };
+        let start = Start {
+            future: future.as_ref(),
+            clock: clock.as_ref(),
+            aged,
+        };
+        let mut running = Running::start(specs, &self.drive, &options.comparison, &start)?;
+        if let Some(tables) = source.tables() {
+            running.learn(Names::of(tables));
+        }
+        pass(source, "", &self.told(options), watch, &mut |ios| {
+            running.feed(ios);
+            Ok(())
+        })?;
+        let capture = source.tables().map(|tables| &tables.capture);
+        let lost_events = capture.map_or(0, |capture| capture.lost_events);
+        running.finish(self.config(options, source), lost_events)
+    }
+
+    fn told(&self, options: &ReplayOptions) -> Told<'_> {
+        Told {
+            numbers: self.filled.as_ref().map(|filled| filled.numbers.as_ref()),
+            no_discards: options.no_discards,
+        }
+    }
+
+    /// Reads the trace ahead, for schemes that must know when data will die.
+    fn foresee(
+        &self,
+        options: &ReplayOptions,
+        source: &dyn Requests,
+        watch: &mut dyn Watch,
+    ) -> Outcome<Arc<Future>> {
+        source.check_twice()?;
+        let mut foresight = Foresight::new(&self.drive.config);
+        let told = self.told(options);
+        pass(source, "reading ahead: ", &told, watch, &mut |ios| {
+            let noted = ios.iter().try_for_each(|io| foresight.note(io));
+            noted.map_err(|error| FleetError::from(error).into())
+        })?;
+        Ok(Arc::new(foresight.finish()))
+    }
+
+    /// What decided the result, beside the drive and the schemes.
+    fn config(&self, options: &ReplayOptions, source: &dyn Requests) -> BTreeMap<String, Value> {
+        let mut config: BTreeMap<String, Value> = BTreeMap::from([
+            ("verb".to_owned(), json!("replay")),
+            ("trace".to_owned(), json!(source.name())),
+            ("quick".to_owned(), json!(source.is_quick())),
+        ]);
+        if let Some(filled) = &self.filled {
+            config.insert("fill".to_owned(), json!(filled.fill));
+            config.insert("pack".to_owned(), json!(options.pack));
+        }
+        if options.no_discards {
+            config.insert("no_discards".to_owned(), json!(true));
+        }
+        if let Some(path) = &options.drive_file {
+            config.insert("drive_file".to_owned(), json!(path));
+        }
+        if let Some(tables) = source.tables() {
+            config.insert("capture".to_owned(), json!(tables.capture));
+        }
+        config
+    }
+}

@@ -1,0 +1,53 @@
+//! The schemes of a comparison.
+
+use anabranch_placement::{Scheme, SchemeSpec};
+use anabranch_ssd::RelocationKind;
+
+use crate::{
+    fault::{Fault, Outcome},
+    options::ComparisonOptions,
+};
+
+/// The schemes asked for, in order, each once. Where the future cannot be known, `all` leaves out
+/// those that must know it. `read` gives the text of a file that a scheme's parameter names.
+///
+/// # Errors
+/// When one of them is wrong.
+pub fn schemes(
+    options: &ComparisonOptions,
+    future_is_known: bool,
+    read: &dyn Fn(&str) -> Result<String, String>,
+) -> Outcome<Vec<SchemeSpec>> {
+    let belongs = |scheme: &Scheme| future_is_known || !(scheme.host)().needs_future();
+    let mut specs: Vec<SchemeSpec> = Vec::new();
+    for list in &options.schemes {
+        let read = SchemeSpec::read_list_where(list, read, belongs);
+        for spec in read.map_err(Fault::usage)? {
+            for spec in halves(spec, &options.relocation) {
+                if !specs.contains(&spec) {
+                    specs.push(spec);
+                }
+            }
+        }
+    }
+    Ok(specs)
+}
+
+/// The text of a file that a scheme's parameter names.
+///
+/// # Errors
+/// In words, when it cannot be read.
+pub fn read_text(name: &str) -> Result<String, String> {
+    std::fs::read_to_string(name).map_err(|error| format!("cannot read {name}: {error}"))
+}
+
+/// A scheme as it is, or its host side with each of the relocations asked for.
+fn halves(spec: SchemeSpec, relocations: &[RelocationKind]) -> Vec<SchemeSpec> {
+    match relocations {
+        [] => vec![spec],
+        kinds => kinds
+            .iter()
+            .map(|&kind| spec.with_relocation(kind))
+            .collect(),
+    }
+}

@@ -1,0 +1,384 @@
+//! Where a replay's requests come from.
+
+use std::{
+    cmp::Ordering,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use anabranch_replay::synthetic::{Requests as Load, Synthetic};
+use anabranch_trace::{
+    Io, RawReader, Reader, Tables,
+    foreign::{self, Importer, Input, Options},
+};
+
+use crate::fault::{Fault, Outcome};
+
+/// Bytes of writes after which a quick look ends (our choice).
+const QUICK_BYTES: u64 = 1 << 30;
+/// Requests of a raw trace or a synthetic load handed on at a time (our choice).
+const BATCH: usize = 8192;
+/// What a synthetic load's name follows.
+const SYNTHETIC: &str = "synthetic:";
+
+/// What is done with each batch of requests; told the share of the trace that is then done.
+pub type Sink<'a> = dyn FnMut(&[Io], f64) -> Outcome + 'a;
+
+/// Anything that can be replayed, as often as one likes.
+pub trait Requests {
+    /// What it is called in results and to people.
+    fn name(&self) -> String;
+
+    /// The tables beside the requests, where there are any.
+    fn tables(&self) -> Option<&Tables>;
+
+    /// Whether only the first GiB of writes is handed on.
+    fn is_quick(&self) -> bool {
+        false
+    }
+
+    /// Refuses what can be read once only.
+    ///
+    /// # Errors
+    /// When it can be read once only.
+    fn check_twice(&self) -> Outcome {
+        Ok(())
+    }
+
+    /// Hands every batch of requests to `sink`, in order.
+    ///
+    /// # Errors
+    /// When the requests cannot be read, or those of `sink`.
+    fn each_batch(&self, sink: &mut Sink<'_>) -> Outcome;
+}
+
+/// The form of a trace. A CSV has to be imported: its columns must be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Anabranch's own Parquet.
+    Native,
+    /// Raw little-endian u32 page numbers, one 4 KiB write each.
+    U32,
+    /// The one of other people's it looks like.
+    Auto,
+    /// One of other people's.
+    Foreign(foreign::Format),
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Format, String> {
+        let known = |format: &foreign::Format| format.name() == text;
+        match text {
+            "native" => Ok(Format::Native),
+            "u32" => Ok(Format::U32),
+            "auto" => Ok(Format::Auto),
+            _ => match foreign::Format::ALL.into_iter().find(known) {
+                Some(foreign::Format::Csv) => Err("a CSV has to be imported first".to_owned()),
+                Some(format) => Ok(Format::Foreign(format)),
+                None => {
+                    let names = foreign::Format::ALL.map(foreign::Format::name).join(", ");
+                    Err(format!(
+                        "no form of traces is called so (there are: native, u32, auto, {names})"
+                    ))
+                }
+            },
+        }
+    }
+}
+
+/// A trace file, opened anew for each pass over it, or a synthetic load, made anew.
+#[derive(Debug, Clone)]
+pub struct TraceFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is called in results; its path, unless it is a copy of something elsewhere.
+    pub name: String,
+    /// Its form, which is never [`Format::Auto`].
+    pub format: Format,
+    /// Whether only the first GiB of writes counts.
+    pub quick: bool,
+    /// The tables of a native trace or a synthetic load; others have none.
+    pub tables: Option<Tables>,
+    synthetic: Option<Synthetic>,
+}
+
+impl TraceFile {
+    /// A trace in the form asked for, or the one its name suggests.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is of another form.
+    pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Outcome<TraceFile> {
+        if let Some(load) = path.to_str().and_then(|path| path.strip_prefix(SYNTHETIC)) {
+            let synthetic = Synthetic::parse(load).map_err(Fault::usage)?;
+            return Ok(TraceFile {
+                path: path.to_owned(),
+                name: path.display().to_string(),
+                format: Format::Native,
+                quick,
+                tables: Some(synthetic.tables()),
+                synthetic: Some(synthetic),
+            });
+        }
+        let raw = path.extension().is_some_and(|extension| extension == "u32");
+        let format = format.unwrap_or(if raw { Format::U32 } else { Format::Native });
+        let tables = match format {
+            Format::Native => Some(Reader::open(path)?.tables().clone()),
+            _ => None,
+        };
+        // Guessed once, not for each pass.
+        let format = match format {
+            Format::Auto => Format::Foreign(Input::open(path)?.sniff()?),
+            known => known,
+        };
+        Ok(TraceFile {
+            path: path.to_owned(),
+            name: path.display().to_string(),
+            format,
+            quick,
+            tables,
+            synthetic: None,
+        })
+    }
+
+    /// Refuses what can be read once only.
+    ///
+    /// # Errors
+    /// When it is no regular file.
+    pub fn check_twice(&self) -> Outcome {
+        match std::fs::metadata(&self.path) {
+            Ok(found) if !found.is_file() => Err(Fault::say(format!(
+                "{} can be read once only, but --fill and schemes that know the future read a \
+                 trace twice: save it to a file first",
+                self.path.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Hands every batch of requests to `sink`, with the share of the trace that is then done.
+    ///
+    /// # Errors
+    /// When the trace cannot be read, or those of `sink`.
+    pub fn each_batch<E: From<Fault>>(
+        &self,
+        mut sink: impl FnMut(&[Io], f64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut left = if self.quick { QUICK_BYTES } else { u64::MAX };
+        let mut done = 0_u64;
+        let mut trace = Open::new(self)?;
+        let mut ios = Vec::new();
+        while left > 0 && trace.read_batch(&mut ios)? {
+            let kept = ios.iter().take_while(|io| take(io, &mut left)).count();
+            done += kept as u64;
+            let last_ns = ios.last().map_or(0, |io| io.time_ns);
+            sink(&ios[..kept], trace.share(done, last_ns))?;
+        }
+        Ok(())
+    }
+}
+
+impl Requests for TraceFile {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn tables(&self) -> Option<&Tables> {
+        self.tables.as_ref()
+    }
+
+    fn is_quick(&self) -> bool {
+        self.quick
+    }
+
+    fn check_twice(&self) -> Outcome {
+        TraceFile::check_twice(self)
+    }
+
+    fn each_batch(&self, sink: &mut Sink<'_>) -> Outcome {
+        TraceFile::each_batch(self, sink)
+    }
+}
+
+/// A trace while it is read.
+enum Open {
+    Native(Box<Reader>),
+    Raw(RawReader),
+    Foreign(Box<ForeignTrace>),
+    Synthetic { requests: Load, write_bytes: u64 },
+}
+
+/// A foreign trace while it is read, which may have one volume.
+struct ForeignTrace {
+    importer: Importer,
+    path: PathBuf,
+    file_bytes: u64,
+    volume: Option<u32>,
+}
+
+impl Open {
+    fn new(source: &TraceFile) -> Outcome<Open> {
+        if let Some(synthetic) = &source.synthetic {
+            return Ok(Open::Synthetic {
+                requests: synthetic.requests(),
+                write_bytes: synthetic.plan().write_bytes,
+            });
+        }
+        let path = &source.path;
+        Ok(match source.format {
+            Format::Native => Open::Native(Box::new(Reader::open(path)?)),
+            Format::U32 => Open::Raw(RawReader::open(path)?),
+            Format::Auto => Open::Foreign(Box::new(ForeignTrace::new(path, None)?)),
+            Format::Foreign(named) => {
+                Open::Foreign(Box::new(ForeignTrace::new(path, Some(named))?))
+            }
+        })
+    }
+
+    /// The share of the trace that this many records are, the last of which came at `last_ns`; 0
+    /// where that is not known.
+    fn share(&self, records: u64, last_ns: u64) -> f64 {
+        let of = |all: Option<u64>| all.map_or(0.0, |all| records as f64 / all.max(1) as f64);
+        match self {
+            Open::Native(reader) => of(Some(reader.rows())),
+            Open::Raw(reader) => of(reader.pages()),
+            Open::Foreign(trace) => trace.share(),
+            Open::Synthetic { write_bytes, .. } => {
+                Synthetic::written_by(last_ns) as f64 / (*write_bytes).max(1) as f64
+            }
+        }
+    }
+
+    /// The next records in place of those before; false when there are no more.
+    fn read_batch(&mut self, ios: &mut Vec<Io>) -> Outcome<bool> {
+        match self {
+            Open::Foreign(trace) => trace.read_batch(ios),
+            Open::Native(reader) => Ok(reader.read_batch(ios)?),
+            Open::Raw(reader) => {
+                ios.clear();
+                for io in reader.by_ref().take(BATCH) {
+                    ios.push(io?);
+                }
+                Ok(!ios.is_empty())
+            }
+            Open::Synthetic { requests, .. } => {
+                ios.clear();
+                ios.extend(requests.by_ref().take(BATCH));
+                Ok(!ios.is_empty())
+            }
+        }
+    }
+}
+
+impl ForeignTrace {
+    fn new(path: &Path, named: Option<foreign::Format>) -> Outcome<ForeignTrace> {
+        let mut input = Input::open(path)?;
+        let format = match named {
+            Some(format) => format,
+            None => input.sniff()?,
+        };
+        Ok(ForeignTrace {
+            importer: Importer::new(vec![input], format, &Options::default())?,
+            path: path.to_owned(),
+            file_bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            volume: None,
+        })
+    }
+
+    fn share(&self) -> f64 {
+        self.importer.packed_bytes() as f64 / self.file_bytes.max(1) as f64
+    }
+
+    fn read_batch(&mut self, ios: &mut Vec<Io>) -> Outcome<bool> {
+        let any = self.importer.read_batch(ios)?;
+        for io in ios {
+            if *self.volume.get_or_insert(io.tenant) != io.tenant {
+                return Err(Fault::say(format!(
+                    "{} has several volumes, whose addresses would overlap on one drive: import \
+                     one of them (`anabranch import --volume`), or lay them side by side \
+                     (`--renumber`), and replay that",
+                    self.path.display()
+                )));
+            }
+        }
+        Ok(any)
+    }
+}
+
+/// Whether a request still belongs to what is left of a quick look.
+fn take(io: &Io, left: &mut u64) -> bool {
+    if *left == 0 {
+        return false;
+    }
+    if io.operation == anabranch_trace::Operation::Write && *left != u64::MAX {
+        *left = left.saturating_sub(io.length_bytes);
+    }
+    true
+}
+
+/// The files a pattern names, in the order people count in: 9 before 10.
+///
+/// # Errors
+/// When it names none, or is no pattern.
+pub fn matching(pattern: &str) -> Outcome<Vec<PathBuf>> {
+    let found = glob::glob(pattern).map_err(Fault::usage)?;
+    let mut paths = found
+        .collect::<Result<Vec<PathBuf>, _>>()
+        .map_err(Fault::usage)?;
+    if paths.is_empty() {
+        return Err(Fault::say(format!("no file matches {pattern}")));
+    }
+    paths.sort_by(|one, other| count_order(&one.to_string_lossy(), &other.to_string_lossy()));
+    Ok(paths)
+}
+
+/// The order of names in which numbers within them count as numbers.
+fn count_order(one: &str, other: &str) -> Ordering {
+    let (mut one, mut other) = (one, other);
+    while !one.is_empty() && !other.is_empty() {
+        let (first, one_rest) = split(one);
+        let (second, other_rest) = split(other);
+        let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
+        let order = if is_number(first) && is_number(second) {
+            let (a, b) = (
+                first.trim_start_matches('0'),
+                second.trim_start_matches('0'),
+            );
+            a.len().cmp(&b.len()).then(a.cmp(b)).then(first.cmp(second))
+        } else {
+            first.cmp(second)
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+        (one, other) = (one_rest, other_rest);
+    }
+    one.len().cmp(&other.len())
+}
+
+/// The digits, or the rest up to the next digit, that a name begins with.
+fn split(name: &str) -> (&str, &str) {
+    let digits = name.starts_with(|c: char| c.is_ascii_digit());
+    let end = name.find(|c: char| c.is_ascii_digit() != digits);
+    name.split_at(end.unwrap_or(name.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_count_as_numbers() {
+        let mut names = [
+            "day.10", "day.9", "day.1", "day", "day.01", "b2c10", "b2c9", "b",
+        ];
+        names.sort_by(|one, other| count_order(one, other));
+        assert_eq!(
+            names,
+            [
+                "b", "b2c9", "b2c10", "day", "day.01", "day.1", "day.9", "day.10"
+            ]
+        );
+    }
+}

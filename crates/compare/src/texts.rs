@@ -1,0 +1,91 @@
+//! Options as they stand in a TOML or JSON file: one value or a list, and numbers or words for
+//! the same thing (`0.9` and `"90%"`, `4` and `"4"`).
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, de::Error};
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Scalar {
+    Whole(i64),
+    Real(f64),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(Scalar),
+    Many(Vec<Scalar>),
+}
+
+impl Scalar {
+    fn text(self) -> String {
+        match self {
+            Scalar::Whole(number) => number.to_string(),
+            Scalar::Real(number) => number.to_string(),
+            Scalar::Text(text) => text,
+        }
+    }
+}
+
+impl OneOrMany {
+    fn texts(self) -> Vec<String> {
+        match self {
+            OneOrMany::One(one) => vec![one.text()],
+            OneOrMany::Many(many) => many.into_iter().map(Scalar::text).collect(),
+        }
+    }
+}
+
+/// A list of words or numbers, or one of them.
+///
+/// # Errors
+/// When it is neither.
+pub fn text_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(OneOrMany::deserialize(deserializer)?.texts())
+}
+
+/// A list of things that read from words or numbers, or one of them.
+///
+/// # Errors
+/// When one does not read.
+pub fn parsed_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr,
+    T::Err: std::fmt::Display,
+{
+    let read = |text: String| {
+        let parsed = text.parse::<T>();
+        parsed.map_err(|error| D::Error::custom(format!("\"{text}\": {error}")))
+    };
+    let texts = text_list(deserializer)?;
+    texts.into_iter().map(read).collect()
+}
+
+/// A word or a number, or nothing.
+///
+/// # Errors
+/// When it is none of these.
+pub fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<Scalar>::deserialize(deserializer)?.map(Scalar::text))
+}
+
+/// A number, or nothing.
+///
+/// # Errors
+/// When it is neither.
+pub fn number<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr,
+    T::Err: std::fmt::Display,
+{
+    let read = |text: String| {
+        let parsed = text.parse::<T>();
+        parsed.map_err(|error| D::Error::custom(format!("\"{text}\": {error}")))
+    };
+    text(deserializer)?.map(read).transpose()
+}

@@ -1,0 +1,31 @@
+//! Whoever waits for a comparison.
+
+use crate::fault::Outcome;
+
+/// Sees how far the work has come, and may end it.
+pub trait Watch {
+    /// A pass over a trace begins; `what` names it.
+    fn begin(&mut self, _what: &str) {}
+
+    /// So much of the pass is done, 0 to 1; called a few hundred times a second.
+    ///
+    /// # Errors
+    /// When the work is to end here.
+    fn done(&mut self, share: f64) -> Outcome;
+
+    /// The pass has ended.
+    fn end(&mut self) {}
+
+    /// Something worth telling a person who is there to read it.
+    fn say(&mut self, _words: &str) {}
+}
+
+/// Nobody waits.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn done(&mut self, _share: f64) -> Outcome {
+        Ok(())
+    }
+}
