@@ -356,7 +356,7 @@ mod tests {
         };
         let config = with(&["program=1000", "factory=1"]).map(|drives| drives[0].config.clone());
         assert!(
-            config.is_err_and(|failure| failure.status == 2),
+            config.is_err_and(|fault| fault.kind == crate::FaultKind::WrongUse),
             "56 units have none to spare"
         );
         for wrong in [
@@ -374,14 +374,8 @@ mod tests {
 
     #[test]
     fn a_misspelt_profile_is_told_its_neighbour() {
-        let failure = load("pcstream-emulater").unwrap_err();
-        assert!(
-            failure
-                .error
-                .unwrap()
-                .to_string()
-                .contains("pcstream-emulator")
-        );
+        let fault = load("pcstream-emulater").unwrap_err();
+        assert!(fault.to_string().contains("pcstream-emulator"));
     }
 
     #[test]
