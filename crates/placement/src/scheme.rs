@@ -34,7 +34,7 @@ pub struct HostGeometry {
 /// The host's half of a scheme before it meets a drive: its name and its parameters.
 pub trait HostScheme: fmt::Debug + Send + Sync {
     /// Its name in the catalogue when copies are mixed with new data.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// Its parameters, in the order people see them.
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

@@ -116,6 +116,18 @@ impl SchemeSpec {
         })
     }
 
+    /// A scheme that is not in the catalogue, with one of the device's relocations. Results carry
+    /// `name`; nothing reads it back.
+    pub fn own(name: String, host: Arc<dyn HostScheme>, relocation: RelocationKind) -> SchemeSpec {
+        SchemeSpec {
+            name,
+            host,
+            relocation: DeviceHalf::Relocation(relocation),
+            parameters: Vec::new(),
+            tenants: 1,
+        }
+    }
+
     /// The name results carry: the shortest that reads back as this scheme, with those
     /// parameters that are not the default.
     pub fn name(&self) -> &str {

@@ -3,6 +3,7 @@
 //! - [`Io`] is what every source yields and every consumer eats; [`Tables`] say who and what its
 //!   context and file numbers stand for.
 //! - [`Writer`] and [`Reader`] keep both in one Parquet file, which pandas, polars and DuckDB open.
+//! - [`ArrowTrace`] is a trace in memory, as Arrow has it.
 //! - [`RawReader`] reads bare page numbers.
 //! - [`foreign`] reads traces of other people.
 //! - [`WholeFile`] is how a file is written here: it appears whole or not at all.
@@ -45,7 +46,7 @@ pub use capture::{Capture, File, Tables};
 pub use context::{Context, ContextKind, Frame};
 pub use error::TraceError;
 pub use io::{ContextId, FileId, Io, Operation, WriteHint};
-pub use native::{Reader, Writer};
+pub use native::{ArrowTrace, Reader, Writer};
 pub use raw::RawReader;
 pub use record::RecordFault;
 pub use whole_file::WholeFile;

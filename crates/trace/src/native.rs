@@ -1,5 +1,6 @@
 //! The native trace file: one Parquet file, laid out as the crate's front page says.
 
+mod arrow;
 mod batch;
 mod metadata;
 mod reader;
@@ -7,6 +8,7 @@ mod reader;
 mod tests;
 mod writer;
 
+pub use arrow::ArrowTrace;
 pub use reader::Reader;
 pub use writer::Writer;
 

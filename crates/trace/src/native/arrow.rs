@@ -169,12 +169,11 @@ impl ArrowTrace {
     pub fn schema_with_tables(&self) -> Result<SchemaRef, TraceError> {
         let entries = metadata::entries(&self.name, &self.tables)?;
         let pairs = entries.into_iter().map(|one| (one.key, one.value));
-        let metadata = pairs.filter_map(|(key, value)| Some((key, value?)));
+        let metadata: HashMap<String, String> = pairs
+            .filter_map(|(key, value)| Some((key, value?)))
+            .collect();
         let fields = schema().fields().clone();
-        Ok(Arc::new(Schema::new_with_metadata(
-            fields,
-            metadata.collect(),
-        )))
+        Ok(Arc::new(Schema::new_with_metadata(fields, metadata)))
     }
 
     /// The tables in a schema's metadata; nothing where there are none.
@@ -182,12 +181,10 @@ impl ArrowTrace {
     /// # Errors
     /// [`TraceError::Tables`] when there are, and they cannot be used; [`TraceError::Schema`] when
     /// a later version wrote them.
-    pub fn tables_of(
-        name: &Path,
-        metadata: &HashMap<String, String>,
-    ) -> Result<Option<Tables>, TraceError> {
-        let entry = |(key, value): (&String, &String)| KeyValue::new(key.clone(), value.clone());
-        let entries: Vec<KeyValue> = metadata.iter().map(entry).collect();
+    pub fn tables_of(name: &Path, schema: &Schema) -> Result<Option<Tables>, TraceError> {
+        let pairs = schema.metadata().iter();
+        let entries = pairs.map(|(key, value)| KeyValue::new(key.to_string(), value.to_string()));
+        let entries: Vec<KeyValue> = entries.collect();
         match metadata::tables(name, &entries) {
             Ok(tables) => Ok(Some(tables)),
             Err(TraceError::Foreign { .. }) => Ok(None),
@@ -252,9 +249,9 @@ mod tests {
     fn tables_travel_in_the_schema() {
         let trace = gathered(&[Io::write(0, 4096)]);
         let schema = trace.schema_with_tables().unwrap();
-        let found = ArrowTrace::tables_of(trace.name(), schema.metadata()).unwrap();
+        let found = ArrowTrace::tables_of(trace.name(), &schema).unwrap();
         assert_eq!(found.as_ref(), Some(trace.tables()));
-        let none = ArrowTrace::tables_of(trace.name(), &HashMap::new()).unwrap();
+        let none = ArrowTrace::tables_of(trace.name(), &Schema::empty()).unwrap();
         assert_eq!(none, None);
     }
 }
