@@ -42,6 +42,12 @@ pub enum Verb {
     /// Show who wrote: each program context, its call path, bytes and lifetimes
     #[command(after_help = CONTEXTS_EXAMPLE)]
     Contexts(ContextsArguments),
+    /// Show results as one page of pictures
+    #[command(after_help = crate::report::REPORT_EXAMPLE)]
+    Report(crate::report::ReportArguments),
+    /// Show what two results differ in
+    #[command(after_help = crate::compare::COMPARE_EXAMPLE)]
+    Compare(crate::compare::CompareArguments),
     /// List the schemes there are
     #[command(after_help = "Example:\n  anabranch schemes")]
     Schemes(ListArguments),
@@ -88,6 +94,7 @@ Examples:
   anabranch replay rocksdb.parquet --scheme baseline,autostream-sfr,hints,pcstream \\
       --relocation mixed,substream
   anabranch replay rocksdb.parquet --device pcstream-emulator --fill 90% --time closed
+  anabranch replay rocksdb.parquet --html report.html
 Comma lists multiply into a grid: one table for each drive.";
 
 const PRECONDITION_EXAMPLE: &str = "\
@@ -165,12 +172,26 @@ pub struct ComparisonArguments {
     /// Write the result as JSON to FILE as well
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write the result as a page of pictures to FILE as well; implies --details
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Keep in the result what a page shows beyond the figures: maps of the drives, lifetimes,
+    /// contexts. Costs 8 bytes of memory a page of the drive for each scheme
+    #[arg(long)]
+    pub details: bool,
     /// Seed of everything random: the victim rules that draw
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Threads to replay on [default: one for each core]
     #[arg(long, value_name = "N")]
     pub threads: Option<std::num::NonZeroUsize>,
+}
+
+impl ComparisonArguments {
+    /// Whether details are to be kept.
+    pub fn wants_details(&self) -> bool {
+        self.details || self.html.is_some()
+    }
 }
 
 #[cfg(feature = "live")]

@@ -29,6 +29,9 @@ pub fn publish(results: &[Comparison], arguments: &ComparisonArguments) -> Outco
     if let Some(path) = &arguments.output {
         write_json(path, &json)?;
     }
+    if let Some(path) = &arguments.html {
+        crate::report::write_page(path, results)?;
+    }
     if arguments.json {
         return print(&format!("{json:#}\n"));
     }

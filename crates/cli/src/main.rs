@@ -1,6 +1,7 @@
 //! The `anabranch` command: arguments, progress, printing. Nothing below it prints.
 
 mod arguments;
+mod compare;
 mod comparison;
 mod contexts;
 mod experiment;
@@ -14,6 +15,7 @@ mod options;
 mod precondition;
 mod progress;
 mod replay;
+mod report;
 mod scenario;
 mod source;
 mod workloads;
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
         Verb::Precondition(arguments) => precondition::precondition(arguments),
         Verb::Experiment(arguments) => experiment::experiment(arguments),
         Verb::Contexts(arguments) => contexts::contexts(arguments),
+        Verb::Report(arguments) => report::report(arguments),
+        Verb::Compare(arguments) => compare::compare(arguments),
         Verb::Schemes(arguments) => lists::schemes(arguments),
         Verb::Devices(arguments) => lists::devices(arguments),
         Verb::Workloads(arguments) => workloads::workloads(arguments),

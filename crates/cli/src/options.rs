@@ -34,6 +34,7 @@ impl From<&ComparisonArguments> for ComparisonOptions {
             profile: arguments.profile.clone(),
             seed: arguments.seed,
             threads: arguments.threads,
+            details: arguments.wants_details(),
         }
     }
 }

@@ -23,7 +23,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("nvme", &["ssd"]),
     // A host for tests: nobody knows it but tests.
     ("initiator", &[]),
-    ("replay", &["ssd", "trace", "placement"]),
+    ("replay", &["ssd", "trace", "lifetime", "placement"]),
     ("compare", &["ssd", "trace", "placement", "replay"]),
     ("report", &["replay"]),
     (

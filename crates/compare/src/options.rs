@@ -80,6 +80,8 @@ pub struct ComparisonOptions {
     pub seed: u64,
     /// Threads to replay on; one for each core without it.
     pub threads: Option<NonZeroUsize>,
+    /// Whether the result keeps what pictures need: maps of the drives, lifetimes, contexts.
+    pub details: bool,
 }
 
 impl Default for ComparisonOptions {
@@ -90,6 +92,7 @@ impl Default for ComparisonOptions {
             profile: None,
             seed: 0,
             threads: None,
+            details: false,
         }
     }
 }

@@ -252,6 +252,7 @@ impl Cell {
         let mut running = Running::start(specs, &self.drive, &options.comparison, &start)?;
         if let Some(tables) = source.tables() {
             running.learn(Names::of(tables));
+            running.name(tables.contexts.clone());
         }
         pass(source, "", &self.told(options), watch, &mut |ios| {
             running.feed(ios);

@@ -4,10 +4,11 @@ use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
 
 use anabranch_placement::{Names, SchemeSpec};
 use anabranch_replay::{
-    Clock, Drive, Fleet, Lane, Outcome as Comparison, Source, Start, best, close_gaps, outcome,
+    Clock, Drive, Fleet, Lane, Outcome as Comparison, Source, Start, Survey, best, close_gaps,
+    outcome,
 };
 use anabranch_ssd::{Config, Counters};
-use anabranch_trace::Io;
+use anabranch_trace::{Context, Io};
 use serde_json::{Value, json};
 
 use crate::{
@@ -28,6 +29,10 @@ pub struct Running {
     fleet: Fleet,
     source: Source,
     lifetimes: Option<Lifetimes>,
+    /// Who writes and how long it lives, where details are wanted.
+    survey: Option<Survey>,
+    /// Who the contexts are, as far as it was told.
+    contexts: Vec<Context>,
 }
 
 impl Running {
@@ -51,6 +56,10 @@ impl Running {
         if let Some(lifetimes) = &lifetimes {
             lanes.iter_mut().for_each(|lane| lifetimes.recall(lane));
         }
+        let survey = options.details.then(|| Survey::new(&drive.config));
+        if survey.is_some() {
+            lanes.iter_mut().for_each(Lane::watch);
+        }
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Running {
             specs: specs.to_vec(),
@@ -60,6 +69,8 @@ impl Running {
             fleet: Fleet::start(lanes, options.threads.unwrap_or(cores)),
             source: Source::default(),
             lifetimes,
+            survey,
+            contexts: Vec::new(),
         })
     }
 
@@ -71,9 +82,17 @@ impl Running {
         }
     }
 
+    /// Tells who the contexts are, for the result: schemes learn nothing of it.
+    pub fn name(&mut self, contexts: Vec<Context>) {
+        self.contexts = contexts;
+    }
+
     /// Feeds every scheme.
     pub fn feed(&mut self, ios: &[Io]) {
         ios.iter().for_each(|io| self.source.count(io));
+        if let Some(survey) = &mut self.survey {
+            ios.iter().for_each(|io| survey.apply(io));
+        }
         // A lane that has failed closes its channel; `finish` tells why.
         let _ = self.fleet.send(&Arc::from(ios));
     }
@@ -114,6 +133,7 @@ impl Running {
         let seed = self.drive.config.seed;
         let mut outcome = outcome(config, seed, source, drive, &lanes);
         close_gaps(&mut outcome.schemes, &bounds);
+        outcome.details = self.survey.map(|survey| survey.finish(&self.contexts));
         Ok(outcome)
     }
 }

@@ -41,6 +41,21 @@ impl LifetimeHistogram {
             .filter(|histogram| !histogram.is_empty())?;
         Some(histogram.value_at_quantile(quantile.clamp(0.0, 1.0)))
     }
+
+    /// Pages by lifetime: class `k` holds lifetimes from `2^(k/2)` to `2^((k+1)/2)` pages, class 0
+    /// also those of no page. The last class is not empty.
+    pub fn half_octaves(&self) -> Vec<u64> {
+        let mut classes = Vec::new();
+        for value in self.histogram.iter().flat_map(Histogram::iter_recorded) {
+            let lifetime = value.value_iterated_to().max(1) as f64;
+            let class = (2.0 * lifetime.log2()).floor() as usize;
+            if classes.len() <= class {
+                classes.resize(class + 1, 0);
+            }
+            classes[class] += value.count_at_value();
+        }
+        classes
+    }
 }
 
 #[cfg(test)]
@@ -63,6 +78,19 @@ mod tests {
         let quartiles = [0.0, 0.25, 0.5, 0.75, 1.0].map(|q| histogram.quantile_pages(q));
         assert_eq!(quartiles, [3, 3, 7, 7, 12].map(Some));
         assert_eq!(histogram.pages(), 100);
+    }
+
+    #[test]
+    fn classes_are_half_octaves_and_lose_no_page() {
+        let mut histogram = LifetimeHistogram::default();
+        assert!(histogram.half_octaves().is_empty());
+        for (life, pages) in [(0, 1), (1, 2), (2, 4), (3, 8), (64, 16)] {
+            histogram.record(life, pages);
+        }
+        let classes = histogram.half_octaves();
+        assert_eq!(classes[..4], [3, 0, 4, 8]);
+        assert_eq!((classes.len(), classes[12]), (13, 16));
+        assert_eq!(classes.iter().sum::<u64>(), histogram.pages());
     }
 
     proptest! {

@@ -65,6 +65,22 @@ impl Engine {
         device!(self, device => device.wear())
     }
 
+    /// Where a logical page lies: its unit, and the page in that. `None` where nothing is mapped.
+    #[inline]
+    pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
+        device!(self, device => device.locate(page))
+    }
+
+    /// Stream and valid pages of a unit; `None` of one that is free or retired.
+    pub fn unit(&self, unit: u32) -> Option<(StreamId, u32)> {
+        device!(self, device => device.unit(unit))
+    }
+
+    /// How often each unit was erased.
+    pub fn erases(&self) -> &[u32] {
+        device!(self, device => device.erases())
+    }
+
     /// The scheme.
     pub fn sides(&self) -> &Sides {
         device!(self, device => device.relocation())

@@ -14,6 +14,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
+    details::{SchemeDetails, Watch},
     engine::Engine,
     pages::{BeyondDrive, Pages},
     series::Series,
@@ -109,6 +110,8 @@ pub struct Lane {
     batch_stream: StreamId,
     series: Series,
     records: u64,
+    /// Remembers what pictures need, where that is wanted.
+    watch: Option<Box<Watch>>,
     /// The drive has lost so many units that it takes no more writes; what follows is not
     /// performed.
     ended: bool,
@@ -160,8 +163,16 @@ impl Lane {
             batch: Vec::with_capacity(BATCH),
             batch_stream: StreamId::DEFAULT,
             records: 0,
+            watch: None,
             ended: false,
         }
+    }
+
+    /// From now on remembers what pictures need ([`Lane::details`]): 8 bytes of memory a page.
+    pub fn watch(&mut self) {
+        let mut watch = Watch::new(self.engine.config());
+        watch.look(&self.engine);
+        self.watch = Some(Box::new(watch));
     }
 
     /// The lane of a scheme on a drive. Of the drive's internal streams it has as many as its
@@ -268,11 +279,14 @@ impl Lane {
         };
         let assign = self.engine.sides_mut().assign_mut();
         let stream = assign.assign(&write);
+        if let Some(watch) = &mut self.watch {
+            watch.wrote(pages, io.context, stream, self.clock_pages);
+        }
         self.clock_pages += u64::from(pages.count);
         if pages.count > 1 {
             self.settle()?;
             let written = self.engine.write(self.time_ns, pages, stream);
-            self.series.record(self.engine.counters());
+            self.remember();
             return self.performed(written);
         }
         if stream != self.batch_stream {
@@ -298,6 +312,9 @@ impl Lane {
         self.settle()?;
         let assign = self.engine.sides_mut().assign_mut();
         assign.discard(pages, self.clock_pages);
+        if let Some(watch) = &mut self.watch {
+            watch.discarded(pages, self.clock_pages);
+        }
         let discarded = self.engine.discard(self.time_ns, pages);
         self.performed(discarded)
     }
@@ -315,8 +332,16 @@ impl Lane {
             .engine
             .write_scattered(self.time_ns, &self.batch, stream);
         self.batch.clear();
-        self.series.record(self.engine.counters());
+        self.remember();
         self.performed(result)
+    }
+
+    /// Looks at the device, with no write waiting in the batch.
+    fn remember(&mut self) {
+        self.series.record(self.engine.counters());
+        if let Some(watch) = &mut self.watch {
+            watch.look(&self.engine);
+        }
     }
 
     fn beyond(&self, problem: BeyondDrive) -> LaneError {
@@ -363,6 +388,12 @@ impl Lane {
     /// The scheme's host side.
     pub fn assign(&self) -> &dyn Assign {
         self.engine.sides().assign()
+    }
+
+    /// What pictures need, where it was watched for.
+    pub fn details(&self) -> Option<SchemeDetails> {
+        let watch = self.watch.as_ref()?;
+        Some(watch.details(&self.engine))
     }
 
     /// Counters over the run.

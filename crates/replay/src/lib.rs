@@ -1,6 +1,7 @@
 //! The one loop: a source of requests, schemes on devices, results. Live or from a trace, the
 //! same requests give the same counts.
 
+mod details;
 mod draw;
 mod engine;
 mod fleet;
@@ -18,6 +19,10 @@ mod space;
 mod steady;
 pub mod synthetic;
 
+pub use details::{
+    ContextLives, Details, DriveMap, ErasedUnits, Fill, LifePoints, Lives, Moment, Placement,
+    SchemeDetails, StreamLives, Survey,
+};
 pub use engine::Engine;
 pub use fleet::{Fleet, FleetError};
 pub use future::Foresight;
@@ -31,5 +36,5 @@ pub use renumber::Renumber;
 pub use series::Series;
 pub use sides::Sides;
 // The result holds these, and who shows it need not know the device.
-pub use anabranch_ssd::{LatencySummary, TimeReport, WearReport};
+pub use anabranch_ssd::{Interval, LatencySummary, TimeReport, WearReport};
 pub use steady::{Band, Steady, verdict};

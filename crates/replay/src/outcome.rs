@@ -7,6 +7,7 @@ use anabranch_trace::{Io, Operation, WriteHint};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    details::{Details, SchemeDetails},
     lane::Lane,
     steady::{Band, Steady, verdict},
 };
@@ -33,6 +34,9 @@ pub struct Outcome {
     pub steady_reason: String,
     /// The schemes, in the order asked for.
     pub schemes: Vec<SchemeOutcome>,
+    /// Who wrote and how long it lived, where details were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Details>,
 }
 
 /// What a source yielded.
@@ -131,6 +135,9 @@ impl Drive {
 pub struct SchemeOutcome {
     /// The scheme's full name.
     pub name: String,
+    /// Whether it knows what no drive can know, and bounds what others can reach.
+    #[serde(default)]
+    pub is_bound: bool,
     /// Its parameters, resolved.
     pub parameters: BTreeMap<String, String>,
     /// Streams that hold or held data, host and internal.
@@ -203,6 +210,9 @@ pub struct SchemeOutcome {
     pub streams: Vec<StreamOutcome>,
     /// Host and media bytes over the run.
     pub series: Vec<Point>,
+    /// What its drive looked like, where details were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<SchemeDetails>,
 }
 
 /// What one stream carried.
@@ -246,6 +256,7 @@ impl SchemeOutcome {
         };
         SchemeOutcome {
             name: name.to_owned(),
+            is_bound: false,
             parameters,
             streams_used: streams.len() as u32,
             host_bytes: now.host_pages * page,
@@ -275,6 +286,7 @@ impl SchemeOutcome {
             time: lane.engine().report(),
             streams,
             series: series(lane, page),
+            details: lane.details(),
         }
     }
 }
@@ -343,5 +355,6 @@ pub fn outcome(
         steady: unsteady.is_none(),
         steady_reason: unsteady.unwrap_or_default(),
         schemes,
+        details: None,
     }
 }

@@ -1,9 +1,16 @@
-//! Results as people read them. Computes nothing.
+//! Results as people read them: tables for a terminal, and a page of pictures. Computes nothing.
 
+mod difference;
+mod difference_table;
 mod format;
+mod page;
 mod table;
+mod thin;
 mod time;
 
+pub use difference::{Change, Difference, Figures, Moved, difference};
+pub use difference_table::difference_table;
 pub use format::{bytes, ratio, share};
+pub use page::page;
 pub use table::{comparison, verdict};
 pub use time::times;

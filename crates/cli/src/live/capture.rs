@@ -9,7 +9,7 @@ use std::{
 use anabranch_compare::bytes;
 use anabranch_placement::Names;
 use anabranch_probe::{Captured, Options, Probe, ProbeError};
-use anabranch_trace::{Capture, Io, Tables, Writer};
+use anabranch_trace::{Capture, Context, Io, Tables, Writer};
 
 use crate::{
     arguments::CaptureArguments,
@@ -111,13 +111,13 @@ impl Capturing {
         self.probe.lost_events()
     }
 
-    /// Detaches the probe and completes the trace. Answers what the run was.
+    /// Detaches the probe and completes the trace. Answers what the run was, and who wrote.
     pub fn finish(
         self,
         device_bytes: u64,
         file_system: &str,
         command: &[OsString],
-    ) -> Outcome<Capture> {
+    ) -> Outcome<(Capture, Vec<Context>)> {
         let Captured {
             contexts,
             files,
@@ -136,14 +136,15 @@ impl Capturing {
             lost_events,
             limitations,
         };
+        let tables = Tables {
+            contexts,
+            files,
+            capture,
+        };
         if let Some(writer) = self.writer {
-            writer.finish(&Tables {
-                contexts,
-                files,
-                capture: capture.clone(),
-            })?;
+            writer.finish(&tables)?;
         }
-        Ok(capture)
+        Ok((tables.capture, tables.contexts))
     }
 }
 

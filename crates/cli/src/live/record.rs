@@ -48,7 +48,7 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
         }
     };
     capturing.drain(&mut count)?;
-    let capture = capturing.finish(device_bytes, "", &arguments.command)?;
+    let (capture, _) = capturing.finish(device_bytes, "", &arguments.command)?;
     print(&format!(
         "{}: {records} requests, {} events lost\n",
         arguments.output.display(),

@@ -43,9 +43,10 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     live.view.clear();
     voice.finish();
     let bytes = plan.model.config.logical_bytes();
-    let capture = live
-        .capturing
-        .finish(bytes, plan.file_system.name(), &stages.invocation)?;
+    let (capture, contexts) =
+        live.capturing
+            .finish(bytes, plan.file_system.name(), &stages.invocation)?;
+    live.running.name(contexts);
     let config = BTreeMap::from([
         ("verb".to_owned(), json!("run")),
         ("capture".to_owned(), json!(capture)),
@@ -73,8 +74,10 @@ impl Plan {
             model: one_drive(arguments)?,
         };
         // A result that cannot be written is better known before the program runs than after.
-        let result_file = arguments.comparison.output.as_ref();
-        result_file.map(WholeFile::create).transpose()?;
+        let comparison = &arguments.comparison;
+        for file in [&comparison.output, &comparison.html].into_iter().flatten() {
+            WholeFile::create(file)?;
+        }
         anabranch_probe::check().map_err(Failure::work)?;
         Ok(plan)
     }

@@ -1,0 +1,60 @@
+//! `anabranch compare`: what two results differ in.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::{
+    comparison::print,
+    failure::{Failure, Outcome},
+    report::read,
+};
+
+pub const COMPARE_EXAMPLE: &str = "\
+Example: what do twice the streams change?
+  anabranch replay rocksdb.parquet --streams 4 -o four.json
+  anabranch replay rocksdb.parquet --streams 8 -o eight.json
+  anabranch compare four.json eight.json";
+
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    /// The result before
+    #[arg(value_name = "BEFORE")]
+    pub before: PathBuf,
+    /// The result after
+    #[arg(value_name = "AFTER")]
+    pub after: PathBuf,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Shows what changed and what moved.
+pub fn compare(arguments: &CompareArguments) -> Outcome {
+    let before = read(&arguments.before)?;
+    let after = read(&arguments.after)?;
+    if before.len() != after.len() {
+        return Err(Failure::say(format!(
+            "{} holds {} results and {} holds {}: compare grids of the same form",
+            arguments.before.display(),
+            before.len(),
+            arguments.after.display(),
+            after.len()
+        )));
+    }
+    let differences: Vec<_> = before
+        .iter()
+        .zip(&after)
+        .map(|(before, after)| anabranch_report::difference(before, after))
+        .collect();
+    if arguments.json {
+        let schema = anabranch_replay::SCHEMA;
+        let json = serde_json::json!({ "schema": schema, "differences": differences });
+        return print(&format!("{json:#}\n"));
+    }
+    let texts: Vec<String> = differences
+        .iter()
+        .map(anabranch_report::difference_table)
+        .collect();
+    print(&format!("{}\n", texts.join("\n\n")))
+}

@@ -1,0 +1,97 @@
+//! `anabranch report`: results as one page of pictures.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use anabranch_replay::Outcome as Comparison;
+use anabranch_trace::WholeFile;
+use clap::Args;
+use serde_json::Value;
+
+use crate::failure::{Failure, Outcome};
+
+pub const REPORT_EXAMPLE: &str = "\
+Examples:
+  anabranch replay rocksdb.parquet --details -o result.json && anabranch report result.json
+  anabranch replay rocksdb.parquet --streams 2,4,8 --fill 80%,90% -o grid.json
+  anabranch report grid.json -o grid.html
+The page is one file: it needs no network, and every picture's numbers are behind a click.";
+
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// Results that `run` or `replay` wrote (`-o`), of one comparison or of many
+    #[arg(required = true, value_name = "RESULT")]
+    pub results: Vec<PathBuf>,
+    /// The page
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_name = "FILE",
+        default_value = "report.html"
+    )]
+    pub output: PathBuf,
+}
+
+/// Writes the page of some result files.
+pub fn report(arguments: &ReportArguments) -> Outcome {
+    let mut results = Vec::new();
+    for path in &arguments.results {
+        results.extend(read(path)?);
+    }
+    write_page(&arguments.output, &results)
+}
+
+/// Writes the page of these results to a file that appears whole or not at all: what every verb's
+/// `--html` does.
+pub fn write_page(path: &Path, results: &[Comparison]) -> Outcome {
+    let page = anabranch_report::page(results).map_err(Failure::work)?;
+    let mut file = WholeFile::create(path)?;
+    file.write_all(page.as_bytes()).map_err(|error| {
+        Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
+    })?;
+    Ok(file.finish()?)
+}
+
+/// The results in a file: one, or those of a grid.
+pub fn read(path: &Path) -> Outcome<Vec<Comparison>> {
+    let name = path.display();
+    let bytes = std::fs::read(path)
+        .map_err(|error| Failure::say(format!("cannot read {name}: {error}")))?;
+    let wrong = |error: serde_json::Error| {
+        Failure::say(format!(
+            "{name} is no result of anabranch: {error} (write one with `anabranch replay TRACE -o \
+             RESULT.json`)"
+        ))
+    };
+    let mut json: Value = serde_json::from_slice(&bytes).map_err(wrong)?;
+    check_schema(path, &json)?;
+    let results = match json.get_mut("results").map(Value::take) {
+        Some(Value::Array(results)) => results,
+        Some(_) => return Err(Failure::say(format!("{name}: \"results\" is no list"))),
+        None => vec![json],
+    };
+    if results.is_empty() {
+        return Err(Failure::say(format!("{name} holds no result")));
+    }
+    let results = results.into_iter().map(serde_json::from_value);
+    results.collect::<Result<_, _>>().map_err(wrong)
+}
+
+/// Refuses results of a form that is not ours.
+fn check_schema(path: &Path, json: &Value) -> Outcome {
+    let ours = anabranch_replay::SCHEMA;
+    match json.get("schema").and_then(Value::as_u64) {
+        Some(schema) if schema == u64::from(ours) => Ok(()),
+        Some(schema) => Err(Failure::say(format!(
+            "{} has schema {schema}, and this anabranch reads {ours}: use the anabranch that wrote it",
+            path.display()
+        ))),
+        None => Err(Failure::say(format!(
+            "{} is no result of anabranch: it has no \"schema\" (write one with `anabranch replay \
+             TRACE -o RESULT.json`)",
+            path.display()
+        ))),
+    }
+}

@@ -1,0 +1,139 @@
+//! Two results side by side: what was set otherwise, and what moved.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anabranch_replay::{Outcome, SchemeOutcome};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// What two results differ in.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// What was set otherwise, or was otherwise in what was fed.
+    pub changed: Vec<Change>,
+    /// Every scheme that either has, in their order.
+    pub schemes: Vec<Moved>,
+}
+
+/// A setting that is not the same.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// Its place in the result, with dots.
+    pub key: String,
+    /// Its value before; null where there was none.
+    pub before: Value,
+    /// Its value after.
+    pub after: Value,
+}
+
+/// A scheme in both results.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Moved {
+    /// Its name.
+    pub name: String,
+    /// Its figures before; null where it was not compared.
+    pub before: Option<Figures>,
+    /// Its figures after.
+    pub after: Option<Figures>,
+}
+
+/// The figures that are set side by side, as the result has them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Figures {
+    /// Write amplification of the whole run.
+    pub waf: Option<f64>,
+    /// That of the last capacity of writes.
+    pub waf_window: Option<f64>,
+    /// Bytes the host wrote.
+    pub host_bytes: u64,
+    /// Bytes garbage collection copied.
+    pub copied_bytes: u64,
+    /// Units erased.
+    pub erased_units: u64,
+    /// How many times longer the flash lasts than with `baseline`.
+    pub lifetime_vs_baseline: Option<f64>,
+    /// Whether the WAF had settled.
+    pub steady: bool,
+    /// Simulated time, where it was.
+    pub elapsed_ns: Option<u64>,
+    /// What 99.9 % of the writes took at most.
+    pub write_p99_9_ns: Option<u64>,
+}
+
+impl Figures {
+    fn of(scheme: &SchemeOutcome) -> Figures {
+        let time = scheme.time.as_ref();
+        Figures {
+            waf: scheme.waf,
+            waf_window: scheme.waf_window,
+            host_bytes: scheme.host_bytes,
+            copied_bytes: scheme.copied_bytes,
+            erased_units: scheme.erased_units,
+            lifetime_vs_baseline: scheme.lifetime_vs_baseline,
+            steady: scheme.steady,
+            elapsed_ns: time.map(|time| time.elapsed_ns),
+            write_p99_9_ns: time.map(|time| time.latency.write.p99_9_ns),
+        }
+    }
+}
+
+/// What changed from one result to another.
+pub fn difference(before: &Outcome, after: &Outcome) -> Difference {
+    let (settings, other) = (settings(before), settings(after));
+    let keys: BTreeSet<&String> = settings.keys().chain(other.keys()).collect();
+    let value = |of: &BTreeMap<String, Value>, key| of.get(key).cloned().unwrap_or_default();
+    let changed = keys
+        .into_iter()
+        .map(|key| Change {
+            key: key.clone(),
+            before: value(&settings, key),
+            after: value(&other, key),
+        })
+        .filter(|change| change.before != change.after);
+    let mut names: Vec<&String> = before.schemes.iter().map(|scheme| &scheme.name).collect();
+    for scheme in &after.schemes {
+        if !names.contains(&&scheme.name) {
+            names.push(&scheme.name);
+        }
+    }
+    let figures = |of: &Outcome, name: &str| {
+        let scheme = of.schemes.iter().find(|scheme| scheme.name == name)?;
+        Some(Figures::of(scheme))
+    };
+    let moved = names.into_iter().map(|name| Moved {
+        name: name.clone(),
+        before: figures(before, name),
+        after: figures(after, name),
+    });
+    Difference {
+        changed: changed.collect(),
+        schemes: moved.collect(),
+    }
+}
+
+/// Everything that decided a result, with dotted keys. The drive's sizes are in the configuration
+/// of what made it, so of the device only its profile is told.
+fn settings(outcome: &Outcome) -> BTreeMap<String, Value> {
+    let mut settings = BTreeMap::new();
+    flatten("config", &json!(outcome.config), &mut settings);
+    flatten("source", &json!(outcome.source), &mut settings);
+    settings.insert("device.profile".to_owned(), json!(outcome.device.profile));
+    settings.insert("seed".to_owned(), json!(outcome.seed));
+    settings.insert("steady".to_owned(), json!(outcome.steady));
+    for scheme in &outcome.schemes {
+        let key = format!("schemes.{}.parameters", scheme.name);
+        flatten(&key, &json!(scheme.parameters), &mut settings);
+    }
+    settings
+}
+
+fn flatten(key: &str, value: &Value, settings: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(name, value)| flatten(&format!("{key}.{name}"), value, settings)),
+        _ => {
+            settings.insert(key.to_owned(), value.clone());
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Results as one self-contained page: pictures, and the numbers behind each.
+
+use anabranch_replay::Outcome;
+use serde::Serialize;
+
+use crate::thin::{LEVELS, thin};
+
+/// Bytes of results a page may hold, so that it stays below 2 MB with its programs.
+const MOST_DATA_BYTES: usize = 1_800_000;
+
+const SKELETON: &str = include_str!("page/page.html");
+
+/// Stylesheets, in order.
+const STYLES: [&str; 2] = [
+    include_str!("vendor/uplot/uPlot.min.css"),
+    include_str!("page/page.css"),
+];
+
+/// Programs, in order: a library, then ours, which share one scope.
+const LIBRARY: &str = include_str!("vendor/uplot/uPlot.iife.min.js");
+const PROGRAMS: [&str; 19] = [
+    include_str!("page/numbers.js"),
+    include_str!("page/elements.js"),
+    include_str!("page/colours.js"),
+    include_str!("page/table.js"),
+    include_str!("page/figure.js"),
+    include_str!("page/svg.js"),
+    include_str!("page/plot.js"),
+    include_str!("page/result.js"),
+    include_str!("page/verdict.js"),
+    include_str!("page/waf.js"),
+    include_str!("page/map.js"),
+    include_str!("page/contexts.js"),
+    include_str!("page/flame.js"),
+    include_str!("page/lifetimes.js"),
+    include_str!("page/scatter.js"),
+    include_str!("page/times.js"),
+    include_str!("page/erases.js"),
+    include_str!("page/grid.js"),
+    include_str!("page/main.js"),
+];
+
+/// What the page's programs read.
+#[derive(Debug, Serialize)]
+struct Data<'a> {
+    version: &'a str,
+    /// What was left out to keep the page small, a sentence each.
+    thinned: Vec<String>,
+    results: Vec<Outcome>,
+}
+
+/// One page of these results, in the order given. It needs no network and is at most 2 MB where
+/// the results allow: curves, moments of the map and tails of tables are thinned for that, which
+/// the page then says.
+///
+/// # Errors
+/// When a result cannot be told as JSON, which only a defect of ours can cause.
+pub fn page(results: &[Outcome]) -> Result<String, serde_json::Error> {
+    let data = fitting(results)?;
+    let styles = STYLES.join("\n");
+    let programs = format!(
+        "{LIBRARY}\n(() => {{\n\"use strict\";\n{}\n}})();",
+        PROGRAMS.join("\n")
+    );
+    // The data come last: what they hold is not looked at again.
+    Ok(SKELETON
+        .replacen("/* styles */", &styles, 1)
+        .replacen("/* programs */", &programs, 1)
+        .replacen("/* data */", &data, 1))
+}
+
+/// The results as JSON that can stand in a page, thinned until they fit.
+fn fitting(results: &[Outcome]) -> Result<String, serde_json::Error> {
+    let mut json = String::new();
+    for level in LEVELS {
+        let mut results = results.to_vec();
+        let thinned = thin(&mut results, level);
+        json = embeddable(&Data {
+            version: env!("CARGO_PKG_VERSION"),
+            thinned,
+            results,
+        })?;
+        if json.len() <= MOST_DATA_BYTES {
+            break;
+        }
+    }
+    Ok(json)
+}
+
+/// JSON that no browser takes for markup, whatever names it holds.
+fn embeddable(data: &impl Serialize) -> Result<String, serde_json::Error> {
+    Ok(serde_json::to_string(data)?.replace('<', "\\u003c"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_can_end_the_data() {
+        let json = embeddable(&"</script><script>alert(1)</script><!--").unwrap();
+        assert!(!json.contains('<'));
+        let back: String = serde_json::from_str(&json).unwrap();
+        assert_eq!(back, "</script><script>alert(1)</script><!--");
+    }
+
+    #[test]
+    fn the_page_names_no_network() {
+        let page = page(&[]).unwrap();
+        let addresses = ["src=", "@import", "url(", "fetch(", "XMLHttpRequest"];
+        for address in addresses {
+            assert!(!page.contains(address), "{address}");
+        }
+        assert!(page.contains("default-src 'none'"));
+        assert!(!page.contains("/* data */"));
+    }
+}

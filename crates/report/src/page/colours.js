@@ -1,0 +1,42 @@
+// Colours that colour-blind readers can tell apart, on light and on dark grounds.
+
+// Okabe and Ito (2008), "Color Universal Design", without black and with its yellow darkened, so
+// that each holds on white and on dark.
+const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b3a125"];
+const NEUTRAL = "#8a94a3";
+
+// Viridis (van der Walt and Smith, 2015): lightness rises evenly, also without colour.
+const VIRIDIS = [
+  [68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [122, 209, 81], [253, 231, 37],
+];
+
+/** A colour of the theme, as the page shows it now. */
+function theme(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+function mixed(from, to, share) {
+  return from.map((part, at) => Math.round(part + (to[at] - part) * share));
+}
+
+/** The colour of a value from 0 to 1, dark to bright. */
+function scaleColour(value) {
+  const at = Math.min(0.9999, Math.max(0, value)) * (VIRIDIS.length - 1);
+  const [red, green, blue] = mixed(VIRIDIS[Math.floor(at)], VIRIDIS[Math.floor(at) + 1], at % 1);
+  return `rgb(${red}, ${green}, ${blue})`;
+}
+
+/** Black or white, whichever reads better on a colour of the scale. */
+function inkOnScale(value) {
+  return value > 0.55 ? "#111418" : "#ffffff";
+}
+
+/** A stream: the default one is neutral, others have a hue; internal ones are paler. */
+function streamColour(id, isInternal) {
+  if (id === 0) return NEUTRAL;
+  const hue = PALETTE[(id - 1) % PALETTE.length];
+  if (!isInternal) return hue;
+  const parts = [1, 3, 5].map((at) => parseInt(hue.slice(at, at + 2), 16));
+  const [red, green, blue] = mixed(parts, [255, 255, 255], 0.45);
+  return `rgb(${red}, ${green}, ${blue})`;
+}

@@ -1,0 +1,117 @@
+// Many results as a heat map over two of the settings they differ in.
+
+// Settings people vary come first; what follows from them, later.
+const SETTINGS_FIRST = ["device.host_streams", "device.internal_streams", "config.fill", "device.unit_bytes", "device.victim_rule", "device.profile", "config.trace", "seed"];
+
+function tellSetting(key, value) {
+  if (key.endsWith("_bytes") && typeof value === "number") return tellBytes(value);
+  if (key === "config.fill") return tellShare(value);
+  if (key === "config.trace") return String(value).split("/").pop();
+  return value === undefined || value === null ? "–" : String(value);
+}
+
+function settingRank(key) {
+  const at = SETTINGS_FIRST.indexOf(key);
+  if (at >= 0) return at;
+  if (key.startsWith("config.") && !key.startsWith("config.drive.") && !key.startsWith("config.capture.") && !key.startsWith("config.time.")) return -1;
+  return key.startsWith("config.time.") ? 50 : 100;
+}
+
+/** The settings in which results differ; of those that always change together, one. */
+function varyingKeys(results) {
+  const all = results.map(settings);
+  const keys = [...new Set(all.flatMap(Object.keys))].sort((a, b) => settingRank(a) - settingRank(b) || (a < b ? -1 : 1));
+  const seen = new Set();
+  return keys.filter((key) => {
+    const values = all.map((flat) => JSON.stringify(flat[key]));
+    const numbers = new Map();
+    const pattern = values.map((value) => { if (!numbers.has(value)) numbers.set(value, numbers.size); return numbers.get(value); }).join();
+    if (numbers.size < 2 || seen.has(pattern)) return false;
+    seen.add(pattern);
+    return true;
+  });
+}
+
+const MEASURES = {
+  best: ["least WAF of any scheme", (result) => understand(result).best?.waf ?? null, tellRatio],
+  life: ["lifetime against baseline, best scheme", (result) => understand(result).best?.lifetime_vs_baseline ?? null, (value) => (value === null ? "–" : `${tellRatio(value)}×`)],
+};
+
+function measureOf(key) {
+  if (key in MEASURES) return MEASURES[key];
+  const name = key.slice(4);
+  return [`WAF of ${name}`, (result) => result.schemes.find((scheme) => scheme.name === name)?.waf ?? null, tellRatio];
+}
+
+function distinct(values) {
+  const unique = [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+  return unique.sort((a, b) => compareValues(a, b));
+}
+
+function drawHeat(place, width, grid, choose) {
+  const { results, columnKey, rowKey, measure } = grid;
+  const all = results.map(settings);
+  const columnsAt = distinct(all.map((flat) => flat[columnKey]));
+  const rowsAt = rowKey ? distinct(all.map((flat) => flat[rowKey])) : [undefined];
+  const left = Math.min(130, width * 0.26);
+  const cellWidth = Math.min(120, (width - left - 4) / columnsAt.length);
+  const cellHeight = 46;
+  const picture = drawing(width, rowsAt.length * cellHeight + 62);
+  picture.removeAttribute("aria-hidden");
+  const [, of, tell] = measureOf(measure);
+  const values = results.map(of).filter((value) => value !== null);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  rowsAt.forEach((row, y) => {
+    if (rowKey) picture.append(label(left - 10, y * cellHeight + 28, fitted(tellSetting(rowKey, row), left - 12), { anchor: "end" }));
+    columnsAt.forEach((columnValue, x) => {
+      const here = results.map((_, at) => at).filter((at) => all[at][columnKey] === columnValue && (!rowKey || all[at][rowKey] === row));
+      const found = here.map((at) => of(results[at])).filter((value) => value !== null);
+      if (found.length === 0) return;
+      const value = found.reduce((sum, each) => sum + each, 0) / found.length;
+      const tone = high > low ? 1 - (value - low) / (high - low) : 1;
+      const shade = measure === "life" ? 1 - tone : tone;
+      const words = tell(value) + (found.length > 1 ? ` (${found.length})` : "");
+      const open = () => choose(here[0]);
+      picture.append(
+        svg("rect", { x: left + x * cellWidth, y: y * cellHeight, width: cellWidth - 3, height: cellHeight - 3, rx: 4, fill: scaleColour(shade), tabindex: 0, role: "button",
+          "aria-label": `${tellSetting(columnKey, columnValue)}${rowKey ? `, ${tellSetting(rowKey, row)}` : ""}: ${words}`, click: open,
+          keydown: (event) => { if (event.key === "Enter") open(); } }),
+        svg("text", { x: left + x * cellWidth + (cellWidth - 3) / 2, y: y * cellHeight + 27, fill: inkOnScale(shade), "text-anchor": "middle", "font-size": 13, "pointer-events": "none" }, fitted(words, cellWidth - 4, 13)));
+    });
+  });
+  const bottom = rowsAt.length * cellHeight;
+  columnsAt.forEach((value, x) => picture.append(label(left + x * cellWidth + (cellWidth - 3) / 2, bottom + 18, fitted(tellSetting(columnKey, value), cellWidth), { anchor: "middle" })));
+  picture.append(label(left, bottom + 42, columnKey), rowKey ? label(0, bottom + 42, fitted(`↑ ${rowKey}`, left - 6)) : svg("g"));
+  place.append(picture);
+}
+
+/** The heat map of a grid; a click shows that result below. */
+function gridFigure(results, keys, choose) {
+  const title = "The grid";
+  if (keys.length === 0) return figure("grid", title, "These results do not differ in any setting.");
+  const names = [...new Set(results.flatMap((result) => result.schemes.map((scheme) => scheme.name)))];
+  const grid = { results, columnKey: keys[0], rowKey: keys[1] ?? null, measure: results.some((result) => understand(result).best) ? "best" : `waf:${names[0]}` };
+  const holder = html("div");
+  const show = () => holder.replaceChildren(plot(`${measureOf(grid.measure)[0]} over ${grid.columnKey}${grid.rowKey ? ` and ${grid.rowKey}` : ""}`,
+    (place, width) => drawHeat(place, width, grid, choose)));
+  holder.setAttribute("id", "heat");
+  const choices = keys.map((key) => [key, key]);
+  const measures = [...Object.entries(MEASURES).map(([key, [words]]) => [key, words]), ...names.map((name) => [`waf:${name}`, `WAF of ${name}`])];
+  show();
+  const set = (key) => (value) => { grid[key] = value; show(); };
+  const rows = () => results.flatMap((result, at) => result.schemes.map((scheme) => ({ at: at + 1, flat: settings(result), scheme })));
+  return figure("grid", title,
+    "Each cell is a result; brighter is better, a number in brackets is how many results it is the mean of. A click shows that result below.",
+    html("div", { class: "controls" }, selection("columns", choices, grid.columnKey, set("columnKey")),
+      keys.length > 1 ? selection("rows", choices, grid.rowKey, set("rowKey")) : null,
+      selection("colour", measures, grid.measure, set("measure"))),
+    holder,
+    numbers("grid", () => [
+      column("result", "result", (row) => row.at),
+      ...keys.map((key) => column(key, key, (row) => row.flat[key], (value) => tellSetting(key, value), { text: true })),
+      column("scheme", "scheme", (row) => row.scheme.name, null, { text: true }),
+      column("waf", "WAF", (row) => row.scheme.waf, tellRatioExactly),
+      column("copied_bytes", "copied", (row) => row.scheme.copied_bytes, tellBytes),
+      column("lifetime_vs_baseline", "lifetime", (row) => row.scheme.lifetime_vs_baseline, tellRatioExactly),
+    ], rows));
+}

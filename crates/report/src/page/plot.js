@@ -1,0 +1,79 @@
+// Curves, by uPlot.
+
+function axis(place, unit, tell) {
+  return {
+    stroke: theme("muted"),
+    font: "12px system-ui, sans-serif",
+    labelFont: "12px system-ui, sans-serif",
+    grid: { stroke: theme("line"), width: 1 },
+    ticks: { stroke: theme("line"), width: 1, size: 5 },
+    label: unit,
+    labelSize: 20,
+    labelGap: 2,
+    values: tell ? (_, splits) => splits.map(tell) : undefined,
+    ...place,
+  };
+}
+
+/** Curves over a common x. `lines` are { label, values, colour, dash, width, show, fill }. */
+function curves(place, width, options) {
+  const { x, lines, height, xUnit, yUnit, yRange, tellY, onCursor, sync } = options;
+  const settings = {
+    width,
+    height,
+    padding: [10, 12, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { size: 6 }, drag: { x: true, y: false }, sync: sync ? { key: sync } : undefined },
+    scales: { x: { time: false }, y: { range: yRange } },
+    axes: [axis({ size: 34 }, xUnit), axis({ size: 54 }, yUnit, tellY)],
+    series: [
+      { label: xUnit },
+      ...lines.map((line) => ({
+        label: line.label,
+        stroke: line.colour,
+        width: line.width ?? 1.8,
+        dash: line.dash,
+        fill: line.fill,
+        show: line.show ?? true,
+        points: { show: false },
+        spanGaps: true,
+      })),
+    ],
+    hooks: { setCursor: onCursor ? [(chart) => onCursor(chart.cursor.idx)] : [] },
+  };
+  return new uPlot(settings, [x, ...lines.map((line) => line.values)], place);
+}
+
+/** A legend whose names show and hide curves and tell their value at the cursor. */
+function curveLegend(lines, onToggle) {
+  const values = lines.map(() => html("span", { class: "value-now" }));
+  const list = html("div", { class: "legend" }, lines.map((line, at) => {
+    const swatch = html("span", { class: "swatch line" });
+    swatch.style.borderTopColor = line.colour;
+    if (line.dash) swatch.style.borderTopStyle = "dashed";
+    const button = html("button", { type: "button", "aria-pressed": String(line.show ?? true) },
+      swatch, html("span", { class: "name" }, line.label), values[at]);
+    button.addEventListener("click", () => {
+      line.show = !(line.show ?? true);
+      button.setAttribute("aria-pressed", String(line.show));
+      onToggle(at, line.show);
+    });
+    return button;
+  }));
+  const tell = (words) => words.forEach((each, at) => { values[at].textContent = each; });
+  return { list, tell };
+}
+
+/** The value of a curve at `x`, by the straight line between its neighbours. */
+function interpolate(xs, ys, x) {
+  if (xs.length === 0 || x < xs[0] || x > xs[xs.length - 1]) return null;
+  let low = 0;
+  let high = xs.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (xs[middle] <= x) low = middle;
+    else high = middle;
+  }
+  const span = xs[high] - xs[low];
+  return span === 0 ? ys[high] : ys[low] + ((ys[high] - ys[low]) * (x - xs[low])) / span;
+}

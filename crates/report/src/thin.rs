@@ -1,0 +1,288 @@
+//! Results made small enough for a page: fewer points of curves, with their extremes kept, and fewer
+//! moments of maps.
+
+use anabranch_replay::{Interval, Outcome, Point, SchemeOutcome};
+
+/// How much of each thing a page keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct Level {
+    /// Points of a WAF curve.
+    points: usize,
+    /// Intervals of throughput.
+    intervals: usize,
+    /// Moments of a map.
+    moments: usize,
+    /// Schemes whose maps are kept: `baseline` and those that copied least.
+    maps: usize,
+    /// Contexts listed.
+    contexts: usize,
+    /// Lives in the scatter plots.
+    lives: usize,
+}
+
+/// Ever less, until a page is small enough (our choice).
+pub const LEVELS: [Level; 6] = [
+    level(512, 512, 48, usize::MAX, 256, 2000),
+    level(256, 256, 48, 8, 256, 2000),
+    level(128, 128, 24, 8, 128, 1000),
+    level(64, 64, 24, 2, 64, 500),
+    level(32, 32, 12, 2, 32, 250),
+    level(16, 16, 4, 0, 8, 50),
+];
+
+const fn level(
+    points: usize,
+    intervals: usize,
+    moments: usize,
+    maps: usize,
+    contexts: usize,
+    lives: usize,
+) -> Level {
+    Level {
+        points,
+        intervals,
+        moments,
+        maps,
+        contexts,
+        lives,
+    }
+}
+
+/// Thins results, and says what is no longer there, a sentence each.
+pub fn thin(results: &mut [Outcome], level: Level) -> Vec<String> {
+    let mut said = Said::default();
+    for result in results {
+        thin_contexts(result, level, &mut said);
+        let mapped = mapped(&result.schemes, level.maps);
+        for (scheme, keeps_map) in result.schemes.iter_mut().zip(mapped) {
+            thin_scheme(scheme, level, keeps_map, &mut said);
+        }
+    }
+    said.sentences(level)
+}
+
+/// What was thinned.
+#[derive(Debug, Default)]
+struct Said {
+    points: bool,
+    intervals: bool,
+    moments: bool,
+    maps: bool,
+    contexts: bool,
+    lives: bool,
+}
+
+impl Said {
+    fn sentences(&self, level: Level) -> Vec<String> {
+        let sentences = [
+            (
+                self.points,
+                format!(
+                    "curves show about {} of their points, the steepest and flattest steps among them",
+                    level.points
+                ),
+            ),
+            (
+                self.intervals,
+                format!(
+                    "throughput shows {} intervals, the fastest and slowest among them",
+                    level.intervals
+                ),
+            ),
+            (
+                self.moments,
+                format!("maps show {} moments, evenly spaced", level.moments),
+            ),
+            (
+                self.maps,
+                format!(
+                    "maps are kept of {} schemes: baseline and those that copied least",
+                    level.maps
+                ),
+            ),
+            (
+                self.contexts,
+                format!("the {} contexts that wrote most are listed", level.contexts),
+            ),
+            (
+                self.lives,
+                format!("{} of the sampled lives are drawn", level.lives),
+            ),
+        ];
+        sentences
+            .into_iter()
+            .filter_map(|(said, sentence)| said.then_some(sentence))
+            .collect()
+    }
+}
+
+/// Which schemes keep their maps.
+fn mapped(schemes: &[SchemeOutcome], most: usize) -> Vec<bool> {
+    let mut ranks: Vec<usize> = (0..schemes.len()).collect();
+    ranks.sort_by_key(|&row| (schemes[row].name != "baseline", schemes[row].copied_bytes));
+    let mut keeps = vec![false; schemes.len()];
+    for row in ranks.into_iter().take(most) {
+        keeps[row] = true;
+    }
+    keeps
+}
+
+fn thin_contexts(result: &mut Outcome, level: Level, said: &mut Said) {
+    let Some(details) = &mut result.details else {
+        return;
+    };
+    if details.contexts.len() > level.contexts {
+        said.contexts = true;
+        let rest = details.contexts.split_off(level.contexts);
+        details.unlisted_contexts += rest.len() as u64;
+        details.unlisted_bytes += rest
+            .iter()
+            .map(|context| context.written_bytes)
+            .sum::<u64>();
+    }
+    let points = &mut details.points;
+    if points.context.len() > level.lives {
+        // Each is as likely as any other, so the first of them are a sample as well, but of the
+        // beginning: take every n-th.
+        said.lives = true;
+        keep_evenly(&mut points.written_at_bytes, level.lives);
+        keep_evenly(&mut points.offset_bytes, level.lives);
+        keep_evenly(&mut points.lifetime_bytes, level.lives);
+        keep_evenly(&mut points.context, level.lives);
+    }
+}
+
+fn thin_scheme(scheme: &mut SchemeOutcome, level: Level, keeps_map: bool, said: &mut Said) {
+    if scheme.series.len() > level.points {
+        said.points = true;
+        scheme.series = steps(&scheme.series, level.points);
+    }
+    if let Some(time) = &mut scheme.time
+        && time.intervals.len() > level.intervals
+    {
+        said.intervals = true;
+        time.intervals = extremes(&time.intervals, level.intervals);
+    }
+    let Some(details) = &mut scheme.details else {
+        return;
+    };
+    details.placements.truncate(level.contexts);
+    keep_evenly(&mut details.fill, level.points);
+    let moments = &mut details.map.moments;
+    if !keeps_map && !moments.is_empty() {
+        said.maps = true;
+        moments.clear();
+    }
+    if moments.len() > level.moments {
+        said.moments = true;
+        keep_evenly(moments, level.moments);
+    }
+}
+
+/// Keeps `most` of the items, evenly spaced, the last one among them.
+fn keep_evenly<T>(items: &mut Vec<T>, most: usize) {
+    let length = items.len();
+    if length <= most || most == 0 {
+        return;
+    }
+    let mut row = 0;
+    items.retain(|_| {
+        row += 1;
+        row * most / length > (row - 1) * most / length
+    });
+}
+
+/// Points of a curve of counts: of each group of neighbours the first, and both ends of the
+/// steepest and of the flattest step.
+fn steps(points: &[Point], most: usize) -> Vec<Point> {
+    let size = points.len().div_ceil((most / 5).max(1));
+    let mut kept = Vec::new();
+    let slope = |row: usize| {
+        let (from, to) = (points[row - 1], points[row]);
+        let host = to.host_bytes.saturating_sub(from.host_bytes).max(1);
+        to.media_bytes.saturating_sub(from.media_bytes) as f64 / host as f64
+    };
+    for first in (0..points.len()).step_by(size) {
+        let rows = first.max(1)..(first + size).min(points.len());
+        kept.push(first);
+        let steepest = rows.clone().max_by(|&a, &b| slope(a).total_cmp(&slope(b)));
+        let flattest = rows.min_by(|&a, &b| slope(a).total_cmp(&slope(b)));
+        for row in steepest.into_iter().chain(flattest) {
+            kept.extend([row - 1, row]);
+        }
+    }
+    kept.push(points.len().saturating_sub(1));
+    kept.sort_unstable();
+    kept.dedup();
+    kept.into_iter().map(|row| points[row]).collect()
+}
+
+/// Intervals of a run: of each group of neighbours the one that wrote fastest and the one that
+/// wrote slowest.
+fn extremes(intervals: &[Interval], most: usize) -> Vec<Interval> {
+    let size = intervals.len().div_ceil((most / 2).max(1));
+    let rate = |one: &&Interval| one.write_mib_per_second;
+    let mut kept = Vec::new();
+    for group in intervals.chunks(size) {
+        let fastest = group.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
+        let slowest = group.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
+        let mut pair: Vec<Interval> = fastest.into_iter().chain(slowest).copied().collect();
+        pair.sort_by_key(|one| one.start_ns);
+        pair.dedup_by_key(|one| one.start_ns);
+        kept.extend(pair);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thinned_curve_keeps_its_ends_and_its_extreme_steps() {
+        let mut points: Vec<Point> = (0..4096)
+            .map(|row| Point {
+                host_bytes: row * 10,
+                media_bytes: row * 20,
+            })
+            .collect();
+        // One steep step.
+        points[3000..]
+            .iter_mut()
+            .for_each(|point| point.media_bytes += 999);
+        let thinned = steps(&points, 128);
+        assert!(thinned.len() <= 130, "{}", thinned.len());
+        assert_eq!(thinned.first(), points.first());
+        assert_eq!(thinned.last(), points.last());
+        assert!(thinned.contains(&points[2999]) && thinned.contains(&points[3000]));
+    }
+
+    #[test]
+    fn thinned_intervals_keep_the_fastest_and_the_slowest() {
+        let interval = |start_ns: u64| Interval {
+            start_ns,
+            write_mib_per_second: (start_ns * 7919 % 1009) as f64,
+            ..Interval::default()
+        };
+        let intervals: Vec<Interval> = (0..512).map(interval).collect();
+        let thinned = extremes(&intervals, 64);
+        assert!(thinned.len() <= 64);
+        let most = |some: &[Interval]| {
+            let rates = some.iter().map(|one| one.write_mib_per_second);
+            rates.fold(0.0, f64::max)
+        };
+        assert_eq!(most(&thinned), most(&intervals));
+        assert!(thinned.is_sorted_by_key(|one| one.start_ns));
+    }
+
+    #[test]
+    fn what_is_kept_evenly_ends_with_the_end() {
+        let mut items: Vec<u32> = (0..48).collect();
+        keep_evenly(&mut items, 12);
+        assert_eq!(items.len(), 12);
+        assert_eq!(items.last(), Some(&47));
+        let mut few = vec![1, 2];
+        keep_evenly(&mut few, 12);
+        assert_eq!(few, [1, 2]);
+    }
+}
