@@ -45,6 +45,8 @@ pub struct Grouping {
     pub explained: f64,
     /// Standard deviation within groups, in octaves of lifetime.
     pub spread_octaves: f64,
+    /// The longest median of a group over the shortest, of groups with a thousandth of the pages.
+    pub median_span: f64,
     pub groups: Vec<Group>,
 }
 
@@ -292,9 +294,21 @@ impl Survey {
             pages: self.all.pages as u64,
             explained: 1.0 - within / self.all.deviation().max(f64::MIN_POSITIVE),
             spread_octaves: (within / self.all.pages.max(1.0)).max(0.0).sqrt(),
+            median_span: median_span(&groups, self.all.pages),
             groups,
         }
     }
+}
+
+fn median_span(groups: &[Group], pages: f64) -> f64 {
+    let medians = groups
+        .iter()
+        .filter(|group| group.pages as f64 >= pages / 1000.0)
+        .map(|group| group.p50_pages as f64);
+    let (shortest, longest) = medians.fold((f64::INFINITY, 0.0), |(low, high), median| {
+        (median.min(low), median.max(high))
+    });
+    longest / shortest.max(1.0)
 }
 
 fn record(all: &mut Sums, groups: &mut BTreeMap<u32, Sums>, death: &Death) {
