@@ -39,6 +39,10 @@ pub enum Verb {
     /// Run the published experiments, and print each published figure beside ours
     #[command(after_help = crate::experiment::EXAMPLE)]
     Experiment(crate::experiment::ExperimentArguments),
+    /// Serve a drive over NVMe/TCP, with the Streams Directive or Flexible Data Placement
+    #[cfg(feature = "serve")]
+    #[command(after_help = crate::serve::EXAMPLE)]
+    Serve(crate::serve::ServeArguments),
     /// Show who wrote: each program context, its call path, bytes and lifetimes
     #[command(after_help = CONTEXTS_EXAMPLE)]
     Contexts(ContextsArguments),

@@ -17,6 +17,8 @@ mod progress;
 mod replay;
 mod report;
 mod scenario;
+#[cfg(feature = "serve")]
+mod serve;
 mod source;
 mod workloads;
 
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         Verb::Record(arguments) => live::record(arguments),
         Verb::Import(arguments) => import::import(arguments),
         Verb::Replay(arguments) => replay::replay(arguments),
+        #[cfg(feature = "serve")]
+        Verb::Serve(arguments) => serve::serve(arguments),
         Verb::Precondition(arguments) => precondition::precondition(arguments),
         Verb::Experiment(arguments) => experiment::experiment(arguments),
         Verb::Contexts(arguments) => contexts::contexts(arguments),

@@ -14,7 +14,7 @@ use anabranch_ssd::{
 };
 
 pub(crate) use fdp::status as fdp_status;
-pub use placement::{Fixed, Placement};
+pub use placement::{Placed, Placement};
 pub use watch::Watch;
 
 use crate::completion::Status;
@@ -23,7 +23,7 @@ use crate::completion::Status;
 pub const NAMESPACE: u32 = 1;
 
 /// The device of a drive whose streams are the host's or a scheme's.
-pub type StreamDevice = Device<Box<dyn Placement>, Watch>;
+pub type StreamDevice = Device<Placed, Watch>;
 
 /// What a write says of where it should go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -281,6 +281,48 @@ impl Drive {
             Kind::Fdp(device) => Some(device),
             Kind::Streams { .. } => None,
         }
+    }
+
+    /// Makes the translation layer agree with the contents, of which `data` are the parts that may
+    /// hold any, in order: pages with data that it does not know are written to it, those without
+    /// that it knows are discarded. Answers with how many pages were written and discarded.
+    ///
+    /// # Errors
+    /// As [`Drive::write`].
+    pub fn reconcile(&mut self, data: &[(u64, u64)]) -> Result<(u64, u64), Status> {
+        let page_bytes = self.config().page_bytes;
+        let all = self.config().logical_pages;
+        let (mut written, mut discarded) = (0, 0);
+        let mut page = 0;
+        for &(begin, end) in data {
+            let held = touched(begin, end - begin, page_bytes);
+            let first = held.first.max(page).min(all);
+            let last = held.end().min(all.into()) as u32;
+            discarded += self.discard_mapped(page, first)?;
+            for unknown in (first..last)
+                .filter(|&one| !self.is_mapped(one))
+                .collect::<Vec<_>>()
+            {
+                self.write(Host::Anonymous(0), Hint::None, PageRange::new(unknown, 1))?;
+                written += 1;
+            }
+            page = last.max(first);
+        }
+        discarded += self.discard_mapped(page, all)?;
+        Ok((written, discarded))
+    }
+
+    /// Discards what is mapped from one page to another (excluded). Answers how many pages were.
+    fn discard_mapped(&mut self, from: u32, to: u32) -> Result<u64, Status> {
+        let before = self.mapped_pages();
+        self.discard(PageRange::new(from, to.saturating_sub(from)))?;
+        Ok(before - self.mapped_pages())
+    }
+
+    /// Counters when the FDP statistics were last cleared; zero for a drive without.
+    pub fn cleared_at(&self) -> Counters {
+        self.as_fdp()
+            .map_or_else(Counters::default, |fdp| *fdp.cleared_at())
     }
 
     /// Writes the translation layer's state.

@@ -6,6 +6,7 @@
 //! Specification 1.1.
 
 mod admin;
+mod checkpoint;
 pub mod command;
 pub mod completion;
 pub mod connect;
@@ -21,7 +22,8 @@ mod target;
 mod totals;
 pub mod wire;
 
+pub use checkpoint::{Checkpoint, CheckpointError, Found, Header};
 pub use options::Options;
 pub use server::{Server, ServerError};
-pub use target::{BadName, Target};
+pub use target::{BadName, StopError, Target};
 pub use totals::{Tally, Totals};

@@ -12,6 +12,7 @@ use std::{
 use anabranch_ssd::Host;
 
 use crate::{
+    checkpoint::{Checkpoint, CheckpointError},
     completion::Status,
     connect::is_name,
     controller::{Controller, Controllers},
@@ -34,6 +35,10 @@ pub struct Target {
     pub(crate) bytes: u64,
     pub(crate) page_bytes: u32,
     drive: Mutex<Drive>,
+    /// Where the drive's state is kept, if anywhere.
+    checkpoint: Option<Checkpoint>,
+    /// One writes it at a time.
+    saving: Mutex<()>,
     block_shift: AtomicU32,
     read_only: AtomicBool,
     started: Instant,
@@ -44,8 +49,20 @@ pub struct Target {
 #[error("\"{0}\" is no name: an NQN has 1 to 223 characters")]
 pub struct BadName(pub String);
 
+/// A drive that could not be stopped in good order.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// The contents could not be made safe.
+    #[error("the contents could not be written: {0}")]
+    Contents(#[from] std::io::Error),
+    /// The state could not be written.
+    #[error(transparent)]
+    State(#[from] CheckpointError),
+}
+
 impl Target {
-    /// A target that serves a drive with the contents of a store.
+    /// A target that serves a drive with the contents of a store, and keeps its state where
+    /// `checkpoint` says.
     ///
     /// # Errors
     /// When the subsystem's or a host's name is none.
@@ -54,6 +71,7 @@ impl Target {
         drive: Drive,
         store: Store,
         totals: Totals,
+        checkpoint: Option<Checkpoint>,
     ) -> Result<Arc<Target>, BadName> {
         let names = || options.allowed_hosts.iter().chain([&options.subsystem]);
         if let Some(bad) = names().find(|name| !is_name(name)) {
@@ -69,6 +87,8 @@ impl Target {
             read_only: AtomicBool::new(drive.is_read_only()),
             block_shift: AtomicU32::new(block_shift.clamp(9, 12)),
             started: Instant::now(),
+            checkpoint,
+            saving: Mutex::default(),
             drive: Mutex::new(drive),
             options,
             store,
@@ -79,6 +99,11 @@ impl Target {
     /// The translation layer, for as long as the guard lives. Nothing may wait meanwhile.
     pub fn drive(&self) -> MutexGuard<'_, Drive> {
         self.drive.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The subsystem's name.
+    pub fn name(&self) -> &str {
+        &self.options.subsystem
     }
 
     /// The drive's contents.
@@ -193,7 +218,36 @@ impl Target {
             return Status::INTERNAL;
         }
         self.block_shift.store(block_shift, Ordering::Relaxed);
-        status
+        // A drive that is killed must not come back with blocks of the former size.
+        match self.save() {
+            Ok(()) => status,
+            Err(_) => Status::INTERNAL,
+        }
+    }
+
+    /// Writes the drive's state, if it is kept anywhere.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(&self) -> Result<(), CheckpointError> {
+        let _alone = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        match &self.checkpoint {
+            Some(checkpoint) => checkpoint.write(self),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the contents safe, and writes the drive's state and that it was stopped.
+    ///
+    /// # Errors
+    /// When either cannot be written.
+    pub fn stop(&self) -> Result<(), StopError> {
+        self.store.flush()?;
+        let _alone = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        match &self.checkpoint {
+            Some(checkpoint) => Ok(checkpoint.end(self)?),
+            None => Ok(()),
+        }
     }
 
     /// Bytes that were transferred of a write whose end will never come are in the store: the

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anabranch_initiator::{Host, HostOptions, Tag};
 use anabranch_nvme::{
     Options, Server, Target, Totals,
-    drive::{Drive, Fixed, Watch},
+    drive::{Drive, Placed, Watch},
     store::Store,
 };
 use anabranch_ssd::{Device, Profile, RelocationKind};
@@ -16,7 +16,7 @@ const NAME: &str = "nqn.2026-01.test:drive";
 
 fn serve(drive: Drive) -> (Arc<Target>, Server) {
     let store = Store::memory(drive.config().logical_bytes());
-    let target = Target::new(Options::new(NAME), drive, store, Totals::default()).unwrap();
+    let target = Target::new(Options::new(NAME), drive, store, Totals::default(), None).unwrap();
     let server = Server::start(Arc::clone(&target), "127.0.0.1:0".parse().unwrap()).unwrap();
     (target, server)
 }
@@ -24,9 +24,9 @@ fn serve(drive: Drive) -> (Arc<Target>, Server) {
 fn streams() -> Drive {
     let profile = Profile::parse("demo", Profile::text("demo").unwrap()).unwrap();
     let config = profile.resolve("demo").unwrap();
-    let fixed = Box::new(Fixed::new(RelocationKind::Gc, &config));
+    let fixed = Placed::fixed(RelocationKind::Gc, &config);
     Drive::streams(
-        Device::watched(config, fixed as _, Watch::default()).unwrap(),
+        Device::watched(config, fixed, Watch::default()).unwrap(),
         false,
     )
 }

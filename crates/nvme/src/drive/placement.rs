@@ -1,5 +1,7 @@
 //! A scheme at the drive: it says where the writes of a host go that says nothing itself.
 
+use std::fmt;
+
 use anabranch_ssd::{
     ClosedUnits, Config, Destination, Erased, PageRange, Relocate, RelocationKind, StreamId,
     Survivor, Victim,
@@ -9,7 +11,13 @@ use super::{StreamDevice, status};
 use crate::completion::Status;
 
 /// A scheme, as the drive holds it: the device's half, and what stands for the host's.
-pub trait Placement: Relocate {
+pub trait Placement: Send + fmt::Debug {
+    /// The device's half.
+    fn relocation(&self) -> &dyn Relocate;
+
+    /// The device's half, at work.
+    fn relocation_mut(&mut self) -> &mut dyn Relocate;
+
     /// The stream of a write. `now_pages` is what the host has written before.
     fn assign(&mut self, pages: PageRange, now_pages: u64) -> StreamId;
 
@@ -23,16 +31,17 @@ pub trait Placement: Relocate {
 /// The scheme of a drive that places nothing: every write without a hint goes to the default
 /// stream, and copies where a relocation says.
 #[derive(Debug)]
-pub struct Fixed(pub Box<dyn Relocate>);
-
-impl Fixed {
-    /// With a relocation of the device's own.
-    pub fn new(kind: RelocationKind, config: &Config) -> Fixed {
-        Fixed(kind.build(config))
-    }
-}
+struct Fixed(Box<dyn Relocate>);
 
 impl Placement for Fixed {
+    fn relocation(&self) -> &dyn Relocate {
+        self.0.as_ref()
+    }
+
+    fn relocation_mut(&mut self) -> &mut dyn Relocate {
+        self.0.as_mut()
+    }
+
     fn assign(&mut self, _pages: PageRange, _now_pages: u64) -> StreamId {
         StreamId::DEFAULT
     }
@@ -44,68 +53,84 @@ impl Placement for Fixed {
     }
 }
 
-impl Relocate for Fixed {
+/// A scheme in its drive.
+#[derive(Debug)]
+pub struct Placed(Box<dyn Placement>);
+
+impl Placed {
+    /// Any scheme.
+    pub fn by(placement: Box<dyn Placement>) -> Placed {
+        Placed(placement)
+    }
+
+    /// None: a relocation of the device's own, and the default stream for writes without a hint.
+    pub fn fixed(kind: RelocationKind, config: &Config) -> Placed {
+        Placed(Box::new(Fixed(kind.build(config))))
+    }
+}
+
+impl Relocate for Placed {
     fn destination(&mut self, victim: &Victim) -> Destination {
-        self.0.destination(victim)
+        self.0.relocation_mut().destination(victim)
     }
 
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
-        self.0.survivor(victim, survivor)
+        self.0.relocation_mut().survivor(victim, survivor)
     }
 
     fn wants_ages(&self) -> bool {
-        self.0.wants_ages()
+        self.0.relocation().wants_ages()
     }
 
     fn wants_places(&self) -> bool {
-        self.0.wants_places()
+        self.0.relocation().wants_places()
     }
 
     fn placed(&mut self, page: u32, unit: u32, stream: StreamId) {
-        self.0.placed(page, unit, stream);
+        self.0.relocation_mut().placed(page, unit, stream);
     }
 
     fn seal(&self, stream: StreamId, default: StreamId) -> Option<StreamId> {
-        self.0.seal(stream, default)
+        self.0.relocation().seal(stream, default)
     }
 
     fn may_join(&self, wanted: StreamId, other: StreamId) -> bool {
-        self.0.may_join(wanted, other)
+        self.0.relocation().may_join(wanted, other)
     }
 
     fn opened(&mut self, stream: StreamId) {
-        self.0.opened(stream);
+        self.0.relocation_mut().opened(stream);
     }
 
     fn abandoned(&mut self, stream: StreamId) {
-        self.0.abandoned(stream);
+        self.0.relocation_mut().abandoned(stream);
     }
 
     fn moved(&mut self, stream: StreamId, pages: u32) {
-        self.0.moved(stream, pages);
+        self.0.relocation_mut().moved(stream, pages);
     }
 
     fn erased(&mut self, erased: &Erased) {
-        self.0.erased(erased);
+        self.0.relocation_mut().erased(erased);
     }
 
     fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
-        self.0.choose_victim(closed, now)
+        self.0.relocation_mut().choose_victim(closed, now)
     }
 
     fn state(&self) -> Vec<u64> {
-        self.0.state()
+        self.0.relocation().state()
     }
 
     fn restore(&mut self, state: &[u64]) -> bool {
-        self.0.restore(state)
+        self.0.relocation_mut().restore(state)
     }
 }
 
 /// Writes where the scheme says.
 #[inline]
 pub(super) fn write(device: &mut StreamDevice, pages: PageRange) -> Result<(), Status> {
-    if device.relocation().goes_by_page() {
+    if device.relocation().0.goes_by_page() {
         let each = pages.first..pages.first + pages.count;
         return each
             .into_iter()
@@ -117,13 +142,13 @@ pub(super) fn write(device: &mut StreamDevice, pages: PageRange) -> Result<(), S
 #[inline]
 fn place(device: &mut StreamDevice, pages: PageRange) -> Result<(), Status> {
     let now = device.clock_pages();
-    let stream = device.relocation_mut().assign(pages, now);
+    let stream = device.relocation_mut().0.assign(pages, now);
     device.write(pages, stream).map_err(|error| status(&error))
 }
 
 /// Discards, and tells the scheme.
 pub(super) fn discard(device: &mut StreamDevice, pages: PageRange) -> Result<(), Status> {
     let now = device.clock_pages();
-    device.relocation_mut().discard(pages, now);
+    device.relocation_mut().0.discard(pages, now);
     device.discard(pages).map_err(|error| status(&error))
 }

@@ -1,0 +1,114 @@
+//! `anabranch serve`: the drive on the network.
+
+mod arguments;
+mod build;
+mod outcome;
+mod placed;
+mod view;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use anabranch_nvme::{Options, Server, Target, connect::is_name};
+use anabranch_trace::WholeFile;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+pub use arguments::{EXAMPLE, ServeArguments};
+
+use crate::failure::{Failure, Outcome};
+use view::View;
+
+/// How often signals are looked for (our choice).
+const TICK: Duration = Duration::from_millis(50);
+
+/// Serves a drive until it is told to stop.
+pub fn serve(arguments: &ServeArguments) -> Outcome {
+    check(arguments)?;
+    let file = arguments.output.as_ref().map(WholeFile::create);
+    let file = file.transpose()?;
+    let built = build::build(arguments)?;
+    let options = options(arguments, &built);
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(Failure::work)?;
+    }
+    let checkpoint = built.checkpoint.clone();
+    let target = Target::new(
+        options,
+        built.drive,
+        built.store,
+        built.totals,
+        built.checkpoint,
+    );
+    let target = target.map_err(Failure::usage)?;
+    if let Some(checkpoint) = checkpoint {
+        checkpoint.begin().map_err(Failure::work)?;
+        // What recovery learned is not to be learned again.
+        target.save().map_err(Failure::work)?;
+    }
+    let server = Server::start(Arc::clone(&target), arguments.listen).map_err(Failure::work)?;
+    let mut view = View::new();
+    view.greet(&built.told, server.address(), &target);
+    wait(arguments, &target, &stop, &mut view)?;
+    view.end();
+    server.stop();
+    target.stop().map_err(Failure::work)?;
+    outcome::publish(arguments, &target, file)
+}
+
+/// What clap does not know.
+fn check(arguments: &ServeArguments) -> Outcome {
+    let open = arguments.allow_host.is_empty() && !arguments.allow_any_host;
+    if !arguments.listen.ip().is_loopback() && open {
+        return Err(Failure::say(format!(
+            "--listen {} can be reached from elsewhere, and NVMe/TCP here has neither encryption nor \
+             authentication: name who may connect with --allow-host, or say --allow-any-host",
+            arguments.listen
+        )));
+    }
+    let names = arguments.allow_host.iter().chain(&arguments.nqn);
+    match names.into_iter().find(|name| !is_name(name)) {
+        Some(bad) => Err(Failure::say(format!(
+            "\"{bad}\" is no name: an NQN has 1 to 223 characters"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn options(arguments: &ServeArguments, built: &build::Built) -> Options {
+    Options {
+        allowed_hosts: arguments.allow_host.clone(),
+        most_controllers: arguments.max_hosts,
+        most_queues: arguments.max_queues,
+        queue_entries: arguments.queue_entries,
+        block_bytes: built.block_bytes,
+        shared_streams: arguments.shared_streams,
+        ..Options::new(&built.name)
+    }
+}
+
+/// Until a signal comes: draws the view, and writes the state from time to time.
+fn wait(
+    arguments: &ServeArguments,
+    target: &Arc<Target>,
+    stop: &AtomicBool,
+    view: &mut View,
+) -> Outcome {
+    let every = Duration::from_secs(arguments.checkpoint_every);
+    let mut saved = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        thread::sleep(TICK);
+        view.draw(target);
+        if saved.elapsed() >= every {
+            target.save().map_err(Failure::work)?;
+            saved = Instant::now();
+        }
+    }
+    Ok(())
+}

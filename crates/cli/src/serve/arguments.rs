@@ -1,0 +1,124 @@
+//! What `anabranch serve` understands.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use anabranch_ssd::RelocationKind;
+use clap::{Args, ValueEnum};
+
+use crate::arguments::DriveArguments;
+
+/// Shown below the help.
+pub const EXAMPLE: &str = "\
+Examples: an FDP drive in memory; one with the Streams Directive whose data and age stay
+  anabranch serve --device fdp-8ruh --size 4GiB --unit 16MiB
+  anabranch serve --device pm963 --size 16GiB --data pm963.img
+and, on a machine whose kernel has nvme-tcp:
+  nvme connect -t tcp -a 127.0.0.1 -s 4420 -n nqn.2026-01.local.anabranch:fdp-8ruh
+Ctrl-C stops it: connections end, data and state are written, counters are printed.";
+
+/// Directives the drive has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ServeMode {
+    /// Flexible Data Placement
+    Fdp,
+    /// The Streams Directive
+    Streams,
+    /// None: `--scheme` decides for hosts that say nothing
+    Plain,
+}
+
+/// Whether time is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Time {
+    /// Requests take as long as on the profile's flash
+    On,
+    /// As fast as this machine can
+    Off,
+}
+
+/// The verb's arguments.
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    #[command(flatten)]
+    pub drive: DriveArguments,
+    /// How hosts place their writes [default: fdp where the profile has it, else streams]
+    #[arg(long)]
+    pub mode: Option<ServeMode>,
+    /// With `--mode plain`: the scheme that assigns streams in the host's place
+    #[arg(long, value_name = "SCHEME", default_value = "baseline")]
+    pub scheme: String,
+    /// With `--mode streams`: where copies go; see `replay --help` for the names
+    #[arg(long, value_name = "NAME", default_value = "mixed")]
+    pub relocation: RelocationKind,
+    /// With `--mode streams`: identifiers mean the same to all hosts
+    #[arg(long)]
+    pub shared_streams: bool,
+    /// Begin with the drive in FILE (`anabranch precondition`) unless there is a state already
+    #[arg(
+        long = "drive",
+        value_name = "FILE",
+        conflicts_with_all = ["size", "unit", "over_provisioning", "rated_erases", "fault"]
+    )]
+    pub drive_file: Option<PathBuf>,
+    /// Where contents lie: a file, made sparse if it is not there, or `memory`
+    #[arg(long, value_name = "FILE", default_value = "memory")]
+    pub data: PathBuf,
+    /// Where the drive's state is kept [default: beside the data, with `.state`]
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+    /// Seconds after which the state is written again
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub checkpoint_every: u64,
+    /// Impose the simulated time of requests on hosts
+    #[arg(long, default_value = "off")]
+    pub time: Time,
+    /// Seed of everything random: the victim rules that draw
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Where to listen
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:4420",
+        help_heading = "Network"
+    )]
+    pub listen: SocketAddr,
+    /// The drive's name [default: nqn.2026-01.local.anabranch:PROFILE]
+    #[arg(long, value_name = "NQN", help_heading = "Network")]
+    pub nqn: Option<String>,
+    /// A host that may connect, and no other but those named; repeat for more
+    #[arg(long, value_name = "NQN", help_heading = "Network")]
+    pub allow_host: Vec<String>,
+    /// Let any host connect, though the address can be reached from elsewhere
+    #[arg(long, conflicts_with = "allow_host", help_heading = "Network")]
+    pub allow_any_host: bool,
+    /// Hosts connected at a time
+    #[arg(long, value_name = "N", default_value_t = 64, help_heading = "Network",
+        value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub max_hosts: u16,
+    /// I/O queues of a host
+    #[arg(long, value_name = "N", default_value_t = 32, help_heading = "Network",
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub max_queues: u16,
+    /// Entries of a queue
+    #[arg(long, value_name = "N", default_value_t = 128, help_heading = "Network",
+        value_parser = clap::value_parser!(u16).range(2..=1024))]
+    pub queue_entries: u16,
+    /// Bytes of a logical block, 512 or 4096, until a host formats the drive
+    #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = block)]
+    pub block_bytes: u32,
+    /// Print the counters as JSON at the end
+    #[arg(long)]
+    pub json: bool,
+    /// Write them as JSON to FILE as well
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+fn block(text: &str) -> Result<u32, String> {
+    match text {
+        "512" => Ok(512),
+        "4096" => Ok(4096),
+        _ => Err("blocks have 512 or 4096 bytes".to_owned()),
+    }
+}

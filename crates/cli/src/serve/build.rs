@@ -1,0 +1,281 @@
+//! The drive to serve: new, aged, or as it was left.
+
+use std::path::{Path, PathBuf};
+
+use anabranch_nvme::{
+    Checkpoint, Found, Tally, Totals,
+    drive::{Drive, Placed, Watch},
+    store::Store,
+};
+use anabranch_ssd::{Config, Device, FdpDevice, Profile, RelocationKind, SavedDrive};
+
+use super::{
+    arguments::{ServeArguments, ServeMode, Time},
+    placed,
+};
+use crate::{
+    drives::{NamedDrive, Size, aged_drives, drives, load},
+    failure::{Failure, Outcome},
+    precondition,
+};
+
+/// Everything a target is made of.
+pub struct Built {
+    pub name: String,
+    pub drive: Drive,
+    pub store: Store,
+    pub totals: Totals,
+    pub checkpoint: Option<Checkpoint>,
+    pub block_bytes: u32,
+    /// What there is to say of how it came to be.
+    pub told: Vec<String>,
+}
+
+/// How the drive places writes.
+struct Plan {
+    mode: ServeMode,
+    profile: Profile,
+    /// Mode and scheme in words, as the state names them.
+    words: String,
+    config: Config,
+    /// What places writes; of a drive with FDP, nothing.
+    placed: Option<Placed>,
+}
+
+/// Builds the drive, and its contents and state, as far as there are any.
+pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
+    let profile_name = one(&arguments.drive.profiles)?;
+    let profile = load(profile_name)?;
+    let aged = arguments.drive_file.as_deref();
+    let aged = aged.map(precondition::open).transpose()?;
+    let named = named(arguments, aged.as_ref())?;
+    let plan = plan(arguments, profile, &named.config)?;
+    let checkpoint = state_path(arguments).map(|path| Checkpoint::at(&path, &plan.words));
+    let found = match &checkpoint {
+        Some(checkpoint) => checkpoint.read().map_err(Failure::usage)?,
+        None => None,
+    };
+    let killed = checkpoint.as_ref().is_some_and(Checkpoint::was_killed);
+    let new = found.is_none();
+    let store = store(&arguments.data, plan.config.logical_bytes())?;
+    let mut told = Vec::new();
+    let (mut tally, mut block_bytes) = (Tally::default(), arguments.block_bytes);
+    if let Some(found) = &found {
+        tally = found.header.tally;
+        block_bytes = 1 << found.header.block_shift;
+        told.push(format!(
+            "the drive goes on with {} written before",
+            anabranch_report::bytes(tally.written_bytes)
+        ));
+    }
+    let mut drive = drive(plan, found, aged, arguments)?;
+    if store.is_file() && (killed || new) {
+        told.extend(reconcile(&mut drive, &store, killed)?);
+    }
+    tally.power_cycles += 1;
+    tally.unsafe_shutdowns += u64::from(killed);
+    Ok(Built {
+        name: name(arguments, profile_name),
+        totals: Totals::after(tally),
+        drive,
+        store,
+        checkpoint,
+        block_bytes,
+        told,
+    })
+}
+
+fn one(profiles: &[String]) -> Outcome<&str> {
+    match profiles {
+        [one] => Ok(one),
+        _ => Err(Failure::say("one drive is served: give one --device")),
+    }
+}
+
+fn named(arguments: &ServeArguments, aged: Option<&SavedDrive>) -> Outcome<NamedDrive> {
+    let grid = match (aged, arguments.drive_file.as_deref()) {
+        (Some(saved), Some(path)) => aged_drives(&arguments.drive, path, saved.config())?,
+        _ => drives(&arguments.drive, Size::Unknown)?,
+    };
+    let mut grid = grid.into_iter();
+    match (grid.next(), grid.next()) {
+        (Some(mut drive), None) => {
+            drive.config.seed = arguments.seed;
+            Ok(drive)
+        }
+        _ => Err(Failure::say(
+            "one drive is served: give each option one value",
+        )),
+    }
+}
+
+fn plan(arguments: &ServeArguments, profile: Profile, config: &Config) -> Outcome<Plan> {
+    if arguments.time == Time::On {
+        return Err(Failure::say("--time on is not offered yet"));
+    }
+    let mode = arguments.mode.unwrap_or(match profile.fdp {
+        Some(_) => ServeMode::Fdp,
+        None => ServeMode::Streams,
+    });
+    let plain = mode == ServeMode::Plain;
+    if !plain && arguments.scheme != "baseline" {
+        return Err(Failure::say(
+            "--scheme assigns streams where the host does not: it goes with --mode plain",
+        ));
+    }
+    match mode {
+        ServeMode::Fdp => {
+            if profile.fdp.is_none() {
+                return Err(Failure::say(format!(
+                    "device profile {} has no [fdp]: serve it with --mode streams",
+                    arguments.drive.profiles.join(",")
+                )));
+            }
+            Ok(Plan {
+                mode,
+                profile,
+                words: "fdp".to_owned(),
+                config: config.clone(),
+                placed: None,
+            })
+        }
+        ServeMode::Streams => streams(arguments, profile, config),
+        ServeMode::Plain => {
+            let spec = placed::scheme(&arguments.scheme)?;
+            let config = placed::drive_of(&spec, config);
+            Ok(Plan {
+                mode,
+                profile,
+                words: format!("plain {}", spec.name()),
+                placed: Some(placed::place(&spec, &config)?),
+                config,
+            })
+        }
+    }
+}
+
+fn streams(arguments: &ServeArguments, profile: Profile, config: &Config) -> Outcome<Plan> {
+    let kind: RelocationKind = arguments.relocation;
+    let config = Config {
+        internal_streams: kind.internal_streams(config),
+        ..config.clone()
+    };
+    if config.host_streams < 2 {
+        return Err(Failure::say(
+            "--mode streams needs a drive with at least 2 streams (--streams)",
+        ));
+    }
+    Ok(Plan {
+        mode: ServeMode::Streams,
+        profile,
+        words: format!("streams {kind}"),
+        placed: Some(Placed::fixed(kind, &config)),
+        config,
+    })
+}
+
+fn drive(
+    plan: Plan,
+    found: Option<Found>,
+    aged: Option<SavedDrive>,
+    arguments: &ServeArguments,
+) -> Outcome<Drive> {
+    if let Some(found) = &found {
+        same(&plan, found)?;
+    }
+    let watch = Watch::default();
+    let Some(placed) = plan.placed else {
+        let options = plan.profile.fdp.map(|fdp| fdp.options());
+        let options = options.unwrap_or_default();
+        let device = match found {
+            None if aged.is_some() => {
+                return Err(Failure::say("--drive begins no FDP drive: leave it out"));
+            }
+            None => FdpDevice::watched(&plan.config, &options, watch).map_err(Failure::usage)?,
+            Some(found) => FdpDevice::resume(found.drive, &options, found.header.cleared_at, watch)
+                .map_err(Failure::usage)?,
+        };
+        return Drive::fdp(device).map_err(Failure::usage);
+    };
+    let device = match (found, aged) {
+        (Some(found), _) => found.drive.resume(placed, watch).map_err(Failure::usage)?,
+        (None, Some(aged)) => aged
+            .age(plan.config, placed, watch)
+            .map_err(Failure::usage)?,
+        (None, None) => Device::watched(plan.config, placed, watch)?,
+    };
+    Ok(match plan.mode {
+        ServeMode::Streams => Drive::streams(device, arguments.shared_streams),
+        ServeMode::Plain | ServeMode::Fdp => Drive::plain(device),
+    })
+}
+
+/// Whether the state is of the drive that was asked for.
+fn same(plan: &Plan, found: &Found) -> Outcome {
+    if found.header.placement != plan.words {
+        return Err(Failure::say(format!(
+            "the state is of a drive with \"{}\", not \"{}\": ask for the same, or name another \
+             --state",
+            found.header.placement, plan.words
+        )));
+    }
+    let (kept, asked) = (found.drive.config(), &plan.config);
+    let internal = match plan.mode {
+        // What an FDP device has of them follows from its handles.
+        ServeMode::Fdp => kept.internal_streams,
+        _ => asked.internal_streams,
+    };
+    let asked = Config {
+        internal_streams: internal,
+        ..asked.clone()
+    };
+    match *kept == asked {
+        true => Ok(()),
+        false => Err(Failure::say(
+            "the state is of another drive: ask for the same device and options, or name another \
+             --state",
+        )),
+    }
+}
+
+fn store(data: &Path, bytes: u64) -> Outcome<Store> {
+    match data == Path::new("memory") {
+        true => Ok(Store::memory(bytes)),
+        false => Store::file(data, bytes).map_err(Failure::usage),
+    }
+}
+
+fn state_path(arguments: &ServeArguments) -> Option<PathBuf> {
+    if let Some(path) = &arguments.state {
+        return Some(path.clone());
+    }
+    (arguments.data != Path::new("memory")).then(|| {
+        let mut name = arguments.data.clone().into_os_string();
+        name.push(".state");
+        name.into()
+    })
+}
+
+/// The translation layer learns from the contents what its state lacks.
+fn reconcile(drive: &mut Drive, store: &Store, killed: bool) -> Outcome<Option<String>> {
+    let data = store.data().map_err(Failure::work)?;
+    let (written, discarded) = drive.reconcile(&data).map_err(|status| {
+        Failure::work(anyhow::anyhow!(
+            "the drive cannot take in its contents: status {:?}",
+            status.code()
+        ))
+    })?;
+    Ok((killed || written + discarded > 0).then(|| {
+        let why = match killed {
+            true => "the drive was not stopped",
+            false => "the drive is new, its contents are not",
+        };
+        format!("{why}: {written} pages taken in, {discarded} given up")
+    }))
+}
+
+fn name(arguments: &ServeArguments, profile: &str) -> String {
+    let stem = Path::new(profile).file_stem().unwrap_or_default();
+    let own = || format!("nqn.2026-01.local.anabranch:{}", stem.to_string_lossy());
+    arguments.nqn.clone().unwrap_or_else(own)
+}

@@ -1,0 +1,133 @@
+//! What a person sees while a drive is served: a line on standard error, on a terminal only.
+
+use std::{
+    io::IsTerminal as _,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use anabranch_nvme::{Tally, Target};
+use anabranch_ssd::Counters;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+/// How often the view is drawn anew (our choice).
+const EVERY: Duration = Duration::from_secs(1);
+/// Streams shown, those written most (our choice).
+const STREAMS: usize = 8;
+
+/// The live view of a served drive.
+#[derive(Debug)]
+pub struct View {
+    lines: Option<[ProgressBar; 3]>,
+    drawn: Instant,
+    before: Option<(Tally, Counters)>,
+}
+
+impl View {
+    /// A view, or none where standard error is no terminal.
+    pub fn new() -> View {
+        let lines = std::io::stderr().is_terminal().then(|| {
+            let multi = MultiProgress::new();
+            let style = ProgressStyle::with_template("{msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
+            std::array::from_fn(|_| multi.add(ProgressBar::new_spinner().with_style(style.clone())))
+        });
+        View {
+            lines,
+            drawn: Instant::now(),
+            before: None,
+        }
+    }
+
+    /// Says how to connect.
+    #[expect(
+        clippy::print_stderr,
+        reason = "what a user needs first, terminal or not"
+    )]
+    pub fn greet(&self, told: &[String], address: SocketAddr, target: &Target) {
+        told.iter().for_each(|line| eprintln!("{line}"));
+        eprintln!(
+            "serving {} in blocks of {} bytes at {address}; on a host:\n  nvme connect -t tcp -a {} -s {} -n {}",
+            anabranch_report::bytes(target.drive().config().logical_bytes()),
+            target.block_bytes(),
+            address.ip(),
+            address.port(),
+            target.name(),
+        );
+    }
+
+    /// Draws the view if it is time.
+    pub fn draw(&mut self, target: &Target) {
+        let elapsed = self.drawn.elapsed();
+        let Some(lines) = &self.lines else {
+            return;
+        };
+        if elapsed < EVERY {
+            return;
+        }
+        self.drawn = Instant::now();
+        let tally = target.totals().sums();
+        let drive = target.drive();
+        let (config, counters) = (drive.config().clone(), *drive.counters());
+        let mapped = drive.mapped_pages();
+        let streams = drive.stream_counters().to_vec();
+        drop(drive);
+        let (tally_before, before) = self
+            .before
+            .replace((tally, counters))
+            .unwrap_or((tally, counters));
+        let seconds = elapsed.as_secs_f64();
+        let rate = |now: u64, then: u64| (now.saturating_sub(then)) as f64 / seconds;
+        let bytes = |pages: u64| anabranch_report::bytes(pages * u64::from(config.page_bytes));
+        let window = counters.since(&before);
+        lines[0].set_message(format!(
+            "writes {:.0}/s {}/s, reads {:.0}/s {}/s",
+            rate(tally.writes, tally_before.writes),
+            anabranch_report::bytes(rate(tally.written_bytes, tally_before.written_bytes) as u64),
+            rate(tally.reads, tally_before.reads),
+            anabranch_report::bytes(rate(tally.read_bytes, tally_before.read_bytes) as u64),
+        ));
+        lines[1].set_message(format!(
+            "WAF {} (now {}), full {:.1} %, host {}, copied {}, erases {}; streams {}",
+            anabranch_report::ratio(counters.waf()),
+            anabranch_report::ratio(window.waf()),
+            mapped as f64 / f64::from(config.logical_pages) * 100.0,
+            bytes(counters.host_pages),
+            bytes(counters.copied_pages),
+            counters.erased_units,
+            most_written(
+                &streams.iter().map(|one| one.host_pages).collect::<Vec<_>>(),
+                bytes
+            ),
+        ));
+        let hosts: Vec<String> = target
+            .hosts()
+            .into_iter()
+            .map(|(name, queues)| format!("{name} ({queues} queues)"))
+            .collect();
+        lines[2].set_message(match hosts.is_empty() {
+            true => "no host is connected".to_owned(),
+            false => hosts.join(", "),
+        });
+    }
+
+    /// Takes the view away.
+    pub fn end(&mut self) {
+        for line in self.lines.take().into_iter().flatten() {
+            line.finish_and_clear();
+        }
+    }
+}
+
+/// The streams written most, by number.
+fn most_written(host_pages: &[u64], bytes: impl Fn(u64) -> String) -> String {
+    let mut streams: Vec<(usize, u64)> = host_pages.iter().copied().enumerate().collect();
+    streams.retain(|&(_, pages)| pages > 0);
+    streams.sort_by_key(|&(_, pages)| std::cmp::Reverse(pages));
+    streams.truncate(STREAMS);
+    streams.sort_unstable();
+    let words = streams
+        .iter()
+        .map(|&(id, pages)| format!("{id}: {}", bytes(pages)));
+    words.collect::<Vec<_>>().join(", ")
+}
