@@ -285,6 +285,10 @@ fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
     let striped = divisors.into_iter().find(evenly).unwrap_or(1);
     geometry.dies_per_unit = Some(striped);
     geometry.pages_per_block = pages / striped;
+    // A profile says it once more in the words of Flexible Data Placement.
+    if let Some(fdp) = &mut profile.fdp {
+        fdp.runs = None;
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anabranch_compare::{NamedDrive, Size, aged_drives, drives, load, open_saved};
 use anabranch_nvme::{
     Checkpoint, Found, Tally, Totals,
     drive::{Drive, Placed, Watch},
@@ -13,11 +14,7 @@ use super::{
     arguments::{ServeArguments, ServeMode, Time},
     placed,
 };
-use crate::{
-    drives::{NamedDrive, Size, aged_drives, drives, load},
-    failure::{Failure, Outcome},
-    precondition,
-};
+use crate::failure::{Failure, Outcome};
 
 /// Everything a target is made of.
 pub struct Built {
@@ -47,7 +44,7 @@ pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
     let profile_name = one(&arguments.drive.profiles)?;
     let profile = load(profile_name)?;
     let aged = arguments.drive_file.as_deref();
-    let aged = aged.map(precondition::open).transpose()?;
+    let aged = aged.map(open_saved).transpose()?;
     let named = named(arguments, aged.as_ref())?;
     let plan = plan(arguments, profile, &named.config)?;
     let checkpoint = state_path(arguments).map(|path| Checkpoint::at(&path, &plan.words));
@@ -94,8 +91,8 @@ fn one(profiles: &[String]) -> Outcome<&str> {
 
 fn named(arguments: &ServeArguments, aged: Option<&SavedDrive>) -> Outcome<NamedDrive> {
     let grid = match (aged, arguments.drive_file.as_deref()) {
-        (Some(saved), Some(path)) => aged_drives(&arguments.drive, path, saved.config())?,
-        _ => drives(&arguments.drive, Size::Unknown)?,
+        (Some(saved), Some(path)) => aged_drives(&(&arguments.drive).into(), path, saved.config())?,
+        _ => drives(&(&arguments.drive).into(), Size::Unknown)?,
     };
     let mut grid = grid.into_iter();
     match (grid.next(), grid.next()) {

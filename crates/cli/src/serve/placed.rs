@@ -1,5 +1,6 @@
 //! A scheme of the catalogue, as a served drive holds it.
 
+use anabranch_compare::read_text;
 use anabranch_nvme::drive::{Placed, Placement};
 use anabranch_placement::{HostGeometry, SchemeSpec, Write};
 use anabranch_replay::Sides;
@@ -44,10 +45,7 @@ impl Placement for AtTheDrive {
 
 /// A scheme by its name.
 pub fn scheme(name: &str) -> Outcome<SchemeSpec> {
-    let read = |path: &str| {
-        std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
-    };
-    let spec = SchemeSpec::read(name, &read).map_err(Failure::usage)?;
+    let spec = SchemeSpec::read(name, &read_text).map_err(Failure::usage)?;
     match spec.needs_future() {
         true => Err(Failure::usage(spec.refused())),
         false => Ok(spec),
