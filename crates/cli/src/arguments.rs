@@ -6,6 +6,7 @@ use anabranch_compare::DEFAULT_SCHEMES;
 use anabranch_ssd::{Levelling, RelocationKind, VictimRule};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::export;
 use crate::formats::{Foreign, Format};
 
 /// What would every placement of your application's writes cost the SSD?
@@ -52,6 +53,9 @@ pub enum Verb {
     /// Show what two results differ in
     #[command(after_help = crate::compare::COMPARE_EXAMPLE)]
     Compare(crate::compare::CompareArguments),
+    /// Write advice that leaves the house: rules, hints, placement tables, fio jobs, each fed back
+    #[command(after_help = export::EXAMPLE)]
+    Export(export::ExportArguments),
     /// List the schemes there are
     #[command(after_help = "Example:\n  anabranch schemes")]
     Schemes(ListArguments),

@@ -182,7 +182,7 @@ impl Survey {
 }
 
 /// A frame as a person reads it: the function, or the object and the place in it.
-fn call(frame: &anabranch_trace::Frame) -> String {
+pub fn call(frame: &anabranch_trace::Frame) -> String {
     let object = frame.object.rsplit('/').next().unwrap_or(&frame.object);
     match &frame.symbol {
         Some(symbol) => symbol.clone(),

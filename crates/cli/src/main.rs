@@ -5,6 +5,7 @@ mod compare;
 mod comparison;
 mod contexts;
 mod experiment;
+mod export;
 mod failure;
 mod formats;
 mod import;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Verb::Contexts(arguments) => contexts::contexts(arguments),
         Verb::Report(arguments) => report::report(arguments),
         Verb::Compare(arguments) => compare::compare(arguments),
+        Verb::Export(arguments) => export::export(arguments),
         Verb::Schemes(arguments) => lists::schemes(arguments),
         Verb::Devices(arguments) => lists::devices(arguments),
         Verb::Workloads(arguments) => workloads::workloads(arguments),

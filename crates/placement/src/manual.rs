@@ -35,15 +35,19 @@ impl HostScheme for ManualParameters {
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(Manual::new(&self.rules, geometry.host_streams)))
+        Ok(Box::new(Manual::new(
+            &self.rules,
+            geometry.host_streams,
+            geometry.page_bytes,
+        )))
     }
 }
 
 /// Rules by their numbers, one bit each.
 type Matching = u64;
 
-/// Follows rules over file name, thread role, kind of context, tenant and hint: the first that
-/// matches names the stream; stream 0 where none does. A stream the drive has not is its last.
+/// Follows rules over file name, thread role, program context and its kind, tenant, hint and address:
+/// the first that matches names the stream; stream 0 where none does. A stream the drive has not is its last.
 ///
 /// Names are matched when they become known; a write then costs a few table reads, for the rules
 /// that match it are those that match each part of it. A file or context without a name matches
@@ -61,11 +65,13 @@ pub struct Manual {
     any_tenant: Matching,
     /// Those tenants that rules name.
     tenants: Vec<(u32, Matching)>,
+    /// What matches from a page on, up to the next row's; the first row begins at page 0.
+    addresses: Vec<(u32, Matching)>,
 }
 
 impl Manual {
-    /// For a drive with `host_streams` streams, at least 1.
-    pub fn new(rules: &Rules, host_streams: u16) -> Manual {
+    /// For a drive with `host_streams` streams, at least 1, and pages of `page_bytes`.
+    pub fn new(rules: &Rules, host_streams: u16, page_bytes: u32) -> Manual {
         let rules = rules.rules().to_vec();
         let last = host_streams.saturating_sub(1);
         let tenant = |wanted| matching(&rules, |rule| rule.tenant == Some(wanted));
@@ -78,13 +84,16 @@ impl Manual {
                 .map(|rule| StreamId(rule.stream.min(last)))
                 .collect(),
             nameless_file: matching(&rules, |rule| rule.file.is_none()),
-            nameless_context: matching(&rules, |rule| rule.role.is_none() && rule.kind.is_none()),
+            nameless_context: matching(&rules, |rule| {
+                rule.role.is_none() && rule.kind.is_none() && rule.context.is_none()
+            }),
             files: Vec::new(),
             contexts: Vec::new(),
             hints: WriteHint::ALL
                 .map(|hint| matching(&rules, |rule| rule.hint.is_none_or(|one| one.0 == hint))),
             any_tenant: matching(&rules, |rule| rule.tenant.is_none()),
             tenants: tenants.iter().map(|one| (*one, tenant(*one))).collect(),
+            addresses: addresses(&rules, page_bytes),
             rules,
         }
     }
@@ -113,6 +122,7 @@ impl Manual {
             let role = rule.role.as_ref();
             role.is_none_or(|glob| glob.0.matches(&context.role))
                 && rule.kind.is_none_or(|kind| kind == context.kind)
+                && rule.context.is_none_or(|one| one.0 == context.signature)
         };
         let matching = matching(&self.rules, matches);
         let row = context.id.0 as usize;
@@ -125,6 +135,37 @@ impl Manual {
         let own = self.tenants.iter().find(|(known, _)| *known == tenant);
         self.any_tenant | own.map_or(0, |(_, matching)| *matching)
     }
+
+    #[inline]
+    fn at(&self, page: u32) -> Matching {
+        if let [(_, all)] = self.addresses.as_slice() {
+            return *all;
+        }
+        let behind = self.addresses.partition_point(|(from, _)| *from <= page);
+        let row = behind
+            .checked_sub(1)
+            .and_then(|row| self.addresses.get(row));
+        row.map_or(0, |(_, matching)| *matching)
+    }
+}
+
+/// Which rules match where: a row from page 0 on, and one wherever that changes.
+fn addresses(rules: &[Rule], page_bytes: u32) -> Vec<(u32, Matching)> {
+    let page_bytes = u64::from(page_bytes.max(1));
+    let ends = rules.iter().flat_map(|rule| [rule.from_byte, rule.to_byte]);
+    // The first page that begins at or behind the byte.
+    let page = |byte: u64| u32::try_from(byte.div_ceil(page_bytes)).ok();
+    let mut pages: Vec<u32> = ends.flatten().filter_map(page).chain([0]).collect();
+    pages.sort_unstable();
+    pages.dedup();
+    let at = |page: u32| {
+        let byte = u64::from(page) * page_bytes;
+        matching(rules, |rule| {
+            rule.from_byte.is_none_or(|from| from <= byte)
+                && rule.to_byte.is_none_or(|to| byte < to)
+        })
+    };
+    pages.into_iter().map(|page| (page, at(page))).collect()
 }
 
 fn matching(rules: &[Rule], matches: impl Fn(&Rule) -> bool) -> Matching {
@@ -150,7 +191,8 @@ impl Assign for Manual {
         let matching = file.unwrap_or(&self.nameless_file)
             & context.unwrap_or(&self.nameless_context)
             & self.hints[write.hint as usize]
-            & self.of_tenant(write.tenant);
+            & self.of_tenant(write.tenant)
+            & self.at(write.pages.first);
         let first = self.streams.get(matching.trailing_zeros() as usize);
         first.copied().unwrap_or_default()
     }
@@ -168,7 +210,7 @@ impl Assign for Manual {
         (self.files.capacity() + self.contexts.capacity()) * size_of::<Matching>()
             + self.rules.capacity() * size_of::<Rule>()
             + self.streams.capacity() * size_of::<StreamId>()
-            + self.tenants.capacity() * size_of::<(u32, Matching)>()
+            + (self.tenants.capacity() + self.addresses.capacity()) * size_of::<(u32, Matching)>()
     }
 }
 
@@ -192,7 +234,7 @@ mod tests {
                 None => Rules::parse("own", rules).unwrap(),
             };
             Host {
-                scheme: Manual::new(&rules, host_streams),
+                scheme: Manual::new(&rules, host_streams, 4096),
                 files: 0,
                 contexts: 0,
             }
@@ -265,7 +307,7 @@ mod tests {
     #[test]
     fn tenants_may_have_rules_of_their_own() {
         let rules = "[[rule]]\ntenant = 7\nstream = 1\n[[rule]]\nhint = \"long\"\nstream = 2\n";
-        let mut scheme = Manual::new(&Rules::parse("own", rules).unwrap(), 8);
+        let mut scheme = Manual::new(&Rules::parse("own", rules).unwrap(), 8, 4096);
         let mut stream = |hint, tenant| {
             let write = write(ContextId(0), FileId(0), hint, tenant);
             scheme.assign(&write).0
@@ -279,7 +321,7 @@ mod tests {
     fn what_has_no_name_matches_no_rule_that_asks_for_one() {
         let rules = "[[rule]]\nfile = \"*\"\nstream = 1\n[[rule]]\nrole = \"*\"\nstream = 2\n\
                      [[rule]]\nstream = 3\n";
-        let mut scheme = Manual::new(&Rules::parse("own", rules).unwrap(), 8);
+        let mut scheme = Manual::new(&Rules::parse("own", rules).unwrap(), 8, 4096);
         let nameless = write(ContextId(5), FileId(5), WriteHint::NotSet, 0);
         assert_eq!(scheme.assign(&nameless).0, 3);
         let beyond = write(ContextId(u32::MAX), FileId(u32::MAX), WriteHint::NotSet, 0);
@@ -376,5 +418,53 @@ mod tests {
         let streams =
             WriteHint::ALL.map(|hint| host.write("a", "f2fs", ContextKind::Application, hint));
         assert_eq!(streams, [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_request_belongs_to_the_addresses_it_begins_in() {
+        let rules = r#"
+            [[rule]]
+            from_byte = 8192
+            to_byte = 16384
+            stream = 1
+            [[rule]]
+            from_byte = 16000
+            write_hint = "long"
+            stream = 2
+            [[rule]]
+            to_byte = 4096
+            stream = 3
+        "#;
+        let mut scheme = Manual::new(&Rules::parse("own", rules).unwrap(), 8, 4096);
+        let mut at = |first| {
+            let write = Write {
+                pages: PageRange::new(first, 9),
+                ..write(ContextId(0), FileId(0), WriteHint::NotSet, 0)
+            };
+            scheme.assign(&write).0
+        };
+        let streams: Vec<u16> = [0, 1, 2, 3, 4, 5, 1 << 30].map(&mut at).to_vec();
+        assert_eq!(streams, [3, 0, 1, 1, 2, 2, 2]);
+    }
+
+    #[test]
+    fn a_context_is_known_by_its_signature() {
+        let rules = "[[rule]]\ncontext = \"00000000000000ff\"\nstream = 4\n";
+        let mut scheme = Manual::new(&Rules::parse("own", rules).unwrap(), 8, 4096);
+        let named = |id, signature| ContextName {
+            id: ContextId(id),
+            signature,
+            kind: ContextKind::Application,
+            role: String::new(),
+        };
+        scheme.learn(&Names {
+            files: Vec::new(),
+            contexts: vec![named(1, 0xff), named(2, 0xfe)],
+        });
+        let mut by = |id| {
+            let write = write(ContextId(id), FileId(0), WriteHint::NotSet, 0);
+            scheme.assign(&write).0
+        };
+        assert_eq!([by(0), by(1), by(2), by(3)], [0, 4, 0, 0]);
     }
 }

@@ -49,6 +49,15 @@ pub(crate) struct Rule {
     pub tenant: Option<u32>,
     /// The life-time hint asked for.
     pub hint: Option<Hint>,
+    /// The program context's signature, in hexadecimal.
+    pub context: Option<Signature>,
+    /// The first byte of the addresses it is of.
+    pub from_byte: Option<u64>,
+    /// The byte behind the last of them. A request belongs where it begins.
+    pub to_byte: Option<u64>,
+    /// The hint the application should give such writes: advice to people, not gone by here.
+    #[serde(rename = "write_hint")]
+    pub _write_hint: Option<Hint>,
     /// Where such writes go; the drive's last stream if it has fewer.
     pub stream: u16,
 }
@@ -81,6 +90,19 @@ impl TryFrom<String> for Hint {
             let names = WriteHint::ALL.map(WriteHint::name).join(", ");
             format!("`{text}` is no hint: there are {names}")
         })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Signature(pub u64);
+
+impl TryFrom<String> for Signature {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Signature, String> {
+        let number = u64::from_str_radix(&text, 16).map(Signature);
+        number.map_err(|_| format!("`{text}` is no context: write its signature in hexadecimal"))
     }
 }
 
@@ -209,6 +231,7 @@ mod tests {
             ),
             ("[[rule]]\nkind = \"disk\"\nstream = 1", "journal"),
             ("[[rule]]\nstream = -1", "line 2"),
+            ("[[rule]]\ncontext = \"x1\"\nstream = 1", "hexadecimal"),
             ("rules = 3", "rules"),
         ] {
             let error = Rules::parse("x", text).unwrap_err();

@@ -115,6 +115,8 @@ pub struct Lane {
     /// The drive has lost so many units that it takes no more writes; what follows is not
     /// performed.
     ended: bool,
+    /// Where the latest request's pages were placed, if anyone wants to know.
+    placements: Option<Vec<(PageRange, StreamId)>>,
 }
 
 impl std::fmt::Debug for Lane {
@@ -165,6 +167,7 @@ impl Lane {
             records: 0,
             watch: None,
             ended: false,
+            placements: None,
         }
     }
 
@@ -212,6 +215,17 @@ impl Lane {
         self.engine.sides_mut().assign_mut().recall(profile);
     }
 
+    /// From now on, [`Lane::placements`] tells.
+    pub fn keep_placements(&mut self) {
+        self.placements = Some(Vec::new());
+    }
+
+    /// Where the scheme placed the pages of the latest request; nothing unless it was asked to be
+    /// kept.
+    pub fn placements(&self) -> &[(PageRange, StreamId)] {
+        self.placements.as_deref().unwrap_or_default()
+    }
+
     /// Names the scheme may go by.
     pub fn learn(&mut self, names: &Names) {
         self.engine.sides_mut().assign_mut().learn(names);
@@ -227,6 +241,9 @@ impl Lane {
         }
         self.records += 1;
         self.time_ns = io.time_ns;
+        if let Some(placements) = &mut self.placements {
+            placements.clear();
+        }
         match io.operation {
             Operation::Write => self.write(io),
             Operation::Discard => self.discard(io),
@@ -281,6 +298,9 @@ impl Lane {
         let stream = assign.assign(&write);
         if let Some(watch) = &mut self.watch {
             watch.wrote(pages, io.context, stream, self.clock_pages);
+        }
+        if let Some(placements) = &mut self.placements {
+            placements.push((pages, stream));
         }
         self.clock_pages += u64::from(pages.count);
         if pages.count > 1 {

@@ -1,0 +1,139 @@
+//! Advice by program context: placement identifiers.
+
+use anabranch_lifetime::Weighted;
+use anabranch_placement::{KnownLifetime, LifetimeProfile};
+use anabranch_report::bytes;
+use anabranch_trace::Context;
+
+use super::{
+    advice::{Advice, Checked, File},
+    rules::{Line, MAX_RULES, Way, best, document, groups, lost, told, ways},
+    source::Plan,
+    survey::{Survey, Tally},
+};
+use crate::{contexts::call, failure::Outcome};
+
+/// Placement identifiers by program context: as a table, and as rules.
+pub fn by_context(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
+    let rows = rows(plan, survey);
+    let tallies: Vec<&Tally> = rows.iter().map(|row| row.tally).collect();
+    let ways = ways(&tallies, plan.drive.host_streams, survey.written_pages);
+    let lines = |way: &Way| {
+        let lines = rows.iter().zip(&way.streams);
+        let lines = lines.map(|(row, stream)| row.line(*stream, plan, survey));
+        (way.told, lines.collect::<Vec<Line>>())
+    };
+    let told = "placement identifiers by program context";
+    let Some((way, text, counters)) = best(plan, told, ways.iter().map(lines).collect())? else {
+        return Ok(());
+    };
+    advice.file("fdp.toml", text);
+    let chosen = ways.iter().find(|one| one.told == way);
+    let streams = chosen.map_or(&[][..], |way| way.streams.as_slice());
+    advice.file(
+        "fdp.csv",
+        table(&rows, streams, u64::from(plan.drive.page_bytes)),
+    );
+    let own: Vec<u16> = tallies.iter().map(|tally| tally.stream()).collect();
+    advice.checks.push(Checked {
+        what: format!("fdp.toml and fdp.csv, {way}"),
+        counters,
+        loses: lost(&tallies, &own, survey.written_pages, "contexts"),
+    });
+    Ok(())
+}
+
+/// A program context and what it wrote.
+struct Row<'a> {
+    context: &'a Context,
+    tally: &'a Tally,
+}
+
+/// Those that wrote most of what has a context.
+fn rows<'a>(plan: &'a Plan, survey: &'a Survey) -> Vec<Row<'a>> {
+    let row = |(row, tally): (&u32, &'a Tally)| {
+        let context = plan.tables.contexts.get(*row as usize)?;
+        (context.signature != 0).then_some(Row { context, tally })
+    };
+    let rows = survey.contexts.by_weight();
+    rows.into_iter().filter_map(row).take(MAX_RULES).collect()
+}
+
+impl Row<'_> {
+    fn path(&self) -> String {
+        let calls: Vec<String> = self.context.frames.iter().map(call).collect();
+        calls.join(" < ")
+    }
+
+    fn line(&self, stream: u16, plan: &Plan, survey: &Survey) -> Line {
+        let what = told(
+            self.tally,
+            u64::from(plan.drive.page_bytes),
+            survey.written_pages,
+        );
+        Line {
+            asks: vec![("context", format!("{:016x}", self.context.signature))],
+            stream,
+            hint: None,
+            comment: format!("{} {}\n{what}", self.context.role, self.path()),
+        }
+    }
+}
+
+fn table(rows: &[Row<'_>], streams: &[u16], page_bytes: u64) -> String {
+    let mut table =
+        String::from("context,placement_id,written_bytes,lifetime_p50_bytes,role,call_path\n");
+    for (row, stream) in rows.iter().zip(streams) {
+        let profile = &row.tally.profile;
+        let median = profile.lifetimes.quantile_pages(0.5);
+        table += &format!(
+            "{:016x},{stream},{},{},{},{}\n",
+            row.context.signature,
+            profile.written_pages * page_bytes,
+            median.map_or_else(String::new, |pages| (pages * page_bytes).to_string()),
+            cell(&row.context.role),
+            cell(&row.path())
+        );
+    }
+    table
+}
+
+/// A cell of a CSV (RFC 4180: quotes are doubled).
+fn cell(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// Placement identifiers of contexts of which nothing but lifetimes are known.
+pub fn of_lifetimes(profile: &LifetimeProfile, streams: u16) -> Vec<File> {
+    let mut known: Vec<&KnownLifetime> = profile.contexts().iter().collect();
+    known.sort_by_key(|one| std::cmp::Reverse(one.written_bytes));
+    let points: Vec<Weighted> = known
+        .iter()
+        .map(|one| Weighted {
+            value: (one.lifetime_bytes as f64).log2(),
+            weight: one.written_bytes.max(1) as f64,
+        })
+        .collect();
+    let streams = groups(&points, streams, 0.0);
+    let mut table = String::from("context,placement_id,lifetime_mean_bytes\n");
+    let mut lines = Vec::new();
+    for (one, &stream) in known.iter().zip(&streams) {
+        table += &format!("{:016x},{stream},{}\n", one.signature, one.lifetime_bytes);
+        lines.push(Line {
+            asks: vec![("context", format!("{:016x}", one.signature))],
+            stream,
+            hint: None,
+            comment: format!("mean lifetime {}", bytes(one.lifetime_bytes)),
+        });
+    }
+    lines.truncate(MAX_RULES);
+    let told = "placement identifiers by program context, from lifetimes kept";
+    let file = |name: &str, text| File {
+        name: name.to_owned(),
+        text,
+    };
+    vec![
+        file("fdp.csv", table),
+        file("fdp.toml", document(told, &lines)),
+    ]
+}

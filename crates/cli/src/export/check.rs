@@ -1,0 +1,52 @@
+//! Advice fed back: the same writes, placed as it says, on the same drive.
+
+use std::{num::NonZeroUsize, sync::Arc, thread};
+
+use anabranch_placement::{DeviceHalf, SchemeSpec};
+use anabranch_replay::Fleet;
+use anabranch_ssd::{Counters, RelocationKind};
+use anabranch_trace::Io;
+
+use super::source::Plan;
+use crate::{
+    failure::{Failure, Outcome},
+    progress,
+};
+
+/// Rules as the scheme `manual`, with the device side of the scheme they are to stand for. One whose
+/// device side is its own is stood for by `substream`.
+pub fn under_rules(plan: &Plan, rules: &str) -> Outcome<SchemeSpec> {
+    let read = |_: &str| Ok(rules.to_owned());
+    let spec = SchemeSpec::read("manual:rules=exported.toml", &read).map_err(Failure::work)?;
+    Ok(spec.with_relocation(match plan.scheme.relocation() {
+        DeviceHalf::Relocation(kind) => kind,
+        DeviceHalf::Own => RelocationKind::SUBSTREAM,
+    }))
+}
+
+/// What each scheme costs, over one reading of the trace.
+pub fn measure(plan: &Plan, specs: &[SchemeSpec]) -> Outcome<Vec<Counters>> {
+    let lanes = specs.iter().map(|spec| plan.lane(spec));
+    let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let fleet = Fleet::start(lanes.collect::<Outcome<Vec<_>>>()?, cores);
+    let bar = progress::bar("fed back: ");
+    plan.source.each_batch(|ios, share| {
+        bar.set_position((share * 1000.0) as u64);
+        // A lane that has failed closes its channel; `finish` tells why.
+        let _ = fleet.send(&Arc::from(ios));
+        Ok::<(), Failure>(())
+    })?;
+    bar.finish_and_clear();
+    let lanes = fleet.finish().map_err(Failure::usage)?;
+    Ok(lanes.iter().map(|lane| *lane.counters()).collect())
+}
+
+/// What one scheme costs on requests at hand.
+pub fn measure_these(plan: &Plan, spec: &SchemeSpec, ios: &[Io]) -> Outcome<Counters> {
+    let mut lane = plan.lane(spec)?;
+    ios.iter()
+        .try_for_each(|io| lane.apply(io))
+        .and_then(|()| lane.settle())
+        .map_err(Failure::work)?;
+    Ok(*lane.counters())
+}

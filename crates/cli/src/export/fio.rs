@@ -1,0 +1,173 @@
+//! Advice as fio jobs: the trace itself, each stream's writes by a job with its placement.
+//!
+//! fio's I/O log of version 3 (HOWTO, "Trace file format v3"; microseconds); `dataplacement`,
+//! `plids`, `plid_select` and `dp_scheme` are of fio 3.38 and later.
+
+use std::{fmt::Write as _, io::Cursor, path::Path};
+
+use anabranch_ssd::StreamId;
+use anabranch_trace::{
+    Io, Operation,
+    foreign::{Format, Importer, Input, Options},
+};
+
+use super::{
+    advice::{Advice, Checked},
+    check::{measure_these, under_rules},
+    rules::{Line, document},
+    source::Plan,
+};
+use crate::{
+    failure::{Failure, Outcome},
+    progress,
+};
+
+const HEADING: &str = "fio version 3 iolog\n";
+/// Where a user's drive is; `--filename` on fio's command line overrules it.
+const DEVICE: &str = "/dev/ng0n1";
+
+/// The logs of a trace: all of it, and each stream's part.
+struct Logs {
+    all: String,
+    of_stream: Vec<String>,
+}
+
+impl Logs {
+    fn new(streams: u16) -> Logs {
+        Logs {
+            all: HEADING.to_owned(),
+            of_stream: (0..streams)
+                .map(|stream| opened(&name(StreamId(stream))))
+                .collect(),
+        }
+    }
+
+    /// Discards and reads go with the default stream: they carry no placement.
+    fn put(&mut self, io: &Io, offset_bytes: u64, length_bytes: u64, stream: StreamId) {
+        let action = match io.operation {
+            Operation::Write => "write",
+            Operation::Discard => "trim",
+            Operation::Read => "read",
+            Operation::Flush => return,
+        };
+        let Some(own) = self.of_stream.get_mut(usize::from(stream.0)) else {
+            return;
+        };
+        let line = format!(
+            "{} {} {action} {offset_bytes} {length_bytes}\n",
+            io.time_ns / 1000,
+            name(stream)
+        );
+        own.push_str(&line);
+        self.all.push_str(&line);
+    }
+}
+
+fn name(stream: StreamId) -> String {
+    format!("stream-{}", stream.0)
+}
+
+fn opened(name: &str) -> String {
+    format!("{HEADING}0 {name} add\n0 {name} open\n")
+}
+
+/// Writes one log and one job for each stream that is used, and a job for the `dp_scheme`.
+pub fn replay(plan: &Plan, advice: &mut Advice) -> Outcome {
+    let logs = logs(plan)?;
+    let used = |text: &String| text.lines().count() > 3;
+    let mut job = String::from(GLOBAL);
+    for (stream, _) in (0..)
+        .zip(logs.of_stream.iter())
+        .filter(|(_, text)| used(text))
+    {
+        let name = name(StreamId(stream));
+        let _ = write!(
+            job,
+            "\n[{name}]\nread_iolog={name}.iolog\nreplay_redirect={DEVICE}\nplids={stream}\n"
+        );
+    }
+    let (rules, ios) = by_tenant(&logs)?;
+    let counters = measure_these(plan, &under_rules(plan, &rules)?, &ios)?;
+    for (stream, text) in (0..).zip(logs.of_stream).filter(|(_, text)| used(text)) {
+        advice.file(&format!("fio/{}.iolog", name(StreamId(stream))), text);
+    }
+    advice.file("fio/streams.fio", job);
+    advice.file("fio/ranges.fio", format!("{GLOBAL}{RANGES}"));
+    advice.checks.push(Checked {
+        what: "fio/streams.fio, a job for each stream".to_owned(),
+        counters,
+        loses: Some("fio knows microseconds: requests of one of them may change places".to_owned()),
+    });
+    Ok(())
+}
+
+const GLOBAL: &str = "\
+# Plays a recorded trace at its own pace, with its placement, on an NVMe drive with FDP: it OVERWRITES
+# that drive. For a drive with the Streams Directive: dataplacement=streams.
+# fio 3.38 or newer; the device: replay_redirect.
+[global]
+ioengine=io_uring_cmd
+cmd_type=nvme
+dataplacement=fdp
+iodepth=32
+thread=1
+";
+
+const RANGES: &str = "
+# Any writes on the drive, placed by their address. Put your own job's options here.
+[by-address]
+filename=/dev/ng0n1
+plid_select=scheme
+dp_scheme=dp_scheme
+rw=randwrite
+bs=4k
+";
+
+fn logs(plan: &Plan) -> Outcome<Logs> {
+    let mut lane = plan.lane(&plan.scheme)?;
+    lane.keep_placements();
+    let mut logs = Logs::new(plan.drive.host_streams);
+    let page_bytes = u64::from(plan.drive.page_bytes);
+    let bar = progress::bar("fio's logs: ");
+    plan.source.each_batch(|ios, share| {
+        bar.set_position((share * 1000.0) as u64);
+        for io in ios {
+            lane.apply(io).map_err(Failure::usage)?;
+            if io.operation != Operation::Write {
+                logs.put(io, io.offset_bytes, io.length_bytes, StreamId::DEFAULT);
+                continue;
+            }
+            for &(pages, stream) in lane.placements() {
+                let offset = u64::from(pages.first) * page_bytes;
+                logs.put(io, offset, u64::from(pages.count) * page_bytes, stream);
+            }
+        }
+        Ok::<(), Failure>(())
+    })?;
+    bar.finish_and_clear();
+    Ok(logs)
+}
+
+/// The log read again: its requests, each stream's as a tenant, and the rules that send each tenant
+/// where the stream was.
+fn by_tenant(logs: &Logs) -> Outcome<(String, Vec<Io>)> {
+    let text = Cursor::new(logs.all.clone().into_bytes());
+    let input = Input::new(Path::new("fio/streams.fio"), text)?;
+    let mut importer = Importer::new(vec![input], Format::FioIolog, &Options::default())?;
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    while importer.read_batch(&mut batch)? {
+        all.append(&mut batch);
+    }
+    let line = |(tenant, volume): (u32, &String)| Line {
+        asks: vec![("tenant", tenant.to_string())],
+        stream: volume
+            .rsplit('-')
+            .next()
+            .and_then(|number| number.parse().ok())
+            .unwrap_or(0),
+        hint: None,
+        comment: String::new(),
+    };
+    let lines: Vec<Line> = (0..).zip(importer.volumes()).map(line).collect();
+    Ok((document("streams by job", &lines), all))
+}

@@ -1,0 +1,193 @@
+//! Advice as a text for one application: what it writes, and what can be kept apart by its own
+//! options, with what each way costs.
+//!
+//! Where no hint reaches the drive, a directory can: an FDP namespace has placement handles of its own
+//! (NVMe TP4146; `nvme create-ns --phndls`), and what is written without a directive goes to its
+//! first.
+
+use anabranch_compare::read_text;
+use anabranch_placement::SchemeSpec;
+use anabranch_report::ratio;
+use anabranch_ssd::Counters;
+
+use super::{
+    advice::{Advice, Checked},
+    check::{measure, under_rules},
+    names::kind,
+    rules::{Line, document, told},
+    source::Plan,
+    survey::Survey,
+};
+use crate::failure::{Failure, Outcome};
+
+/// Rows of the table of writers (our choice).
+const MAX_ROWS: usize = 16;
+
+/// An application whose files tell it.
+struct Application {
+    name: &'static str,
+    /// Patterns of which its files have at least one, as the survey writes them.
+    files: &'static [&'static str],
+    /// The patterns of its log.
+    log: &'static [&'static str],
+    file: &'static str,
+    text: &'static str,
+}
+
+const ROCKSDB: Application = Application {
+    name: "RocksDB",
+    files: &["*.sst"],
+    log: &["*.log"],
+    file: "rocksdb.txt",
+    text: "\
+Options (RocksDB's own names; db_bench takes the same with two dashes)
+  wal_dir=DIR                                the log in a directory, so in a namespace, of its own
+  wal_bytes_per_sync=262144                  else the page cache decides when the log is written, or that it
+  bytes_per_sync=1048576                     never is
+  use_direct_io_for_flush_and_compaction=true
+Hints: with leveled compaction RocksDB asks for SHORT for the log, MEDIUM for flushes and the base level,
+LONG and EXTREME for the levels below (db/version_set.cc, CalculateSSTWriteHint), without any option. Debian's
+7.8.3 asks in a form that the kernel refuses (EINVAL). What the kernel does with a granted hint: from 6.16 on
+it reaches an FDP drive's handles where the file system or the program passes it on; F2FS does, ext4 and XFS
+do not yet. Otherwise use the namespaces below.
+",
+};
+
+const CASSANDRA: Application = Application {
+    name: "Cassandra",
+    files: &["*-big-Data.db", "nb-*-big-Data.db", "CommitLog-*-*.log", "me-*-big-Data.db"],
+    log: &["CommitLog-*-*.log", "CommitLog-*.log"],
+    file: "cassandra.txt",
+    text: "\
+cassandra.yaml
+  commitlog_directory: DIR                   the commit log in a directory, so in a namespace, of its own
+  data_file_directories: [DIR]               tables, all flushes and compactions together
+Cassandra gives no hints: what its tables' flushes and compactions could gain apart, only the rules of
+`--to rules` can have (by thread), on a system that applies them.
+",
+};
+
+/// What a RocksDB in the trace could do.
+pub fn rocksdb(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
+    write(&ROCKSDB, plan, survey, advice)
+}
+
+/// What a Cassandra in the trace could do.
+pub fn cassandra(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
+    write(&CASSANDRA, plan, survey, advice)
+}
+
+fn write(application: &Application, plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
+    let is_of_it = |name: &super::survey::Name| application.files.contains(&name.file.as_str());
+    if !survey
+        .names
+        .by_weight()
+        .iter()
+        .any(|(name, _)| is_of_it(name))
+    {
+        return Err(Failure::say(format!(
+            "there is no {} in {}: no file is called {}",
+            application.name,
+            plan.source.path.display(),
+            application.files.join(" or ")
+        )));
+    }
+    let ways = ways(application, plan)?;
+    let specs: Vec<SchemeSpec> = ways.iter().map(|(_, spec)| spec.clone()).collect();
+    let costs = measure(plan, &specs)?;
+    let mut text = format!(
+        "{}: what it writes, and what keeps it apart\n\n{}\n{}\n{}",
+        application.name,
+        writers(plan, survey),
+        application.text,
+        NAMESPACES
+    );
+    text += "\nFed back on the recorded writes\n";
+    for ((way, _), cost) in ways.iter().zip(&costs) {
+        text += &format!("  WAF {}  {way}\n", ratio(cost.waf()));
+    }
+    text += &format!(
+        "  WAF {}  {}, from which the rules of `--to rules` are made\n",
+        ratio(survey.promised.waf()),
+        plan.scheme.name()
+    );
+    advice.file(application.file, text);
+    advice.checks.extend(checks(application, ways, costs));
+    Ok(())
+}
+
+fn checks(
+    application: &Application,
+    ways: Vec<(String, SchemeSpec)>,
+    costs: Vec<Counters>,
+) -> Vec<Checked> {
+    let check = |((way, _), counters)| Checked {
+        what: format!("{}: {way}", application.file),
+        counters,
+        loses: None,
+    };
+    ways.into_iter().zip(costs).map(check).collect()
+}
+
+const NAMESPACES: &str = "\
+Namespaces with a placement handle of their own (FDP drive, nvme-cli 2.11 or newer; sizes in blocks)
+  nvme create-ns /dev/nvme0 --nsze=N --ncap=N --flbas=0 --endg-id=1 --nphndls=1 --phndls=0     data
+  nvme create-ns /dev/nvme0 --nsze=N --ncap=N --flbas=0 --endg-id=1 --nphndls=1 --phndls=1     log
+";
+
+/// What can be had without the scheme.
+fn ways(application: &Application, plan: &Plan) -> Outcome<Vec<(String, SchemeSpec)>> {
+    let line = |pattern: &&str| Line {
+        asks: vec![("file", (*pattern).to_owned())],
+        stream: 1,
+        hint: None,
+        comment: String::new(),
+    };
+    let log: Vec<Line> = application.log.iter().map(line).collect();
+    let hints = SchemeSpec::read("hints", &read_text).map_err(Failure::work)?;
+    let everything = under_rules(plan, &document("all together", &[]))?;
+    let mut ways = vec![
+        ("everything together, as it is now".to_owned(), everything),
+        (
+            "the log in a namespace of its own".to_owned(),
+            under_rules(plan, &document("the log apart", &log))?,
+        ),
+    ];
+    if plan.drive.host_streams > 1 && application.name == ROCKSDB.name {
+        let relocation = under_rules(plan, "")?.relocation();
+        let hints = match relocation {
+            anabranch_placement::DeviceHalf::Relocation(kind) => hints.with_relocation(kind),
+            anabranch_placement::DeviceHalf::Own => hints,
+        };
+        ways.push((
+            "the hints that RocksDB asks for, all of them reaching the drive".to_owned(),
+            hints,
+        ));
+    }
+    Ok(ways)
+}
+
+/// A line for each writer, those with most bytes first.
+fn writers(plan: &Plan, survey: &Survey) -> String {
+    let rows = survey.names.by_weight();
+    let mut text = String::new();
+    for (name, tally) in rows.iter().take(MAX_ROWS) {
+        let file = if name.file.is_empty() {
+            "-"
+        } else {
+            &name.file
+        };
+        let what = told(
+            tally,
+            u64::from(plan.drive.page_bytes),
+            survey.written_pages,
+        );
+        text += &format!(
+            "  {file:<24} {:<18} {:<12} stream {}  {what}\n",
+            name.role,
+            kind(name.kind),
+            tally.stream()
+        );
+    }
+    text
+}

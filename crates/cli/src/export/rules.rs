@@ -1,0 +1,157 @@
+//! Advice as rules, and the ways to choose their streams.
+
+use anabranch_lifetime::{Weighted, cluster};
+use anabranch_placement::SchemeSpec;
+use anabranch_report::bytes;
+use anabranch_ssd::Counters;
+use anabranch_trace::WriteHint;
+
+use super::{
+    check::{measure, under_rules},
+    source::Plan,
+    survey::Tally,
+};
+use crate::failure::Outcome;
+
+/// Rules a set may have ([`anabranch_placement::Rules`]).
+pub const MAX_RULES: usize = 64;
+/// Groups of lifetimes that lower the sum of squares by less than this are not kept apart, where
+/// fewer groups are tried (our choice).
+pub const LEAST_GAIN: f64 = 0.05;
+/// What rules ask for by number.
+const NUMBERS: [&str; 3] = ["from_byte", "to_byte", "tenant"];
+/// One rule to be: what it asks for, its stream, and what is said beside it.
+#[derive(Debug, Clone)]
+pub struct Line {
+    pub asks: Vec<(&'static str, String)>,
+    pub stream: u16,
+    pub hint: Option<WriteHint>,
+    pub comment: String,
+}
+
+/// Rules in the form of the scheme `manual`.
+pub fn document(description: &str, lines: &[Line]) -> String {
+    let quoted = |text: &str| toml::Value::from(text).to_string();
+    let mut text = format!(
+        "description = {}\nsource = \"anabranch export\"\n",
+        quoted(description)
+    );
+    for line in lines {
+        text += "\n";
+        for comment in line.comment.lines() {
+            text += &format!("# {comment}\n");
+        }
+        text += "[[rule]]\n";
+        for (key, value) in &line.asks {
+            match value.parse::<u64>() {
+                Ok(number) if NUMBERS.contains(key) => text += &format!("{key} = {number}\n"),
+                _ => text += &format!("{key} = {}\n", quoted(value)),
+            }
+        }
+        if let Some(hint) = line.hint {
+            text += &format!("write_hint = {}\n", quoted(hint.name()));
+        }
+        text += &format!("stream = {}\n", line.stream);
+    }
+    text
+}
+
+/// A way to give each of some writers a stream, to be tried.
+pub struct Way {
+    pub told: &'static str,
+    pub streams: Vec<u16>,
+}
+
+/// As the scheme did, and by how long each one's data live, in as many streams as there are or in
+/// fewer.
+pub fn ways(tallies: &[&Tally], host_streams: u16, trace_pages: u64) -> Vec<Way> {
+    let by_lifetime = |told, gain| Way {
+        told,
+        streams: by_lifetime(tallies, host_streams, trace_pages, gain),
+    };
+    vec![
+        Way {
+            told: "as the scheme placed most of each",
+            streams: tallies.iter().map(|tally| tally.stream()).collect(),
+        },
+        by_lifetime("by the lifetimes measured", 0.0),
+        by_lifetime("by the lifetimes measured, few streams", LEAST_GAIN),
+    ]
+}
+
+/// Groups of like lifetimes, the shortest first; on a scale of doublings, as PCStream groups.
+pub fn by_lifetime(tallies: &[&Tally], groups: u16, trace_pages: u64, gain: f64) -> Vec<u16> {
+    let points: Vec<Weighted> = tallies
+        .iter()
+        .map(|tally| Weighted {
+            value: (tally.lifetime_pages(trace_pages).max(1) as f64).log2(),
+            weight: tally.profile.written_pages as f64,
+        })
+        .collect();
+    self::groups(&points, groups, gain)
+}
+
+/// Which of at most so many groups each point is in.
+pub fn groups(points: &[Weighted], groups: u16, gain: f64) -> Vec<u16> {
+    let centres = cluster(points, usize::from(groups), gain);
+    let nearest = |point: &Weighted| {
+        let off = |centre: &Weighted| (centre.value - point.value).abs();
+        let nearest = (0..)
+            .zip(&centres)
+            .min_by(|(_, a), (_, b)| off(a).total_cmp(&off(b)));
+        nearest.map_or(0, |(group, _)| group)
+    };
+    points.iter().map(nearest).collect()
+}
+
+/// The lines of each way, all fed back; the best is kept.
+pub fn best(
+    plan: &Plan,
+    told: &str,
+    ways: Vec<(&'static str, Vec<Line>)>,
+) -> Outcome<Option<(String, String, Counters)>> {
+    let describe = |way: &str| format!("{told}, {way}; made from {}", plan.scheme.name());
+    let texts: Vec<(String, String)> = ways
+        .iter()
+        .map(|(way, lines)| ((*way).to_owned(), document(&describe(way), lines)))
+        .collect();
+    let specs: Vec<SchemeSpec> = texts
+        .iter()
+        .map(|(_, text)| under_rules(plan, text))
+        .collect::<Outcome<_>>()?;
+    let costs = measure(plan, &specs)?;
+    let tried = texts.into_iter().zip(costs);
+    let best = tried.min_by_key(|(_, counters)| counters.copied_pages);
+    Ok(best.map(|((way, text), counters)| (way, text, counters)))
+}
+
+/// What of the scheme's own placement a set of streams does not repeat, in words.
+pub fn lost(tallies: &[&Tally], streams: &[u16], all_pages: u64, by: &str) -> Option<String> {
+    let mixed: u64 = tallies
+        .iter()
+        .zip(streams)
+        .map(|(tally, stream)| tally.elsewhere(*stream))
+        .sum();
+    Some(format!(
+        "{by} do not tell apart what the scheme does: it spread {:.0} % of the pages over other streams than \
+         the one most of their kind went to",
+        100.0 * mixed as f64 / all_pages.max(1) as f64
+    ))
+}
+
+/// What a writer wrote, and how long that lives, in words.
+pub fn told(tally: &Tally, page_bytes: u64, all_pages: u64) -> String {
+    let pages = tally.profile.written_pages;
+    let quantile = |quantile| {
+        let pages = tally.profile.lifetimes.quantile_pages(quantile);
+        pages.map_or_else(|| "-".to_owned(), |pages| bytes(pages * page_bytes))
+    };
+    format!(
+        "{} ({:.1} %); lifetime p25 {}, p50 {}, p75 {}",
+        bytes(pages * page_bytes),
+        100.0 * pages as f64 / all_pages.max(1) as f64,
+        quantile(0.25),
+        quantile(0.5),
+        quantile(0.75)
+    )
+}

@@ -1,0 +1,384 @@
+//! What a scheme did with a trace's writes, by everything that writes can be told apart by.
+
+use std::collections::HashMap;
+
+use anabranch_lifetime::{ContextProfile, ContextProfiles};
+use anabranch_replay::{Lane, LaneError, Pages};
+use anabranch_ssd::{Counters, PageRange, StreamId};
+use anabranch_trace::{ContextId, ContextKind, Io, Operation, Tables};
+
+use super::source::Plan;
+use crate::{
+    failure::{Failure, Outcome},
+    progress,
+};
+
+/// Parts of equal size the addresses are looked at in (our choice: 32 ranges can be cut from them
+/// finely enough).
+pub const PARTS: u32 = 1024;
+/// Names kept apart; the rest count as the first, which has none (our choice).
+const MAX_NAMES: usize = 4096;
+/// Memory for each lifetime table (our choice: page-exact up to a 64 GiB drive).
+const TABLE_BYTES: usize = 256 << 20;
+
+/// Who writes, by what is the same in the next run: the file's name without its numbers, the thread's
+/// without its own, and the kind of writer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Name {
+    /// A pattern, as rules have them; empty where the file is not known.
+    pub file: String,
+    pub role: String,
+    pub kind: ContextKind,
+}
+
+/// What one of them wrote.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    pub profile: ContextProfile,
+    /// Pages by the stream the scheme chose, over the whole trace.
+    pub by_stream: Vec<u64>,
+    /// The same over its second half, when the scheme had learned.
+    pub late_by_stream: Vec<u64>,
+}
+
+impl Tally {
+    fn count(&mut self, stream: StreamId, pages: u64, late: bool) {
+        let place = usize::from(stream.0);
+        for list in [&mut self.by_stream, &mut self.late_by_stream] {
+            if place >= list.len() {
+                list.resize(place + 1, 0);
+            }
+        }
+        self.by_stream[place] += pages;
+        if late {
+            self.late_by_stream[place] += pages;
+        }
+    }
+
+    /// Where the scheme put most of it, once it had learned.
+    pub fn stream(&self) -> u16 {
+        let most = |list: &[u64]| {
+            let largest = (0..).zip(list).max_by_key(|(_, pages)| **pages);
+            largest
+                .filter(|(_, pages)| **pages > 0)
+                .map(|(stream, _)| stream)
+        };
+        most(&self.late_by_stream)
+            .or(most(&self.by_stream))
+            .unwrap_or(0)
+    }
+
+    /// Pages that the scheme put elsewhere than `stream`.
+    pub fn elsewhere(&self, stream: u16) -> u64 {
+        let here = self
+            .by_stream
+            .get(usize::from(stream))
+            .copied()
+            .unwrap_or(0);
+        self.by_stream.iter().sum::<u64>() - here
+    }
+
+    /// How long half of it lives, in pages; of what does not end within the trace, the whole trace.
+    pub fn lifetime_pages(&self, trace_pages: u64) -> u64 {
+        let ended = self.profile.lifetimes.pages();
+        let half = self.profile.written_pages / 2;
+        match self.profile.lifetimes.quantile_pages(0.5) {
+            // Where most of it is still alive, the median of what died says little.
+            Some(median) if ended >= half => median,
+            _ => trace_pages,
+        }
+    }
+}
+
+/// A trace's writes in one way of telling them apart.
+#[derive(Debug)]
+pub struct Group<K> {
+    pub keys: Vec<K>,
+    pub tallies: Vec<Tally>,
+}
+
+impl<K> Group<K> {
+    /// Those that wrote at all, most first.
+    pub fn by_weight(&self) -> Vec<(&K, &Tally)> {
+        let mut rows: Vec<(&K, &Tally)> = self.keys.iter().zip(&self.tallies).collect();
+        rows.retain(|(_, tally)| tally.profile.written_pages > 0);
+        rows.sort_by_key(|(_, tally)| std::cmp::Reverse(tally.profile.written_pages));
+        rows
+    }
+}
+
+/// What one reading of the trace tells.
+#[derive(Debug)]
+pub struct Survey {
+    pub names: Group<Name>,
+    /// By row of the trace's context table.
+    pub contexts: Group<u32>,
+    /// By part of the address space.
+    pub parts: Group<u32>,
+    pub written_pages: u64,
+    /// What the scheme itself cost.
+    pub promised: Counters,
+}
+
+/// Reads the trace once, with the scheme at work.
+pub fn survey(plan: &Plan) -> Outcome<Survey> {
+    let mut lane = plan.lane(&plan.scheme)?;
+    lane.keep_placements();
+    let mut reading = Reading::new(plan, lane);
+    let bar = progress::bar("what the scheme does: ");
+    plan.source.each_batch(|ios, share| {
+        bar.set_position((share * 1000.0) as u64);
+        ios.iter()
+            .try_for_each(|io| reading.apply(io, share > 0.5))
+            .map_err(Failure::usage)
+    })?;
+    bar.finish_and_clear();
+    reading.finish()
+}
+
+struct Reading {
+    lane: Lane,
+    pages: Pages,
+    counted: Counted,
+}
+
+impl Reading {
+    fn new(plan: &Plan, lane: Lane) -> Reading {
+        Reading {
+            lane,
+            pages: Pages {
+                logical_pages: plan.drive.logical_pages,
+                page_bytes: plan.drive.page_bytes,
+            },
+            counted: Counted::new(plan),
+        }
+    }
+
+    fn apply(&mut self, io: &Io, late: bool) -> Result<(), LaneError> {
+        self.lane.apply(io)?;
+        match io.operation {
+            Operation::Write => self.counted.write(io, self.lane.placements(), late),
+            Operation::Discard => {
+                if let Ok(pages) = self.pages.discarded(io) {
+                    self.counted.discard(pages);
+                }
+            }
+            Operation::Read | Operation::Flush => {}
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Outcome<Survey> {
+        self.lane.settle().map_err(Failure::usage)?;
+        Ok(self.counted.finish(*self.lane.counters()))
+    }
+}
+
+/// Tallies and lifetimes, of each way to tell writes apart.
+struct Counted {
+    written_pages: u64,
+    pages_per_part: u32,
+    table: NameTable,
+    names: Rows,
+    contexts: Rows,
+    parts: Rows,
+}
+
+impl Counted {
+    fn new(plan: &Plan) -> Counted {
+        let rows = |count| Rows {
+            tallies: vec![Tally::default(); count],
+            profiles: ContextProfiles::new(plan.drive.logical_pages, TABLE_BYTES, count),
+        };
+        Counted {
+            written_pages: 0,
+            pages_per_part: plan.drive.logical_pages.div_ceil(PARTS).max(1),
+            table: NameTable::new(&plan.tables),
+            names: rows(MAX_NAMES),
+            contexts: rows(plan.tables.contexts.len()),
+            parts: rows(PARTS as usize),
+        }
+    }
+
+    fn write(&mut self, io: &Io, placements: &[(PageRange, StreamId)], late: bool) {
+        let name = self.table.of(io);
+        for &(pages, stream) in placements {
+            let part = pages.first / self.pages_per_part;
+            for (rows, row) in [
+                (&mut self.names, name),
+                (&mut self.contexts, io.context.0),
+                (&mut self.parts, part),
+            ] {
+                rows.write(row, pages, stream, late, self.written_pages);
+            }
+            self.written_pages += u64::from(pages.count);
+        }
+    }
+
+    fn discard(&mut self, pages: PageRange) {
+        for rows in [&mut self.names, &mut self.contexts, &mut self.parts] {
+            rows.profiles.discard(pages.indices(), self.written_pages);
+        }
+    }
+
+    fn finish(self, promised: Counters) -> Survey {
+        let contexts = (0..self.contexts.tallies.len() as u32).collect();
+        Survey {
+            promised,
+            written_pages: self.written_pages,
+            names: self.names.group(self.table.names),
+            contexts: self.contexts.group(contexts),
+            parts: self.parts.group((0..PARTS).collect()),
+        }
+    }
+}
+
+/// One way to tell writes apart, while they are counted.
+struct Rows {
+    tallies: Vec<Tally>,
+    profiles: ContextProfiles,
+}
+
+impl Rows {
+    fn write(&mut self, row: u32, pages: PageRange, stream: StreamId, late: bool, now_pages: u64) {
+        if let Some(tally) = self.tallies.get_mut(row as usize) {
+            tally.count(stream, u64::from(pages.count), late);
+        }
+        self.profiles
+            .write(pages.indices(), ContextId(row), now_pages);
+    }
+
+    fn group<K>(mut self, keys: Vec<K>) -> Group<K> {
+        self.tallies.truncate(keys.len());
+        for (tally, profile) in self.tallies.iter_mut().zip(self.profiles.profiles()) {
+            tally.profile = profile.clone();
+        }
+        Group {
+            keys,
+            tallies: self.tallies,
+        }
+    }
+}
+
+/// Names by their numbers in this survey.
+struct NameTable {
+    names: Vec<Name>,
+    rows: HashMap<Name, u32>,
+    known: HashMap<(u32, u32), u32>,
+    files: Vec<String>,
+    writers: Vec<(String, ContextKind)>,
+}
+
+impl NameTable {
+    fn new(tables: &Tables) -> NameTable {
+        let unknown = Name {
+            file: String::new(),
+            role: String::new(),
+            kind: ContextKind::Unknown,
+        };
+        let writer = |context: &anabranch_trace::Context| (context.role.clone(), context.kind);
+        NameTable {
+            rows: HashMap::from([(unknown.clone(), 0)]),
+            names: vec![unknown],
+            known: HashMap::new(),
+            files: tables
+                .files
+                .iter()
+                .map(|file| pattern(&file.name))
+                .collect(),
+            writers: tables.contexts.iter().map(writer).collect(),
+        }
+    }
+
+    fn of(&mut self, io: &Io) -> u32 {
+        let (file, context) = (io.file.0, io.context.0);
+        if let Some(row) = self.known.get(&(file, context)) {
+            return *row;
+        }
+        let (role, kind) = self
+            .writers
+            .get(context as usize)
+            .cloned()
+            .unwrap_or((String::new(), ContextKind::Unknown));
+        let name = Name {
+            file: self.files.get(file as usize).cloned().unwrap_or_default(),
+            role,
+            kind,
+        };
+        let next = self.names.len() as u32;
+        let row = match self.rows.get(&name) {
+            Some(row) => *row,
+            None if self.names.len() >= MAX_NAMES => 0,
+            None => {
+                self.rows.insert(name.clone(), next);
+                self.names.push(name);
+                next
+            }
+        };
+        self.known.insert((file, context), row);
+        row
+    }
+}
+
+/// A file's name with `*` for its numbers: what its next generation will be called too. What a
+/// pattern would take for more than itself is one letter of any kind.
+fn pattern(name: &str) -> String {
+    let mut pattern = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match letter {
+            '0'..='9' if pattern.ends_with('*') => {}
+            '0'..='9' => pattern.push('*'),
+            '*' | '?' | '[' | ']' => pattern.push('?'),
+            other => pattern.push(other),
+        }
+    }
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_called_as_its_next_generation_will_be() {
+        for (name, expected) in [
+            ("000123.sst", "*.sst"),
+            ("MANIFEST-000004", "MANIFEST-*"),
+            ("nb-12-big-Data.db", "nb-*-big-Data.db"),
+            ("ibdata1", "ibdata*"),
+            ("plain", "plain"),
+            ("odd[1]*", "odd?*??"),
+            ("", ""),
+        ] {
+            assert_eq!(pattern(name), expected);
+        }
+    }
+
+    #[test]
+    fn where_most_went_late_counts_before_where_most_went() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.stream(), 0);
+        tally.count(StreamId(1), 100, false);
+        assert_eq!(tally.stream(), 1);
+        tally.count(StreamId(3), 10, true);
+        assert_eq!((tally.stream(), tally.elsewhere(3)), (3, 100));
+    }
+
+    #[test]
+    fn what_mostly_lives_on_lives_as_long_as_the_trace() {
+        let mut profiles = ContextProfiles::new(100, 1 << 20, 2);
+        profiles.write(0..100, ContextId(1), 0);
+        profiles.write(0..10, ContextId(0), 100);
+        let tally = Tally {
+            profile: profiles.profiles()[1].clone(),
+            ..Tally::default()
+        };
+        assert_eq!(tally.lifetime_pages(110), 110);
+        profiles.discard(0..90, 110);
+        let tally = Tally {
+            profile: profiles.profiles()[1].clone(),
+            ..Tally::default()
+        };
+        assert!(tally.lifetime_pages(110) >= 100);
+    }
+}
