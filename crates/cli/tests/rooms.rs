@@ -116,6 +116,9 @@ fn a_room_knows_no_other_than_the_plan_allows() {
     );
 }
 
+/// `anabranch` rehearses on devices of its own, which hold no data: `docs/design.md`.
+const REHEARSAL: &str = "anabranch/rehearsal.rs";
+
 #[test]
 fn placement_touches_no_device() {
     let words = [
@@ -127,7 +130,8 @@ fn placement_touches_no_device() {
     ];
     let room = root().join("crates/placement/src");
     let all = files(&[".rs"]);
-    for path in all.iter().filter(|path| path.starts_with(&room)) {
+    let decides = |path: &&PathBuf| path.starts_with(&room) && !path.ends_with(REHEARSAL);
+    for path in all.iter().filter(decides) {
         let text = fs::read_to_string(path).unwrap();
         let code = text
             .lines()

@@ -3,9 +3,10 @@
 use anabranch_ssd::RelocationKind;
 
 use crate::{
-    autostream_mq::AutoStreamMqParameters, autostream_sfr::AutoStreamSfrParameters, dac::DacScheme,
-    dogi::DogiScheme, eti::EtiScheme, fadac::FadacScheme, fk::FkParameters, fstream::FStreamScheme,
-    hints::HintsScheme, manual::ManualParameters, midas::MidasScheme, multilog::MultiLogScheme,
+    anabranch::AnabranchScheme, autostream_mq::AutoStreamMqParameters,
+    autostream_sfr::AutoStreamSfrParameters, dac::DacScheme, dogi::DogiScheme, eti::EtiScheme,
+    fadac::FadacScheme, fk::FkParameters, fstream::FStreamScheme, hints::HintsScheme,
+    manual::ManualParameters, midas::MidasScheme, multilog::MultiLogScheme,
     oracle::OracleParameters, oracle_rate::OracleRateParameters, pcstream::PcStreamParameters,
     pcstream_fcfs::FirstComeParameters, scheme::HostScheme, sepbit::SepBitScheme,
     sequential::SequentialParameters, sfs::SfsScheme, single::SingleScheme, spec::DeviceHalf,
@@ -198,5 +199,12 @@ pub const SCHEMES: &[Scheme] = &[
         relocation: DeviceHalf::Own,
         summary: "knows each page's rate of death, but not the moment",
         source: "ours",
+    },
+    Scheme {
+        name: "anabranch",
+        host: || Box::<AnabranchScheme>::default(),
+        relocation: DeviceHalf::Own,
+        summary: "lives predicted as branches are, settings rehearsed on miniature drives",
+        source: "ours, docs/anabranch-scheme.md",
     },
 ];

@@ -6,6 +6,7 @@
 //! the scheme's own ([`Whole`]). A new scheme is one file that gives a [`HostScheme`], and one row
 //! of [`SCHEMES`].
 
+mod anabranch;
 mod assign;
 mod autostream_mq;
 mod autostream_sfr;
@@ -45,6 +46,7 @@ mod tenants;
 mod vstream;
 mod warcip;
 
+pub use anabranch::{Anabranch, AnabranchScheme};
 pub use assign::{Assign, ContextName, Names, Write};
 pub use autostream_mq::{AutoStreamMq, AutoStreamMqParameters, Demotion, Requeue};
 pub use autostream_sfr::{AutoStreamSfr, AutoStreamSfrParameters, Order, Scope, Sequential};

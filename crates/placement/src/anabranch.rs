@@ -1,0 +1,311 @@
+//! `anabranch`: ours. Lives are predicted as a processor predicts branches, and what no prediction
+//! can say is rehearsed on miniature drives (`docs/anabranch-scheme.md`).
+
+mod classes;
+mod curve;
+mod flows;
+mod mind;
+mod page;
+mod predictor;
+mod rehearsal;
+mod sample;
+mod setting;
+mod span;
+mod tables;
+mod trust;
+mod unfinished;
+
+use anabranch_ssd::{
+    ClosedUnits, Destination, PageRange, Relocate, StreamId, Survivor, Victim, VictimRule,
+};
+
+use crate::{
+    Assign, Future, Names, Parameter, Value, Whole, Write,
+    by_page::place_each,
+    parameter::one_of,
+    scheme::{HostGeometry, HostScheme, Unfit},
+};
+use mind::Mind;
+use predictor::Senses;
+use rehearsal::Rehearsal;
+use sample::Sample;
+pub use setting::{Copies, Victims};
+use setting::{Room, Setting};
+use unfinished::Unfinished;
+
+one_of! {
+    /// Whether something is used.
+    Switch {
+        /// It is.
+        On = "on",
+        /// It is not.
+        Off = "off",
+    }
+}
+
+/// Parameters of [`Anabranch`]. All defaults are our choice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AnabranchScheme {
+    /// Whether settings are rehearsed. Off, those below hold throughout.
+    pub rehearse: Switch,
+    /// Classes, at most one for each host stream.
+    pub classes: u32,
+    /// Where copies go.
+    pub copies: Copies,
+    /// Which closed unit is collected next.
+    pub victims: Victims,
+    /// Whether contexts, hints and files are gone by.
+    pub contexts: Switch,
+    /// Whether the lives before at an address are gone by.
+    pub history: Switch,
+    /// Pages a unit of a miniature drive keeps at least.
+    pub unit_pages: u32,
+    /// Pages a miniature drive keeps at least.
+    pub least_pages: u32,
+    /// What a setting must save to lead, in open units of all streams.
+    pub margin: f64,
+    /// Seed of the sample.
+    pub seed: u32,
+}
+
+impl Default for AnabranchScheme {
+    fn default() -> AnabranchScheme {
+        AnabranchScheme {
+            rehearse: Switch::On,
+            classes: 6,
+            copies: Copies::Together,
+            victims: Victims::Patient,
+            contexts: Switch::On,
+            history: Switch::On,
+            unit_pages: 16,
+            least_pages: 4096,
+            margin: 4.0,
+            seed: 1,
+        }
+    }
+}
+
+impl HostScheme for AnabranchScheme {
+    fn name(&self) -> &'static str {
+        "anabranch"
+    }
+
+    fn parameters(&mut self) -> Vec<Parameter<'_>> {
+        let parameter = |key, meaning, value| Parameter {
+            key,
+            meaning,
+            value,
+        };
+        vec![
+            parameter(
+                "rehearse",
+                "whether settings are tried out on miniature drives",
+                Value::Word(&mut self.rehearse),
+            ),
+            parameter(
+                "classes",
+                "without rehearsal: classes, at most one a host stream",
+                Value::Count(&mut self.classes, 1..=8),
+            ),
+            parameter(
+                "copies",
+                "without rehearsal: where copies go",
+                Value::Word(&mut self.copies),
+            ),
+            parameter(
+                "victims",
+                "without rehearsal: which closed unit is collected next",
+                Value::Word(&mut self.victims),
+            ),
+            parameter(
+                "contexts",
+                "whether contexts, hints and files are gone by",
+                Value::Word(&mut self.contexts),
+            ),
+            parameter(
+                "history",
+                "whether the lives before at an address are gone by",
+                Value::Word(&mut self.history),
+            ),
+            parameter(
+                "unit-pages",
+                "pages a unit of a miniature drive keeps at least",
+                Value::Count(&mut self.unit_pages, 1..=65_536),
+            ),
+            parameter(
+                "least-pages",
+                "pages a miniature drive keeps at least",
+                Value::Count(&mut self.least_pages, 1..=1 << 24),
+            ),
+            parameter(
+                "margin",
+                "what another setting must save to take over, in open units of all streams",
+                Value::Number(&mut self.margin, 0.0..=1e6),
+            ),
+            parameter(
+                "seed",
+                "seed of the sample",
+                Value::Count(&mut self.seed, 0..=u32::MAX),
+            ),
+        ]
+    }
+
+    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
+        Ok(Box::new(Anabranch::new(self, geometry)))
+    }
+
+    fn build_whole(
+        &self,
+        geometry: &HostGeometry,
+        _future: Option<&std::sync::Arc<Future>>,
+    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
+        Some(Ok(Box::new(Anabranch::new(self, geometry))))
+    }
+
+    fn victim_rule(&self) -> Option<VictimRule> {
+        Some(VictimRule::Scheme)
+    }
+}
+
+/// Classes are settled when this share of the capacity has been written for the first time, and
+/// then whenever what was written has doubled, and `SETTLE_PARTS` times a capacity at least (our
+/// choice).
+const FIRST_SETTLE_PARTS: u64 = 1024;
+const SETTLE_PARTS: u64 = 4;
+
+/// Predicts how long each page will live, as a processor predicts branches, and how long a copied one
+/// still will; classes of predicted lives, with the bounds between them where they part what is
+/// written best, are the streams of both. How many classes pay, where copies go and which unit is
+/// the best victim no prediction says: that is rehearsed on miniature drives.
+///
+/// Memory: 8 bytes a page of the drive, 2 MiB of curves, and the miniature drives: each 8 bytes for
+/// every page sampled.
+#[derive(Debug)]
+pub struct Anabranch {
+    mind: Box<Mind>,
+    rehearsal: Option<Rehearsal>,
+    setting: Setting,
+    room: Room,
+    capacity: u64,
+    unfinished: Unfinished,
+    started_at: Option<u64>,
+    settle_at: u64,
+}
+
+impl Anabranch {
+    /// For a drive.
+    pub fn new(parameters: &AnabranchScheme, geometry: &HostGeometry) -> Anabranch {
+        let senses = Senses {
+            contexts: parameters.contexts == Switch::On,
+            history: parameters.history == Switch::On,
+        };
+        let sample = Sample::new(
+            geometry,
+            parameters.unit_pages,
+            parameters.least_pages,
+            parameters.seed,
+        );
+        let rehearsal = match parameters.rehearse {
+            Switch::On => Rehearsal::new(geometry, sample, parameters.margin),
+            Switch::Off => None,
+        };
+        let room = Room::new(geometry);
+        let fixed = Setting {
+            classes: room.classes(parameters.classes),
+            copies: parameters.copies,
+            victims: parameters.victims,
+        };
+        Anabranch {
+            mind: Box::new(Mind::new(geometry.logical_pages, senses)),
+            setting: rehearsal.as_ref().map_or(fixed, Rehearsal::leader),
+            rehearsal,
+            room,
+            capacity: u64::from(geometry.logical_pages).max(1),
+            unfinished: Unfinished::new(room.count(), geometry.pages_per_unit),
+            started_at: None,
+            settle_at: 0,
+        }
+    }
+
+    #[inline]
+    fn place(&mut self, page: u32, now_pages: u64, write: &Write) -> StreamId {
+        if now_pages >= self.settle_at {
+            self.settle(now_pages);
+        }
+        let life = self.mind.predictor.write(page, write, now_pages);
+        self.mind.classes.count(life);
+        if let Some(rehearsal) = &mut self.rehearsal
+            && rehearsal.write(&mut self.mind, page, life)
+        {
+            self.setting = rehearsal.leader();
+            let heir = |stream| self.setting.heir(stream, &self.room);
+            self.unfinished.change(heir);
+        }
+        let stream = self.setting.host_stream(&self.mind, life, &self.room);
+        self.unfinished.place(stream, self.room.host_streams())
+    }
+
+    #[cold]
+    fn settle(&mut self, now_pages: u64) {
+        let started_at = *self.started_at.get_or_insert(now_pages);
+        self.mind.classes.settle();
+        let written = now_pages - started_at;
+        let least = self.capacity / FIRST_SETTLE_PARTS;
+        let most = self.capacity / SETTLE_PARTS;
+        self.settle_at = now_pages + written.clamp(least, most.max(least)).max(1);
+    }
+}
+
+impl Assign for Anabranch {
+    fn assign(&mut self, write: &Write) -> StreamId {
+        place_each(write, |page, now_pages| self.place(page, now_pages, write))
+    }
+
+    fn discard(&mut self, pages: PageRange, now_pages: u64) {
+        self.mind.predictor.discard(pages, now_pages);
+        if let Some(rehearsal) = &mut self.rehearsal {
+            rehearsal.discard(pages);
+        }
+    }
+
+    fn learn(&mut self, names: &Names) {
+        for (file, name) in &names.files {
+            self.mind.predictor.files_mut().learn(*file, name);
+        }
+    }
+
+    fn goes_by_page(&self) -> bool {
+        true
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.mind.memory_bytes()
+            + self.unfinished.memory_bytes()
+            + self.rehearsal.as_ref().map_or(0, Rehearsal::memory_bytes)
+    }
+}
+
+impl Relocate for Anabranch {
+    fn destination(&mut self, _victim: &Victim) -> Destination {
+        Destination::Each
+    }
+
+    fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
+        match self.mind.predictor.remaining(survivor.page) {
+            Some(life) => {
+                self.mind.classes.count(life);
+                let stream = self.setting.copy_stream(&self.mind, life, &self.room);
+                self.unfinished.place(stream, self.room.count())
+            }
+            None => victim.stream,
+        }
+    }
+
+    fn opened(&mut self, stream: StreamId) {
+        self.unfinished.opened(stream);
+    }
+
+    fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
+        self.setting.choose_victim(closed, now, &self.room)
+    }
+}

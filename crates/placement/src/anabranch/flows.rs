@@ -1,0 +1,83 @@
+//! What is appended to a file goes together.
+
+use anabranch_trace::FileId;
+
+use super::span::Eighths;
+
+/// Files remembered, by their numbers' remainders; 32 KiB (our choice: more than a program appends
+/// to at a time).
+pub(super) const FILES: usize = 4096;
+/// Weight of one page in its file's mean (our choice: 64 pages are a request of 256 KiB).
+const FADING: f32 = 1.0 / 64.0;
+
+/// One file's number, and the mean of the lives predicted for its last pages.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flow {
+    file: FileId,
+    mean: Eighths,
+}
+
+/// Pages new to their addresses are appended, and what is appended to one file mostly dies with
+/// it. Several calls of one program write it (its blocks, its last one, its index), each with a
+/// past of its own; the file's mean keeps its pages in one stream all the same.
+#[derive(Debug)]
+pub(super) struct Flows {
+    flows: Vec<Flow>,
+}
+
+impl Flows {
+    /// With room for so many files, at least 1.
+    pub fn new(files: usize) -> Flows {
+        Flows {
+            flows: vec![Flow::default(); files],
+        }
+    }
+
+    /// What is predicted for a page appended to a file, given what its writer's past says.
+    #[inline]
+    pub fn join(&mut self, file: FileId, predicted: Eighths) -> Eighths {
+        if file == FileId::default() {
+            return predicted;
+        }
+        let place = file.0 as usize % self.flows.len();
+        let flow = &mut self.flows[place];
+        if flow.file != file {
+            *flow = Flow {
+                file,
+                mean: predicted,
+            };
+        }
+        flow.mean += (predicted - flow.mean) * FADING;
+        flow.mean
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        self.flows.capacity() * size_of::<Flow>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_goes_with_its_file_and_a_file_follows_its_pages() {
+        let mut flows = Flows::new(FILES);
+        assert_eq!(flows.join(FileId(3), 100.0), 100.0);
+        let stray = flows.join(FileId(3), 36.0);
+        assert_eq!(stray, 99.0);
+        for _ in 0..1000 {
+            flows.join(FileId(3), 36.0);
+        }
+        assert!(flows.join(FileId(3), 36.0) < 37.0);
+    }
+
+    #[test]
+    fn another_file_begins_anew_and_pages_of_no_file_are_by_themselves() {
+        let mut flows = Flows::new(FILES);
+        flows.join(FileId(3), 100.0);
+        assert_eq!(flows.join(FileId(3 + FILES as u32), 20.0), 20.0);
+        flows.join(FileId(0), 100.0);
+        assert_eq!(flows.join(FileId(0), 20.0), 20.0);
+    }
+}
