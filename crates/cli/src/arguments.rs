@@ -62,6 +62,9 @@ pub enum Verb {
     /// List the device profiles there are, or show one
     #[command(after_help = "Example:\n  anabranch devices --show pcstream-emulator > mine.toml")]
     Devices(DevicesArguments),
+    /// Show how far contexts, files and addresses tell how long data will live
+    #[command(after_help = "Example:\n  anabranch coverage traces/*.parquet")]
+    Coverage(crate::coverage::CoverageArguments),
     /// List the real applications that `run --workload` knows
     #[command(after_help = "Example:\n  anabranch workloads")]
     Workloads(ListArguments),

@@ -4,6 +4,8 @@ mod arguments;
 mod compare;
 mod comparison;
 mod contexts;
+mod coverage;
+mod drives;
 mod experiment;
 mod export;
 mod failure;
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Verb::Export(arguments) => export::export(arguments),
         Verb::Schemes(arguments) => lists::schemes(arguments),
         Verb::Devices(arguments) => lists::devices(arguments),
+        Verb::Coverage(arguments) => coverage::coverage(arguments),
         Verb::Workloads(arguments) => workloads::workloads(arguments),
     };
     match result {

@@ -10,9 +10,11 @@ mod context_profile;
 mod context_stats;
 mod histogram;
 mod lba_table;
+mod separation;
 
 pub use cluster::{MAX_POINTS, Weighted, cluster};
 pub use context_profile::{ContextProfile, ContextProfiles};
 pub use context_stats::{Averaging, ContextStats};
 pub use histogram::LifetimeHistogram;
 pub use lba_table::{DEFAULT_TABLE_BYTES, Death, LbaTable};
+pub use separation::{Achieved, Labels, NARROW_FACTOR, Separation};

@@ -17,7 +17,7 @@ const MAX_NAME_BYTES: usize = 64;
 /// Class 0 is of files without a name, and of those beyond the bounds. Memory: 2 bytes for each
 /// file of which there are at most 2^20, and 1,024 names of at most 64 bytes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct FileClasses {
+pub struct FileClasses {
     names: HashMap<String, u16>,
     classes: Vec<u16>,
 }
@@ -48,12 +48,19 @@ impl FileClasses {
         }
     }
 
-    /// The class of a file, below [`MAX_CLASSES`].
+    /// The class of a file, below 1,024.
     #[inline]
     pub fn of(&self, file: FileId) -> u16 {
         self.classes.get(file.0 as usize).copied().unwrap_or(0)
     }
 
+    /// What the names of a class have in common; none for class 0.
+    pub fn name(&self, class: u16) -> Option<&str> {
+        let known = self.names.iter().find(|(_, number)| **number == class);
+        known.map(|(name, _)| name.as_str())
+    }
+
+    /// Memory in use.
     pub fn memory_bytes(&self) -> usize {
         let entry = size_of::<(String, u16)>() + MAX_NAME_BYTES;
         self.classes.capacity() * size_of::<u16>() + self.names.capacity() * entry

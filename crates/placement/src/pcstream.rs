@@ -1,5 +1,6 @@
 //! `pcstream*` and `pcstream`: streams by program context (HotStorage'18 draft, FAST'19).
 
+mod by_file;
 mod mapper;
 mod recall;
 
@@ -11,6 +12,7 @@ use crate::{
     Assign, Bytes, LifetimeProfile, Names, Parameter, Period, Value, Write,
     scheme::{HostGeometry, HostScheme, Unfit},
 };
+pub use by_file::{ByFile, Grouping};
 use mapper::{Mapper, Placed};
 use recall::Recall;
 
@@ -45,6 +47,8 @@ pub struct PcStreamParameters {
     pub max_contexts: u32,
     /// Bound on the memory of the lifetime table. 64 MiB, our choice.
     pub table: Bytes,
+    /// What tells writers apart. The program context alone: the papers'.
+    pub by: Grouping,
 }
 
 impl Default for PcStreamParameters {
@@ -58,6 +62,7 @@ impl Default for PcStreamParameters {
             step: Bytes(1 << 20),
             max_contexts: 1024,
             table: Bytes(anabranch_lifetime::DEFAULT_TABLE_BYTES as u64),
+            by: Grouping::Context,
         }
     }
 }
@@ -114,11 +119,20 @@ impl HostScheme for PcStreamParameters {
                 "bound on the memory of the lifetime table",
                 Value::Size(&mut self.table),
             ),
+            parameter(
+                "by",
+                "what tells writers apart: the context, the class of the file, or both",
+                Value::Word(&mut self.by),
+            ),
         ]
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(PcStream::new(self, geometry)))
+        let scheme = PcStream::new(self, geometry);
+        Ok(match self.by {
+            Grouping::Context => Box::new(scheme),
+            by => Box::new(ByFile::new(scheme, by, self.max_contexts as usize)),
+        })
     }
 }
 
