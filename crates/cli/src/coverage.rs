@@ -14,7 +14,7 @@ use crate::{
     comparison::print,
     failure::{Failure, Outcome},
     progress,
-    source::Source,
+    source::open,
 };
 
 /// Pages lifetimes are measured in.
@@ -87,7 +87,7 @@ pub fn coverage(arguments: &CoverageArguments) -> Outcome {
 }
 
 fn survey(path: &Path) -> Outcome<Row> {
-    let source = Source::new(path, None, false)?;
+    let source = open(path, None, false)?;
     let tables = source.tables.as_ref().ok_or_else(|| {
         Failure::say(format!(
             "{} holds page numbers and no contexts; give a trace that `anabranch run` or `record` made",

@@ -5,7 +5,6 @@ mod compare;
 mod comparison;
 mod contexts;
 mod coverage;
-mod drives;
 mod experiment;
 mod export;
 mod failure;
