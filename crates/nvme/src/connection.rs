@@ -7,6 +7,7 @@
 mod buffer;
 mod commands;
 mod fabrics;
+mod parked;
 mod transfers;
 mod work;
 
@@ -30,6 +31,7 @@ use crate::{
 };
 use buffer::Inbox;
 pub(crate) use commands::Answer;
+use parked::Parked;
 use transfers::Transfers;
 use work::Work;
 
@@ -64,6 +66,7 @@ pub(crate) struct Connection {
     answers: Vec<u8>,
     transfers: Transfers,
     work: Work,
+    parked: Parked,
     tally: Tally,
     /// Entries of the submission queue, where the controller is in it, and whether the host wants
     /// to know.
@@ -121,6 +124,7 @@ impl Connection {
             inbox: Inbox::new(framing.longest()),
             transfers: Transfers::default(),
             work: Work::default(),
+            parked: Parked::default(),
             tally: Tally::default(),
             entries: 1,
             head: 0,
@@ -164,10 +168,14 @@ impl Connection {
             }
             tokio::select! {
                 biased;
-                notice = told.recv() => match notice {
-                    Some(Notice::Complete(completion)) => self.complete(completion),
-                    Some(Notice::Gone) | None => return Err(End::Closed),
-                },
+                notice = told.recv() => {
+                    self.hear(notice)?;
+                    while self.answers.len() < MOST_ANSWERS
+                        && let Ok(notice) = told.try_recv()
+                    {
+                        self.hear(Some(notice))?;
+                    }
+                }
                 read = reader.read(self.inbox.space()) => match read? {
                     0 => return Err(End::Closed),
                     count => self.inbox.fill(count),
@@ -175,6 +183,16 @@ impl Connection {
                 _ = ticks.tick() => self.check_patience()?,
             }
         }
+    }
+
+    /// Something happened elsewhere.
+    fn hear(&mut self, notice: Option<Notice>) -> Result<(), End> {
+        match notice {
+            Some(Notice::Complete(completion)) => self.complete(completion),
+            Some(Notice::Due(tag)) => self.due(tag),
+            Some(Notice::Gone) | None => return Err(End::Closed),
+        }
+        Ok(())
     }
 
     async fn send(&mut self, writer: &mut (impl AsyncWriteExt + Unpin)) -> Result<(), End> {
@@ -246,6 +264,7 @@ impl Connection {
             }
             (_, Role::Fresh) | (Pdu::InitializeRequest(_), _) => Err(FatalError::sequence()),
             (Pdu::Command { entry, data }, _) => {
+                self.check_parked()?;
                 self.head = (self.head + 1) % self.entries.max(1);
                 self.command(&Command::of(&entry), data)
             }

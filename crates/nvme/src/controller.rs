@@ -27,6 +27,8 @@ pub(crate) use properties::{CAPABILITIES_OFFSET, Change, VERSION};
 pub(crate) enum Notice {
     /// A command is answered.
     Complete(Completion),
+    /// The time of a command has come, which the clock knows by this name.
+    Due(u64),
     /// The controller is no more.
     Gone,
 }

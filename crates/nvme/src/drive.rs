@@ -9,7 +9,7 @@ mod streams;
 mod watch;
 
 use anabranch_ssd::{
-    Config, Counters, Device, FdpDevice, FdpError, Host, PageRange, Scope, StreamCounters,
+    Config, Counters, Device, FdpDevice, FdpError, Flash, Host, PageRange, Scope, StreamCounters,
     StreamTable,
 };
 
@@ -140,13 +140,31 @@ impl Drive {
         }
     }
 
-    /// Whether a page holds data.
-    pub fn is_mapped(&self, page: u32) -> bool {
-        let place = match &self.0 {
+    /// Where a page lies: its unit, and the page in that; `None` where it holds nothing.
+    #[inline]
+    pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
+        match &self.0 {
             Kind::Streams { device, .. } => device.locate(page),
             Kind::Fdp(fdp) => fdp.device().locate(page),
+        }
+    }
+
+    /// The drive's flash, where time is simulated.
+    pub fn flash(&self) -> Option<&Flash> {
+        let watch = match &self.0 {
+            Kind::Streams { device, .. } => device.observer(),
+            Kind::Fdp(fdp) => fdp.device().observer(),
         };
-        place.is_some()
+        watch.0.as_deref()
+    }
+
+    /// The drive's flash, to be told of requests and of the time.
+    pub fn flash_mut(&mut self) -> Option<&mut Flash> {
+        let watch = match &mut self.0 {
+            Kind::Streams { device, .. } => device.observer_mut(),
+            Kind::Fdp(fdp) => fdp.observer_mut(),
+        };
+        watch.0.as_deref_mut()
     }
 
     /// The stream whose unit holds a page.
@@ -300,7 +318,7 @@ impl Drive {
             let last = held.end().min(all.into()) as u32;
             discarded += self.discard_mapped(page, first)?;
             for unknown in (first..last)
-                .filter(|&one| !self.is_mapped(one))
+                .filter(|&one| self.locate(one).is_none())
                 .collect::<Vec<_>>()
             {
                 self.write(Host::Anonymous(0), Hint::None, PageRange::new(unknown, 1))?;

@@ -7,6 +7,7 @@
 
 mod admin;
 mod checkpoint;
+mod clock;
 pub mod command;
 pub mod completion;
 pub mod connect;

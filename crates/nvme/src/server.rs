@@ -11,7 +11,7 @@ use std::{
 use thiserror::Error;
 use tokio::{net::TcpListener, runtime, sync::Semaphore, sync::oneshot, time};
 
-use crate::{connection, target::Target};
+use crate::{clock::Clock, connection, target::Target};
 
 /// Connections beside those of queues: handshakes under way (our choice).
 const HANDSHAKES: usize = 64;
@@ -62,6 +62,7 @@ impl Server {
             .block_on(TcpListener::bind(address))
             .map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
+        Clock::start(&target).map_err(ServerError::Threads)?;
         let (stop, stopped) = oneshot::channel();
         let serve = move || {
             runtime.block_on(async {

@@ -13,6 +13,7 @@ use anabranch_ssd::Host;
 
 use crate::{
     checkpoint::{Checkpoint, CheckpointError},
+    clock::Clock,
     completion::Status,
     connect::is_name,
     controller::{Controller, Controllers},
@@ -31,6 +32,8 @@ pub struct Target {
     pub(crate) controllers: Mutex<Controllers>,
     /// Hosts that have enabled the Streams Directive.
     pub(crate) streaming: RwLock<HashSet<Host>>,
+    /// Of a drive that takes time.
+    pub(crate) clock: Option<Clock>,
     pub(crate) mode: Mode,
     pub(crate) bytes: u64,
     pub(crate) page_bytes: u32,
@@ -81,6 +84,7 @@ impl Target {
         Ok(Arc::new(Target {
             controllers: Mutex::new(Controllers::new(options.most_controllers)),
             streaming: RwLock::default(),
+            clock: drive.flash().map(|_| Clock::new()),
             mode: drive.mode(),
             bytes: drive.config().logical_bytes(),
             page_bytes: drive.config().page_bytes,

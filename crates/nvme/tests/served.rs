@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use anabranch_initiator::{Host, HostOptions, Tag};
 use anabranch_nvme::{
-    Options, Server, Target, Totals,
+    Checkpoint, Options, Server, Tally, Target, Totals,
     drive::{Drive, Placed, Watch},
     store::Store,
 };
-use anabranch_ssd::{Device, Profile, RelocationKind};
+use anabranch_ssd::{Device, Flash, Profile, RelocationKind};
 
 const NAME: &str = "nqn.2026-01.test:drive";
 
@@ -21,20 +21,25 @@ fn serve(drive: Drive) -> (Arc<Target>, Server) {
     (target, server)
 }
 
-fn streams() -> Drive {
-    let profile = Profile::parse("demo", Profile::text("demo").unwrap()).unwrap();
-    let config = profile.resolve("demo").unwrap();
-    let fixed = Placed::fixed(RelocationKind::Gc, &config);
-    Drive::streams(
-        Device::watched(config, fixed, Watch::default()).unwrap(),
-        false,
-    )
+fn host(server: &Server) -> Host {
+    Host::connect(server.address(), &HostOptions::numbered(NAME, 1)).unwrap()
+}
+
+fn profile(name: &str) -> Profile {
+    Profile::parse(name, Profile::text(name).unwrap()).unwrap()
+}
+
+fn streams(watch: Watch) -> Drive {
+    let config = profile("demo").resolve("demo").unwrap();
+    let placed = Placed::fixed(RelocationKind::Gc, &config);
+    let device = Device::watched(config, placed, watch).unwrap();
+    Drive::streams(device, false)
 }
 
 #[test]
 fn what_is_written_is_read() {
-    let (target, server) = serve(streams());
-    let mut host = Host::connect(server.address(), &HostOptions::numbered(NAME, 1)).unwrap();
+    let (target, server) = serve(streams(Watch::default()));
+    let mut host = host(&server);
     let data: Vec<u8> = (0..1 << 20).map(|step: u32| (step >> 8) as u8).collect();
     host.write(3, &data[..4096], Tag::default()).unwrap();
     host.write(1000, &data, Tag::default()).unwrap();
@@ -43,4 +48,120 @@ fn what_is_written_is_read() {
     assert_eq!(target.drive().counters().host_pages, 257);
     host.flush().unwrap();
     host.shut_down().unwrap();
+}
+
+#[test]
+fn a_drive_that_takes_time_answers_all_the_same() {
+    let profile = profile("pcstream-emulator");
+    let config = profile.resolve("x").unwrap();
+    let flash = Flash::live(&config, profile.timing.unwrap(), profile.layout()).unwrap();
+    let placed = Placed::fixed(RelocationKind::Mixed, &config);
+    let device = Device::watched(config, placed, Watch::timed(flash)).unwrap();
+    let (_target, server) = serve(Drive::streams(device, false));
+    let mut host = host(&server);
+    let data = vec![7; 1 << 20];
+    for step in 0..8 {
+        host.write(step * 256, &data, Tag::default()).unwrap();
+    }
+    host.flush().unwrap();
+    for step in 0..8 {
+        assert_eq!(host.read(step * 256, 256).unwrap(), data);
+    }
+    host.deallocate(&[(0, 256)]).unwrap();
+    assert_eq!(host.read(0, 256).unwrap(), vec![0; 1 << 20]);
+}
+
+/// A file-backed drive in a directory, as a program that serves it begins and ends.
+struct Kept {
+    directory: tempfile::TempDir,
+}
+
+impl Kept {
+    fn begin(&self) -> (Arc<Target>, Server, (u64, u64)) {
+        let checkpoint = Checkpoint::at(&self.directory.path().join("state"), "streams gc");
+        let config = profile("demo").resolve("demo").unwrap();
+        let placed = Placed::fixed(RelocationKind::Gc, &config);
+        let bytes = config.logical_bytes();
+        let killed = checkpoint.was_killed();
+        let (device, tally, new) = match checkpoint.read().unwrap() {
+            None => {
+                let device = Device::watched(config, placed, Watch::default()).unwrap();
+                (device, Tally::default(), true)
+            }
+            Some(found) => {
+                let device = found.drive.resume(placed, Watch::default()).unwrap();
+                (device, found.header.tally, false)
+            }
+        };
+        let store = Store::file(&self.directory.path().join("data"), bytes).unwrap();
+        let mut drive = Drive::streams(device, false);
+        let learned = match killed || new {
+            true => drive.reconcile(&store.data().unwrap()).unwrap(),
+            false => (0, 0),
+        };
+        checkpoint.begin().unwrap();
+        let totals = Totals::after(tally);
+        let target = Target::new(Options::new(NAME), drive, store, totals, Some(checkpoint));
+        let target = target.unwrap();
+        let server = Server::start(Arc::clone(&target), "127.0.0.1:0".parse().unwrap()).unwrap();
+        (target, server, learned)
+    }
+}
+
+#[test]
+fn a_drive_that_was_stopped_goes_on_as_if_it_had_not_been() {
+    let kept = Kept {
+        directory: tempfile::tempdir().unwrap(),
+    };
+    let (target, server, _) = kept.begin();
+    let mut one = host(&server);
+    one.enable_streams(true).unwrap();
+    for stream in 1..4 {
+        let first = u64::from(stream) * 300;
+        one.write(first, &vec![stream as u8; 1 << 20], Tag::Stream(stream))
+            .unwrap();
+    }
+    drop(one);
+    server.stop();
+    let before = (*target.drive().counters(), target.totals().sums());
+    let streams: Vec<_> = (0..1200)
+        .map(|page| target.drive().stream_of(page))
+        .collect();
+    target.stop().unwrap();
+    drop(target);
+    let (target, server, learned) = kept.begin();
+    assert_eq!(learned, (0, 0));
+    assert_eq!(*target.drive().counters(), before.0);
+    assert_eq!(target.totals().sums().written_bytes, before.1.written_bytes);
+    let now: Vec<_> = (0..1200)
+        .map(|page| target.drive().stream_of(page))
+        .collect();
+    assert_eq!(now, streams);
+    assert_eq!(host(&server).read(600, 256).unwrap(), vec![2; 1 << 20]);
+}
+
+#[test]
+fn a_drive_that_was_killed_loses_nothing_and_gives_back_nothing() {
+    let kept = Kept {
+        directory: tempfile::tempdir().unwrap(),
+    };
+    let (target, server, _) = kept.begin();
+    let mut one = host(&server);
+    one.write(0, &vec![1; 1 << 20], Tag::default()).unwrap();
+    target.save().unwrap();
+    // After the last state was written: new data, overwritten data, and data given up.
+    one.write(1000, &vec![2; 1 << 20], Tag::default()).unwrap();
+    one.write(0, &vec![3; 1 << 18], Tag::default()).unwrap();
+    one.deallocate(&[(128, 64)]).unwrap();
+    // What a kill leaves: the file, and the state with its mark.
+    drop((one, server, target));
+    let (target, server, learned) = kept.begin();
+    assert_eq!(learned, (256, 64));
+    target.drive().verify().unwrap();
+    assert_eq!(target.drive().mapped_pages(), 256 - 64 + 256);
+    let mut one = host(&server);
+    assert_eq!(one.read(0, 64).unwrap(), vec![3; 1 << 18]);
+    assert_eq!(one.read(64, 64).unwrap(), vec![1; 1 << 18]);
+    assert_eq!(one.read(128, 64).unwrap(), vec![0; 1 << 18]);
+    assert_eq!(one.read(1000, 256).unwrap(), vec![2; 1 << 20]);
 }

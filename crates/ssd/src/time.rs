@@ -58,6 +58,7 @@ mod die;
 mod events;
 mod flash;
 mod latency;
+mod live;
 mod report;
 mod requests;
 mod series;

@@ -8,7 +8,7 @@ use anabranch_nvme::{
     drive::{Drive, Placed, Watch},
     store::Store,
 };
-use anabranch_ssd::{Config, Device, FdpDevice, Profile, RelocationKind, SavedDrive};
+use anabranch_ssd::{Config, Device, FdpDevice, Flash, Profile, RelocationKind, SavedDrive};
 
 use super::{
     arguments::{ServeArguments, ServeMode, Time},
@@ -65,7 +65,8 @@ pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
             anabranch_report::bytes(tally.written_bytes)
         ));
     }
-    let mut drive = drive(plan, found, aged, arguments)?;
+    let watch = watch(arguments, &named, &plan.config)?;
+    let mut drive = drive(plan, found, aged, arguments, watch)?;
     if store.is_file() && (killed || new) {
         told.extend(reconcile(&mut drive, &store, killed)?);
     }
@@ -107,9 +108,6 @@ fn named(arguments: &ServeArguments, aged: Option<&SavedDrive>) -> Outcome<Named
 }
 
 fn plan(arguments: &ServeArguments, profile: Profile, config: &Config) -> Outcome<Plan> {
-    if arguments.time == Time::On {
-        return Err(Failure::say("--time on is not offered yet"));
-    }
     let mode = arguments.mode.unwrap_or(match profile.fdp {
         Some(_) => ServeMode::Fdp,
         None => ServeMode::Streams,
@@ -176,11 +174,11 @@ fn drive(
     found: Option<Found>,
     aged: Option<SavedDrive>,
     arguments: &ServeArguments,
+    watch: Watch,
 ) -> Outcome<Drive> {
     if let Some(found) = &found {
         same(&plan, found)?;
     }
-    let watch = Watch::default();
     let Some(placed) = plan.placed else {
         let options = plan.profile.fdp.map(|fdp| fdp.options());
         let options = options.unwrap_or_default();
@@ -205,6 +203,21 @@ fn drive(
         ServeMode::Streams => Drive::streams(device, arguments.shared_streams),
         ServeMode::Plain | ServeMode::Fdp => Drive::plain(device),
     })
+}
+
+/// The clock of a drive that takes time.
+fn watch(arguments: &ServeArguments, named: &NamedDrive, config: &Config) -> Outcome<Watch> {
+    if arguments.time == Time::Off {
+        return Ok(Watch::default());
+    }
+    let timing = named.timing.ok_or_else(|| {
+        Failure::say(format!(
+            "device profile {} has no [timing]: --time on needs to know how long its flash takes",
+            named.profile
+        ))
+    })?;
+    let flash = Flash::live(config, timing, named.layout).map_err(Failure::usage)?;
+    Ok(Watch::timed(flash))
 }
 
 /// Whether the state is of the drive that was asked for.

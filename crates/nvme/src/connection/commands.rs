@@ -36,6 +36,9 @@ impl Connection {
         let performed = match (&self.role, command.opcode) {
             (_, fabrics::OPCODE) => self.small(command, data),
             (Role::Io(..), nvm::WRITE | nvm::COMPARE) => self.large(command, data),
+            (Role::Io(..), nvm::READ) if self.target.clock.is_some() => {
+                self.read_later(command).map(|()| None)
+            }
             (Role::Io(..), nvm::READ) => self.read(command).map(|()| None),
             (Role::Io(..) | Role::Admin(_), _) => self.small(command, data),
             (Role::Fresh | Role::Unconnected, _) => Err(Status::COMMAND_SEQUENCE),
@@ -158,7 +161,7 @@ impl Connection {
     }
 
     /// Read: data go from the store to the answers.
-    fn read(&mut self, command: &Command) -> Result<(), Status> {
+    pub(super) fn read(&mut self, command: &Command) -> Result<(), Status> {
         let Extent { at, length } = io::extent(&self.target, command)?;
         if length > u64::from(MOST_DATA) {
             return Err(Status::INVALID_FIELD);

@@ -1,11 +1,13 @@
 //! What the translation layer has to hear of a batch of commands.
 
-use anabranch_ssd::{Host, PageRange};
+use anabranch_ssd::{Flash, Host, PageRange};
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::{Connection, Role};
 use crate::{
     command::Command,
     completion::Status,
+    controller::Notice,
     drive::{Drive, Hint},
     target::Target,
 };
@@ -36,6 +38,8 @@ struct Item {
 pub(super) struct Work {
     items: Vec<Item>,
     results: Vec<Status>,
+    /// The clock's names of commands that take time; 0 of those that do not.
+    tags: Vec<u64>,
 }
 
 impl Work {
@@ -74,22 +78,52 @@ impl Work {
     }
 
     /// Tells the translation layer, under one lock. Answers whether anything is to be made safe.
-    fn perform(&mut self, target: &Target, host: Host) -> bool {
+    fn perform(&mut self, target: &Target, host: Host, notices: &UnboundedSender<Notice>) -> bool {
         let now_ms = target.now_ms();
         let mut drive = target.drive();
         drive.advance(now_ms);
         self.results.clear();
+        self.tags.clear();
+        if let (Some(clock), Some(flash)) = (&target.clock, drive.flash_mut()) {
+            flash.pass(clock.now_ns());
+        }
         let mut status = Status::SUCCESS;
         for item in &self.items {
             if status.is_success() {
                 status = target.note(apply(&mut drive, host, item));
             }
             self.results.push(status);
+            let takes_time = item.last && status.is_success();
+            let tag = match (&target.clock, drive.flash_mut()) {
+                (Some(clock), Some(flash)) if takes_time => item.time(flash, clock.tag(notices)),
+                _ => 0,
+            };
+            self.tags.push(tag);
             if item.last {
                 status = Status::SUCCESS;
             }
         }
+        if let Some(clock) = &target.clock {
+            clock.wake();
+        }
         self.items.iter().any(|item| item.flush)
+    }
+}
+
+impl Item {
+    /// Tells the flash of a command it knows by `tag`.
+    fn time(&self, flash: &mut Flash, tag: u64) -> u64 {
+        let pages = self.pages.count;
+        match self.change {
+            Some(Change::Write(_)) if self.flush => {
+                flash.wrote(0, pages);
+                flash.flushes(tag);
+            }
+            Some(Change::Write(_)) => flash.wrote(tag, pages),
+            None if self.flush => flash.flushes(tag),
+            Some(Change::Discard) | None => flash.discarded(tag, pages),
+        }
+        tag
     }
 }
 
@@ -115,12 +149,13 @@ impl Connection {
             return;
         }
         let mut work = std::mem::take(&mut self.work);
-        let flush = work.perform(&self.target, host);
+        let flush = work.perform(&self.target, host, &self.notices);
         let flushed = match flush {
             true => tokio::task::block_in_place(|| self.target.store.flush()),
             false => Ok(()),
         };
-        for (item, &result) in work.items.iter().zip(&work.results) {
+        let outcomes = work.results.iter().zip(&work.tags);
+        for (item, (&result, &tag)) in work.items.iter().zip(outcomes) {
             if !item.last {
                 continue;
             }
@@ -128,9 +163,10 @@ impl Connection {
                 Err(_) if item.flush && result.is_success() => Status::INTERNAL,
                 _ => result,
             };
-            match status.is_success() {
-                true => self.succeed(item.command.identifier),
-                false => self.fail(&item.command, status),
+            match (status.is_success(), tag) {
+                (true, 0) => self.succeed(item.command.identifier),
+                (true, tag) => self.parked.answer_later(tag, &item.command),
+                (false, _) => self.fail(&item.command, status),
             }
         }
         work.items.clear();

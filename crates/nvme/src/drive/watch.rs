@@ -6,6 +6,13 @@ use anabranch_ssd::{Flash, Observe, Origin};
 #[derive(Debug, Default)]
 pub struct Watch(pub Option<Box<Flash>>);
 
+impl Watch {
+    /// Of a drive that takes time.
+    pub fn timed(flash: Flash) -> Watch {
+        Watch(Some(Box::new(flash)))
+    }
+}
+
 impl Observe for Watch {
     const WANTS_COPIES: bool = true;
 

@@ -366,6 +366,7 @@ impl Flash {
             kind,
             started,
             pages,
+            tag: self.requests.tag,
         };
         self.requests.begin();
         let waits = kind == Kind::Write && !self.buffer.admit(pending, self.now);

@@ -25,6 +25,8 @@ pub(super) struct Pending {
     /// When the host had it.
     pub(super) started: u64,
     pub(super) pages: u32,
+    /// What whoever asked calls it, where he wants to hear of its end; 0 otherwise.
+    pub(super) tag: u64,
 }
 
 /// A read, and in how many parts it has yet to come from the flash.
@@ -46,6 +48,10 @@ pub(super) struct Requests {
     vacant: Vec<u32>,
     latencies: [Latency; 4],
     series: Series,
+    /// What the request at hand is called.
+    pub(super) tag: u64,
+    /// Requests with a name that were answered.
+    pub(super) finished: Vec<u64>,
     /// Time writes waited for room in the buffer.
     pub(super) buffer_wait_ns: u64,
     /// Time reads waited while garbage collection held their die.
@@ -63,6 +69,8 @@ impl Requests {
             vacant: Vec::new(),
             latencies: std::array::from_fn(|_| Latency::new()),
             series: Series::new(0),
+            tag: 0,
+            finished: Vec::new(),
             buffer_wait_ns: 0,
             collection_wait_ns: 0,
         }
@@ -109,6 +117,9 @@ impl Requests {
     #[inline]
     fn end(&mut self, pending: Pending, now: u64) {
         self.outstanding -= 1;
+        if pending.tag != 0 {
+            self.finished.push(pending.tag);
+        }
         self.latencies[pending.kind as usize].record(now - pending.started);
         let bytes = u64::from(pending.pages) * self.page_bytes;
         self.series.record(pending.kind, bytes, now);

@@ -167,6 +167,7 @@ impl Flash {
             kind: Kind::Flush,
             started,
             pages: 0,
+            tag: self.requests.tag,
         };
         self.requests.begin();
         while let Some(unit) = self.units.take_unsafe() {
@@ -212,6 +213,7 @@ impl Flash {
             kind: Kind::Read,
             started,
             pages,
+            tag: self.requests.tag,
         });
         // The row at hand, and how many of its pages are wanted.
         let mut row = (u32::MAX, 0, 0);

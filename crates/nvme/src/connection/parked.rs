@@ -1,0 +1,77 @@
+//! Commands that are done but for the time they take.
+
+use std::collections::HashMap;
+
+use super::Connection;
+use crate::{
+    command::Command,
+    completion::Status,
+    drive::touched,
+    io::{self, Extent},
+    pdu::FatalError,
+};
+
+/// What is left to do when a command's time has come.
+#[derive(Debug, Clone, Copy)]
+enum Rest {
+    /// Read data, and answer.
+    Read(Command),
+    /// Answer.
+    Answer(Command),
+}
+
+/// Commands that wait for the flash, by the names the clock has for them.
+#[derive(Debug, Default)]
+pub(super) struct Parked(HashMap<u64, Rest>);
+
+impl Parked {
+    /// A command whose work is done.
+    pub(super) fn answer_later(&mut self, tag: u64, command: &Command) {
+        self.0.insert(tag, Rest::Answer(*command));
+    }
+}
+
+impl Connection {
+    /// A read waits for its pages to come from the flash.
+    pub(super) fn read_later(&mut self, command: &Command) -> Result<(), Status> {
+        let Extent { at, length } = io::extent(&self.target, command)?;
+        let pages = touched(at, length, self.target.page_bytes);
+        let Some(clock) = &self.target.clock else {
+            return Ok(());
+        };
+        let tag = clock.tag(&self.notices);
+        self.parked.0.insert(tag, Rest::Read(*command));
+        let mut drive = self.target.drive();
+        let places: Vec<(u32, u32)> = (pages.first..pages.first + pages.count)
+            .filter_map(|page| drive.locate(page))
+            .collect();
+        if let Some(flash) = drive.flash_mut() {
+            flash.pass(clock.now_ns());
+            flash.reads(tag, pages.count, &places);
+        }
+        drop(drive);
+        clock.wake();
+        Ok(())
+    }
+
+    /// A command's time has come.
+    pub(super) fn due(&mut self, tag: u64) {
+        match self.parked.0.remove(&tag) {
+            Some(Rest::Answer(command)) => self.succeed(command.identifier),
+            Some(Rest::Read(command)) => {
+                if let Err(status) = self.read(&command) {
+                    self.fail(&command, status);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// No more commands may be under way than the queue has entries.
+    pub(super) fn check_parked(&self) -> Result<(), FatalError> {
+        match self.parked.0.len() > usize::from(self.entries) {
+            true => Err(FatalError::sequence()),
+            false => Ok(()),
+        }
+    }
+}
