@@ -83,6 +83,7 @@ impl Connection {
             nvm::WRITE => Sink::Write {
                 at,
                 hint: self.hint(command)?,
+                part: Vec::new(),
             },
             _ => Sink::Compare { at, differ: false },
         };
@@ -110,7 +111,7 @@ impl Connection {
             ..
         } = pending;
         if !status.is_success() {
-            if let (Sink::Write { at, hint }, Role::Io(controller, _)) = (&sink, &self.role) {
+            if let (Sink::Write { at, hint, .. }, Role::Io(controller, _)) = (&sink, &self.role) {
                 let host = controller.host_key();
                 self.target.wrote_part(host, *hint, *at, length.into());
             }
@@ -125,7 +126,7 @@ impl Connection {
     /// The data of a write are in the store, or those of a comparison were compared.
     fn took(&mut self, command: &Command, sink: Sink, length: u64) {
         match sink {
-            Sink::Write { at, hint } => {
+            Sink::Write { at, hint, .. } => {
                 self.tally.writes += 1;
                 self.tally.written_bytes += length;
                 let pages = touched(at, length, self.target.page_bytes);

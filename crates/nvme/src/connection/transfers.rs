@@ -1,5 +1,7 @@
 //! Data that the controller asked the host for.
 
+use std::io;
+
 use super::{Connection, Role};
 use crate::{
     command::Command,
@@ -18,6 +20,9 @@ pub(super) enum Sink {
         at: u64,
         /// Where the translation layer is to put them.
         hint: Hint,
+        /// The beginning of a logical block whose end has not come: a block is written whole or not
+        /// at all, also when the host vanishes (NVM §2.1.4.2, AWUPF).
+        part: Vec<u8>,
     },
     /// They are compared with what the store holds from this byte on.
     Compare {
@@ -87,8 +92,9 @@ impl Transfers {
             return;
         };
         for pending in self.slots.drain(..).flatten() {
-            if let Sink::Write { at, hint } = pending.sink {
-                target.wrote_part(controller.host_key(), hint, at, pending.received.into());
+            if let Sink::Write { at, hint, part } = pending.sink {
+                let length = u64::from(pending.received).saturating_sub(part.len() as u64);
+                target.wrote_part(controller.host_key(), hint, at, length);
             }
         }
     }
@@ -164,9 +170,9 @@ impl Connection {
 impl Pending {
     fn take(&mut self, target: &Target, offset: u32, bytes: &[u8]) -> Result<(), Status> {
         match &mut self.sink {
-            Sink::Write { at, .. } => {
-                let written = target.store.write(*at + u64::from(offset), bytes);
-                written.map_err(|_| Status::INTERNAL)
+            Sink::Write { at, part, .. } => {
+                let at = *at + u64::from(offset);
+                write_blocks(target, at, part, bytes).map_err(|_| Status::INTERNAL)
             }
             Sink::Compare { at, differ } => {
                 *differ |= !is_same(target, *at + u64::from(offset), bytes)?;
@@ -178,6 +184,29 @@ impl Pending {
             }
         }
     }
+}
+
+/// Writes the blocks that are whole, of which `part` is the beginning; `bytes` lie at `at`. What is
+/// left over becomes the next part. Units mostly end where blocks do, and then nothing is copied.
+fn write_blocks(target: &Target, at: u64, part: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
+    let block_bytes = target.block_bytes() as usize;
+    let (mut at, mut bytes) = (at, bytes);
+    if !part.is_empty() {
+        let begin = at.saturating_sub(part.len() as u64);
+        let wanted = block_bytes.saturating_sub(part.len()).min(bytes.len());
+        let (head, rest) = bytes.split_at(wanted);
+        part.extend_from_slice(head);
+        (at, bytes) = (at + wanted as u64, rest);
+        if part.len() < block_bytes {
+            return Ok(());
+        }
+        target.store.write(begin, part)?;
+        part.clear();
+    }
+    let (whole, rest) = bytes.split_at(bytes.len() - bytes.len() % block_bytes);
+    target.store.write(at, whole)?;
+    part.extend_from_slice(rest);
+    Ok(())
 }
 
 /// Whether the store holds these bytes from `at` on.
