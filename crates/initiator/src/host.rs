@@ -269,7 +269,10 @@ fn queue_options(
 }
 
 /// Sets CC.EN and waits for CSTS.RDY.
-fn enable(admin: &mut Queue) -> Result<()> {
+///
+/// # Errors
+/// When the controller does not become ready.
+pub fn enable(admin: &mut Queue) -> Result<()> {
     set_property(admin, CC, CC_ENABLE)?;
     for _ in 0..1000 {
         let status = property(admin, CSTS)?;
