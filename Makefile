@@ -1,7 +1,7 @@
 # The words one must know: make demo, make test, make bench, make lint.
 # Each sets up what it needs on a fresh Debian or Ubuntu; a Rust toolchain is all it expects.
 
-.PHONY: demo test bench lint fuzz experiments
+.PHONY: demo test test-guest bench lint fuzz experiments
 
 demo:
 	@scripts/demo.sh
@@ -16,6 +16,11 @@ workloads:
 	@scripts/setup.sh workloads
 	cargo build --quiet --release --package anabranch
 	@scripts/workloads.sh
+
+# A drive in the hands of a Linux guest, the long form; `make test` runs the short one.
+test-guest:
+	@scripts/setup.sh test
+	ANABRANCH_GUEST=long cargo test --package anabranch --test guest -- --nocapture
 
 bench:
 	@scripts/setup.sh demo

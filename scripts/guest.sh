@@ -198,7 +198,7 @@ run() {
     # Whoever dies takes the guest along: setpriv ties each process to its parent's life.
     # shellcheck disable=SC2086 # words
     setpriv --pdeathsig KILL timeout --foreground --signal KILL "$seconds" setpriv --pdeathsig KILL \
-        qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu max -smp 2 -m 1024 -display none -nodefaults -no-reboot \
+        qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu max -smp 2 -m 768 -display none -nodefaults -no-reboot \
         -kernel "$guest/vmlinuz" -initrd "$place/initrd" -append "console=ttyS0 quiet panic=-1 mitigations=off" \
         -serial "file:$place/console" -serial stdio -device isa-debug-exit,iobase=0xf4,iosize=0x04 \
         -netdev user,id=net -device virtio-net-pci,netdev=net,romfile= ${GUEST_QEMU:-} || status=$?

@@ -10,7 +10,8 @@ demo=(db_bench:rocksdb-tools mkfs.ext4:e2fsprogs)
 applications=(fio:fio mariadbd:mariadb-server pg_createcluster:postgresql redis-server:redis-server
     redis-benchmark:redis-tools /usr/bin/python3:python3 /usr/lib/python3/dist-packages/lmdb:python3-lmdb
     setpriv:util-linux mkfs.xfs:xfsprogs java:openjdk-17-jre-headless mvn:maven go:golang-go)
-tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3)
+tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3
+    qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux)
 
 missing() {
     local item found
@@ -67,4 +68,8 @@ fi
 
 if [ "$1" = workloads ]; then
     workloads/tools.sh
+fi
+if [ "$1" = test ]; then
+    # What no kernel here may have, a guest's has: nvme-tcp, f2fs.
+    scripts/guest.sh build
 fi

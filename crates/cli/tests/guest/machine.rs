@@ -1,0 +1,163 @@
+//! The guest as a test sees it: a script that runs there, says things and asks for things.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+};
+
+use serde_json::Value;
+
+/// What a section of a script's output came to.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// What was printed.
+    pub output: String,
+    /// The exit status.
+    pub status: i32,
+}
+
+/// All sections of a script, by name.
+#[derive(Debug)]
+pub struct Report(BTreeMap<String, Section>);
+
+impl Report {
+    /// A section, whatever it came to.
+    pub fn section(&self, name: &str) -> &Section {
+        self.0
+            .get(name)
+            .unwrap_or_else(|| panic!("the script has no section {name}: {:?}", self.0.keys()))
+    }
+
+    /// The output of a section that succeeded.
+    pub fn output(&self, name: &str) -> &str {
+        let section = self.section(name);
+        assert_eq!(section.status, 0, "{name} failed: {}", section.output);
+        &section.output
+    }
+
+    /// The output of a section that succeeded, as JSON.
+    pub fn json(&self, name: &str) -> Value {
+        let output = self.output(name);
+        let begin = output.find(['{', '[']).unwrap_or(0);
+        serde_json::from_str(&output[begin..])
+            .unwrap_or_else(|error| panic!("{name}: {error}: {output}"))
+    }
+
+    /// The output of a section that printed bytes as hexadecimal numbers.
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        let words = self.output(name).split_whitespace();
+        words
+            .map(|word| u8::from_str_radix(word, 16).unwrap_or_else(|_| panic!("{name}: {word}")))
+            .collect()
+    }
+
+    /// The same as 16-bit numbers.
+    pub fn numbers(&self, name: &str) -> Vec<u16> {
+        let bytes = self.bytes(name);
+        bytes
+            .chunks_exact(2)
+            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+            .collect()
+    }
+
+    /// A section that had to fail, and whose output names a status.
+    pub fn refused(&self, name: &str, word: &str) {
+        let section = self.section(name);
+        assert_ne!(section.status, 0, "{name} succeeded: {}", section.output);
+        assert!(section.output.contains(word), "{name}: {}", section.output);
+    }
+}
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .to_owned()
+}
+
+/// Runs a script of this directory in the guest, behind the prelude and a few variables. What it
+/// asks for (`ask WHAT`) is answered by `answer`. Panics unless the script ends well.
+pub fn run(
+    script: &str,
+    seconds: u32,
+    variables: &[(&str, String)],
+    mut answer: impl FnMut(&str) -> String,
+) -> Report {
+    let here = root().join("crates/cli/tests/guest");
+    let directory = tempfile::tempdir().unwrap();
+    let whole = directory.path().join("script");
+    let mut text: String = variables
+        .iter()
+        .map(|(name, value)| format!("{name}='{value}'\n"))
+        .collect();
+    for part in ["prelude.sh", script] {
+        text.push_str(&fs::read_to_string(here.join(part)).unwrap());
+    }
+    fs::write(&whole, text).unwrap();
+    let mut child = start(&whole, seconds);
+    let mut input = child.stdin.take().unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let (report, transcript) = listen(output, &mut input, &mut answer);
+    let status = child.wait().unwrap();
+    assert!(
+        status.success(),
+        "{script} in the guest: {status}\n{transcript}"
+    );
+    report
+}
+
+fn start(script: &Path, seconds: u32) -> Child {
+    // The guest dies with us, however we die.
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--pdeathsig", "KILL"])
+        .arg(root().join("scripts/guest.sh"));
+    command
+        .args(["run", "-t"])
+        .arg(seconds.to_string())
+        .arg(script);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    piped.spawn().expect("setpriv starts scripts/guest.sh")
+}
+
+fn listen(
+    output: impl BufRead,
+    input: &mut ChildStdin,
+    answer: &mut impl FnMut(&str) -> String,
+) -> (Report, String) {
+    let mut sections = BTreeMap::new();
+    let mut current: Option<(String, String)> = None;
+    let mut transcript = String::new();
+    for line in output.split(b'\n') {
+        let line = String::from_utf8_lossy(&line.unwrap()).into_owned();
+        transcript.push_str(&line);
+        transcript.push('\n');
+        if let Some(name) = line.strip_prefix("@begin ") {
+            current = Some((name.to_owned(), String::new()));
+        } else if let Some(status) = line.strip_prefix("@end ") {
+            let (name, output) = current
+                .take()
+                .unwrap_or_else(|| panic!("@end of nothing:\n{transcript}"));
+            let status = status.trim().parse().unwrap();
+            let output = output.trim_end().to_owned();
+            assert!(
+                sections
+                    .insert(name.clone(), Section { output, status })
+                    .is_none(),
+                "two sections {name}"
+            );
+        } else if let Some(what) = line.strip_prefix("@ask ") {
+            let reply = answer(what);
+            writeln!(input, "{reply}").unwrap();
+        } else if let Some((_, output)) = &mut current {
+            output.push_str(&line);
+            output.push('\n');
+        }
+    }
+    (Report(sections), transcript)
+}

@@ -1,0 +1,61 @@
+# What all scripts in the guest begin with. PORT and NQN are set before.
+
+# A step that must succeed: its output is shown if it does not, and the script ends.
+must() {
+    "$@" >/tmp/must 2>&1 && return
+    echo "FAIL: $* (status $?)"
+    cat /tmp/must
+    dmesg | tail -n 20
+    exit 1
+}
+
+# A step whose output and status the test looks at.
+section() {
+    echo "@begin $1"
+    shift
+    "$@" 2>&1
+    printf '\n@end %s\n' $?
+}
+
+# The same for a step that prints bytes: as hexadecimal numbers.
+raw_section() {
+    echo "@begin $1"
+    shift
+    "$@" >/tmp/raw 2>/tmp/raw_error
+    status=$?
+    if [ $status = 0 ]; then od -An -v -tx1 /tmp/raw; else cat /tmp/raw_error /tmp/raw; fi
+    printf '\n@end %s\n' $status
+}
+
+# Asks the test for something and waits until it is done.
+ask() {
+    echo "@ask $*"
+    read -r answer
+}
+
+# Waits until a command succeeds, so many seconds.
+await() {
+    seconds=$1
+    shift
+    for _ in $(seq $((seconds * 10))); do
+        "$@" >/dev/null 2>&1 && return
+        usleep 100000
+    done
+    echo "FAIL: not within $seconds s: $*"
+    dmesg | tail -n 20
+    exit 1
+}
+
+host_name=nqn.2014-08.org.nvmexpress:uuid:2cd2c43b-a90a-45c1-a8cd-86b33ab273b5
+host_identifier=2cd2c43b-a90a-45c1-a8cd-86b33ab273b5
+
+connect() {
+    must nvme connect -t tcp -a 10.0.2.2 -s "$PORT" -n "$NQN" -q "$host_name" -I "$host_identifier" "$@"
+    await 10 test -b /dev/nvme0n1
+    await 10 test -c /dev/ng0n1
+}
+
+disconnect() {
+    must nvme disconnect -n "$NQN"
+    await 10 test ! -e /dev/nvme0n1
+}
