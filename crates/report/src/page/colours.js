@@ -1,8 +1,10 @@
 // Colours that colour-blind readers can tell apart, on light and on dark grounds.
 
-// Okabe and Ito (2008), "Color Universal Design", without black and with its yellow darkened, so
-// that each holds on white and on dark.
-const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b3a125"];
+// Okabe and Ito (2008), "Color Universal Design", without black and with its yellow darkened; and
+// the same hues for a dark ground, lighter.
+const HUES = 7;
+const ON_LIGHT = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#a8961c"];
+const ON_DARK = ["#3f92dc", "#eba81d", "#1fb88f", "#dd93bd", "#93d2f6", "#ea7536", "#cdbd55"];
 const NEUTRAL = "#8a94a3";
 
 // Viridis (van der Walt and Smith, 2015): lightness rises evenly, also without colour.
@@ -13,6 +15,11 @@ const VIRIDIS = [
 /** A colour of the theme, as the page shows it now. */
 function theme(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+/** The n-th hue; they repeat. */
+function hue(number) {
+  return (theme("is-dark") === "1" ? ON_DARK : ON_LIGHT)[number % HUES];
 }
 
 function mixed(from, to, share) {
@@ -34,9 +41,9 @@ function inkOnScale(value) {
 /** A stream: the default one is neutral, others have a hue; internal ones are paler. */
 function streamColour(id, isInternal) {
   if (id === 0) return NEUTRAL;
-  const hue = PALETTE[(id - 1) % PALETTE.length];
-  if (!isInternal) return hue;
-  const parts = [1, 3, 5].map((at) => parseInt(hue.slice(at, at + 2), 16));
+  const own = hue(id - 1);
+  if (!isInternal) return own;
+  const parts = [1, 3, 5].map((at) => parseInt(own.slice(at, at + 2), 16));
   const [red, green, blue] = mixed(parts, [255, 255, 255], 0.45);
   return `rgb(${red}, ${green}, ${blue})`;
 }

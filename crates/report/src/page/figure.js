@@ -16,10 +16,15 @@ function live(container, draw) {
   new ResizeObserver(() => again(false)).observe(container);
 }
 
-function watchTheme() {
-  const redraw = () => drawn.forEach((again) => again(true));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  matchMedia("print").addEventListener("change", redraw);
+/** Draws everything at once, as before a page is printed. */
+function redraw() {
+  drawn.forEach((again) => again(true));
+}
+
+/** Calls `again` when the page gets other colours. */
+function watchTheme(again) {
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  matchMedia("print").addEventListener("change", again);
 }
 
 /** The numbers of a picture, made when they are first asked for. */
@@ -41,8 +46,8 @@ function figure(id, title, words, ...content) {
 }
 
 /** The place a picture is drawn in, with words for those who do not see it. */
-function plot(label, draw) {
-  const container = html("div", { class: "plot", role: "img", "aria-label": label });
+function plot(label, draw, role = "img") {
+  const container = html("div", { class: "plot", role, "aria-label": label });
   live(container, (place, width) => {
     place.replaceChildren();
     draw(place, width);

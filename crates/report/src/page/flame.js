@@ -64,7 +64,8 @@ function lifetimeLegend(low, high, pageBytes) {
   const swatch = html("span", { class: "swatch" });
   swatch.style.background = NEUTRAL;
   return html("div", { class: "legend" },
-    html("span", null, "median lifetime", tellBytes(classStart(low, pageBytes)), strip, tellBytes(classStart(high + 1, pageBytes))),
+    html("span", null, "median lifetime", html("b", null, tickBytes(classStart(low, pageBytes))), strip,
+      html("b", null, tickBytes(classStart(high + 1, pageBytes)))),
     html("span", null, swatch, "none of it ended"));
 }
 

@@ -10,6 +10,11 @@ function tellSetting(key, value) {
   return value === undefined || value === null ? "–" : String(value);
 }
 
+/** A setting's name as people say it. */
+function settingName(key) {
+  return key.split(".").pop().replace(/_bytes$/, "").replaceAll("_", " ");
+}
+
 function settingRank(key) {
   const at = SETTINGS_FIRST.indexOf(key);
   if (at >= 0) return at;
@@ -81,8 +86,19 @@ function drawHeat(place, width, grid, choose) {
   });
   const bottom = rowsAt.length * cellHeight;
   columnsAt.forEach((value, x) => picture.append(label(left + x * cellWidth + (cellWidth - 3) / 2, bottom + 18, fitted(tellSetting(columnKey, value), cellWidth), { anchor: "middle" })));
-  picture.append(label(left, bottom + 42, columnKey), rowKey ? label(0, bottom + 42, fitted(`↑ ${rowKey}`, left - 6)) : svg("g"));
+  picture.append(label(left, bottom + 42, `${settingName(columnKey)} →`), rowKey ? label(left - 10, bottom + 18, fitted(`↑ ${settingName(rowKey)}`, left - 6), { anchor: "end" }) : svg("g"));
   place.append(picture);
+}
+
+/** The best of all results, in words. */
+function gridVerdict(results) {
+  const all = results.map(understand).filter((known) => known.best);
+  const least = all.reduce((best, known) => (best && best.best.waf <= known.best.waf ? best : known), null);
+  const words = least
+    ? `Of ${results.length} comparisons, ${least.best.name} does best: each byte written costs ${tellRatio(least.best.waf)} bytes of flash`
+      + `${least.baseline ? `, and ${tellRatio(least.baseline.waf)} without streams` : ""}.`
+    : `${results.length} comparisons.`;
+  return html("h1", null, words);
 }
 
 /** The heat map of a grid; a click shows that result below. */
@@ -92,10 +108,10 @@ function gridFigure(results, keys, choose) {
   const names = [...new Set(results.flatMap((result) => result.schemes.map((scheme) => scheme.name)))];
   const grid = { results, columnKey: keys[0], rowKey: keys[1] ?? null, measure: results.some((result) => understand(result).best) ? "best" : `waf:${names[0]}` };
   const holder = html("div");
-  const show = () => holder.replaceChildren(plot(`${measureOf(grid.measure)[0]} over ${grid.columnKey}${grid.rowKey ? ` and ${grid.rowKey}` : ""}`,
-    (place, width) => drawHeat(place, width, grid, choose)));
+  const show = () => holder.replaceChildren(plot(`${measureOf(grid.measure)[0]} over ${settingName(grid.columnKey)}${grid.rowKey ? ` and ${settingName(grid.rowKey)}` : ""}`,
+    (place, width) => drawHeat(place, width, grid, choose), "group"));
   holder.setAttribute("id", "heat");
-  const choices = keys.map((key) => [key, key]);
+  const choices = keys.map((key) => [key, settingName(key)]);
   const measures = [...Object.entries(MEASURES).map(([key, [words]]) => [key, words]), ...names.map((name) => [`waf:${name}`, `WAF of ${name}`])];
   show();
   const set = (key) => (value) => { grid[key] = value; show(); };
@@ -108,7 +124,7 @@ function gridFigure(results, keys, choose) {
     holder,
     numbers("grid", () => [
       column("result", "result", (row) => row.at),
-      ...keys.map((key) => column(key, key, (row) => row.flat[key], (value) => tellSetting(key, value), { text: true })),
+      ...keys.map((key) => column(key, settingName(key), (row) => row.flat[key], (value) => tellSetting(key, value), { text: true })),
       column("scheme", "scheme", (row) => row.scheme.name, null, { text: true }),
       column("waf", "WAF", (row) => row.scheme.waf, tellRatioExactly),
       column("copied_bytes", "copied", (row) => row.scheme.copied_bytes, tellBytes),

@@ -26,7 +26,7 @@ function drawBoxes(place, width, rows) {
   const bottom = 10 + rows.length * BOX_ROW;
   const at = scale(Math.max(low, 1) * 0.8, high * 1.25, left, width - 14, true);
   const picture = drawing(width, bottom + 40);
-  xAxis(picture, powerTicks(Math.max(low, 1) * 0.8, high * 1.25, 2, width / 110), at, 6, bottom, tellBytes,
+  xAxis(picture, powerTicks(Math.max(low, 1) * 0.8, high * 1.25, 2, width / 110), at, 6, bottom, tickBytes,
     "lifetime, in bytes written to the drive (logarithmic)", width - 14);
   rows.forEach((row, index) => {
     const [p5, p25, p50, p75, p95] = row.quantiles_bytes.map((bytes) => at(Math.max(bytes, 1)));
@@ -82,7 +82,7 @@ function drawHistogram(place, width, context, bounds, pageBytes) {
   for (let number = Math.ceil(low / 4) * 4; number <= high + 1; number += Math.max(4, 4 * Math.ceil((high - low) / 20))) {
     const x = at(number);
     picture.append(svg("line", { x1: x, x2: x, y1: 4, y2: height - 18, stroke: theme("line") }),
-      label(Math.min(Math.max(x, 18), width - 18), height - 3, tellBytes(classStart(number, pageBytes)), { anchor: "middle", size: 11 }));
+      x < 22 || x > width - 22 ? svg("g") : label(x, height - 3, tickBytes(classStart(number, pageBytes)), { anchor: "middle", size: 11 }));
   }
   context.classes_bytes.forEach((bytes, index) => {
     const number = context.first_class + index;

@@ -48,7 +48,7 @@ function words(data) {
 /** A name for one result of several: what it differs in. */
 function resultName(results, at, keys) {
   const flat = settings(results[at]);
-  const parts = keys.slice(0, 3).map((key) => `${key.split(".").pop()} ${tellSetting(key, flat[key])}`);
+  const parts = keys.slice(0, 3).map((key) => `${settingName(key)} ${tellSetting(key, flat[key])}`);
   return `${at + 1} of ${results.length}${parts.length > 0 ? `: ${parts.join(", ")}` : ""}`;
 }
 
@@ -66,12 +66,15 @@ function start() {
   const main = document.getElementById("page");
   const body = html("div");
   let lasting = 0;
+  let shown = 0;
   const show = (at) => {
+    shown = at;
     drawn.length = lasting;
     const known = understand(results[at]);
-    body.replaceChildren(verdict(known));
-    // The pictures measure the page: it must hold them first.
+    body.replaceChildren(verdict(known, results.length > 1));
     for (const picture of pictures(known)) if (picture) body.append(picture);
+    // Pictures measure the page: it must hold them first.
+    redraw();
   };
   main.replaceChildren(html("div", { class: "brand" }, html("b", null, "Anabranch"), " · would streams help?"));
   if (results.length === 0) {
@@ -83,11 +86,11 @@ function start() {
     const options = results.map((_, at) => [String(at), resultName(results, at, keys)]);
     const select = selection("This page shows result", options, "0", (at) => show(Number(at)));
     const choose = (at) => { select.querySelector("select").value = String(at); show(at); };
-    main.append(gridFigure(results, keys, choose), html("div", { class: "controls" }, select));
+    main.append(gridVerdict(results), gridFigure(results, keys, choose), html("div", { class: "controls" }, select));
   }
   main.append(body, words(data));
   lasting = drawn.length;
-  watchTheme();
+  watchTheme(() => show(shown));
   show(0);
 }
 

@@ -23,20 +23,22 @@ function cellsOf(map, moment) {
   return cells;
 }
 
-/** Of the cells that hold data, how many hold data of more than one writer. */
+/** Of the cells that hold data, how many are of more than one writer, and how many are part dead. */
 function mixing(cells) {
   let used = 0;
   let mixed = 0;
+  let partDead = 0;
   let valid = 0;
   for (const cell of cells) {
     if (cell.stream === null) continue;
     used += 1;
     valid += cell.valid;
+    if (cell.valid > PART_OF_UNIT && cell.valid < 1 - PART_OF_UNIT) partDead += 1;
     const parts = cell.writers.filter((writer) => writer.share > PART_OF_UNIT * cell.valid && writer.share > 0.01);
     const named = parts.reduce((sum, writer) => sum + writer.share, 0);
     if (parts.length > 1 || (parts.length === 1 && cell.valid - named > 0.1 * cell.valid)) mixed += 1;
   }
-  return { used, mixed, mean: used > 0 ? valid / used : 0 };
+  return { used, mixed, partDead, mean: used > 0 ? valid / used : 0 };
 }
 
 /** How cells lie on a canvas of that width. */
@@ -85,7 +87,7 @@ function drawMap(canvas, cells, layout, paint) {
 /** Colours of the contexts that wrote most; all others are neutral. */
 function writerColours(known) {
   const colours = new Map();
-  known.contexts.slice(0, PALETTE.length).forEach((context, at) => colours.set(context.id, PALETTE[at]));
+  known.contexts.slice(0, HUES).forEach((context, at) => colours.set(context.id, hue(at)));
   return colours;
 }
 
@@ -118,10 +120,10 @@ function mapPanel(known, state, note) {
     drawMap(canvas, cells, layout, painter(known, scheme, state.byStream));
     const facts = mixing(cells);
     const unit = map.units_per_cell === 1 ? "units" : "cells";
-    const words = `${facts.mixed} of ${facts.used} ${unit} mixed`;
+    const words = `of ${facts.used} ${unit}, ${facts.mixed} mixed, ${facts.partDead} part dead`;
     title.replaceChildren(html("span", null, scheme.name), html("span", { class: "number" }, words));
     canvas.setAttribute("aria-label", `${scheme.name} after ${tellBytes(moment.host_bytes)}: ${facts.used} of ${map.cells} ${unit} in use, `
-      + `${facts.mixed} of them with data of more than one writer, ${tellShare(facts.mean)} valid on average`);
+      + `${facts.mixed} of them with data of more than one writer, ${facts.partDead} part dead, ${tellShare(facts.mean)} valid on average`);
     shown = { scheme, cells, layout, moment };
   };
   const point = (event) => {
@@ -185,7 +187,7 @@ function mapFigure(known) {
   const mapped = known.schemes.filter((scheme) => scheme.details?.map.moments.length > 0);
   const words = "Each cell is an erase unit, filled from below as far as its pages are valid. Where data of several "
     + "writers lie in one unit they die at different times, and what is left must be copied before the unit can be "
-    + "erased. Units of one colour, full or empty, cost nothing.";
+    + "erased: part dead units are the costly ones. Units that are full, or wholly dead, cost nothing.";
   if (mapped.length === 0) return figure("map", "What lies inside the erase units", MISSING);
   const pick = (wanted, other) => mapped.find((scheme) => scheme === wanted) ?? mapped.find((scheme) => scheme !== other) ?? mapped[0];
   const left = pick(known.before, null);

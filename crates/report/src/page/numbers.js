@@ -22,10 +22,29 @@ function tellBytes(bytes) {
   return unit.size === 1 ? `${bytes} B` : `${significant(bytes / unit.size)} ${unit.name}`;
 }
 
+/** A number on an axis: no zeros that say nothing. */
+function tellTick(value) {
+  return String(Number(value.toPrecision(6)));
+}
+
+/** Bytes on an axis. */
+function tickBytes(bytes) {
+  const unit = byteUnit(bytes);
+  return `${tellTick(Number((bytes / unit.size).toPrecision(3)))} ${unit.name}`;
+}
+
 function tellTime(ns) {
   if (ns === null || ns === undefined) return "–";
   for (const [size, name] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
     if (ns >= size) return `${significant(ns / size)} ${name}`;
+  }
+  return `${Math.round(ns)} ns`;
+}
+
+/** A time on an axis. */
+function tickTime(ns) {
+  for (const [size, name] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
+    if (ns >= size) return `${tellTick(Number((ns / size).toPrecision(3)))} ${name}`;
   }
   return `${Math.round(ns)} ns`;
 }

@@ -32,9 +32,9 @@ function drawScatter(place, width, points, colours, of, unitWords) {
   const x = scale(0, most, left, width - 12);
   const y = scale(low, high, bottom, 22, true);
   const picture = drawing(width, height);
-  yAxis(picture, powerTicks(low, high, 2, 7), y, left, width - 12, tellBytes, "lifetime");
+  yAxis(picture, powerTicks(low, high, 2, 7), y, left, width - 12, tickBytes, "lifetime");
   xAxis(picture, roundTicks(0, most / unit.size, width / 90).map((tick) => tick * unit.size).filter((tick) => tick <= most), x, 22, bottom,
-    (tick) => significant(tick / unit.size), `${unitWords}, ${unit.name}`, width - 12);
+    (tick) => tellTick(tick / unit.size), `${unitWords}, ${unit.name}`, width - 12);
   dots(picture, points, (point) => x(of(point)), (point) => y(Math.max(point.lifetime, low)), colours);
   place.append(picture);
 }

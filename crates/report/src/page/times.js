@@ -17,7 +17,7 @@ function drawPercentiles(place, width, schemes, kind, looks) {
   const y = scale(low, high, bottom, 22, true);
   const x = scale(0, PERCENTILES.length - 1, left + 16, right - 20);
   const picture = drawing(width, height);
-  yAxis(picture, powerTicks(low, high, 10, 7), y, left, right, tellTime, "latency");
+  yAxis(picture, powerTicks(low, high, 10, 7), y, left, right, tickTime, "latency");
   xAxis(picture, PERCENTILES.map((_, at) => at), x, 22, bottom, (at) => PERCENTILES[at][0], "share of requests that took no longer", right);
   schemes.forEach((scheme, index) => {
     const look = looks.get(scheme.name);
@@ -63,24 +63,31 @@ function overTime(schemes, of) {
   for (const scheme of schemes) for (const each of scheme.time.intervals) starts.add(each.start_ns);
   const x = [...starts].sort((a, b) => a - b);
   const lines = schemes.map((scheme) => {
-    const values = new Map(scheme.time.intervals.map((each) => [each.start_ns, of(each)]));
+    const values = new Map(scheme.time.intervals.map((each) => [each.start_ns, of(each, scheme)]));
     return x.map((at) => values.get(at) ?? null);
   });
   return { x: x.map((ns) => ns / 1e9), lines };
+}
+
+/** Of the dies' time in an interval, the share that garbage collection held them. */
+function collectionShare(each, scheme) {
+  const { interval_ns: length, die_busy_ns: dies } = scheme.time;
+  return each.collection_busy_ns === undefined ? null : each.collection_busy_ns / (length * dies.length);
 }
 
 /** Throughput over simulated time, and what garbage collection took of the dies. */
 function throughputFigure(known) {
   const schemes = timed(known).filter((scheme) => scheme.time.intervals.length > 1);
   if (schemes.length === 0) return null;
-  const looks = schemeLooks(known);
-  const shown = new Map(schemes.map((scheme) => [scheme.name, looks.get(scheme.name).show]));
+  // Throughput jumps about: two curves can be read, the others are a click away.
+  const first = [known.before, known.chosen];
+  const shown = new Map(schemes.map((scheme) => [scheme.name, first.includes(scheme)]));
   const holder = html("div");
   const sync = `time-${Math.random()}`;
   const line = (values, scheme) => ({ label: scheme.name, values, ...schemeLooks(known).get(scheme.name), show: shown.get(scheme.name) });
   const rates = overTime(schemes, (each) => each.write_mib_per_second);
-  const shares = overTime(schemes, (each) => each.collection_share ?? null);
-  const marksCollection = shares.lines.flat().some((share) => share !== null);
+  const shares = overTime(schemes, collectionShare);
+  const marksCollection = shares.lines.flat().some((share) => share > 0);
   const charts = [];
   const legend = curveLegend(schemes.map((scheme, at) => line(rates.lines[at], scheme)), (at, show) => {
     shown.set(schemes[at].name, show);
@@ -114,6 +121,6 @@ function throughputFigure(known) {
       column("read_mib_per_second", "MiB/s read", (row) => row.read_mib_per_second, significant),
       column("write_iops", "writes/s", (row) => row.write_iops, significant),
       column("read_iops", "reads/s", (row) => row.read_iops, significant),
-      column("collection_share", "dies collecting", (row) => row.collection_share ?? null, tellShare),
+      column("collection_busy_ns", "dies collecting, together", (row) => row.collection_busy_ns, tellTime),
     ], rows));
 }

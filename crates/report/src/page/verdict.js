@@ -98,11 +98,11 @@ function trustFacts(known) {
   ];
 }
 
-/** The verdict of one result. */
-function verdict(known) {
+/** The verdict of one result; `isOneOfMany` where the page has others. */
+function verdict(known, isOneOfMany) {
   const todo = advice(known);
   const section = html("section", { id: "verdict", "aria-label": "verdict" },
-    html("h1", null, headline(known)),
+    html(isOneOfMany ? "h2" : "h1", { class: isOneOfMany ? "headline" : null }, headline(known)),
     html("p", { class: "lead" }, subline(known)));
   if (!known.before) return section;
   section.append(html("div", { class: "facts" }, wafFact(known), lifeFact(known), timeFacts(known), trustFacts(known)));

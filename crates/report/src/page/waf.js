@@ -11,9 +11,9 @@ function schemeLooks(known) {
   const order = [...known.schemes].filter((scheme) => !scheme.name.startsWith("baseline"));
   order.sort((a, b) => (a === known.best ? -1 : b === known.best ? 1 : compareValues(a.waf, b.waf)));
   order.forEach((scheme, at) => {
-    const round = Math.floor(at / PALETTE.length);
+    const round = Math.floor(at / HUES);
     looks.set(scheme.name, {
-      colour: PALETTE[at % PALETTE.length],
+      colour: hue(at),
       dash: [undefined, [8, 4], [2, 4], [10, 3, 2, 3], [4, 8]][Math.min(round, 4)],
       width: scheme === known.best ? 3 : 1.8,
       show: at < SHOWN_FIRST,

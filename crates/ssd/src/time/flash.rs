@@ -304,6 +304,7 @@ impl Flash {
             Reader::Collection { .. } => {
                 die.collection_until = self.now;
                 self.work.collection_reads.add(busy_ns);
+                self.requests.collected(busy_ns, self.now);
             }
         }
     }
@@ -320,18 +321,23 @@ impl Flash {
         } = operation.task
         else {
             die.busy_ns += timing.erase_ns;
+            self.requests.collected(timing.erase_ns, self.now);
             return self.work.erases.add(timing.erase_ns);
         };
         let busy_ns = timing.program_ns;
         die.busy_ns += busy_ns;
         let copies = operation.pages - host_pages;
         match (host_pages, copies) {
-            (0, _) => self.work.collection_programs.add(busy_ns),
+            (0, _) => {
+                self.work.collection_programs.add(busy_ns);
+                self.requests.collected(busy_ns, self.now);
+            }
             (_, 0) => self.work.host_programs.add(busy_ns),
             _ => {
                 self.work.mixed_programs.add(busy_ns);
                 let share = u128::from(busy_ns) * u128::from(copies) / u128::from(operation.pages);
                 self.work.mixed_copies_busy_ns += share as u64;
+                self.requests.collected(share as u64, self.now);
             }
         }
         if !draft {

@@ -171,6 +171,12 @@ impl Requests {
         self.end(pending, now);
     }
 
+    /// Garbage collection held a die for so long, until `now`.
+    #[inline]
+    pub(super) fn collected(&mut self, busy_ns: u64, now: u64) {
+        self.series.collected(busy_ns, now);
+    }
+
     pub(super) fn fill(&self, report: &mut TimeReport, now: u64) {
         let [read, write, discard, flush] = &self.latencies;
         report.latency = Latencies {

@@ -25,6 +25,10 @@ pub struct Interval {
     pub read_mib_per_second: f64,
     /// MiB written in a second.
     pub write_mib_per_second: f64,
+    /// Time that garbage collection held the dies, of all dies together, by the operations that
+    /// ended in the interval.
+    #[serde(default)]
+    pub collection_busy_ns: u64,
 }
 
 /// Reads and writes, and their bytes.
@@ -32,6 +36,7 @@ pub struct Interval {
 struct Sum {
     requests: [u64; 2],
     bytes: [u64; 2],
+    collection_busy_ns: u64,
 }
 
 impl Sum {
@@ -40,6 +45,7 @@ impl Sum {
             self.requests[kind] += other.requests[kind];
             self.bytes[kind] += other.bytes[kind];
         }
+        self.collection_busy_ns += other.collection_busy_ns;
     }
 
     fn interval(&self, start_ns: u64, length_ns: u64) -> Interval {
@@ -51,6 +57,7 @@ impl Sum {
             write_iops: self.requests[1] as f64 / seconds,
             read_mib_per_second: mib(self.bytes[0]),
             write_mib_per_second: mib(self.bytes[1]),
+            collection_busy_ns: self.collection_busy_ns,
         }
     }
 }
@@ -89,6 +96,15 @@ impl Series {
         };
         self.current.requests[index] += 1;
         self.current.bytes[index] += bytes;
+    }
+
+    /// Garbage collection held a die for so long, until `now`.
+    #[inline]
+    pub(super) fn collected(&mut self, busy_ns: u64, now: u64) {
+        if now >= self.end {
+            self.go_on(now);
+        }
+        self.current.collection_busy_ns += busy_ns;
     }
 
     /// Closes intervals until the current one holds `now`.
@@ -146,6 +162,7 @@ mod tests {
         let gap_ns = 1_000_000;
         for request in 0..requests {
             series.record(Kind::Write, 4096, 500 + request * gap_ns);
+            series.collected(3, 500 + request * gap_ns);
         }
         let now = 500 + requests * gap_ns;
         let (length_ns, intervals) = series.report(now);
@@ -158,6 +175,8 @@ mod tests {
             })
             .sum();
         assert!((sum - requests as f64).abs() < 0.5, "{sum}");
+        let collected = intervals.iter().map(|interval| interval.collection_busy_ns);
+        assert_eq!(collected.sum::<u64>(), 3 * requests);
         assert!((intervals[3].write_iops - 1000.0).abs() < 1e-6);
         assert!((intervals[3].write_mib_per_second - 3.90625).abs() < 1e-6);
     }
