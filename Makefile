@@ -9,6 +9,7 @@ demo:
 test:
 	@scripts/setup.sh test
 	ANABRANCH_PYTHON=$(CURDIR)/target/venv/bin/python cargo test --workspace
+	@scripts/python-tests.sh
 
 # Every real application once, some ten minutes, and a table.
 .PHONY: workloads

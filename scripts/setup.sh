@@ -58,11 +58,12 @@ if [ -n "${wanted// /}" ]; then
 fi
 
 if [ "$1" = test ]; then
-    # pandas, polars and DuckDB open our traces in a test; Debian has not all of them.
-    python=target/venv/bin/python
-    if ! "$python" -c 'import pandas, pyarrow, polars, duckdb' 2>/dev/null; then
+    # The Python package is built and tested there, and pandas, polars and DuckDB open our traces in
+    # a test of the trace file; Debian has not all of them.
+    if ! cmp -s scripts/python.txt target/venv/python.txt; then
         python3 -m venv target/venv
-        target/venv/bin/pip install --quiet pandas pyarrow polars duckdb
+        target/venv/bin/pip install --quiet --requirement scripts/python.txt
+        cp scripts/python.txt target/venv/python.txt
     fi
 fi
 

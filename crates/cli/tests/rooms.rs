@@ -25,6 +25,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("initiator", &[]),
     ("replay", &["ssd", "trace", "lifetime", "placement"]),
     ("compare", &["ssd", "trace", "placement", "replay"]),
+    ("py", &["ssd", "trace", "placement", "compare"]),
     ("report", &["replay"]),
     (
         "anabranch",

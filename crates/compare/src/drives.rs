@@ -6,13 +6,15 @@ use anabranch_placement::Bytes;
 use anabranch_replay::Clock;
 use anabranch_ssd::{Config, Drive as Pace, Layout, Profile, Timing};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     fault::{Fault, Outcome},
     options::{DriveOptions, Issue, TimeOptions},
 };
 
 /// One drive of the grid.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NamedDrive {
     /// The profile it was made from.
     pub profile: String,

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use anabranch_ssd::{Levelling, RelocationKind, VictimRule};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::texts::{number, parsed_list, text, text_list};
 
@@ -98,7 +98,7 @@ impl Default for ComparisonOptions {
 }
 
 /// When requests are issued to a drive that takes time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Issue {
     /// As fast as the drive answers.
@@ -108,7 +108,7 @@ pub enum Issue {
 }
 
 /// Simulated time.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TimeOptions {
     /// Whether time is simulated, and how requests are issued then.

@@ -1,0 +1,55 @@
+//! Faults as Python exceptions, in the same words.
+
+use anabranch_compare::{Fault, FaultKind};
+use pyo3::{
+    create_exception,
+    exceptions::{PyException, PyKeyboardInterrupt},
+    prelude::*,
+};
+
+create_exception!(
+    anabranch,
+    AnabranchError,
+    PyException,
+    "Anything that anabranch cannot do; the words are those of the command."
+);
+create_exception!(
+    anabranch,
+    UsageError,
+    AnabranchError,
+    "Wrong use or wrong input: where the command ends with status 2."
+);
+create_exception!(
+    anabranch,
+    WorkError,
+    AnabranchError,
+    "The work failed: where the command ends with status 1."
+);
+
+/// Adds the exceptions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("AnabranchError", py.get_type::<AnabranchError>())?;
+    module.add("UsageError", py.get_type::<UsageError>())?;
+    module.add("WorkError", py.get_type::<WorkError>())
+}
+
+/// A fault as the exception it is.
+pub fn raised(fault: &Fault) -> PyErr {
+    let words = fault.to_string();
+    match fault.kind {
+        FaultKind::WrongUse => UsageError::new_err(words),
+        FaultKind::Failed => WorkError::new_err(words),
+        FaultKind::Interrupted => PyKeyboardInterrupt::new_err(words),
+    }
+}
+
+/// Anything that becomes a fault, as an exception.
+pub fn raise(error: impl Into<Fault>) -> PyErr {
+    raised(&error.into())
+}
+
+/// Wrong use, in words.
+pub fn usage(words: impl std::fmt::Display) -> PyErr {
+    UsageError::new_err(words.to_string())
+}

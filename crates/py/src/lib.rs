@@ -1,0 +1,27 @@
+//! `anabranch._core`: traces, devices and comparisons for the Python package around it, which
+//! has what people see (`python/anabranch`). Thin: nothing is decided here.
+
+mod columns;
+mod device;
+mod errors;
+mod lists;
+mod patience;
+mod replay;
+mod scheme;
+mod trace;
+
+use pyo3::prelude::*;
+
+/// The module.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    errors::register(module)?;
+    module.add_class::<trace::TraceCore>()?;
+    module.add_class::<device::DeviceCore>()?;
+    module.add_class::<scheme::Write>()?;
+    module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(lists::schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(lists::devices, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! What there is to choose from.
+
+use anabranch_placement::SCHEMES;
+use anabranch_ssd::Profile;
+use pyo3::prelude::*;
+
+/// Every scheme: name, what it does, where it comes from.
+#[pyfunction]
+pub fn schemes() -> Vec<(&'static str, &'static str, &'static str)> {
+    let row =
+        |scheme: &'static anabranch_placement::Scheme| (scheme.name, scheme.summary, scheme.source);
+    SCHEMES.iter().map(row).collect()
+}
+
+/// Every shipped device profile: name and TOML.
+#[pyfunction]
+pub fn devices() -> Vec<(&'static str, &'static str)> {
+    let row = |name: &'static str| (name, Profile::text(name).unwrap_or_default());
+    Profile::names().map(row).collect()
+}

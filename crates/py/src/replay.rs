@@ -1,0 +1,82 @@
+//! The comparison.
+
+use std::{path::PathBuf, sync::Arc};
+
+use anabranch_compare::{Format, ReplayOptions, Requests, TraceFile, read_text, schemes};
+use pyo3::{prelude::*, types::PyList};
+
+use crate::{
+    errors::{raise, usage},
+    patience::{Shared, patiently},
+    scheme::{Trouble, python_scheme},
+    trace::{InMemory, TraceCore, parse_format},
+};
+
+/// A trace as it was given: in memory, or in a file.
+enum Given {
+    Memory(InMemory),
+    File(PathBuf, Option<Format>),
+}
+
+/// Compares schemes on traces and answers with the result as the command's `--json` has it.
+///
+/// `traces` are paths or traces in memory; `options` is JSON, laid out as `ReplayOptions`, whose
+/// schemes are the catalogue's; `guests` are schemes in Python, compared after them.
+#[pyfunction]
+#[pyo3(signature = (traces, options, guests, format=None, progress=None))]
+pub fn replay(
+    py: Python<'_>,
+    traces: &Bound<'_, PyList>,
+    options: &str,
+    guests: &Bound<'_, PyList>,
+    format: Option<&str>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let options: ReplayOptions = serde_json::from_str(options).map_err(usage)?;
+    let format = format.map(parse_format).transpose()?;
+    let traces = traces.iter().map(|trace| given(&trace, format));
+    let traces = traces.collect::<PyResult<Vec<Given>>>()?;
+    let shared = Arc::new(Shared::default());
+    let trouble = Arc::new(Trouble::new(Arc::clone(&shared)));
+    let known = options.drive_file.is_none();
+    let mut specs = schemes(&options.comparison, known, &read_text).map_err(raise)?;
+    for guest in guests.iter() {
+        let spec = python_scheme(&guest, &trouble)?;
+        if specs.contains(&spec) {
+            return Err(usage(format!(
+                "two schemes are called \"{}\": give one another name",
+                spec.name()
+            )));
+        }
+        specs.push(spec);
+    }
+    let done = patiently(py, &shared, progress.as_ref(), |watch| {
+        let sources = traces.into_iter().map(|one| one.open(options.quick));
+        let sources = sources.collect::<Result<Vec<Box<dyn Requests>>, _>>()?;
+        let sources: Vec<&dyn Requests> = sources.iter().map(AsRef::as_ref).collect();
+        let results = anabranch_compare::replay(&options, &specs, &sources, watch)?;
+        let json = anabranch_compare::json(&results)?;
+        Ok(format!("{json:#}\n"))
+    });
+    // What a scheme raised says more than that the work was ended for it.
+    match trouble.take() {
+        Some(error) => Err(error),
+        None => done,
+    }
+}
+
+fn given(trace: &Bound<'_, PyAny>, format: Option<Format>) -> PyResult<Given> {
+    if let Ok(core) = trace.cast::<TraceCore>() {
+        return Ok(Given::Memory(InMemory(Arc::clone(&core.get().0))));
+    }
+    Ok(Given::File(trace.extract()?, format))
+}
+
+impl Given {
+    fn open(self, quick: bool) -> anabranch_compare::Outcome<Box<dyn Requests>> {
+        Ok(match self {
+            Given::Memory(trace) => Box::new(trace),
+            Given::File(path, format) => Box::new(TraceFile::open(&path, format, quick)?),
+        })
+    }
+}

@@ -1,0 +1,280 @@
+//! Schemes written in Python: slow but right.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use anabranch_placement::{Assign, HostGeometry, HostScheme, Names, SchemeSpec, Unfit};
+use anabranch_ssd::{PageRange, RelocationKind, StreamId};
+use pyo3::{
+    exceptions::PyTypeError,
+    intern,
+    prelude::*,
+    types::{PyDict, PyType},
+};
+
+use crate::{errors::usage, patience::Shared};
+
+/// What a scheme is asked about.
+#[pyclass(frozen, get_all, module = "anabranch", skip_from_py_object)]
+#[derive(Debug, Clone)]
+pub struct Write {
+    /// First logical page.
+    first_page: u32,
+    /// Number of pages, at least 1.
+    pages: u32,
+    /// Who wrote: row of the context table.
+    context: u32,
+    /// The file it belongs to: row of the file table.
+    file: u32,
+    /// The write hint, by the kernel's number: 0 not set, 1 none, 2 short to 5 extreme.
+    hint: u8,
+    /// Which of several programs on one drive.
+    tenant: u32,
+    /// Logical time: pages the host had written before.
+    now_pages: u64,
+}
+
+#[pymethods]
+impl Write {
+    fn __repr__(&self) -> String {
+        format!(
+            "Write(first_page={}, pages={}, context={}, file={}, hint={}, tenant={}, now_pages={})",
+            self.first_page,
+            self.pages,
+            self.context,
+            self.file,
+            self.hint,
+            self.tenant,
+            self.now_pages
+        )
+    }
+}
+
+/// The first exception that a scheme raised; it ends the whole comparison.
+#[derive(Debug)]
+pub struct Trouble {
+    shared: Arc<Shared>,
+    error: Mutex<Option<PyErr>>,
+}
+
+impl Trouble {
+    /// None so far.
+    pub fn new(shared: Arc<Shared>) -> Trouble {
+        Trouble {
+            shared,
+            error: Mutex::new(None),
+        }
+    }
+
+    fn note(&self, error: PyErr) {
+        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+        self.shared.stop();
+    }
+
+    /// What was raised, if anything was.
+    pub fn take(&self) -> Option<PyErr> {
+        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        first.take()
+    }
+}
+
+/// A scheme in Python before it meets a drive: a class, made anew for each drive, or an object.
+struct Guest {
+    name: String,
+    scheme: Py<PyAny>,
+    trouble: Arc<Trouble>,
+}
+
+impl fmt::Debug for Guest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guest")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A scheme of a comparison out of a Python class or object. `name` and `relocation` are
+/// attributes it may have.
+pub fn python_scheme(scheme: &Bound<'_, PyAny>, trouble: &Arc<Trouble>) -> PyResult<SchemeSpec> {
+    if !scheme.hasattr("assign")? {
+        return Err(PyTypeError::new_err(format!(
+            "{} is no scheme: it has no method assign(write)",
+            scheme.repr()?
+        )));
+    }
+    let class = match scheme.cast::<PyType>() {
+        Ok(class) => class.clone(),
+        Err(_) => scheme.get_type(),
+    };
+    let text = |attribute: &str| -> PyResult<Option<String>> {
+        let found = scheme.getattr_opt(attribute)?;
+        found.map(|value| value.extract()).transpose()
+    };
+    let name = match text("name")? {
+        Some(name) => name,
+        None => class.name()?.to_string(),
+    };
+    let relocation = match text("relocation")? {
+        Some(relocation) => relocation.parse::<RelocationKind>().map_err(usage)?,
+        None => RelocationKind::Mixed,
+    };
+    let guest = Guest {
+        name: name.clone(),
+        scheme: scheme.clone().unbind(),
+        trouble: Arc::clone(trouble),
+    };
+    Ok(SchemeSpec::own(name, Arc::new(guest), relocation))
+}
+
+impl HostScheme for Guest {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
+        let built = Python::attach(|py| self.at_work(py, geometry));
+        match built {
+            Ok(working) => Ok(Box::new(working)),
+            Err(error) => {
+                self.trouble.note(error);
+                Err(Unfit {
+                    key: "begin",
+                    expected: "done without an exception".to_owned(),
+                })
+            }
+        }
+    }
+}
+
+impl Guest {
+    fn at_work(&self, py: Python<'_>, geometry: &HostGeometry) -> PyResult<Working> {
+        let bound = self.scheme.bind(py);
+        let object = match bound.cast::<PyType>() {
+            Ok(class) => class.call0()?,
+            Err(_) => bound.clone(),
+        };
+        if object.hasattr("begin")? {
+            object.call_method1("begin", (drive(py, geometry)?,))?;
+        }
+        let by_page = object.getattr_opt("by_page")?;
+        Ok(Working {
+            name: self.name.clone(),
+            host_streams: geometry.host_streams,
+            by_page: by_page.map_or(Ok(false), |flag| flag.is_truthy())?,
+            hears_deaths: object.hasattr("invalidate")?,
+            hears_names: object.hasattr("learn")?,
+            object: object.unbind(),
+            trouble: Arc::clone(&self.trouble),
+        })
+    }
+}
+
+/// The drive, as a scheme may know it.
+fn drive<'py>(py: Python<'py>, geometry: &HostGeometry) -> PyResult<Bound<'py, PyDict>> {
+    let drive = PyDict::new(py);
+    drive.set_item("logical_pages", geometry.logical_pages)?;
+    drive.set_item("page_bytes", geometry.page_bytes)?;
+    drive.set_item("host_streams", geometry.host_streams)?;
+    drive.set_item("pages_per_unit", geometry.pages_per_unit)?;
+    drive.set_item("physical_units", geometry.physical_units)?;
+    Ok(drive)
+}
+
+/// A scheme in Python at work on one drive.
+struct Working {
+    name: String,
+    object: Py<PyAny>,
+    host_streams: u16,
+    by_page: bool,
+    hears_deaths: bool,
+    hears_names: bool,
+    trouble: Arc<Trouble>,
+}
+
+impl Working {
+    /// Calls Python, unless the comparison is ending; an exception ends it.
+    fn call<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+        if self.trouble.shared.is_stopped() {
+            return None;
+        }
+        match Python::attach(call) {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                self.trouble.note(error);
+                None
+            }
+        }
+    }
+
+    fn stream(&self, answer: &Bound<'_, PyAny>) -> PyResult<StreamId> {
+        match answer.extract::<u16>() {
+            Ok(stream) if stream < self.host_streams => Ok(StreamId(stream)),
+            _ => Err(usage(format!(
+                "scheme \"{}\" answered {}: the drive has the streams 0 to {}",
+                self.name,
+                answer.repr()?,
+                self.host_streams.saturating_sub(1)
+            ))),
+        }
+    }
+}
+
+impl Assign for Working {
+    fn assign(&mut self, write: &anabranch_placement::Write) -> StreamId {
+        let asked = Write {
+            first_page: write.pages.first,
+            pages: write.pages.count,
+            context: write.context.0,
+            file: write.file.0,
+            hint: write.hint as u8,
+            tenant: write.tenant,
+            now_pages: write.now_pages,
+        };
+        let stream = self.call(|py| {
+            let object = self.object.bind(py);
+            self.stream(&object.call_method1(intern!(py, "assign"), (asked,))?)
+        });
+        stream.unwrap_or(StreamId::DEFAULT)
+    }
+
+    fn discard(&mut self, pages: PageRange, now_pages: u64) {
+        if self.hears_deaths {
+            let told = (pages.first, pages.count, now_pages);
+            self.call(|py| {
+                self.object
+                    .call_method1(py, intern!(py, "invalidate"), told)
+            });
+        }
+    }
+
+    fn learn(&mut self, names: &Names) {
+        if !self.hears_names {
+            return;
+        }
+        let files = names.files.iter().map(|(id, name)| (id.0, name.as_str()));
+        let contexts = names.contexts.iter().map(|one| {
+            let signature = format!("{:016x}", one.signature);
+            (one.id.0, (signature, one.role.as_str()))
+        });
+        let (files, contexts): (Vec<_>, Vec<_>) = (files.collect(), contexts.collect());
+        self.call(|py| {
+            let (by_file, by_context) = (PyDict::new(py), PyDict::new(py));
+            for (id, name) in files {
+                by_file.set_item(id, name)?;
+            }
+            for (id, known) in contexts {
+                by_context.set_item(id, known)?;
+            }
+            let object = self.object.bind(py);
+            object.call_method1("learn", (by_file, by_context))?;
+            Ok(())
+        });
+    }
+
+    fn goes_by_page(&self) -> bool {
+        self.by_page
+    }
+}

@@ -1,0 +1,36 @@
+"""What would every placement of your application's writes cost the SSD?
+
+>>> import anabranch
+>>> trace = anabranch.Trace.from_arrays(offset_bytes=[0, 4096, 0], length_bytes=4096)
+>>> result = anabranch.replay(trace, schemes=["baseline", "pcstream"])
+>>> list(result.schemes["waf"])
+[1.0, 1.0]
+
+The same questions get the same answers as from the ``anabranch`` command, to the last count, and
+where they are wrong the same words, as exceptions.
+"""
+
+from __future__ import annotations
+
+from anabranch._core import AnabranchError, UsageError, WorkError, Write, __version__
+from anabranch._device import Device
+from anabranch._lists import devices, schemes
+from anabranch._replay import replay
+from anabranch._result import Result
+from anabranch._scheme import Scheme
+from anabranch._trace import Trace
+
+__all__ = [
+    "AnabranchError",
+    "Device",
+    "Result",
+    "Scheme",
+    "Trace",
+    "UsageError",
+    "WorkError",
+    "Write",
+    "__version__",
+    "devices",
+    "replay",
+    "schemes",
+]

@@ -1,0 +1,105 @@
+"""The comparison."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from os import PathLike, fspath
+from typing import Any, Union
+
+from anabranch import _core
+from anabranch._options import drive_options, listed, path_text, present
+from anabranch._result import Result
+from anabranch._scheme import Scheme, is_scheme
+from anabranch._trace import Trace
+
+AnyTrace = Union[Trace, str, "PathLike[str]"]
+AnyScheme = Union[str, Scheme, "type[Scheme]", Any]
+
+
+def replay(
+    trace: AnyTrace | Iterable[AnyTrace],
+    schemes: AnyScheme | Iterable[AnyScheme] | None = None,
+    device: str | list[str] | None = None,
+    *,
+    fill: str | float | list[Any] | None = None,
+    pack: bool = False,
+    streams: int | list[int] | None = None,
+    internal_streams: int | list[int] | None = None,
+    size: str | int | None = None,
+    over_provisioning: str | float | list[Any] | None = None,
+    unit: str | int | list[Any] | None = None,
+    victim: str | list[str] | None = None,
+    levelling: str | list[str] | None = None,
+    rated_erases: int | None = None,
+    fault: str | list[str] | None = None,
+    relocation: str | list[str] | None = None,
+    time: str | None = None,
+    queue_depth: int | None = None,
+    time_scale: float | None = None,
+    collect_after_idle_ms: int | None = None,
+    profile: str | PathLike[str] | None = None,
+    drive: str | PathLike[str] | None = None,
+    no_discards: bool = False,
+    quick: bool = False,
+    format: str | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Result:
+    """Compares schemes on recorded writes, as ``anabranch replay`` does: options have its names,
+    its meanings and its defaults, and lists multiply into a grid of drives.
+
+    ``trace`` is a :class:`Trace`, a path, or several; ``schemes`` are names, classes or objects
+    written in Python (:class:`Scheme`), or a mixture. ``progress`` is called with the share of the
+    pass that is done, a few times a second.
+
+    The interpreter is free while the core runs; Ctrl-C ends it.
+
+    >>> result = replay("traces/rocksdb-demo.parquet", ["baseline", "pcstream"], quick=True)
+    >>> result.schemes["scheme"].tolist()
+    ['baseline', 'pcstream']
+    """
+    traces = [trace] if isinstance(trace, (Trace, str, PathLike)) else list(trace)
+    wanted = listed(schemes)
+    guests = [scheme for scheme in wanted if is_scheme(scheme)]
+    options: dict[str, Any] = {
+        "drive": drive_options(
+            device=device,
+            size=size,
+            over_provisioning=over_provisioning,
+            unit=unit,
+            victim=victim,
+            streams=streams,
+            internal_streams=internal_streams,
+            levelling=levelling,
+            rated_erases=rated_erases,
+            fault=fault,
+        ),
+        "comparison": present(
+            {
+                "relocation": listed(relocation),
+                "profile": path_text(profile),
+                "seed": seed,
+                "threads": threads,
+            }
+        ),
+        "time": present(
+            {
+                "issue": time,
+                "queue_depth": queue_depth,
+                "time_scale": time_scale,
+                "collect_after_idle_ms": collect_after_idle_ms,
+            }
+        ),
+        "fill": listed(fill),
+        "pack": pack,
+        "no_discards": no_discards,
+        "quick": quick,
+        "drive_file": path_text(drive),
+    }
+    if schemes is not None:
+        options["comparison"]["schemes"] = [name for name in wanted if not is_scheme(name)]
+    sources = [one._core if isinstance(one, Trace) else fspath(one) for one in traces]
+    text = _core.replay(sources, json.dumps(options), guests, format, progress)
+    return Result(text)
