@@ -11,7 +11,7 @@ applications=(fio:fio mariadbd:mariadb-server pg_createcluster:postgresql redis-
     redis-benchmark:redis-tools /usr/bin/python3:python3 /usr/lib/python3/dist-packages/lmdb:python3-lmdb
     setpriv:util-linux mkfs.xfs:xfsprogs java:openjdk-17-jre-headless mvn:maven go:golang-go)
 tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3
-    qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux)
+    qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux chromium:chromium)
 
 missing() {
     local item found

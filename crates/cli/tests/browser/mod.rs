@@ -1,0 +1,188 @@
+//! A real browser, told what to do by its DevTools protocol.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    net::TcpStream,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tungstenite::{Message, WebSocket};
+
+/// How long anything may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Chromium with one page open, and all it said meanwhile.
+pub struct Browser {
+    chromium: Child,
+    socket: WebSocket<TcpStream>,
+    session: Option<String>,
+    calls: u64,
+    events: Vec<Value>,
+    /// Its profile and its downloads; gone with it.
+    directory: TempDir,
+    address: String,
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.chromium.kill();
+        let _ = self.chromium.wait();
+    }
+}
+
+impl Browser {
+    /// Opens a page from disk, `width` pixels wide, in the `light` or the `dark` theme.
+    pub fn open(page: &Path, width: u32, theme: &str) -> Browser {
+        let directory = TempDir::new().unwrap();
+        let mut chromium = Command::new("chromium")
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu"])
+            .args(["--disable-dev-shm-usage", "--remote-debugging-port=0"])
+            .arg(format!("--user-data-dir={}", directory.path().display()))
+            .arg("about:blank")
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("chromium is missing: scripts/setup.sh test installs it");
+        let socket = connect(&mut chromium);
+        let mut browser = Browser {
+            chromium,
+            socket,
+            session: None,
+            calls: 0,
+            events: Vec::new(),
+            directory,
+            address: format!("file://{}", page.canonicalize().unwrap().display()),
+        };
+        browser.attach(width, theme);
+        browser
+    }
+
+    fn attach(&mut self, width: u32, theme: &str) {
+        let target = self.call("Target.createTarget", &json!({ "url": "about:blank" }));
+        let attached = self.call(
+            "Target.attachToTarget",
+            &json!({ "targetId": target["targetId"], "flatten": true }),
+        );
+        let downloads = json!({ "behavior": "allow", "downloadPath": self.directory.path() });
+        self.call("Browser.setDownloadBehavior", &downloads);
+        self.session = attached["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            self.call(&format!("{domain}.enable"), &json!({}));
+        }
+        let screen = json!({
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false
+        });
+        self.call("Emulation.setDeviceMetricsOverride", &screen);
+        self.call("Emulation.setScrollbarsHidden", &json!({ "hidden": true }));
+        let scheme = json!({ "name": "prefers-color-scheme", "value": theme });
+        let features = json!({ "features": [scheme] });
+        self.call("Emulation.setEmulatedMedia", &features);
+        let address = self.address.clone();
+        self.call("Page.navigate", &json!({ "url": address }));
+        let loaded = |event: &Value| event["method"] == "Page.loadEventFired";
+        while !self.events.iter().any(loaded) {
+            let event = self.receive();
+            self.events.push(event);
+        }
+        self.settle();
+    }
+
+    /// Lets the page draw what it wants to draw.
+    pub fn settle(&mut self) {
+        self.evaluate(
+            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))",
+        );
+    }
+
+    /// The value of an expression, awaited where it is a promise.
+    pub fn evaluate(&mut self, expression: &str) -> Value {
+        let asked = json!({
+            "expression": expression, "returnByValue": true, "awaitPromise": true
+        });
+        let answer = self.call("Runtime.evaluate", &asked);
+        assert!(
+            answer.get("exceptionDetails").is_none(),
+            "{expression}: {answer:#}"
+        );
+        answer["result"]["value"].clone()
+    }
+
+    /// Errors and warnings of the console, exceptions, and requests for anything but the page.
+    pub fn troubles(&self) -> Vec<String> {
+        let trouble = |event: &&Value| match event["method"].as_str() {
+            Some("Runtime.exceptionThrown" | "Runtime.consoleAPICalled" | "Log.entryAdded") => true,
+            Some("Network.requestWillBeSent") => {
+                let url = event["params"]["request"]["url"].as_str().unwrap();
+                url != self.address && !url.starts_with("data:") && !url.starts_with("blob:")
+            }
+            _ => false,
+        };
+        let troubles = self.events.iter().filter(trouble);
+        troubles.map(Value::to_string).collect()
+    }
+
+    /// Presses the button that downloads a table, and reads what comes.
+    pub fn download(&mut self, table: &str) -> String {
+        let button =
+            format!("document.querySelector('[data-name=\"{table}\"] .table-tools button')");
+        self.evaluate(&format!("{button}.click()"));
+        let file = self.directory.path().join(format!("{table}.csv"));
+        let began = Instant::now();
+        while !file.exists() {
+            assert!(began.elapsed() < PATIENCE, "{table}.csv did not come");
+            thread::sleep(Duration::from_millis(20));
+        }
+        fs::read_to_string(file).unwrap()
+    }
+
+    fn call(&mut self, method: &str, params: &Value) -> Value {
+        self.calls += 1;
+        let id = self.calls;
+        let mut message = json!({ "id": id, "method": method, "params": params });
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        let message = Message::text(message.to_string());
+        self.socket.send(message).unwrap();
+        loop {
+            let answer = self.receive();
+            if answer["id"] == id {
+                assert!(answer.get("error").is_none(), "{method}: {answer}");
+                return answer["result"].clone();
+            }
+            self.events.push(answer);
+        }
+    }
+
+    fn receive(&mut self) -> Value {
+        loop {
+            let message = self.socket.read().expect("chromium answers in time");
+            if let Message::Text(text) = message {
+                return serde_json::from_str(&text).unwrap();
+            }
+        }
+    }
+}
+
+/// Connects to the address that Chromium tells on its standard error.
+fn connect(chromium: &mut Child) -> WebSocket<TcpStream> {
+    let stderr = chromium.stderr.take().unwrap();
+    let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
+    let told = |line: String| Some(line.split_once("DevTools listening on ")?.1.to_owned());
+    let address = lines
+        .by_ref()
+        .find_map(told)
+        .expect("chromium tells where its DevTools listen");
+    // Whatever else it says must go somewhere.
+    thread::spawn(move || lines.for_each(drop));
+    let host = address.trim_start_matches("ws://");
+    let host = host.split('/').next().unwrap();
+    let stream = TcpStream::connect(host).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    tungstenite::client(address.as_str(), stream).unwrap().0
+}
