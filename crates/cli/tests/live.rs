@@ -11,5 +11,6 @@ mod live {
     mod recording;
     mod rocksdb;
     mod support;
+    mod workload;
     mod wrong_use;
 }

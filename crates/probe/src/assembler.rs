@@ -73,8 +73,13 @@ impl Assembler {
                 let space = self.spaces.get(image);
                 Ok(space.map(|space| Reply::Ranges(image, space.ranges())))
             }
-            Event::File { key, name } => {
+            Event::File {
+                key,
+                name,
+                directory,
+            } => {
                 self.files.name(key, name);
+                self.files.place(key, &directory);
                 Ok(None)
             }
         }
@@ -133,7 +138,7 @@ impl Assembler {
             file: self.files.id(event.file),
             hint: WriteHint::from_number(event.hint.into()).unwrap_or_default(),
             hint_granted: event.hint_granted,
-            tenant: 0,
+            tenant: self.files.tenant(event.file),
         };
         Ok((io, reply))
     }

@@ -8,6 +8,7 @@ pub(crate) const MAX_FRAMES: usize = 24;
 pub(crate) const MAX_RANGES: usize = 128;
 const COMM_BYTES: usize = 16;
 const NAME_BYTES: usize = 256;
+const DIRECTORY_BYTES: usize = 32;
 
 /// A file: inode number, generation and file system, so that a reused inode number is another file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -85,6 +86,8 @@ pub(crate) enum Event {
     File {
         key: FileKey,
         name: String,
+        /// The directory below the file system's root that it lies in; empty in the root itself.
+        directory: String,
     },
 }
 
@@ -113,7 +116,12 @@ impl Event {
                 fields.u32()?;
                 let key = fields.file()?;
                 let name = fields.text::<NAME_BYTES>()?;
-                Ok(Event::File { key, name })
+                let directory = fields.text::<DIRECTORY_BYTES>()?;
+                Ok(Event::File {
+                    key,
+                    name,
+                    directory,
+                })
             }
             _ => Err(MalformedRecord),
         }
@@ -259,10 +267,19 @@ mod tests {
         let mut name = [b'x'; NAME_BYTES];
         name[..11].copy_from_slice(b"000123.sst\0");
         record.extend(name);
-        let Ok(Event::File { name, .. }) = Event::decode(&record) else {
+        let mut directory = [b'x'; DIRECTORY_BYTES];
+        directory[..9].copy_from_slice(b"tenant-2\0");
+        record.extend(directory);
+        let Ok(Event::File {
+            name, directory, ..
+        }) = Event::decode(&record)
+        else {
             panic!("not a file event");
         };
-        assert_eq!(name, "000123.sst");
+        assert_eq!(
+            (name.as_str(), directory.as_str()),
+            ("000123.sst", "tenant-2")
+        );
     }
 
     proptest! {

@@ -8,12 +8,16 @@ use crate::event::FileKey;
 
 /// Files kept apart; later ones count as "no file". Our choice: some 100 MiB of memory.
 const MAX_FILES: usize = 1 << 20;
+/// Directories of this name and a number, right below the file system's root, are tenants.
+const TENANT: &str = "tenant-";
 
 /// Gives every file a row. Rows are never reused: a new file under an old inode number is a new row.
 #[derive(Debug)]
 pub(crate) struct FileTable {
     ids: HashMap<FileKey, FileId>,
     files: Vec<File>,
+    /// Tenants of the files that have one.
+    tenants: HashMap<FileKey, u32>,
 }
 
 impl FileTable {
@@ -24,6 +28,7 @@ impl FileTable {
             files: vec![File {
                 name: String::new(),
             }],
+            tenants: HashMap::new(),
         }
     }
 
@@ -47,6 +52,21 @@ impl FileTable {
         if is_news && key != FileKey::default() {
             self.add(key, name);
         }
+    }
+
+    /// Notes the directory below the root that a file was first seen in: `tenant-7` is tenant 7's.
+    pub(crate) fn place(&mut self, key: FileKey, directory: &str) {
+        let number = directory.strip_prefix(TENANT).map(str::parse);
+        if let Some(Ok(tenant)) = number
+            && self.tenants.len() < MAX_FILES
+        {
+            self.tenants.entry(key).or_insert(tenant);
+        }
+    }
+
+    /// The tenant a file belongs to; 0 where it is nobody's.
+    pub(crate) fn tenant(&self, key: FileKey) -> u32 {
+        self.tenants.get(&key).copied().unwrap_or(0)
     }
 
     /// A new row for a file, if there is room.
@@ -109,6 +129,17 @@ mod tests {
         let files = table.into_files();
         assert_eq!(files[nameless.0 as usize].name, "");
         assert_eq!(files[named.0 as usize].name, "late");
+    }
+
+    #[test]
+    fn a_file_belongs_to_the_tenant_whose_directory_it_was_made_in() {
+        let mut table = FileTable::new();
+        for (ino, directory) in [(1, "tenant-7"), (2, "tenants"), (3, ""), (4, "tenant-x")] {
+            table.place(key(ino, 1), directory);
+        }
+        table.place(key(1, 1), "tenant-8");
+        let tenants = [1, 2, 3, 4, 5].map(|ino| table.tenant(key(ino, 1)));
+        assert_eq!(tenants, [7, 0, 0, 0, 0]);
     }
 
     #[test]

@@ -11,6 +11,7 @@
 #define MAX_RANGES 128
 #define COMM_BYTES 16
 #define NAME_BYTES 256
+#define DIRECTORY_BYTES 32
 
 enum event_type {
 	EVENT_IO = 1,
@@ -89,6 +90,7 @@ struct file_event {
 	__u32 zero;
 	struct file_key file;
 	char name[NAME_BYTES]; /* ends with a zero byte */
+	char directory[DIRECTORY_BYTES]; /* the one below the root that it lies in; likewise */
 };
 
 /* Where a program image has code: sorted, disjoint; unused slots hold all ones. */

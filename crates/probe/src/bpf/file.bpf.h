@@ -5,6 +5,9 @@
 
 #include "ring.bpf.h"
 
+/* Directories between a file and the root that are climbed at most. Our choice. */
+#define MAX_DEPTH 32
+
 struct file_state {
 	__u64 writer; /* the last one that made a page of the file dirty */
 	__u8 hint; /* asked for by F_SET_RW_HINT */
@@ -41,6 +44,24 @@ static __always_inline struct dentry *name_of(struct inode *inode)
 	return (struct dentry *)((__u64)alias - offset);
 }
 
+/* The directory below the file system's root that a file lies in; null in the root itself. */
+static __always_inline struct dentry *top_directory(struct dentry *file)
+{
+	struct dentry *below = file;
+
+	for (int depth = 0; depth < MAX_DEPTH; depth++) {
+		struct dentry *parent = BPF_CORE_READ(below, d_parent);
+		struct dentry *root = BPF_CORE_READ(parent, d_parent);
+
+		if (!parent || parent == below)
+			return NULL;
+		if (root == parent)
+			return below == file ? NULL : below;
+		below = parent;
+	}
+	return NULL;
+}
+
 /* Begins to follow a file: tells user space its name. */
 __noinline int learn_file(__u64 address, __u32 slot)
 {
@@ -58,8 +79,15 @@ __noinline int learn_file(__u64 address, __u32 slot)
 	event->type = EVENT_FILE;
 	event->file = key;
 	event->name[0] = 0;
-	if (dentry)
+	event->directory[0] = 0;
+	if (dentry) {
+		struct dentry *top = top_directory(dentry);
+
 		bpf_probe_read_kernel_str(event->name, NAME_BYTES, BPF_CORE_READ(dentry, d_name.name));
+		if (top)
+			bpf_probe_read_kernel_str(event->directory, DIRECTORY_BYTES,
+						  BPF_CORE_READ(top, d_name.name));
+	}
 	if (send(event, sizeof(*event), false))
 		bpf_map_update_elem(&files, &key, &fresh, BPF_NOEXIST);
 	return 0;

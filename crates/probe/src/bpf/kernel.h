@@ -87,6 +87,7 @@ struct qstr {
 
 struct dentry {
 	struct qstr d_name;
+	struct dentry *d_parent;
 	union {
 		struct hlist_node d_alias;
 	} d_u;
