@@ -52,9 +52,10 @@ pub fn serve(arguments: &ServeArguments) -> Outcome {
         // What recovery learned is not to be learned again.
         target.save().map_err(Failure::work)?;
     }
-    let server = Server::start(Arc::clone(&target), arguments.listen).map_err(Failure::work)?;
+    let server = Server::with_metrics(Arc::clone(&target), arguments.listen, arguments.metrics);
+    let server = server.map_err(Failure::work)?;
     let mut view = View::new();
-    view.greet(&built.told, server.address(), &target);
+    view.greet(&built.told, &server, &target);
     wait(arguments, &target, &stop, &mut view)?;
     view.end();
     server.stop();

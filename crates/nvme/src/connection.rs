@@ -13,6 +13,7 @@ mod work;
 
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
+use socket2::{SockRef, TcpKeepalive};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -103,10 +104,20 @@ pub(crate) async fn serve(stream: TcpStream, target: Arc<Target>) {
     };
     // Answers are written whole: waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
+    // A host that has gone without a word is noticed, be it one that keeps nothing alive itself.
+    let _ = SockRef::from(&stream).set_tcp_keepalive(&keep_alive());
     let (notices, mut told) = mpsc::unbounded_channel();
     let mut connection = Connection::new(target, address, notices);
     let _ = connection.run(stream, &mut told).await;
     connection.finish();
+}
+
+/// Six probes, ten seconds apart, after a minute of silence (our choice).
+fn keep_alive() -> TcpKeepalive {
+    TcpKeepalive::new()
+        .with_time(Duration::from_secs(60))
+        .with_interval(Duration::from_secs(10))
+        .with_retries(6)
 }
 
 impl Connection {

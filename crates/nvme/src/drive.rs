@@ -176,6 +176,14 @@ impl Drive {
         stream.map(|stream| stream.0)
     }
 
+    /// Units of a reclaim group that are free.
+    pub fn free_units(&self, group: u32) -> u32 {
+        match &self.0 {
+            Kind::Streams { device, .. } => device.free_units(group),
+            Kind::Fdp(fdp) => fdp.device().free_units(group),
+        }
+    }
+
     /// Whether so many units have failed that the drive takes no more writes.
     pub fn is_read_only(&self) -> bool {
         match &self.0 {

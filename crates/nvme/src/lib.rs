@@ -15,6 +15,7 @@ mod connection;
 mod controller;
 pub mod drive;
 mod io;
+mod metrics;
 pub mod options;
 pub mod pdu;
 mod server;

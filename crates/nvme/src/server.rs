@@ -11,7 +11,7 @@ use std::{
 use thiserror::Error;
 use tokio::{net::TcpListener, runtime, sync::Semaphore, sync::oneshot, time};
 
-use crate::{clock::Clock, connection, target::Target};
+use crate::{clock::Clock, connection, metrics, target::Target};
 
 /// Connections beside those of queues: handshakes under way (our choice).
 const HANDSHAKES: usize = 64;
@@ -41,6 +41,7 @@ pub enum ServerError {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    metrics_address: Option<SocketAddr>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
 }
@@ -51,19 +52,33 @@ impl Server {
     /// # Errors
     /// When that cannot be.
     pub fn start(target: Arc<Target>, address: SocketAddr) -> Result<Server, ServerError> {
+        Server::with_metrics(target, address, None)
+    }
+
+    /// Begins to listen, and to answer requests for metrics at another address.
+    ///
+    /// # Errors
+    /// When either cannot be.
+    pub fn with_metrics(
+        target: Arc<Target>,
+        address: SocketAddr,
+        metrics: Option<SocketAddr>,
+    ) -> Result<Server, ServerError> {
         let runtime = runtime::Builder::new_multi_thread()
             .enable_io()
             .enable_time()
             .thread_name("nvme")
             .build()
             .map_err(ServerError::Threads)?;
-        let listen = |problem| ServerError::Listen { address, problem };
-        let listener = runtime
-            .block_on(TcpListener::bind(address))
-            .map_err(listen)?;
-        let address = listener.local_addr().map_err(listen)?;
+        let (listener, address) = runtime.block_on(listen(address))?;
+        let metrics = metrics.map(|address| runtime.block_on(listen(address)));
+        let metrics = metrics.transpose()?;
         Clock::start(&target).map_err(ServerError::Threads)?;
         let (stop, stopped) = oneshot::channel();
+        let metrics_address = metrics.as_ref().map(|&(_, address)| address);
+        if let Some((listener, _)) = metrics {
+            runtime.spawn(metrics::serve(listener, Arc::clone(&target)));
+        }
         let serve = move || {
             runtime.block_on(async {
                 accept(listener, Arc::clone(&target), stopped).await;
@@ -77,6 +92,7 @@ impl Server {
             .map_err(ServerError::Threads)?;
         Ok(Server {
             address,
+            metrics_address,
             stop: Some(stop),
             thread: Some(thread),
         })
@@ -85,6 +101,11 @@ impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it answers requests for metrics.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
     }
 
     /// Stops listening, and ends all connections.
@@ -105,6 +126,13 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServerError> {
+    let failed = |problem| ServerError::Listen { address, problem };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
 }
 
 /// Ends all controllers, and waits until their connections have given up what they held.

@@ -2,7 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::sync::Arc;
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    sync::Arc,
+};
 
 use anabranch_initiator::{Host, HostOptions, Tag};
 use anabranch_nvme::{
@@ -164,4 +168,42 @@ fn a_drive_that_was_killed_loses_nothing_and_gives_back_nothing() {
     assert_eq!(one.read(64, 64).unwrap(), vec![1; 1 << 18]);
     assert_eq!(one.read(128, 64).unwrap(), vec![0; 1 << 18]);
     assert_eq!(one.read(1000, 256).unwrap(), vec![2; 1 << 20]);
+}
+
+/// What a monitoring system would do.
+fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: drive\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn metrics_are_the_device_s_counters() {
+    let drive = streams(Watch::default());
+    let store = Store::memory(drive.config().logical_bytes());
+    let target = Target::new(Options::new(NAME), drive, store, Totals::default(), None).unwrap();
+    let any = "127.0.0.1:0".parse().unwrap();
+    let server = Server::with_metrics(target, any, Some(any)).unwrap();
+    let mut host = host(&server);
+    host.enable_streams(true).unwrap();
+    host.write(0, &vec![1; 8192], Tag::Stream(9)).unwrap();
+    let address = server.metrics_address().unwrap();
+    let text = get(address, "/metrics");
+    for line in [
+        "HTTP/1.1 200 OK",
+        "anabranch_host_bytes_total 8192",
+        "anabranch_written_bytes_total 8192",
+        "anabranch_mapped_bytes 8192.0",
+        "anabranch_hosts 1.0",
+        "anabranch_stream_host_bytes_total{stream=\"1\",internal=\"false\"} 8192",
+        "# EOF",
+    ] {
+        assert!(
+            text.lines().any(|one| one.trim_end() == line),
+            "{line}\n{text}"
+        );
+    }
+    assert!(get(address, "/").starts_with("HTTP/1.1 404"));
 }

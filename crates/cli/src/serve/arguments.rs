@@ -83,6 +83,9 @@ pub struct ServeArguments {
         help_heading = "Network"
     )]
     pub listen: SocketAddr,
+    /// Answer requests for metrics, http://ADDRESS/metrics, in Prometheus' text
+    #[arg(long, value_name = "ADDRESS", help_heading = "Network")]
+    pub metrics: Option<SocketAddr>,
     /// The drive's name [default: nqn.2026-01.local.anabranch:PROFILE]
     #[arg(long, value_name = "NQN", help_heading = "Network")]
     pub nqn: Option<String>,

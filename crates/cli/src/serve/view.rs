@@ -2,11 +2,10 @@
 
 use std::{
     io::IsTerminal as _,
-    net::SocketAddr,
     time::{Duration, Instant},
 };
 
-use anabranch_nvme::{Tally, Target};
+use anabranch_nvme::{Server, Tally, Target};
 use anabranch_ssd::Counters;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
@@ -44,7 +43,8 @@ impl View {
         clippy::print_stderr,
         reason = "what a user needs first, terminal or not"
     )]
-    pub fn greet(&self, told: &[String], address: SocketAddr, target: &Target) {
+    pub fn greet(&self, told: &[String], server: &Server, target: &Target) {
+        let address = server.address();
         told.iter().for_each(|line| eprintln!("{line}"));
         eprintln!(
             "serving {} in blocks of {} bytes at {address}; on a host:\n  nvme connect -t tcp -a {} -s {} -n {}",
@@ -54,6 +54,9 @@ impl View {
             address.port(),
             target.name(),
         );
+        if let Some(address) = server.metrics_address() {
+            eprintln!("metrics at http://{address}/metrics");
+        }
     }
 
     /// Draws the view if it is time.

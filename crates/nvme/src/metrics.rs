@@ -1,0 +1,269 @@
+//! What a served drive tells a monitoring system: Prometheus' text, over HTTP.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use http_body_util::Full;
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::{CONTENT_TYPE, HeaderValue},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeMetric, text::encode},
+    metrics::{counter::ConstCounter, gauge::ConstGauge},
+    registry::{Registry, Unit},
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time,
+};
+
+use crate::{drive::Drive, target::Target, totals::Tally};
+
+/// Connections at a time, and how long one may take (our choice).
+const MOST_CONNECTIONS: usize = 16;
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The form of the text (OpenMetrics 1.0, which Prometheus reads).
+const FORM: HeaderValue =
+    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+
+/// Answers requests for metrics until it is dropped.
+pub(crate) async fn serve(listener: TcpListener, target: Arc<Target>) {
+    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut registry = Registry::with_prefix("anabranch");
+    registry.register_collector(Box::new(Metrics(target)));
+    let registry = Arc::new(registry);
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            time::sleep(PATIENCE / 100).await;
+            continue;
+        };
+        if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
+            let registry = Arc::clone(&registry);
+            tokio::spawn(async move {
+                // Whoever asks too slowly gets no answer.
+                let _ = time::timeout(PATIENCE, answer(stream, &registry)).await;
+                drop(place);
+            });
+        }
+    }
+}
+
+async fn answer(stream: TcpStream, registry: &Registry) {
+    let service =
+        service_fn(|request| async move { Ok::<_, Infallible>(respond(&request, registry)) });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service);
+    // What goes wrong there is the asker's loss.
+    let _ = connection.await;
+}
+
+fn respond(request: &Request<Incoming>, registry: &Registry) -> Response<Full<Bytes>> {
+    let (status, text) = match (request.method(), request.uri().path()) {
+        (&Method::GET, "/metrics") => text(registry),
+        (&Method::GET, _) => (
+            StatusCode::NOT_FOUND,
+            "metrics are at /metrics\n".to_owned(),
+        ),
+        _ => (StatusCode::METHOD_NOT_ALLOWED, String::new()),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = status;
+    if status == StatusCode::OK {
+        response.headers_mut().insert(CONTENT_TYPE, FORM);
+    }
+    response
+}
+
+fn text(registry: &Registry) -> (StatusCode, String) {
+    let mut text = String::new();
+    match encode(&mut text, registry) {
+        Ok(()) => (StatusCode::OK, text),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+    }
+}
+
+/// The drive's counters, read when they are asked for.
+#[derive(Debug)]
+struct Metrics(Arc<Target>);
+
+impl Collector for Metrics {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        let hosts = self.0.hosts();
+        commands(&mut encoder, &self.0.totals.sums())?;
+        gauge(
+            &mut encoder,
+            "hosts",
+            "Connected hosts",
+            None,
+            hosts.len() as f64,
+        )?;
+        let queues: usize = hosts.iter().map(|(_, queues)| queues).sum();
+        gauge(
+            &mut encoder,
+            "queues",
+            "Connected I/O queues",
+            None,
+            queues as f64,
+        )?;
+        let drive = self.0.drive();
+        device(&mut encoder, &drive)?;
+        streams(&mut encoder, &drive)
+    }
+}
+
+fn commands(encoder: &mut DescriptorEncoder, tally: &Tally) -> std::fmt::Result {
+    for (name, help, value) in [
+        ("reads", "Read, Compare and Verify commands", tally.reads),
+        ("writes", "Write commands", tally.writes),
+        ("failed_commands", "Commands that failed", tally.failed),
+        (
+            "unsafe_shutdowns",
+            "Times the drive was not stopped",
+            tally.unsafe_shutdowns,
+        ),
+    ] {
+        counter(encoder, name, help, None, value)?;
+    }
+    let bytes = Some(Unit::Bytes);
+    counter(
+        encoder,
+        "read",
+        "Bytes that reads answered",
+        bytes.clone(),
+        tally.read_bytes,
+    )?;
+    counter(
+        encoder,
+        "written",
+        "Bytes that writes brought",
+        bytes,
+        tally.written_bytes,
+    )
+}
+
+fn device(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
+    let (config, counters) = (drive.config(), drive.counters());
+    let page_bytes = u64::from(config.page_bytes);
+    for (name, help, value) in [
+        (
+            "host",
+            "Bytes written to the device, in whole pages (HBMW)",
+            counters.host_pages * page_bytes,
+        ),
+        (
+            "media",
+            "Bytes written to the media (MBMW)",
+            counters.media_pages() * page_bytes,
+        ),
+        (
+            "copied",
+            "Bytes that garbage collection copied",
+            counters.copied_pages * page_bytes,
+        ),
+        (
+            "discarded",
+            "Bytes deallocated",
+            counters.discarded_pages * page_bytes,
+        ),
+        (
+            "erased",
+            "Bytes erased (MBE)",
+            counters.erased_units * config.unit_bytes(),
+        ),
+    ] {
+        counter(encoder, name, help, Some(Unit::Bytes), value)?;
+    }
+    let free: u32 = (0..config.reclaim_groups)
+        .map(|group| drive.free_units(group))
+        .sum();
+    gauge(
+        encoder,
+        "free_units",
+        "Erase units that are free",
+        None,
+        free.into(),
+    )?;
+    let bytes = Some(Unit::Bytes);
+    let mapped = drive.mapped_pages() * page_bytes;
+    gauge(
+        encoder,
+        "mapped",
+        "Bytes that hold data",
+        bytes.clone(),
+        mapped as f64,
+    )?;
+    let logical = config.logical_bytes() as f64;
+    gauge(
+        encoder,
+        "logical",
+        "Bytes the host can address",
+        bytes,
+        logical,
+    )?;
+    let waf = counters.waf().unwrap_or(f64::NAN);
+    let help = "Media bytes over host bytes, over the drive's life";
+    gauge(encoder, "write_amplification", help, None, waf)
+}
+
+/// Of each stream, the host's and the internal ones.
+fn streams(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
+    let config = drive.config();
+    let page_bytes = u64::from(config.page_bytes);
+    let bytes = Unit::Bytes;
+    type Read = fn(&anabranch_ssd::StreamCounters) -> u64;
+    let families: [(&str, &str, Read); 2] = [
+        ("stream_host", "Bytes written to a stream", |one| {
+            one.host_pages
+        }),
+        ("stream_copied", "Bytes copied into a stream", |one| {
+            one.copied_pages
+        }),
+    ];
+    for (name, help, read) in families {
+        let kind = ConstCounter::new(0_u64).metric_type();
+        let mut family = encoder.encode_descriptor(name, help, Some(&bytes), kind)?;
+        for (id, stream) in (0_u16..).zip(drive.stream_counters()) {
+            let internal = id >= config.host_streams;
+            let labels = [
+                ("stream", id.to_string()),
+                ("internal", internal.to_string()),
+            ];
+            let value = ConstCounter::new(read(stream) * page_bytes);
+            value.encode(family.encode_family(&labels)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn counter(
+    encoder: &mut DescriptorEncoder,
+    name: &str,
+    help: &str,
+    unit: Option<Unit>,
+    value: u64,
+) -> std::fmt::Result {
+    let value = ConstCounter::new(value);
+    let metric = encoder.encode_descriptor(name, help, unit.as_ref(), value.metric_type())?;
+    value.encode(metric)
+}
+
+fn gauge(
+    encoder: &mut DescriptorEncoder,
+    name: &str,
+    help: &str,
+    unit: Option<Unit>,
+    value: f64,
+) -> std::fmt::Result {
+    let value = ConstGauge::new(value);
+    let metric = encoder.encode_descriptor(name, help, unit.as_ref(), value.metric_type())?;
+    value.encode(metric)
+}
