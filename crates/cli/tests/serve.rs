@@ -1,0 +1,225 @@
+//! `anabranch serve` as a process: what it costs, how it ends, what it refuses.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr
+)]
+
+mod command;
+#[path = "guest/served.rs"]
+mod served;
+
+use std::{net::SocketAddr, thread, time::Duration};
+
+use anabranch_initiator::{Host, HostOptions, Tag};
+use anabranch_trace::{Operation, Reader};
+use command::{anabranch, complaint, json, trace};
+use serde_json::Value;
+use served::{SUBSYSTEM, Served};
+
+const BLOCK: u64 = 4096;
+
+fn address(served: &Served) -> SocketAddr {
+    let variables = served.variables();
+    let port = variables.iter().find(|(name, _)| *name == "PORT").unwrap();
+    format!("127.0.0.1:{}", port.1).parse().unwrap()
+}
+
+fn host(served: &Served) -> Host {
+    Host::connect(address(served), &HostOptions::numbered(SUBSYSTEM, 1)).unwrap()
+}
+
+/// What must be equal: bytes written, copied and erased, and what each stream took.
+fn counts(device: &Value) -> Value {
+    let streams = device["streams"].as_array().unwrap();
+    let streams: Vec<[&Value; 3]> = streams
+        .iter()
+        .filter(|stream| stream["host_bytes"] != 0 || stream["copied_bytes"] != 0)
+        .map(|stream| {
+            [
+                &stream["id"],
+                &stream["host_bytes"],
+                &stream["copied_bytes"],
+            ]
+        })
+        .collect();
+    serde_json::json!([
+        device["host_bytes"],
+        device["media_bytes"],
+        device["copied_bytes"],
+        device["erased_bytes"],
+        streams,
+    ])
+}
+
+#[test]
+fn the_same_writes_cost_the_same_over_the_network_as_in_a_replay() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = trace(&directory);
+    let drive = [
+        "--device",
+        "demo",
+        "--size",
+        "64MiB",
+        "--unit",
+        "3MiB",
+        "--over-provisioning",
+        "20%",
+    ];
+    for scheme in ["baseline", "autostream-sfr", "sepbit"] {
+        let mut words = vec![
+            "replay",
+            path.to_str().unwrap(),
+            "--scheme",
+            scheme,
+            "--json",
+        ];
+        words.extend(drive);
+        let replayed = json(&anabranch(&words));
+        let replayed = counts(&replayed["schemes"][0]);
+        let mut words = vec!["--mode", "plain", "--scheme", scheme];
+        words.extend(drive);
+        let served = Served::start(&words);
+        let mut host = host(&served);
+        for io in Reader::open(&path).unwrap().map(Result::unwrap) {
+            let (first, blocks) = (io.offset_bytes / BLOCK, (io.length_bytes / BLOCK) as u32);
+            match io.operation {
+                Operation::Write => {
+                    let data = vec![blocks as u8; io.length_bytes as usize];
+                    host.write(first, &data, Tag::None).unwrap();
+                }
+                _ => host.deallocate(&[(first, blocks)]).unwrap(),
+            }
+        }
+        drop(host);
+        let counted = counts(&served.stop()["device"]);
+        // Garbage was collected; the papers' legacy drive copied for it, too.
+        let collected = if scheme == "baseline" { 2 } else { 3 };
+        assert_ne!(replayed[collected], 0, "{scheme}: the trace is too small");
+        assert_eq!(counted, replayed, "{scheme}");
+    }
+}
+
+/// Blocks that a host writes one after the other, and what it writes there the `round`th time.
+fn content(block: u64, round: u8) -> Vec<u8> {
+    (0..BLOCK)
+        .map(|at| (at + block * 7) as u8 ^ round)
+        .collect()
+}
+
+#[test]
+fn a_kill_under_load_loses_nothing_that_was_flushed() {
+    let mut served = Served::start(&[
+        "--device",
+        "fdp-8ruh",
+        "--size",
+        "64MiB",
+        "--unit",
+        "512KiB",
+        "--data",
+        "DATA",
+        "--checkpoint-every",
+        "1",
+    ]);
+    let blocks = 2000;
+    let mut one = host(&served);
+    for block in 0..blocks {
+        one.write(
+            block,
+            &content(block, 1),
+            Tag::Placement((block % 8) as u16),
+        )
+        .unwrap();
+    }
+    one.flush().unwrap();
+    thread::sleep(Duration::from_millis(1200));
+    for block in (0..blocks).step_by(3) {
+        one.write(block, &content(block, 2), Tag::Placement(3))
+            .unwrap();
+    }
+    one.deallocate(&[(blocks, 100)]).unwrap();
+    one.flush().unwrap();
+    // Writes that nobody waits for: each block may be old or new, and nothing else.
+    let pouring = thread::spawn({
+        let mut other = host(&served);
+        move || {
+            (0..).all(|step| {
+                let block = 1 + 3 * (step % 600);
+                other.write(block, &content(block, 3), Tag::None).is_ok()
+            })
+        }
+    });
+    thread::sleep(Duration::from_millis(300));
+    served.kill_and_restart();
+    pouring.join().unwrap();
+    let mut again = host(&served);
+    for block in 0..blocks {
+        let read = again.read(block, 1).unwrap();
+        let old = content(block, if block % 3 == 0 { 2 } else { 1 });
+        let new = content(block, 3);
+        let poured = block % 3 == 1 && block < 1800;
+        assert!(read == old || (poured && read == new), "block {block}");
+    }
+    drop(again);
+    let counted = served.stop();
+    assert_eq!(counted["device"]["mapped_bytes"], blocks * BLOCK);
+    assert_eq!(counted["commands"]["unsafe_shutdowns"], 1);
+}
+
+#[test]
+fn a_drive_that_is_stopped_and_started_has_its_age() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let words = [
+        "--device",
+        "demo",
+        "--size",
+        "64MiB",
+        "--unit",
+        "1MiB",
+        "--data",
+        data.to_str().unwrap(),
+    ];
+    let served = Served::start(&words);
+    let mut one = host(&served);
+    for round in 0..3 {
+        for first in (0..16_384).step_by(256) {
+            one.write((first * 7) % 16_384, &vec![round; 1 << 20], Tag::None)
+                .unwrap();
+        }
+    }
+    drop(one);
+    let before = served.stop();
+    let served = Served::start(&words);
+    let after = served.stop();
+    assert_eq!(after["device"], before["device"]);
+    assert_eq!(after["commands"]["power_cycles"], 2);
+    assert_eq!(after["commands"]["unsafe_shutdowns"], 0);
+    // The state is of that drive, and of no other.
+    let mut other = vec!["serve"];
+    other.extend(words);
+    other.extend(["--mode", "plain", "--scheme", "sepbit"]);
+    let words = complaint(&other, 2);
+    assert!(words.contains("--state"), "{words}");
+}
+
+#[test]
+fn what_would_be_unsafe_or_makes_no_sense_is_refused() {
+    for (arguments, word) in [
+        (&["--listen", "0.0.0.0:0"][..], "--allow-host"),
+        (&["--scheme", "sepbit"], "--mode plain"),
+        (&["--mode", "fdp"], "[fdp]"),
+        (&["--mode", "plain", "--scheme", "oracle"], "oracle"),
+        (&["--nqn", ""], "name"),
+        (&["--device", "demo,golden"], "one"),
+        (&["--data", "/"], "/"),
+        (&["--block-bytes", "1000"], "512"),
+    ] {
+        let mut words = vec!["serve"];
+        words.extend(arguments);
+        let said = complaint(&words, 2);
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+}
