@@ -35,7 +35,7 @@ pub fn compare(arguments: &CompareArguments) -> Outcome {
     let after = read(&arguments.after)?;
     if before.len() != after.len() {
         return Err(Failure::say(format!(
-            "{} holds {} results and {} holds {}: compare grids of the same form",
+            "{} holds {} result(s) and {} holds {}: compare grids of the same form",
             arguments.before.display(),
             before.len(),
             arguments.after.display(),

@@ -5,6 +5,7 @@ mod interrupt;
 mod output;
 mod record;
 mod run;
+mod spark;
 mod stages;
 mod view;
 

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
 
 use anabranch_placement::{Names, SchemeSpec};
 use anabranch_replay::{
-    Clock, Drive, Fleet, Lane, Outcome as Comparison, Source, Start, Survey, best, close_gaps,
-    outcome,
+    Clock, Drive, Fleet, Lane, Outcome as Comparison, Progress, Source, Start, Survey, best,
+    close_gaps, outcome,
 };
-use anabranch_ssd::{Config, Counters};
+use anabranch_ssd::Config;
 use anabranch_trace::{Context, Io};
 use serde_json::{Value, json};
 
@@ -102,8 +102,13 @@ impl Running {
         &self.source
     }
 
-    /// Scheme names with their counters, as of a moment ago.
-    pub fn progress(&self) -> Vec<(String, Counters)> {
+    /// The drive.
+    pub fn drive(&self) -> &Config {
+        &self.drive.config
+    }
+
+    /// Scheme names with how far they are, as of a moment ago.
+    pub fn progress(&self) -> Vec<(String, Progress)> {
         let names = self.trials.iter().map(|(_, spec)| spec.name().to_owned());
         names.zip(self.fleet.progress()).collect()
     }

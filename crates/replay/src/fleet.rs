@@ -45,15 +45,33 @@ type Finished = Result<Vec<(usize, Lane)>, LaneError>;
 pub struct Fleet {
     senders: Vec<SyncSender<News>>,
     workers: Vec<JoinHandle<Finished>>,
-    progress: Arc<[Mutex<Counters>]>,
+    progress: Arc<[Mutex<Progress>]>,
+}
+
+/// How far a lane is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// What its device has counted.
+    pub counters: Counters,
+    /// Logical pages that hold data.
+    pub mapped_pages: u64,
+}
+
+impl Progress {
+    fn of(lane: &Lane) -> Progress {
+        Progress {
+            counters: *lane.counters(),
+            mapped_pages: lane.engine().mapped_pages(),
+        }
+    }
 }
 
 impl Fleet {
     /// Spreads the lanes over at most `threads` threads.
     pub fn start(lanes: Vec<Lane>, threads: NonZeroUsize) -> Fleet {
-        let progress: Arc<[Mutex<Counters>]> = lanes
+        let progress: Arc<[Mutex<Progress>]> = lanes
             .iter()
-            .map(|lane| Mutex::new(*lane.counters()))
+            .map(|lane| Mutex::new(Progress::of(lane)))
             .collect();
         let count = threads.get().min(lanes.len());
         let mut shares: Vec<Vec<(usize, Lane)>> = (0..count).map(|_| Vec::new()).collect();
@@ -101,11 +119,11 @@ impl Fleet {
             .map_err(|_| FleetError::Worker)
     }
 
-    /// The lanes' counters as of their last whole batch.
-    pub fn progress(&self) -> Vec<Counters> {
+    /// The lanes as of their last whole batch.
+    pub fn progress(&self) -> Vec<Progress> {
         self.progress
             .iter()
-            .map(|counters| *counters.lock().unwrap_or_else(PoisonError::into_inner))
+            .map(|progress| *progress.lock().unwrap_or_else(PoisonError::into_inner))
             .collect()
     }
 
@@ -127,7 +145,7 @@ impl Fleet {
 fn work(
     mut share: Vec<(usize, Lane)>,
     receiver: &Receiver<News>,
-    progress: &[Mutex<Counters>],
+    progress: &[Mutex<Progress>],
 ) -> Finished {
     for news in receiver {
         let batch = match news {
@@ -141,7 +159,7 @@ fn work(
             batch.iter().try_for_each(|io| lane.apply(io))?;
             *progress[*index]
                 .lock()
-                .unwrap_or_else(PoisonError::into_inner) = *lane.counters();
+                .unwrap_or_else(PoisonError::into_inner) = Progress::of(lane);
         }
     }
     for (_, lane) in &mut share {

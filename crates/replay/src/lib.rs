@@ -24,7 +24,7 @@ pub use details::{
     SchemeDetails, StreamLives, Survey,
 };
 pub use engine::Engine;
-pub use fleet::{Fleet, FleetError};
+pub use fleet::{Fleet, FleetError, Progress};
 pub use future::Foresight;
 pub use gap::close_gaps;
 pub use lane::{Clock, Lane, LaneError, Start, UnfitLane, best};

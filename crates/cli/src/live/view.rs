@@ -1,23 +1,31 @@
-//! What a person sees while it runs: on a terminal only, on standard error only.
+//! What a person sees while it runs, on standard error only: on a terminal a quiet view that is drawn
+//! in place, elsewhere a plain line now and then.
 
 use std::{
     io::IsTerminal as _,
     time::{Duration, Instant},
 };
 
+use anabranch_compare::Running;
+use anabranch_replay::Progress;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use anabranch_compare::Running;
+use super::{output::say, spark::Spark};
 
 /// How often the view is drawn anew (our choice).
 const EVERY: Duration = Duration::from_millis(250);
-/// Cells of a bar: one for each tenth of WAF above 1.
-const BAR_CELLS: usize = 30;
+/// How often a line is written where there is no terminal (our choice: a log stays readable).
+const EVERY_LINE: Duration = Duration::from_secs(10);
+/// Schemes shown: more lines than that would push the program's output off the screen (our choice).
+const MOST_SCHEMES: usize = 16;
+/// Capacities that must be written before the steady state can be judged.
+const CAPACITIES_TO_JUDGE: f64 = 2.5;
 
 /// The live view of a run: a line for what flows, a line for each scheme's WAF.
 #[derive(Debug)]
 pub struct View {
     lines: Option<Vec<ProgressBar>>,
+    sparks: Vec<Spark>,
     multi: MultiProgress,
     began: Instant,
     drawn: Instant,
@@ -27,16 +35,18 @@ impl View {
     /// A view of `schemes` lines, or none where standard error is no terminal.
     pub fn new(schemes: usize) -> View {
         let multi = MultiProgress::new();
+        let shown = schemes.min(MOST_SCHEMES);
         let lines = std::io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("{msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_bar());
-            (0..=schemes)
+            (0..=shown)
                 .map(|_| multi.add(ProgressBar::new_spinner().with_style(style.clone())))
                 .collect()
         });
         let now = Instant::now();
         View {
             lines,
+            sparks: vec![Spark::default(); shown],
             multi,
             began: now,
             drawn: now,
@@ -50,27 +60,53 @@ impl View {
 
     /// Draws the view if it is time.
     pub fn draw(&mut self, running: &Running, lost_events: u64) {
-        let Some(lines) = &self.lines else {
-            return;
+        let pause = match &self.lines {
+            Some(_) => EVERY,
+            None => EVERY_LINE,
         };
-        if self.drawn.elapsed() < EVERY {
+        if self.drawn.elapsed() < pause {
             return;
         }
         self.drawn = Instant::now();
-        let elapsed = self.began.elapsed();
-        let mebibytes = running.source().write_bytes as f64 / (1 << 20) as f64;
-        lines[0].set_message(format!(
-            "{:>4} s   {:>9.1} MiB written   {:>7.1} MiB/s   {} events lost",
-            elapsed.as_secs(),
-            mebibytes,
-            mebibytes / elapsed.as_secs_f64().max(0.001),
-            lost_events,
-        ));
-        for (line, (name, counters)) in lines[1..].iter().zip(running.progress()) {
-            let waf = counters.waf().unwrap_or(1.0);
-            let cells = (((waf - 1.0) * 10.0).round() as usize).min(BAR_CELLS);
-            line.set_message(format!("{name:>24}  WAF {waf:6.3} {}", "|".repeat(cells)));
+        let schemes = running.progress();
+        let flow = self.flow(running, &schemes, lost_events);
+        let Some(lines) = &self.lines else {
+            let wafs = schemes.iter().map(|(name, progress)| {
+                format!("{name} {:.2}", progress.counters.waf().unwrap_or(1.0))
+            });
+            let wafs: Vec<String> = wafs.collect();
+            let line = format!("anabranch: {flow}; WAF {}", wafs.join(", "));
+            return say(&self.multi, &line);
+        };
+        lines[0].set_message(flow);
+        for (spark, (_, progress)) in self.sparks.iter_mut().zip(&schemes) {
+            spark.record(&progress.counters);
         }
+        let highest = self.sparks.iter().map(Spark::highest).fold(1.1, f64::max);
+        let names = schemes.iter().map(|(name, _)| name.chars().count());
+        let width = names.max().unwrap_or(0);
+        let rows = self.sparks.iter().zip(&schemes);
+        for (line, (spark, (name, progress))) in lines[1..].iter().zip(rows) {
+            let waf = progress.counters.waf().unwrap_or(1.0);
+            let curve = spark.curve(highest);
+            line.set_message(format!("{name:>width$}  WAF {waf:5.2}  {curve}"));
+        }
+    }
+
+    /// What flows: time, bytes, how full the drive is, and what was lost.
+    fn flow(&self, running: &Running, schemes: &[(String, Progress)], lost_events: u64) -> String {
+        let elapsed_s = self.began.elapsed().as_secs_f64().max(0.001);
+        let written_bytes = running.source().write_bytes;
+        let drive = running.drive();
+        let mapped = schemes.first().map_or(0, |(_, first)| first.mapped_pages);
+        let full = 100.0 * mapped as f64 / f64::from(drive.logical_pages.max(1));
+        let capacities = written_bytes as f64 / drive.logical_bytes().max(1) as f64;
+        format!(
+            "{elapsed_s:.0} s, {} written, {:.1} MiB/s, drive {full:.0} % full, {}, {lost_events} events lost",
+            anabranch_report::bytes(written_bytes),
+            written_bytes as f64 / f64::from(1 << 20) / elapsed_s,
+            until_judged(capacities, elapsed_s),
+        )
     }
 
     /// Takes the view away, for good: a line that is not finished would be drawn once more when dropped.
@@ -78,5 +114,37 @@ impl View {
         for line in self.lines.into_iter().flatten() {
             line.finish_and_clear();
         }
+    }
+}
+
+/// When enough will have been written to judge whether the drive is steady: what a run is for, and
+/// the one end that can be foreseen of a program that may end at any time.
+fn until_judged(capacities: f64, elapsed_s: f64) -> String {
+    let left = CAPACITIES_TO_JUDGE - capacities;
+    if left <= 0.0 {
+        return format!("{capacities:.1} capacities");
+    }
+    if capacities <= 0.0 {
+        return format!("{CAPACITIES_TO_JUDGE} capacities to go until it can be judged");
+    }
+    let seconds = left / capacities * elapsed_s;
+    format!("{left:.1} capacities to go until it can be judged (about {seconds:.0} s)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_to_a_judgement_is_told_until_it_is_done() {
+        assert_eq!(
+            until_judged(0.5, 10.0),
+            "2.0 capacities to go until it can be judged (about 40 s)"
+        );
+        assert_eq!(
+            until_judged(0.0, 1.0),
+            "2.5 capacities to go until it can be judged"
+        );
+        assert_eq!(until_judged(3.0, 1.0), "3.0 capacities");
     }
 }

@@ -1,0 +1,54 @@
+//! Two results side by side.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod command;
+
+use std::{fs, path::PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use command::{anabranch, complaint, text, trace};
+
+/// A result with so many streams.
+fn result(directory: &TempDir, streams: &str, schemes: &str) -> PathBuf {
+    let trace = trace(directory);
+    let path = directory.path().join(format!("{streams}.json"));
+    let drive = ["--unit", "1MiB", "--streams", streams, "--scheme", schemes];
+    let output = anabranch(&[&["replay", text(&trace), "-o", text(&path)], &drive[..]].concat());
+    assert!(output.status.success());
+    path
+}
+
+#[test]
+fn what_was_set_otherwise_and_what_moved_are_told() {
+    let directory = TempDir::new().unwrap();
+    let two = result(&directory, "2", "baseline,pcstream");
+    let four = result(&directory, "4", "baseline,pcstream*");
+    let output = anabranch(&["compare", text(&two), text(&four), "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let difference = &told["differences"][0];
+    let changed = difference["changed"].as_array().unwrap();
+    let streams = json!({ "key": "config.drive.host_streams", "before": 2, "after": 4 });
+    assert!(changed.contains(&streams), "{changed:#?}");
+    let before: Value = serde_json::from_slice(&fs::read(&two).unwrap()).unwrap();
+    let schemes = difference["schemes"].as_array().unwrap();
+    let names: Vec<&Value> = schemes.iter().map(|scheme| &scheme["name"]).collect();
+    assert_eq!(names, ["baseline", "pcstream", "pcstream*"]);
+    assert_eq!(schemes[0]["before"]["waf"], before["schemes"][0]["waf"]);
+    assert!(schemes[1]["after"].is_null() && schemes[2]["before"].is_null());
+    let table = anabranch(&["compare", text(&two), text(&four)]).stdout;
+    let table = String::from_utf8(table).unwrap();
+    assert!(table.contains("config.drive.host_streams"), "{table}");
+    assert!(table.contains("+0.0 %"), "baseline has not moved: {table}");
+}
+
+#[test]
+fn grids_of_different_length_are_not_compared() {
+    let directory = TempDir::new().unwrap();
+    let one = result(&directory, "2", "baseline");
+    let grid = result(&directory, "2,4", "baseline");
+    let said = complaint(&["compare", text(&one), text(&grid)], 2);
+    assert!(said.contains("holds 1 result"), "{said}");
+}
