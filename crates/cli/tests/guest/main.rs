@@ -11,6 +11,7 @@
 )]
 
 mod machine;
+#[path = "../served/mod.rs"]
 mod served;
 
 use machine::{Report, run};

@@ -1,8 +1,11 @@
 //! `anabranch serve` as a process of its own, that can be stopped, killed and started again.
 
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
 use std::{
     fs,
     io::{BufRead, BufReader},
+    net::SocketAddr,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -57,15 +60,36 @@ impl Served {
         ]
     }
 
-    /// Killed as it is, and started again at the same port.
-    pub fn kill_and_restart(&mut self) {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
+    /// Killed as it is.
+    pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Killed as it is, and started again at the same port.
+    pub fn kill_and_restart(&mut self) {
+        self.kill();
         (self.child, _) = spawn(&self.arguments, &self.directory, self.port);
     }
 
     /// Stopped in an orderly way; its counters.
     pub fn stop(mut self) -> Value {
+        self.end()
+    }
+
+    /// Stopped in an orderly way, and started again at the same port; its counters in between.
+    pub fn stop_and_restart(&mut self) -> Value {
+        let counters = self.end();
+        (self.child, _) = spawn(&self.arguments, &self.directory, self.port);
+        counters
+    }
+
+    fn end(&mut self) -> Value {
         kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM).unwrap();
         let begin = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
