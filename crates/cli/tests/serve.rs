@@ -8,10 +8,10 @@
 )]
 
 mod command;
-#[path = "guest/served.rs"]
+#[path = "served/mod.rs"]
 mod served;
 
-use std::{net::SocketAddr, thread, time::Duration};
+use std::{thread, time::Duration};
 
 use anabranch_initiator::{Host, HostOptions, Tag};
 use anabranch_trace::{Operation, Reader};
@@ -21,14 +21,8 @@ use served::{SUBSYSTEM, Served};
 
 const BLOCK: u64 = 4096;
 
-fn address(served: &Served) -> SocketAddr {
-    let variables = served.variables();
-    let port = variables.iter().find(|(name, _)| *name == "PORT").unwrap();
-    format!("127.0.0.1:{}", port.1).parse().unwrap()
-}
-
 fn host(served: &Served) -> Host {
-    Host::connect(address(served), &HostOptions::numbered(SUBSYSTEM, 1)).unwrap()
+    Host::connect(served.address(), &HostOptions::numbered(SUBSYSTEM, 1)).unwrap()
 }
 
 /// What must be equal: bytes written, copied and erased, and what each stream took.
