@@ -14,6 +14,7 @@ use clap::Args;
 use crate::{
     comparison::{print, write_json},
     failure::{Failure, Outcome},
+    report::write_page,
 };
 use file::Experiment;
 use found::Found;
@@ -47,6 +48,9 @@ pub struct ExperimentArguments {
     /// Write the result, as JSON, to FILE instead of out/experiments/NAME.json
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write a page of pictures of every comparison to FILE
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Threads to replay on [default: one for each core]
     #[arg(long, value_name = "N")]
     pub threads: Option<std::num::NonZeroUsize>,
@@ -64,6 +68,7 @@ pub fn experiment(arguments: &ExperimentArguments) -> Outcome {
         ));
     }
     let mut results = Vec::new();
+    let mut pictured = Vec::new();
     for experiment in &experiments {
         let found = Found::new(experiment, arguments)?;
         let json = serde_json::to_value(&found).map_err(Failure::work)?;
@@ -72,6 +77,12 @@ pub fn experiment(arguments: &ExperimentArguments) -> Outcome {
             print(&tell::found(&found))?;
         }
         results.push(json);
+        if arguments.html.is_some() {
+            pictured.extend(found.into_comparisons());
+        }
+    }
+    if let Some(path) = &arguments.html {
+        write_page(path, &pictured)?;
     }
     match (arguments.json, results.as_slice()) {
         (true, [one]) => print(&format!("{one:#}\n")),

@@ -177,3 +177,27 @@ fn every_experiment_shipped_reads_and_is_listed() {
         }
     }
 }
+
+#[test]
+fn the_counts_of_small_experiments_are_what_they_were() {
+    let output = anabranch(&[
+        "experiment",
+        "counts",
+        "--directory",
+        text(&experiments()),
+        "--json",
+        "-o",
+        text(&TempDir::new().unwrap().path().join("counts.json")),
+    ]);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let result = json(&output);
+    let claims = result["claims"].as_array().unwrap();
+    assert!(claims.len() > 10);
+    for claim in claims {
+        assert_eq!(claim["holds"], true, "{claim}");
+    }
+}

@@ -69,9 +69,11 @@ pub struct Claim {
     /// The scheme.
     #[serde(default)]
     pub of: String,
-    /// The scheme it is compared with.
+    /// The scheme it is compared with, by the same field unless another is named.
     #[serde(default)]
     pub over: Option<String>,
+    #[serde(default)]
+    pub over_field: Option<String>,
     /// Where that one's comparison is another.
     #[serde(default)]
     pub over_run: Option<Names>,
@@ -141,13 +143,14 @@ impl Claim {
     }
 
     fn measured(&self, look_up: &LookUp<'_>) -> Result<Answer, String> {
-        let own = self.mean(&self.run, &self.at, &self.of, look_up)?;
+        let own = self.mean((&self.run, &self.at), &self.of, &self.field, look_up)?;
         let ours = match &self.over {
             None => own,
             Some(over) => {
                 let run = self.over_run.as_ref().unwrap_or(&self.run);
                 let at = self.over_at.as_ref().unwrap_or(&self.at);
-                let ratio = own / self.mean(run, at, over, look_up)?;
+                let field = self.over_field.as_ref().unwrap_or(&self.field);
+                let ratio = own / self.mean((run, at), over, field, look_up)?;
                 if self.show == Show::Change {
                     ratio - 1.0
                 } else {
@@ -185,7 +188,7 @@ impl Claim {
         let links = chain(order)?;
         let mut found: Vec<f64> = Vec::new();
         for (_, scheme) in &links {
-            found.push(self.mean(&self.run, &self.at, scheme, look_up)?);
+            found.push(self.mean((&self.run, &self.at), scheme, &self.field, look_up)?);
         }
         let pairs = found.windows(2).zip(&links[1..]);
         let holds = pairs.into_iter().all(|(pair, (sign, _))| match *sign {
@@ -208,15 +211,15 @@ impl Claim {
 
     fn mean(
         &self,
-        runs: &Names,
-        at: &BTreeMap<String, String>,
+        (runs, at): (&Names, &BTreeMap<String, String>),
         scheme: &str,
+        field: &str,
         look_up: &LookUp<'_>,
     ) -> Result<f64, String> {
         let runs = runs.all();
         let mut sum = 0.0;
         for run in &runs {
-            sum += look_up(run, at, scheme, &self.field)?;
+            sum += look_up(run, at, scheme, field)?;
         }
         Ok(sum / runs.len().max(1) as f64)
     }

@@ -121,6 +121,12 @@ impl Found {
         Ok(found)
     }
 
+    /// Every comparison, for a page of pictures.
+    pub fn into_comparisons(self) -> impl Iterator<Item = Comparison> {
+        let cells = self.runs.into_iter().flat_map(|run| run.comparisons);
+        cells.map(|cell| cell.result)
+    }
+
     /// One figure of what was found.
     fn value(
         &self,
