@@ -39,6 +39,8 @@ pub(crate) struct Assembler {
     gone: u64,
     /// Writes of writers that are not known.
     nameless: u64,
+    /// Writes that went to the device with another hint than their file was granted.
+    astray: u64,
 }
 
 impl Assembler {
@@ -53,6 +55,7 @@ impl Assembler {
             files: FileTable::new(),
             gone: 0,
             nameless: 0,
+            astray: 0,
         }
     }
 
@@ -110,6 +113,12 @@ impl Assembler {
                 self.nameless
             ));
         }
+        if self.astray > 0 {
+            limitations.push(format!(
+                "{} writes went to the device with another life-time hint than the one granted to their file: the trace has the file's.",
+                self.astray
+            ));
+        }
         (
             self.contexts.contexts(),
             self.files.into_files(),
@@ -125,6 +134,10 @@ impl Assembler {
             Operation::Write | Operation::Discard => self.context(event),
             Operation::Read | Operation::Flush => (ContextId::UNKNOWN, None),
         };
+        let is_hinted = operation == Operation::Write && event.hint_granted;
+        if is_hinted && event.request_hint.is_some_and(|hint| hint != event.hint) {
+            self.astray += 1;
+        }
         // Records of several cores may come some microseconds out of order.
         self.last_ns = self
             .last_ns
@@ -222,6 +235,7 @@ mod tests {
             operation: 1,
             hint: 2,
             hint_granted: true,
+            request_hint: Some(2),
             time_ns,
             offset_bytes: 4096,
             length_bytes: 8192,
@@ -305,6 +319,28 @@ mod tests {
             .map(|time| accept(&mut assembler, io(9, time)).0[0].time_ns)
             .collect();
         assert_eq!(times, [500, 500, 500, 600]);
+    }
+
+    #[test]
+    fn a_request_that_carries_another_hint_than_its_file_is_said() {
+        let mut assembler = Assembler::new(0, FoldLimits::default());
+        let Event::Io(event) = io(9, 1) else {
+            unreachable!()
+        };
+        for (request_hint, hint_granted) in [(Some(3), true), (Some(3), false), (None, true)] {
+            let event = IoEvent {
+                request_hint,
+                hint_granted,
+                ..event
+            };
+            accept(&mut assembler, stack(9, WriterKind::Journal, ""));
+            accept(&mut assembler, Event::Io(event));
+        }
+        let limitations = assembler.finish().2;
+        assert!(
+            limitations[0].starts_with("1 writes went"),
+            "{limitations:?}"
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub(crate) const MAX_RANGES: usize = 128;
 const COMM_BYTES: usize = 16;
 const NAME_BYTES: usize = 256;
 const DIRECTORY_BYTES: usize = 32;
+const NO_REQUEST_HINT: u8 = 255;
 
 /// A file: inode number, generation and file system, so that a reused inode number is another file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -50,6 +51,8 @@ pub(crate) struct IoEvent {
     pub operation: u8,
     pub hint: u8,
     pub hint_granted: bool,
+    /// What the request itself carries; none where the kernel has no field for it.
+    pub request_hint: Option<u8>,
     pub time_ns: u64,
     pub offset_bytes: u64,
     pub length_bytes: u64,
@@ -175,11 +178,12 @@ impl Fields<'_> {
     }
 
     fn io(mut self) -> Result<Event, MalformedRecord> {
-        let [operation, hint, hint_granted, _] = self.bytes()?;
+        let [operation, hint, hint_granted, request_hint] = self.bytes()?;
         Ok(Event::Io(IoEvent {
             operation,
             hint,
             hint_granted: hint_granted != 0,
+            request_hint: (request_hint != NO_REQUEST_HINT).then_some(request_hint),
             time_ns: self.u64()?,
             offset_bytes: self.u64()?,
             length_bytes: self.u64()?,
@@ -222,7 +226,7 @@ mod tests {
     fn io_record() -> Vec<u8> {
         let mut record = Vec::new();
         record.extend(1_u32.to_ne_bytes());
-        record.extend([1, 5, 1, 0]);
+        record.extend([1, 5, 1, 4]);
         for field in [11_u64, 4096, 8192, 77, 12] {
             record.extend(field.to_ne_bytes());
         }
@@ -237,6 +241,7 @@ mod tests {
             operation: 1,
             hint: 5,
             hint_granted: true,
+            request_hint: Some(4),
             time_ns: 11,
             offset_bytes: 4096,
             length_bytes: 8192,

@@ -161,6 +161,41 @@ fn hints_are_seen_whether_granted_or_refused() {
     );
 }
 
+/// Every hint, buffered and direct, each in a file of its own.
+const ALL_HINTS: &str = "
+import fcntl, mmap, os, struct, sys
+block = mmap.mmap(-1, 65536)
+for hint in range(2, 6):
+    for name, flag in ('buffered', 0), ('direct', os.O_DIRECT):
+        file = os.open(f'{sys.argv[1]}{name}{hint}', os.O_RDWR | os.O_CREAT | flag)
+        fcntl.fcntl(file, 1036, struct.pack('=Q', hint))
+        for _ in range(16):
+            os.write(file, block)
+        os.fsync(file)
+";
+
+#[test]
+fn what_was_asked_for_is_what_the_requests_carry_where_the_kernel_grants_it() {
+    for (file_system, mebibytes) in [("ext4", 64), ("xfs", 320)] {
+        let drive = Drive::with(file_system, mebibytes);
+        let watched = watch(&Options::new(&drive.device), || {
+            python(ALL_HINTS, &drive.path().join(""));
+        });
+        for (number, hint) in (2..6).zip(&WriteHint::ALL[2..]) {
+            for way in ["buffered", "direct"] {
+                let name = format!("{way}{number}");
+                let ios: Vec<_> = watched.writes_to(&name).collect();
+                assert!(!ios.is_empty(), "{file_system}: {name}");
+                let all_asked = ios.iter().all(|io| io.hint == *hint && io.hint_granted);
+                assert!(all_asked, "{file_system}: {name}: {ios:?}");
+            }
+        }
+        let astray = |words: &&String| words.contains("another life-time hint");
+        let astray = watched.captured.limitations.iter().find(astray);
+        assert_eq!(astray, None, "{file_system}");
+    }
+}
+
 #[test]
 fn without_watching_for_hints_the_granted_ones_are_seen() {
     let drive = Drive::with("xfs", 320);

@@ -12,6 +12,7 @@
 #define COMM_BYTES 16
 #define NAME_BYTES 256
 #define DIRECTORY_BYTES 32
+#define REQUEST_HINT_NONE 255
 
 enum event_type {
 	EVENT_IO = 1,
@@ -55,7 +56,7 @@ struct io_event {
 	__u8 operation;
 	__u8 hint;
 	__u8 hint_granted;
-	__u8 zero;
+	__u8 request_hint; /* what the request itself carries; REQUEST_HINT_NONE: no kernel field */
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 offset_bytes;
 	__u64 length_bytes;

@@ -146,6 +146,11 @@ struct bio {
 	struct bio_vec *bi_io_vec;
 };
 
+/* Until 5.17 a short, from 6.9 on an enumeration; between them there is none. */
+struct bio___hint {
+	enum rw_hint bi_write_hint;
+};
+
 enum req_op {
 	REQ_OP_READ = 0,
 	REQ_OP_WRITE = 1,

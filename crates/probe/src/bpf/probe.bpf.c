@@ -108,6 +108,17 @@ static __always_inline void on_flush(struct scratch *scratch)
 	send(io, sizeof(*io), false);
 }
 
+/* The hint that goes to the device with a request. */
+static __always_inline __u8 request_hint(struct bio *bio)
+{
+	struct bio___hint *hinted = (void *)bio;
+	__u8 hint = REQUEST_HINT_NONE;
+
+	if (bpf_core_field_exists(hinted->bi_write_hint) && bpf_core_field_size(hinted->bi_write_hint) == 1)
+		bpf_core_read(&hint, sizeof(hint), &hinted->bi_write_hint);
+	return hint;
+}
+
 static __always_inline void begin_event(struct bio *bio, __u8 operation, struct scratch *scratch)
 {
 	struct block_device *device = bio->bi_bdev;
@@ -122,6 +133,7 @@ static __always_inline void begin_event(struct bio *bio, __u8 operation, struct 
 	io->time_ns = bpf_ktime_get_ns();
 	io->offset_bytes = sector << SECTOR_SHIFT;
 	io->length_bytes = 0;
+	io->request_hint = request_hint(bio);
 }
 
 /* A discard in all but name: zeroes that may be had by unmapping. */
