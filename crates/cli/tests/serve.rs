@@ -8,10 +8,7 @@
 )]
 
 mod command;
-#[path = "served/mod.rs"]
 mod served;
-
-use std::{thread, time::Duration};
 
 use anabranch_initiator::{Host, HostOptions, Tag};
 use anabranch_trace::{Operation, Reader};
@@ -49,7 +46,7 @@ fn counts(device: &Value) -> Value {
 }
 
 #[test]
-fn the_same_writes_cost_the_same_over_the_network_as_in_a_replay() {
+fn long_writes_and_discards_cost_the_same_over_the_network_as_in_a_replay() {
     let directory = tempfile::tempdir().unwrap();
     let path = trace(&directory);
     let drive = [
@@ -94,72 +91,6 @@ fn the_same_writes_cost_the_same_over_the_network_as_in_a_replay() {
         assert_ne!(replayed[collected], 0, "{scheme}: the trace is too small");
         assert_eq!(counted, replayed, "{scheme}");
     }
-}
-
-/// Blocks that a host writes one after the other, and what it writes there the `round`th time.
-fn content(block: u64, round: u8) -> Vec<u8> {
-    (0..BLOCK)
-        .map(|at| (at + block * 7) as u8 ^ round)
-        .collect()
-}
-
-#[test]
-fn a_kill_under_load_loses_nothing_that_was_flushed() {
-    let mut served = Served::start(&[
-        "--device",
-        "fdp-8ruh",
-        "--size",
-        "64MiB",
-        "--unit",
-        "512KiB",
-        "--data",
-        "DATA",
-        "--checkpoint-every",
-        "1",
-    ]);
-    let blocks = 2000;
-    let mut one = host(&served);
-    for block in 0..blocks {
-        one.write(
-            block,
-            &content(block, 1),
-            Tag::Placement((block % 8) as u16),
-        )
-        .unwrap();
-    }
-    one.flush().unwrap();
-    thread::sleep(Duration::from_millis(1200));
-    for block in (0..blocks).step_by(3) {
-        one.write(block, &content(block, 2), Tag::Placement(3))
-            .unwrap();
-    }
-    one.deallocate(&[(blocks, 100)]).unwrap();
-    one.flush().unwrap();
-    // Writes that nobody waits for: each block may be old or new, and nothing else.
-    let pouring = thread::spawn({
-        let mut other = host(&served);
-        move || {
-            (0..).all(|step| {
-                let block = 1 + 3 * (step % 600);
-                other.write(block, &content(block, 3), Tag::None).is_ok()
-            })
-        }
-    });
-    thread::sleep(Duration::from_millis(300));
-    served.kill_and_restart();
-    pouring.join().unwrap();
-    let mut again = host(&served);
-    for block in 0..blocks {
-        let read = again.read(block, 1).unwrap();
-        let old = content(block, if block % 3 == 0 { 2 } else { 1 });
-        let new = content(block, 3);
-        let poured = block % 3 == 1 && block < 1800;
-        assert!(read == old || (poured && read == new), "block {block}");
-    }
-    drop(again);
-    let counted = served.stop();
-    assert_eq!(counted["device"]["mapped_bytes"], blocks * BLOCK);
-    assert_eq!(counted["commands"]["unsafe_shutdowns"], 1);
 }
 
 #[test]
@@ -216,4 +147,40 @@ fn what_would_be_unsafe_or_makes_no_sense_is_refused() {
         let said = complaint(&words, 2);
         assert!(said.contains(word), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn an_aged_drive_keeps_its_age_though_it_has_no_contents() {
+    let directory = tempfile::tempdir().unwrap();
+    let aged = directory.path().join("aged.drive");
+    let output = anabranch(&[
+        "precondition",
+        "--device",
+        "demo",
+        "--size",
+        "64MiB",
+        "--unit",
+        "1MiB",
+        "--capacities",
+        "1",
+        "-o",
+        aged.to_str().unwrap(),
+    ]);
+    assert!(output.status.success());
+    let mut served = Served::start(&[
+        "--device",
+        "demo",
+        "--drive",
+        aged.to_str().unwrap(),
+        "--data",
+        "DATA",
+    ]);
+    let mut one = host(&served);
+    assert_eq!(one.read(0, 256).unwrap(), vec![0; 1 << 20]);
+    one.write(0, &vec![1; 1 << 20], Tag::None).unwrap();
+    drop(one);
+    served.kill_and_restart();
+    assert_eq!(host(&served).read(0, 256).unwrap(), vec![1; 1 << 20]);
+    let counted = served.stop();
+    assert_eq!(counted["device"]["mapped_bytes"], 64 << 20);
 }

@@ -49,6 +49,10 @@ pub struct Header {
     version: u32,
     /// How the drive places writes: mode and scheme, as whoever made it names them.
     pub placement: String,
+    /// Whether it began as an aged drive: it then has pages that hold data to the translation
+    /// layer alone.
+    #[serde(default)]
+    pub aged: bool,
     /// Log2 of the bytes of a logical block.
     pub block_shift: u32,
     /// Counters of commands.
@@ -62,6 +66,7 @@ pub struct Header {
 pub struct Checkpoint {
     path: PathBuf,
     placement: String,
+    aged: bool,
 }
 
 /// What was found there.
@@ -79,7 +84,14 @@ impl Checkpoint {
         Checkpoint {
             path: path.to_owned(),
             placement: placement.to_owned(),
+            aged: false,
         }
+    }
+
+    /// The same, of a drive that began as an aged one.
+    #[must_use]
+    pub fn of_aged(self, aged: bool) -> Checkpoint {
+        Checkpoint { aged, ..self }
     }
 
     /// Reads the state; `None` if there is none yet.
@@ -153,6 +165,7 @@ impl Checkpoint {
         let header = Header {
             version: VERSION,
             placement: self.placement.clone(),
+            aged: self.aged,
             block_shift: target.block_shift(),
             tally: Tally {
                 served_ms: target.totals.sums().served_ms + target.now_ms(),

@@ -310,12 +310,13 @@ impl Drive {
     }
 
     /// Makes the translation layer agree with the contents, of which `data` are the parts that may
-    /// hold any, in order: pages with data that it does not know are written to it, those without
-    /// that it knows are discarded. Answers with how many pages were written and discarded.
+    /// hold any, in order: pages with data that it does not know are written to it, and those without
+    /// that it knows are discarded, if it should `give_up` any. Answers with how many pages were
+    /// written and discarded.
     ///
     /// # Errors
     /// As [`Drive::write`].
-    pub fn reconcile(&mut self, data: &[(u64, u64)]) -> Result<(u64, u64), Status> {
+    pub fn reconcile(&mut self, data: &[(u64, u64)], give_up: bool) -> Result<(u64, u64), Status> {
         let page_bytes = self.config().page_bytes;
         let all = self.config().logical_pages;
         let (mut written, mut discarded) = (0, 0);
@@ -324,7 +325,9 @@ impl Drive {
             let held = touched(begin, end - begin, page_bytes);
             let first = held.first.max(page).min(all);
             let last = held.end().min(all.into()) as u32;
-            discarded += self.discard_mapped(page, first)?;
+            if give_up {
+                discarded += self.discard_mapped(page, first)?;
+            }
             for unknown in (first..last)
                 .filter(|&one| self.locate(one).is_none())
                 .collect::<Vec<_>>()
@@ -334,7 +337,9 @@ impl Drive {
             }
             page = last.max(first);
         }
-        discarded += self.discard_mapped(page, all)?;
+        if give_up {
+            discarded += self.discard_mapped(page, all)?;
+        }
         Ok((written, discarded))
     }
 

@@ -100,7 +100,7 @@ impl Kept {
         let store = Store::file(&self.directory.path().join("data"), bytes).unwrap();
         let mut drive = Drive::streams(device, false);
         let learned = match killed || new {
-            true => drive.reconcile(&store.data().unwrap()).unwrap(),
+            true => drive.reconcile(&store.data().unwrap(), true).unwrap(),
             false => (0, 0),
         };
         checkpoint.begin().unwrap();

@@ -52,6 +52,11 @@ pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
         Some(checkpoint) => checkpoint.read().map_err(Failure::usage)?,
         None => None,
     };
+    // What an aged drive held before it was ours has no contents, and is not to be given up for that.
+    let aged_once = found
+        .as_ref()
+        .map_or(aged.is_some(), |found| found.header.aged);
+    let checkpoint = checkpoint.map(|checkpoint| checkpoint.of_aged(aged_once));
     let killed = checkpoint.as_ref().is_some_and(Checkpoint::was_killed);
     let new = found.is_none();
     let store = store(&arguments.data, plan.config.logical_bytes())?;
@@ -68,7 +73,7 @@ pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
     let watch = watch(arguments, &named, &plan.config)?;
     let mut drive = drive(plan, found, aged, arguments, watch)?;
     if store.is_file() && (killed || new) {
-        told.extend(reconcile(&mut drive, &store, killed)?);
+        told.extend(reconcile(&mut drive, &store, killed, !aged_once)?);
     }
     tally.power_cycles += 1;
     tally.unsafe_shutdowns += u64::from(killed);
@@ -267,9 +272,14 @@ fn state_path(arguments: &ServeArguments) -> Option<PathBuf> {
 }
 
 /// The translation layer learns from the contents what its state lacks.
-fn reconcile(drive: &mut Drive, store: &Store, killed: bool) -> Outcome<Option<String>> {
+fn reconcile(
+    drive: &mut Drive,
+    store: &Store,
+    killed: bool,
+    give_up: bool,
+) -> Outcome<Option<String>> {
     let data = store.data().map_err(Failure::work)?;
-    let (written, discarded) = drive.reconcile(&data).map_err(|status| {
+    let (written, discarded) = drive.reconcile(&data, give_up).map_err(|status| {
         Failure::work(anyhow::anyhow!(
             "the drive cannot take in its contents: status {:?}",
             status.code()
