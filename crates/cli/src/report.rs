@@ -21,7 +21,7 @@ The page is one file: it needs no network, and every picture's numbers are behin
 
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// Results that `run` or `replay` wrote (`-o`), of one comparison or of many
+    /// Results that `run`, `replay` or `experiment` wrote (`-o`), of one comparison or of many
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
     /// The page
@@ -54,7 +54,7 @@ pub fn write_page(path: &Path, results: &[Comparison]) -> Outcome {
     Ok(file.finish()?)
 }
 
-/// The results in a file: one, or those of a grid.
+/// The results in a file: one, or those of a grid or an experiment.
 pub fn read(path: &Path) -> Outcome<Vec<Comparison>> {
     let name = path.display();
     let bytes = std::fs::read(path)
@@ -70,6 +70,7 @@ pub fn read(path: &Path) -> Outcome<Vec<Comparison>> {
     let results = match json.get_mut("results").map(Value::take) {
         Some(Value::Array(results)) => results,
         Some(_) => return Err(Failure::say(format!("{name}: \"results\" is no list"))),
+        None if json.get("runs").is_some() => compared(&mut json),
         None => vec![json],
     };
     if results.is_empty() {
@@ -77,6 +78,25 @@ pub fn read(path: &Path) -> Outcome<Vec<Comparison>> {
     }
     let results = results.into_iter().map(serde_json::from_value);
     results.collect::<Result<_, _>>().map_err(wrong)
+}
+
+/// The results of an experiment. What tells them apart joins their configuration.
+fn compared(experiment: &mut Value) -> Vec<Value> {
+    let mut results = Vec::new();
+    let runs = experiment["runs"].as_array_mut();
+    for run in runs.into_iter().flatten() {
+        let name = run["name"].take();
+        let cells = run["comparisons"].as_array_mut();
+        for cell in cells.into_iter().flatten() {
+            let mut result = cell["result"].take();
+            if let Some(config) = result.get_mut("config").and_then(Value::as_object_mut) {
+                config.insert("run".to_owned(), name.clone());
+                config.insert("at".to_owned(), cell["at"].take());
+            }
+            results.push(result);
+        }
+    }
+    results
 }
 
 /// Refuses results of a form that is not ours.

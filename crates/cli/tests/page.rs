@@ -348,3 +348,25 @@ fn a_broken_result_is_wrong_input_and_leaves_no_page() {
     let said = complaint(&["report", "nowhere.json"], 2);
     assert!(said.contains("nowhere.json"), "{said}");
 }
+
+#[test]
+fn an_experiments_file_is_a_grid_over_what_it_varied() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    let drive = ["--unit", "1MiB", "--scheme", "baseline,pcstream"];
+    let (page, result) = replay(&directory, &[&[text(&trace)], &drive[..]].concat());
+    let cell = |seen: &str| serde_json::json!({ "at": { "seen": seen }, "result": result });
+    let run =
+        serde_json::json!({ "name": "one", "comparisons": [cell("a"), cell("b"), cell("c")] });
+    let file = directory.path().join("experiment.json");
+    let json = serde_json::json!({ "schema": 1, "name": "mine", "runs": [run] });
+    fs::write(&file, json.to_string()).unwrap();
+    let made = anabranch(&["report", text(&file), "-o", text(&page)]);
+    assert!(made.status.success(), "{made:?}");
+    let mut browser = open(&page);
+    let cells = browser.evaluate("document.querySelectorAll('#heat rect').length");
+    assert_eq!(cells, 3);
+    let heat = words(&mut browser, "#heat");
+    assert!(heat.contains("seen"), "{heat}");
+    assert_silent(&browser);
+}

@@ -1,5 +1,8 @@
 // A picture with its words, and its numbers behind a click.
 
+// No picture is narrower; a page that is being laid out may be, for a moment.
+const LEAST_WIDTH = 80;
+
 // What is drawn anew when the page's width or its colours change.
 const drawn = [];
 
@@ -8,7 +11,7 @@ function live(container, draw) {
   let width = 0;
   const again = (force) => {
     const now = container.clientWidth;
-    if (now === 0 || (now === width && !force)) return;
+    if (now < LEAST_WIDTH || (now === width && !force)) return;
     width = now;
     draw(container, now);
   };

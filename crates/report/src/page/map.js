@@ -115,7 +115,7 @@ function mapPanel(known, state, note) {
     const moment = map.moments[Math.round(state.at * (map.moments.length - 1))];
     const cells = cellsOf(map, moment);
     const width = panel.clientWidth;
-    if (width === 0) return;
+    if (width < LEAST_WIDTH) return;
     const layout = mapLayout(map.cells, width);
     drawMap(canvas, cells, layout, painter(known, scheme, state.byStream));
     const facts = mixing(cells);
