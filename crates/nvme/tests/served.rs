@@ -6,6 +6,7 @@ use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use anabranch_initiator::{Host, HostOptions, Tag};
@@ -55,24 +56,27 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn a_drive_that_takes_time_answers_all_the_same() {
+fn a_drive_that_takes_time_answers_no_sooner_than_its_flash() {
     let profile = profile("pcstream-emulator");
-    let config = profile.resolve("x").unwrap();
-    let flash = Flash::live(&config, profile.timing.unwrap(), profile.layout()).unwrap();
+    let (config, timing) = (profile.resolve("x").unwrap(), profile.timing.unwrap());
+    let flash = Flash::live(&config, timing, profile.layout()).unwrap();
     let placed = Placed::fixed(RelocationKind::Mixed, &config);
     let device = Device::watched(config, placed, Watch::timed(flash)).unwrap();
     let (_target, server) = serve(Drive::streams(device, false));
     let mut host = host(&server);
+    // More than the write buffer holds, so that what was written first is on the flash by then.
+    let pieces = 3 * timing.write_buffer_bytes.div_ceil(1 << 20);
     let data = vec![7; 1 << 20];
-    for step in 0..8 {
-        host.write(step * 256, &data, Tag::default()).unwrap();
+    for piece in 0..pieces {
+        host.write(piece * 256, &data, Tag::default()).unwrap();
     }
     host.flush().unwrap();
-    for step in 0..8 {
-        assert_eq!(host.read(step * 256, 256).unwrap(), data);
-    }
+    let begin = Instant::now();
+    assert_eq!(host.read(0, 1).unwrap(), data[..4096]);
+    assert!(begin.elapsed() >= Duration::from_nanos(timing.read_ns));
     host.deallocate(&[(0, 256)]).unwrap();
     assert_eq!(host.read(0, 256).unwrap(), vec![0; 1 << 20]);
+    assert_eq!(host.read(256, 256).unwrap(), data);
 }
 
 /// A file-backed drive in a directory, as a program that serves it begins and ends.
