@@ -16,6 +16,6 @@ for target in fuzz/fuzz_targets/*.rs; do
     echo "fuzz: $name" >&2
     # What is found goes to the first place; the second is only read.
     cargo +nightly fuzz run "$name" "target/fuzz/$name" "fuzz/corpus/$name" -- \
-        -max_total_time="${FUZZ_SECONDS:-60}" -max_len=8192 -print_final_stats=1 2>&1 |
+        -max_total_time="${FUZZ_SECONDS:-60}" -max_len=16384 -print_final_stats=1 2>&1 |
         grep -E 'stat::number_of_executed_units|DONE|panicked|ERROR|Test unit|SUMMARY' || { echo "fuzz: $name failed" >&2; exit 1; }
 done

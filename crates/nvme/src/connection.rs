@@ -120,6 +120,24 @@ fn keep_alive() -> TcpKeepalive {
         .with_retries(6)
 }
 
+/// What connections answer to the bytes that come on each, with no network between, one connection
+/// after the other and all of them open to the end: for fuzzing.
+#[doc(hidden)]
+pub fn converse(target: &Arc<Target>, streams: &[&[u8]]) -> Vec<Vec<u8>> {
+    let address = SocketAddr::from(([127, 0, 0, 1], 4420));
+    let mut open = Vec::new();
+    let mut said = Vec::new();
+    for stream in streams {
+        let (notices, mut told) = mpsc::unbounded_channel();
+        let mut connection = Connection::new(Arc::clone(target), address, notices);
+        said.push(connection.converse(stream, &mut told));
+        open.push((connection, told));
+    }
+    open.into_iter()
+        .for_each(|(connection, _)| connection.finish());
+    said
+}
+
 impl Connection {
     fn new(
         target: Arc<Target>,
@@ -204,6 +222,30 @@ impl Connection {
             Some(Notice::Gone) | None => return Err(End::Closed),
         }
         Ok(())
+    }
+
+    /// Takes bytes as they would come, and answers them, to their end or the connection's.
+    fn converse(&mut self, bytes: &[u8], told: &mut UnboundedReceiver<Notice>) -> Vec<u8> {
+        let (mut rest, mut said) = (bytes, Vec::new());
+        while !self.closing {
+            let space = self.inbox.space();
+            let (now, later) = rest.split_at(space.len().min(rest.len()));
+            space[..now.len()].copy_from_slice(now);
+            self.inbox.fill(now.len());
+            rest = later;
+            let outcome = self.process();
+            while let Ok(Notice::Complete(completion)) = told.try_recv() {
+                self.complete(completion);
+            }
+            said.append(&mut self.answers);
+            match outcome {
+                Ok(true) => {}
+                Ok(false) if rest.is_empty() => break,
+                Ok(false) => {}
+                Err(_) => break,
+            }
+        }
+        said
     }
 
     async fn send(&mut self, writer: &mut (impl AsyncWriteExt + Unpin)) -> Result<(), End> {

@@ -25,6 +25,8 @@ mod totals;
 pub mod wire;
 
 pub use checkpoint::{Checkpoint, CheckpointError, Found, Header};
+#[doc(hidden)]
+pub use connection::converse;
 pub use options::Options;
 pub use server::{Server, ServerError};
 pub use target::{BadName, StopError, Target};
