@@ -44,6 +44,9 @@ pub enum Verb {
     #[cfg(feature = "serve")]
     #[command(after_help = crate::serve::EXAMPLE)]
     Serve(crate::serve::ServeArguments),
+    /// Compare schemes on many traces and drives, on all cores or on a Dask cluster
+    #[command(after_help = crate::sweep::EXAMPLE)]
+    Sweep(crate::sweep::SweepArguments),
     /// Show who wrote: each program context, its call path, bytes and lifetimes
     #[command(after_help = CONTEXTS_EXAMPLE)]
     Contexts(ContextsArguments),

@@ -22,6 +22,7 @@ mod scenario;
 #[cfg(feature = "serve")]
 mod serve;
 mod source;
+mod sweep;
 mod workloads;
 
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Verb::Serve(arguments) => serve::serve(arguments),
         Verb::Precondition(arguments) => precondition::precondition(arguments),
         Verb::Experiment(arguments) => experiment::experiment(arguments),
+        Verb::Sweep(arguments) => sweep::sweep(arguments),
         Verb::Contexts(arguments) => contexts::contexts(arguments),
         Verb::Report(arguments) => report::report(arguments),
         Verb::Compare(arguments) => compare::compare(arguments),

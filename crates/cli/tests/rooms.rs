@@ -25,7 +25,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("initiator", &[]),
     ("replay", &["ssd", "trace", "lifetime", "placement"]),
     ("compare", &["ssd", "trace", "placement", "replay"]),
-    ("py", &["ssd", "trace", "placement", "compare"]),
+    ("sweep", &["ssd", "trace", "placement", "replay", "compare"]),
+    ("py", &["ssd", "trace", "placement", "compare", "sweep"]),
     ("report", &["replay"]),
     (
         "anabranch",
@@ -39,6 +40,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "nvme",
             "replay",
             "compare",
+            "sweep",
             "report",
         ],
     ),

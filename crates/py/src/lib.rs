@@ -8,6 +8,7 @@ mod lists;
 mod patience;
 mod replay;
 mod scheme;
+mod sweep;
 mod trace;
 
 use pyo3::prelude::*;
@@ -23,5 +24,5 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(lists::schemes, module)?)?;
     module.add_function(wrap_pyfunction!(lists::devices, module)?)?;
-    Ok(())
+    sweep::register(module)
 }

@@ -1,0 +1,158 @@
+//! The unit of work: cells that share a trace and a drive.
+
+use std::{collections::BTreeMap, num::NonZeroUsize, path::Path};
+
+use anabranch_compare::{
+    Cell, ComparisonOptions, Fault, Filled, Format, NamedDrive, Outcome, ReplayOptions,
+    TimeOptions, TraceFile, Watch, learn, schemes,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{key::key, rows};
+
+/// Version of what a cell's row depends on; with another one every cell is another.
+const VERSION: &str = concat!("1 ", env!("CARGO_PKG_VERSION"));
+
+/// Everything that decides what a batch finds, resolved: it can be done anywhere, and comes out
+/// the same everywhere.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Batch {
+    /// What its cells have in common.
+    pub common: Common,
+    /// The schemes, a cell each.
+    pub schemes: Vec<String>,
+    /// Bytes of memory it takes at most.
+    pub memory_bytes: u64,
+}
+
+/// What cells of a batch have in common.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Common {
+    /// [`VERSION`].
+    pub version: String,
+    /// The trace, as the grid names it.
+    pub trace: String,
+    /// Its length.
+    pub trace_bytes: u64,
+    /// Its form.
+    pub format: Option<String>,
+    /// Whether only the first GiB of writes counts.
+    pub quick: bool,
+    /// The share of the drive that what the trace ever writes fills.
+    pub fill: Option<f64>,
+    /// Whether pages count that ever held data at one time.
+    pub pack: bool,
+    /// Whether the drive is told of no discards.
+    pub no_discards: bool,
+    /// The drive.
+    pub drive: NamedDrive,
+    /// Its time.
+    pub time: TimeOptions,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Texts of the files that schemes' parameters name.
+    pub texts: BTreeMap<String, String>,
+}
+
+impl Common {
+    pub(crate) fn version() -> String {
+        VERSION.to_owned()
+    }
+
+    /// The name of one of its cells.
+    pub(crate) fn cell(&self, scheme: &str) -> String {
+        key(&(self, scheme))
+    }
+
+    /// The name that cells of the same comparison share: all but the scheme.
+    pub(crate) fn comparison(&self) -> String {
+        key(self)
+    }
+
+    /// The text of a file that a scheme's parameter names.
+    pub(crate) fn text(&self, name: &str) -> Result<String, String> {
+        let text = self.texts.get(name).cloned();
+        text.ok_or_else(|| format!("{name} is not among the files of the sweep"))
+    }
+}
+
+impl Batch {
+    /// The name of its file.
+    pub fn key(&self) -> String {
+        key(&(&self.common, &self.schemes))
+    }
+
+    /// A batch for each of its cells: what is tried when the whole has failed, so that one scheme
+    /// that does not fit does not take the others with it.
+    pub fn singles(&self) -> Vec<Batch> {
+        let single = |scheme: &String| Batch {
+            schemes: vec![scheme.clone()],
+            ..self.clone()
+        };
+        self.schemes.iter().map(single).collect()
+    }
+
+    /// What it is, for people.
+    pub fn name(&self) -> String {
+        let Common {
+            trace, drive, fill, ..
+        } = &self.common;
+        let fill = fill.map_or(String::new(), |fill| format!(" {:.0} % full", 100.0 * fill));
+        format!(
+            "{trace} on {}{fill}: {}",
+            drive.profile,
+            self.schemes.join(", ")
+        )
+    }
+}
+
+/// Does a batch; the trace lies at `path` (its own, or a copy). Answers with the Parquet file of
+/// its rows, which depends on nothing but the batch and the trace.
+///
+/// # Errors
+/// When the trace cannot be read, or a scheme and the drive do not go together.
+pub fn run(batch: &Batch, path: &Path, watch: &mut dyn Watch) -> Outcome<Vec<u8>> {
+    let common = &batch.common;
+    let format = parse_format(common.format.as_deref())?;
+    let mut file = TraceFile::open(path, format, common.quick)?;
+    file.name.clone_from(&common.trace);
+    let filled = match common.fill {
+        None => None,
+        Some(fill) => {
+            let page_bytes = common.drive.config.page_bytes;
+            let learned = learn(&file, page_bytes, common.pack, watch)?;
+            let numbers = learned.numbers;
+            Some(Filled { fill, numbers })
+        }
+    };
+    let cell = Cell {
+        drive: common.drive.clone(),
+        filled,
+    };
+    let options = ReplayOptions {
+        comparison: ComparisonOptions {
+            schemes: batch.schemes.clone(),
+            seed: common.seed,
+            // Batches run beside each other: one thread each.
+            threads: Some(NonZeroUsize::MIN),
+            ..ComparisonOptions::default()
+        },
+        time: common.time.clone(),
+        pack: common.pack,
+        no_discards: common.no_discards,
+        quick: common.quick,
+        ..ReplayOptions::default()
+    };
+    let specs = schemes(&options.comparison, true, &|name| common.text(name))?;
+    let outcome = cell.run(&options, &specs, &file, None, watch)?;
+    rows::file(batch, &outcome)
+}
+
+/// A form of traces by its name.
+pub(crate) fn parse_format(name: Option<&str>) -> Outcome<Option<Format>> {
+    let parsed = name.map(|name| {
+        let parsed = name.parse::<Format>();
+        parsed.map_err(|words| Fault::say(format!("format \"{name}\": {words}")))
+    });
+    parsed.transpose()
+}

@@ -1,0 +1,97 @@
+//! What is asked for, as a TOML file has it.
+
+use anabranch_compare::{DriveOptions, Fault, Outcome, TimeOptions, parsed_list, text_list};
+use anabranch_ssd::RelocationKind;
+use serde::Deserialize;
+
+/// A grid: every trace with every drive and every scheme. Lists multiply.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// Traces: paths, patterns, `synthetic:` loads; from Python any fsspec address.
+    #[serde(deserialize_with = "text_list")]
+    pub traces: Vec<String>,
+    /// The form of the traces, where their names do not tell.
+    #[serde(default)]
+    pub format: Option<String>,
+    /// Schemes by name.
+    #[serde(deserialize_with = "text_list")]
+    pub schemes: Vec<String>,
+    /// Device sides each scheme's host side is given, instead of its own.
+    #[serde(default, deserialize_with = "parsed_list")]
+    pub relocation: Vec<RelocationKind>,
+    /// Seeds of everything random.
+    #[serde(default = "one_seed", deserialize_with = "parsed_list")]
+    pub seeds: Vec<u64>,
+    /// Shares of the drive that what a trace ever writes fills.
+    #[serde(default, deserialize_with = "text_list")]
+    pub fill: Vec<String>,
+    /// With a fill: whether pages count that ever held data at one time, not all that ever did.
+    #[serde(default)]
+    pub pack: bool,
+    /// Whether the drive is told of no discards.
+    #[serde(default)]
+    pub no_discards: bool,
+    /// Whether only the first GiB of a trace's writes is looked at.
+    #[serde(default)]
+    pub quick: bool,
+    /// The drives.
+    #[serde(default)]
+    pub drive: DriveOptions,
+    /// Their time.
+    #[serde(default)]
+    pub time: TimeOptions,
+}
+
+fn one_seed() -> Vec<u64> {
+    vec![0]
+}
+
+impl Grid {
+    /// Reads a grid; `name` is what the text is called in errors.
+    ///
+    /// # Errors
+    /// When it is no grid, or an empty one.
+    pub fn parse(name: &str, text: &str) -> Outcome<Grid> {
+        let grid: Grid = toml::from_str(text).map_err(|error| {
+            let words = error.to_string();
+            Fault::say(format!("grid {name}: {}", words.trim_end()))
+        })?;
+        for (what, count) in [
+            ("traces", grid.traces.len()),
+            ("schemes", grid.schemes.len()),
+            ("seeds", grid.seeds.len()),
+            ("[drive] device", grid.drive.profiles.len()),
+        ] {
+            if count == 0 {
+                return Err(Fault::say(format!("grid {name}: {what} is an empty list")));
+            }
+        }
+        Ok(grid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_words_and_lists_of_them_read_alike() {
+        let text = "traces = 'a.parquet'\nschemes = ['baseline', 'sepbit']\nfill = [0.8, '90%']\n\
+                    [drive]\ndevice = 'demo'\nstreams = [2, '4']\nunit = '1MiB'\n";
+        let grid = Grid::parse("g.toml", text).unwrap();
+        assert_eq!(grid.traces, ["a.parquet"]);
+        assert_eq!(grid.fill, ["0.8", "90%"]);
+        assert_eq!(grid.drive.streams, [2, 4]);
+        assert_eq!(grid.seeds, [0]);
+    }
+
+    #[test]
+    fn what_is_misspelt_or_empty_is_named() {
+        let words = |text: &str| Grid::parse("g.toml", text).unwrap_err().to_string();
+        assert!(words("traces = []\nschemes = 'all'").contains("g.toml: traces is an empty list"));
+        assert!(words("traces = 'a'\nscheme = 'all'").contains("scheme"));
+        let typo = "traces = 'a'\nschemes = 'all'\n[drive]\nstrems = 3";
+        assert!(words(typo).contains("strems"));
+    }
+}

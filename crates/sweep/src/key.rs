@@ -1,0 +1,14 @@
+//! Names of what was done, by what it depends on.
+
+use serde::Serialize;
+use serde_json::Value;
+use twox_hash::XxHash3_64;
+
+/// 16 hexadecimal digits that are the same for the same value, and for another one another.
+pub(crate) fn key(value: &impl Serialize) -> String {
+    // Through a value: its maps are sorted.
+    let text = serde_json::to_value(value)
+        .unwrap_or(Value::Null)
+        .to_string();
+    format!("{:016x}", XxHash3_64::oneshot(text.as_bytes()))
+}

@@ -1,0 +1,35 @@
+//! Sweeps: traces × schemes × drives × parameters, on the cores of one machine or of many.
+//!
+//! A **cell** is one scheme on one drive fed with one trace. Cells that share trace and drive go
+//! together in a [`Batch`], which reads the trace once; a batch is the unit of work, whoever does
+//! it, and [`run`] does it the same way everywhere. What it found is a Parquet file, a row a cell,
+//! which depends on nothing but the batch; a sweep's result is the directory of these files.
+//!
+//! 1. [`Grid`] is what is asked for.
+//! 2. [`look`] at each trace: its size, and where the plan must know, what it writes.
+//! 3. [`Plan`] resolves every drive and scheme, says how much memory each batch takes at most, and
+//!    leaves out what is [`Finished`].
+//! 4. [`run`] each batch, [`keep`] its file, then say that it is done.
+//! 5. [`summary`] tells how figures are distributed over the traces.
+
+mod batch;
+mod finished;
+mod grid;
+mod key;
+mod local;
+mod look;
+mod memory;
+mod plan;
+mod rows;
+mod summary;
+mod traces;
+
+pub use batch::{Batch, run};
+pub use finished::{Finished, keep, note, recall};
+pub use grid::Grid;
+pub use local::{Done, Limits, Reporter, Sweep, local};
+pub use look::{Look, Seen, look};
+pub use plan::Plan;
+pub use rows::schema;
+pub use summary::{Group, Quantiles, summary};
+pub use traces::local_traces;

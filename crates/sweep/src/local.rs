@@ -1,0 +1,251 @@
+//! A sweep on the cores of one machine.
+
+use std::{
+    collections::VecDeque,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError, mpsc},
+    thread,
+    time::Duration,
+};
+
+use anabranch_compare::{Fault, FaultKind, Outcome, Watch};
+
+use crate::{
+    batch::{Batch, run},
+    finished::{Finished, keep, note, recall},
+    grid::Grid,
+    look::{Look, Seen, look},
+    plan::Plan,
+    traces::local_traces,
+};
+
+/// How often whoever waits is asked whether to go on (our choice).
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How a sweep is done.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Batches at work beside each other.
+    pub workers: NonZeroUsize,
+    /// Cells of a batch at most.
+    pub cells: usize,
+    /// Bytes of memory that a worker may have.
+    pub memory_bytes: u64,
+}
+
+/// What a sweep tells while it goes on. A cell is told of when its row is on disk.
+pub trait Reporter: Send {
+    /// Before anything is replayed: what there is to do, and what a worker takes at most.
+    fn planned(&mut self, _plan: &Plan) {}
+
+    /// So many traces were looked at.
+    fn looked(&mut self, _done: usize, _all: usize) {}
+
+    /// A batch is on disk.
+    fn done(&mut self, _done: &Done<'_>) {}
+
+    /// Whether to end here; asked all the time.
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+/// A batch that is on disk, or has failed.
+#[derive(Debug)]
+pub struct Done<'a> {
+    /// The batch.
+    pub batch: &'a Batch,
+    /// Why there is nothing of it.
+    pub fault: Option<&'a Fault>,
+}
+
+/// What became of a sweep.
+#[derive(Debug, Default)]
+pub struct Sweep {
+    /// Cells there are in the grid.
+    pub cells: usize,
+    /// Cells that had been done before.
+    pub finished_before: usize,
+    /// Cells that were done now.
+    pub done: usize,
+    /// What could not be done, and why.
+    pub failed: Vec<(String, Fault)>,
+}
+
+/// Does what is left of a grid, on threads.
+///
+/// # Errors
+/// When there can be no plan, when a file cannot be written, when `reporter` ends it.
+pub fn local(
+    grid: &Grid,
+    directory: &Path,
+    limits: &Limits,
+    reporter: &mut dyn Reporter,
+) -> Outcome<Sweep> {
+    let traces = local_traces(&grid.traces)?;
+    let lengths = |trace: String| {
+        let length = std::fs::metadata(&trace).map_or(0, |metadata| metadata.len());
+        (trace, length)
+    };
+    let traces: Vec<(String, u64)> = traces.into_iter().map(lengths).collect();
+    let looks = grid.looks(&traces)?;
+    let seen = look_at(&looks, directory, limits, reporter)?;
+    let finished = Finished::read(directory)?;
+    let plan = grid.plan(&seen, &finished, limits.cells, limits.memory_bytes)?;
+    reporter.planned(&plan);
+    let mut sweep = Sweep {
+        cells: plan.cells,
+        finished_before: plan.finished,
+        ..Sweep::default()
+    };
+    let work = |batch: &Batch, watch: &mut dyn Watch| {
+        run(batch, &PathBuf::from(&batch.common.trace), watch)
+    };
+    let mut left = plan.batches;
+    while !left.is_empty() {
+        let mut again = Vec::new();
+        spread(
+            left,
+            limits.workers,
+            reporter,
+            &work,
+            |batch, result, reporter| {
+                again.extend(sweep.settle(directory, &batch, result, reporter)?);
+                Ok(())
+            },
+        )?;
+        left = again;
+    }
+    sweep.failed.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(sweep)
+}
+
+impl Sweep {
+    /// Keeps what came of a batch. Answers with what is to be tried instead, if that is anything.
+    fn settle(
+        &mut self,
+        directory: &Path,
+        batch: &Batch,
+        result: Outcome<Vec<u8>>,
+        reporter: &mut dyn Reporter,
+    ) -> Outcome<Vec<Batch>> {
+        match result {
+            Ok(file) => {
+                keep(directory, batch, &file)?;
+                self.done += batch.schemes.len();
+                reporter.done(&Done { batch, fault: None });
+            }
+            Err(fault) if fault.kind == FaultKind::Interrupted => return Err(fault),
+            Err(_) if batch.schemes.len() > 1 => return Ok(batch.singles()),
+            Err(fault) => {
+                reporter.done(&Done {
+                    batch,
+                    fault: Some(&fault),
+                });
+                self.failed.push((batch.name(), fault));
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// Looks at every trace that was not looked at before.
+fn look_at(
+    looks: &[Look],
+    directory: &Path,
+    limits: &Limits,
+    reporter: &mut dyn Reporter,
+) -> Outcome<Vec<Seen>> {
+    let mut all: Vec<Option<Seen>> = looks.iter().map(|look| recall(directory, look)).collect();
+    let missing = |(place, seen): (usize, &Option<Seen>)| seen.is_none().then_some(place);
+    let left: Vec<usize> = all.iter().enumerate().filter_map(missing).collect();
+    let mut done = looks.len() - left.len();
+    let work = |&place: &usize, watch: &mut dyn Watch| match looks.get(place) {
+        Some(asked) => look(asked, Path::new(&asked.trace), watch),
+        None => Err(Fault::interrupted()),
+    };
+    spread(
+        left,
+        limits.workers,
+        reporter,
+        &work,
+        |place, seen, reporter| {
+            let seen = seen?;
+            if let (Some(slot), Some(asked)) = (all.get_mut(place), looks.get(place)) {
+                note(directory, asked, &seen)?;
+                *slot = Some(seen);
+            }
+            done += 1;
+            reporter.looked(done, looks.len());
+            Ok(())
+        },
+    )?;
+    Ok(all.into_iter().flatten().collect())
+}
+
+/// What a worker looks at between two batches of requests.
+struct Flag<'a>(&'a Mutex<bool>);
+
+impl Watch for Flag<'_> {
+    fn done(&mut self, _share: f64) -> Outcome {
+        match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            true => Err(Fault::interrupted()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Does `tasks` on threads; what came of each is handed to `collect` here, in the order in which
+/// they end. The first error of `collect` ends it all.
+fn spread<T: Send, R: Send>(
+    tasks: Vec<T>,
+    workers: NonZeroUsize,
+    reporter: &mut dyn Reporter,
+    work: &(dyn Fn(&T, &mut dyn Watch) -> Outcome<R> + Sync),
+    mut collect: impl FnMut(T, Outcome<R>, &mut dyn Reporter) -> Outcome,
+) -> Outcome {
+    let tasks = Mutex::new(VecDeque::from(tasks));
+    let over = Mutex::new(false);
+    let end = || *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..workers.get() {
+            let (sender, tasks, over) = (sender.clone(), &tasks, &over);
+            scope.spawn(move || {
+                let next = || {
+                    tasks
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .pop_front()
+                };
+                while let Some(task) = next() {
+                    let result = work(&task, &mut Flag(over));
+                    let interrupted =
+                        matches!(&result, Err(fault) if fault.kind == FaultKind::Interrupted);
+                    if sender.send((task, result)).is_err() || interrupted {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut outcome = Ok(());
+        loop {
+            match receiver.recv_timeout(LOOK_EVERY) {
+                Ok((task, result)) if outcome.is_ok() => {
+                    outcome = collect(task, result, reporter);
+                }
+                Ok(_) | Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+            if outcome.is_ok() && reporter.is_over() {
+                outcome = Err(Fault::interrupted());
+            }
+            if outcome.is_err() {
+                end();
+            }
+        }
+        outcome
+    })
+}

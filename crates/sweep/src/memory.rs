@@ -1,0 +1,60 @@
+//! How much memory a batch takes at most.
+
+use anabranch_compare::{Fault, NamedDrive, Outcome};
+use anabranch_placement::SchemeSpec;
+use anabranch_replay::Lane;
+
+use crate::look::Seen;
+
+/// Bytes of a lane's device for each page of its flash, in tenths (measured: docs/device.md).
+const DEVICE_TENTHS: u64 = 87;
+/// Bytes of a lane's scheme for each logical page: more than any scheme of the catalogue takes
+/// (measured on the shipped trace: `oracle` 20, the next 12).
+const SCHEME_BYTES: u64 = 24;
+/// Bytes that knowing the future takes, for each page written and for each logical page
+/// (`Foresight`).
+const FUTURE_WRITTEN_BYTES: u64 = 4;
+const FUTURE_LOGICAL_BYTES: u64 = 24;
+/// Bytes of a renumbered range; there are no more of them than pages, nor than requests, and the
+/// list may be twice as long while it grows (`Renumber`).
+const RANGE_BYTES: u64 = 24;
+/// Bytes that packing takes for each page (`Pack`: its number, and a free list; twice, while the
+/// pages are counted).
+const PACK_BYTES: u64 = 16;
+/// Requests on their way, decoding, and the program itself (64 batches of 8,192 requests of some 60
+/// bytes; our choice with room to spare).
+const BASE_BYTES: u64 = 96 << 20;
+
+/// What is needed beside the drive.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Needs<'a> {
+    pub(crate) drive: &'a NamedDrive,
+    pub(crate) seen: &'a Seen,
+    pub(crate) fills: bool,
+    pub(crate) packs: bool,
+}
+
+impl Needs<'_> {
+    /// Bytes for a number of lanes.
+    pub(crate) fn bytes(&self, specs: &[SchemeSpec]) -> Outcome<u64> {
+        let config = &self.drive.config;
+        let flash = u64::from(config.physical_units) * u64::from(config.pages_per_unit);
+        let logical = u64::from(config.logical_pages);
+        let lane = flash * DEVICE_TENTHS / 10 + logical * SCHEME_BYTES;
+        let mut lanes = 0;
+        for spec in specs {
+            lanes += Lane::trials(spec, config).map_err(Fault::usage)?.len() as u64;
+        }
+        let written = self.seen.written_bytes / u64::from(config.page_bytes.max(1));
+        let future = match specs.iter().any(SchemeSpec::needs_future) {
+            true => written * FUTURE_WRITTEN_BYTES + logical * FUTURE_LOGICAL_BYTES,
+            false => 0,
+        };
+        let numbers = match self.fills {
+            true => 2 * RANGE_BYTES * self.seen.requests.min(logical),
+            false => 0,
+        };
+        let pack = if self.packs { logical * PACK_BYTES } else { 0 };
+        Ok(BASE_BYTES + lanes * lane + future + numbers + pack)
+    }
+}

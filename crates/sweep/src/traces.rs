@@ -1,0 +1,30 @@
+//! Traces of one machine.
+
+use std::path::Path;
+
+use anabranch_compare::{Outcome, matching};
+
+/// The traces that paths and patterns name, in order, each once. Relative ones are found from
+/// where the command was called, as everywhere.
+///
+/// # Errors
+/// When a pattern names none.
+pub fn local_traces(names: &[String]) -> Outcome<Vec<String>> {
+    let mut traces: Vec<String> = Vec::new();
+    for name in names {
+        let is_pattern = name.contains(['*', '?', '[']) && !Path::new(name).exists();
+        let found = match is_pattern {
+            true => matching(name)?
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect(),
+            false => vec![name.clone()],
+        };
+        for trace in found {
+            if !traces.contains(&trace) {
+                traces.push(trace);
+            }
+        }
+    }
+    Ok(traces)
+}
