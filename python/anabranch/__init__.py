@@ -18,6 +18,7 @@ from anabranch._lists import devices, schemes
 from anabranch._replay import replay
 from anabranch._result import Result
 from anabranch._scheme import Scheme
+from anabranch._sweep import Sweep, sweep
 from anabranch._trace import Trace
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Device",
     "Result",
     "Scheme",
+    "Sweep",
     "Trace",
     "UsageError",
     "WorkError",
@@ -33,4 +35,5 @@ __all__ = [
     "devices",
     "replay",
     "schemes",
+    "sweep",
 ]

@@ -166,7 +166,7 @@ fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Outcome 
     let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
     let mut command = Command::new(&python);
     command
-        .args(["-m", "anabranch.sweep"])
+        .args(["-m", "anabranch", "sweep"])
         .arg(grid)
         .arg("--output")
         .arg(&arguments.output)

@@ -1,4 +1,4 @@
-//! Sweeps. Here are the parts that a scheduler puts together (`python/anabranch/sweep.py`), and the
+//! Sweeps. Here are the parts that a scheduler puts together (`python/anabranch/_sweep.py`), and the
 //! whole on the cores of this machine. What goes over a wire is JSON, and the file of a batch.
 
 use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, thread};
