@@ -2,7 +2,9 @@
 
 use std::{io::Write as _, path::Path};
 
+#[cfg(feature = "live")]
 use anabranch_compare::{read_text, schemes};
+#[cfg(feature = "live")]
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Outcome as Comparison;
 use anabranch_trace::WholeFile;

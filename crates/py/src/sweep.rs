@@ -133,6 +133,10 @@ fn sweep_keep(directory: PathBuf, batch: &str, file: &[u8]) -> PyResult<usize> {
 /// Does what is left of a grid on threads of this machine; JSON of what became of it.
 #[pyfunction]
 #[pyo3(signature = (name, grid, directory, workers, cells, memory_bytes, tell))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "one call from one place, which has names for them"
+)]
 fn sweep_local(
     py: Python<'_>,
     name: &str,

@@ -132,7 +132,7 @@ pub fn note(directory: &Path, look: &Look, seen: &Seen) -> Outcome {
 fn write(directory: &Path, name: &str, bytes: &[u8]) -> Outcome {
     let failed = |error| Fault::failed(format!("cannot write {}: {error}", directory.display()));
     fs::create_dir_all(directory).map_err(failed)?;
-    let mut file = WholeFile::create(&directory.join(name))?;
+    let mut file = WholeFile::create(directory.join(name))?;
     file.write_all(bytes).map_err(failed)?;
     Ok(file.finish()?)
 }
