@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The quick suite: every scenario once, on a fresh drive, and one table of what came out.
 # Use: scripts/workloads.sh [NAME...]    all of them where none is named
-# Leaves out/workloads/NAME.{json,parquet,log} and out/workloads/table.md.
+# Leaves out/workloads/NAME.{json,parquet,log}, coverage.json and table.md.
 # FILE_SYSTEM=ext4|xfs, SIZE=quick|full and SCHEMES change what is run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,6 +23,9 @@ for name in "${names[@]}"; do
     echo "workloads: $name, $((SECONDS - start)) s" >&2
 done
 echo "workloads: all of them, $((SECONDS - began)) s" >&2
+traces=()
+for name in "${names[@]}"; do [ ! -e "$out/$name.parquet" ] || traces+=("$out/$name.parquet"); done
+[ ${#traces[@]} = 0 ] || "$anabranch" coverage --json "${traces[@]}" >"$out/coverage.json"
 python3 scripts/workloads-table.py "$out" "${names[@]}" | tee "$out/table.md"
 if [ ${#failed[@]} -gt 0 ]; then
     echo "workloads: failed: ${failed[*]}; what they said is in $out/NAME.log" >&2
