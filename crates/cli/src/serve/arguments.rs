@@ -39,8 +39,6 @@ pub enum Time {
 /// The verb's arguments.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    #[command(flatten)]
-    pub drive: DriveArguments,
     /// How hosts place their writes [default: fdp where the profile has it, else streams]
     #[arg(long)]
     pub mode: Option<ServeMode>,
@@ -116,6 +114,8 @@ pub struct ServeArguments {
     /// Write them as JSON to FILE as well
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub drive: DriveArguments,
 }
 
 fn block(text: &str) -> Result<u32, String> {
