@@ -1,5 +1,10 @@
 //! Scenarios: real applications with a load, each described by `workloads/NAME/workload.toml`.
 
+#![cfg_attr(
+    not(feature = "live"),
+    allow(dead_code, reason = "a listing needs a part, a run all")
+)]
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -233,7 +238,6 @@ impl Scenario {
     }
 
     /// The command of one of its three verbs: `setup`, `run` or `teardown`.
-    #[cfg(feature = "live")]
     pub fn command(&self, verb: &str) -> Vec<std::ffi::OsString> {
         let mut command = vec!["env".into(), variable("PATH", search_path())];
         command.push(variable("ANABRANCH_TOOLS", &self.tools_folder));
@@ -247,7 +251,6 @@ impl Scenario {
     }
 
     /// What a trace of it says was run.
-    #[cfg(feature = "live")]
     pub fn invocation(&self) -> Vec<std::ffi::OsString> {
         let mut words = ["--workload", &self.name, "--size", self.scale.name()]
             .map(std::ffi::OsString::from)
@@ -260,7 +263,6 @@ impl Scenario {
     }
 }
 
-#[cfg(feature = "live")]
 fn variable(key: &str, value: impl AsRef<std::ffi::OsStr>) -> std::ffi::OsString {
     let mut word = std::ffi::OsString::from(key);
     word.push("=");
