@@ -18,16 +18,26 @@ pub struct Level {
     contexts: usize,
     /// Lives in the scatter plots.
     lives: usize,
+    /// Results that keep all that; of the others the figures are kept.
+    whole: usize,
 }
 
 /// Ever less, until a page is small enough (our choice).
-pub const LEVELS: [Level; 6] = [
+pub const LEVELS: [Level; 8] = [
     level(512, 512, 48, usize::MAX, 256, 2000),
     level(256, 256, 48, 8, 256, 2000),
     level(128, 128, 24, 8, 128, 1000),
     level(64, 64, 24, 2, 64, 500),
     level(32, 32, 12, 2, 32, 250),
     level(16, 16, 4, 0, 8, 50),
+    Level {
+        whole: 12,
+        ..level(64, 64, 24, 2, 32, 250)
+    },
+    Level {
+        whole: 2,
+        ..level(64, 64, 24, 2, 32, 250)
+    },
 ];
 
 const fn level(
@@ -45,13 +55,19 @@ const fn level(
         maps,
         contexts,
         lives,
+        whole: usize::MAX,
     }
 }
 
 /// Thins results, and says what is no longer there, a sentence each.
 pub fn thin(results: &mut [Outcome], level: Level) -> Vec<String> {
     let mut said = Said::default();
-    for result in results {
+    let whole = whole(results, level.whole);
+    for (result, is_whole) in results.iter_mut().zip(whole) {
+        if !is_whole {
+            said.whole = true;
+            leave_figures(result);
+        }
         thin_contexts(result, level, &mut said);
         let mapped = mapped(&result.schemes, level.maps);
         for (scheme, keeps_map) in result.schemes.iter_mut().zip(mapped) {
@@ -70,6 +86,7 @@ struct Said {
     maps: bool,
     contexts: bool,
     lives: bool,
+    whole: bool,
 }
 
 impl Said {
@@ -108,11 +125,54 @@ impl Said {
                 self.lives,
                 format!("{} of the sampled lives are drawn", level.lives),
             ),
+            (
+                self.whole,
+                format!(
+                    "pictures are kept of {} results, the first and those of least WAF; of the others, \
+                     the figures",
+                    level.whole
+                ),
+            ),
         ];
         sentences
             .into_iter()
             .filter_map(|(said, sentence)| said.then_some(sentence))
             .collect()
+    }
+}
+
+/// Which results keep more than their figures: the first, and those of least WAF.
+fn whole(results: &[Outcome], most: usize) -> Vec<bool> {
+    let least = |row: usize| {
+        let wafs = results[row]
+            .schemes
+            .iter()
+            .filter(|scheme| !scheme.is_bound);
+        wafs.filter_map(|scheme| scheme.waf)
+            .fold(f64::INFINITY, f64::min)
+    };
+    let mut ranks: Vec<usize> = (1..results.len()).collect();
+    ranks.sort_by(|&a, &b| least(a).total_cmp(&least(b)));
+    let mut keeps = vec![false; results.len()];
+    let first = (0..results.len()).take(1);
+    for row in first.chain(ranks).take(most) {
+        keeps[row] = true;
+    }
+    keeps
+}
+
+/// Leaves what a grid and a table of figures need.
+fn leave_figures(result: &mut Outcome) {
+    result.details = None;
+    result.config.remove("capture");
+    for scheme in &mut result.schemes {
+        scheme.details = None;
+        scheme.wear = None;
+        scheme.time = None;
+        scheme.steady_reason.clear();
+        scheme.parameters.clear();
+        scheme.streams.clear();
+        scheme.series.clear();
     }
 }
 
@@ -273,6 +333,32 @@ mod tests {
         };
         assert_eq!(most(&thinned), most(&intervals));
         assert!(thinned.is_sorted_by_key(|one| one.start_ns));
+    }
+
+    #[test]
+    fn the_first_result_and_those_of_least_waf_stay_whole() {
+        let result = |waf: f64| -> Outcome {
+            let scheme = serde_json::json!({
+                "name": "x", "parameters": {}, "streams_used": 1, "host_bytes": 1, "media_bytes": 1,
+                "copied_bytes": 0, "erased_bytes": 0, "erased_units": 0, "sealed_units": 0,
+                "discarded_bytes": 0, "mapped_bytes": 0, "waf": waf, "waf_window": null,
+                "waf_second_half": null, "lifetime_vs_baseline": null, "steady": true,
+                "memory_bytes": 0, "streams": [], "series": [],
+            });
+            let result = serde_json::json!({
+                "schema": 1, "config": {}, "seed": 0, "steady": true, "steady_reason": "",
+                "source": { "records": 0, "write_bytes": 0, "host_bytes": 0, "discarded_bytes": 0,
+                    "read_bytes": 0, "flushes": 0, "lost_events": 0, "capacities_written": 0.0 },
+                "device": { "profile": "", "logical_bytes": 1, "physical_bytes": 1, "unit_bytes": 1,
+                    "page_bytes": 1, "physical_units": 1, "host_streams": 1, "internal_streams": 0 },
+                "schemes": [scheme],
+            });
+            serde_json::from_value(result).unwrap()
+        };
+        let results = [1.5, 1.4, 1.1, 1.2].map(result);
+        assert_eq!(whole(&results, 2), [true, false, true, false]);
+        assert_eq!(whole(&results, usize::MAX), [true; 4]);
+        assert_eq!(whole(&[], 2), [false; 0]);
     }
 
     #[test]

@@ -78,7 +78,7 @@ function streamsOf(scheme) {
 }
 
 /** What a picture needs that a plain result has not, in words. */
-const MISSING = "The result was made without details. Make it again with --details (or --html) to see this picture: "
+const MISSING = "The result was made without details, or had to lose them for the page to stay small. To see this picture: "
   + "anabranch replay TRACE --details -o RESULT.json";
 
 /** The width of a lifetime class: where it begins, in bytes. */

@@ -40,7 +40,7 @@ function advice(known) {
   const { best, before, result } = known;
   if (!best || best.waf >= before.waf - 0.005) return null;
   const host = best.name.split("+")[0].split(":")[0];
-  const streams = best.streams.filter((stream) => !stream.internal).length;
+  const streams = best.streams.filter((stream) => !stream.internal).length || best.streams_used;
   const need = `a drive with ${streams} host streams${result.device.host_streams > streams ? ` (this one has ${result.device.host_streams})` : ""}`;
   if (host.startsWith("pcstream")) return `What it takes: ${need}, and writes sent to the streams of their program contexts, listed below. The application stays as it is.`;
   if (host === "hints" || host === "manual") return `What it takes: ${need}, and an application that says how long its files live (write-life-time hints, or rules).`;
