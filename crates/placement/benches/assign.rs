@@ -15,7 +15,7 @@ const DRIVE: HostGeometry = HostGeometry {
     host_streams: 8,
     internal_streams: 8,
     pages_per_unit: 100,
-    physical_units: 120,
+    physical_units: 3_300,
 };
 const WRITES: u64 = 4096;
 

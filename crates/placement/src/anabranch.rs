@@ -77,9 +77,9 @@ impl Default for AnabranchScheme {
             victims: Victims::Patient,
             contexts: Switch::On,
             history: Switch::On,
-            unit_pages: 16,
+            unit_pages: 8,
             least_pages: 4096,
-            margin: 4.0,
+            margin: 3.0,
             seed: 1,
         }
     }

@@ -179,7 +179,7 @@ fn published_memory_bound(scheme: &str) -> usize {
     LOGICAL_PAGES as usize * page_bytes + fixed_bytes
 }
 
-/// What `anabranch` states beside 8 bytes a page: 8,192 curves of 216 bytes, what is known of 1,024
+/// What `anabranch` states beside 8 bytes a page: 8,192 curves of 172 bytes, what is known of 1,024
 /// writers and 4,096 files, the table curves are read with, names of files; and six miniature
 /// drives, here of all pages (4 bytes each, and 4 in the units), 60 units and up to 72 streams, whose own predictors are
 /// empty but for the fixed tables.
@@ -187,7 +187,7 @@ fn anabranch_fixed_bytes() -> usize {
     let tables = 1024 * 8 + 4096 * 8;
     let mind = 40 * 40 * 4 + 256 * 4 + 2048;
     let miniature = 4 * LOGICAL_PAGES as usize + 60 * (100 * 4 + 96) + 72 * 102 * 8 + 2048;
-    8192 * 216 + tables + mind + FILE_CLASSES + 6 * (miniature + mind)
+    8192 * 172 + tables + mind + FILE_CLASSES + 6 * (miniature + mind)
 }
 
 proptest! {

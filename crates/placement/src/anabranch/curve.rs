@@ -7,81 +7,76 @@ pub(super) const DEATH: u16 = 16;
 /// Counts halve when their sum passes this, as the counters of a branch predictor do: what a kind of
 /// data did 125,000 deaths ago counts half (our choice).
 const MOST: u32 = 125_000 * DEATH as u32;
-/// What remains is worked out anew when the counts have grown by one part in so many, and by two
-/// deaths at least (our choice).
-const STALE_PARTS: u32 = 8;
 
-/// A survival curve: deaths counted by the logarithm of the life they ended, and what they say of
-/// data of any age.
+/// A survival curve: deaths counted by the logarithm of the life they ended. What it says of new
+/// data is kept up to date with each death; what it says of older data is worked out when asked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Curve {
-    deaths: [u32; BINS],
-    /// Sum of `deaths`.
+    /// Sum of all counts.
     total: u32,
-    /// `total` when `remaining` was worked out.
-    settled: u32,
-    /// Of data that reached each age: the mean logarithm of how long they still lived, in eighths
-    /// of octaves; `UNKNOWN` where none did.
-    remaining: [u8; BINS],
+    /// Sum of all lives, each as often as it counts, in eighths of octaves.
+    lives: f32,
 }
 
-/// Marks an age that nothing counted has reached.
-const UNKNOWN: u8 = u8::MAX;
+/// Deaths by the logarithm of the life they ended.
+pub(super) type Deaths = [u32; BINS];
 
 impl Curve {
     pub const EMPTY: Curve = Curve {
-        deaths: [0; BINS],
         total: 0,
-        settled: 0,
-        remaining: [UNKNOWN; BINS],
+        lives: 0.0,
     };
 
     /// How much was counted, in ended lives.
+    #[inline]
     pub fn deaths(&self) -> f32 {
         self.total as f32 / f32::from(DEATH)
     }
 
-    /// Counts the end of a life, or `weight` of it.
+    /// Counts the end of a life, or `weight` of it, among its deaths.
     #[inline]
-    pub fn record(&mut self, bin: usize, weight: u16, residues: &Residues) {
-        self.deaths[bin] += u32::from(weight);
+    pub fn record(&mut self, deaths: &mut Deaths, bin: usize, weight: u16, residues: &Residues) {
+        deaths[bin] += u32::from(weight);
         self.total += u32::from(weight);
-        if self.total > self.settled + self.settled / STALE_PARTS + 2 * u32::from(DEATH) {
-            self.settle(residues);
+        self.lives += f32::from(weight) * residues.0[0][bin];
+        if self.total > MOST {
+            self.fade(deaths, residues);
         }
     }
 
     #[cold]
-    fn settle(&mut self, residues: &Residues) {
-        if self.total > MOST {
-            self.deaths.iter_mut().for_each(|count| *count /= 2);
-            self.total = self.deaths.iter().sum();
-        }
-        for age in 0..BINS {
-            self.remaining[age] = residues.mean(age, &self.deaths);
-        }
-        self.settled = self.total;
+    fn fade(&mut self, deaths: &mut Deaths, residues: &Residues) {
+        deaths.iter_mut().for_each(|count| *count /= 2);
+        let (lives, total) = residues.sums(0, deaths);
+        (self.lives, self.total) = (lives, total as u32);
     }
 
-    /// What remains to data of an age, a bin, in eighths of octaves, and how many ended lives say
-    /// so.
+    /// How long new data live, and how many ended lives say so.
     #[inline]
-    pub fn remaining(&self, age: usize) -> Option<(Eighths, f32)> {
-        let mean = self.remaining[age];
-        if mean == UNKNOWN {
-            return None;
+    pub fn life(&self) -> Option<(Eighths, f32)> {
+        let mean = self.lives / self.total as f32;
+        (self.total > 0).then_some((mean, self.deaths()))
+    }
+
+    /// What remains to data of an age, a bin, and how many ended lives say so.
+    #[inline]
+    pub fn remaining(
+        &self,
+        deaths: &Deaths,
+        age: usize,
+        residues: &Residues,
+    ) -> Option<(Eighths, f32)> {
+        if age == 0 {
+            return self.life();
         }
-        let seen = match age {
-            0 => self.total,
-            _ => self.deaths[age..].iter().sum(),
-        };
-        Some((f32::from(mean), seen as f32 / f32::from(DEATH)))
+        let (lives, total) = residues.sums(age, deaths);
+        (total > 0.0).then_some((lives / total, total / f32::from(DEATH)))
     }
 }
 
 /// How long data of each age still live that die in each bin, worked out once.
 #[derive(Debug)]
-pub(super) struct Residues(Box<[[f32; BINS]; BINS]>);
+pub(super) struct Residues(Box<[[Eighths; BINS]; BINS]>);
 
 impl Residues {
     pub fn new(scale: Scale) -> Residues {
@@ -94,20 +89,19 @@ impl Residues {
         Residues(residues)
     }
 
-    fn mean(&self, age: usize, deaths: &[u32; BINS]) -> u8 {
-        let (mut sum, mut weight) = (0.0, 0.0);
+    /// Of data that reached an age, the sum of what remained to them and their number.
+    #[inline]
+    fn sums(&self, age: usize, deaths: &Deaths) -> (f32, f32) {
+        let (mut lives, mut total) = (0.0, 0.0);
         for (&residue, &count) in self.0[age].iter().zip(deaths).skip(age) {
-            sum += residue * count as f32;
-            weight += count as f32;
+            lives += residue * count as f32;
+            total += count as f32;
         }
-        match weight > 0.0 {
-            true => (sum / weight).round().clamp(0.0, f32::from(UNKNOWN - 1)) as u8,
-            false => UNKNOWN,
-        }
+        (lives, total)
     }
 
     pub fn memory_bytes(&self) -> usize {
-        size_of::<[[f32; BINS]; BINS]>()
+        size_of::<[[Eighths; BINS]; BINS]>()
     }
 }
 
@@ -115,48 +109,65 @@ impl Residues {
 mod tests {
     use super::*;
 
-    const SCALE_PAGES: u32 = 1 << 20;
+    struct Case {
+        curve: Curve,
+        deaths: Deaths,
+        scale: Scale,
+        residues: Residues,
+    }
 
-    fn curve_of(lives: &[(u8, u32)]) -> (Curve, Scale) {
-        let scale = Scale::new(SCALE_PAGES);
-        let residues = Residues::new(scale);
-        let mut curve = Curve::EMPTY;
-        for &(life, times) in lives {
-            for _ in 0..times {
-                curve.record(scale.bin(life), DEATH, &residues);
+    impl Case {
+        fn of(lives: &[(u8, u32)]) -> Case {
+            let scale = Scale::new(1 << 20);
+            let mut case = Case {
+                curve: Curve::EMPTY,
+                deaths: [0; BINS],
+                scale,
+                residues: Residues::new(scale),
+            };
+            for &(life, times) in lives {
+                for _ in 0..times {
+                    let bin = scale.bin(life);
+                    case.curve
+                        .record(&mut case.deaths, bin, DEATH, &case.residues);
+                }
             }
+            case
         }
-        (curve, scale)
+
+        fn remaining(&self, age: u8) -> Option<(Eighths, f32)> {
+            let age = self.scale.bin(age);
+            self.curve.remaining(&self.deaths, age, &self.residues)
+        }
     }
 
     #[test]
     fn data_that_always_lived_so_long_will_again() {
-        let (curve, _) = curve_of(&[(120, 100)]);
-        let (life, deaths) = curve.remaining(0).unwrap();
+        let case = Case::of(&[(120, 100)]);
+        let (life, deaths) = case.curve.life().unwrap();
         assert!((116.0..=124.0).contains(&life), "{life}");
         assert_eq!(deaths, 100.0);
     }
 
     #[test]
     fn what_outlived_the_short_lived_is_of_the_long_lived() {
-        let (curve, scale) = curve_of(&[(80, 1000), (160, 100)]);
-        let (young, all) = curve.remaining(0).unwrap();
-        let (old, few) = curve.remaining(scale.bin(100)).unwrap();
+        let case = Case::of(&[(80, 1000), (160, 100)]);
+        let (young, all) = case.remaining(0).unwrap();
+        let (old, few) = case.remaining(100).unwrap();
         assert!(young < 100.0 && old > 150.0, "{young} {old}");
         assert_eq!((all, few), (1100.0, 100.0));
     }
 
     #[test]
     fn an_age_that_none_reached_is_not_known() {
-        let (curve, scale) = curve_of(&[(80, 100)]);
-        assert_eq!(curve.remaining(scale.bin(140)), None);
-        assert_eq!(Curve::EMPTY.remaining(0), None);
+        assert_eq!(Case::of(&[(80, 100)]).remaining(140), None);
+        assert_eq!(Case::of(&[]).remaining(0), None);
     }
 
     #[test]
     fn what_changes_is_learned_anew() {
-        let (curve, _) = curve_of(&[(60, 400_000), (140, 400_000)]);
-        let (life, deaths) = curve.remaining(0).unwrap();
+        let case = Case::of(&[(60, 400_000), (140, 400_000)]);
+        let (life, deaths) = case.curve.life().unwrap();
         assert!(life > 120.0, "{life}");
         assert!(deaths < 130_000.0);
     }

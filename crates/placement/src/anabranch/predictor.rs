@@ -21,13 +21,20 @@ const LOOK_AGE_PARTS: u32 = 4;
 const UNKNOWN_BELOW_CAPACITY: u8 = 8;
 
 /// Places in the tables of curves (our choice: a hundred writers with eighty histories each;
-/// 1.7 MiB).
+/// 1.3 MiB).
 const CURVES: usize = 1 << 13;
 
 /// Places in a table: `most`, or a power of two as large as a small drive.
 fn places(most: usize, logical_pages: u32) -> usize {
     (logical_pages as usize).next_power_of_two().clamp(2, most)
 }
+
+/// One write in so many is an occasion to look at another page, and one end of a life in so many to
+/// judge predictions: each costs as much as a prediction does (our choice).
+const OCCASION: u32 = 4;
+/// Pages from one that is looked at to the next: odd, and enough to have been everywhere when a
+/// capacity was written.
+const LOOK_STEP: usize = 5;
 
 /// What a prediction may go by, so that each part's worth can be measured.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +112,9 @@ impl Predictor {
             false => Page::fresh(writer, tick),
         };
         self.pages[number as usize] = page;
-        self.look();
+        if self.occasion() {
+            self.look();
+        }
         let unknown = self.capacity.saturating_sub(UNKNOWN_BELOW_CAPACITY);
         let predicted = self.predict(&page, 0, unknown);
         match page.is_fresh() && self.senses.contexts {
@@ -152,11 +161,17 @@ impl Predictor {
         (who.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16
     }
 
+    /// Whether this write is one of every [`OCCASION`], drawn from a hash of the time.
+    #[inline]
+    fn occasion(&self) -> bool {
+        (self.now_pages as u32).wrapping_mul(0x9e37_79b1) < u32::MAX / OCCASION
+    }
+
     /// A life has ended.
     #[inline]
     fn end(&mut self, page: &Page, life: u8) {
         let keys = page.keys(self.senses);
-        if keys.have_history() {
+        if keys.have_history() && self.occasion() {
             let alone = self.answer(keys.writer(), 0, self.capacity);
             let with_history = self.answer(keys.all(), 0, self.capacity);
             self.trust.record(page.writer, alone, with_history, life);
@@ -188,8 +203,7 @@ impl Predictor {
     fn answer(&self, keys: &[u32], age: usize, unknown: u8) -> Eighths {
         let mut answer = f32::from(unknown);
         for &key in keys {
-            let curve = self.tables.get(key);
-            if let Some((mean, deaths)) = curve.and_then(|curve| curve.remaining(age)) {
+            if let Some((mean, deaths)) = self.tables.remaining(key, age, &self.residues) {
                 answer = (deaths * mean + PRIOR * answer) / (deaths + PRIOR);
             }
         }
@@ -201,9 +215,9 @@ impl Predictor {
     /// and the less the more often it has been met.
     #[inline]
     fn look(&mut self) {
-        self.hand += 1;
+        self.hand += LOOK_STEP;
         if self.hand >= self.pages.len() {
-            self.hand = 0;
+            self.hand %= self.pages.len();
         }
         let page = self.pages[self.hand];
         let age = page.age(self.tick());
@@ -211,7 +225,7 @@ impl Predictor {
             return;
         }
         let times = age / (self.pages.len() as u32).max(1);
-        let weight = u32::from(DEATH) / times.max(1);
+        let weight = u32::from(DEATH) * OCCASION / times.max(1);
         if weight > 0 {
             // Twice as long is an octave more.
             let life = eighths(age).saturating_add(8);

@@ -4,35 +4,50 @@ use anabranch_ssd::PageRange;
 
 use crate::scheme::HostGeometry;
 
+/// Units a miniature drive keeps at least, so that what one unit holds is little beside all (our
+/// choice).
+const LEAST_UNITS: u32 = 256;
+
 /// One page, drawn from a hash, of every so many neighbours. The sampled pages are numbered in
 /// order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample {
     stride: u32,
+    thinning: u32,
     pages: u32,
     seed: u32,
 }
 
 impl Sample {
     /// A sample so thin that a unit keeps no fewer than `unit_pages`, and the drive no fewer than
-    /// `least_pages`. The stride divides the unit, so that spare and data shrink alike.
+    /// `least_pages`. First units shrink, by a divisor of theirs so that spare and data shrink
+    /// alike; then they become fewer, where there are many.
     pub fn new(geometry: &HostGeometry, unit_pages: u32, least_pages: u32, seed: u32) -> Sample {
         let unit = geometry.pages_per_unit;
         let by_unit = unit / unit_pages.max(1);
         let by_drive = geometry.logical_pages / least_pages.max(1);
         let most = by_unit.min(by_drive);
-        let stride = (1..=most).rev().find(|stride| unit.is_multiple_of(*stride));
-        let stride = stride.unwrap_or(1);
+        let shrinking = (1..=most).rev().find(|parts| unit.is_multiple_of(*parts));
+        let shrinking = shrinking.unwrap_or(1);
+        let by_units = geometry.logical_pages / unit.max(1) / LEAST_UNITS;
+        let thinning = by_units.min(by_drive / shrinking).max(1);
+        let stride = shrinking * thinning;
         Sample {
             stride,
+            thinning,
             pages: geometry.logical_pages / stride,
             seed,
         }
     }
 
-    /// Pages there are for one in the sample.
-    pub fn stride(&self) -> u32 {
-        self.stride
+    /// Pages of a unit of a miniature drive.
+    pub fn unit_pages(&self, pages_per_unit: u32) -> u32 {
+        (pages_per_unit / (self.stride / self.thinning)).max(1)
+    }
+
+    /// Units of the drive for one of a miniature drive.
+    pub fn thinning(&self) -> u32 {
+        self.thinning
     }
 
     /// Pages in the sample.
@@ -89,12 +104,16 @@ mod tests {
     #[test]
     fn one_page_of_so_many_neighbours_is_in_the_sample() {
         let sample = sample(100_000, 128, 1);
-        assert_eq!((sample.stride(), sample.pages()), (8, 12_500));
+        assert_eq!(
+            (sample.stride, sample.thinning, sample.pages()),
+            (24, 3, 4166)
+        );
         let numbered: Vec<u32> = (0..100_000)
             .filter_map(|page| sample.number(page))
             .collect();
-        assert_eq!(numbered, (0..12_500).collect::<Vec<u32>>());
-        assert!((0..12_500).all(|number| sample.page(number) / 8 == number));
+        assert_eq!(numbered, (0..4166).collect::<Vec<u32>>());
+        assert!((0..4166).all(|number| sample.page(number) / 24 == number));
+        assert_eq!(sample.unit_pages(128), 16);
     }
 
     #[test]
@@ -112,16 +131,17 @@ mod tests {
 
     #[test]
     fn small_drives_and_small_units_are_taken_whole() {
-        assert_eq!(sample(4000, 128, 1).stride(), 1);
-        assert_eq!(sample(100_000, 16, 1).stride(), 1);
-        assert_eq!(sample(100_000, 0, 1).stride(), 1);
-        assert_eq!(sample(1 << 20, 100, 1).stride(), 5, "it divides the unit");
+        let thin = |pages, unit| sample(pages, unit, 1).stride;
+        assert_eq!(thin(4000, 128), 1);
+        assert_eq!(thin(8000, 16), 1);
+        assert_eq!(thin(8000, 0), 1);
+        assert_eq!(thin(25_000, 100), 5, "it divides the unit");
     }
 
     #[test]
     fn seeds_draw_other_pages() {
         let [one, other] = [1, 2].map(|seed| sample(100_000, 128, seed));
-        let same = (0..12_500).filter(|&number| one.page(number) == other.page(number));
-        assert!(same.count() < 3000);
+        let same = (0..4166).filter(|&number| one.page(number) == other.page(number));
+        assert!(same.count() < 500);
     }
 }

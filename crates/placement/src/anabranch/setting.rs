@@ -87,6 +87,16 @@ impl Room {
 }
 
 impl Setting {
+    /// Streams it writes to.
+    pub fn streams(&self) -> u32 {
+        let classes = u32::from(self.classes);
+        match self.copies {
+            Copies::Together => classes,
+            Copies::Apart => 2 * classes,
+            Copies::One => classes + 1,
+        }
+    }
+
     /// The class of a predicted life, among those there are streams for.
     fn class(&self, mind: &Mind, life: Eighths, room: &Room) -> u16 {
         let classes = u16::from(self.classes).min(room.host_streams);

@@ -1,70 +1,101 @@
 //! Curves by key.
 
-use super::curve::{Curve, Residues};
+use super::{
+    curve::{Curve, Deaths, Residues},
+    span::{BINS, Eighths},
+};
+
+/// A curve and the key it is of.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    key: u32,
+    curve: Curve,
+}
 
 /// Curves found by a hash of what they are of. A hash has two places; where both are another's,
-/// the one that counted less is given up, as in the tables of a branch predictor.
+/// the one that counted less is given up, as in the tables of a branch predictor. What is read at
+/// each write, keys and means, lies apart from the counts.
 #[derive(Debug)]
 pub(super) struct Tables {
-    places: Vec<(u32, Curve)>,
+    heads: Vec<Head>,
+    deaths: Vec<Deaths>,
 }
 
 impl Tables {
     /// `places` is a power of two, at least 2.
     pub fn new(places: usize) -> Tables {
+        let empty = Head {
+            key: 0,
+            curve: Curve::EMPTY,
+        };
         Tables {
-            places: vec![(0, Curve::EMPTY); places],
+            heads: vec![empty; places],
+            deaths: vec![[0; BINS]; places],
         }
     }
 
-    /// Both places of a key. The tag is the key itself.
+    /// The place of a key, if it has one. The tag is the key itself.
     #[inline]
-    fn places(&self, key: u32) -> [usize; 2] {
-        let place = (key.wrapping_mul(0x9e37_79b1) >> 16) as usize & (self.places.len() - 1);
-        [place, place ^ 1]
+    fn find(&self, key: u32) -> Option<usize> {
+        let first = self.first(key);
+        [first, first ^ 1]
+            .into_iter()
+            .find(|&place| self.heads[place].key == key)
     }
 
-    /// The curve of a key, if it has one.
     #[inline]
-    pub fn get(&self, key: u32) -> Option<&Curve> {
-        let found = |&place: &usize| self.places[place].0 == key;
-        let place = self.places(key).into_iter().find(found)?;
-        Some(&self.places[place].1)
+    fn first(&self, key: u32) -> usize {
+        (key.wrapping_mul(0x9e37_79b1) >> 16) as usize & (self.heads.len() - 1)
+    }
+
+    /// What the curve of a key, if it has one, says of data of an age, a bin, and how many ended
+    /// lives say so.
+    #[inline]
+    pub fn remaining(&self, key: u32, age: usize, residues: &Residues) -> Option<(Eighths, f32)> {
+        let place = self.find(key)?;
+        let curve = &self.heads[place].curve;
+        match age {
+            0 => curve.life(),
+            _ => curve.remaining(&self.deaths[place], age, residues),
+        }
     }
 
     /// Counts an end of life, or `weight` of it, for a key.
     #[inline]
     pub fn record(&mut self, key: u32, bin: usize, weight: u16, residues: &Residues) {
-        let [first, second] = self.places(key);
-        let place = if self.places[first].0 == key {
-            first
-        } else if self.places[second].0 == key {
-            second
-        } else {
-            self.give_up(first, second, key)
+        let place = match self.find(key) {
+            Some(place) => place,
+            None => self.give_up(key),
         };
-        self.places[place].1.record(bin, weight, residues);
+        let curve = &mut self.heads[place].curve;
+        curve.record(&mut self.deaths[place], bin, weight, residues);
     }
 
     #[cold]
-    fn give_up(&mut self, first: usize, second: usize, key: u32) -> usize {
-        let fewer = self.places[second].1.deaths() < self.places[first].1.deaths();
-        let place = if fewer { second } else { first };
-        self.places[place] = (key, Curve::EMPTY);
+    fn give_up(&mut self, key: u32) -> usize {
+        let first = self.first(key);
+        let second = first ^ 1;
+        let counted = |place: usize| self.heads[place].curve.deaths();
+        let place = match counted(second) < counted(first) {
+            true => second,
+            false => first,
+        };
+        self.heads[place] = Head {
+            key,
+            curve: Curve::EMPTY,
+        };
+        self.deaths[place] = [0; BINS];
         place
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.places.capacity() * size_of::<(u32, Curve)>()
+        self.heads.capacity() * (size_of::<Head>() + size_of::<Deaths>())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{
-        curve::{DEATH, Residues},
-        span::Scale,
-    };
+    use super::super::{curve::DEATH, span::Scale};
     use super::*;
 
     #[test]
@@ -78,14 +109,27 @@ mod tests {
         for key in 1000..5000 {
             tables.record(key, 9, DEATH, &residues);
         }
-        assert_eq!(tables.get(7).map(Curve::deaths), Some(100.0));
+        let (_, deaths) = tables.remaining(7, 0, &residues).unwrap();
+        assert_eq!(deaths, 100.0);
         assert_eq!(tables.memory_bytes(), bytes);
-        let kept = (1000..5000).filter(|&key| tables.get(key).is_some());
+        let kept = (1000..5000).filter(|&key| tables.find(key).is_some());
         assert!((30..64).contains(&kept.count()));
     }
 
     #[test]
+    fn a_key_that_comes_back_begins_anew() {
+        let residues = Residues::new(Scale::new(1 << 20));
+        let mut tables = Tables::new(2);
+        for key in [5, 7, 9, 11, 5] {
+            tables.record(key, 20, DEATH, &residues);
+        }
+        let (_, deaths) = tables.remaining(5, 10, &residues).unwrap();
+        assert_eq!(deaths, 1.0);
+    }
+
+    #[test]
     fn a_key_never_met_has_no_curve() {
-        assert!(Tables::new(2).get(5).is_none());
+        let residues = Residues::new(Scale::new(1000));
+        assert!(Tables::new(2).remaining(5, 0, &residues).is_none());
     }
 }
