@@ -1,0 +1,112 @@
+//! What `anabranch` is asked to survive: programs that change, addresses that all look alike to
+//! contexts, drives of few streams.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use anabranch_replay::Lane;
+use anabranch_ssd::{Config, Profile};
+use anabranch_trace::{ContextId, Io};
+
+const PAGES: u64 = 16_384;
+const TURNS: u64 = 100_000;
+
+fn drive(host_streams: u16, internal_streams: u16) -> Config {
+    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    Config {
+        logical_pages: PAGES as u32,
+        pages_per_unit: 64,
+        physical_units: 290,
+        host_streams,
+        internal_streams,
+        ..profile.resolve("golden").unwrap()
+    }
+}
+
+fn write(page: u64, context: u32) -> Io {
+    Io {
+        context: ContextId(context),
+        ..Io::write(page * 4096, 4096)
+    }
+}
+
+/// One context writes `hot` of 512 pages in turn, the other any of the 15,000 after them, in an
+/// order drawn at random.
+fn phase(hot: u32, cold: u32) -> impl Iterator<Item = Io> {
+    let mut state = 1_u64;
+    (0..TURNS).flat_map(move |turn| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let drawn = (state >> 33) % 15_000;
+        [write(turn % 512, hot), write(1000 + drawn, cold)]
+    })
+}
+
+/// Pages copied in each phase.
+fn copied(scheme: &str, drive: &Config, phases: &[Vec<Io>]) -> Vec<u64> {
+    let start = anabranch_replay::Start::default();
+    let mut lane = Lane::build(&scheme.parse().unwrap(), drive, &start).unwrap();
+    let mut before = 0;
+    let mut copied = Vec::new();
+    for phase in phases {
+        for io in phase {
+            lane.apply(io).unwrap();
+        }
+        lane.settle().unwrap();
+        let now = lane.counters().copied_pages;
+        copied.push(now - before);
+        before = now;
+    }
+    copied
+}
+
+#[test]
+fn it_survives_that_contexts_change_roles() {
+    let phases: Vec<Vec<Io>> = vec![
+        phase(1, 2).collect(),
+        phase(1, 2).collect(),
+        phase(2, 1).collect(),
+        phase(2, 1).collect(),
+    ];
+    let ours = copied("anabranch", &drive(8, 8), &phases);
+    let baseline = copied("baseline", &drive(8, 8), &phases);
+    assert!(ours[1] * 10 < baseline[1] * 8, "{ours:?} {baseline:?}");
+    assert!(ours[2] * 10 < baseline[2] * 9, "{ours:?} {baseline:?}");
+    assert!(ours[3] * 10 < ours[1] * 11, "{ours:?} {baseline:?}");
+}
+
+#[test]
+fn contexts_and_addresses_each_tell_it_what_the_other_does() {
+    let phases: Vec<Vec<Io>> = vec![phase(1, 2).collect(), phase(1, 2).collect()];
+    let of =
+        |parameters: &str| copied(&format!("anabranch:{parameters}"), &drive(8, 8), &phases)[1];
+    let (contexts, addresses) = (of("history=off"), of("contexts=off"));
+    let neither = of("history=off,contexts=off");
+    assert!(contexts * 10 < neither * 8, "{contexts} {neither}");
+    assert!(addresses * 10 < neither * 8, "{addresses} {neither}");
+}
+
+#[test]
+fn on_few_streams_it_copies_at_most_a_tenth_more_than_schemes_that_need_none() {
+    let phases: Vec<Vec<Io>> = vec![phase(1, 2).collect(), phase(1, 2).collect()];
+    for (host, internal) in [(1, 0), (1, 1), (2, 0), (2, 8)] {
+        let drive = drive(host, internal);
+        let ours = copied("anabranch", &drive, &phases)[1];
+        let single = match internal {
+            0 => "baseline",
+            _ => "baseline+gc",
+        };
+        let single = copied(single, &drive, &phases)[1];
+        assert!(
+            ours * 10 < single * 11,
+            "{host}+{internal}: {ours} {single}"
+        );
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_counts_and_another_seed_samples_others() {
+    let phases: Vec<Vec<Io>> = vec![phase(1, 2).collect()];
+    let of = |scheme: &str| copied(scheme, &drive(8, 8), &phases);
+    assert_eq!(of("anabranch:seed=7"), of("anabranch:seed=7"));
+}
