@@ -2,44 +2,48 @@
 
 Use: target/venv/bin/python bench/python-overhead.py COMMAND [PAIRS]
 Both must be built alike (`cargo build`, `maturin develop`, both with or without --release). Answers with
-medians of paired ratios: of processor time, which other work on the machine hardly moves, and of time.
+medians of paired ratios of processor time, which other work on the machine moves least: of the call, and of
+the whole process, in which Python has to start and to import NumPy.
 """
 
 import resource
 import statistics
 import subprocess
 import sys
-import time
 
-ARGUMENTS = ["traces/rocksdb-demo.parquet", "--threads", "1", "--json"]
-INSIDE = """
-import anabranch
-result = anabranch.replay("traces/rocksdb-demo.parquet", threads=1)
-import sys
-sys.stdout.write(result.to_json())
+SCHEMES = "baseline,sepbit,pcstream,midas"
+ARGUMENTS = ["traces/rocksdb-demo.parquet", "--scheme", SCHEMES, "--threads", "1", "--json"]
+INSIDE = f"""
+import sys, time, anabranch
+began = time.process_time()
+text = anabranch.replay("traces/rocksdb-demo.parquet", "{SCHEMES}".split(","), threads=1).to_json()
+print(time.process_time() - began, file=sys.stderr)
+sys.stdout.write(text)
 """
 
 
-def measured(call: list[str]) -> tuple[float, float]:
-    """Seconds of processor time and of time that a process takes."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(call, check=True, stdout=subprocess.DEVNULL)
+def measured(call: list[str]) -> tuple[float, str]:
+    """Seconds of processor time that a process takes, and what it says beside its output."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        call, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return processor, time.perf_counter() - began
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stderr
 
 
 def main() -> None:
     command, pairs = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 11
-    ratios: list[tuple[float, float]] = []
+    calls, processes = [], []
     for _ in range(pairs):
-        alone = measured([command, "replay", *ARGUMENTS])
-        inside = measured([sys.executable, "-c", INSIDE])
-        ratios.append((inside[0] / alone[0], inside[1] / alone[1]))
-        print(f"command {alone[0]:.2f} s, Python {inside[0]:.2f} s of processor time", flush=True)
-    for place, what in enumerate(("processor time", "time")):
-        found = sorted(ratio[place] for ratio in ratios)
-        print(f"{what}: {statistics.median(found):.3f} ({found[0]:.3f} to {found[-1]:.3f})")
+        alone, _ = measured([command, "replay", *ARGUMENTS])
+        whole, said = measured([sys.executable, "-c", INSIDE])
+        calls.append(float(said) / alone)
+        processes.append(whole / alone)
+        print(f"command {alone:.3f} s, call {float(said):.3f} s, process {whole:.3f} s", flush=True)
+    for what, ratios in (("call", calls), ("process", processes)):
+        middle = statistics.median(ratios)
+        print(f"{what}: {middle:.3f} ({min(ratios):.3f} to {max(ratios):.3f})")
 
 
 if __name__ == "__main__":
