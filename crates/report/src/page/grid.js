@@ -18,14 +18,16 @@ function settingName(key) {
 function settingRank(key) {
   const at = SETTINGS_FIRST.indexOf(key);
   if (at >= 0) return at;
-  if (key.startsWith("config.") && !key.startsWith("config.drive.") && !key.startsWith("config.capture.") && !key.startsWith("config.time.")) return -1;
+  if (key.startsWith("config.") && !key.startsWith("config.drive.") && !key.startsWith("config.time.")) return -1;
   return key.startsWith("config.time.") ? 50 : 100;
 }
 
 /** The settings in which results differ; of those that always change together, one. */
 function varyingKeys(results) {
   const all = results.map(settings);
-  const keys = [...new Set(all.flatMap(Object.keys))].sort((a, b) => settingRank(a) - settingRank(b) || (a < b ? -1 : 1));
+  // How a trace was captured is no setting, and small pages leave it out.
+  const told = [...new Set(all.flatMap(Object.keys))].filter((key) => !key.startsWith("config.capture."));
+  const keys = told.sort((a, b) => settingRank(a) - settingRank(b) || (a < b ? -1 : 1));
   const seen = new Set();
   return keys.filter((key) => {
     const values = all.map((flat) => JSON.stringify(flat[key]));
