@@ -29,10 +29,14 @@ while [ $# -gt 0 ]; do
     fi
     for unit in "${units[@]}"; do
         result=$folder/$name@$unit.json
+        # A drive may be too small for its larger units: that is said, and the others go on.
         # shellcheck disable=SC2086
-        [ -s "$result" ] || "$ANABRANCH" replay "$1" --unit "$unit" "${drive[@]}" \
-            --scheme "${SCHEMES:-all}" ${OPTIONS:-} -o "$result" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
-        results+=("$result")
+        if [ -s "$result" ] || "$ANABRANCH" replay "$1" --unit "$unit" "${drive[@]}" \
+            --scheme "${SCHEMES:-all}" ${OPTIONS:-} -o "$result" >"$folder/log" 2>&1; then
+            results+=("$result")
+        else
+            echo "$name, units of $unit: $(tail -n 1 "$folder/log")" >&2
+        fi
     done
     shift
 done
