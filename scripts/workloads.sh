@@ -18,7 +18,7 @@ began=$SECONDS
 for name in "${names[@]}"; do
     start=$SECONDS
     "$anabranch" run --workload "$name" --size "${SIZE:-quick}" --file-system "${FILE_SYSTEM:-ext4}" \
-        --scheme "${SCHEMES:-baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream}" \
+        --scheme "${SCHEMES:-baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream,anabranch}" \
         --log "$out/$name.log" -t "$out/$name.parquet" -o "$out/$name.json" >/dev/null || { failed+=("$name"); continue; }
     echo "workloads: $name, $((SECONDS - start)) s" >&2
 done

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::texts::{number, parsed_list, text, text_list};
 
-/// What is compared unless other schemes are named: both baselines, and what the papers compare.
-pub const DEFAULT_SCHEMES: &str = "baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream";
+/// What is compared unless other schemes are named: both baselines, what the papers compare, and ours.
+pub const DEFAULT_SCHEMES: &str =
+    "baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream,anabranch";
 
 /// The drives of a comparison. Lists multiply into a grid.
 #[derive(Debug, Clone, Deserialize)]
