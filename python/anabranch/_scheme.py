@@ -11,7 +11,7 @@ class Scheme:
     """A placement scheme to derive from; any class with :meth:`assign` will do as well.
 
     Give the class itself to :func:`anabranch.replay`, and every drive of the comparison gets a new
-    object; an object serves all drives in turn. Slow (some hundred thousand writes a second)
+    object; an object serves all drives in turn. Slow, every write being a call into Python,
     but right: the device, the counters and the order of calls are those of built-in schemes.
 
     >>> import anabranch
