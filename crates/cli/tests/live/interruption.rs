@@ -126,7 +126,7 @@ fn a_run_interrupted_at_any_moment_of_its_start_leaves_nothing() {
         // The place is in the program's arguments, so that it would be found.
         let arguments = small_run(
             &["--backing", directory],
-            &["sh", "-c", "sleep 60", directory],
+            &["sh", "-c", "sleep 600", directory],
         );
         let mut command = Command::new(ANABRANCH);
         let started = Started::new(command.args(arguments).process_group(0));

@@ -18,7 +18,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// How long anything here may take at most.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The smallest drive: what most tests run on.
 pub const SMALL: [&str; 6] = ["--size", "64MiB", "--unit", "1MiB", "--scheme", "baseline"];
