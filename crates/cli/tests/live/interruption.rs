@@ -128,7 +128,10 @@ fn a_run_interrupted_at_any_moment_of_its_start_leaves_nothing() {
             &["--backing", directory],
             &["sh", "-c", "sleep 600", directory],
         );
-        let mut command = Command::new(ANABRANCH);
+        // Whoever runs the tests in the background ignores SIGINT, and what inherits that is deaf to
+        // one that comes before it listens.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", ANABRANCH]);
         let started = Started::new(command.args(arguments).process_group(0));
         sleep(Duration::from_millis(milliseconds));
         started.signal_group(Signal::SIGINT);
