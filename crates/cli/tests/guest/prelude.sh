@@ -1,5 +1,9 @@
 # What all scripts in the guest begin with. PORT and NQN are set before.
 
+# The kernel's nvme-tcp sends from within the writer's own call: where the target is gone, that
+# raises SIGPIPE in whoever writes to the drive, and fio would die of it.
+trap '' PIPE
+
 # A step that must succeed: its output is shown if it does not, and the script ends.
 must() {
     "$@" >/tmp/must 2>&1 && return

@@ -198,6 +198,18 @@ impl Started {
         });
     }
 
+    /// Whether it ends before long.
+    pub fn ends_within(&mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        while self.0.try_wait().unwrap().is_none() {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        true
+    }
+
     /// Waits for its end, listening: a pipe that nobody empties holds 64 KiB.
     pub fn end(mut self) -> Ended {
         let stdout = listen(self.0.stdout.take().unwrap());
