@@ -6,10 +6,11 @@
 demo:
 	@scripts/demo.sh
 
+# Started in the background, a shell's children ignore Ctrl-C; tests that send it want it heard.
 test:
 	@scripts/setup.sh test
-	ANABRANCH_PYTHON=$(CURDIR)/target/venv/bin/python cargo test --workspace
-	@scripts/python-tests.sh
+	ANABRANCH_PYTHON=$(CURDIR)/target/venv/bin/python env --default-signal=INT,QUIT cargo test --workspace
+	@env --default-signal=INT,QUIT scripts/python-tests.sh
 
 # Every real application once, some ten minutes, and a table.
 .PHONY: workloads
