@@ -68,12 +68,14 @@ fn every_kind_of_write(file_system: &str, mebibytes: u64) {
         run(Command::new("fsfreeze").arg("--freeze").arg(root));
         run(Command::new("fsfreeze").arg("--unfreeze").arg(root));
         // XFS discards behind the commit's back.
-        thread::sleep(Duration::from_millis(500));
+        thread::sleep(Duration::from_secs(2));
     });
     watched.assert_written("buffered", 8 * MIB, "dd");
     watched.assert_written("direct", 4 * MIB, "dd");
     watched.assert_written("mapped", 4 * MIB, "python");
-    assert!(watched.kinds().contains(&ContextKind::Application));
+    // A program that has ended before the probe looked at it keeps its name alone.
+    let program = [ContextKind::Application, ContextKind::Folded];
+    assert!(watched.kinds().iter().any(|kind| program.contains(kind)));
     assert!(watched.kinds().contains(&ContextKind::Journal));
     assert!(watched.kinds().contains(&ContextKind::Metadata));
     assert!(!watched.kinds().contains(&ContextKind::Unknown));
@@ -283,7 +285,7 @@ int main(int count, char **names) {
     int log = open(names[1], O_WRONLY | O_CREAT, 0644), table = open(names[2], O_WRONLY | O_CREAT, 0644);
     /* Until the probe knows this process, then in earnest. */
     put(log);
-    usleep(200000);
+    usleep(800000);
     int done = 0;
     for (int i = 0; i < 16; i++) done += append_log(log) + write_table(table);
     return done != 16 * 5;
