@@ -65,6 +65,19 @@ pub fn serve(arguments: &ServeArguments) -> Outcome {
 
 /// What clap does not know.
 fn check(arguments: &ServeArguments) -> Outcome {
+    check_reach(arguments)?;
+    let names = arguments.allow_host.iter().chain(&arguments.nqn);
+    match names.into_iter().find(|name| !is_name(name)) {
+        Some(bad) => Err(Failure::say(format!(
+            "\"{bad}\" is no name: an NQN has 1 to 223 characters"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What can be reached from elsewhere is meant to be. Names of hosts guard the drive alone: whoever
+/// asks for metrics gives none.
+fn check_reach(arguments: &ServeArguments) -> Outcome {
     let open = arguments.allow_host.is_empty() && !arguments.allow_any_host;
     if !arguments.listen.ip().is_loopback() && open {
         return Err(Failure::say(format!(
@@ -73,12 +86,14 @@ fn check(arguments: &ServeArguments) -> Outcome {
             arguments.listen
         )));
     }
-    let names = arguments.allow_host.iter().chain(&arguments.nqn);
-    match names.into_iter().find(|name| !is_name(name)) {
-        Some(bad) => Err(Failure::say(format!(
-            "\"{bad}\" is no name: an NQN has 1 to 223 characters"
-        ))),
-        None => Ok(()),
+    match arguments.metrics {
+        Some(metrics) if !metrics.ip().is_loopback() && !arguments.allow_any_reader => {
+            Err(Failure::say(format!(
+                "--metrics {metrics} can be reached from elsewhere, and answers whoever asks: keep \
+                 it to loopback, or say --allow-any-reader"
+            )))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -94,7 +109,7 @@ fn options(arguments: &ServeArguments, built: &build::Built) -> Options {
     }
 }
 
-/// Until a signal comes: draws the view, and writes the state from time to time.
+/// Until a signal comes: draws the view, and writes the state from time to time, if it has changed.
 fn wait(
     arguments: &ServeArguments,
     target: &Arc<Target>,
@@ -107,7 +122,7 @@ fn wait(
         thread::sleep(TICK);
         view.draw(target);
         if saved.elapsed() >= every {
-            target.save().map_err(Failure::work)?;
+            target.save_changes().map_err(Failure::work)?;
             saved = Instant::now();
         }
     }

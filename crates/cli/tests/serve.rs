@@ -134,6 +134,19 @@ fn a_drive_that_is_stopped_and_started_has_its_age() {
 fn what_would_be_unsafe_or_makes_no_sense_is_refused() {
     for (arguments, word) in [
         (&["--listen", "0.0.0.0:0"][..], "--allow-host"),
+        (&["--metrics", "0.0.0.0:0"], "--allow-any-reader"),
+        (&["--metrics", "[::]:0"], "--allow-any-reader"),
+        // Who may connect says nothing of who may ask for metrics.
+        (
+            &["--metrics", "0.0.0.0:0", "--allow-any-host"],
+            "--allow-any-reader",
+        ),
+        (&["--allow-any-reader"], "--metrics"),
+        // Allowed, it is no longer what is wrong.
+        (
+            &["--metrics", "0.0.0.0:0", "--allow-any-reader", "--nqn", ""],
+            "no name",
+        ),
         (&["--scheme", "sepbit"], "--mode plain"),
         (&["--mode", "fdp"], "[fdp]"),
         (&["--mode", "plain", "--scheme", "oracle"], "oracle"),

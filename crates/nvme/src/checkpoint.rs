@@ -61,6 +61,30 @@ pub struct Header {
     pub cleared_at: Counters,
 }
 
+/// What changes whenever the state does, time apart: two that are equal are of one state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark {
+    counters: Counters,
+    cleared_at: Counters,
+    read_only: bool,
+    block_shift: u32,
+    /// Without the time served.
+    tally: Tally,
+}
+
+impl Mark {
+    /// That of a target, whose drive this is.
+    pub(crate) fn of(target: &Target, drive: &Drive) -> Mark {
+        Mark {
+            counters: *drive.counters(),
+            cleared_at: drive.cleared_at(),
+            read_only: drive.is_read_only(),
+            block_shift: target.block_shift(),
+            tally: target.totals.sums(),
+        }
+    }
+}
+
 /// Where the state is kept.
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
@@ -138,46 +162,48 @@ impl Checkpoint {
         made.map_err(|problem| self.failed(problem))
     }
 
-    /// Writes the state as it is now.
+    /// Writes the state as it is now, and answers its mark.
     ///
     /// # Errors
     /// When it cannot be written; the former state stays.
-    pub fn write(&self, target: &Target) -> Result<(), CheckpointError> {
-        let bytes = self.bytes(target).map_err(|error| self.damaged(&error))?;
+    pub(crate) fn write(&self, target: &Target) -> Result<Mark, CheckpointError> {
+        let (bytes, mark) = self.bytes(target).map_err(|error| self.damaged(&error))?;
         let written = self.replace(&bytes);
-        written.map_err(|problem| self.failed(problem))
+        written.map_err(|problem| self.failed(problem))?;
+        Ok(mark)
     }
 
-    /// Writes the state, and that the drive was stopped.
+    /// Writes the state, how long the drive was served included, and that it was stopped.
     ///
     /// # Errors
     /// As [`Checkpoint::write`].
-    pub fn end(&self, target: &Target) -> Result<(), CheckpointError> {
+    pub(crate) fn end(&self, target: &Target) -> Result<(), CheckpointError> {
         self.write(target)?;
         let removed = fs::remove_file(self.mark()).and_then(|()| self.sync_directory());
         removed.map_err(|problem| self.failed(problem))
     }
 
     /// Taken in memory, so that the drive is locked no longer than that takes.
-    fn bytes(&self, target: &Target) -> Result<Vec<u8>, StateError> {
+    fn bytes(&self, target: &Target) -> Result<(Vec<u8>, Mark), StateError> {
         let mut bytes = Vec::new();
         let drive = target.drive();
+        let mark = Mark::of(target, &drive);
         let header = Header {
             version: VERSION,
             placement: self.placement.clone(),
             aged: self.aged,
-            block_shift: target.block_shift(),
+            block_shift: mark.block_shift,
             tally: Tally {
-                served_ms: target.totals.sums().served_ms + target.now_ms(),
-                ..target.totals.sums()
+                served_ms: mark.tally.served_ms + target.now_ms(),
+                ..mark.tally
             },
-            cleared_at: Drive::cleared_at(&drive),
+            cleared_at: mark.cleared_at,
         };
         let line = serde_json::to_vec(&header);
         bytes.extend(line.map_err(|error| StateError::Inconsistent(error.to_string()))?);
         bytes.push(b'\n');
         drive.save(&mut bytes)?;
-        Ok(bytes)
+        Ok((bytes, mark))
     }
 
     fn replace(&self, bytes: &[u8]) -> io::Result<()> {

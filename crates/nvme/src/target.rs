@@ -12,7 +12,7 @@ use std::{
 use anabranch_ssd::Host;
 
 use crate::{
-    checkpoint::{Checkpoint, CheckpointError},
+    checkpoint::{Checkpoint, CheckpointError, Mark},
     clock::Clock,
     completion::Status,
     connect::is_name,
@@ -40,8 +40,8 @@ pub struct Target {
     drive: Mutex<Drive>,
     /// Where the drive's state is kept, if anywhere.
     checkpoint: Option<Checkpoint>,
-    /// One writes it at a time.
-    saving: Mutex<()>,
+    /// What was written there last; one writes it at a time.
+    saved: Mutex<Option<Mark>>,
     block_shift: AtomicU32,
     read_only: AtomicBool,
     started: Instant,
@@ -92,7 +92,7 @@ impl Target {
             block_shift: AtomicU32::new(block_shift.clamp(9, 12)),
             started: Instant::now(),
             checkpoint,
-            saving: Mutex::default(),
+            saved: Mutex::default(),
             drive: Mutex::new(drive),
             options,
             store,
@@ -234,11 +234,33 @@ impl Target {
     /// # Errors
     /// When it cannot be written.
     pub fn save(&self) -> Result<(), CheckpointError> {
-        let _alone = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
-        match &self.checkpoint {
-            Some(checkpoint) => checkpoint.write(self),
-            None => Ok(()),
+        let mut saved = self.saved();
+        if let Some(checkpoint) = &self.checkpoint {
+            *saved = Some(checkpoint.write(self)?);
         }
+        Ok(())
+    }
+
+    /// The same, unless nothing but time has passed since it was written last. Answers whether it
+    /// was written.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save_changes(&self) -> Result<bool, CheckpointError> {
+        let mut saved = self.saved();
+        let Some(checkpoint) = &self.checkpoint else {
+            return Ok(false);
+        };
+        let now = Mark::of(self, &self.drive());
+        if saved.as_ref() == Some(&now) {
+            return Ok(false);
+        }
+        *saved = Some(checkpoint.write(self)?);
+        Ok(true)
+    }
+
+    fn saved(&self) -> MutexGuard<'_, Option<Mark>> {
+        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the contents safe, and writes the drive's state and that it was stopped.
@@ -247,7 +269,7 @@ impl Target {
     /// When either cannot be written.
     pub fn stop(&self) -> Result<(), StopError> {
         self.store.flush()?;
-        let _alone = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.saved();
         match &self.checkpoint {
             Some(checkpoint) => Ok(checkpoint.end(self)?),
             None => Ok(()),

@@ -174,6 +174,38 @@ fn a_drive_that_was_killed_loses_nothing_and_gives_back_nothing() {
     assert_eq!(one.read(1000, 256).unwrap(), vec![2; 1 << 20]);
 }
 
+#[test]
+fn a_state_that_has_not_changed_is_not_written_again() {
+    let kept = Kept {
+        directory: tempfile::tempdir().unwrap(),
+    };
+    let state = kept.directory.path().join("state");
+    let (target, server, _) = kept.begin();
+    // Taken away, it is there again only if it was written.
+    let is_written = || {
+        let told = target.save_changes().unwrap();
+        let written = std::fs::remove_file(&state).is_ok();
+        assert_eq!(told, written);
+        written
+    };
+    assert!(is_written(), "there was none");
+    assert!(!is_written());
+    let mut one = host(&server);
+    assert!(!is_written(), "a host that connects changes nothing");
+    one.write(0, &vec![1; 4096], Tag::default()).unwrap();
+    assert!(is_written());
+    one.flush().unwrap();
+    one.deallocate(&[(8, 8)]).unwrap();
+    assert!(!is_written(), "nothing was there to give up");
+    one.read(0, 1).unwrap();
+    assert!(is_written(), "its counters tell of reads");
+    one.deallocate(&[(0, 8)]).unwrap();
+    assert!(is_written());
+    assert!(!is_written());
+    target.save().unwrap();
+    assert!(state.exists(), "asked for outright, it always is");
+}
+
 /// What a monitoring system would do.
 fn get(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();

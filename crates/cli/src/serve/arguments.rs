@@ -64,7 +64,7 @@ pub struct ServeArguments {
     /// Where the drive's state is kept [default: beside the data, with `.state`]
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
-    /// Seconds after which the state is written again
+    /// Seconds after which the state is written again, if it has changed
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub checkpoint_every: u64,
     /// Impose the simulated time of requests on hosts
@@ -93,6 +93,9 @@ pub struct ServeArguments {
     /// Let any host connect, though the address can be reached from elsewhere
     #[arg(long, conflicts_with = "allow_host", help_heading = "Network")]
     pub allow_any_host: bool,
+    /// Let anyone read the metrics, though their address can be reached from elsewhere
+    #[arg(long, requires = "metrics", help_heading = "Network")]
+    pub allow_any_reader: bool,
     /// Hosts connected at a time
     #[arg(long, value_name = "N", default_value_t = 64, help_heading = "Network",
         value_parser = clap::value_parser!(u16).range(1..=4096))]
