@@ -35,7 +35,7 @@ lint:
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --package anabranch --no-default-features --all-targets -- -D warnings
 
-# What reads bytes off the network, a minute each; needs a nightly compiler.
+# What reads bytes off the network and traces of other people, a minute each; needs a nightly compiler.
 fuzz:
 	@scripts/setup.sh demo
 	@scripts/fuzz.sh

@@ -1,10 +1,12 @@
-//! `anabranch export`: advice that leaves the house, each piece fed back before it is given.
+//! `anabranch export`: advice that leaves the house, each piece fed back before it is given; and
+//! traces in the forms of others.
 
 mod advice;
 mod arguments;
 mod by_context;
 mod check;
 mod fio;
+mod foreign;
 mod names;
 mod namespaces;
 mod ranges;
@@ -25,8 +27,16 @@ use advice::Advice;
 pub use arguments::{EXAMPLE, ExportArguments, Target};
 use source::{Given, Plan};
 
-/// Writes what is asked for into a directory, and tells what each piece is worth.
+/// Writes what is asked for: advice into a directory, telling what each piece is worth, or a trace
+/// into a file.
 pub fn export(arguments: &ExportArguments) -> Outcome {
+    match foreign::asked(arguments)? {
+        Some(form) => foreign::write(arguments, form),
+        None => advise(arguments),
+    }
+}
+
+fn advise(arguments: &ExportArguments) -> Outcome {
     let advice = match source::given(arguments)? {
         Given::Lifetimes(profile) => from_lifetimes(arguments, &profile)?,
         Given::Plan(plan) => from_trace(arguments, &plan)?,
@@ -59,6 +69,8 @@ fn from_trace(arguments: &ExportArguments, plan: &Plan) -> Outcome<Advice> {
             }
             Target::Rocksdb => namespaces::rocksdb(plan, &survey, &mut advice)?,
             Target::Cassandra => namespaces::cassandra(plan, &survey, &mut advice)?,
+            // A trace's form is alone, and was written before.
+            Target::Trace(_) => {}
         }
     }
     Ok(advice)

@@ -2,9 +2,9 @@
 
 mod dense;
 mod files;
-mod tell;
+pub mod tell;
 
-use std::path::Path;
+use std::io::Write;
 
 use anabranch_trace::{
     Io, Tables, Writer,
@@ -33,7 +33,8 @@ pub fn import(arguments: &ImportArguments) -> Outcome {
         let (survey, dense) = dense::write(&mut importer, output, &bar, share)?;
         (survey, Some(dense))
     } else {
-        let (survey, tables, writer) = write(&mut importer, output, &bar, share)?;
+        let writer = Writer::create(output)?;
+        let (survey, tables, writer) = write(&mut importer, writer, &bar, share)?;
         writer.finish(&tables)?;
         (survey, None)
     };
@@ -82,13 +83,12 @@ pub fn told(asked: Foreign, found: Format) {
 }
 
 /// Writes everything an importer has to a trace that is not finished yet.
-fn write(
+fn write<F: Write + Send>(
     importer: &mut Importer,
-    output: &Path,
+    mut writer: Writer<F>,
     bar: &ProgressBar,
     share: impl Fn(&Importer) -> f64,
-) -> Outcome<(Survey, Tables, Writer)> {
-    let mut writer = Writer::create(output)?;
+) -> Outcome<(Survey, Tables, Writer<F>)> {
     let (mut ios, mut survey) = (Vec::<Io>::new(), Survey::default());
     while importer.read_batch(&mut ios)? {
         bar.set_position((share(importer) * 1000.0) as u64);

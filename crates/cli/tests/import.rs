@@ -283,3 +283,52 @@ fn volumes_that_overlap_are_not_replayed_as_one_drive() {
     assert!(words.contains("several volumes"), "{words}");
     assert!(words.contains("--renumber"), "{words}");
 }
+
+/// Files that a process has open in a directory, named or not.
+fn open_files(process: u32, directory: &Path) -> usize {
+    let Ok(links) = fs::read_dir(format!("/proc/{process}/fd")) else {
+        return 0;
+    };
+    let targets = links.filter_map(|link| fs::read_link(link.ok()?.path()).ok());
+    targets
+        .filter(|target| target.starts_with(directory))
+        .count()
+}
+
+#[test]
+fn renumbering_that_is_killed_leaves_nothing_behind() {
+    let directory = TempDir::new().unwrap();
+    let (_, name) = output(&directory);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args([
+            "import",
+            "-",
+            "--format",
+            "alibaba",
+            "--renumber",
+            "-o",
+            &name,
+        ])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Standard input stays open: the import waits for more when it is killed.
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(alibaba(3, 5000).as_bytes()).unwrap();
+    let canonical = fs::canonicalize(directory.path()).unwrap();
+    for _ in 0..6000 {
+        if open_files(child.id(), &canonical) > 0 {
+            break;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(
+        open_files(child.id(), &canonical) > 0,
+        "it keeps requests beside the output"
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}

@@ -5,7 +5,7 @@
 //! - [`Writer`] and [`Reader`] keep both in one Parquet file, which pandas, polars and DuckDB open.
 //! - [`ArrowTrace`] is a trace in memory, as Arrow has it.
 //! - [`RawReader`] reads bare page numbers.
-//! - [`foreign`] reads traces of other people.
+//! - [`foreign`] reads traces of other people, and writes theirs.
 //! - [`WholeFile`] is how a file is written here: it appears whole or not at all.
 //!
 //! # The trace file
@@ -46,7 +46,7 @@ pub use capture::{Capture, File, Tables};
 pub use context::{Context, ContextKind, Frame};
 pub use error::TraceError;
 pub use io::{ContextId, FileId, Io, Operation, WriteHint};
-pub use native::{ArrowTrace, Reader, Writer};
+pub use native::{ArrowTrace, Reader, Scratch, Writer};
 pub use raw::RawReader;
 pub use record::RecordFault;
 pub use whole_file::WholeFile;

@@ -4,12 +4,14 @@ mod arrow;
 mod batch;
 mod metadata;
 mod reader;
+mod scratch;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 pub use arrow::ArrowTrace;
 pub use reader::Reader;
+pub use scratch::Scratch;
 pub use writer::Writer;
 
 /// Records that are decoded, and encoded, at a time. It divides [`ROW_GROUP_ROWS`], so that the

@@ -5,6 +5,8 @@
 
 #[path = "foreign/expected.rs"]
 mod expected;
+#[path = "foreign/fuzzed.rs"]
+mod fuzzed;
 #[path = "foreign/hostile.rs"]
 mod hostile;
 #[path = "foreign/inputs.rs"]

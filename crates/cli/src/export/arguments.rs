@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use anabranch_trace::foreign::Form;
+use clap::{Args, ValueEnum, builder::PossibleValue};
 
 use crate::arguments::DriveArguments;
 
@@ -12,11 +13,12 @@ Examples:
   anabranch export result.json --to fio -o advice                # the best scheme of a result, for fio
   anabranch export rocksdb.parquet --scheme hints --to rocksdb -o advice
   anabranch replay rocksdb.parquet --scheme manual:rules=advice/rules.toml
+  anabranch export rocksdb.parquet --to msr -o rocksdb.csv.gz    # the trace itself, for other tools
 Each piece is fed back before it is written: the same writes, placed as it says, on the same drive.
 What it costs beside the scheme it was made from is told, and what it cannot say.";
 
-/// A form of advice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// What is to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// Rules by file name and thread: for people, and for the scheme `manual`
     Rules,
@@ -30,6 +32,64 @@ pub enum Target {
     Rocksdb,
     /// The same of Cassandra
     Cassandra,
+    /// The trace itself, in another's form
+    Trace(Form),
+}
+
+impl ValueEnum for Target {
+    fn value_variants<'a>() -> &'a [Target] {
+        use Form::{
+            Alibaba, Blkparse, Blktrace, Csv, FioIologV2, FioIologV3, Fiu, Ftrace, MqSim, Msr,
+            OracleGeneral, Spc, Tencent,
+        };
+        const ALL: [Target; 19] = [
+            Target::Rules,
+            Target::Hints,
+            Target::Fdp,
+            Target::Fio,
+            Target::Rocksdb,
+            Target::Cassandra,
+            Target::Trace(Blkparse),
+            Target::Trace(Blktrace),
+            Target::Trace(Ftrace),
+            Target::Trace(FioIologV2),
+            Target::Trace(FioIologV3),
+            Target::Trace(Fiu),
+            Target::Trace(Msr),
+            Target::Trace(Alibaba),
+            Target::Trace(Tencent),
+            Target::Trace(MqSim),
+            Target::Trace(Spc),
+            Target::Trace(OracleGeneral),
+            Target::Trace(Csv),
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Target::Rules => (
+                "rules",
+                "Rules by file name and thread: for people, and for the scheme `manual`",
+            ),
+            Target::Hints => (
+                "hints",
+                "The same as life-time hints, for `fcntl(F_SET_RW_HINT)`",
+            ),
+            Target::Fdp => ("fdp", "Placement identifiers by program context"),
+            Target::Fio => (
+                "fio",
+                "fio jobs that replay the trace with its placement, and a `dp_scheme` of address ranges",
+            ),
+            Target::Rocksdb => (
+                "rocksdb",
+                "What RocksDB writes, what lives how long, and how to keep it apart",
+            ),
+            Target::Cassandra => ("cassandra", "The same of Cassandra"),
+            Target::Trace(form) => (form.name(), form.about()),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -59,7 +119,23 @@ pub struct ExportArguments {
     /// Print what was written, and what it is worth, as JSON
     #[arg(long)]
     pub json: bool,
-    /// The directory to write to; files of the same names are replaced
-    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    /// The directory to write advice to, files of the same names being replaced; of a trace the file,
+    /// packed if its name ends with .gz or .zst
+    #[arg(short = 'o', long = "output", value_name = "DIR|FILE")]
     pub output: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_a_trace_can_be_named() {
+        for form in Form::ALL {
+            assert!(
+                Target::value_variants().contains(&Target::Trace(form)),
+                "{form:?}"
+            );
+        }
+    }
 }

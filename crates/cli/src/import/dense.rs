@@ -4,13 +4,12 @@ use std::{collections::BTreeMap, path::Path};
 
 use anabranch_replay::Renumber;
 use anabranch_trace::{
-    Io, Reader, Tables, WholeFile, Writer,
+    Io, Scratch, Tables, WholeFile, Writer,
     foreign::{Importer, Survey},
 };
 use indicatif::ProgressBar;
-use tempfile::TempDir;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 
 /// Bytes of the pages that are numbered: the mapping unit of nearly every drive.
 const PAGE_BYTES: u32 = 4096;
@@ -26,8 +25,8 @@ pub struct Dense {
 /// Writes everything an importer has with dense addresses: the pages each volume ever writes, in
 /// address order and without holes, and volume after volume.
 ///
-/// The addresses are known only after the last request. Until then the requests are in a trace
-/// beside the output, which also lets a pipe be renumbered. Memory grows with the number of
+/// The addresses are known only after the last request. Until then the requests are in a file
+/// without a name beside the output, which also lets a pipe be renumbered. Memory grows with the number of
 /// separate areas that are written, 24 bytes each.
 pub fn write(
     importer: &mut Importer,
@@ -35,35 +34,19 @@ pub fn write(
     bar: &ProgressBar,
     share: impl Fn(&Importer) -> f64,
 ) -> Outcome<(Survey, Dense)> {
-    let room = room(output)?;
-    let sparse = room.path().join("sparse.parquet");
-    let (survey, mut tables, writer) = super::write(importer, &sparse, bar, share)?;
-    writer.finish(&tables)?;
-    let mut volumes = Volumes::learn(&sparse)?;
+    // Says early what is wrong with the output's directory.
+    drop(WholeFile::create(output)?);
+    let writer = Writer::scratch(output)?;
+    let (survey, mut tables, writer) = super::write(importer, writer, bar, share)?;
+    let mut sparse = writer.keep(&tables)?;
+    let mut volumes = Volumes::learn(&mut sparse)?;
     tables.capture.device_bytes = volumes.settle();
-    let left_out = volumes.apply(&sparse, output, &tables)?;
+    let left_out = volumes.apply(&mut sparse, output, &tables)?;
     let dense = Dense {
         device_bytes: tables.capture.device_bytes,
         left_out,
     };
     Ok((survey, dense))
-}
-
-/// A directory for what is not the result yet: beside the output, where there is room for such
-/// files; elsewhere if the output is a pipe or a device.
-fn room(output: &Path) -> Outcome<TempDir> {
-    // Says early what is wrong with the output's directory.
-    drop(WholeFile::create(output)?);
-    let directory = match output.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut names = tempfile::Builder::new();
-    names.prefix(".anabranch-").suffix(".partial");
-    names
-        .tempdir_in(directory)
-        .or_else(|_| names.tempdir())
-        .map_err(Failure::work)
 }
 
 /// The written pages of every volume.
@@ -76,9 +59,9 @@ struct Volume {
 }
 
 impl Volumes {
-    fn learn(sparse: &Path) -> Outcome<Volumes> {
+    fn learn(sparse: &mut Scratch) -> Outcome<Volumes> {
         let mut volumes = BTreeMap::new();
-        let mut reader = Reader::open(sparse)?;
+        let mut reader = sparse.reader()?;
         let mut ios = Vec::new();
         while reader.read_batch(&mut ios)? {
             for io in &ios {
@@ -104,8 +87,8 @@ impl Volumes {
     }
 
     /// Writes the requests with their new addresses. Answers how many were left out.
-    fn apply(&self, sparse: &Path, output: &Path, tables: &Tables) -> Outcome<u64> {
-        let mut reader = Reader::open(sparse)?;
+    fn apply(&self, sparse: &mut Scratch, output: &Path, tables: &Tables) -> Outcome<u64> {
+        let mut reader = sparse.reader()?;
         let mut writer = Writer::create(output)?;
         let (mut ios, mut pieces, mut left_out) = (Vec::new(), Vec::new(), 0);
         while reader.read_batch(&mut ios)? {

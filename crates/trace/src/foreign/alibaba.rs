@@ -18,6 +18,7 @@ use super::fault::Fault;
 use super::fields::{Cells, MICROSECOND_NS, time_ns, volume};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
+use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
 /// Reads lines of Alibaba's block traces.
@@ -45,5 +46,30 @@ impl LineReader for Alibaba {
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);
         io.tenant = disk;
         Ok(Found::Io(io))
+    }
+}
+
+/// Writes lines of Alibaba's block traces. Where the trace does not tell when it began, its time
+/// counts from 1970.
+#[derive(Debug)]
+pub(super) struct AlibabaWriter {
+    pub(super) started_unix_s: u64,
+}
+
+impl FormWriter for AlibabaWriter {
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let Request {
+            offset_bytes,
+            length_bytes,
+            volume,
+            ..
+        } = request;
+        let letters = request.letters();
+        let started_us = self.started_unix_s.saturating_mul(1_000_000);
+        let time_us = started_us.saturating_add(request.time_ns / MICROSECOND_NS);
+        text(
+            bytes,
+            format_args!("{volume},{letters},{offset_bytes},{length_bytes},{time_us}\n"),
+        );
     }
 }

@@ -30,6 +30,8 @@ use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use super::options::Event;
 use super::rwbs;
+use super::writer::{FormWriter, Request, text};
+use crate::io::Operation;
 
 /// How the lines of the summary begin.
 const SUMMARY: [&[u8]; 11] = [
@@ -132,5 +134,34 @@ pub(super) fn bracketed(text: &[u8]) -> &[u8] {
     match (from, to) {
         (Some(from), Some(to)) => text.get(from + 1..to).unwrap_or_default(),
         _ => b"",
+    }
+}
+
+/// Writes lines of blkparse: of each request the event `D`, on processor 0.
+#[derive(Debug, Default)]
+pub(super) struct BlkparseWriter {
+    events: u64,
+}
+
+impl FormWriter for BlkparseWriter {
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        self.events += 1;
+        let (major, minor) = request.device();
+        let (seconds, ns) = request.seconds();
+        let Request { process, name, .. } = request;
+        let letters = request.letters();
+        // The widths of blkparse's own format (`%D %2c %8s %5T.%9t %5p %2a %3d`).
+        text(
+            bytes,
+            format_args!(
+                "{major:3},{minor:<3} {:2} {:8} {seconds:5}.{ns:09} {process:5}  D {letters:>3} ",
+                0, self.events
+            ),
+        );
+        if request.operation != Operation::Flush {
+            let (sector, sectors) = request.sectors();
+            text(bytes, format_args!("{sector} + {sectors} "));
+        }
+        text(bytes, format_args!("[{name}]\n"));
     }
 }

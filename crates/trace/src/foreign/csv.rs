@@ -12,6 +12,7 @@ use super::fault::Fault;
 use super::fields::{Cells, bytes, number, time_ns, volume};
 use super::found::{Found, LineReader, Passed, is_comment, is_heading, request};
 use super::names::Names;
+use super::writer::{FormWriter, Request, text};
 
 /// Reads lines of a CSV.
 #[derive(Debug)]
@@ -104,4 +105,34 @@ impl LineReader for Csv {
 
 fn whole(cell: Option<&[u8]>, what: &'static str) -> Result<u64, Fault> {
     number(cell.ok_or(Fault::Missing(what))?).ok_or(Fault::NotANumber(what))
+}
+
+/// The heading of what is written, and the column map that reads it.
+const HEADING: &str = "time_ns,operation,offset_bytes,length_bytes,volume\n";
+pub(super) const COLUMNS: &str = "time-col=1,op-col=2,obj-id-col=3,obj-size-col=4,volume-col=5,\
+                                  has-header=true,time-unit=ns,id-unit=byte,size-unit=byte";
+
+/// Writes lines of a CSV, operations by their words.
+#[derive(Debug)]
+pub(super) struct CsvWriter;
+
+impl FormWriter for CsvWriter {
+    fn begin(&mut self, bytes: &mut Vec<u8>) {
+        bytes.extend(HEADING.bytes());
+    }
+
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let Request {
+            time_ns,
+            operation,
+            offset_bytes,
+            length_bytes,
+            volume,
+            ..
+        } = request;
+        text(
+            bytes,
+            format_args!("{time_ns},{operation},{offset_bytes},{length_bytes},{volume}\n"),
+        );
+    }
 }

@@ -19,10 +19,13 @@
 //!
 //! Source: fio HOWTO, "Trace file format v2" and "v3".
 
+use std::collections::HashSet;
+
 use super::fault::Fault;
 use super::fields::{MICROSECOND_NS, Words, time_ns};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
+use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
 /// The first lines of the versions.
@@ -105,4 +108,85 @@ fn action(time_ns: u64, mut words: Words<'_>, names: &mut Names) -> Result<Found
     let mut io = request(time_ns, operation, offset_bytes, length_bytes);
     (io.file, io.tenant) = names.file(path)?;
     Ok(Found::Io(io))
+}
+
+/// Writes lines of an I/O log. Each volume is a file of its own, `volume-0` and so on, to be replayed
+/// on a device by `replay_redirect`. Version 2 has a wait before each request that comes later than
+/// the one before; fio itself passes over waits below 100 microseconds (HOWTO, "Trace file format
+/// v2"), version 3 keeps all times.
+#[derive(Debug)]
+pub(super) struct FioWriter {
+    version: Version,
+    opened: HashSet<u32>,
+    waited_us: u64,
+}
+
+impl FioWriter {
+    /// A writer of version 2.
+    pub(super) fn second() -> FioWriter {
+        FioWriter::of(Version::Two)
+    }
+
+    /// A writer of version 3.
+    pub(super) fn third() -> FioWriter {
+        FioWriter::of(Version::Three)
+    }
+
+    fn of(version: Version) -> FioWriter {
+        FioWriter {
+            version,
+            opened: HashSet::new(),
+            waited_us: 0,
+        }
+    }
+
+    /// Adds what a line begins with.
+    fn stamp(&self, time_us: u64, bytes: &mut Vec<u8>) {
+        if matches!(self.version, Version::Three) {
+            text(bytes, format_args!("{time_us} "));
+        }
+    }
+}
+
+impl FormWriter for FioWriter {
+    fn begin(&mut self, bytes: &mut Vec<u8>) {
+        let [(second, _), (third, _)] = HEADINGS;
+        bytes.extend(match self.version {
+            Version::Two => second,
+            Version::Three => third,
+        });
+        bytes.push(b'\n');
+    }
+
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let Request {
+            offset_bytes,
+            length_bytes,
+            volume,
+            ..
+        } = request;
+        let time_us = request.time_ns / MICROSECOND_NS;
+        if self.opened.insert(*volume) {
+            for action in ["add", "open"] {
+                self.stamp(time_us, bytes);
+                text(bytes, format_args!("volume-{volume} {action}\n"));
+            }
+        }
+        let wait_us = time_us.saturating_sub(self.waited_us);
+        if matches!(self.version, Version::Two) && wait_us > 0 {
+            self.waited_us = time_us;
+            text(bytes, format_args!("volume-{volume} wait {wait_us} 0\n"));
+        }
+        let action = match request.operation {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Discard => "trim",
+            Operation::Flush => "sync",
+        };
+        self.stamp(time_us, bytes);
+        text(
+            bytes,
+            format_args!("volume-{volume} {action} {offset_bytes} {length_bytes}\n"),
+        );
+    }
 }

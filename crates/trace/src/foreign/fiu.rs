@@ -21,6 +21,7 @@ use super::fault::Fault;
 use super::fields::{SECTOR_BYTES, Words, bytes, time_ns};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
+use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
 /// Reads lines of FIU's traces.
@@ -48,5 +49,29 @@ impl LineReader for Fiu {
         io.context = names.context(command)?;
         io.tenant = names.device(major, minor)?;
         Ok(Found::Io(io))
+    }
+}
+
+/// Writes lines of FIU's traces, without digests: the data are not in a trace of ours.
+#[derive(Debug)]
+pub(super) struct FiuWriter;
+
+impl FormWriter for FiuWriter {
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let Request {
+            time_ns,
+            process,
+            name,
+            ..
+        } = request;
+        let (sector, sectors) = request.sectors();
+        let letters = request.letters();
+        let (major, minor) = request.device();
+        text(
+            bytes,
+            format_args!(
+                "{time_ns} {process} {name} {sector} {sectors} {letters} {major} {minor}\n"
+            ),
+        );
     }
 }

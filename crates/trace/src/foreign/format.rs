@@ -44,7 +44,7 @@ pub(super) enum Clock {
 }
 
 /// Seconds from 1601-01-01 to 1970-01-01 (Microsoft's `FILETIME`, RFC 3339 arithmetic).
-const WINDOWS_TO_UNIX_S: u64 = 11_644_473_600;
+pub(super) const WINDOWS_TO_UNIX_S: u64 = 11_644_473_600;
 
 impl Clock {
     /// Whether requests of several files can be put in one order.

@@ -34,10 +34,11 @@
 
 use super::blkparse::bracketed;
 use super::fault::Fault;
-use super::fields::{SECOND_NS, SECTOR_BYTES, Words, bytes, number, time_ns};
+use super::fields::{MICROSECOND_NS, SECOND_NS, SECTOR_BYTES, Words, bytes, number, time_ns};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use super::rwbs;
+use super::writer::{FormWriter, Request, text};
 use memchr::memmem;
 
 mod mmc;
@@ -170,6 +171,32 @@ fn block_request(time_ns: u64, details: &[u8], names: &mut Names) -> Result<Foun
     io.tenant = names.device_text(device)?;
     io.context = names.context(bracketed(words.rest()))?;
     Ok(Found::Io(io))
+}
+
+/// Writes lines of `block_rq_issue`, as `trace_pipe` prints them, on processor 0.
+#[derive(Debug)]
+pub(super) struct FtraceWriter;
+
+impl FormWriter for FtraceWriter {
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let Request {
+            process,
+            name,
+            length_bytes,
+            ..
+        } = request;
+        let (seconds, ns) = request.seconds();
+        let microseconds = ns / MICROSECOND_NS;
+        let (major, minor) = request.device();
+        let (letters, (sector, sectors)) = (request.letters(), request.sectors());
+        text(
+            bytes,
+            format_args!(
+                "{name:>16}-{process:<7} [000] ..... {seconds}.{microseconds:06}: block_rq_issue: \
+                 {major},{minor} {letters} {length_bytes} () {sector} + {sectors} none,0,0 [{name}]\n"
+            ),
+        );
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use super::fault::Fault;
 use super::fields::{SECTOR_BYTES, Words, bytes, time_ns, volume};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
+use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
 /// Reads lines of MQSim's traces.
@@ -46,5 +47,23 @@ impl LineReader for MqSim {
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);
         io.tenant = device;
         Ok(Found::Io(io))
+    }
+}
+
+/// Writes lines of MQSim's traces.
+#[derive(Debug)]
+pub(super) struct MqSimWriter;
+
+impl FormWriter for MqSimWriter {
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let Request {
+            time_ns, volume, ..
+        } = request;
+        let (sector, sectors) = request.sectors();
+        let is_read = u8::from(request.operation == Operation::Read);
+        text(
+            bytes,
+            format_args!("{time_ns} {volume} {sector} {sectors} {is_read}\n"),
+        );
     }
 }

@@ -16,9 +16,11 @@
 //! 2008.
 
 use super::fault::Fault;
-use super::fields::{Cells, time_ns};
+use super::fields::{Cells, SECOND_NS, time_ns};
+use super::format::WINDOWS_TO_UNIX_S;
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
+use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
 /// Nanoseconds of a unit of Windows' file time.
@@ -54,4 +56,36 @@ impl LineReader for Msr {
 fn volume(host: &[u8], disk: &[u8], names: &mut Names) -> Result<u32, Fault> {
     let key = [host, b"_", disk].concat();
     names.volume(&key, || String::from_utf8_lossy(&key).into_owned())
+}
+
+/// What stands for the host, which a trace of ours does not tell. Our choice.
+const HOST: &str = "anabranch";
+
+/// Writes lines of MSR Cambridge. The volume is the disk's number, and the response time, which is
+/// not known, 0. Where the trace does not tell when it began, its time counts from 1970.
+#[derive(Debug)]
+pub(super) struct MsrWriter {
+    pub(super) started_unix_s: u64,
+}
+
+impl FormWriter for MsrWriter {
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let kind = match request.operation {
+            Operation::Write => "Write",
+            _ => "Read",
+        };
+        let since_1601_s = self.started_unix_s.saturating_add(WINDOWS_TO_UNIX_S);
+        let started = since_1601_s.saturating_mul(SECOND_NS / FILETIME_NS);
+        let time = started.saturating_add(request.time_ns / FILETIME_NS);
+        let Request {
+            offset_bytes,
+            length_bytes,
+            volume,
+            ..
+        } = request;
+        text(
+            bytes,
+            format_args!("{time},{HOST},{volume},{kind},{offset_bytes},{length_bytes},0\n"),
+        );
+    }
 }

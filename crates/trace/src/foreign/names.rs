@@ -216,7 +216,7 @@ impl Names {
 
 /// What kind of writer has such a name. Our choice of names: the journal of ext3 and ext4, and the
 /// kernel's threads that write for others.
-fn kind(command: &str) -> ContextKind {
+pub(super) fn kind(command: &str) -> ContextKind {
     const JOURNALS: [&str; 2] = ["jbd2/", "kjournald"];
     const THREADS: [&str; 5] = ["kworker/", "flush-", "pdflush", "kswapd", "mmcqd/"];
     const NUMBERED_THREADS: [&str; 2] = ["md", "loop"];

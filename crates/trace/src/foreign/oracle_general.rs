@@ -24,6 +24,7 @@ use super::found::{Found, request};
 use super::input::Input;
 use super::names::Names;
 use super::records::{Layout, Record, RecordReader, bad};
+use super::writer::{FormWriter, Request};
 
 /// Bytes of a record.
 const RECORD_BYTES: usize = 24;
@@ -94,4 +95,26 @@ pub(super) fn looks_like(head: &[u8]) -> bool {
     };
     let whole = !records.is_empty() && (rest.is_empty() || records.len() > GUESS_RECORDS);
     whole && (0..).zip(records).take(GUESS_RECORDS).all(plausible)
+}
+
+/// Bytes of the objects that are written: the block a reader takes an object's number for.
+const OBJECT_BYTES: u64 = 4096;
+
+/// What stands for a time when an object is asked for next that is not known.
+const NEVER: i64 = -1;
+
+/// Writes records of `oracleGeneral`, a write each: reads would come back as writes. When an object
+/// is asked for next is not told, for it takes the whole trace to know.
+#[derive(Debug)]
+pub(super) struct OracleGeneralWriter;
+
+impl FormWriter for OracleGeneralWriter {
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let (seconds, _) = request.seconds();
+        let most = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        bytes.extend(most(seconds).to_le_bytes());
+        bytes.extend((request.offset_bytes / OBJECT_BYTES).to_le_bytes());
+        bytes.extend(most(request.length_bytes).to_le_bytes());
+        bytes.extend(NEVER.to_le_bytes());
+    }
 }

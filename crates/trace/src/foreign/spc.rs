@@ -22,6 +22,7 @@ use super::fault::Fault;
 use super::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, volume};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
+use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
 /// Reads lines of SPC traces.
@@ -50,5 +51,26 @@ impl LineReader for Spc {
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);
         io.tenant = unit;
         Ok(Found::Io(io))
+    }
+}
+
+/// Writes lines of SPC traces.
+#[derive(Debug)]
+pub(super) struct SpcWriter;
+
+impl FormWriter for SpcWriter {
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let Request {
+            volume,
+            length_bytes,
+            ..
+        } = request;
+        let (block, _) = request.sectors();
+        let letters = request.letters();
+        let (seconds, ns) = request.seconds();
+        text(
+            bytes,
+            format_args!("{volume},{block},{length_bytes},{letters},{seconds}.{ns:09}\n"),
+        );
     }
 }

@@ -17,6 +17,7 @@ use super::fault::Fault;
 use super::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, volume};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
+use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
 /// Reads lines of Tencent's block traces.
@@ -44,5 +45,26 @@ impl LineReader for Tencent {
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);
         io.tenant = disk;
         Ok(Found::Io(io))
+    }
+}
+
+/// Writes lines of Tencent's block traces. Where the trace does not tell when it began, its time
+/// counts from 1970.
+#[derive(Debug)]
+pub(super) struct TencentWriter {
+    pub(super) started_unix_s: u64,
+}
+
+impl FormWriter for TencentWriter {
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let (seconds, _) = request.seconds();
+        let time_s = self.started_unix_s.saturating_add(seconds);
+        let (sector, sectors) = request.sectors();
+        let is_write = u8::from(request.operation == Operation::Write);
+        let volume = request.volume;
+        text(
+            bytes,
+            format_args!("{time_s},{sector},{sectors},{is_write},{volume}\n"),
+        );
     }
 }

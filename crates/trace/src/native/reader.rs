@@ -57,7 +57,12 @@ impl Reader {
     /// [`TraceError::Damaged`], each for what its name says.
     pub fn open(path: impl AsRef<Path>) -> Result<Reader, TraceError> {
         let path = path.as_ref();
-        let (mut file, length_bytes) = open_regular(path)?;
+        let (file, length_bytes) = open_regular(path)?;
+        Reader::of(path, file, length_bytes)
+    }
+
+    /// Takes an open file of that length, which errors call `path`.
+    pub(super) fn of(path: &Path, mut file: File, length_bytes: u64) -> Result<Reader, TraceError> {
         check_ends(path, &mut file, length_bytes)?;
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let found = contained(path, || ArrowReaderMetadata::load(&file, options.clone()))?;

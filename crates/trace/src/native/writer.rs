@@ -1,6 +1,6 @@
 //! Writing a trace file.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use arrow_schema::SchemaRef;
@@ -25,12 +25,12 @@ const ZSTD_LEVEL: i32 = 3;
 /// Writes a trace file, record by record, in bounded memory.
 ///
 /// The file appears at [`Writer::finish`]; dropped before that, nothing is left and nothing was
-/// replaced (see [`WholeFile`]).
+/// replaced (see [`WholeFile`]). One for the process's own use never appears ([`Writer::scratch`]).
 #[derive(Debug)]
-pub struct Writer {
+pub struct Writer<F: Write + Send = WholeFile> {
     path: PathBuf,
     schema: SchemaRef,
-    parquet: ArrowWriter<WholeFile>,
+    parquet: ArrowWriter<F>,
     columns: Columns,
     rows: u64,
     needs: Needs,
@@ -51,7 +51,22 @@ impl Writer {
     /// [`TraceError::Create`] when there can be no file.
     pub fn create(path: impl AsRef<Path>) -> Result<Writer, TraceError> {
         let path = path.as_ref();
-        let file = WholeFile::create(path)?;
+        Writer::to(path, WholeFile::create(path)?)
+    }
+
+    /// Ends the trace, and lets it appear.
+    ///
+    /// # Errors
+    /// [`TraceError::Tables`] when the tables do not hold what the records name, or are not
+    /// numbered from row 0; [`TraceError::Write`] when the disk is full. There is no file then.
+    pub fn finish(self, tables: &Tables) -> Result<(), TraceError> {
+        self.end(tables)?.finish()
+    }
+}
+
+impl<F: Write + Send> Writer<F> {
+    /// Begins a trace in a file that errors call `path`.
+    pub(super) fn to(path: &Path, file: F) -> Result<Writer<F>, TraceError> {
         let failed = |error| unwritten(path, error);
         let schema = schema();
         // Without Arrow's own metadata every reader sees plain columns of numbers and strings.
@@ -85,12 +100,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the trace, and lets it appear.
-    ///
-    /// # Errors
-    /// [`TraceError::Tables`] when the tables do not hold what the records name, or are not
-    /// numbered from row 0; [`TraceError::Write`] when the disk is full. There is no file then.
-    pub fn finish(mut self, tables: &Tables) -> Result<(), TraceError> {
+    /// Ends the trace with its tables, and hands back the file it was written to.
+    pub(super) fn end(mut self, tables: &Tables) -> Result<F, TraceError> {
         self.needs
             .check(tables)
             .map_err(|fault| TraceError::Tables {
@@ -102,7 +113,12 @@ impl Writer {
             self.parquet.append_key_value_metadata(entry);
         }
         let file = self.parquet.into_inner();
-        file.map_err(|error| unwritten(&self.path, error))?.finish()
+        file.map_err(|error| unwritten(&self.path, error))
+    }
+
+    /// What errors call the file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     fn write_batch(&mut self) -> Result<(), TraceError> {
