@@ -1,4 +1,6 @@
-//! `anabranch report`: results as one page of pictures.
+//! `anabranch report`: results, or a sweep's, as one page of pictures.
+
+mod fleet;
 
 use std::{
     io::Write as _,
@@ -17,11 +19,13 @@ Examples:
   anabranch replay rocksdb.parquet --details -o result.json && anabranch report result.json
   anabranch replay rocksdb.parquet --streams 2,4,8 --fill 80%,90% -o grid.json
   anabranch report grid.json -o grid.html
+  anabranch sweep grid.toml -o fleet && anabranch report fleet -o fleet.html
 The page is one file: it needs no network, and every picture's numbers are behind a click.";
 
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// Results that `run`, `replay` or `experiment` wrote (`-o`), of one comparison or of many
+    /// Results that `run`, `replay` or `experiment` wrote (`-o`), of one comparison or of many; or the
+    /// directory of a sweep
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
     /// The page
@@ -34,8 +38,22 @@ pub struct ReportArguments {
     pub output: PathBuf,
 }
 
-/// Writes the page of some result files.
+/// Writes the page of some result files, or of some sweeps.
 pub fn report(arguments: &ReportArguments) -> Outcome {
+    let directories = arguments.results.iter().filter(|path| path.is_dir());
+    match directories.count() {
+        0 => {}
+        all if all == arguments.results.len() => {
+            let fleet = fleet::fleet(&arguments.results)?;
+            let page = anabranch_report::fleet_page(&fleet).map_err(Failure::work)?;
+            return write_text(&arguments.output, &page);
+        }
+        _ => {
+            return Err(Failure::say(
+                "results and sweeps have pages of their own: name files, or directories of sweeps",
+            ));
+        }
+    }
     let mut results = Vec::new();
     for path in &arguments.results {
         results.extend(read(path)?);
@@ -46,7 +64,13 @@ pub fn report(arguments: &ReportArguments) -> Outcome {
 /// Writes the page of these results to a file that appears whole or not at all: what every verb's
 /// `--html` does.
 pub fn write_page(path: &Path, results: &[Comparison]) -> Outcome {
-    let page = anabranch_report::page(results).map_err(Failure::work)?;
+    write_text(
+        path,
+        &anabranch_report::page(results).map_err(Failure::work)?,
+    )
+}
+
+fn write_text(path: &Path, page: &str) -> Outcome {
     let mut file = WholeFile::create(path)?;
     file.write_all(page.as_bytes()).map_err(|error| {
         Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))

@@ -2,6 +2,7 @@
 
 mod difference;
 mod difference_table;
+mod fleet;
 mod format;
 mod page;
 mod table;
@@ -10,6 +11,7 @@ mod time;
 
 pub use difference::{Change, Difference, Figures, Moved, difference};
 pub use difference_table::difference_table;
+pub use fleet::{Fleet, FleetCell, FleetDrive, FleetScheme, fleet_page};
 pub use format::{bytes, ratio, share};
 pub use page::page;
 pub use table::{comparison, verdict};

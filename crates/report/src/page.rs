@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::thin::{LEVELS, thin};
 
 /// Bytes of results a page may hold, so that it stays below 2 MB with its programs.
-const MOST_DATA_BYTES: usize = 1_800_000;
+pub(crate) const MOST_DATA_BYTES: usize = 1_800_000;
 
 const SKELETON: &str = include_str!("page/page.html");
 
@@ -18,13 +18,14 @@ const STYLES: [&str; 2] = [
 
 /// Programs, in order: a library, then ours, which share one scope.
 const LIBRARY: &str = include_str!("vendor/uplot/uPlot.iife.min.js");
-const PROGRAMS: [&str; 19] = [
+const PROGRAMS: [&str; 21] = [
     include_str!("page/numbers.js"),
     include_str!("page/elements.js"),
     include_str!("page/colours.js"),
     include_str!("page/table.js"),
     include_str!("page/figure.js"),
     include_str!("page/svg.js"),
+    include_str!("page/names.js"),
     include_str!("page/plot.js"),
     include_str!("page/result.js"),
     include_str!("page/verdict.js"),
@@ -36,6 +37,7 @@ const PROGRAMS: [&str; 19] = [
     include_str!("page/scatter.js"),
     include_str!("page/times.js"),
     include_str!("page/erases.js"),
+    include_str!("page/heat.js"),
     include_str!("page/grid.js"),
     include_str!("page/main.js"),
 ];
@@ -56,17 +58,21 @@ struct Data<'a> {
 /// # Errors
 /// When a result cannot be told as JSON, which only a defect of ours can cause.
 pub fn page(results: &[Outcome]) -> Result<String, serde_json::Error> {
-    let data = fitting(results)?;
+    Ok(assembled(LIBRARY, &PROGRAMS, &fitting(results)?))
+}
+
+/// A page of these programs and data.
+pub(crate) fn assembled(library: &str, programs: &[&str], data: &str) -> String {
     let styles = STYLES.join("\n");
     let programs = format!(
-        "{LIBRARY}\n(() => {{\n\"use strict\";\n{}\n}})();",
-        PROGRAMS.join("\n")
+        "{library}\n(() => {{\n\"use strict\";\n{}\n}})();",
+        programs.join("\n")
     );
     // The data come last: what they hold is not looked at again.
-    Ok(SKELETON
+    SKELETON
         .replacen("/* styles */", &styles, 1)
         .replacen("/* programs */", &programs, 1)
-        .replacen("/* data */", &data, 1))
+        .replacen("/* data */", data, 1)
 }
 
 /// The results as JSON that can stand in a page, thinned until they fit.
@@ -88,7 +94,7 @@ fn fitting(results: &[Outcome]) -> Result<String, serde_json::Error> {
 }
 
 /// JSON that no browser takes for markup, whatever names it holds.
-fn embeddable(data: &impl Serialize) -> Result<String, serde_json::Error> {
+pub(crate) fn embeddable(data: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string(data)?.replace('<', "\\u003c"))
 }
 

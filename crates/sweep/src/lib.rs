@@ -10,9 +10,10 @@
 //! 3. [`Plan`] resolves every drive and scheme, says how much memory each batch takes at most, and
 //!    leaves out what is [`Finished`].
 //! 4. [`run`] each batch, [`keep`] its file, then say that it is done.
-//! 5. [`summary`] tells how figures are distributed over the traces.
+//! 5. [`summary`] tells how figures are distributed over the traces; [`cells`] are the rows.
 
 mod batch;
+mod cells;
 mod finished;
 mod grid;
 mod key;
@@ -25,11 +26,12 @@ mod summary;
 mod traces;
 
 pub use batch::{Batch, run};
+pub use cells::{Cell, Drive, cells};
 pub use finished::{Finished, keep, note, recall};
 pub use grid::Grid;
 pub use local::{Done, Limits, Reporter, Sweep, local};
 pub use look::{Look, Seen, look};
 pub use plan::Plan;
 pub use rows::schema;
-pub use summary::{Group, Quantiles, summary};
+pub use summary::{Group, Quantiles, summary, summed_up};
 pub use traces::local_traces;

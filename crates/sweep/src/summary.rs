@@ -2,20 +2,13 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs::File,
     path::Path,
 };
 
-use anabranch_compare::{Fault, Outcome};
-use arrow_array::{
-    Array, RecordBatch,
-    cast::AsArray,
-    types::{Float64Type, UInt32Type, UInt64Type},
-};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use anabranch_compare::Outcome;
 use serde::Serialize;
 
-use crate::finished::files;
+use crate::cells::{Cell, cells};
 
 /// What a group is measured against.
 const BASELINE: &str = "baseline";
@@ -70,6 +63,8 @@ pub struct Group {
     pub drive: String,
     /// The scheme.
     pub scheme: String,
+    /// Whether it is a bound, which knows the future and cannot be built.
+    pub is_bound: bool,
     /// Cells with writes.
     pub cells: usize,
     /// Cells whose WAF had settled.
@@ -80,20 +75,14 @@ pub struct Group {
     pub waf_of_all: Option<f64>,
     /// WAF of `baseline` over the cell's, where both were swept.
     pub lifetime_vs_baseline: Option<Quantiles>,
+    /// The share of `baseline`'s copies that the cell is spared, where `baseline` copied any; below
+    /// 0 where it copies more.
+    pub copies_removed: Option<Quantiles>,
+    /// Cells that no other scheme on the same drive and trace writes less than; of several that tie
+    /// each, and bounds none.
+    pub best: usize,
     /// Cells that copied more than `baseline` did.
     pub worse_than_baseline: usize,
-}
-
-/// A row, as far as it is summed up.
-#[derive(Debug, Clone)]
-struct Row {
-    comparison: String,
-    drive: String,
-    scheme: String,
-    host_bytes: u64,
-    media_bytes: u64,
-    waf: Option<f64>,
-    steady: bool,
 }
 
 /// Sums a sweep's directory up: groups by drive and scheme, in the order of their names.
@@ -101,109 +90,121 @@ struct Row {
 /// # Errors
 /// When there is nothing there, or a file cannot be read.
 pub fn summary(directory: &Path) -> Outcome<Vec<Group>> {
-    let rows = rows(directory)?;
-    let bases = rows.iter().filter(|row| row.scheme == BASELINE);
-    let bases: HashMap<&str, f64> = bases
-        .filter_map(|row| Some((row.comparison.as_str(), row.waf?)))
-        .collect();
-    let mut groups: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
-    for row in &rows {
-        let key = (row.drive.as_str(), row.scheme.as_str());
-        groups.entry(key).or_default().push(row);
+    Ok(summed_up(&cells(directory)?))
+}
+
+/// Sums cells up, as [`summary`] does.
+pub fn summed_up(cells: &[Cell]) -> Vec<Group> {
+    let rivals = Rivals::of(cells);
+    let mut groups: BTreeMap<(String, &str), Vec<&Cell>> = BTreeMap::new();
+    for cell in cells {
+        let key = (cell.drive.to_string(), cell.scheme.as_str());
+        groups.entry(key).or_default().push(cell);
     }
-    let group = |((drive, scheme), rows): ((&str, &str), Vec<&Row>)| {
-        let lifetime = |row: &&Row| Some(bases.get(row.comparison.as_str())? / row.waf?);
-        let lifetimes: Vec<f64> = rows.iter().filter_map(lifetime).collect();
-        let wafs: Vec<f64> = rows.iter().filter_map(|row| row.waf).collect();
-        let host: u64 = rows.iter().map(|row| row.host_bytes).sum();
-        let media: u64 = rows.iter().map(|row| row.media_bytes).sum();
+    let group = |((drive, scheme), cells)| rivals.group(drive, scheme, cells);
+    groups.into_iter().map(group).collect()
+}
+
+/// What each cell is measured against.
+struct Rivals<'a> {
+    /// `baseline` of the same comparison.
+    bases: HashMap<&'a str, &'a Cell>,
+    /// The fewest media bytes that a scheme of the comparison writes; bounds do not count.
+    least_bytes: HashMap<&'a str, u64>,
+}
+
+impl Rivals<'_> {
+    fn of(cells: &[Cell]) -> Rivals<'_> {
+        let (mut bases, mut least_bytes) = (HashMap::new(), HashMap::new());
+        for cell in cells {
+            let comparison = cell.comparison.as_str();
+            if cell.scheme == BASELINE {
+                bases.insert(comparison, cell);
+            }
+            if !cell.is_bound {
+                let least = least_bytes.entry(comparison).or_insert(cell.media_bytes);
+                *least = cell.media_bytes.min(*least);
+            }
+        }
+        Rivals { bases, least_bytes }
+    }
+
+    fn group(&self, drive: String, scheme: &str, cells: Vec<&Cell>) -> Group {
+        let base = |cell: &Cell| self.bases.get(cell.comparison.as_str()).copied();
+        let lifetimes = cells
+            .iter()
+            .filter_map(|cell| Some(base(cell)?.waf? / cell.waf?));
+        let lifetimes: Vec<f64> = lifetimes.collect();
+        let removed = cells.iter().filter_map(|cell| {
+            let copied = base(cell)?.copied_bytes;
+            (copied > 0).then(|| 1.0 - cell.copied_bytes as f64 / copied as f64)
+        });
+        let removed: Vec<f64> = removed.collect();
+        let best = |cell: &&&Cell| {
+            let least = self.least_bytes.get(cell.comparison.as_str());
+            !cell.is_bound && least == Some(&cell.media_bytes)
+        };
+        let wafs: Vec<f64> = cells.iter().filter_map(|cell| cell.waf).collect();
+        let host: u64 = cells.iter().map(|cell| cell.host_bytes).sum();
+        let media: u64 = cells.iter().map(|cell| cell.media_bytes).sum();
         Group {
-            drive: drive.to_owned(),
+            drive,
             scheme: scheme.to_owned(),
+            is_bound: cells.iter().any(|cell| cell.is_bound),
             cells: wafs.len(),
-            steady: rows.iter().filter(|row| row.steady).count(),
+            steady: cells.iter().filter(|cell| cell.steady).count(),
             waf: Quantiles::of(wafs),
             waf_of_all: (host > 0).then(|| media as f64 / host as f64),
+            best: cells.iter().filter(best).count(),
             worse_than_baseline: lifetimes.iter().filter(|&&times| times < 1.0).count(),
             lifetime_vs_baseline: Quantiles::of(lifetimes),
-        }
-    };
-    Ok(groups.into_iter().map(group).collect())
-}
-
-fn rows(directory: &Path) -> Outcome<Vec<Row>> {
-    let files = files(directory)?;
-    if files.is_empty() {
-        return Err(Fault::say(format!(
-            "{} holds no cells of a sweep: `anabranch sweep GRID -o {0}` makes some",
-            directory.display()
-        )));
-    }
-    let mut rows = Vec::new();
-    for path in files {
-        let unread = |error: &dyn std::fmt::Display| {
-            Fault::say(format!("{} is no part of a sweep: {error}", path.display()))
-        };
-        let file = File::open(&path).map_err(|error| unread(&error))?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file);
-        let reader = builder.and_then(|builder| builder.build());
-        for batch in reader.map_err(|error| unread(&error))? {
-            let batch = batch.map_err(|error| unread(&error))?;
-            let read = read(&batch).ok_or_else(|| unread(&"its columns are others"))?;
-            rows.extend(read);
+            copies_removed: Quantiles::of(removed),
         }
     }
-    Ok(rows)
-}
-
-fn read(batch: &RecordBatch) -> Option<Vec<Row>> {
-    let texts = |name: &str| batch.column_by_name(name)?.as_string_opt::<i32>();
-    let counts = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<UInt64Type>();
-    let smalls = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<UInt32Type>();
-    let reals = |name: &str| {
-        batch
-            .column_by_name(name)?
-            .as_primitive_opt::<Float64Type>()
-    };
-    let (comparison, device, scheme) = (texts("comparison")?, texts("device")?, texts("scheme")?);
-    let (victim, unit) = (texts("victim_rule")?, counts("unit_bytes")?);
-    let (host, internal) = (smalls("host_streams")?, smalls("internal_streams")?);
-    let (host_bytes, media_bytes) = (counts("host_bytes")?, counts("media_bytes")?);
-    let (logical, physical) = (counts("logical_bytes")?, counts("physical_bytes")?);
-    let (waf, fill) = (reals("waf")?, reals("fill")?);
-    let steady = batch.column_by_name("steady")?.as_boolean_opt()?;
-    let row = |at: usize| {
-        // Filled drives are of many sizes, and one kind; their spare is rounded up to whole units.
-        let size = match fill.is_valid(at) {
-            true => format!("{:.1} % full", 100.0 * fill.value(at)),
-            false => {
-                let spare = physical.value(at) as f64 / logical.value(at).max(1) as f64 - 1.0;
-                format!("{} bytes, {:.1} % spare", logical.value(at), 100.0 * spare)
-            }
-        };
-        Row {
-            comparison: comparison.value(at).to_owned(),
-            drive: format!(
-                "{}: {size}, units of {} bytes, {}, {}+{} streams",
-                device.value(at),
-                unit.value(at),
-                victim.value(at),
-                host.value(at),
-                internal.value(at)
-            ),
-            scheme: scheme.value(at).to_owned(),
-            host_bytes: host_bytes.value(at),
-            media_bytes: media_bytes.value(at),
-            waf: waf.is_valid(at).then(|| waf.value(at)),
-            steady: steady.value(at),
-        }
-    };
-    Some((0..batch.num_rows()).map(row).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cells::Drive;
+
+    fn cell(trace: &str, scheme: &str, copied_bytes: u64) -> Cell {
+        Cell {
+            comparison: trace.into(),
+            trace: trace.into(),
+            seed: 0,
+            drive: Drive::default(),
+            scheme: scheme.into(),
+            is_bound: scheme == "oracle",
+            host_bytes: 100,
+            media_bytes: 100 + copied_bytes,
+            copied_bytes,
+            waf: Some((100 + copied_bytes) as f64 / 100.0),
+            steady: true,
+        }
+    }
+
+    #[test]
+    fn who_is_best_is_counted_volume_by_volume_and_without_bounds() {
+        let groups = summed_up(&[
+            cell("a", "baseline", 100),
+            cell("a", "sepbit", 50),
+            cell("a", "oracle", 0),
+            cell("b", "baseline", 20),
+            cell("b", "sepbit", 30),
+            cell("b", "oracle", 10),
+            cell("c", "baseline", 0),
+            cell("c", "sepbit", 0),
+            cell("c", "oracle", 0),
+        ]);
+        let of = |name: &str| groups.iter().find(|group| group.scheme == name).unwrap();
+        let (base, sepbit) = (of("baseline"), of("sepbit"));
+        assert_eq!((base.best, sepbit.best, of("oracle").best), (2, 2, 0));
+        assert_eq!((sepbit.cells, sepbit.worse_than_baseline), (3, 1));
+        let removed = sepbit.copies_removed.unwrap();
+        assert_eq!((removed.least, removed.most), (-0.5, 0.5));
+        assert_eq!(base.lifetime_vs_baseline.unwrap().p50, 1.0);
+    }
 
     #[test]
     fn quantiles_are_values_that_occur() {

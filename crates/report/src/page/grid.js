@@ -10,11 +10,6 @@ function tellSetting(key, value) {
   return value === undefined || value === null ? "–" : String(value);
 }
 
-/** A setting's name as people say it. */
-function settingName(key) {
-  return key.split(".").pop().replace(/_bytes$/, "").replaceAll("_", " ");
-}
-
 function settingRank(key) {
   const at = SETTINGS_FIRST.indexOf(key);
   if (at >= 0) return at;
@@ -50,46 +45,25 @@ function measureOf(key) {
   return [`WAF of ${name}`, (result) => result.schemes.find((scheme) => scheme.name === name)?.waf ?? null, tellRatio];
 }
 
-function distinct(values) {
-  const unique = [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
-  return unique.sort((a, b) => compareValues(a, b));
-}
-
 function drawHeat(place, width, grid, choose) {
   const { results, columnKey, rowKey, measure } = grid;
   const all = results.map(settings);
   const columnsAt = distinct(all.map((flat) => flat[columnKey]));
   const rowsAt = rowKey ? distinct(all.map((flat) => flat[rowKey])) : [undefined];
-  const left = Math.min(130, width * 0.26);
-  const cellWidth = Math.min(120, (width - left - 4) / columnsAt.length);
-  const cellHeight = 46;
-  const picture = drawing(width, rowsAt.length * cellHeight + 62);
-  picture.removeAttribute("aria-hidden");
   const [, of, tell] = measureOf(measure);
-  const values = results.map(of).filter((value) => value !== null);
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  rowsAt.forEach((row, y) => {
-    if (rowKey) picture.append(label(left - 10, y * cellHeight + 28, fitted(tellSetting(rowKey, row), left - 12), { anchor: "end" }));
-    columnsAt.forEach((columnValue, x) => {
-      const here = results.map((_, at) => at).filter((at) => all[at][columnKey] === columnValue && (!rowKey || all[at][rowKey] === row));
-      const found = here.map((at) => of(results[at])).filter((value) => value !== null);
-      if (found.length === 0) return;
-      const value = found.reduce((sum, each) => sum + each, 0) / found.length;
-      const tone = high > low ? 1 - (value - low) / (high - low) : 1;
-      const shade = measure === "life" ? 1 - tone : tone;
-      const words = tell(value) + (found.length > 1 ? ` (${found.length})` : "");
-      const open = () => choose(here[0]);
-      picture.append(
-        svg("rect", { x: left + x * cellWidth, y: y * cellHeight, width: cellWidth - 3, height: cellHeight - 3, rx: 4, fill: scaleColour(shade), tabindex: 0, role: "button",
-          "aria-label": `${tellSetting(columnKey, columnValue)}${rowKey ? `, ${tellSetting(rowKey, row)}` : ""}: ${words}`, click: open,
-          keydown: (event) => { if (event.key === "Enter") open(); } }),
-        svg("text", { x: left + x * cellWidth + (cellWidth - 3) / 2, y: y * cellHeight + 27, fill: inkOnScale(shade), "text-anchor": "middle", "font-size": 13, "pointer-events": "none" }, fitted(words, cellWidth - 4, 13)));
-    });
-  });
-  const bottom = rowsAt.length * cellHeight;
-  columnsAt.forEach((value, x) => picture.append(label(left + x * cellWidth + (cellWidth - 3) / 2, bottom + 18, fitted(tellSetting(columnKey, value), cellWidth), { anchor: "middle" })));
-  picture.append(label(left, bottom + 42, `${settingName(columnKey)} →`), rowKey ? label(left - 10, bottom + 18, fitted(`↑ ${settingName(rowKey)}`, left - 6), { anchor: "end" }) : svg("g"));
-  place.append(picture);
+  const cellAt = (x, y) => {
+    const here = results.map((_, at) => at).filter((at) => all[at][columnKey] === columnsAt[x] && (!rowKey || all[at][rowKey] === rowsAt[y]));
+    const found = here.map((at) => of(results[at])).filter((value) => value !== null);
+    if (found.length === 0) return null;
+    const value = found.reduce((sum, each) => sum + each, 0) / found.length;
+    return { value, words: tell(value) + (found.length > 1 ? ` (${found.length})` : ""), open: () => choose(here[0]) };
+  };
+  const heat = {
+    columnName: settingName(columnKey), rowName: rowKey ? settingName(rowKey) : null,
+    columns: columnsAt.map((value) => tellSetting(columnKey, value)), rows: rowsAt.map((value) => (rowKey ? tellSetting(rowKey, value) : "")),
+    range: results.map(of), isMoreBetter: measure === "life", cellAt,
+  };
+  drawHeatMap(place, width, heat);
 }
 
 /** The best of all results, in words. */

@@ -44,26 +44,6 @@ function curves(place, width, options) {
   return new uPlot(settings, [x, ...lines.map((line) => line.values)], place);
 }
 
-/** A legend whose names show and hide curves and tell their value at the cursor. */
-function curveLegend(lines, onToggle) {
-  const values = lines.map(() => html("span", { class: "value-now" }));
-  const list = html("div", { class: "legend" }, lines.map((line, at) => {
-    const swatch = html("span", { class: "swatch line" });
-    swatch.style.borderTopColor = line.colour;
-    if (line.dash) swatch.style.borderTopStyle = "dashed";
-    const button = html("button", { type: "button", "aria-pressed": String(line.show ?? true) },
-      swatch, html("span", { class: "name" }, line.label), values[at]);
-    button.addEventListener("click", () => {
-      line.show = !(line.show ?? true);
-      button.setAttribute("aria-pressed", String(line.show));
-      onToggle(at, line.show);
-    });
-    return button;
-  }));
-  const tell = (words) => words.forEach((each, at) => { values[at].textContent = each; });
-  return { list, tell };
-}
-
 /** The value of a curve at `x`, by the straight line between its neighbours. */
 function interpolate(xs, ys, x) {
   if (xs.length === 0 || x < xs[0] || x > xs[xs.length - 1]) return null;

@@ -1,12 +1,5 @@
 // The answer first: would streams help, how much, which, and what must be done?
 
-function fact(words, value, note, tone) {
-  return html("div", { class: "fact" },
-    html("div", { class: "label" }, words),
-    html("div", { class: `value ${tone ?? ""}` }, value),
-    html("div", { class: "note" }, note));
-}
-
 /** One sentence that answers the question. */
 function headline(known) {
   const { before, best, baseline } = known;

@@ -1,0 +1,83 @@
+//! A sweep's directory as a page.
+
+use std::path::PathBuf;
+
+use anabranch_report::{Fleet, FleetDrive, FleetScheme};
+use anabranch_sweep::{Cell, cells, summed_up};
+use serde_json::Value;
+
+use crate::failure::{Failure, Outcome};
+
+/// Everything that the page of these sweeps needs.
+pub fn fleet(directories: &[PathBuf]) -> Outcome<Fleet> {
+    let mut all = Vec::new();
+    for directory in directories {
+        all.extend(cells(directory)?);
+    }
+    // In the order people count in, whoever finished first.
+    all.sort_by(|one, other| key(one).cmp(&key(other)));
+    let mut fleet = Fleet::default();
+    for cell in &all {
+        let trace = place(
+            &mut fleet.traces,
+            |name| *name == cell.trace,
+            || cell.trace.clone(),
+        );
+        let name = cell.drive.to_string();
+        let settings = serde_json::to_value(&cell.drive).map_err(Failure::work)?;
+        let drive = place(
+            &mut fleet.drives,
+            |drive| drive.name == name,
+            || FleetDrive {
+                name: name.clone(),
+                settings,
+            },
+        );
+        let scheme = place(
+            &mut fleet.schemes,
+            |scheme| scheme.name == cell.scheme,
+            || FleetScheme {
+                name: cell.scheme.clone(),
+                is_bound: cell.is_bound,
+            },
+        );
+        let (host, media, copied) = (cell.host_bytes, cell.media_bytes, cell.copied_bytes);
+        fleet.cells.push((
+            trace,
+            drive,
+            scheme,
+            cell.seed,
+            host,
+            media,
+            copied,
+            cell.steady,
+        ));
+    }
+    let groups = summed_up(&all).into_iter().map(serde_json::to_value);
+    fleet.groups = groups
+        .collect::<Result<Vec<Value>, _>>()
+        .map_err(Failure::work)?;
+    Ok(fleet)
+}
+
+/// What cells are sorted by: trace, drive, scheme with `baseline` first.
+fn key(cell: &Cell) -> (&str, String, bool, &str, u64) {
+    let is_rival = cell.scheme != "baseline";
+    (
+        &cell.trace,
+        cell.drive.to_string(),
+        is_rival,
+        &cell.scheme,
+        cell.seed,
+    )
+}
+
+/// The place of a value in a list, to which it is added where it is new. Sorted cells repeat the
+/// last values: it is looked for from the end.
+fn place<T>(list: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
+    if let Some(found) = list.iter().rposition(is_it) {
+        return found;
+    }
+    list.push(new());
+    list.len() - 1
+}

@@ -1,0 +1,168 @@
+//! A sweep as one self-contained page: how figures are distributed over its volumes.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::page::{MOST_DATA_BYTES, assembled, embeddable};
+
+/// Programs of a sweep's page, in order; they share one scope with those of a result's.
+const PROGRAMS: [&str; 13] = [
+    include_str!("page/numbers.js"),
+    include_str!("page/elements.js"),
+    include_str!("page/colours.js"),
+    include_str!("page/table.js"),
+    include_str!("page/figure.js"),
+    include_str!("page/svg.js"),
+    include_str!("page/names.js"),
+    include_str!("page/heat.js"),
+    include_str!("page/fleet/fleet.js"),
+    include_str!("page/fleet/verdict.js"),
+    include_str!("page/fleet/distribution.js"),
+    include_str!("page/fleet/rivals.js"),
+    include_str!("page/fleet/main.js"),
+];
+
+/// A sweep, as its page needs it.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Fleet {
+    /// Traces by name.
+    pub traces: Vec<String>,
+    /// Kinds of drives.
+    pub drives: Vec<FleetDrive>,
+    /// Schemes.
+    pub schemes: Vec<FleetScheme>,
+    /// Figures of each drive and scheme over all volumes, as a sweep's summary has them.
+    pub groups: Vec<Value>,
+    /// Cells, of which the page may have to leave some out.
+    pub cells: Vec<FleetCell>,
+}
+
+/// A kind of drive.
+#[derive(Debug, Clone, Serialize)]
+pub struct FleetDrive {
+    /// Its name in the summary's groups.
+    pub name: String,
+    /// What it is made of: an object of plain values.
+    pub settings: Value,
+}
+
+/// A scheme.
+#[derive(Debug, Clone, Serialize)]
+pub struct FleetScheme {
+    /// Its name.
+    pub name: String,
+    /// Whether it knows the future, and cannot be built.
+    pub is_bound: bool,
+}
+
+/// A cell: places in the lists of traces, drives and schemes; the seed; bytes of the host, the media
+/// and the copies; whether it was steady.
+pub type FleetCell = (usize, usize, usize, u64, u64, u64, u64, bool);
+
+/// What the page's programs read.
+#[derive(Debug, Serialize)]
+struct Data<'a> {
+    version: &'a str,
+    /// What was left out to keep the page small, a sentence each.
+    thinned: Vec<String>,
+    #[serde(flatten)]
+    fleet: &'a Fleet,
+}
+
+/// The page of a sweep. It needs no network and is at most 2 MB where the groups allow: of more cells
+/// than fit, those of evenly spaced traces are kept, which the page says; figures over all volumes
+/// stay whole.
+///
+/// # Errors
+/// When it cannot be told as JSON, which only a defect of ours can cause.
+pub fn fleet_page(fleet: &Fleet) -> Result<String, serde_json::Error> {
+    let mut every = 1;
+    let mut data = told(fleet, every)?;
+    while data.len() > MOST_DATA_BYTES && every < fleet.traces.len() {
+        every *= 2;
+        data = told(&with_every(fleet, every), every)?;
+    }
+    Ok(assembled("", &PROGRAMS, &data))
+}
+
+fn told(fleet: &Fleet, every: usize) -> Result<String, serde_json::Error> {
+    let thinned = match every {
+        1 => Vec::new(),
+        _ => vec![format!(
+            "of the cells those of every {every}th volume were kept, for the curves and the table of \
+             cells; all other figures are over all volumes"
+        )],
+    };
+    embeddable(&Data {
+        version: env!("CARGO_PKG_VERSION"),
+        thinned,
+        fleet,
+    })
+}
+
+/// The fleet with the cells of every so-manieth trace. Names of the others stay, and count.
+fn with_every(fleet: &Fleet, every: usize) -> Fleet {
+    let kept: BTreeSet<usize> = (0..fleet.traces.len()).step_by(every).collect();
+    let name = |(place, name): (usize, &String)| match kept.contains(&place) {
+        true => name.clone(),
+        false => String::new(),
+    };
+    Fleet {
+        traces: fleet.traces.iter().enumerate().map(name).collect(),
+        cells: fleet
+            .cells
+            .iter()
+            .filter(|cell| kept.contains(&cell.0))
+            .copied()
+            .collect(),
+        ..fleet.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fleet(traces: usize) -> Fleet {
+        Fleet {
+            traces: (0..traces)
+                .map(|trace| format!("volumes/{trace:06}.parquet"))
+                .collect(),
+            drives: vec![FleetDrive {
+                name: "d".into(),
+                settings: serde_json::json!({}),
+            }],
+            schemes: vec![FleetScheme {
+                name: "baseline".into(),
+                is_bound: false,
+            }],
+            groups: Vec::new(),
+            cells: (0..traces)
+                .map(|trace| (trace, 0, 0, 0, 1 << 40, 1 << 41, 1 << 40, true))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn a_fleet_of_a_hundred_thousand_has_a_small_page_that_says_what_it_left_out() {
+        let page = fleet_page(&fleet(100_000)).unwrap();
+        assert!(page.len() < 2_000_000, "{}", page.len());
+        assert!(page.contains("th volume were kept"));
+        assert!(
+            !fleet_page(&fleet(1_000))
+                .unwrap()
+                .contains("th volume were kept")
+        );
+    }
+
+    #[test]
+    fn the_page_names_no_network() {
+        let page = fleet_page(&fleet(1)).unwrap();
+        for address in ["src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
+            assert!(!page.contains(address), "{address}");
+        }
+        assert!(!page.contains("/* data */"));
+    }
+}

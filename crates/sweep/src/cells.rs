@@ -1,0 +1,178 @@
+//! The rows of a sweep, as far as they are summed up.
+
+use std::{collections::HashMap, fmt, fs::File, path::Path};
+
+use anabranch_compare::{Fault, Outcome};
+use anabranch_placement::SchemeSpec;
+use arrow_array::{
+    Array, RecordBatch,
+    cast::AsArray,
+    types::{Float64Type, UInt32Type, UInt64Type},
+};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde::Serialize;
+
+use crate::finished::files;
+
+/// One scheme on one drive fed with one trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The name that all cells share that differ in nothing but the scheme.
+    pub comparison: String,
+    /// The trace, as the grid named it.
+    pub trace: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The kind of drive.
+    pub drive: Drive,
+    /// The scheme.
+    pub scheme: String,
+    /// Whether it is a bound, which knows the future and cannot be built.
+    pub is_bound: bool,
+    /// Bytes the host wrote.
+    pub host_bytes: u64,
+    /// Bytes programmed into the flash.
+    pub media_bytes: u64,
+    /// Bytes that garbage collection copied.
+    pub copied_bytes: u64,
+    /// Media bytes over host bytes; none without writes.
+    pub waf: Option<f64>,
+    /// Whether it had settled.
+    pub steady: bool,
+}
+
+/// A kind of drive: what grids vary. Drives that are filled to one share are of many sizes, and one
+/// kind.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Drive {
+    /// The profile.
+    pub device: String,
+    /// The share that what a trace ever writes fills; none where the drive has a size of its own.
+    pub fill: Option<f64>,
+    /// Bytes the host sees, where there is no fill.
+    pub logical_bytes: Option<u64>,
+    /// Spare flash as a share of those bytes, where there is no fill.
+    pub spare: Option<f64>,
+    /// Bytes of an erase unit.
+    pub unit_bytes: u64,
+    /// Victims of garbage collection.
+    pub victim_rule: String,
+    /// Streams of the host.
+    pub host_streams: u32,
+    /// Streams that only garbage collection writes.
+    pub internal_streams: u32,
+}
+
+impl fmt::Display for Drive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.device)?;
+        match (self.fill, self.logical_bytes, self.spare) {
+            (None, Some(logical), Some(spare)) => {
+                write!(f, "{logical} bytes, {:.1} % spare", 100.0 * spare)?;
+            }
+            // Their spare is rounded up to whole units: it differs from size to size.
+            (fill, _, _) => write!(f, "{:.1} % full", 100.0 * fill.unwrap_or(0.0))?,
+        }
+        write!(
+            f,
+            ", units of {} bytes, {}, {}+{} streams",
+            self.unit_bytes, self.victim_rule, self.host_streams, self.internal_streams
+        )
+    }
+}
+
+/// Every cell of a sweep's directory, in the order of the files.
+///
+/// # Errors
+/// When there is nothing there, or a file cannot be read.
+pub fn cells(directory: &Path) -> Outcome<Vec<Cell>> {
+    let files = files(directory)?;
+    if files.is_empty() {
+        return Err(Fault::say(format!(
+            "{} holds no cells of a sweep: `anabranch sweep GRID -o {0}` makes some",
+            directory.display()
+        )));
+    }
+    let (mut cells, mut bounds) = (Vec::new(), HashMap::new());
+    for path in files {
+        let unread = |error: &dyn fmt::Display| {
+            Fault::say(format!("{} is no part of a sweep: {error}", path.display()))
+        };
+        let file = File::open(&path).map_err(|error| unread(&error))?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file);
+        let reader = builder.and_then(|builder| builder.build());
+        for batch in reader.map_err(|error| unread(&error))? {
+            let batch = batch.map_err(|error| unread(&error))?;
+            let read = read(&batch).ok_or_else(|| unread(&"its columns are others"))?;
+            cells.extend(read);
+        }
+    }
+    for cell in &mut cells {
+        let is_bound = match bounds.get(&cell.scheme) {
+            Some(known) => *known,
+            None => *bounds
+                .entry(cell.scheme.clone())
+                .or_insert(is_bound(&cell.scheme)),
+        };
+        cell.is_bound = is_bound;
+    }
+    Ok(cells)
+}
+
+/// Whether a scheme of that name is a bound. One that names files is none.
+fn is_bound(scheme: &str) -> bool {
+    let read = |_: &str| Ok(String::new());
+    SchemeSpec::read(scheme, &read).is_ok_and(|spec| spec.is_bound())
+}
+
+fn read(batch: &RecordBatch) -> Option<Vec<Cell>> {
+    let texts = |name: &str| batch.column_by_name(name)?.as_string_opt::<i32>();
+    let counts = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<UInt64Type>();
+    let smalls = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<UInt32Type>();
+    let reals = |name: &str| {
+        batch
+            .column_by_name(name)?
+            .as_primitive_opt::<Float64Type>()
+    };
+    let (comparison, trace) = (texts("comparison")?, texts("trace")?);
+    let (device, scheme) = (texts("device")?, texts("scheme")?);
+    let (victim, unit, seed) = (
+        texts("victim_rule")?,
+        counts("unit_bytes")?,
+        counts("seed")?,
+    );
+    let (host, internal) = (smalls("host_streams")?, smalls("internal_streams")?);
+    let (host_bytes, media_bytes) = (counts("host_bytes")?, counts("media_bytes")?);
+    let copied_bytes = counts("copied_bytes")?;
+    let (logical, physical) = (counts("logical_bytes")?, counts("physical_bytes")?);
+    let (waf, fill) = (reals("waf")?, reals("fill")?);
+    let steady = batch.column_by_name("steady")?.as_boolean_opt()?;
+    let drive = |at: usize| {
+        let fill = fill.is_valid(at).then(|| fill.value(at));
+        let spare = physical.value(at) as f64 / logical.value(at).max(1) as f64 - 1.0;
+        Drive {
+            device: device.value(at).to_owned(),
+            fill,
+            logical_bytes: fill.is_none().then(|| logical.value(at)),
+            spare: fill.is_none().then_some(spare),
+            unit_bytes: unit.value(at),
+            victim_rule: victim.value(at).to_owned(),
+            host_streams: host.value(at),
+            internal_streams: internal.value(at),
+        }
+    };
+    let cell = |at: usize| Cell {
+        comparison: comparison.value(at).to_owned(),
+        trace: trace.value(at).to_owned(),
+        seed: seed.value(at),
+        drive: drive(at),
+        scheme: scheme.value(at).to_owned(),
+        is_bound: false,
+        host_bytes: host_bytes.value(at),
+        media_bytes: media_bytes.value(at),
+        copied_bytes: copied_bytes.value(at),
+        waf: waf.is_valid(at).then(|| waf.value(at)),
+        steady: steady.value(at),
+    };
+    Some((0..batch.num_rows()).map(cell).collect())
+}
