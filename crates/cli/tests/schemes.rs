@@ -121,6 +121,39 @@ fn rules_are_shipped_or_in_a_file() {
 }
 
 #[test]
+fn rules_that_place_nothing_are_told_in_a_line_and_in_the_result() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory, "t.parquet", 1, 2);
+    let rules = directory.path().join("mine.toml");
+    let rule = |file: &str| format!("[[rule]]\nfile = \"{file}\"\nstream = 5\n");
+    let scheme = format!("manual:rules={}", text(&rules));
+    let told = |files: &[&str]| {
+        fs::write(
+            &rules,
+            files.iter().map(|file| rule(file)).collect::<String>(),
+        )
+        .unwrap();
+        let output = anabranch(&["replay", &trace, "--unit", "1MiB", "--scheme", &scheme]);
+        let table = String::from_utf8(output.stdout).unwrap();
+        let lines = table.lines().filter(|line| line.contains("rules of"));
+        let lines: Vec<String> = lines.map(str::to_owned).collect();
+        let idle = schemes(&[&trace, "--scheme", &scheme])[0]["rules"]["idle"].clone();
+        (lines, idle)
+    };
+    let (lines, idle) = told(&["*.lgo", "*.sts"]);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].contains("no write matched any of the 2 rules") && lines[0].contains("mine.toml"),
+        "{lines:?}"
+    );
+    assert_eq!(idle, serde_json::json!([1, 2]));
+    let (lines, idle) = told(&["*.log", "*.tmp", "*.sst", "*.log"]);
+    assert!(lines[0].ends_with(": 2, 4"), "{lines:?}");
+    assert_eq!(idle, serde_json::json!([2, 4]));
+    assert_eq!(told(&["*"]), (Vec::new(), serde_json::json!([])));
+}
+
+#[test]
 fn lifetimes_learned_in_one_run_are_known_in_the_next() {
     let directory = TempDir::new().unwrap();
     let first = trace(&directory, "first.parquet", 1, 2);

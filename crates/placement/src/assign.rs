@@ -3,7 +3,7 @@
 use anabranch_ssd::{PageRange, StreamId};
 use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Tables, WriteHint};
 
-use crate::LifetimeProfile;
+use crate::{LifetimeProfile, RuleUse};
 
 /// A write request as a scheme sees it, before the device has it.
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +94,11 @@ pub trait Assign: Send {
     /// What was learned of contexts, in this run and those before; none where the scheme learns
     /// nothing of them.
     fn learned(&self) -> Option<LifetimeProfile> {
+        None
+    }
+
+    /// Which of its rules were of use so far, where it goes by rules.
+    fn rule_use(&self) -> Option<RuleUse> {
         None
     }
 

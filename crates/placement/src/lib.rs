@@ -71,7 +71,7 @@ pub use parameter::{OneOf, Parameter, Period, ReadText, Value};
 pub use pcstream::{ByFile, Grouping, PcStream, PcStreamParameters};
 pub use pcstream_fcfs::{FirstCome, FirstComeParameters};
 pub use profile_store::{KnownLifetime, LifetimeProfile, ProfileError};
-pub use rules::Rules;
+pub use rules::{RuleUse, Rules};
 pub use scheme::{HostGeometry, HostScheme, Preset, Setting, Unfit, Whole};
 pub use sepbit::{SepBit, SepBitScheme};
 pub use sequential::{SequentialDetector, SequentialParameters};

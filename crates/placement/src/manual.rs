@@ -4,7 +4,7 @@ use anabranch_ssd::StreamId;
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
 use crate::{
-    Assign, ContextName, Names, Parameter, Rules, Value, Write,
+    Assign, ContextName, Names, Parameter, RuleUse, Rules, Value, Write,
     rules::Rule,
     scheme::{HostGeometry, HostScheme, Unfit},
 };
@@ -55,7 +55,10 @@ type Matching = u64;
 /// are at most 2^20 and 65,536, and the rules.
 #[derive(Debug, Clone)]
 pub struct Manual {
+    set: String,
     rules: Vec<Rule>,
+    /// Those that have placed a write.
+    used: Matching,
     streams: Vec<StreamId>,
     nameless_file: Matching,
     nameless_context: Matching,
@@ -72,6 +75,7 @@ pub struct Manual {
 impl Manual {
     /// For a drive with `host_streams` streams, at least 1, and pages of `page_bytes`.
     pub fn new(rules: &Rules, host_streams: u16, page_bytes: u32) -> Manual {
+        let set = rules.name().to_owned();
         let rules = rules.rules().to_vec();
         let last = host_streams.saturating_sub(1);
         let tenant = |wanted| matching(&rules, |rule| rule.tenant == Some(wanted));
@@ -79,6 +83,8 @@ impl Manual {
         tenants.sort_unstable();
         tenants.dedup();
         Manual {
+            set,
+            used: 0,
             streams: rules
                 .iter()
                 .map(|rule| StreamId(rule.stream.min(last)))
@@ -193,6 +199,8 @@ impl Assign for Manual {
             & self.hints[write.hint as usize]
             & self.of_tenant(write.tenant)
             & self.at(write.pages.first);
+        // Its lowest bit: the first that matches.
+        self.used |= matching & matching.wrapping_neg();
         let first = self.streams.get(matching.trailing_zeros() as usize);
         first.copied().unwrap_or_default()
     }
@@ -204,6 +212,17 @@ impl Assign for Manual {
         for context in &names.contexts {
             self.learn_context(context);
         }
+    }
+
+    fn rule_use(&self) -> Option<RuleUse> {
+        let rules = self.rules.len() as u32;
+        Some(RuleUse {
+            set: self.set.clone(),
+            rules,
+            idle: (1..=rules)
+                .filter(|rule| self.used >> (rule - 1) & 1 == 0)
+                .collect(),
+        })
     }
 
     fn memory_bytes(&self) -> usize {
@@ -274,6 +293,33 @@ mod tests {
             tenant,
             now_pages: 0,
         }
+    }
+
+    #[test]
+    fn rules_that_placed_no_write_are_told() {
+        let rules = r#"
+            [[rule]]
+            file = "*.log"
+            stream = 1
+            [[rule]]
+            file = "a.*"
+            stream = 2
+            [[rule]]
+            file = "*.tmp"
+            stream = 3
+        "#;
+        let mut host = Host::new(rules, 8);
+        let idle = |host: &Host| host.scheme.rule_use().unwrap().idle;
+        assert_eq!(idle(&host), [1, 2, 3]);
+        // The first takes it from the second.
+        host.file("a.log");
+        assert_eq!(idle(&host), [2, 3]);
+        host.file("b.txt");
+        assert_eq!(idle(&host), [2, 3]);
+        host.file("a.txt");
+        assert_eq!(idle(&host), [3]);
+        let told = host.scheme.rule_use().unwrap();
+        assert_eq!((told.set.as_str(), told.rules), ("own", 3));
     }
 
     #[test]

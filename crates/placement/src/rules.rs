@@ -1,7 +1,7 @@
 //! Rules that give writes their streams, as people write them.
 
 use glob::Pattern;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use anabranch_trace::{ContextKind, WriteHint};
 
@@ -103,6 +103,26 @@ impl TryFrom<String> for Signature {
     fn try_from(text: String) -> Result<Signature, String> {
         let number = u64::from_str_radix(&text, 16).map(Signature);
         number.map_err(|_| format!("`{text}` is no context: write its signature in hexadecimal"))
+    }
+}
+
+/// Which rules of a set were of use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleUse {
+    /// The set's name, or its file's.
+    pub set: String,
+    /// Rules in the set.
+    pub rules: u32,
+    /// Those that placed no write, by their places in the set, counted from 1: none matched, or
+    /// a rule before them took it.
+    pub idle: Vec<u32>,
+}
+
+impl RuleUse {
+    /// What was of use to at least one of two that had the same set.
+    pub(crate) fn joined(mut self, other: RuleUse) -> RuleUse {
+        self.idle.retain(|rule| other.idle.contains(rule));
+        self
     }
 }
 

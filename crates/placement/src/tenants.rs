@@ -2,7 +2,7 @@
 
 use anabranch_ssd::{PageRange, StreamId};
 
-use crate::{Assign, LifetimeProfile, Names, Write, scheme::HostGeometry};
+use crate::{Assign, LifetimeProfile, Names, RuleUse, Write, scheme::HostGeometry};
 
 /// Most tenants that streams can be shared out among (our choice).
 pub(crate) const MAX_TENANTS: u16 = 16;
@@ -231,6 +231,11 @@ impl Assign for Tenants {
     fn learned(&self) -> Option<LifetimeProfile> {
         let learned = self.places.iter().map(|place| place.scheme.learned());
         learned.flatten().reduce(LifetimeProfile::joined)
+    }
+
+    fn rule_use(&self) -> Option<RuleUse> {
+        let uses = self.places.iter().map(|place| place.scheme.rule_use());
+        uses.flatten().reduce(RuleUse::joined)
     }
 
     fn goes_by_page(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use anabranch_placement::RuleUse;
 use anabranch_ssd::{Config, TimeReport, VictimRule, WearReport};
 use anabranch_trace::{Io, Operation, WriteHint};
 use serde::{Deserialize, Serialize};
@@ -199,6 +200,9 @@ pub struct SchemeOutcome {
     pub steady_band: Option<Band>,
     /// Memory the host side of the scheme held at the end.
     pub memory_bytes: u64,
+    /// Which of its rules were of use, where the scheme goes by rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<RuleUse>,
     /// How worn the units are, and how much the host can write before their rated erases are
     /// used up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -282,6 +286,7 @@ impl SchemeOutcome {
             steady_reason,
             steady_band,
             memory_bytes: lane.assign().memory_bytes() as u64,
+            rules: lane.assign().rule_use(),
             wear: Some(lane.engine().wear()),
             time: lane.engine().report(),
             streams,

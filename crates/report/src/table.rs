@@ -112,6 +112,7 @@ pub fn verdict(outcome: &Outcome) -> String {
         );
     }
     lines.extend(hints(outcome));
+    lines.extend(idle_rules(outcome));
     lines.extend(sealed(outcome));
     lines.extend(failed(outcome));
     lines.extend(life(outcome));
@@ -149,6 +150,39 @@ fn hints(outcome: &Outcome) -> Option<String> {
             bytes(source.hinted_bytes)
         )
     })
+}
+
+/// Rules that people wrote and no write went by: a wrong name passes unnoticed otherwise.
+fn idle_rules(outcome: &Outcome) -> Vec<String> {
+    let written = outcome.schemes.iter().filter(|one| one.host_bytes > 0);
+    written
+        .filter_map(|scheme| {
+            let rules = scheme.rules.as_ref()?;
+            let (set, all) = (&rules.set, rules.rules);
+            let told = match rules.idle.len() {
+                0 => return None,
+                idle if idle == all as usize => format!(
+                    "no write matched any of the {all} rules of {set}: every one went to stream 0"
+                ),
+                _ => format!(
+                    "of the {all} rules of {set} these placed nothing, because no write matched or a rule \
+                     before took it: {}",
+                    numbers(&rules.idle)
+                ),
+            };
+            Some(format!("{}: {told}", scheme.name))
+        })
+        .collect()
+}
+
+/// Ascending numbers, with runs of three and more as `first-last`.
+fn numbers(all: &[u32]) -> String {
+    let runs = all.chunk_by(|one, next| one + 1 == *next);
+    let words = runs.flat_map(|run| match run {
+        [first, _, .., last] => vec![format!("{first}-{last}")],
+        few => few.iter().map(u32::to_string).collect(),
+    });
+    words.collect::<Vec<String>>().join(", ")
 }
 
 fn sealed(outcome: &Outcome) -> Option<String> {
@@ -202,4 +236,15 @@ fn life(outcome: &Outcome) -> Option<String> {
             lives.join(", ")
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_follow_each_other_are_a_run() {
+        assert_eq!(numbers(&[1, 2, 4, 5, 6, 9]), "1, 2, 4-6, 9");
+        assert_eq!(numbers(&[7]), "7");
+    }
 }
