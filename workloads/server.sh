@@ -11,15 +11,41 @@ free_port() {
     return 1
 }
 
+# Whether process PID lives. One that has ended stays in the table until its parent asks for it,
+# and the first process of a container may never do so.
+lives() {
+    local status
+    status=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+    status=${status##*) }
+    [ "${status%% *}" != Z ]
+}
+
 # Waits until COMMAND succeeds, SECONDS at most, as long as process PID lives: await PID SECONDS COMMAND...
 await() {
     local pid=$1 end=$((SECONDS + $2))
     shift 2
     until "$@" >/dev/null 2>&1; do
-        kill -0 "$pid" 2>/dev/null || { echo "the server has ended" >&2; return 1; }
+        lives "$pid" || { echo "the server has ended" >&2; return 1; }
         [ "$SECONDS" -lt "$end" ] || { echo "the server does not answer" >&2; return 1; }
         sleep 0.2
     done
+}
+
+# Runs COMMAND, a client of process PID, and fails when that has ended: some clients ask on and on,
+# others call it a success. while_lives PID COMMAND...
+while_lives() {
+    local server=$1 client
+    shift
+    # Without the trap what runs in the background is deaf to Ctrl-C.
+    (trap - INT; "$@") &
+    client=$!
+    while lives "$client" && lives "$server"; do sleep 0.2; done
+    if ! lives "$server"; then
+        echo "the server has ended" >&2
+        kill "$client" 2>/dev/null || true
+        return 1
+    fi
+    wait "$client"
 }
 
 # Asks the process whose id FILE holds to end, and kills it after SECONDS: end_server FILE SECONDS
@@ -27,8 +53,12 @@ end_server() {
     local pid end=$((SECONDS + $2))
     pid=$(cat "$1" 2>/dev/null) || return 0
     kill "$pid" 2>/dev/null || return 0
-    while kill -0 "$pid" 2>/dev/null; do
-        [ "$SECONDS" -lt "$end" ] || kill -KILL "$pid" 2>/dev/null || true
+    while lives "$pid"; do
+        if [ "$SECONDS" -ge "$end" ]; then
+            kill -KILL "$pid" 2>/dev/null || true
+            # One that hangs in the kernel is named by who called us.
+            [ "$SECONDS" -lt $((end + 5)) ] || return 1
+        fi
         sleep 0.1
     done
 }

@@ -10,7 +10,7 @@ mkdir -p "$tools"
 go_tpc() {
     [ -x "$tools/go-tpc" ] && return
     echo "setup: building go-tpc" >&2
-    (cd mariadb-tpcc/go-tpc && go build -mod=readonly -trimpath -o "$tools/go-tpc" github.com/pingcap/go-tpc/cmd/go-tpc)
+    (cd mariadb-tpcc/go-tpc && go build -mod=readonly -trimpath -buildvcs=false -o "$tools/go-tpc" github.com/pingcap/go-tpc/cmd/go-tpc)
 }
 
 cassandra() {

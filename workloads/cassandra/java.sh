@@ -20,13 +20,13 @@ for package in java.rmi/sun.rmi.transport.tcp jdk.compiler/com.sun.tools.javac.f
     opened+=(--add-opens "$package=ALL-UNNAMED")
 done
 
-# cassandra-stress of 4.0's alpha, which speaks to 5.0: stress DIR ARGUMENT...
+# Becomes cassandra-stress of 4.0's alpha, which speaks to 5.0: stress DIR ARGUMENT...
 stress() {
     local dir=$1 home=$ANABRANCH_TOOLS/cassandra/stress
     shift
-    java -Xmx256m -XX:ActiveProcessorCount=1 -XX:+PerfDisableSharedMem -Djava.io.tmpdir="$dir/run" \
+    exec java -Xmx256m -XX:ActiveProcessorCount=1 -XX:+PerfDisableSharedMem -Djava.io.tmpdir="$dir/run" \
         -cp "$home/conf:$home/tools/lib/*:$home/lib/*" -Dcassandra.storagedir="$dir/run" \
         -Dlogback.configurationFile=logback-tools.xml org.apache.cassandra.stress.Stress "$@" \
         -col "size=FIXED(${COLUMN_BYTES:?})" -errors ignore -node 127.0.0.1 -port native="$(cat "$dir/run/port")" \
-        -log interval=10 2>&1 | tr -d '\r' | grep --line-buffered -E '^total|^Op rate|^Total|Exception'
+        -log interval=10 > >(tr -d '\r' | grep --line-buffered -E '^total|^Op rate|^Total|Exception') 2>&1
 }

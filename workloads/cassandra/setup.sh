@@ -22,5 +22,5 @@ setsid java -Xms1g -Xmx1g -XX:+UseParallelGC -XX:ParallelGCThreads=2 -XX:ActiveP
 echo $! >"$dir/run/pid"
 answers() { (: >"/dev/tcp/127.0.0.1/$port") 2>/dev/null; }
 await $! 120 answers
-stress "$dir" write n="${KEYS:?}" cl=ONE no-warmup -pop "seq=1..$KEYS" -schema "replication(factor=1)" \
+while_lives $! stress "$dir" write n="${KEYS:?}" cl=ONE no-warmup -pop "seq=1..$KEYS" -schema "replication(factor=1)" \
     "compaction(strategy=${STRATEGY:?})" -rate threads=8

@@ -7,6 +7,7 @@ dir=${1:?directory}
 chmod 755 "$dir"
 mkdir "$dir/mysql" "$dir/run"
 chown mysql "$dir/mysql" "$dir/run"
+export TMPDIR=$dir/run
 mariadb-install-db --no-defaults --datadir="$dir/mysql" --user=mysql --auth-root-authentication-method=normal \
     --skip-test-db --skip-name-resolve >/dev/null
 port=$(free_port)
@@ -17,10 +18,12 @@ setsid mariadbd --no-defaults --datadir="$dir/mysql" --user=mysql --socket="$dir
     --innodb-buffer-pool-size="${BUFFERS:?}" --innodb-log-file-size="${LOG_FILE:?}" --innodb-flush-method=O_DIRECT \
     --innodb-use-native-aio="${AIO:?}" --innodb-io-capacity=2000 --innodb-io-capacity-max=4000 \
     --innodb-flush-log-at-trx-commit=1 --sync-binlog=0 &
+server=$!
 client() { mariadb --no-defaults --socket="$dir/run/socket" -u root "$@"; }
-await $! 60 client -e 'select 1'
+await $server 60 client -e 'select 1'
 client -e "create user 'tpc'@'127.0.0.1'; grant all on *.* to 'tpc'@'127.0.0.1'; create database tpcc"
 setsid bash "$(dirname "$0")/purge.sh" "$dir" 2>/dev/null &
 echo $! >"$dir/run/purge"
-GOMAXPROCS=1 exec "$ANABRANCH_TOOLS/go-tpc" tpcc prepare -H 127.0.0.1 -P "$port" -U tpc -D tpcc \
+export GOMAXPROCS=1
+while_lives $server go-tpc tpcc prepare -H 127.0.0.1 -P "$port" -U tpc -D tpcc \
     --warehouses "${WAREHOUSES:?}" -T 4 --no-check

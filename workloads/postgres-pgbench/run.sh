@@ -4,4 +4,4 @@ set -euo pipefail
 dir=${1:?directory}
 . "$(dirname "$0")/server.sh"
 cd /
-as_postgres "$bin/pgbench" -h "$dir/run" -c 4 -j 1 -T "${SECONDS_RUN:?}" --random-seed="${SEED:?}" bench
+"${as_postgres[@]}" "$bin/pgbench" -h "$dir/run" -c 4 -j 1 -T "${SECONDS_RUN:?}" --random-seed="${SEED:?}" bench

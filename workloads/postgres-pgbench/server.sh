@@ -1,3 +1,4 @@
 # Where PostgreSQL's programs lie (the newest that is installed), and who runs them: it refuses root.
 bin=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
-as_postgres() { setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
+# Its shared memory would outlive a server that is killed; a namespace of its own does not.
+as_postgres=(unshare --ipc setpriv --reuid=postgres --regid=postgres --init-groups)

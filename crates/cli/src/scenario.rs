@@ -7,6 +7,8 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -20,6 +22,8 @@ const TOOLS: &str = "target/workloads";
 /// Names the folder that holds `workloads`, where neither the working directory nor the program's
 /// own place leads to it.
 const HOME: &str = "ANABRANCH_HOME";
+/// Where scenarios lie, a folder each.
+const FOLDER: &str = "workloads";
 /// What describes a scenario.
 const DESCRIPTION: &str = "workload.toml";
 
@@ -71,7 +75,8 @@ impl Parameter {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tool {
-    /// A command; an absolute path, `*` allowed; or a file among the tools.
+    /// A command, looked for among our own tools as well; an absolute path, `*` allowed; or, with
+    /// a slash in it, a file among the tools, likewise.
     program: String,
     /// What brings it.
     install: String,
@@ -79,24 +84,35 @@ struct Tool {
 
 impl Tool {
     fn is_there(&self, tools: &Path) -> bool {
-        let name = Path::new(&self.program);
-        if name.is_absolute() {
+        let name = &self.program;
+        if name.starts_with('/') {
             return is_found(name);
         }
-        is_found(&tools.join(name))
-            || std::env::split_paths(&search_path()).any(|folder| folder.join(name).is_file())
+        if name.contains('/') {
+            let tools = glob::Pattern::escape(&tools.to_string_lossy());
+            return is_found(&format!("{tools}/{name}"));
+        }
+        std::env::split_paths(&search_path(tools)).any(|folder| is_command(&folder.join(name)))
     }
 }
 
 /// Whether there is a file or folder of that path, in which `*` may stand.
-fn is_found(pattern: &Path) -> bool {
-    glob::glob(&pattern.to_string_lossy())
+fn is_found(pattern: &str) -> bool {
+    glob::glob(pattern)
         .is_ok_and(|mut found| found.any(|path| path.is_ok_and(|path| path.exists())))
 }
 
-/// Where the scripts' commands are looked for: servers lie where a user's PATH does not look.
-fn search_path() -> std::ffi::OsString {
-    let mut path = std::env::var_os("PATH").unwrap_or_default();
+fn is_command(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+/// Where the scripts' commands are looked for: among our own tools first; servers lie where a
+/// user's PATH does not look.
+fn search_path(tools: &Path) -> OsString {
+    let mut path = tools.as_os_str().to_owned();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
     path.push(":/usr/sbin:/sbin");
     path
 }
@@ -155,11 +171,12 @@ impl Scenario {
         let folder = if name.contains('/') {
             std::path::absolute(name).map_err(Failure::work)?
         } else {
-            home()?.join("workloads").join(name)
+            home()?.join(FOLDER).join(name)
         };
         if !folder.join(DESCRIPTION).exists() {
             return Err(Failure::say(format!(
-                "{name}: no such workload; `anabranch workloads` lists those there are"
+                "{name}: no such workload, for there is no {}; `anabranch workloads` lists those there are",
+                folder.join(DESCRIPTION).display()
             )));
         }
         Scenario::read(&folder, scale)
@@ -238,9 +255,14 @@ impl Scenario {
     }
 
     /// The command of one of its three verbs: `setup`, `run` or `teardown`.
-    pub fn command(&self, verb: &str) -> Vec<std::ffi::OsString> {
-        let mut command = vec!["env".into(), variable("PATH", search_path())];
+    pub fn command(&self, verb: &str) -> Vec<OsString> {
+        let mut command = vec![
+            "env".into(),
+            variable("PATH", search_path(&self.tools_folder)),
+        ];
         command.push(variable("ANABRANCH_TOOLS", &self.tools_folder));
+        // Temporary files are the application's writes as well, and go with the drive.
+        command.push(variable("TMPDIR", "{dir}"));
         for (key, value) in &self.parameters {
             command.push(variable(key, value));
         }
@@ -251,9 +273,9 @@ impl Scenario {
     }
 
     /// What a trace of it says was run.
-    pub fn invocation(&self) -> Vec<std::ffi::OsString> {
+    pub fn invocation(&self) -> Vec<OsString> {
         let mut words = ["--workload", &self.name, "--size", self.scale.name()]
-            .map(std::ffi::OsString::from)
+            .map(OsString::from)
             .to_vec();
         for (key, value) in &self.parameters {
             words.push("--set".into());
@@ -263,8 +285,8 @@ impl Scenario {
     }
 }
 
-fn variable(key: &str, value: impl AsRef<std::ffi::OsStr>) -> std::ffi::OsString {
-    let mut word = std::ffi::OsString::from(key);
+fn variable(key: &str, value: impl AsRef<OsStr>) -> OsString {
+    let mut word = OsString::from(key);
     word.push("=");
     word.push(value);
     word
@@ -272,33 +294,63 @@ fn variable(key: &str, value: impl AsRef<std::ffi::OsStr>) -> std::ffi::OsString
 
 /// Every scenario there is, by name.
 pub fn all(scale: Scale) -> Outcome<Vec<Scenario>> {
-    let pattern = home()?.join("workloads/*").join(DESCRIPTION);
-    let found = glob::glob(&pattern.to_string_lossy()).map_err(Failure::work)?;
-    let mut folders: Vec<PathBuf> = found
-        .filter_map(|path| Some(path.ok()?.parent()?.to_owned()))
-        .collect();
-    folders.sort();
-    folders
+    folders(&home()?)
         .iter()
         .map(|folder| Scenario::read(folder, scale))
         .collect()
 }
 
+/// The folders of the scenarios that a home holds, by name; none where it is no home.
+fn folders(home: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(home.join(FOLDER));
+    let entries = entries.into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|folder| folder.join(DESCRIPTION).is_file())
+        .collect();
+    folders.sort();
+    folders
+}
+
 /// The folder that holds `workloads`: as the variable says, or the working directory, or one above
 /// the program itself.
 fn home() -> Outcome<PathBuf> {
-    if let Some(home) = std::env::var_os(HOME) {
-        return Ok(home.into());
+    let here = std::env::current_dir().ok();
+    let program = std::env::current_exe().ok();
+    find_home(
+        std::env::var_os(HOME).map(PathBuf::from),
+        here.as_deref(),
+        program.as_deref().and_then(Path::parent),
+    )
+}
+
+/// The home that is named, if it is one; else the first at or above these places. Whoever has a
+/// folder `workloads` of his own for something else is not met with an empty list: a home holds
+/// scenarios.
+fn find_home(
+    named: Option<PathBuf>,
+    here: Option<&Path>,
+    program: Option<&Path>,
+) -> Outcome<PathBuf> {
+    let is_home = |folder: &Path| !folders(folder).is_empty();
+    let wanted = format!("{FOLDER}/NAME/{DESCRIPTION}");
+    if let Some(named) = named {
+        return match is_home(&named) {
+            true => Ok(named),
+            false => Err(Failure::say(format!(
+                "{HOME} names {}, where there is no {wanted}",
+                named.display()
+            ))),
+        };
     }
-    let places = [std::env::current_dir(), std::env::current_exe()];
-    let mut above = places
-        .iter()
-        .flatten()
-        .flat_map(|place| place.ancestors())
-        .filter(|folder| folder.join("workloads").is_dir());
-    above.next().map(Path::to_owned).ok_or_else(|| {
+    let places = [here, program].into_iter().flatten();
+    let mut above = places.clone().flat_map(Path::ancestors);
+    let found = above.find(|folder| is_home(folder));
+    found.map(Path::to_owned).ok_or_else(|| {
+        let looked: Vec<String> = places.map(|place| place.display().to_string()).collect();
         Failure::say(format!(
-            "no folder `workloads` here: run this in Anabranch's own folder, or name that in {HOME}"
+            "no {wanted} was found in or above {}: run this in Anabranch's own folder, or name that in {HOME}",
+            looked.join(", nor in or above ")
         ))
     })
 }
@@ -316,17 +368,73 @@ mod tests {
 
     #[test]
     fn a_tool_is_found_as_a_command_a_pattern_or_among_the_tools() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("mine"), "").unwrap();
+        // As a pattern the folder's name would not match itself.
+        let folder = tempfile::Builder::new().prefix("[x").tempdir().unwrap();
+        let file = |name: &str, mode| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        file("mine", 0o755);
+        file("no-program", 0o644);
+        file("lib/jar-1.jar", 0o644);
         for (program, is_there) in [
             ("sh", true),
             ("mine", true),
+            ("no-program", false),
+            ("lib/jar-*.jar", true),
+            ("lib/war-*.jar", false),
             ("/usr/b*/sh", true),
             ("no-such-program", false),
             ("/usr/no-such-*/sh", false),
         ] {
             assert_eq!(tool(program).is_there(folder.path()), is_there, "{program}");
         }
+    }
+
+    /// A folder with these files in it, all empty.
+    fn folder_with(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn a_home_holds_scenarios_and_not_any_folder_of_that_name() {
+        let ours = folder_with(&[
+            "workloads/redis/workload.toml",
+            "somebody/workloads/redis/notes",
+        ]);
+        let below = ours.path().join("somebody");
+        let found = |here: &Path, program: &Path| find_home(None, Some(here), Some(program));
+        assert_eq!(found(&below, &below).ok().unwrap(), ours.path());
+        let other = folder_with(&["workloads/notes.txt", "bin/anabranch"]);
+        // Nothing where one stands, but above the program.
+        assert_eq!(found(other.path(), &below).ok().unwrap(), ours.path());
+        let words = |result: Outcome<PathBuf>| result.unwrap_err().error.unwrap().to_string();
+        let lost = words(found(other.path(), &other.path().join("bin")));
+        for place in [other.path(), &other.path().join("bin")] {
+            assert!(lost.contains(&place.display().to_string()), "{lost}");
+        }
+        assert!(lost.contains("ANABRANCH_HOME"), "{lost}");
+    }
+
+    #[test]
+    fn a_home_that_is_named_is_taken_or_refused_by_name() {
+        let ours = folder_with(&["workloads/redis/workload.toml"]);
+        let other = folder_with(&["workloads/notes.txt"]);
+        let named = |folder: &Path| find_home(Some(folder.to_owned()), Some(ours.path()), None);
+        assert_eq!(named(ours.path()).ok().unwrap(), ours.path());
+        let refused = named(other.path()).unwrap_err().error.unwrap().to_string();
+        assert!(
+            refused.contains(&other.path().display().to_string()),
+            "{refused}"
+        );
     }
 
     #[test]
