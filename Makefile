@@ -19,6 +19,12 @@ workloads:
 	cargo build --quiet --release --package anabranch
 	@scripts/workloads.sh
 
+# Every real application twice in a row and cut short in every way, some half an hour.
+.PHONY: workloads-test
+workloads-test:
+	@scripts/setup.sh workloads
+	ANABRANCH_SCENARIOS=all cargo test --package anabranch --test live applications -- --nocapture --test-threads 1
+
 # A drive in the hands of a Linux guest, the long form; `make test` runs the short one.
 test-guest:
 	@scripts/setup.sh test

@@ -5,10 +5,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod live {
+    mod applications;
     mod ending;
     mod interruption;
     mod machine;
     mod recording;
+    mod remains;
     mod rocksdb;
     mod support;
     mod workload;

@@ -172,9 +172,12 @@ impl Started {
         i32::try_from(self.0.id()).unwrap()
     }
 
-    /// Keys pressed at its terminal.
+    /// Keys pressed at its terminal; nobody hears them any more where that has just gone.
     pub fn type_in(&mut self, keys: &[u8]) {
-        self.0.stdin.as_mut().unwrap().write_all(keys).unwrap();
+        let pressed = self.0.stdin.as_mut().unwrap().write_all(keys);
+        if let Err(error) = pressed {
+            assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+        }
     }
 
     pub fn signal(&self, signal: Signal) {
