@@ -3,7 +3,10 @@
 set -euo pipefail
 dir=${1:?directory}
 client() { mariadb --no-defaults --socket="$dir/run/socket" -u root "$@"; }
-while sleep 0.5; do
+# A pipe that never says anything: the wait is ours, and no `sleep` outlives us.
+exec {silence}<> <(:)
+while true; do
+    read -rt 0.5 -u "$silence" || true
     last=$(client -N -e 'show binary logs' | tail -n 2 | head -n 1 | cut -f 1) || continue
     client -e "purge binary logs to '$last'" || continue
 done
