@@ -12,14 +12,18 @@ where they are wrong the same words, as exceptions.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from anabranch._core import AnabranchError, UsageError, WorkError, Write, __version__
 from anabranch._device import Device
 from anabranch._lists import devices, schemes
 from anabranch._replay import replay
 from anabranch._result import Result
 from anabranch._scheme import Scheme
-from anabranch._sweep import Sweep, sweep
 from anabranch._trace import Trace
+
+if TYPE_CHECKING:
+    from anabranch._sweep import Sweep, sweep
 
 __all__ = [
     "AnabranchError",
@@ -37,3 +41,13 @@ __all__ = [
     "schemes",
     "sweep",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Sweeps are loaded when they are asked for, as NumPy, pandas and pyarrow are within: a replay
+    from a script shall not wait for them."""
+    if name in ("Sweep", "sweep"):
+        from anabranch import _sweep
+
+        return getattr(_sweep, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

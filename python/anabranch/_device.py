@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from anabranch._core import DeviceCore, UsageError
 from anabranch._options import drive_options
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas
 
 
@@ -70,11 +68,13 @@ class Device:
         >>> drive.counters["host_pages"]
         3
         """
-        numbers = _numbers(pages, np.uint32, "pages")
+        import numpy as np
+
+        numbers = _numbers(pages, "uint32", "pages")
         if isinstance(stream, (int, np.integer)):
             self._core.write(numbers, int(stream))
         else:
-            self._core.write_to(numbers, _numbers(stream, np.uint16, "stream"))
+            self._core.write_to(numbers, _numbers(stream, "uint16", "stream"))
 
     def write_run(self, first: int, count: int, stream: int = 0) -> None:
         """Writes ``count`` pages from ``first`` on."""
@@ -89,7 +89,7 @@ class Device:
         >>> drive.mapped_pages
         8
         """
-        self._core.discard(_numbers(pages, np.uint32, "pages"))
+        self._core.discard(_numbers(pages, "uint32", "pages"))
 
     def discard_run(self, first: int, count: int) -> None:
         """Discards ``count`` pages from ``first`` on."""
@@ -159,13 +159,15 @@ class Device:
         return f"Device({state['config']['logical_pages']} pages, WAF {waf})"
 
 
-def _numbers(values: npt.ArrayLike, wanted: Any, what: str) -> npt.NDArray[Any]:
+def _numbers(values: npt.ArrayLike, wanted: str, what: str) -> npt.NDArray[Any]:
     """Numbers in one piece and of the type wanted; as they are where that is so already."""
+    import numpy as np
+
     found = np.asarray(values)
     if found.dtype != wanted:
         if found.dtype.kind not in "iu" and found.size:
             raise UsageError(f"{what}: whole numbers are needed, not {found.dtype}")
-        most = np.iinfo(wanted).max
+        most = int(np.iinfo(wanted).max)
         if found.size and (int(found.min()) < 0 or int(found.max()) > most):
             raise UsageError(f"{what}: numbers go from 0 to {most}")
         found = found.astype(wanted)

@@ -18,11 +18,9 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
-import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -34,6 +32,8 @@ from anabranch import _core
 from anabranch._core import AnabranchError, UsageError, WorkError
 
 if TYPE_CHECKING:
+    import tempfile
+
     import pandas
 
 #: Cells that read a trace together, unless told otherwise; as the command.
@@ -269,6 +269,8 @@ class _Copies:
         if system.protocol == "file" or "file" in system.protocol:
             return str(path)
         if address not in self._paths:
+            import tempfile
+
             if self._directory is None:
                 self._directory = tempfile.TemporaryDirectory(prefix="anabranch-")
             while len(self._paths) >= COPIES:
@@ -306,6 +308,8 @@ def _line(done: int, left: int, to_go: float | None) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command: ``python -m anabranch sweep GRID --output DIR [--scheduler ADDRESS]``."""
+    import argparse
+
     parser = argparse.ArgumentParser(prog="python -m anabranch", description="Anabranch.")
     parser.add_argument("verb", choices=["sweep"], help="what to do")
     parser.add_argument("grid", help="the grid, a TOML file")

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from anabranch._core import TraceCore, UsageError
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas
     import polars
     import pyarrow
@@ -30,16 +28,17 @@ COLUMNS = (
     "tenant",
 )
 #: Columns of numbers, and the type that goes in without a copy.
-_NUMBERS: Mapping[str, Any] = {
-    "time_ns": np.uint64,
-    "offset_bytes": np.uint64,
-    "length_bytes": np.uint64,
-    "context": np.uint32,
-    "file": np.uint32,
-    "tenant": np.uint32,
+_NUMBERS: Mapping[str, str] = {
+    "time_ns": "uint64",
+    "offset_bytes": "uint64",
+    "length_bytes": "uint64",
+    "context": "uint32",
+    "file": "uint32",
+    "tenant": "uint32",
 }
 
-Column = npt.ArrayLike
+if TYPE_CHECKING:
+    Column = npt.ArrayLike
 
 
 class Trace:
@@ -103,6 +102,7 @@ class Trace:
         >>> trace.to_pandas()["operation"].tolist()
         ['write', 'discard']
         """
+        import numpy as np
         import pyarrow
 
         given: dict[str, Column | None] = {
@@ -258,6 +258,8 @@ class Trace:
 
 def _column(key: str, values: Column, rows: int) -> npt.NDArray[Any]:
     """A column of NumPy's, as it is where its type is right."""
+    import numpy as np
+
     found = np.asarray(values)
     if key in _NUMBERS:
         if found.dtype.kind == "i" and found.size and int(found.min()) < 0:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -178,6 +180,88 @@ def test_what_needs_too_much_memory_is_refused_beforehand(tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="takes up to .* bytes of memory, and a worker may have"):
         anabranch.sweep(grid, tmp_path, memory_bytes=1 << 20)
     assert not (tmp_path / "cells").exists()
+
+
+#: A drive of 4 GiB and schemes of every size of memory: what is reckoned from the drive is most of it.
+LARGE = """
+traces = "{}"
+schemes = ["baseline", "sepbit", "pcstream", "autostream-sfr", "dac", "oracle"]
+[drive]
+size = "4GiB"
+unit = "16MiB"
+"""
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> str:
+    """A grid whose one batch fills its drive's tables."""
+    random = np.random.default_rng(7)
+    pages = (random.random(1_200_000) ** 2 * (1 << 20)).astype(np.uint64)
+    trace = tmp_path_factory.mktemp("large") / "large.parquet"
+    anabranch.Trace.from_arrays(
+        offset_bytes=pages * np.uint64(4096),
+        length_bytes=4096,
+        context=(pages // np.uint64(4096)).astype(np.uint32),
+        device_bytes=4 << 30,
+    ).write(trace)
+    return LARGE.format(trace)
+
+
+def peak_bytes(child: subprocess.Popen[str]) -> int:
+    """The most memory that a process ever had; the kernel keeps the mark until it ends."""
+    most = 0
+    while child.poll() is None:
+        try:
+            text = Path(f"/proc/{child.pid}/status").read_text()
+        except OSError:
+            continue
+        found = re.search(r"VmHWM:\s+(\d+) kB", text)
+        most = max(most, int(found[1]) * 1024 if found else 0)
+        time.sleep(0.005)
+    return most
+
+
+def test_a_worker_takes_no_more_memory_than_was_stated(
+    large: str, tmp_path: Path, command: str
+) -> None:
+    grid = tmp_path / "grid.toml"
+    grid.write_text(large)
+    call = [command, "sweep", str(grid), "-o", str(tmp_path / "swept"), "--workers", "1"]
+    child = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    most = peak_bytes(child)
+    assert child.stderr is not None
+    said = child.stderr.read()
+    assert child.returncode == 0, said
+    found = re.search(r"take up to ([\d.]+) (\w+) of memory each", said)
+    assert found, said
+    stated = float(found[1]) * {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[found[2]]
+    assert stated > 250 << 20, "the drive's tables are most of it"
+    # Neither too little nor so much that it says nothing.
+    assert stated / 4 < most <= stated, (most, stated)
+
+
+def test_a_worker_of_a_cluster_takes_no_more_than_was_stated(large: str, tmp_path: Path) -> None:
+    from anabranch import _core
+
+    traces = [(trace, os.path.getsize(trace)) for trace in _core.sweep_traces("large", large)]
+    looks = _core.sweep_looks("large", large, traces, tmp_path)
+    seen = [(look, _core.sweep_look(look, traces[0][0])) for look, _ in looks]
+    plan = json.loads(_core.sweep_plan("large", large, seen, tmp_path, 8, 2**63))
+    (batch,) = plan["batches"]
+    worker = """
+import re, sys
+from pathlib import Path
+import distributed
+from anabranch import _core
+mark = lambda: int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+before = mark()
+_core.sweep_run(sys.argv[1], sys.argv[2])
+print((mark() - before) * 1024)
+"""
+    call = [sys.executable, "-c", worker, batch, traces[0][0]]
+    took = int(subprocess.run(call, check=True, capture_output=True, text=True).stdout)
+    # What is stated is beside the interpreter and Dask themselves.
+    assert plan["memory_bytes"] / 4 < took <= plan["memory_bytes"], (took, plan["memory_bytes"])
 
 
 def test_traces_come_by_any_address_of_fsspec(tmp_path: Path) -> None:
