@@ -86,6 +86,17 @@ pub fn run(
     script: &str,
     seconds: u32,
     variables: &[(&str, String)],
+    answer: impl FnMut(&str) -> String,
+) -> Report {
+    run_with(script, seconds, variables, &[], answer)
+}
+
+/// The same with files, which lie beside the script in `/job`.
+pub fn run_with(
+    script: &str,
+    seconds: u32,
+    variables: &[(&str, String)],
+    files: &[PathBuf],
     mut answer: impl FnMut(&str) -> String,
 ) -> Report {
     let here = root().join("crates/cli/tests/guest");
@@ -99,7 +110,7 @@ pub fn run(
         text.push_str(&fs::read_to_string(here.join(part)).unwrap());
     }
     fs::write(&whole, text).unwrap();
-    let mut child = start(&whole, seconds);
+    let mut child = start(&whole, seconds, files);
     let mut input = child.stdin.take().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     let (report, transcript) = listen(output, &mut input, &mut answer);
@@ -111,7 +122,7 @@ pub fn run(
     report
 }
 
-fn start(script: &Path, seconds: u32) -> Child {
+fn start(script: &Path, seconds: u32, files: &[PathBuf]) -> Child {
     // The guest dies with us, however we die.
     let mut command = Command::new("setpriv");
     command
@@ -120,7 +131,8 @@ fn start(script: &Path, seconds: u32) -> Child {
     command
         .args(["run", "-t"])
         .arg(seconds.to_string())
-        .arg(script);
+        .arg(script)
+        .args(files);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     piped.spawn().expect("setpriv starts scripts/guest.sh")
 }

@@ -10,6 +10,7 @@
     clippy::print_stderr
 )]
 
+mod exported;
 mod machine;
 #[path = "../served/mod.rs"]
 mod served;
