@@ -75,7 +75,7 @@ fn the_page_of_a_rocksdb_replay_opens_in_silence_and_has_every_picture() {
         assert_eq!(
             browser
                 .evaluate("[...document.querySelectorAll('section')].map((one) => one.id).join()"),
-            "verdict,waf,map,flame,contexts,streams,scatter,histograms,latency,throughput,erases,schemes,settings"
+            "verdict,waf,map,flame,contexts,streams,scatter,histograms,latency,latency-over-time,throughput,erases,schemes,settings"
         );
         let wide = browser.evaluate("document.documentElement.scrollWidth");
         assert_eq!(wide, width, "nothing is wider than the page");
@@ -180,6 +180,55 @@ fn the_csv_holds_the_results_numbers() {
     let row = csv.lines().find(|line| line.starts_with(&format!("{id},")));
     let written = first["written_bytes"].to_string();
     assert!(row.unwrap().contains(&format!(",{written},")), "{row:?}");
+    assert_silent(&browser);
+}
+
+#[test]
+fn latencies_are_drawn_over_time_with_collection_behind_them() {
+    let directory = TempDir::new().unwrap();
+    let schemes = ["--scheme", "baseline,pcstream"];
+    let (page, result) = replay(
+        &directory,
+        &[&[ROCKSDB, "--time", "closed"], &schemes[..]].concat(),
+    );
+    let mut browser = open(&page);
+    let figure = "document.querySelector('#latency-over-time')";
+    let panels = browser.evaluate(&format!("{figure}.querySelectorAll('.uplot').length"));
+    assert_eq!(panels, 2, "baseline and the best scheme");
+    let picture = format!("{figure}.querySelector('canvas').toDataURL()");
+    let drawn = browser.evaluate(&picture);
+    browser.evaluate(&format!("{figure}.querySelector('.legend button').click()"));
+    browser.settle();
+    assert_ne!(browser.evaluate(&picture), drawn, "a curve can be hidden");
+    browser.evaluate(&format!("{figure}.querySelector('summary').click()"));
+    browser.settle();
+    let csv = browser.download("latency-over-time");
+    let mut lines = rows(&csv).into_iter();
+    let mut collecting = 0;
+    for scheme in result["schemes"].as_array().unwrap() {
+        for interval in scheme["time"]["intervals"].as_array().unwrap() {
+            let latency = &interval["write_latency"];
+            if latency.is_null() {
+                continue;
+            }
+            let row = lines.next().unwrap();
+            assert_eq!(
+                (row[0], row[2]),
+                (scheme["name"].as_str().unwrap(), "write")
+            );
+            for (cell, value) in [
+                (row[1], &interval["start_ns"]),
+                (row[3], &latency["p50_ns"]),
+                (row[4], &latency["p99_ns"]),
+                (row[5], &latency["p99_9_ns"]),
+                (row[6], &interval["collection_busy_ns"]),
+            ] {
+                assert_eq!(cell.parse::<u64>().unwrap(), value.as_u64().unwrap());
+            }
+            collecting += u32::from(interval["collection_busy_ns"] != 0);
+        }
+    }
+    assert!(lines.next().is_none() && collecting > 0, "{collecting}");
     assert_silent(&browser);
 }
 

@@ -37,5 +37,5 @@ pub use series::Series;
 pub use sides::Sides;
 // The result holds these, and who shows it need not know the device.
 pub use anabranch_placement::RuleUse;
-pub use anabranch_ssd::{Interval, LatencySummary, TimeReport, WearReport};
+pub use anabranch_ssd::{Interval, IntervalLatency, LatencySummary, TimeReport, WearReport};
 pub use steady::{Band, Steady, verdict};

@@ -18,7 +18,7 @@ const STYLES: [&str; 2] = [
 
 /// Programs, in order: a library, then ours, which share one scope.
 const LIBRARY: &str = include_str!("vendor/uplot/uPlot.iife.min.js");
-const PROGRAMS: [&str; 21] = [
+const PROGRAMS: [&str; 22] = [
     include_str!("page/numbers.js"),
     include_str!("page/elements.js"),
     include_str!("page/colours.js"),
@@ -36,6 +36,7 @@ const PROGRAMS: [&str; 21] = [
     include_str!("page/lifetimes.js"),
     include_str!("page/scatter.js"),
     include_str!("page/times.js"),
+    include_str!("page/over_time.js"),
     include_str!("page/erases.js"),
     include_str!("page/heat.js"),
     include_str!("page/grid.js"),

@@ -8,7 +8,7 @@ use anabranch_replay::{Interval, Outcome, Point, SchemeOutcome};
 pub struct Level {
     /// Points of a WAF curve.
     points: usize,
-    /// Intervals of throughput.
+    /// Intervals of throughput and latencies.
     intervals: usize,
     /// Moments of a map.
     moments: usize,
@@ -102,7 +102,8 @@ impl Said {
             (
                 self.intervals,
                 format!(
-                    "throughput shows {} intervals, the fastest and slowest among them",
+                    "{} intervals of time are shown, the fastest, the slowest and those of the longest \
+                     writes among them",
                     level.intervals
                 ),
             ),
@@ -277,19 +278,22 @@ fn steps(points: &[Point], most: usize) -> Vec<Point> {
     kept.into_iter().map(|row| points[row]).collect()
 }
 
-/// Intervals of a run: of each group of neighbours the one that wrote fastest and the one that
-/// wrote slowest.
+/// Intervals of a run: of each group of neighbours the one that wrote fastest, the one that wrote
+/// slowest, and the one whose writes took longest at the 99.9th percentile.
 fn extremes(intervals: &[Interval], most: usize) -> Vec<Interval> {
-    let size = intervals.len().div_ceil((most / 2).max(1));
+    let size = intervals.len().div_ceil((most / 3).max(1));
     let rate = |one: &&Interval| one.write_mib_per_second;
+    let tail = |one: &&Interval| one.write_latency.map(|latency| latency.p99_9_ns);
     let mut kept = Vec::new();
     for group in intervals.chunks(size) {
         let fastest = group.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
         let slowest = group.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
-        let mut pair: Vec<Interval> = fastest.into_iter().chain(slowest).copied().collect();
-        pair.sort_by_key(|one| one.start_ns);
-        pair.dedup_by_key(|one| one.start_ns);
-        kept.extend(pair);
+        let longest = group.iter().max_by_key(tail);
+        let chosen = [fastest, slowest, longest].into_iter().flatten();
+        let mut chosen: Vec<Interval> = chosen.copied().collect();
+        chosen.sort_by_key(|one| one.start_ns);
+        chosen.dedup_by_key(|one| one.start_ns);
+        kept.extend(chosen);
     }
     kept
 }
@@ -297,6 +301,7 @@ fn extremes(intervals: &[Interval], most: usize) -> Vec<Interval> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anabranch_replay::IntervalLatency;
 
     #[test]
     fn a_thinned_curve_keeps_its_ends_and_its_extreme_steps() {
@@ -318,10 +323,14 @@ mod tests {
     }
 
     #[test]
-    fn thinned_intervals_keep_the_fastest_and_the_slowest() {
+    fn thinned_intervals_keep_the_fastest_the_slowest_and_the_longest_writes() {
         let interval = |start_ns: u64| Interval {
             start_ns,
             write_mib_per_second: (start_ns * 7919 % 1009) as f64,
+            write_latency: Some(IntervalLatency {
+                p99_9_ns: start_ns * 7907 % 1013,
+                ..IntervalLatency::default()
+            }),
             ..Interval::default()
         };
         let intervals: Vec<Interval> = (0..512).map(interval).collect();
@@ -329,7 +338,8 @@ mod tests {
         assert!(thinned.len() <= 64);
         let most = |some: &[Interval]| {
             let rates = some.iter().map(|one| one.write_mib_per_second);
-            rates.fold(0.0, f64::max)
+            let tails = some.iter().map(|one| one.write_latency.unwrap().p99_9_ns);
+            (rates.fold(0.0, f64::max), tails.max())
         };
         assert_eq!(most(&thinned), most(&intervals));
         assert!(thinned.is_sorted_by_key(|one| one.start_ns));

@@ -41,8 +41,8 @@ pub use stream_table::{
     ScsiStreams, StreamCost, StreamCosts, StreamError, StreamParameters, StreamTable,
 };
 pub use time::{
-    Drive, Flash, FlashWork, Interval, Latencies, LatencySummary, Layout, Request, TimeReport,
-    TimedDevice, Timing, TimingError, Work,
+    Drive, Flash, FlashWork, Interval, IntervalLatency, Latencies, LatencySummary, Layout, Request,
+    TimeReport, TimedDevice, Timing, TimingError, Work,
 };
 pub use types::{PageRange, StreamId};
 pub use victims::{ClosedUnit, ClosedUnits, VictimRule};

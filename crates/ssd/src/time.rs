@@ -62,6 +62,7 @@ mod live;
 mod report;
 mod requests;
 mod series;
+mod spread;
 mod timing;
 mod units;
 mod watch;
@@ -84,6 +85,7 @@ pub use flash::Flash;
 pub use latency::LatencySummary;
 pub use report::{FlashWork, Latencies, TimeReport, Work};
 pub use series::Interval;
+pub use spread::IntervalLatency;
 pub use timing::{Layout, Timing, TimingError};
 
 /// When requests are issued.

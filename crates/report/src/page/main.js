@@ -55,7 +55,7 @@ function resultName(results, at, keys) {
 function pictures(known) {
   return [
     wafFigure(known), mapFigure(known), flameFigure(known), contextsFigure(known), streamLivesFigure(known),
-    scatterFigure(known), histogramsFigure(known), latencyFigure(known), throughputFigure(known),
+    scatterFigure(known), histogramsFigure(known), latencyFigure(known), latencyOverTimeFigure(known), throughputFigure(known),
     erasesFigure(known), schemesFigure(known), settingsFigure(known),
   ];
 }

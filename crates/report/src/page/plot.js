@@ -1,5 +1,24 @@
 // Curves, by uPlot.
 
+// How much of its colour a band of share 1 has.
+const BAND_STRENGTH = 0.4;
+
+/** Bands behind curves: { from, to, share } along x, the stronger the greater their share. */
+function drawBands(chart, bands) {
+  const { ctx, bbox } = chart;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.fillStyle = theme("warn");
+  for (const { from, to, share } of bands) {
+    const left = chart.valToPos(from, "x", true);
+    ctx.globalAlpha = BAND_STRENGTH * share;
+    ctx.fillRect(left, bbox.top, Math.max(1, chart.valToPos(to, "x", true) - left), bbox.height);
+  }
+  ctx.restore();
+}
+
 function axis(place, unit, tell) {
   return {
     stroke: theme("muted"),
@@ -10,21 +29,22 @@ function axis(place, unit, tell) {
     label: unit,
     labelSize: 20,
     labelGap: 2,
-    values: tell ? (_, splits) => splits.map(tell) : undefined,
+    // A logarithmic axis leaves out most of its values.
+    values: tell ? (_, splits) => splits.map((value) => (value === null ? null : tell(value))) : undefined,
     ...place,
   };
 }
 
-/** Curves over a common x. `lines` are { label, values, colour, dash, width, show, fill }. */
+/** Curves over a common x. `lines` are { label, values, colour, dash, width, show, fill }; `bands` lie behind. */
 function curves(place, width, options) {
-  const { x, lines, height, xUnit, yUnit, yRange, tellY, onCursor, sync } = options;
+  const { x, lines, bands, height, xUnit, yUnit, yRange, isLog, tellY, onCursor, sync } = options;
   const settings = {
     width,
     height,
     padding: [10, 12, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: true, y: false }, sync: sync ? { key: sync } : undefined },
-    scales: { x: { time: false }, y: { range: yRange } },
+    scales: { x: { time: false }, y: { range: yRange, distr: isLog ? 3 : 1 } },
     axes: [axis({ size: 34 }, xUnit), axis({ size: 54 }, yUnit, tellY)],
     series: [
       { label: xUnit },
@@ -39,7 +59,10 @@ function curves(place, width, options) {
         spanGaps: true,
       })),
     ],
-    hooks: { setCursor: onCursor ? [(chart) => onCursor(chart.cursor.idx)] : [] },
+    hooks: {
+      setCursor: onCursor ? [(chart) => onCursor(chart.cursor.idx)] : [],
+      drawClear: bands ? [(chart) => drawBands(chart, bands)] : [],
+    },
   };
   return new uPlot(settings, [x, ...lines.map((line) => line.values)], place);
 }

@@ -81,7 +81,7 @@ pub struct TimeReport {
     pub latency: Latencies,
     /// Length of the intervals.
     pub interval_ns: u64,
-    /// Throughput over time.
+    /// Throughput and latencies over time.
     pub intervals: Vec<Interval>,
     /// What the flash did.
     pub work: FlashWork,

@@ -120,9 +120,10 @@ impl Requests {
         if pending.tag != 0 {
             self.finished.push(pending.tag);
         }
-        self.latencies[pending.kind as usize].record(now - pending.started);
+        let latency_ns = now - pending.started;
+        self.latencies[pending.kind as usize].record(latency_ns);
         let bytes = u64::from(pending.pages) * self.page_bytes;
-        self.series.record(pending.kind, bytes, now);
+        self.series.record(pending.kind, bytes, latency_ns, now);
     }
 
     /// A read that comes from the flash in so many parts. Answers its number.

@@ -1,11 +1,15 @@
-//! Requests and bytes over time, in a bounded number of intervals of equal length.
+//! Requests, their bytes and their latencies over time, in a bounded number of intervals of equal
+//! length.
 
 use serde::{Deserialize, Serialize};
 
-use super::requests::Kind;
+use super::{
+    requests::Kind,
+    spread::{IntervalLatency, Spread},
+};
 
 /// Intervals kept; when they are full, pairs become one, and intervals twice as long (our choice:
-/// enough for a picture).
+/// enough for a picture). With latencies up to 64 ms that is 0.8 MB, twice that with reads.
 const MOST: usize = 512;
 
 /// The length of the first intervals (our choice: ten milliseconds).
@@ -29,23 +33,39 @@ pub struct Interval {
     /// ended in the interval.
     #[serde(default)]
     pub collection_busy_ns: u64,
+    /// How long the reads took; `None` where none was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_latency: Option<IntervalLatency>,
+    /// How long the writes took; `None` where none was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_latency: Option<IntervalLatency>,
 }
 
-/// Reads and writes, and their bytes.
-#[derive(Debug, Clone, Copy, Default)]
+/// Reads and writes, their bytes and their latencies.
+#[derive(Debug, Clone, Default)]
 struct Sum {
     requests: [u64; 2],
     bytes: [u64; 2],
+    latencies: [Spread; 2],
     collection_busy_ns: u64,
 }
 
 impl Sum {
-    fn add(&mut self, other: &Sum) {
+    fn add(&mut self, other: Sum) {
         for kind in 0..2 {
             self.requests[kind] += other.requests[kind];
             self.bytes[kind] += other.bytes[kind];
         }
+        for (latencies, more) in self.latencies.iter_mut().zip(other.latencies) {
+            latencies.add(more);
+        }
         self.collection_busy_ns += other.collection_busy_ns;
+    }
+
+    /// Nothing more is recorded.
+    fn settled(mut self) -> Sum {
+        self.latencies.iter_mut().for_each(Spread::settle);
+        self
     }
 
     fn interval(&self, start_ns: u64, length_ns: u64) -> Interval {
@@ -58,6 +78,8 @@ impl Sum {
             read_mib_per_second: mib(self.bytes[0]),
             write_mib_per_second: mib(self.bytes[1]),
             collection_busy_ns: self.collection_busy_ns,
+            read_latency: self.latencies[0].latency(),
+            write_latency: self.latencies[1].latency(),
         }
     }
 }
@@ -83,9 +105,9 @@ impl Series {
         }
     }
 
-    /// A request was answered. Only reads and writes count.
+    /// A request was answered that took so long. Only reads and writes count.
     #[inline]
-    pub(super) fn record(&mut self, kind: Kind, bytes: u64, now: u64) {
+    pub(super) fn record(&mut self, kind: Kind, bytes: u64, latency_ns: u64, now: u64) {
         if now >= self.end {
             self.go_on(now);
         }
@@ -96,6 +118,7 @@ impl Series {
         };
         self.current.requests[index] += 1;
         self.current.bytes[index] += bytes;
+        self.current.latencies[index].record(latency_ns);
     }
 
     /// Garbage collection held a die for so long, until `now`.
@@ -111,7 +134,7 @@ impl Series {
     #[cold]
     fn go_on(&mut self, now: u64) {
         while now >= self.end {
-            self.full.push(std::mem::take(&mut self.current));
+            self.full.push(std::mem::take(&mut self.current).settled());
             if self.full.len() == MOST {
                 self.merge();
             }
@@ -121,8 +144,8 @@ impl Series {
 
     fn merge(&mut self) {
         for pair in 0..MOST / 2 {
-            let mut sum = self.full[2 * pair];
-            sum.add(&self.full[2 * pair + 1]);
+            let mut sum = std::mem::take(&mut self.full[2 * pair]);
+            sum.add(std::mem::take(&mut self.full[2 * pair + 1]));
             self.full[pair] = sum;
         }
         self.full.truncate(MOST / 2);
@@ -145,7 +168,8 @@ impl Series {
         let last_ns = self.full.len() as u64 * self.length_ns;
         let passed_ns = now.saturating_sub(self.start + last_ns);
         if passed_ns > 0 {
-            intervals.push(self.current.interval(last_ns, passed_ns));
+            let current = self.current.clone().settled();
+            intervals.push(current.interval(last_ns, passed_ns));
         }
         (self.length_ns, intervals)
     }
@@ -161,7 +185,8 @@ mod tests {
         let requests = 100_000_u64;
         let gap_ns = 1_000_000;
         for request in 0..requests {
-            series.record(Kind::Write, 4096, 500 + request * gap_ns);
+            let latency_ns = 1000 + request;
+            series.record(Kind::Write, 4096, latency_ns, 500 + request * gap_ns);
             series.collected(3, 500 + request * gap_ns);
         }
         let now = 500 + requests * gap_ns;
@@ -179,5 +204,14 @@ mod tests {
         assert_eq!(collected.sum::<u64>(), 3 * requests);
         assert!((intervals[3].write_iops - 1000.0).abs() < 1e-6);
         assert!((intervals[3].write_mib_per_second - 3.90625).abs() < 1e-6);
+        for interval in &intervals {
+            // Latencies rise by one nanosecond a request, so each interval's are near one another.
+            let first = 1000 + interval.start_ns / gap_ns;
+            let latency = interval.write_latency.unwrap();
+            let most = (first + length_ns / gap_ns) * 17 / 16;
+            assert!((first..=most).contains(&latency.p50_ns), "{interval:?}");
+            assert!(latency.p50_ns <= latency.p99_ns && latency.p99_ns <= latency.p99_9_ns);
+            assert_eq!(interval.read_latency, None);
+        }
     }
 }

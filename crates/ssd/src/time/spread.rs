@@ -1,0 +1,126 @@
+//! How the latencies of one interval lie.
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// Significant decimal digits kept. With one a histogram of latencies up to 64 ms is 1.5 KB, and what it
+/// tells is at most a sixteenth too long, which no picture over time shows (our choice; the whole
+/// run's percentiles have three).
+const DIGITS: u8 = 1;
+
+/// Latencies of the requests of one kind that were answered in an interval: at most a sixteenth too
+/// long, and never longer than the longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct IntervalLatency {
+    /// Half took no longer.
+    pub p50_ns: u64,
+    /// 99 % took no longer.
+    pub p99_ns: u64,
+    /// 99.9 % took no longer.
+    pub p99_9_ns: u64,
+}
+
+/// What is kept of them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spread {
+    /// Made at the first record: many intervals have no read, and idle ones nothing.
+    histogram: Option<Histogram<u32>>,
+    longest_ns: u64,
+    /// The latency of the last requests and how many in a row had it: many do.
+    last_ns: u64,
+    run: u32,
+}
+
+impl Spread {
+    #[inline]
+    pub(super) fn record(&mut self, latency_ns: u64) {
+        if latency_ns != self.last_ns {
+            self.settle();
+            self.last_ns = latency_ns;
+        }
+        self.run += 1;
+    }
+
+    /// Counts the last run: nothing more is recorded.
+    pub(super) fn settle(&mut self) {
+        if self.run == 0 {
+            return;
+        }
+        self.longest_ns = self.longest_ns.max(self.last_ns);
+        // It grows by itself, and cannot fail with so few digits.
+        if self.histogram.is_none() {
+            self.histogram = Histogram::new(DIGITS).ok();
+        }
+        if let Some(histogram) = &mut self.histogram {
+            // Only a histogram of fixed size refuses a value.
+            let _ = histogram.record_n(self.last_ns, self.run);
+        }
+        self.run = 0;
+    }
+
+    /// Takes in what another interval recorded; both are settled.
+    pub(super) fn add(&mut self, other: Spread) {
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        let Some(more) = other.histogram else {
+            return;
+        };
+        match &mut self.histogram {
+            Some(histogram) => {
+                // Only a histogram of fixed size refuses another's values.
+                let _ = histogram.add(more);
+            }
+            None => self.histogram = Some(more),
+        }
+    }
+
+    /// `None` where nothing was recorded. What was recorded is settled.
+    pub(super) fn latency(&self) -> Option<IntervalLatency> {
+        let histogram = self.histogram.as_ref()?;
+        let at = |quantile| histogram.value_at_quantile(quantile).min(self.longest_ns);
+        Some(IntervalLatency {
+            p50_ns: at(0.5),
+            p99_ns: at(0.99),
+            p99_9_ns: at(0.999),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(latencies: impl Iterator<Item = u64>) -> Spread {
+        let mut spread = Spread::default();
+        latencies.for_each(|latency| spread.record(latency));
+        spread.settle();
+        spread
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_sorted_latencies_to_a_sixteenth() {
+        let spread = recorded((1..=10_000).map(|value| value * 1000));
+        let latency = spread.latency().unwrap();
+        for (value, exact) in [
+            (latency.p50_ns, 5_000_000),
+            (latency.p99_ns, 9_900_000),
+            (latency.p99_9_ns, 9_990_000),
+        ] {
+            assert!((exact..=exact + exact / 16).contains(&value), "{value}");
+        }
+        assert!(latency.p99_9_ns <= 10_000_000, "the longest there was");
+    }
+
+    #[test]
+    fn intervals_that_become_one_are_as_if_they_had_been_one() {
+        let all = recorded(1..=60_000);
+        let mut halves = recorded(1..=30_000);
+        halves.add(recorded(30_001..=60_000));
+        assert_eq!(halves.latency(), all.latency());
+        let mut empty = Spread::default();
+        empty.add(Spread::default());
+        assert_eq!(empty.latency(), None);
+        empty.add(all.clone());
+        empty.add(Spread::default());
+        assert_eq!(empty.latency(), all.latency());
+    }
+}
