@@ -1,5 +1,9 @@
 # What the scenarios of servers share. All they keep lies in DIR/run, on the drive, and goes with it.
 
+# Without it a Ctrl-C is lost that comes just as a command ends by itself: bash takes the command to
+# have dealt with it.
+trap 'exit 130' INT
+
 # A port of the loopback interface that nobody listens on.
 free_port() {
     local port

@@ -2,6 +2,7 @@
 # SETs of random keys, in bursts with pauses: at full speed the append-only file would outgrow the
 # drive before it is rewritten. run.sh DIR
 set -euo pipefail
+. "$(dirname "$0")/../server.sh"
 dir=${1:?directory}
 end=$((SECONDS + ${SECONDS_RUN:?}))
 while [ "$SECONDS" -lt "$end" ]; do
