@@ -1,10 +1,13 @@
 //! `anabranch experiment`: what the papers published, beside what comes out here.
 
+mod basis;
 mod claim;
+mod document;
 mod file;
 mod found;
 mod grid;
 mod lifetimes;
+mod pivot;
 mod tell;
 
 use std::path::{Path, PathBuf};
@@ -23,7 +26,8 @@ pub const EXAMPLE: &str = "\
 Examples:
   anabranch experiment list
   anabranch experiment hotstorage14
-  anabranch experiment all
+  anabranch experiment pcstream --claim 4
+  anabranch experiment all --document docs/results.md
 Each is a file in experiments/: traces or synthetic loads, drives, schemes, and what was published. The
 result, with every figure it rests on, is left in out/experiments/NAME.json.";
 
@@ -42,6 +46,14 @@ pub struct ExperimentArguments {
     /// instead of the recorded trace (as root; minutes)
     #[arg(long)]
     pub live: bool,
+    /// Only these of its claims, by their rows, and the comparisons they rest on; nothing is left
+    /// in out/experiments
+    #[arg(long, value_name = "ROW", value_delimiter = ',')]
+    pub claim: Vec<usize>,
+    /// Write each experiment's claims into FILE, between the lines `<!-- experiment NAME -->` and
+    /// `<!-- end of NAME -->`; experiments without such lines are left out
+    #[arg(long, value_name = "FILE", conflicts_with = "claim")]
+    pub document: Option<PathBuf>,
     /// Print the results as JSON
     #[arg(long)]
     pub json: bool,
@@ -62,17 +74,20 @@ pub fn experiment(arguments: &ExperimentArguments) -> Outcome {
         return print(&tell::list(&all(&arguments.directory)?));
     }
     let experiments = chosen(arguments)?;
-    if experiments.len() > 1 && arguments.output.is_some() {
-        return Err(Failure::say(
-            "--output is for one experiment; several go to out/experiments",
-        ));
-    }
+    check(&experiments, arguments)?;
     let mut results = Vec::new();
     let mut pictured = Vec::new();
     for experiment in &experiments {
         let found = Found::new(experiment, arguments)?;
         let json = serde_json::to_value(&found).map_err(Failure::work)?;
-        write_json(&output(arguments, &experiment.name)?, &json)?;
+        if let Some(path) = output(arguments, &experiment.name)? {
+            write_json(&path, &json)?;
+        }
+        if let Some(path) = &arguments.document
+            && document::has_place(path, &experiment.name)
+        {
+            document::write(path, &found)?;
+        }
         if !arguments.json {
             print(&tell::found(&found))?;
         }
@@ -91,10 +106,27 @@ pub fn experiment(arguments: &ExperimentArguments) -> Outcome {
     }
 }
 
-/// Where a result is left.
-fn output(arguments: &ExperimentArguments, name: &str) -> Outcome<PathBuf> {
+/// What goes with one experiment only.
+fn check(experiments: &[Experiment], arguments: &ExperimentArguments) -> Outcome {
+    let several = experiments.len() > 1;
+    if several && arguments.output.is_some() {
+        return Err(Failure::say(
+            "--output is for one experiment; several go to out/experiments",
+        ));
+    }
+    if several && !arguments.claim.is_empty() {
+        return Err(Failure::say("--claim is for one experiment"));
+    }
+    Ok(())
+}
+
+/// Where a result is left: nowhere if it is a part, unless that is asked for.
+fn output(arguments: &ExperimentArguments, name: &str) -> Outcome<Option<PathBuf>> {
     if let Some(path) = &arguments.output {
-        return Ok(path.clone());
+        return Ok(Some(path.clone()));
+    }
+    if !arguments.claim.is_empty() {
+        return Ok(None);
     }
     let directory = root(&arguments.directory).join("out").join("experiments");
     std::fs::create_dir_all(&directory).map_err(|error| {
@@ -103,7 +135,7 @@ fn output(arguments: &ExperimentArguments, name: &str) -> Outcome<PathBuf> {
             directory.display()
         ))
     })?;
-    Ok(directory.join(format!("{name}.json")))
+    Ok(Some(directory.join(format!("{name}.json"))))
 }
 
 /// What traces and results lie below: the directory that the experiments' is in.

@@ -142,6 +142,7 @@ impl Assembler {
         self.last_ns = self
             .last_ns
             .max(event.time_ns.saturating_sub(self.start_ns));
+        let (hint, hint_granted) = hint_of(event, operation);
         let io = Io {
             time_ns: self.last_ns,
             operation,
@@ -149,8 +150,8 @@ impl Assembler {
             length_bytes: event.length_bytes,
             context,
             file: self.files.id(event.file),
-            hint: WriteHint::from_number(event.hint.into()).unwrap_or_default(),
-            hint_granted: event.hint_granted,
+            hint: WriteHint::from_number(hint.into()).unwrap_or_default(),
+            hint_granted,
             tenant: self.files.tenant(event.file),
         };
         Ok((io, reply))
@@ -222,6 +223,15 @@ impl Assembler {
             true => Vec::new(),
             false => sites,
         }
+    }
+}
+
+/// The hint asked for the file, and whether it was granted; where nobody asked for one, the request's own:
+/// F2FS gives each of its logs one.
+fn hint_of(event: &IoEvent, operation: Operation) -> (u8, bool) {
+    match event.request_hint {
+        Some(own) if event.hint == 0 && operation == Operation::Write => (own, own != 0),
+        _ => (event.hint, event.hint_granted),
     }
 }
 
@@ -341,6 +351,28 @@ mod tests {
             limitations[0].starts_with("1 writes went"),
             "{limitations:?}"
         );
+    }
+
+    #[test]
+    fn where_nobody_asked_for_a_hint_the_request_has_its_file_systems() {
+        let mut assembler = Assembler::new(0, FoldLimits::default());
+        accept(&mut assembler, stack(9, WriterKind::Journal, ""));
+        let Event::Io(event) = io(9, 1) else {
+            unreachable!()
+        };
+        let mut hinted = |request_hint| {
+            let event = Event::Io(IoEvent {
+                hint: 0,
+                hint_granted: false,
+                request_hint,
+                ..event
+            });
+            let io = accept(&mut assembler, event).0[0];
+            (io.hint, io.hint_granted)
+        };
+        assert_eq!(hinted(Some(5)), (WriteHint::Extreme, true));
+        assert_eq!(hinted(Some(0)), (WriteHint::NotSet, false));
+        assert_eq!(hinted(None), (WriteHint::NotSet, false));
     }
 
     #[test]

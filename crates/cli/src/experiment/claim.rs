@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::basis::Basis;
+
 /// How two figures become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, Default)]
 #[serde(rename_all = "kebab-case")]
@@ -93,8 +95,10 @@ pub struct Claim {
 }
 
 /// A claim, answered.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Answer {
+    /// Its place among the experiment's claims, from 1.
+    pub row: usize,
     pub claim: String,
     pub published: String,
     pub ours: String,
@@ -102,7 +106,15 @@ pub struct Answer {
     pub why: String,
     /// The figure itself, where it is one.
     pub value: Option<f64>,
+    /// What of a scheme's result was looked at.
+    pub field: String,
+    /// What it rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
+
+/// Schemes by the names the publication has for them.
+pub type Called = BTreeMap<String, String>;
 
 /// Where a figure is looked up: run, options, scheme, field.
 pub type LookUp<'a> =
@@ -114,6 +126,19 @@ impl Claim {
         let mut runs = self.run.all();
         runs.extend(self.over_run.iter().flat_map(Names::all));
         runs
+    }
+
+    /// Whether it looks at a run's comparison of these options.
+    pub fn wants(&self, run: &str, options: &[(String, String)]) -> bool {
+        let is_at = |at: &BTreeMap<String, String>| {
+            options
+                .iter()
+                .all(|(key, value)| at.get(key).is_none_or(|wanted| wanted == value))
+        };
+        let over = self.over_run.as_ref().unwrap_or(&self.run);
+        let over_at = self.over_at.as_ref().unwrap_or(&self.at);
+        (self.run.all().contains(&run) && is_at(&self.at))
+            || (over.all().contains(&run) && is_at(over_at))
     }
 
     /// Whether it claims anything.
@@ -130,16 +155,30 @@ impl Claim {
         }
     }
 
-    /// What came out.
+    /// What came out. Its place and what it rests on are for the caller to fill in.
     ///
     /// # Errors
     /// When a run, a comparison, a scheme or a field is not there.
-    pub fn answer(&self, look_up: &LookUp<'_>) -> Result<Answer, String> {
+    pub fn answer(&self, look_up: &LookUp<'_>, called: &Called) -> Result<Answer, String> {
         let answered = match &self.order {
-            Some(order) => self.ordered(order, look_up),
+            Some(order) => self.ordered(order, look_up, called),
             None => self.measured(look_up),
         };
         answered.map_err(|problem| format!("claim \"{}\": {problem}", self.claim))
+    }
+
+    fn answered(&self, published: String, ours: String, holds: bool) -> Answer {
+        Answer {
+            row: 0,
+            claim: self.claim.clone(),
+            published,
+            ours,
+            holds,
+            why: self.why.clone(),
+            value: None,
+            field: self.field.clone(),
+            basis: Basis::default(),
+        }
     }
 
     fn measured(&self, look_up: &LookUp<'_>) -> Result<Answer, String> {
@@ -164,13 +203,14 @@ impl Claim {
             Bound::AtLeast => "at least ",
             Bound::AtMost => "at most ",
         };
+        let published_words = format!("{words}{}", self.show(published));
         Ok(Answer {
-            claim: self.claim.clone(),
-            published: format!("{words}{}", self.show(published)),
-            ours: self.show(ours),
-            holds: self.holds(published, ours),
-            why: self.why.clone(),
             value: ours.is_finite().then_some(ours),
+            ..self.answered(
+                published_words,
+                self.show(ours),
+                self.holds(published, ours),
+            )
         })
     }
 
@@ -184,7 +224,12 @@ impl Claim {
         }
     }
 
-    fn ordered(&self, order: &str, look_up: &LookUp<'_>) -> Result<Answer, String> {
+    fn ordered(
+        &self,
+        order: &str,
+        look_up: &LookUp<'_>,
+        called: &Called,
+    ) -> Result<Answer, String> {
         let links = chain(order)?;
         let mut found: Vec<f64> = Vec::new();
         for (_, scheme) in &links {
@@ -195,18 +240,19 @@ impl Claim {
             ">=" => pair[0] >= pair[1] * (1.0 - self.tolerance),
             _ => pair[0] > pair[1],
         });
+        let name = |scheme: &str| called.get(scheme).map_or(scheme, String::as_str).to_owned();
         let shown = links
             .iter()
             .zip(&found)
-            .map(|((_, scheme), value)| format!("{scheme} {}", self.show(*value)));
-        Ok(Answer {
-            claim: self.claim.clone(),
-            published: order.to_owned(),
-            ours: shown.collect::<Vec<_>>().join(", "),
+            .map(|((_, scheme), value)| format!("{} {}", name(scheme), self.show_one(*value)));
+        let published = links
+            .iter()
+            .map(|(sign, scheme)| format!("{sign} {}", name(scheme)).trim().to_owned());
+        Ok(self.answered(
+            published.collect::<Vec<_>>().join(" "),
+            shown.collect::<Vec<_>>().join(", "),
             holds,
-            why: self.why.clone(),
-            value: None,
-        })
+        ))
     }
 
     fn mean(
@@ -222,6 +268,14 @@ impl Claim {
             sum += look_up(run, at, scheme, field)?;
         }
         Ok(sum / runs.len().max(1) as f64)
+    }
+
+    /// One figure of an order: bytes as people read them.
+    fn show_one(&self, value: f64) -> String {
+        match self.field.ends_with("_bytes") {
+            true => anabranch_report::bytes(value as u64),
+            false => self.show(value),
+        }
     }
 
     fn show(&self, value: f64) -> String {
@@ -272,7 +326,8 @@ mod tests {
                 _ => Err(format!("no {scheme}")),
             }
         };
-        claim(text).answer(&look_up).unwrap()
+        let called = Called::from([("x".to_owned(), "Nothing".to_owned())]);
+        claim(text).answer(&look_up, &called).unwrap()
     }
 
     #[test]
@@ -296,7 +351,7 @@ mod tests {
         assert!(!answer("order = \"z > y > z\"").holds);
         assert!(answer("order = \"z > y >= y\"").holds);
         assert!(answer("order = \"x >= y\"\ntolerance = 0.3").holds);
-        assert_eq!(answer("order = \"z > x\"").ours, "z 5.000, x 3.000");
+        assert_eq!(answer("order = \"z > x\"").ours, "z 5.000, Nothing 3.000");
     }
 
     #[test]

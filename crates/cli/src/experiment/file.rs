@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, path::Path};
 use clap::{Args as _, Command};
 use serde::{Deserialize, Serialize};
 
-use super::claim::Claim;
+use super::{
+    claim::{Called, Claim},
+    pivot::Pivot,
+};
 use crate::{
     arguments::ReplayArguments,
     failure::{Failure, Outcome},
@@ -24,12 +27,18 @@ pub struct Experiment {
     pub source: String,
     /// What differs from the published set-up: sizes, flags, the program itself.
     pub setup: String,
+    /// What the publication calls schemes.
+    #[serde(default)]
+    pub called: Called,
     /// Replays.
     #[serde(default)]
     pub run: Vec<Run>,
     /// Measurements of lifetimes.
     #[serde(default)]
     pub lifetimes: Vec<Lifetimes>,
+    /// Tables of one figure.
+    #[serde(default)]
+    pub table: Vec<Pivot>,
     /// What was published.
     #[serde(default)]
     pub claim: Vec<Claim>,
@@ -59,7 +68,8 @@ pub struct Lifetimes {
     pub name: String,
     /// The trace.
     pub trace: String,
-    /// What pages are brought together by: `context`, `hint`, `file`, `address` (1 MiB), or a
+    /// What pages are brought together by: `context`, `role` of the thread, `hint`, `file`, `address`
+    /// (chunks of 1 MiB), `before` (how long what lay in the chunk lived the time before), or a
     /// scheme, whose streams are meant.
     pub by: Vec<String>,
     /// Streams the schemes have.
@@ -105,7 +115,12 @@ impl Experiment {
             Some(run) => Err(format!(
                 "a claim speaks of \"{run}\", and no run is called so"
             )),
-            None => self.claim.iter().try_for_each(Claim::check),
+            None => {
+                self.table
+                    .iter()
+                    .try_for_each(|table| table.check(&self.run))?;
+                self.claim.iter().try_for_each(Claim::check)
+            }
         }
     }
 }

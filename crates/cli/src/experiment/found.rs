@@ -1,6 +1,6 @@
 //! An experiment, run.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{cell::RefCell, collections::BTreeMap, path::Path};
 
 use anabranch_replay::{Outcome as Comparison, TimeReport};
 use serde::Serialize;
@@ -8,10 +8,12 @@ use serde_json::Value;
 
 use super::{
     ExperimentArguments,
-    claim::Answer,
+    basis::{Basis, Source, percent},
+    claim::{Answer, Claim},
     file::{Experiment, Run},
-    grid::{Cell, cells},
+    grid::{Again, Cell, cells},
     lifetimes::{LifetimesFound, measure},
+    pivot::PivotFound,
     root,
 };
 use crate::{
@@ -30,6 +32,7 @@ pub struct Found {
     /// The command that makes all of this.
     pub command: String,
     pub claims: Vec<Answer>,
+    pub tables: Vec<PivotFound>,
     pub runs: Vec<RunFound>,
     pub lifetimes: Vec<LifetimesFound>,
 }
@@ -50,6 +53,9 @@ pub struct CellFound {
     pub command: String,
     /// Flash beyond what the host sees, as a share of that.
     pub over_provisioning: f64,
+    /// The options again, to be called with fewer schemes.
+    #[serde(skip)]
+    cell: Cell,
     /// The schemes as the experiment names them, in the order of the result's.
     pub schemes: Vec<String>,
     /// Of each scheme that was timed what [`Pace`] says.
@@ -73,17 +79,29 @@ pub struct Pace {
 const STRETCHES: usize = 20;
 
 impl Found {
-    /// Runs it.
+    /// Runs it, or as much of it as the claims that are asked for rest on.
     pub fn new(experiment: &Experiment, arguments: &ExperimentArguments) -> Outcome<Found> {
         let root = root(&arguments.directory);
+        let asked = asked(experiment, &arguments.claim)?;
+        let is_wanted = |run: &str, options: &[(String, String)]| {
+            arguments.claim.is_empty() || asked.iter().any(|(_, claim)| claim.wants(run, options))
+        };
         let mut runs = Vec::new();
         for run in &experiment.run {
+            let wanted = |run: &Run| -> Vec<Cell> {
+                let mut cells = cells(run);
+                cells.retain(|cell| is_wanted(&run.name, &cell.labels));
+                cells
+            };
+            if wanted(run).is_empty() {
+                continue;
+            }
             let run = if arguments.live {
                 again(run, &root)?
             } else {
                 run.clone()
             };
-            let found = cells(&run)
+            let found = wanted(&run)
                 .iter()
                 .map(|cell| CellFound::new(&run, cell, &root, arguments))
                 .collect::<Outcome<Vec<CellFound>>>()?;
@@ -95,6 +113,7 @@ impl Found {
         let lifetimes = experiment
             .lifetimes
             .iter()
+            .filter(|one| is_wanted(&one.name, &[]))
             .map(|asked| measure(asked, &root))
             .collect::<Outcome<Vec<LifetimesFound>>>()?;
         let mut found = Found {
@@ -105,20 +124,40 @@ impl Found {
             setup: experiment.setup.clone(),
             command: format!("anabranch experiment {}", experiment.name),
             claims: Vec::new(),
+            tables: Vec::new(),
             runs,
             lifetimes,
         };
-        found.claims = experiment
-            .claim
+        let wrong = |problem| Failure::say(format!("experiment {}: {problem}", experiment.name));
+        let answers = asked
             .iter()
-            .map(|claim| {
-                claim.answer(&|run, at, scheme, field| found.value(run, at, scheme, field))
-            })
-            .collect::<Result<Vec<Answer>, String>>()
-            .map_err(|problem| {
-                Failure::say(format!("experiment {}: {problem}", experiment.name))
-            })?;
+            .map(|(row, claim)| found.answer(*row, claim, experiment));
+        found.claims = answers.collect::<Result<_, String>>().map_err(wrong)?;
+        // Of a part of the comparisons there is no table.
+        if arguments.claim.is_empty() {
+            let tables = experiment
+                .table
+                .iter()
+                .map(|table| table.found(&found.runs));
+            found.tables = tables.collect::<Result<_, String>>().map_err(wrong)?;
+        }
         Ok(found)
+    }
+
+    fn answer(&self, row: usize, claim: &Claim, experiment: &Experiment) -> Result<Answer, String> {
+        let sources = RefCell::new(Vec::new());
+        let look_up = |run: &str, at: &BTreeMap<String, String>, scheme: &str, field: &str| {
+            let (value, source) = self.value(run, at, scheme, field)?;
+            sources.borrow_mut().push(source);
+            Ok(value)
+        };
+        let answer = claim.answer(&look_up, &experiment.called)?;
+        let basis = Basis::new(&sources.borrow());
+        Ok(Answer {
+            row,
+            basis,
+            ..answer
+        })
     }
 
     /// Every comparison, for a page of pictures.
@@ -134,9 +173,9 @@ impl Found {
         at: &BTreeMap<String, String>,
         scheme: &str,
         field: &str,
-    ) -> Result<f64, String> {
+    ) -> Result<(f64, Source<'_>), String> {
         if let Some(lifetimes) = self.lifetimes.iter().find(|found| found.name == run) {
-            return lifetimes.value(scheme, field);
+            return Ok((lifetimes.value(scheme, field)?, Source::Lifetimes));
         }
         let found = self.runs.iter().find(|found| found.name == run);
         let cells = found.map_or(&[][..], |found| &found.comparisons);
@@ -146,7 +185,10 @@ impl Found {
                 && at.keys().all(|key| cell.at.contains_key(key))
         });
         match (fitting.next(), fitting.next()) {
-            (Some(cell), None) => cell.value(scheme, field),
+            (Some(cell), None) => {
+                let (value, scheme) = cell.value(scheme, field)?;
+                Ok((value, Source::Scheme(cell, scheme)))
+            }
             (None, _) => Err(format!("run {run} has no comparison at {at:?}")),
             (Some(_), Some(_)) => Err(format!("run {run} has several comparisons at {at:?}")),
         }
@@ -176,6 +218,7 @@ impl CellFound {
         Ok(CellFound {
             at: cell.labels.iter().cloned().collect(),
             command: cell.command(),
+            cell: cell.clone(),
             over_provisioning: spare,
             schemes,
             pace: result.schemes.iter().map(pace).collect(),
@@ -183,8 +226,29 @@ impl CellFound {
         })
     }
 
-    /// One figure of one scheme.
-    fn value(&self, scheme: &str, field: &str) -> Result<f64, String> {
+    /// How full the drive is: at its fullest moment where the run says so, else as the first scheme left it.
+    pub fn fill(&self) -> String {
+        if let Some(Ok(share)) = self.at.get("fill").map(|fill| fill.parse::<f64>()) {
+            return percent(share, 0);
+        }
+        let device = &self.result.device;
+        let mapped = self
+            .result
+            .schemes
+            .first()
+            .map_or(0, |one| one.mapped_bytes);
+        let share = mapped as f64 / device.logical_bytes.max(1) as f64;
+        format!("{} at the end", percent(share, 0))
+    }
+
+    /// The command that makes it with some of its schemes, by their places.
+    pub fn again(&self, schemes: &[usize]) -> Again {
+        let named = |scheme: &usize| self.schemes.get(*scheme).cloned();
+        self.cell.again(schemes.iter().filter_map(named).collect())
+    }
+
+    /// One figure of one scheme, and the scheme's place.
+    pub fn value(&self, scheme: &str, field: &str) -> Result<(f64, usize), String> {
         let index = self
             .schemes
             .iter()
@@ -195,8 +259,24 @@ impl CellFound {
             None => serde_json::to_value(&self.result.schemes[index])
                 .map_err(|error| error.to_string())?,
         };
-        number(&shown, field)
+        Ok((number(&shown, field)?, index))
     }
+}
+
+/// The claims that are asked for, all where none is named, with their places from 1.
+fn asked<'a>(experiment: &'a Experiment, rows: &[usize]) -> Outcome<Vec<(usize, &'a Claim)>> {
+    let claims = &experiment.claim;
+    if let Some(row) = rows.iter().find(|row| !(1..=claims.len()).contains(row)) {
+        return Err(Failure::say(format!(
+            "experiment {} has claims 1 to {}, and no {row}",
+            experiment.name,
+            claims.len()
+        )));
+    }
+    let all = (1..).zip(claims);
+    Ok(all
+        .filter(|(row, _)| rows.is_empty() || rows.contains(row))
+        .collect())
 }
 
 /// The number at a path of names and places.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Parser;
+use serde::Serialize;
 
 use super::file::Run;
 use crate::{
@@ -28,7 +29,7 @@ pub fn cells(run: &Run) -> Vec<Cell> {
     }
     grid.into_iter()
         .map(|labels| Cell {
-            words: words(run, &labels),
+            words: words(&labels, &run.schemes),
             labels,
         })
         .collect()
@@ -46,7 +47,8 @@ fn multiply(grid: &mut Vec<Vec<(String, String)>>, key: &str, values: &[String])
         .collect();
 }
 
-fn words(run: &Run, labels: &[(String, String)]) -> Vec<String> {
+/// `anabranch` and what follows, for some of a run's schemes.
+fn words(labels: &[(String, String)], schemes: &[String]) -> Vec<String> {
     let mut words = vec!["anabranch".to_owned(), "replay".to_owned()];
     for (key, value) in labels {
         match (key.as_str(), value.as_str()) {
@@ -56,7 +58,7 @@ fn words(run: &Run, labels: &[(String, String)]) -> Vec<String> {
             (option, value) => words.extend([format!("--{option}"), value.to_owned()]),
         }
     }
-    for scheme in &run.schemes {
+    for scheme in schemes {
         words.extend(["--scheme".to_owned(), scheme.clone()]);
     }
     words
@@ -82,12 +84,54 @@ impl Cell {
 
     /// The command that makes this comparison.
     pub fn command(&self) -> String {
-        let quoted = |word: &String| match word.contains(['*', ' ', '(', ';', '&', '$']) {
-            true => format!("'{word}'"),
-            false => word.clone(),
-        };
-        self.words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+        command(&self.words)
     }
+
+    /// The command that makes it with some of its schemes.
+    pub fn again(&self, schemes: Vec<String>) -> Again {
+        Again {
+            labels: self.labels.clone(),
+            schemes,
+        }
+    }
+}
+
+/// A comparison to be made again, with as many schemes as are looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(into = "String")]
+pub struct Again {
+    labels: Vec<(String, String)>,
+    schemes: Vec<String>,
+}
+
+impl Again {
+    /// Takes another's schemes as well, if that is the same comparison.
+    pub fn join(&mut self, other: &Again) -> bool {
+        let same = self.labels == other.labels;
+        if same {
+            for scheme in &other.schemes {
+                if !self.schemes.contains(scheme) {
+                    self.schemes.push(scheme.clone());
+                }
+            }
+        }
+        same
+    }
+}
+
+impl From<Again> for String {
+    fn from(again: Again) -> String {
+        command(&words(&again.labels, &again.schemes))
+    }
+}
+
+/// Words as a shell takes them.
+fn command(words: &[String]) -> String {
+    let quoted = |word: &String| match word.contains(['*', ' ', '(', ';', '&', '$']) {
+        true => format!("'{word}'"),
+        false => word.clone(),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 fn is_synthetic(trace: &Path) -> bool {

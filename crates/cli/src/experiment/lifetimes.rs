@@ -62,12 +62,20 @@ pub struct Group {
 }
 
 impl LifetimesFound {
-    /// One figure of one grouping.
+    /// One figure of one grouping, or of one of its groups: `role/jbd2`.
     pub fn value(&self, by: &str, field: &str) -> Result<f64, String> {
-        let found = self.by.iter().find(|found| found.by == by);
-        let found = found.ok_or_else(|| format!("{} has no {by}", self.name))?;
-        let value = serde_json::to_value(found).map_err(|error| error.to_string())?;
-        number(&value, field)
+        let find = |by: &str| self.by.iter().find(|found| found.by == by);
+        let absent = || format!("{} has no {by}", self.name);
+        let value = match (find(by), by.split_once('/')) {
+            (Some(grouping), _) => serde_json::to_value(grouping),
+            (None, Some((by, name))) => {
+                let groups = find(by).map_or(&[][..], |grouping| &grouping.groups);
+                let group = groups.iter().find(|group| group.name == name);
+                serde_json::to_value(group.ok_or_else(absent)?)
+            }
+            (None, None) => return Err(absent()),
+        };
+        number(&value.map_err(|error| error.to_string())?, field)
     }
 }
 
@@ -107,9 +115,13 @@ fn grouping(source: &TraceFile, tables: &Tables, by: &str, streams: u16) -> Outc
 /// What pages are brought together by.
 enum By {
     Context,
+    /// The role of each context, by its place among the distinct ones.
+    Role(Vec<String>, Vec<u32>),
     Hint,
     File,
     Address,
+    /// How long what lay in the chunk lived the time before, in octaves: its last death, by chunk.
+    Before(Vec<u32>),
     Streams(Box<dyn Assign>),
 }
 
@@ -117,9 +129,11 @@ impl By {
     fn read(text: &str, logical_pages: u32, host_streams: u16, tables: &Tables) -> Outcome<By> {
         Ok(match text {
             "context" => By::Context,
+            "role" => By::roles(tables),
             "hint" => By::Hint,
             "file" => By::File,
             "address" => By::Address,
+            "before" => By::Before(vec![0; logical_pages.div_ceil(CHUNK_PAGES) as usize]),
             scheme => {
                 let spec = scheme.parse::<SchemeSpec>().map_err(Failure::usage)?;
                 let geometry = HostGeometry {
@@ -137,12 +151,45 @@ impl By {
         })
     }
 
+    fn roles(tables: &Tables) -> By {
+        let mut roles: Vec<String> = Vec::new();
+        let mut of = Vec::new();
+        for context in &tables.contexts {
+            let known = roles.iter().position(|role| *role == context.role);
+            let place = known.unwrap_or_else(|| {
+                roles.push(context.role.clone());
+                roles.len() - 1
+            });
+            of.push(place as u32);
+        }
+        By::Role(roles, of)
+    }
+
+    /// Whether chunks of the address space are looked at one by one.
+    fn goes_by_chunk(&self) -> bool {
+        matches!(self, By::Address | By::Before(_))
+    }
+
+    /// What lay in a chunk has lived so long.
+    fn lived(&mut self, page: u32, lifetime_pages: u64) {
+        if let By::Before(octaves) = self
+            && let Some(octave) = octaves.get_mut((page / CHUNK_PAGES) as usize)
+        {
+            *octave = lifetime_pages.max(1).ilog2();
+        }
+    }
+
     fn group(&mut self, write: &Write) -> u32 {
         match self {
             By::Context => write.context.0,
+            By::Role(_, of) => of.get(write.context.0 as usize).copied().unwrap_or(0),
             By::Hint => write.hint as u32,
             By::File => write.file.0,
             By::Address => write.pages.first / CHUNK_PAGES,
+            By::Before(octaves) => {
+                let chunk = (write.pages.first / CHUNK_PAGES) as usize;
+                octaves.get(chunk).copied().unwrap_or(0)
+            }
             By::Streams(assign) => u32::from(assign.assign(write).0),
         }
     }
@@ -154,6 +201,8 @@ impl By {
                 Some(context) => format!("#{group} {}", context.role),
                 None => format!("#{group}"),
             },
+            By::Role(roles, _) => roles.get(row).cloned().unwrap_or_default(),
+            By::Before(_) => format!("2^{group} before"),
             By::Hint => anabranch_trace::WriteHint::from_number(u64::from(group))
                 .map_or_else(String::new, |hint| hint.name().to_owned()),
             By::File => match tables.files.get(row) {
@@ -226,29 +275,18 @@ impl Survey {
                 if let By::Streams(assign) = &mut self.by {
                     assign.discard(pages, self.now_pages);
                 }
-                let (all, groups) = (&mut self.all, &mut self.groups);
-                self.table
-                    .discard(pages.indices(), self.now_pages, |death| {
-                        record(all, groups, &death);
-                    });
+                for part in self.parts(pages) {
+                    self.replace(part, None);
+                }
             }
             Operation::Read | Operation::Flush => {}
         }
         Ok(())
     }
 
-    /// A request belongs to one group, but for addresses: there each chunk is one.
+    /// A request belongs to one group, but where groups are chunks: there each of them is one.
     fn write(&mut self, io: &Io, pages: PageRange) {
-        let end = pages.first + pages.count;
-        let step = match self.by {
-            By::Address => CHUNK_PAGES,
-            _ => u32::MAX,
-        };
-        let mut first = pages.first;
-        while first < end {
-            let boundary = (first / step).saturating_add(1).saturating_mul(step);
-            let count = boundary.min(end) - first;
-            let part = PageRange::new(first, count);
+        for part in self.parts(pages) {
             let group = self.by.group(&Write {
                 pages: part,
                 context: io.context,
@@ -257,14 +295,42 @@ impl Survey {
                 tenant: io.tenant,
                 now_pages: self.now_pages,
             });
-            let (all, groups) = (&mut self.all, &mut self.groups);
-            let tag = ContextId(group);
-            self.table
-                .write(part.indices(), tag, self.now_pages, |death| {
-                    record(all, groups, &death);
-                });
-            self.now_pages += u64::from(count);
-            first += count;
+            self.replace(part, Some(ContextId(group)));
+            self.now_pages += u64::from(part.count);
+        }
+    }
+
+    fn parts(&self, pages: PageRange) -> impl Iterator<Item = PageRange> + use<> {
+        let step = match self.by.goes_by_chunk() {
+            true => CHUNK_PAGES,
+            false => u32::MAX,
+        };
+        let end = pages.first + pages.count;
+        let next = move |first: u32| {
+            let boundary = (first / step).saturating_add(1).saturating_mul(step);
+            PageRange::new(first, boundary.min(end) - first)
+        };
+        let first = (pages.count > 0).then(|| next(pages.first));
+        std::iter::successors(first, move |part| {
+            let first = part.first + part.count;
+            (first < end).then(|| next(first))
+        })
+    }
+
+    /// Ends what lay there, and puts a group's in its place.
+    fn replace(&mut self, part: PageRange, group: Option<ContextId>) {
+        let (all, groups, by) = (&mut self.all, &mut self.groups, &mut self.by);
+        let mut ended = |death: Death| {
+            by.lived(part.first, death.lifetime_pages);
+            record(all, groups, &death);
+        };
+        match group {
+            Some(group) => self
+                .table
+                .write(part.indices(), group, self.now_pages, &mut ended),
+            None => self
+                .table
+                .discard(part.indices(), self.now_pages, &mut ended),
         }
     }
 

@@ -42,14 +42,24 @@ pub fn found(found: &Found) -> String {
 }
 
 fn claims(found: &Found) -> Table {
-    let mut table = table(["claim", "published", "ours", "holds", "why"]);
+    let mut table = table([
+        "row",
+        "claim",
+        "published",
+        "ours",
+        "holds",
+        "fill; unit; spare; steady",
+        "why",
+    ]);
     for claim in &found.claims {
         let holds = if claim.holds { "yes" } else { "no" };
         table.add_row([
+            &claim.row.to_string(),
             &claim.claim,
             &claim.published,
             &claim.ours,
             holds,
+            &claim.basis.words(),
             &claim.why,
         ]);
     }

@@ -1,0 +1,110 @@
+//! What a claim's figures rest on: the drives, how settled they were, and the commands again.
+
+use serde::Serialize;
+
+use super::{found::CellFound, grid::Again};
+
+/// The comparisons a claim looked at, in words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Basis {
+    /// How full the drives are: at their fullest moment where the experiment says so, else at the end.
+    pub fill: String,
+    /// Their erase units.
+    pub unit: String,
+    /// Their flash beyond what the host sees, as a share of that.
+    pub spare: String,
+    /// Whether the schemes looked at had settled: `yes`, `no`, or `in part`.
+    pub steady: String,
+    /// What makes the comparisons again, with the schemes looked at and no others.
+    pub commands: Vec<Again>,
+}
+
+/// Where a figure was found.
+#[derive(Debug, Clone, Copy)]
+pub enum Source<'a> {
+    /// A scheme, by its place among a comparison's.
+    Scheme(&'a CellFound, usize),
+    /// Lifetimes of a trace.
+    Lifetimes,
+}
+
+impl Basis {
+    /// Of everything a claim looked at.
+    pub fn new(sources: &[Source<'_>]) -> Basis {
+        let mut cells: Vec<(&CellFound, Vec<usize>)> = Vec::new();
+        for source in sources {
+            let Source::Scheme(cell, scheme) = *source else {
+                continue;
+            };
+            match cells
+                .iter_mut()
+                .find(|(known, _)| std::ptr::eq(*known, cell))
+            {
+                Some((_, schemes)) if schemes.contains(&scheme) => {}
+                Some((_, schemes)) => schemes.push(scheme),
+                None => cells.push((cell, vec![scheme])),
+            }
+        }
+        let each = |of: fn(&CellFound) -> String| distinct(cells.iter().map(|(cell, _)| of(cell)));
+        Basis {
+            fill: each(CellFound::fill),
+            unit: each(|cell| size(cell.result.device.unit_bytes)),
+            spare: each(|cell| percent(cell.over_provisioning, 1)),
+            steady: steady(&cells),
+            commands: cells
+                .iter()
+                .map(|(cell, schemes)| cell.again(schemes))
+                .collect(),
+        }
+    }
+
+    /// Drive and verdict in one cell of a table.
+    pub fn words(&self) -> String {
+        match self.commands.is_empty() {
+            true => "lifetimes of the trace".to_owned(),
+            false => format!(
+                "{}; {}; {}; {}",
+                self.fill, self.unit, self.spare, self.steady
+            ),
+        }
+    }
+}
+
+fn steady(cells: &[(&CellFound, Vec<usize>)]) -> String {
+    let verdicts = cells.iter().flat_map(|(cell, schemes)| {
+        let verdict = |scheme: &usize| cell.result.schemes.get(*scheme).map(|one| one.steady);
+        schemes.iter().filter_map(verdict)
+    });
+    let (yes, no): (Vec<bool>, Vec<bool>) = verdicts.partition(|steady| *steady);
+    let words = match (yes.is_empty(), no.is_empty()) {
+        (true, true) => "",
+        (false, true) => "yes",
+        (true, false) => "no",
+        (false, false) => "in part",
+    };
+    words.to_owned()
+}
+
+fn distinct(words: impl Iterator<Item = String>) -> String {
+    let mut seen: Vec<String> = Vec::new();
+    for word in words {
+        if !seen.contains(&word) {
+            seen.push(word);
+        }
+    }
+    seen.join(", ")
+}
+
+/// A share in percent.
+pub fn percent(share: f64, decimals: usize) -> String {
+    format!("{:.decimals$} %", 100.0 * share)
+}
+
+/// Bytes as whole MiB or GiB where they are.
+fn size(bytes: u64) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ => format!("{} MiB", bytes as f64 / f64::from(1 << 20)),
+    }
+}

@@ -1,0 +1,152 @@
+//! The claims of an experiment as a document has them: a table, and the commands that make its rows.
+
+use std::path::Path;
+
+use anabranch_trace::WholeFile;
+
+use super::{claim::Answer, found::Found, grid::Again, pivot::PivotFound};
+use crate::failure::{Failure, Outcome};
+
+/// The head of the table.
+const HEAD: &str = "\
+| row | claim | published | ours | holds | fill; unit; spare; steady | why |
+|---:|---|---|---|---|---|---|
+";
+
+/// Writes what an experiment found between its marks in a document.
+///
+/// # Errors
+/// When the document cannot be read or written, or has no such marks.
+pub fn write(path: &Path, found: &Found) -> Outcome {
+    let wrong = |problem: String| Failure::say(format!("{}: {problem}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let changed = between(&text, &found.name, &section(found)).map_err(wrong)?;
+    let mut file = WholeFile::create(path)?;
+    std::io::Write::write_all(&mut file, changed.as_bytes()).map_err(|error| {
+        Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
+    })?;
+    Ok(file.finish()?)
+}
+
+/// Whether a document has a place for an experiment's claims.
+pub fn has_place(path: &Path, name: &str) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| text.contains(&marks(name).0))
+}
+
+fn marks(name: &str) -> (String, String) {
+    (
+        format!("<!-- experiment {name} -->\n"),
+        format!("<!-- end of {name} -->\n"),
+    )
+}
+
+/// A text with other words between an experiment's marks.
+fn between(text: &str, name: &str, words: &str) -> Result<String, String> {
+    let (begin, end) = marks(name);
+    let parts = text.split_once(&begin).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(&end)?;
+        Some((before, after))
+    });
+    let (before, after) =
+        parts.ok_or_else(|| format!("it has no lines {} and {}", begin.trim(), end.trim()))?;
+    Ok(format!("{before}{begin}{words}{end}{after}"))
+}
+
+/// What a document says of an experiment.
+fn section(found: &Found) -> String {
+    let command = &found.command;
+    let mut text = format!("`{command}` ({}): {}\n", found.source, found.setup.trim());
+    if !found.claims.is_empty() {
+        let rows: String = found.claims.iter().map(row).collect();
+        text += &format!(
+            "\n{HEAD}{rows}\nOne row alone: `{command} --claim ROW`. The comparisons:\n\n"
+        );
+    }
+    for (command, rows) in commands(&found.claims) {
+        text += &format!("- rows {rows}: `{command}`\n");
+    }
+    text + &found.tables.iter().map(table).collect::<String>()
+}
+
+fn table(table: &PivotFound) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let rule = "|---:".repeat(table.head.len());
+    let rows: String = table.rows.iter().map(|row| line(row)).collect();
+    let settled = if table.steady {
+        ""
+    } else {
+        " (not all steady)"
+    };
+    format!(
+        "\n{}{settled}:\n\n{}{rule}|\n{rows}",
+        table.title,
+        line(&table.head)
+    )
+}
+
+fn row(claim: &Answer) -> String {
+    let holds = if claim.holds { "yes" } else { "**no**" };
+    let cells = [
+        claim.row.to_string(),
+        plain(&claim.claim),
+        plain(&claim.published),
+        plain(&claim.ours),
+        holds.to_owned(),
+        claim.basis.words(),
+        plain(&claim.why),
+    ];
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// A text in a table's cell: stars and bars are themselves.
+fn plain(text: &str) -> String {
+    text.replace('*', "\\*").replace('|', "\\|")
+}
+
+/// Each comparison once, with the schemes any claim looked at, and the rows that rest on it.
+fn commands(claims: &[Answer]) -> Vec<(String, String)> {
+    let mut found: Vec<(Again, Vec<usize>)> = Vec::new();
+    for claim in claims {
+        for again in &claim.basis.commands {
+            match found
+                .iter_mut()
+                .find_map(|(known, rows)| known.join(again).then_some(rows))
+            {
+                Some(rows) => rows.push(claim.row),
+                None => found.push((again.clone(), vec![claim.row])),
+            }
+        }
+    }
+    let one = |(again, rows): (Again, Vec<usize>)| (String::from(again), numbers(&rows));
+    found.into_iter().map(one).collect()
+}
+
+fn numbers(rows: &[usize]) -> String {
+    rows.iter()
+        .map(usize::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_lies_between_the_marks_changes() {
+        let text = "before\n<!-- experiment a -->\nold\n<!-- end of a -->\nafter\n";
+        assert_eq!(
+            between(text, "a", "new\n").unwrap(),
+            "before\n<!-- experiment a -->\nnew\n<!-- end of a -->\nafter\n"
+        );
+        assert!(between(text, "b", "").unwrap_err().contains("experiment b"));
+    }
+
+    #[test]
+    fn a_cell_keeps_its_stars_and_bars() {
+        assert_eq!(plain("PCStream* | x"), "PCStream\\* \\| x");
+    }
+}

@@ -1,0 +1,159 @@
+//! One figure over a run: an option's values down, schemes or another option's values across.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    basis::percent,
+    file::Run,
+    found::{CellFound, RunFound},
+};
+
+/// A table that is asked for.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Pivot {
+    /// What it shows.
+    pub title: String,
+    /// The run.
+    pub run: String,
+    /// The option whose values go down.
+    pub rows: String,
+    /// The option whose values go across; the run's schemes without it.
+    #[serde(default)]
+    pub columns: Option<String>,
+    /// The scheme, where options go across.
+    #[serde(default)]
+    pub scheme: String,
+    /// Which of the run's comparisons: options and their values.
+    #[serde(default)]
+    pub at: BTreeMap<String, String>,
+    /// What is shown of a scheme's result.
+    pub field: String,
+}
+
+/// A table that was made.
+#[derive(Debug, Serialize)]
+pub struct PivotFound {
+    pub title: String,
+    /// The corner, and what goes across.
+    pub head: Vec<String>,
+    /// What goes down, each with its figures.
+    pub rows: Vec<Vec<String>>,
+    /// Whether all that is shown had settled.
+    pub steady: bool,
+}
+
+impl Pivot {
+    /// Whether the run has what it asks for.
+    pub fn check(&self, runs: &[Run]) -> Result<(), String> {
+        let wrong = |problem: &str| Err(format!("table \"{}\" {problem}", self.title));
+        let Some(run) = runs.iter().find(|run| run.name == self.run) else {
+            return wrong(&format!("is of \"{}\", and no run is called so", self.run));
+        };
+        let mut options = self.columns.iter().chain([&self.rows]);
+        if let Some(option) = options.find(|option| !run.options.contains_key(*option)) {
+            return wrong(&format!("goes by {option}, which the run does not vary"));
+        }
+        match self.columns.is_some() == self.scheme.is_empty() {
+            true => wrong("has either columns and a scheme, or neither"),
+            false => Ok(()),
+        }
+    }
+
+    /// The table of what was found.
+    ///
+    /// # Errors
+    /// When a scheme or a field is not there, or several comparisons fit one place.
+    pub fn found(&self, runs: &[RunFound]) -> Result<PivotFound, String> {
+        let run = runs.iter().find(|run| run.name == self.run);
+        let run = run.ok_or_else(|| format!("no run is called {}", self.run))?;
+        let cells: Vec<&CellFound> = run
+            .comparisons
+            .iter()
+            .filter(|cell| {
+                self.at
+                    .iter()
+                    .all(|(key, value)| cell.at.get(key) == Some(value))
+            })
+            .collect();
+        let across = match &self.columns {
+            Some(option) => values(&cells, option),
+            None => cells
+                .first()
+                .map_or_else(Vec::new, |cell| cell.schemes.clone()),
+        };
+        let mut steady = true;
+        let mut rows = Vec::new();
+        for down in values(&cells, &self.rows) {
+            let mut row = vec![label(&self.rows, &down)];
+            for column in &across {
+                let (cell, scheme) = self.place(&cells, &down, column)?;
+                let (value, index) = cell.value(scheme, &self.field)?;
+                steady &= cell.result.schemes.get(index).is_some_and(|one| one.steady);
+                row.push(format!("{value:.3}"));
+            }
+            rows.push(row);
+        }
+        let name = |column: &String| match &self.columns {
+            Some(option) => format!("{} {}", column, option.replace('-', " ")),
+            None => column.clone(),
+        };
+        let corner = self.rows.replace('-', " ");
+        Ok(PivotFound {
+            title: self.title.clone(),
+            head: std::iter::once(corner)
+                .chain(across.iter().map(name))
+                .collect(),
+            rows,
+            steady,
+        })
+    }
+
+    /// The only comparison of a place, and the scheme that is looked at there.
+    fn place<'a>(
+        &'a self,
+        cells: &[&'a CellFound],
+        down: &str,
+        across: &'a str,
+    ) -> Result<(&'a CellFound, &'a str), String> {
+        let is_there = |cell: &&&CellFound| {
+            let is_column = |option: &String| cell.at.get(option).is_some_and(|own| own == across);
+            cell.at.get(&self.rows).is_some_and(|own| own == down)
+                && self.columns.as_ref().is_none_or(is_column)
+        };
+        let mut fitting = cells.iter().filter(is_there);
+        match (fitting.next(), fitting.next()) {
+            (Some(cell), None) if self.columns.is_some() => Ok((cell, &self.scheme)),
+            (Some(cell), None) => Ok((cell, across)),
+            (None, _) => Err(format!(
+                "table \"{}\": nothing at {down}, {across}",
+                self.title
+            )),
+            _ => Err(format!(
+                "table \"{}\": several at {down}, {across}",
+                self.title
+            )),
+        }
+    }
+}
+
+/// An option's values, in the order they were run.
+fn values(cells: &[&CellFound], option: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for value in cells.iter().filter_map(|cell| cell.at.get(option)) {
+        if !found.contains(value) {
+            found.push(value.clone());
+        }
+    }
+    found
+}
+
+/// A value as people read it: shares of the drive in percent.
+fn label(option: &str, value: &str) -> String {
+    match (option, value.parse::<f64>()) {
+        ("fill", Ok(share)) => percent(share, 0),
+        _ => value.to_owned(),
+    }
+}
