@@ -46,7 +46,7 @@ fuzz:
 	@scripts/setup.sh demo
 	@scripts/fuzz.sh
 
-# Every published figure beside ours: out/experiments/NAME.json, and the tables on standard output.
+# Every published figure beside ours: out/experiments/NAME.json, standard output, and the tables of docs/results.md.
 experiments:
 	@scripts/setup.sh demo
-	cargo run --release --package anabranch -- experiment all
+	cargo run --release --package anabranch -- experiment all --document docs/results.md

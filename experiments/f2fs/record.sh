@@ -6,11 +6,14 @@ set -euo pipefail
 trace=$(realpath "${1:?use: $0 TRACE}")
 cd "$(dirname "$0")/../.."
 size=${SIZE:-512MiB}
+for tool in sqlite3 strip base64; do
+    command -v $tool >/dev/null || { echo "record: $tool is missing (packages sqlite3, binutils, coreutils)" >&2; exit 1; }
+done
 work=$(mktemp -d)
 served=
 trap 'if [ -n "$served" ]; then kill "$served"; fi; rm -rf "$work"' EXIT
 
-[ -n "${BUILT:-}" ] || cargo build --quiet --release --package anabranch
+cargo build --quiet --release --package anabranch
 scripts/guest.sh build
 program=${CARGO_TARGET_DIR:-target}/release/anabranch
 "$program" serve --device emmc-64g --mode plain --size "$size" --unit 2MiB --listen 127.0.0.1:0 --nqn nqn.2026-01.local.anabranch:f2fs \
@@ -29,7 +32,7 @@ for library in $(ldd "$work/anabranch" "$work/sqlite3" | sed -n 's|.* => \(/[^ ]
     cp -L "$library" "$work/"
 done
 {
-    printf "%s='%s'\n" PORT "$port" NQN nqn.2026-01.local.anabranch:f2fs ROWS "${ROWS:-36000}" ROUNDS "${ROUNDS:-100}" \
+    printf "%s='%s'\n" PORT "$port" NQN nqn.2026-01.local.anabranch:f2fs ROWS "${ROWS:-36000}" ROUNDS "${ROUNDS:-60}" \
         PICTURES "${PICTURES:-45}" SMALL "${SMALL:-600}"
     cat crates/cli/tests/guest/prelude.sh experiments/f2fs/guest.sh
 } >"$work/script"
