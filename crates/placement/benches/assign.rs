@@ -1,13 +1,17 @@
-//! What a decision costs, per page written. `cargo bench -p anabranch-placement`
+//! What a decision costs, per page written, of every scheme there is. `cargo bench -p
+//! anabranch-placement --bench assign`
 
 #![allow(missing_docs)]
 
-use anabranch_placement::{
-    Assign, Built, ContextName, HostGeometry, Names, SCHEMES, SchemeSpec, Whole, Write,
-};
+mod load;
+
+use std::sync::Arc;
+
+use anabranch_placement::{Assign, Built, Future, HostGeometry, SCHEMES, SchemeSpec, Whole, Write};
 use anabranch_ssd::{Destination, PageRange, StreamId, Survivor, Victim};
-use anabranch_trace::{ContextId, ContextKind, FileId, WriteHint};
+use anabranch_trace::{ContextId, FileId, WriteHint};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use load::Load;
 
 const DRIVE: HostGeometry = HostGeometry {
     logical_pages: 300_000,
@@ -19,74 +23,34 @@ const DRIVE: HostGeometry = HostGeometry {
 };
 const WRITES: u64 = 4096;
 
-/// Schemes that parameters make others of.
-const VARIANTS: [&str; 6] = [
-    "autostream-sfr:preset=sepbit-port",
-    "autostream-mq:preset=sepbit-port",
-    "autostream-mq:preset=log10-emulator",
-    "vstream:by=file",
-    "hints:tenants=4",
-    "pcstream:tenants=4",
-];
-
-/// Random addresses, sixteen contexts and files, four tenants. The generator is cheap beside what
-/// is measured, and the same on every run.
-fn next(state: &mut u64) -> u32 {
-    *state = state
-        .wrapping_mul(6_364_136_223_846_793_005)
-        .wrapping_add(1);
-    (*state >> 33) as u32
-}
-
-fn names() -> Names {
-    let context = |id| ContextName {
-        id: ContextId(id),
-        signature: id.into(),
-        kind: ContextKind::Application,
-        role: format!("role-{}", id % 3),
-    };
-    Names {
-        files: (0..16)
-            .map(|id| (FileId(id), format!("{id}.k{}", id % 5)))
-            .collect(),
-        contexts: (0..16).map(context).collect(),
-    }
-}
-
-/// Places so many requests of so many pages each.
-fn place(assign: &mut dyn Assign, request_pages: u32, now_pages: &mut u64, state: &mut u64) {
+/// Places requests of so many pages each.
+fn place(assign: &mut dyn Assign, request_pages: u32, load: &mut Load) {
     for _ in 0..WRITES {
-        let slot = next(state) % (DRIVE.logical_pages / request_pages);
-        let drawn = next(state);
-        let stream = assign.assign(&Write {
-            pages: PageRange::new(slot * request_pages, request_pages),
-            context: ContextId(drawn % 16),
-            file: FileId(drawn / 16 % 16),
-            hint: WriteHint::ALL[(drawn % 6) as usize],
-            tenant: drawn / 256 % 4,
-            now_pages: *now_pages,
-        });
-        std::hint::black_box(stream);
-        *now_pages += u64::from(request_pages);
+        let write = load.write(request_pages, DRIVE.logical_pages);
+        std::hint::black_box(assign.assign(&write));
     }
+}
+
+/// What those that know the future are told: lives of one capacity in the mean, for as many writes as
+/// take some 256 MB. After those nothing dies, and they decide faster than they would.
+fn future() -> Arc<Future> {
+    const TOLD: usize = 1 << 26;
+    let mut load = Load::new();
+    let mut life = || 1 + load.draw() % (2 * DRIVE.logical_pages);
+    let lives = (0..TOLD).map(|_| life()).collect();
+    let means = (0..DRIVE.logical_pages).map(|_| life()).collect();
+    Arc::new(Future::new(lives, means))
 }
 
 fn assign(c: &mut Criterion) {
+    let future = future();
     for request_pages in [1, 92] {
         let mut group = c.benchmark_group(format!("assign_{request_pages}_pages"));
         group.throughput(Throughput::Elements(WRITES * u64::from(request_pages)));
-        let schemes = SCHEMES.iter().map(|scheme| scheme.name);
-        for name in schemes.chain(VARIANTS) {
-            let Ok(spec) = name.parse::<SchemeSpec>() else {
-                continue;
-            };
-            let Ok(mut assign) = spec.build(&DRIVE) else {
-                continue;
-            };
-            assign.learn(&names());
-            let (mut now_pages, mut state) = (0, 1);
+        for (name, mut assign) in load::schemes(&DRIVE, &future) {
+            let mut load = Load::new();
             group.bench_function(name, |b| {
-                b.iter(|| place(&mut *assign, request_pages, &mut now_pages, &mut state));
+                b.iter(|| place(&mut *assign, request_pages, &mut load));
             });
         }
     }
@@ -124,19 +88,20 @@ fn survivor(c: &mut Criterion) {
     let mut group = c.benchmark_group("survivor");
     group.throughput(Throughput::Elements(u64::from(DRIVE.pages_per_unit)));
     for (name, mut whole) in wholes() {
-        let (mut now, mut state) = (u64::from(DRIVE.logical_pages), 1);
+        let mut now = u64::from(DRIVE.logical_pages);
+        let mut load = Load::new();
         group.bench_function(name, |b| {
             b.iter(|| {
                 now += 10;
                 let victim = Victim {
-                    stream: StreamId(next(&mut state) as u16 % 8),
+                    stream: StreamId(load.draw() as u16 % 8),
                     valid_pages: DRIVE.pages_per_unit,
                     opened_at: now / 2,
                     now,
                 };
                 if whole.destination(&victim) == Destination::Each {
                     for _ in 0..DRIVE.pages_per_unit {
-                        let page = next(&mut state) % DRIVE.logical_pages;
+                        let page = load.draw() % DRIVE.logical_pages;
                         let survivor = Survivor { page, age_pages: 0 };
                         std::hint::black_box(whole.survivor(&victim, survivor));
                     }
