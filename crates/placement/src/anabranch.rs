@@ -16,7 +16,7 @@ mod trust;
 mod unfinished;
 
 use anabranch_ssd::{
-    ClosedUnits, Destination, PageRange, Relocate, StreamId, Survivor, Victim, VictimRule,
+    ClosedUnits, Destination, Origin, PageRange, Relocate, StreamId, Survivor, Victim, VictimRule,
 };
 
 use crate::{
@@ -79,7 +79,7 @@ impl Default for AnabranchScheme {
             history: Switch::On,
             unit_pages: 8,
             least_pages: 4096,
-            margin: 3.0,
+            margin: 1.0,
             seed: 1,
         }
     }
@@ -297,12 +297,20 @@ impl Relocate for Anabranch {
                 let stream = self.setting.copy_stream(&self.mind, life, &self.room);
                 self.unfinished.place(stream, self.room.count())
             }
-            None => victim.stream,
+            None => self.setting.heir(victim.stream, &self.room),
         }
     }
 
     fn opened(&mut self, stream: StreamId) {
-        self.unfinished.opened(stream);
+        self.unfinished.gone(stream);
+    }
+
+    fn appended(&mut self, stream: StreamId, pages: u32, origin: Origin) {
+        self.unfinished.appended(stream, pages, origin);
+    }
+
+    fn abandoned(&mut self, stream: StreamId) {
+        self.unfinished.gone(stream);
     }
 
     fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {

@@ -2,7 +2,7 @@
 
 use anabranch_placement::{Assign, Built, Whole};
 use anabranch_ssd::{
-    ClosedUnits, Config, Destination, Erased, Relocate, StreamId, Survivor, Victim,
+    ClosedUnits, Config, Destination, Erased, Origin, Relocate, StreamId, Survivor, Victim,
 };
 
 /// A scheme's halves: apart, or in one.
@@ -86,6 +86,10 @@ impl Relocate for Sides {
 
     fn may_join(&self, wanted: StreamId, other: StreamId) -> bool {
         self.relocation().may_join(wanted, other)
+    }
+
+    fn appended(&mut self, stream: StreamId, pages: u32, origin: Origin) {
+        self.relocation_mut().appended(stream, pages, origin);
     }
 
     fn abandoned(&mut self, stream: StreamId) {

@@ -13,7 +13,7 @@ use std::{fmt, str::FromStr};
 
 pub use substream::{Pool, Substream, Trigger};
 
-use crate::{config::Config, types::StreamId, victims::ClosedUnits};
+use crate::{config::Config, observe::Origin, types::StreamId, victims::ClosedUnits};
 use age::Age;
 use age_chain::AgeChain;
 use fdp::Fdp;
@@ -106,6 +106,9 @@ pub trait Relocate: Send + fmt::Debug {
     /// A unit was opened for a stream.
     fn opened(&mut self, _stream: StreamId) {}
 
+    /// `pages` were appended to a stream's open unit, which closes when it is full.
+    fn appended(&mut self, _stream: StreamId, _pages: u32, _origin: Origin) {}
+
     /// A stream's open unit was taken from it before it was full, and not because the host
     /// asked: it was sealed, or it failed.
     fn abandoned(&mut self, _stream: StreamId) {}
@@ -165,6 +168,10 @@ impl<R: Relocate + ?Sized> Relocate for Box<R> {
 
     fn opened(&mut self, stream: StreamId) {
         (**self).opened(stream);
+    }
+
+    fn appended(&mut self, stream: StreamId, pages: u32, origin: Origin) {
+        (**self).appended(stream, pages, origin);
     }
 
     fn abandoned(&mut self, stream: StreamId) {

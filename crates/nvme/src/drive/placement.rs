@@ -3,8 +3,8 @@
 use std::fmt;
 
 use anabranch_ssd::{
-    ClosedUnits, Config, Destination, Erased, PageRange, Relocate, RelocationKind, StreamId,
-    Survivor, Victim,
+    ClosedUnits, Config, Destination, Erased, Origin, PageRange, Relocate, RelocationKind,
+    StreamId, Survivor, Victim,
 };
 
 use super::{StreamDevice, status};
@@ -100,6 +100,10 @@ impl Relocate for Placed {
 
     fn opened(&mut self, stream: StreamId) {
         self.0.relocation_mut().opened(stream);
+    }
+
+    fn appended(&mut self, stream: StreamId, pages: u32, origin: Origin) {
+        self.0.relocation_mut().appended(stream, pages, origin);
     }
 
     fn abandoned(&mut self, stream: StreamId) {

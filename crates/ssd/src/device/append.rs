@@ -142,6 +142,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         };
         self.observer
             .programmed(open.unit, open.filled, count, origin);
+        self.relocation.appended(stream, count, origin);
         open.filled += count;
         open.written_at = now;
         if claim.closes {
