@@ -14,7 +14,7 @@ use anabranch_trace::{Capture, Io, Tables, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use browser::Browser;
+use browser::{Browser, assert_silent, words};
 use command::{anabranch, complaint, json, text};
 
 const VOLUMES: u64 = 12;
@@ -71,16 +71,6 @@ fn page(directory: &TempDir, fleet: &Path) -> PathBuf {
         String::from_utf8_lossy(&output.stderr)
     );
     page
-}
-
-fn assert_silent(browser: &Browser) {
-    let troubles = browser.troubles();
-    assert!(troubles.is_empty(), "{troubles:#?}");
-}
-
-fn words(browser: &mut Browser, selector: &str) -> String {
-    let found = browser.evaluate(&format!("document.querySelector('{selector}').textContent"));
-    found.as_str().unwrap().to_owned()
 }
 
 #[test]

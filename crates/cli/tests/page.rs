@@ -14,7 +14,7 @@ use anabranch_trace::{Capture, Context, ContextId, ContextKind, Frame, Io, Table
 use serde_json::Value;
 use tempfile::TempDir;
 
-use browser::Browser;
+use browser::{Browser, assert_silent, words};
 use command::{anabranch, complaint, text, trace};
 
 /// Bytes of a page at most.
@@ -41,17 +41,6 @@ fn open(page: &Path) -> Browser {
     let browser = Browser::open(page, 1280, "light");
     assert_silent(&browser);
     browser
-}
-
-fn assert_silent(browser: &Browser) {
-    let troubles = browser.troubles();
-    assert!(troubles.is_empty(), "{troubles:#?}");
-}
-
-/// Words of the page, by a selector.
-fn words(browser: &mut Browser, selector: &str) -> String {
-    let found = browser.evaluate(&format!("document.querySelector('{selector}').textContent"));
-    found.as_str().unwrap().to_owned()
 }
 
 /// The rows of a CSV file without quoted cells.

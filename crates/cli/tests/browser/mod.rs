@@ -186,3 +186,15 @@ fn connect(chromium: &mut Child) -> WebSocket<TcpStream> {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     tungstenite::client(address.as_str(), stream).unwrap().0
 }
+
+/// The page shown made no trouble.
+pub fn assert_silent(browser: &Browser) {
+    let troubles = browser.troubles();
+    assert!(troubles.is_empty(), "{troubles:#?}");
+}
+
+/// Words of the page, by a selector.
+pub fn words(browser: &mut Browser, selector: &str) -> String {
+    let found = browser.evaluate(&format!("document.querySelector('{selector}').textContent"));
+    found.as_str().unwrap().to_owned()
+}

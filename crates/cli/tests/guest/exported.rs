@@ -121,6 +121,19 @@ fn promised(told: &Value, what: &str) -> f64 {
     found.next().unwrap()["under_it"]["waf"].as_f64().unwrap()
 }
 
+/// Bytes are in the streams expected, of which more than one has some, and the WAF is the promised one.
+fn assert_kept(what: &str, counters: &Value, expected: &[u64], promise: f64) {
+    let used = expected.iter().filter(|bytes| **bytes > 0).count();
+    assert!(used > 1, "{what}: {expected:?}");
+    assert_eq!(host_bytes(counters), expected, "{what}: bytes by stream");
+    let found = waf(counters);
+    eprintln!("{what}: WAF {promise:.3} promised, {found:.3} found");
+    assert!(
+        (found / promise - 1.0).abs() < TOLERANCE,
+        "{what}: {found} for {promise}"
+    );
+}
+
 #[test]
 fn fio_puts_bytes_into_the_streams_that_an_export_promised() {
     let directory = TempDir::new().unwrap();
@@ -148,40 +161,19 @@ fn fio_puts_bytes_into_the_streams_that_an_export_promised() {
         report.output(name);
     }
 
-    let counters = by_stream.stop();
-    let expected = by_job(&fio);
-    assert!(
-        expected.iter().filter(|bytes| **bytes > 0).count() > 1,
-        "{expected:?}"
+    let promise = |what| promised(&told, what);
+    assert_kept(
+        "streams.fio",
+        &by_stream.stop(),
+        &by_job(&fio),
+        promise("fio/streams.fio"),
     );
-    assert_eq!(
-        host_bytes(&counters),
-        expected,
-        "each job's bytes are in its stream"
-    );
-    let (promise, found) = (promised(&told, "fio/streams.fio"), waf(&counters));
-    eprintln!("streams.fio: WAF {promise:.3} promised, {found:.3} found");
-    assert!(
-        (found / promise - 1.0).abs() < TOLERANCE,
-        "streams: {found} for {promise}"
-    );
-
-    let counters = by_address.stop();
     let scheme = fs::read_to_string(fio.join("dp_scheme")).unwrap();
     let expected = by_range(&scheme, &fs::read_to_string(&log).unwrap());
-    assert!(
-        expected.iter().filter(|bytes| **bytes > 0).count() > 1,
-        "{expected:?}"
-    );
-    assert_eq!(
-        host_bytes(&counters),
-        expected,
-        "each range's bytes are in its stream"
-    );
-    let (promise, found) = (promised(&told, "fio/dp_scheme"), waf(&counters));
-    eprintln!("dp_scheme: WAF {promise:.3} promised, {found:.3} found");
-    assert!(
-        (found / promise - 1.0).abs() < TOLERANCE,
-        "ranges: {found} for {promise}"
+    assert_kept(
+        "dp_scheme",
+        &by_address.stop(),
+        &expected,
+        promise("fio/dp_scheme"),
     );
 }
