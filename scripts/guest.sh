@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A Linux guest for what the machine's own kernel may lack (nvme-tcp, f2fs), under QEMU's software emulation.
+# A Linux guest for what the machine's own kernel may lack (nvme-tcp, ublk, f2fs), under QEMU's software emulation.
 # Use: scripts/guest.sh build                         packages to target/guest, once; nothing is installed
 #      scripts/guest.sh run [-t SECONDS] SCRIPT [FILE…]  boots, runs SCRIPT (sh) there as root, powers off
 #      scripts/guest.sh versions                      what the guest is made of
@@ -18,7 +18,7 @@ kernel_suite=trixie-backports
 packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin "linux-image-amd64/$kernel_suite")
 programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/sbin/mkfs.xfs usr/sbin/xfs_repair
     usr/sbin/mkfs.f2fs usr/sbin/fsck.f2fs usr/sbin/xfs_io)
-modules=(virtio_pci virtio_net nvme-tcp nvme ext4 xfs f2fs)
+modules=(virtio_pci virtio_net nvme-tcp nvme ublk_drv ext4 xfs f2fs)
 
 fail() {
     echo "guest: $*" >&2
@@ -74,7 +74,7 @@ unpack() {
                 './boot/vmlinuz-*' './usr/lib/modules/*/vmlinuz' './usr/lib/modules/*/modules.*' './usr/lib/modules/*/kernel/crypto*' \
                 './usr/lib/modules/*/kernel/arch*' './usr/lib/modules/*/kernel/lib*' './usr/lib/modules/*/kernel/net/core*' \
                 './usr/lib/modules/*/kernel/fs/*' './usr/lib/modules/*/kernel/drivers/net/*' './usr/lib/modules/*/kernel/block*' \
-                './usr/lib/modules/*/kernel/drivers/nvme*' './usr/lib/modules/*/kernel/drivers/virtio*' 2>/dev/null || true ;;
+                './usr/lib/modules/*/kernel/drivers/nvme*' './usr/lib/modules/*/kernel/drivers/block/*' './usr/lib/modules/*/kernel/drivers/virtio*' 2>/dev/null || true ;;
             *) dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/tree" --keep-directory-symlink ;;
         esac
     done
