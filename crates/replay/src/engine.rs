@@ -99,7 +99,8 @@ impl Engine {
         matches!(self, Engine::Timed(_))
     }
 
-    /// Writes a run of pages that was asked for at `time_ns`.
+    /// Writes a run of pages of a request that was asked for at `time_ns`; [`Engine::end_write`]
+    /// ends the request.
     ///
     /// # Errors
     /// When the device refuses it.
@@ -111,7 +112,7 @@ impl Engine {
     ) -> Result<(), DeviceError> {
         match self {
             Engine::Counted(device) => device.write(pages, stream),
-            Engine::Timed(timed) => timed.submit(time_ns, Request::Write { pages, stream }),
+            Engine::Timed(timed) => timed.write_part(time_ns, pages, stream),
         }
     }
 
@@ -130,6 +131,13 @@ impl Engine {
             Engine::Timed(_) => pages
                 .iter()
                 .try_for_each(|&page| self.write(time_ns, PageRange::new(page, 1), stream)),
+        }
+    }
+
+    /// The write at hand has no more pages.
+    pub fn end_write(&mut self) {
+        if let Engine::Timed(timed) = self {
+            timed.end_write();
         }
     }
 

@@ -277,11 +277,13 @@ impl Lane {
         if pages.count == 0 {
             return Ok(());
         }
-        if self.goes_by_page {
-            return (pages.first..pages.first + pages.count)
-                .try_for_each(|page| self.place(io, PageRange::new(page, 1)));
+        match self.goes_by_page {
+            true => (pages.first..pages.first + pages.count)
+                .try_for_each(|page| self.place(io, PageRange::new(page, 1)))?,
+            false => self.place(io, pages)?,
         }
-        self.place(io, pages)
+        self.engine.end_write();
+        Ok(())
     }
 
     /// Asks the scheme for a stream, and writes there.

@@ -143,6 +143,9 @@ pub struct TimedDevice<R: Relocate = Box<dyn Relocate>> {
     queue_depth: u32,
     /// Where the pages of the read at hand lie.
     places: Vec<(u32, u32)>,
+    /// The write at hand, between its first part and its end: since when the host has had it, and
+    /// the pages of it that are written.
+    begun: Option<(u64, u32)>,
 }
 
 impl<R: Relocate> TimedDevice<R> {
@@ -167,6 +170,7 @@ impl<R: Relocate> TimedDevice<R> {
             drive,
             queue_depth,
             places: Vec::new(),
+            begun: None,
         })
     }
 
@@ -191,6 +195,7 @@ impl<R: Relocate> TimedDevice<R> {
             drive,
             queue_depth,
             places: Vec::new(),
+            begun: None,
         })
     }
 
@@ -226,12 +231,14 @@ impl<R: Relocate> TimedDevice<R> {
     /// # Errors
     /// When the device refuses the request; nothing is timed then but what was written.
     pub fn submit(&mut self, arrival_ns: u64, request: Request) -> Result<(), DeviceError> {
+        if let Request::Write { pages, stream } = request {
+            self.write_part(arrival_ns, pages, stream)?;
+            self.end_write();
+            return Ok(());
+        }
         let started = self.await_turn(arrival_ns);
         match request {
-            Request::Write { pages, stream } => {
-                self.device.write(pages, stream)?;
-                self.answer(Kind::Write, started, pages.count);
-            }
+            Request::Write { .. } => {}
             Request::Read { pages } => self.read(pages, started)?,
             Request::Discard { pages } => {
                 self.device.discard(pages)?;
@@ -240,6 +247,34 @@ impl<R: Relocate> TimedDevice<R> {
             Request::Flush => self.device.observer_mut().flush(started),
         }
         Ok(())
+    }
+
+    /// Writes some pages of a request whose pages go to several streams. It is issued with its
+    /// first part, as [`TimedDevice::submit`] would issue it, and answered as one after
+    /// [`TimedDevice::end_write`]: a request is the host's, however its pages are placed.
+    ///
+    /// # Errors
+    /// When the device refuses the part; the request is then not timed.
+    pub fn write_part(
+        &mut self,
+        arrival_ns: u64,
+        pages: PageRange,
+        stream: StreamId,
+    ) -> Result<(), DeviceError> {
+        let (started, written) = match self.begun.take() {
+            Some(begun) => begun,
+            None => (self.await_turn(arrival_ns), 0),
+        };
+        self.device.write(pages, stream)?;
+        self.begun = Some((started, written + pages.count));
+        Ok(())
+    }
+
+    /// The write whose parts were written has no more of them. Without a part nothing happens.
+    pub fn end_write(&mut self) {
+        if let Some((started, pages)) = self.begun.take() {
+            self.answer(Kind::Write, started, pages);
+        }
     }
 
     fn answer(&mut self, kind: Kind, started: u64, pages: u32) {
