@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::{
     arguments::ComparisonArguments,
     failure::{Failure, Outcome},
+    files::is_standard_output,
 };
 
 /// Those that can work while a program runs.
@@ -36,6 +37,9 @@ pub fn publish(results: &[Comparison], arguments: &ComparisonArguments) -> Outco
     }
     if arguments.json {
         return print(&format!("{json:#}\n"));
+    }
+    if arguments.html.as_deref().is_some_and(is_standard_output) {
+        return Ok(());
     }
     for result in results {
         print(&format!(

@@ -71,7 +71,9 @@ pub struct ExperimentArguments {
 /// Runs experiments, or lists them.
 pub fn experiment(arguments: &ExperimentArguments) -> Outcome {
     if arguments.names == ["list"] {
-        return print(&tell::list(&all(&arguments.directory)?));
+        let all = all(&arguments.directory)?;
+        let all = all.iter().map(|path| Experiment::read(path));
+        return print(&tell::list(&all.collect::<Outcome<Vec<_>>>()?));
     }
     let experiments = chosen(arguments)?;
     check(&experiments, arguments)?;
@@ -146,34 +148,49 @@ fn root(directory: &Path) -> PathBuf {
     }
 }
 
+/// The files that experiments read: their own, and the traces they name. What is wrong with one is
+/// told when it is run.
+pub fn inputs(arguments: &ExperimentArguments) -> Vec<PathBuf> {
+    let root = root(&arguments.directory);
+    let mut files = paths(arguments).unwrap_or_default();
+    let read = files.iter().filter_map(|path| Experiment::read(path).ok());
+    let traces: Vec<String> = read.flat_map(Experiment::into_traces).collect();
+    files.extend(traces.iter().map(|trace| root.join(trace)));
+    files
+}
+
 fn chosen(arguments: &ExperimentArguments) -> Outcome<Vec<Experiment>> {
+    let paths = paths(arguments)?;
+    paths.iter().map(|path| Experiment::read(path)).collect()
+}
+
+/// The files of the experiments that are asked for.
+fn paths(arguments: &ExperimentArguments) -> Outcome<Vec<PathBuf>> {
     if arguments.names == ["all"] {
         return all(&arguments.directory);
     }
-    let path = |name: &String| match Path::new(name) {
-        file if file
+    let path = |name: &String| {
+        let named = Path::new(name);
+        let path = match named
             .extension()
-            .is_some_and(|extension| extension == "toml") =>
+            .is_some_and(|extension| extension == "toml")
         {
-            file.to_owned()
-        }
-        _ => arguments.directory.join(format!("{name}.toml")),
-    };
-    let read = |name: &String| {
-        let path = path(name);
-        if !path.exists() {
-            return Err(Failure::say(format!(
+            true => named.to_owned(),
+            false => arguments.directory.join(format!("{name}.toml")),
+        };
+        match path.exists() {
+            true => Ok(path),
+            false => Err(Failure::say(format!(
                 "no experiment is called \"{name}\" ({} is not there; `anabranch experiment list`)",
                 path.display()
-            )));
+            ))),
         }
-        Experiment::read(&path)
     };
-    arguments.names.iter().map(read).collect()
+    arguments.names.iter().map(path).collect()
 }
 
-/// Every experiment there is, by name.
-fn all(directory: &Path) -> Outcome<Vec<Experiment>> {
+/// The file of every experiment there is, by name.
+fn all(directory: &Path) -> Outcome<Vec<PathBuf>> {
     let entries = std::fs::read_dir(directory).map_err(|error| {
         Failure::say(format!(
             "{}: {error}; call it where the experiments lie, or name them with --directory",
@@ -188,5 +205,5 @@ fn all(directory: &Path) -> Outcome<Vec<Experiment>> {
         })
         .collect();
     paths.sort();
-    paths.iter().map(|path| Experiment::read(path)).collect()
+    Ok(paths)
 }

@@ -8,6 +8,7 @@ mod coverage;
 mod experiment;
 mod export;
 mod failure;
+mod files;
 mod formats;
 mod import;
 mod lists;
@@ -32,8 +33,23 @@ use clap::Parser;
 use arguments::{Arguments, Verb};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let result = match &arguments.verb {
+    let mut arguments = Arguments::parse();
+    match done(&mut arguments.verb) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(error) = failure.error {
+                complain(&error);
+            }
+            ExitCode::from(failure.status)
+        }
+    }
+}
+
+/// Does what a verb stands for, once it is known that no file of its is destroyed by another.
+fn done(verb: &mut Verb) -> failure::Outcome {
+    verb.files().check()?;
+    verb.settle_standard_output();
+    match verb {
         #[cfg(feature = "live")]
         Verb::Run(arguments) => live::run(arguments),
         #[cfg(feature = "live")]
@@ -53,15 +69,6 @@ fn main() -> ExitCode {
         Verb::Devices(arguments) => lists::devices(arguments),
         Verb::Coverage(arguments) => coverage::coverage(arguments),
         Verb::Workloads(arguments) => workloads::workloads(arguments),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            if let Some(error) = failure.error {
-                complain(&error);
-            }
-            ExitCode::from(failure.status)
-        }
     }
 }
 

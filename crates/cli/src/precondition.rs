@@ -12,6 +12,7 @@ use crate::{
     arguments::PreconditionArguments,
     comparison::print,
     failure::{Failure, Outcome},
+    files::is_standard_output,
     progress,
 };
 
@@ -44,6 +45,9 @@ pub fn precondition(arguments: &PreconditionArguments) -> Outcome {
         Failure::work(anyhow::anyhow!("{}: {error}", arguments.output.display()))
     })?;
     file.finish()?;
+    if is_standard_output(&arguments.output) {
+        return Ok(());
+    }
     match arguments.json {
         true => print(&format!(
             "{:#}\n",

@@ -10,6 +10,7 @@
 
 mod drives;
 mod fault;
+mod files;
 mod lifetimes;
 mod numbers;
 mod options;
@@ -24,6 +25,7 @@ mod watch;
 
 pub use drives::{NamedDrive, Size, aged_drives, bytes, drives, load, share};
 pub use fault::{Fault, FaultKind, Outcome};
+pub use files::Files;
 pub use lifetimes::Lifetimes;
 pub use numbers::{Learned, Numbers, learn};
 pub use options::{

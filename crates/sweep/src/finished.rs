@@ -50,11 +50,16 @@ impl Finished {
     }
 }
 
+/// The directories that a sweep fills.
+pub fn directories(directory: &Path) -> [PathBuf; 2] {
+    [CELLS, LOOKS].map(|name| directory.join(name))
+}
+
 /// The files of a sweep's rows, by name.
 ///
 /// # Errors
 /// When the directory cannot be read.
-pub(crate) fn files(directory: &Path) -> Outcome<Vec<PathBuf>> {
+pub fn files(directory: &Path) -> Outcome<Vec<PathBuf>> {
     let cells = directory.join(CELLS);
     if !cells.exists() {
         return Ok(Vec::new());

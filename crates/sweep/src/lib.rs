@@ -27,7 +27,7 @@ mod traces;
 
 pub use batch::{Batch, run};
 pub use cells::{Cell, Drive, cells};
-pub use finished::{Finished, keep, note, recall};
+pub use finished::{Finished, directories, files, keep, note, recall};
 pub use grid::Grid;
 pub use local::{Done, Limits, Reporter, Sweep, local};
 pub use look::{Look, Seen, look};

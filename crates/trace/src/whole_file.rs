@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,8 @@ const MODE: u32 = 0o666;
 /// The bytes go to a file without a name (`O_TMPFILE`) in the target's directory, which gets its
 /// name at the end. Where the file system has no such thing they go to a hidden file
 /// `.anabranch-….partial` beside the target; that one does stay if the process is killed.
-/// A pipe or a character device (`/dev/stdout`, `/dev/null`) is written straight through.
+/// A pipe, a character device (`/dev/null`) or standard output ([`WholeFile::STANDARD_OUTPUT`]) is
+/// written straight through.
 /// Writing is buffered.
 #[derive(Debug)]
 pub struct WholeFile {
@@ -42,6 +43,9 @@ enum Place {
 }
 
 impl WholeFile {
+    /// What standard output is called; a file of that name is `./-`.
+    pub const STANDARD_OUTPUT: &str = "-";
+
     /// Begins a file that shall appear at `path`.
     ///
     /// # Errors
@@ -100,6 +104,14 @@ impl Write for WholeFile {
 }
 
 fn begin(path: &Path) -> io::Result<WholeFile> {
+    if path == Path::new(WholeFile::STANDARD_OUTPUT) {
+        let own = io::stdout().as_fd().try_clone_to_owned()?;
+        return Ok(WholeFile {
+            file: BufWriter::new(own.into()),
+            target: path.into(),
+            place: Place::Through,
+        });
+    }
     let kind = match fs::metadata(path) {
         Ok(metadata) => Some(metadata.file_type()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,

@@ -97,6 +97,12 @@ impl Experiment {
         Ok(experiment)
     }
 
+    /// The traces it reads, as it names them.
+    pub fn into_traces(self) -> impl Iterator<Item = String> {
+        let replayed = self.run.into_iter().flat_map(|run| run.traces);
+        replayed.chain(self.lifetimes.into_iter().map(|asked| asked.trace))
+    }
+
     /// Names are names once, and claims speak of what is there.
     fn check(&self) -> Result<(), String> {
         let runs = self.run.iter().map(|run| run.name.as_str());

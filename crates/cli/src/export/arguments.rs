@@ -125,6 +125,14 @@ pub struct ExportArguments {
     pub output: PathBuf,
 }
 
+impl ExportArguments {
+    /// Whether one file is written, and not a directory of advice.
+    pub fn is_one_file(&self) -> bool {
+        let is_trace = |target: &Target| matches!(target, Target::Trace(_));
+        self.targets.iter().any(is_trace)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

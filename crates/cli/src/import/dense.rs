@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use anabranch_replay::Renumber;
 use anabranch_trace::{
-    Io, Scratch, Tables, WholeFile, Writer,
+    Io, Scratch, Tables, Writer,
     foreign::{Importer, Survey},
 };
 use indicatif::ProgressBar;
@@ -34,8 +34,6 @@ pub fn write(
     bar: &ProgressBar,
     share: impl Fn(&Importer) -> f64,
 ) -> Outcome<(Survey, Dense)> {
-    // Says early what is wrong with the output's directory.
-    drop(WholeFile::create(output)?);
     let writer = Writer::scratch(output)?;
     let (survey, mut tables, writer) = super::write(importer, writer, bar, share)?;
     let mut sparse = writer.keep(&tables)?;

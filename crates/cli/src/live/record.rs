@@ -19,6 +19,7 @@ use crate::{
     arguments::RecordArguments,
     comparison::print,
     failure::{Failure, Outcome},
+    files::is_standard_output,
 };
 
 /// Records a device while a program runs, or until interrupted.
@@ -49,7 +50,12 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
     };
     capturing.drain(&mut count)?;
     let (capture, _) = capturing.finish(device_bytes, "", &arguments.command)?;
-    print(&format!(
+    // The trace itself may be on standard output.
+    let told = |line: &str| match is_standard_output(&arguments.output) {
+        true => Ok(()),
+        false => print(line),
+    };
+    told(&format!(
         "{}: {records} requests, {} events lost\n",
         arguments.output.display(),
         capture.lost_events
@@ -57,7 +63,7 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
     capture
         .limitations
         .iter()
-        .try_for_each(|sentence| print(&format!("note: {sentence}\n")))?;
+        .try_for_each(|sentence| told(&format!("note: {sentence}\n")))?;
     match status.map(anabranch_disk::status_code) {
         None | Some(0) => Ok(()),
         Some(status) => Err(Failure {

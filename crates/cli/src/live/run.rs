@@ -7,7 +7,6 @@ use anabranch_disk::{
     DiskError, Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code,
 };
 use anabranch_placement::SchemeSpec;
-use anabranch_trace::WholeFile;
 use serde_json::{Value, json};
 
 use super::{
@@ -73,11 +72,6 @@ impl Plan {
             specs: live_schemes(&arguments.comparison)?,
             model: one_drive(arguments)?,
         };
-        // A result that cannot be written is better known before the program runs than after.
-        let comparison = &arguments.comparison;
-        for file in [&comparison.output, &comparison.html].into_iter().flatten() {
-            WholeFile::create(file)?;
-        }
         anabranch_probe::check().map_err(Failure::work)?;
         Ok(plan)
     }

@@ -1,6 +1,9 @@
 //! What `anabranch serve` understands.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use anabranch_ssd::RelocationKind;
 use clap::{Args, ValueEnum};
@@ -119,6 +122,24 @@ pub struct ServeArguments {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub drive: DriveArguments,
+}
+
+impl ServeArguments {
+    /// The file that contents lie in, unless they lie in memory.
+    pub fn data_file(&self) -> Option<&Path> {
+        let data = self.data.as_path();
+        (data != Path::new("memory")).then_some(data)
+    }
+
+    /// The file that the drive's state is kept in, if it is kept.
+    pub fn state_file(&self) -> Option<PathBuf> {
+        let beside = |data: &Path| {
+            let mut name = data.to_owned().into_os_string();
+            name.push(".state");
+            name.into()
+        };
+        self.state.clone().or_else(|| self.data_file().map(beside))
+    }
 }
 
 fn block(text: &str) -> Result<u32, String> {

@@ -1,6 +1,6 @@
 //! The drive to serve: new, aged, or as it was left.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anabranch_compare::{NamedDrive, Size, aged_drives, drives, load, open_saved};
 use anabranch_nvme::{
@@ -47,7 +47,9 @@ pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
     let aged = aged.map(open_saved).transpose()?;
     let named = named(arguments, aged.as_ref())?;
     let plan = plan(arguments, profile, &named.config)?;
-    let checkpoint = state_path(arguments).map(|path| Checkpoint::at(&path, &plan.words));
+    let checkpoint = arguments
+        .state_file()
+        .map(|path| Checkpoint::at(&path, &plan.words));
     let found = match &checkpoint {
         Some(checkpoint) => checkpoint.read().map_err(Failure::usage)?,
         None => None,
@@ -59,7 +61,7 @@ pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
     let checkpoint = checkpoint.map(|checkpoint| checkpoint.of_aged(aged_once));
     let killed = checkpoint.as_ref().is_some_and(Checkpoint::was_killed);
     let new = found.is_none();
-    let store = store(&arguments.data, plan.config.logical_bytes())?;
+    let store = store(arguments.data_file(), plan.config.logical_bytes())?;
     let mut told = Vec::new();
     let (mut tally, mut block_bytes) = (Tally::default(), arguments.block_bytes);
     if let Some(found) = &found {
@@ -253,22 +255,11 @@ fn same(plan: &Plan, found: &Found) -> Outcome {
     }
 }
 
-fn store(data: &Path, bytes: u64) -> Outcome<Store> {
-    match data == Path::new("memory") {
-        true => Ok(Store::memory(bytes)),
-        false => Store::file(data, bytes).map_err(Failure::usage),
+fn store(data: Option<&Path>, bytes: u64) -> Outcome<Store> {
+    match data {
+        None => Ok(Store::memory(bytes)),
+        Some(data) => Store::file(data, bytes).map_err(Failure::usage),
     }
-}
-
-fn state_path(arguments: &ServeArguments) -> Option<PathBuf> {
-    if let Some(path) = &arguments.state {
-        return Some(path.clone());
-    }
-    (arguments.data != Path::new("memory")).then(|| {
-        let mut name = arguments.data.clone().into_os_string();
-        name.push(".state");
-        name.into()
-    })
 }
 
 /// The translation layer learns from the contents what its state lacks.

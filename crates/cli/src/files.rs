@@ -1,0 +1,164 @@
+//! What each verb reads and what it writes: one table, looked at before any verb begins.
+
+use std::path::{Path, PathBuf};
+
+use anabranch_compare::Files;
+use anabranch_sweep::{Grid, local_traces};
+use anabranch_trace::WholeFile;
+
+use crate::{
+    arguments::{ComparisonArguments, DriveArguments, Verb},
+    experiment,
+    sweep::SweepArguments,
+};
+
+/// Characters that part the files in a scheme's text, as in `manual:rules=a.toml,sepbit`.
+const PARTS: [char; 3] = [',', ':', '='];
+
+impl Verb {
+    /// The files of a verb.
+    pub fn files(&self) -> Files {
+        let files = Files::default();
+        match self {
+            #[cfg(feature = "live")]
+            Verb::Run(run) => run
+                .comparison
+                .files(files.prints(printed("--json", run.comparison.json)))
+                .reads(run.drive.profile_files())
+                .keeps("--trace", &run.trace)
+                .keeps("--log", &run.log),
+            #[cfg(feature = "live")]
+            Verb::Record(record) => files.reads([&record.device]).writes("-o", [&record.output]),
+            Verb::Import(import) => files
+                .prints(printed("--json", import.json))
+                .reads(local_traces(&import.files).unwrap_or_default())
+                .writes("-o", [&import.output]),
+            Verb::Replay(replay) => replay
+                .comparison
+                .files(files.prints(printed("--json", replay.comparison.json)))
+                .reads(replay.drive.profile_files())
+                .reads(&replay.traces)
+                .reads(&replay.drive_file),
+            Verb::Precondition(aged) => files
+                .prints(printed("--json", aged.json))
+                .reads(aged.drive.profile_files())
+                .writes("-o", [&aged.output]),
+            Verb::Experiment(asked) => files
+                .prints(printed("--json", asked.json))
+                .reads(experiment::inputs(asked))
+                .writes("-o", &asked.output)
+                .writes("--html", &asked.html)
+                .keeps("--document", &asked.document),
+            #[cfg(feature = "serve")]
+            Verb::Serve(serve) => files
+                .prints(printed("--json", serve.json))
+                .reads(serve.drive.profile_files())
+                .reads(&serve.drive_file)
+                .holds("--data", serve.data_file())
+                .holds("--state", serve.state_file())
+                .writes("-o", &serve.output),
+            Verb::Sweep(sweep) => of_sweep(sweep, files),
+            Verb::Contexts(contexts) => files
+                .prints(printed("--json", contexts.json))
+                .reads([&contexts.trace])
+                .writes("-o", &contexts.output),
+            Verb::Report(report) => files
+                .reads(report.results.iter().flat_map(|path| of_result(path)))
+                .writes("-o", [&report.output]),
+            Verb::Export(export) => {
+                let files = files
+                    .prints(printed("--json", export.json))
+                    .reads([&export.source])
+                    .reads(&export.trace)
+                    .reads(&export.profile)
+                    .reads(export.scheme.iter().flat_map(|scheme| scheme.split(PARTS)))
+                    .reads(export.drive.profile_files());
+                match export.is_one_file() {
+                    true => files.writes("-o", [&export.output]),
+                    false => files.fills("-o", [&export.output]),
+                }
+            }
+            // They write nothing but standard output.
+            Verb::Compare(_)
+            | Verb::Schemes(_)
+            | Verb::Devices(_)
+            | Verb::Coverage(_)
+            | Verb::Workloads(_) => files,
+        }
+    }
+
+    /// A result whose file is standard output is what `--json` prints: it stands there alone.
+    pub fn settle_standard_output(&mut self) {
+        let (output, json) = match self {
+            #[cfg(feature = "live")]
+            Verb::Run(run) => (&mut run.comparison.output, &mut run.comparison.json),
+            Verb::Replay(replay) => (&mut replay.comparison.output, &mut replay.comparison.json),
+            Verb::Experiment(asked) => (&mut asked.output, &mut asked.json),
+            #[cfg(feature = "serve")]
+            Verb::Serve(serve) => (&mut serve.output, &mut serve.json),
+            Verb::Contexts(contexts) => (&mut contexts.output, &mut contexts.json),
+            _ => return,
+        };
+        if output.as_deref().is_some_and(is_standard_output) {
+            *json = true;
+            *output = None;
+        }
+    }
+}
+
+/// Whether an output is standard output.
+pub fn is_standard_output(path: &Path) -> bool {
+    path == Path::new(WholeFile::STANDARD_OUTPUT)
+}
+
+fn printed(option: &'static str, is_given: bool) -> Option<&'static str> {
+    is_given.then_some(option)
+}
+
+/// A sweep puts its rows into two directories of its own.
+fn of_sweep(sweep: &SweepArguments, files: Files) -> Files {
+    let Some(grid) = &sweep.grid else {
+        return files;
+    };
+    let text = std::fs::read_to_string(grid).unwrap_or_default();
+    // What is wrong with the grid is told by whoever sweeps.
+    let known = Grid::parse("", &text).ok();
+    let traces = known
+        .as_ref()
+        .and_then(|grid| local_traces(&grid.traces).ok());
+    let schemes = known.iter().flat_map(|grid| &grid.schemes);
+    files
+        .reads([grid])
+        .reads(traces.unwrap_or_default())
+        .reads(schemes.flat_map(|scheme| scheme.split(PARTS)))
+        .fills("-o", anabranch_sweep::directories(&sweep.output))
+}
+
+impl ComparisonArguments {
+    fn files(&self, files: Files) -> Files {
+        files
+            .reads(self.schemes.iter().flat_map(|scheme| scheme.split(PARTS)))
+            .writes("-o", &self.output)
+            .writes("--html", &self.html)
+            .keeps("--profile", &self.profile)
+    }
+}
+
+impl DriveArguments {
+    /// Profiles that are files.
+    fn profile_files(&self) -> impl Iterator<Item = &Path> {
+        let paths = self.profiles.iter().map(Path::new);
+        paths.filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
+    }
+}
+
+/// A result's file, or those of a sweep's directory.
+fn of_result(path: &Path) -> Vec<PathBuf> {
+    match path.is_dir() {
+        true => anabranch_sweep::files(path).unwrap_or_default(),
+        false => vec![path.to_owned()],
+    }
+}
