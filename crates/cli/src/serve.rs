@@ -105,6 +105,7 @@ fn options(arguments: &ServeArguments, built: &build::Built) -> Options {
         queue_entries: arguments.queue_entries,
         block_bytes: built.block_bytes,
         shared_streams: arguments.shared_streams,
+        advertised: arguments.advertise,
         ..Options::new(&built.name)
     }
 }

@@ -287,7 +287,10 @@ pub fn enable(admin: &mut Queue) -> Result<()> {
 }
 
 /// Property Set (Base §6.5): size in byte 40 (0: four bytes), offset 47:44, value 55:48.
-pub(crate) fn set_property(admin: &mut Queue, offset: u32, value: u64) -> Result<()> {
+///
+/// # Errors
+/// When the target refuses.
+pub fn set_property(admin: &mut Queue, offset: u32, value: u64) -> Result<()> {
     let mut entry = Entry::fabrics(0x00);
     entry.0[44..48].copy_from_slice(&offset.to_le_bytes());
     entry.0[48..56].copy_from_slice(&value.to_le_bytes());
@@ -297,7 +300,10 @@ pub(crate) fn set_property(admin: &mut Queue, offset: u32, value: u64) -> Result
 }
 
 /// Property Get (Base §6.4) of four bytes.
-pub(crate) fn property(admin: &mut Queue, offset: u32) -> Result<u64> {
+///
+/// # Errors
+/// When the target refuses.
+pub fn property(admin: &mut Queue, offset: u32) -> Result<u64> {
     let mut entry = Entry::fabrics(0x04);
     entry.0[44..48].copy_from_slice(&offset.to_le_bytes());
     Ok(admin.succeed("property get", entry, Transfer::None)?.result & 0xffff_ffff)

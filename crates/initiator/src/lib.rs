@@ -20,7 +20,7 @@ pub use admin::{ControllerData, NamespaceData, SmartLog};
 pub use entry::{Completion, Entry, Status, Tag};
 pub use error::{InitiatorError, Result};
 pub use fdp::{FdpConfiguration, FdpEvent, FdpStatistics, HandleStatus};
-pub use host::{Host, HostOptions, enable};
+pub use host::{Host, HostOptions, enable, property, set_property};
 pub use pdu::{Connection, ConnectionOptions, Kind, Unit};
 pub use queue::{Queue, QueueOptions, Transfer};
 pub use streams::StreamParameters;

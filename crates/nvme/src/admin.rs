@@ -9,6 +9,7 @@ mod identify;
 mod logs;
 mod names;
 
+pub(crate) use effects::{has_io_opcode, has_opcode};
 use std::net::SocketAddr;
 
 use crate::{

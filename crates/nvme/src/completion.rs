@@ -44,6 +44,8 @@ impl Status {
     pub const TRANSIENT_TRANSPORT: Status = Status::passing(GENERIC, 0x22);
     /// 7Fh: no stream resources.
     pub const STREAM_ALLOCATION: Status = Status::lasting(COMMAND, 0x7f);
+    /// 84h: the namespace is being formatted.
+    pub const FORMAT_IN_PROGRESS: Status = Status::passing(GENERIC, 0x84);
     /// 80h: beyond the namespace's end.
     pub const LBA_OUT_OF_RANGE: Status = Status::lasting(GENERIC, 0x80);
 

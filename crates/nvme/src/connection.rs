@@ -7,6 +7,7 @@
 mod buffer;
 mod commands;
 mod fabrics;
+mod long;
 mod parked;
 mod transfers;
 mod work;
@@ -18,6 +19,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
     sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
+    task,
     time::{self, Duration, MissedTickBehavior},
 };
 
@@ -32,12 +34,15 @@ use crate::{
 };
 use buffer::Inbox;
 pub(crate) use commands::Answer;
+use long::LongWork;
 use parked::Parked;
 use transfers::Transfers;
 use work::Work;
 
 /// Answers gathered before they are sent (our choice): what bounds a connection's memory.
 const MOST_ANSWERS: usize = 1 << 20;
+/// Bytes of long commands that are taken in before some are done (our choice).
+const MOST_LONG: usize = 512 << 10;
 /// How often it is checked whether the host is silent.
 const TICK: Duration = Duration::from_millis(500);
 
@@ -67,8 +72,12 @@ pub(crate) struct Connection {
     answers: Vec<u8>,
     transfers: Transfers,
     work: Work,
+    long: LongWork,
     parked: Parked,
     tally: Tally,
+    /// Bytes of memory it was last known to take, and whether anything has come since the last tick.
+    memory: u64,
+    busy: bool,
     /// Entries of the submission queue, where the controller is in it, and whether the host wants
     /// to know.
     entries: u16,
@@ -153,8 +162,11 @@ impl Connection {
             inbox: Inbox::new(framing.longest()),
             transfers: Transfers::default(),
             work: Work::default(),
+            long: LongWork::default(),
             parked: Parked::default(),
             tally: Tally::default(),
+            memory: 0,
+            busy: false,
             entries: 1,
             head: 0,
             flow_control: true,
@@ -193,6 +205,8 @@ impl Connection {
                 return Ok(());
             }
             if more {
+                // Others first: a host that always has more does not keep a thread to itself.
+                task::yield_now().await;
                 continue;
             }
             tokio::select! {
@@ -205,11 +219,16 @@ impl Connection {
                         self.hear(Some(notice))?;
                     }
                 }
-                read = reader.read(self.inbox.space()) => match read? {
+                read = reader.read(self.inbox.space()), if self.inbox.has_room() => match read? {
                     0 => return Err(End::Closed),
                     count => self.inbox.fill(count),
                 },
-                _ = ticks.tick() => self.check_patience()?,
+                _ = ticks.tick() => {
+                    self.check_patience()?;
+                    self.rest();
+                }
+                // The next slice, after everybody else who has something to do.
+                () = task::yield_now(), if !self.long.is_empty() => {}
             }
         }
     }
@@ -240,7 +259,7 @@ impl Connection {
             said.append(&mut self.answers);
             match outcome {
                 Ok(true) => {}
-                Ok(false) if rest.is_empty() => break,
+                Ok(false) if rest.is_empty() && self.long.is_empty() => break,
                 Ok(false) => {}
                 Err(_) => break,
             }
@@ -258,16 +277,28 @@ impl Connection {
         );
         sent.await.map_err(|_| End::Stalled)??;
         self.answers.clear();
+        // One answer may be as long as all that are gathered before it.
+        self.answers.shrink_to(MOST_ANSWERS);
         Ok(())
     }
 
     /// Decodes and performs what has come, as far as there is room for answers. Answers whether
     /// more has come.
     fn process(&mut self) -> Result<bool, FatalError> {
+        let target = Arc::clone(&self.target);
+        // A Format waits for what is under way, and what comes after it knows of it.
+        let _gate = match &self.role {
+            Role::Io(..) => Some(target.enter()),
+            _ => None,
+        };
         let mut units = 0;
         let outcome = loop {
             if self.answers.len() >= MOST_ANSWERS {
                 break Ok(true);
+            }
+            // What is begun comes first.
+            if self.long.bytes() >= MOST_LONG {
+                break Ok(false);
             }
             match self.framing.length(self.inbox.bytes()) {
                 Ok(Some(length)) if length <= self.inbox.bytes().len() => {
@@ -281,14 +312,53 @@ impl Connection {
                 Err(error) => break Err(error),
             }
         };
-        if units > 0 {
+        let sliced = outcome.is_ok() && self.slice();
+        if units > 0 || sliced {
+            self.busy = true;
             self.settle();
             if !matches!(self.role, Role::Unconnected) {
                 self.settled = Instant::now();
             }
         }
         self.inbox.make_room();
+        self.account();
         outcome
+    }
+
+    /// Tells the target how much memory the connection takes.
+    fn account(&mut self) {
+        let bytes = self.inbox.capacity()
+            + self.answers.capacity()
+            + self.transfers.bytes()
+            + self.work.bytes()
+            + self.long.bytes()
+            + self.parked.bytes();
+        let before = std::mem::replace(&mut self.memory, bytes as u64);
+        self.target.takes_memory(before, self.memory);
+    }
+
+    /// Gives back what memory a connection without work does not need.
+    fn rest(&mut self) {
+        if std::mem::take(&mut self.busy) {
+            return;
+        }
+        self.inbox.rest();
+        self.transfers.rest();
+        self.work.rest();
+        self.long.rest();
+        self.parked.rest();
+        self.answers = Vec::new();
+        self.account();
+    }
+
+    /// No more commands may be under way than the queue has entries.
+    fn check_entries(&self) -> Result<(), FatalError> {
+        let under_way =
+            self.work.len() + self.parked.len() + self.long.len() + self.transfers.len();
+        match under_way > usize::from(self.entries) {
+            true => Err(FatalError::sequence()),
+            false => Ok(()),
+        }
     }
 
     /// Performs one unit, which lies whole at the front of the inbox.
@@ -317,7 +387,7 @@ impl Connection {
             }
             (_, Role::Fresh) | (Pdu::InitializeRequest(_), _) => Err(FatalError::sequence()),
             (Pdu::Command { entry, data }, _) => {
-                self.check_parked()?;
+                self.check_entries()?;
                 self.head = (self.head + 1) % self.entries.max(1);
                 self.command(&Command::of(&entry), data)
             }
@@ -344,10 +414,7 @@ impl Connection {
 
     /// Answers a command.
     fn complete(&mut self, completion: Completion) {
-        let head = match self.flow_control {
-            true => self.head,
-            false => 0xffff,
-        };
+        let head = if self.flow_control { self.head } else { 0 };
         let completion = Completion {
             queue_head: head,
             ..completion
@@ -420,6 +487,7 @@ impl Connection {
     fn finish(mut self) {
         self.transfers.abandon(&self.target, &self.role);
         self.target.totals.add(&self.tally);
+        self.target.takes_memory(self.memory, 0);
         match &self.role {
             Role::Admin(controller) => {
                 controller.end();

@@ -7,7 +7,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
 
@@ -19,7 +19,7 @@ use crate::{
     options::ERROR_ENTRIES,
 };
 
-pub(crate) use events::NAMESPACE_NOTICES;
+pub(crate) use events::{HEALTH_WARNINGS, NAMESPACE_NOTICES};
 pub(crate) use properties::{CAPABILITIES_OFFSET, Change, VERSION};
 
 /// What a connection is told from outside.
@@ -63,6 +63,8 @@ pub(crate) struct Controller {
     pub(crate) host_name: String,
     keep_alive_ms: AtomicU32,
     seen_ms: AtomicU64,
+    /// It is enabled, ready, and not shut down.
+    serving: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -78,6 +80,8 @@ pub(crate) struct State {
     requests: VecDeque<u16>,
     /// Events nobody was told of yet.
     events: VecDeque<u32>,
+    /// Critical warnings that the host was told of and that still hold.
+    pub(crate) warned: u8,
     /// The namespace has changed since the host read the list of those that have.
     pub(crate) namespace_changed: bool,
     pub(crate) errors: VecDeque<ErrorEntry>,
@@ -89,6 +93,17 @@ pub(crate) struct State {
     /// Where the admin queue's connection is told of things, then those of I/O queues.
     admin: Option<UnboundedSender<Notice>>,
     queues: BTreeMap<u16, UnboundedSender<Notice>>,
+}
+
+impl State {
+    /// A reset: what the host asked for is forgotten.
+    fn forget(&mut self) {
+        self.requests.clear();
+        self.events.clear();
+        self.features.clear();
+        self.wanted_events = 0;
+        self.warned = 0;
+    }
 }
 
 impl Controller {
@@ -108,8 +123,19 @@ impl Controller {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn is_enabled(&self) -> bool {
-        self.state().configuration & 1 != 0
+    /// Whether it takes commands: it is enabled, ready, and not shut down.
+    #[inline]
+    pub(crate) fn is_serving(&self) -> bool {
+        self.serving.load(Ordering::Relaxed)
+    }
+
+    fn serves(&self, serves: bool) {
+        self.serving.store(serves, Ordering::Relaxed);
+    }
+
+    /// Whether it is enabled and ready, be it shut down.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.state().status & 1 != 0
     }
 
     /// I/O queues connected.
@@ -159,10 +185,15 @@ impl Controller {
         self.seen_ms.store(now_ms, Ordering::Relaxed);
     }
 
-    /// Whether the host has been silent for longer than it said it would be.
+    /// Whether the host has been silent for longer than it said it would be. Of a controller that
+    /// serves no drive to anybody, who said nothing of that, for longer than [`IDLE_MS`].
     pub(crate) fn is_silent(&self, now_ms: u64) -> bool {
-        let timeout = u64::from(self.keep_alive_ms());
-        timeout > 0 && now_ms.saturating_sub(self.seen_ms.load(Ordering::Relaxed)) > timeout
+        let timeout = match u64::from(self.keep_alive_ms()) {
+            0 if self.is_io() && self.is_serving() => return false,
+            0 => IDLE_MS,
+            timeout => timeout,
+        };
+        now_ms.saturating_sub(self.seen_ms.load(Ordering::Relaxed)) > timeout
     }
 
     pub(crate) fn keep_alive_ms(&self) -> u32 {
@@ -198,6 +229,11 @@ pub(crate) struct Controllers {
     last_id: u16,
 }
 
+/// How long a host without a keep-alive timeout may be silent at a discovery controller (§3.1.3.3
+/// names two minutes), or at one that it has not enabled or has shut down (our choice: as long).
+const IDLE_MS: u64 = 120_000;
+/// Discovery controllers at a time: they take no host's place (our choice).
+pub(crate) const MOST_DISCOVERIES: usize = 32;
 /// Identifiers of dynamic controllers end here; above they are reserved (§3.1.1).
 const MOST_ID: u16 = 0xffef;
 
@@ -223,10 +259,15 @@ impl Controllers {
         &mut self,
         purpose: Purpose,
         host: (u128, String),
-        keep_alive_ms: u32,
+        (keep_alive_ms, now_ms): (u32, u64),
         notices: &UnboundedSender<Notice>,
     ) -> Option<Arc<Controller>> {
-        if self.by_id.len() >= usize::from(self.most) {
+        let most = match purpose {
+            Purpose::Io => self.most.into(),
+            Purpose::Discovery => MOST_DISCOVERIES,
+        };
+        let alike = self.by_id.values().filter(|one| one.purpose == purpose);
+        if alike.count() >= most {
             return None;
         }
         let used: BTreeSet<u16> = self.by_id.keys().copied().collect();
@@ -242,7 +283,8 @@ impl Controllers {
             host: host.0,
             host_name: host.1,
             keep_alive_ms: AtomicU32::new(keep_alive_ms),
-            seen_ms: AtomicU64::new(0),
+            seen_ms: AtomicU64::new(now_ms),
+            serving: AtomicBool::new(false),
             state: Mutex::new(State {
                 admin: Some(notices.clone()),
                 ..State::default()

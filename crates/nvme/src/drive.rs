@@ -232,16 +232,11 @@ impl Drive {
         }
     }
 
-    /// A format: everything is discarded, and identifiers are closed.
-    ///
-    /// # Errors
-    /// As [`Drive::write`].
-    pub fn format(&mut self) -> Result<(), Status> {
-        let pages = self.config().logical_pages;
+    /// The namespace is formatted: stream identifiers are closed.
+    pub fn close_streams(&mut self) {
         if let Some(table) = self.table_mut() {
             table.close_namespace(NAMESPACE);
         }
-        self.discard(PageRange::new(0, pages))
     }
 
     /// A controller of `host` was reset or lost: what the host held of streams is released. Of a

@@ -114,6 +114,13 @@ impl Collector for Metrics {
             None,
             queues as f64,
         )?;
+        gauge(
+            &mut encoder,
+            "connection",
+            "Memory that connections take",
+            Some(Unit::Bytes),
+            self.0.connection_bytes() as f64,
+        )?;
         let drive = self.0.drive();
         device(&mut encoder, &drive)?;
         streams(&mut encoder, &drive)

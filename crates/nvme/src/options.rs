@@ -1,6 +1,6 @@
 //! What a target is told before it serves.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 /// Limits and names of a target. All counts that a host may drive up have their bound here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,12 +21,21 @@ pub struct Options {
     pub shared_streams: bool,
     /// Bytes of a logical block, 512 or 4096, of a drive that is new.
     pub block_bytes: u32,
+    /// Where hosts reach the drive, as discovery tells it, where that is not where they reach
+    /// discovery: behind address translation.
+    pub advertised: Option<SocketAddr>,
     /// How long a host may leave something half said: a handshake, a unit, data asked for, or an
     /// answer not taken.
     pub patience: Duration,
 }
 
 impl Options {
+    /// Entries of an admin queue at most (ASQSZ of the discovery log).
+    pub(crate) fn admin_entries(&self) -> u16 {
+        self.queue_entries
+            .clamp(LEAST_ADMIN_ENTRIES, MOST_QUEUE_ENTRIES)
+    }
+
     /// The defaults (our choice), for a subsystem of that name.
     pub fn new(subsystem: &str) -> Options {
         Options {
@@ -38,6 +47,7 @@ impl Options {
             in_capsule_bytes: 16 << 10,
             shared_streams: false,
             block_bytes: 4096,
+            advertised: None,
             patience: Duration::from_secs(30),
         }
     }
@@ -45,12 +55,21 @@ impl Options {
 
 /// The well-known name of the discovery subsystem (§4.7).
 pub const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
+/// Entries of an admin queue at least (§5.1.12.3.1, ASQSZ).
+pub const LEAST_ADMIN_ENTRIES: u16 = 32;
 /// Entries of a queue at most (CAP.MQES).
 pub const MOST_QUEUE_ENTRIES: u16 = 1024;
 /// Most bytes of data of one command: MDTS, as a power of two of 4 KiB pages.
 pub const MOST_DATA_SHIFT: u8 = 8;
 /// Most bytes of data of one command.
 pub const MOST_DATA: u32 = 4096 << MOST_DATA_SHIFT;
+/// Ranges of a Dataset Management command that are processed (DMRL), as many as the field can say.
+pub const MOST_RANGES: u8 = u8::MAX;
+/// Bytes of them that are processed, of one range as of all (DMRSL, DMSL; our choice).
+pub const MOST_DEALLOCATED: u64 = 64 << 30;
+/// Bytes that a Write Zeroes should not exceed (WZSL), as a power of two of 4 KiB pages: 32 MiB (our
+/// choice; as much as blocks of 512 bytes can ask for).
+pub const MOST_ZEROED_SHIFT: u8 = 13;
 /// Most bytes of data in one unit of the host's (MAXH2CDATA; our choice).
 pub const MOST_UNIT_DATA: u32 = 128 << 10;
 /// Most bytes of data that an admin command brings: what its capsule may carry (TCP §3.3.2.1).

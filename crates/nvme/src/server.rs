@@ -11,10 +11,10 @@ use std::{
 use thiserror::Error;
 use tokio::{net::TcpListener, runtime, sync::Semaphore, sync::oneshot, time};
 
-use crate::{clock::Clock, connection, metrics, target::Target};
+use crate::{clock::Clock, connection, controller::MOST_DISCOVERIES, metrics, target::Target};
 
-/// Connections beside those of queues: handshakes under way (our choice).
-const HANDSHAKES: usize = 64;
+/// Connections beside those of queues: discovery, and handshakes under way (our choice).
+const HANDSHAKES: usize = MOST_DISCOVERIES + 64;
 /// How long to wait before accepting again where the system refuses (our choice): mostly too many
 /// open files, which others' closing ends.
 const PAUSE: Duration = Duration::from_millis(100);

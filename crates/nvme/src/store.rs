@@ -202,6 +202,33 @@ mod tests {
         assert_eq!(file.data().unwrap(), [(65_536, 73_728)]);
     }
 
+    /// The system alone gave two torn reads in 334,704.
+    #[test]
+    fn a_block_is_read_whole_while_it_is_written() {
+        const READS: u32 = 200_000;
+        let (_directory, stores) = stores();
+        for store in &stores {
+            let done = std::sync::atomic::AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut byte = 0_u8;
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        byte = byte.wrapping_add(1);
+                        store.write(12_288, &[byte; 4096]).unwrap();
+                    }
+                });
+                let mut block = [0; 4096];
+                let torn = (0..READS).filter(|_| {
+                    store.read(12_288, &mut block).unwrap();
+                    block.iter().any(|&byte| byte != block[0])
+                });
+                let torn = torn.count();
+                done.store(true, std::sync::atomic::Ordering::Relaxed);
+                assert_eq!(torn, 0, "of {READS} reads");
+            });
+        }
+    }
+
     #[test]
     fn a_file_has_one_owner_and_one_length() {
         let (directory, [_, _file]) = stores();

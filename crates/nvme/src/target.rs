@@ -3,8 +3,8 @@
 use std::{
     collections::HashSet,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     time::Instant,
 };
@@ -22,6 +22,9 @@ use crate::{
     store::Store,
     totals::Totals,
 };
+
+/// Bytes that a Format erases at a time (our choice).
+const ERASED: u64 = 16 << 20;
 
 /// A served drive. Shared by all connections.
 #[derive(Debug)]
@@ -43,6 +46,14 @@ pub struct Target {
     /// What was written there last; one writes it at a time.
     saved: Mutex<Option<Mark>>,
     block_shift: AtomicU32,
+    /// Formats that were begun and that ended: odd while one is under way.
+    formats: AtomicU64,
+    /// Held by batches of I/O commands, and for a moment by a Format that begins.
+    gate: RwLock<()>,
+    /// Bytes of memory that connections take.
+    connection_bytes: AtomicU64,
+    /// Slices of long commands that were done.
+    slices: AtomicU64,
     read_only: AtomicBool,
     started: Instant,
 }
@@ -90,6 +101,10 @@ impl Target {
             page_bytes: drive.config().page_bytes,
             read_only: AtomicBool::new(drive.is_read_only()),
             block_shift: AtomicU32::new(block_shift.clamp(9, 12)),
+            formats: AtomicU64::new(0),
+            gate: RwLock::default(),
+            connection_bytes: AtomicU64::new(0),
+            slices: AtomicU64::new(0),
             started: Instant::now(),
             checkpoint,
             saved: Mutex::default(),
@@ -198,35 +213,106 @@ impl Target {
         };
     }
 
-    /// A controller level reset: what the host held of streams is released.
+    /// A controller level reset: what the host held of streams is released, with its last controller.
     pub(crate) fn reset(&self, controller: &Controller) {
-        let others = {
+        let host = controller.host_key();
+        let (others, same) = {
             let controllers = self.controllers();
-            controllers
+            let others = controllers
                 .iter()
-                .any(|other| other.id != controller.id && other.is_enabled())
+                .filter(|other| other.id != controller.id && other.is_io() && other.is_ready());
+            let hosts: Vec<Host> = others.map(|other| other.host_key()).collect();
+            (!hosts.is_empty(), hosts.contains(&host))
         };
-        self.set_streaming(controller.host_key(), false);
-        self.drive()
-            .controller_reset(controller.host_key(), !others);
+        // Streams are the host's (§8.1.8): they stay while it has another controller.
+        if !same {
+            self.set_streaming(host, false);
+            self.drive().controller_reset(host, !others);
+        }
     }
 
-    /// The drive's blocks are erased and have another size from now on.
+    /// A batch of I/O commands begins, and ends with the guard: no Format begins in between.
+    pub(crate) fn enter(&self) -> RwLockReadGuard<'_, ()> {
+        self.gate.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What names the namespace's contents: another number after a Format has begun, or ended.
+    pub(crate) fn formats(&self) -> u64 {
+        self.formats.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_formatting(&self) -> bool {
+        !self.formats().is_multiple_of(2)
+    }
+
+    /// The drive's blocks are erased and have another size from now on. I/O commands are refused
+    /// meanwhile; those of other controllers' admin queues are not kept waiting.
     pub(crate) fn format(&self, block_shift: u32) -> Status {
-        let result = self.drive().format();
-        let status = self.note(result);
+        {
+            let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+            if self.is_formatting() {
+                return Status::FORMAT_IN_PROGRESS;
+            }
+            self.formats.fetch_add(1, Ordering::Relaxed);
+        }
+        let status = self.erase();
+        if status.is_success() {
+            self.block_shift.store(block_shift, Ordering::Relaxed);
+        }
+        self.formats.fetch_add(1, Ordering::Relaxed);
         if !status.is_success() {
             return status;
         }
-        if self.store.zero(0, self.bytes).is_err() {
-            return Status::INTERNAL;
-        }
-        self.block_shift.store(block_shift, Ordering::Relaxed);
         // A drive that is killed must not come back with blocks of the former size.
         match self.save() {
             Ok(()) => status,
             Err(_) => Status::INTERNAL,
         }
+    }
+
+    /// Discards and zeroes everything, so much at a time.
+    fn erase(&self) -> Status {
+        self.drive().close_streams();
+        let mut at = 0;
+        while at < self.bytes {
+            let length = ERASED.min(self.bytes - at);
+            let result = self.drive().discard(touched(at, length, self.page_bytes));
+            let status = self.note(result);
+            if !status.is_success() {
+                return status;
+            }
+            if self.store.zero(at, length).is_err() {
+                return Status::INTERNAL;
+            }
+            at += length;
+        }
+        Status::SUCCESS
+    }
+
+    /// Bytes of memory that connections take for what hosts sent and are to be sent.
+    pub fn connection_bytes(&self) -> u64 {
+        self.connection_bytes.load(Ordering::Relaxed)
+    }
+
+    /// A connection that took so much memory takes as much now.
+    pub(crate) fn takes_memory(&self, before: u64, now: u64) {
+        if now >= before {
+            self.connection_bytes
+                .fetch_add(now - before, Ordering::Relaxed);
+        } else {
+            self.connection_bytes
+                .fetch_sub(before - now, Ordering::Relaxed);
+        }
+    }
+
+    /// Slices of long commands that were done: between any two of a queue, other queues have their
+    /// turn.
+    pub fn slices(&self) -> u64 {
+        self.slices.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn sliced(&self) {
+        self.slices.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Writes the drive's state, if it is kept anywhere.

@@ -87,6 +87,10 @@ pub struct ServeArguments {
     /// Answer requests for metrics, http://ADDRESS/metrics, in Prometheus' text
     #[arg(long, value_name = "ADDRESS", help_heading = "Network")]
     pub metrics: Option<SocketAddr>,
+    /// Where discovery says that the drive is, behind address translation [default: where the host
+    /// reached it]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Network")]
+    pub advertise: Option<SocketAddr>,
     /// The drive's name [default: nqn.2026-01.local.anabranch:PROFILE]
     #[arg(long, value_name = "NQN", help_heading = "Network")]
     pub nqn: Option<String>,

@@ -118,6 +118,8 @@ fn placement_is_told_and_heeded() {
         "usage",
         "feature",
         "hinted",
+        "protected-write",
+        "protected-read",
     ] {
         report.output(name);
     }
@@ -169,10 +171,10 @@ fn placement_is_told_and_heeded() {
             >= 5
     );
     let written = host_bytes(&served.stop());
-    assert_eq!(written.iter().sum::<u64>(), 8 * MIB + 4096);
+    assert_eq!(written.iter().sum::<u64>(), 8 * MIB + 8192);
     assert_eq!(
         (written[0] % MIB, written[1..].iter().sum::<u64>()),
-        (4096, 7 * MIB),
+        (8192, 7 * MIB),
         "{written:?}"
     );
 }

@@ -36,4 +36,8 @@ section statistics-after nvme fdp stats /dev/nvme0 -e $group -o json
 section kernel-streams cat /sys/block/nvme0n1/queue/max_write_streams
 section hinted fio --name=hint --filename=/dev/nvme0n1 --ioengine=psync --direct=1 --rw=write --bs=64k --offset=16M --size=1M --write_hint=short
 section status-hinted nvme fdp status /dev/nvme0n1 -o json
+
+# PRACT (dword 12, bit 29), which fio sets in all it passes through since 3.41: there is nothing to protect.
+section protected-write nvme io-passthru /dev/nvme0n1 -O 1 -n 1 --cdw12=0x20000000 -l 4096 -w -i /dev/zero
+section protected-read nvme io-passthru /dev/nvme0n1 -O 2 -n 1 --cdw12=0x20000000 -l 4096 -r
 disconnect

@@ -18,52 +18,58 @@ const OF_CONTROLLER: u32 = 1 << 21;
 const OF_NAMESPACE: u32 = 1 << 20;
 const OF_ENDURANCE_GROUP: u32 = 1 << 23;
 
+/// Whether a controller has an admin command.
+pub(crate) fn has_opcode(is_io: bool, mode: Mode, opcode: u8) -> bool {
+    effects_of(is_io, mode, opcode) != 0
+}
+
+/// Whether an I/O queue has a command.
+pub(crate) fn has_io_opcode(mode: Mode, opcode: u8) -> bool {
+    io_effects_of(mode, opcode) != 0
+}
+
+/// Effects of an admin command; 0 where there is none.
+fn effects_of(is_io: bool, mode: Mode, opcode: u8) -> u32 {
+    match opcode {
+        admin::GET_LOG_PAGE
+        | admin::IDENTIFY
+        | admin::ABORT
+        | admin::SET_FEATURES
+        | admin::GET_FEATURES
+        | admin::ASYNC_EVENT_REQUEST
+        | admin::KEEP_ALIVE => SUPPORTED,
+        admin::FORMAT if is_io => SUPPORTED | CHANGES_CONTENT | CHANGES_NAMESPACE | ALONE,
+        admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE if is_io && mode != Mode::Plain => {
+            SUPPORTED
+        }
+        _ => 0,
+    }
+}
+
+/// Effects of an I/O command; 0 where there is none.
+fn io_effects_of(mode: Mode, opcode: u8) -> u32 {
+    match opcode {
+        nvm::FLUSH | nvm::READ | nvm::COMPARE | nvm::VERIFY => SUPPORTED,
+        nvm::WRITE | nvm::WRITE_ZEROES | nvm::DATASET_MANAGEMENT => SUPPORTED | CHANGES_CONTENT,
+        nvm::IO_MANAGEMENT_RECEIVE | nvm::IO_MANAGEMENT_SEND if mode == Mode::Fdp => SUPPORTED,
+        _ => 0,
+    }
+}
+
 impl Request<'_> {
-    /// Commands Supported and Effects (05h).
+    /// Commands Supported and Effects (05h): admin commands, then I/O commands.
     pub(super) fn effects(&self) -> Vec<u8> {
-        let io = self.controller.is_io();
-        let mut page = vec![0; 4096];
-        let mut set = |at: usize, opcode: u8, effects: u32| {
-            put(
-                &mut page,
-                at + 4 * usize::from(opcode),
-                &effects.to_le_bytes(),
-            );
-        };
-        for opcode in [
-            admin::GET_LOG_PAGE,
-            admin::IDENTIFY,
-            admin::ABORT,
-            admin::SET_FEATURES,
-            admin::GET_FEATURES,
-            admin::ASYNC_EVENT_REQUEST,
-            admin::KEEP_ALIVE,
-        ] {
-            set(0, opcode, SUPPORTED);
-        }
-        if !io {
-            return page;
-        }
-        set(
-            0,
-            admin::FORMAT,
-            SUPPORTED | CHANGES_CONTENT | CHANGES_NAMESPACE | ALONE,
-        );
-        if self.target.mode != Mode::Plain {
-            set(0, admin::DIRECTIVE_SEND, SUPPORTED);
-            set(0, admin::DIRECTIVE_RECEIVE, SUPPORTED);
-        }
-        const IO: usize = 1024;
-        for opcode in [nvm::FLUSH, nvm::READ, nvm::COMPARE, nvm::VERIFY] {
-            set(IO, opcode, SUPPORTED);
-        }
-        for opcode in [nvm::WRITE, nvm::WRITE_ZEROES, nvm::DATASET_MANAGEMENT] {
-            set(IO, opcode, SUPPORTED | CHANGES_CONTENT);
-        }
-        if self.target.mode == Mode::Fdp {
-            set(IO, nvm::IO_MANAGEMENT_RECEIVE, SUPPORTED);
-            set(IO, nvm::IO_MANAGEMENT_SEND, SUPPORTED);
-        }
+        let (is_io, mode) = (self.controller.is_io(), self.target.mode);
+        let admin = (0..=u8::MAX).map(|opcode| effects_of(is_io, mode, opcode));
+        let io = (0..=u8::MAX).map(|opcode| {
+            if is_io {
+                io_effects_of(mode, opcode)
+            } else {
+                0
+            }
+        });
+        let mut page: Vec<u8> = admin.chain(io).flat_map(u32::to_le_bytes).collect();
+        page.resize(4096, 0);
         page
     }
 

@@ -3,7 +3,11 @@
 use anabranch_ssd::{FdpEvent, HandleType, HandleUsage};
 
 use super::{Request, identify::ENDURANCE_GROUP};
-use crate::{completion::Status, drive::Watch, wire::put};
+use crate::{
+    completion::Status,
+    drive::{NAMESPACE, Watch},
+    wire::put,
+};
 
 /// FDP Configuration Valid.
 const VALID: u8 = 1 << 7;
@@ -46,7 +50,9 @@ impl Request<'_> {
             put(descriptor, 8, &configuration.handles.to_le_bytes());
             let most = configuration.max_placement_identifiers.max(1) - 1;
             put(descriptor, 10, &most.to_le_bytes());
-            put(descriptor, 12, &configuration.namespaces.to_le_bytes());
+            // As many namespaces as the controller has (NN), where the device would have more.
+            let namespaces = configuration.namespaces.min(NAMESPACE);
+            put(descriptor, 12, &namespaces.to_le_bytes());
             put(descriptor, 16, &configuration.unit_bytes.to_le_bytes());
             let limit = configuration.time_limit_seconds;
             put(descriptor, 24, &limit.to_le_bytes());

@@ -2,7 +2,11 @@
 
 use super::Request;
 use crate::{
-    completion::Status, connection::Answer, controller::NAMESPACE_NOTICES, drive::Mode,
+    completion::Status,
+    connection::Answer,
+    controller::{HEALTH_WARNINGS, NAMESPACE_NOTICES, State},
+    drive::Mode,
+    health::{Health, WARNING_KELVIN},
     wire::u64_at,
 };
 
@@ -29,8 +33,12 @@ const SAVED: u32 = 2;
 const SUPPORTED: u32 = 3;
 /// Capabilities (SELECT = 3): changeable.
 const CHANGEABLE: u32 = 1 << 2;
-/// Temperature threshold that is never reached: what a drive of software has.
-const NO_THRESHOLD: u32 = 0xffff;
+/// Capabilities: of each namespace (bit 1), and beside them (bit 8) whether there is such a feature.
+const OF_NAMESPACE: u32 = 1 << 1;
+const IS_ONE: u32 = 1 << 8;
+/// Temperature Threshold (§5.1.25.1.4), dword 11: THSEL, over or under; TMPSEL, which temperature.
+const UNDER: u16 = 1;
+const ALL_SENSORS: u32 = 0xf;
 /// Milliseconds of the Timestamp feature.
 const TIMESTAMP_BITS: u64 = (1 << 48) - 1;
 /// Timestamp Origin: the host set it.
@@ -43,7 +51,7 @@ impl Request<'_> {
         let select = self.command.dword(10) >> 8 & 7;
         self.check_feature(id)?;
         match select {
-            SUPPORTED => Ok(Answer::Done(capabilities(id).into())),
+            SUPPORTED => Ok(Answer::Done((capabilities(id) & 7).into())),
             // Nothing is saved, and what was never set has its default.
             CURRENT..=SAVED => self.feature(id, select == CURRENT),
             _ => Err(Status::INVALID_FIELD),
@@ -61,7 +69,13 @@ impl Request<'_> {
             false => default,
         };
         let value = match id {
-            feature::TEMPERATURE_THRESHOLD => kept(NO_THRESHOLD),
+            feature::TEMPERATURE_THRESHOLD => {
+                let (sensor, under) = self.threshold()?;
+                if sensor != 0 {
+                    return Err(Status::INVALID_FIELD);
+                }
+                kept(default_threshold(under).into())
+            }
             feature::WRITE_CACHE => u32::from(self.target.store.is_file()),
             feature::NUMBER_OF_QUEUES => self.queues(),
             feature::EVENTS if current => state.wanted_events,
@@ -98,13 +112,22 @@ impl Request<'_> {
                 return Ok(Answer::Done(self.queues().into()));
             }
             feature::EVENTS => {
-                self.controller.state().wanted_events = value & NAMESPACE_NOTICES;
+                self.controller.state().wanted_events =
+                    value & (NAMESPACE_NOTICES | HEALTH_WARNINGS);
+                self.warn();
+            }
+            feature::TEMPERATURE_THRESHOLD => {
+                self.threshold()?;
+                let mut state = self.controller.state();
+                state.features.insert(self.key(id), value & 0xffff);
+                drop(state);
+                self.warn();
             }
             feature::KEEP_ALIVE => self.controller.set_keep_alive_ms(value),
             feature::TIMESTAMP => self.set_timestamp()?,
             feature::FDP => return self.set_fdp_feature(),
             feature::FDP_EVENTS => return self.set_fdp_events_feature(),
-            feature::ARBITRATION | feature::TEMPERATURE_THRESHOLD | feature::ERROR_RECOVERY => {
+            feature::ARBITRATION | feature::ERROR_RECOVERY => {
                 let mut state = self.controller.state();
                 state.features.insert(self.key(id), value);
             }
@@ -124,17 +147,34 @@ impl Request<'_> {
             feature::EVENTS | feature::KEEP_ALIVE => Ok(()),
             feature::FDP | feature::FDP_EVENTS if io && self.target.mode == Mode::Fdp => Ok(()),
             feature::FDP | feature::FDP_EVENTS => Err(Status::INVALID_FIELD),
-            id if io && capabilities(id) & 1 << 8 != 0 => Ok(()),
+            id if io && capabilities(id) & IS_ONE != 0 => Ok(()),
             _ => Err(Status::INVALID_FIELD),
         }
     }
 
-    /// What a value is kept by: a temperature threshold is of one sensor and one direction.
+    /// What a value is kept by: a temperature threshold is of one direction.
     fn key(&self, id: u8) -> (u8, u16) {
         match id {
-            feature::TEMPERATURE_THRESHOLD => (id, (self.command.dword(11) >> 16) as u16 & 0x3f),
+            feature::TEMPERATURE_THRESHOLD => (id, (self.command.dword(11) >> 20) as u16 & 3),
             _ => (id, 0),
         }
+    }
+
+    /// Which sensor a temperature threshold is of, and whether it is the lower one. There is the
+    /// composite temperature alone (TMPSEL 0h), which Set Features may also mean by Fh.
+    fn threshold(&self) -> Result<(u32, bool), Status> {
+        let value = self.command.dword(11);
+        let (sensor, direction) = (value >> 16 & 0xf, (value >> 20 & 3) as u16);
+        match (sensor, direction) {
+            (0 | ALL_SENSORS, 0 | UNDER) => Ok((sensor, direction == UNDER)),
+            _ => Err(Status::INVALID_FIELD),
+        }
+    }
+
+    /// What the host wants to be warned of has changed.
+    fn warn(&self) {
+        let health = Health::of(&self.target.drive());
+        self.controller.warn(health);
     }
 
     /// Number of Queues: as many of each kind, 0's based.
@@ -177,9 +217,25 @@ impl Request<'_> {
     }
 }
 
-/// Supported capabilities of a feature, and beside them (bit 8) whether it is one.
+impl State {
+    /// Temperatures in kelvin at which the host is warned: at and below one, at and above the other.
+    pub(crate) fn temperature_thresholds(&self) -> (u16, u16) {
+        let kept = |under: bool| {
+            let key = (feature::TEMPERATURE_THRESHOLD, u16::from(under));
+            let kept = self.features.get(&key).map(|&value| value as u16);
+            kept.unwrap_or(default_threshold(under))
+        };
+        (kept(true), kept(false))
+    }
+}
+
+/// Of the composite temperature: over WCTEMP, and never under (§5.1.25.1.4).
+fn default_threshold(under: bool) -> u16 {
+    if under { 0 } else { WARNING_KELVIN }
+}
+
+/// Supported capabilities of a feature, and whether it is one.
 fn capabilities(id: u8) -> u32 {
-    let is = 1 << 8;
     match id {
         feature::ARBITRATION
         | feature::POWER_MANAGEMENT
@@ -188,10 +244,12 @@ fn capabilities(id: u8) -> u32 {
         | feature::NUMBER_OF_QUEUES
         | feature::EVENTS
         | feature::TIMESTAMP
-        | feature::KEEP_ALIVE
-        | feature::FDP_EVENTS => is | CHANGEABLE,
-        feature::WRITE_CACHE | feature::WRITE_ATOMICITY | feature::FDP => is,
-        feature::HOST_IDENTIFIER => is,
+        | feature::KEEP_ALIVE => IS_ONE | CHANGEABLE,
+        feature::FDP_EVENTS => IS_ONE | CHANGEABLE | OF_NAMESPACE,
+        feature::WRITE_CACHE
+        | feature::WRITE_ATOMICITY
+        | feature::FDP
+        | feature::HOST_IDENTIFIER => IS_ONE,
         _ => 0,
     }
 }

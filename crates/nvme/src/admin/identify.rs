@@ -7,7 +7,11 @@ use crate::{
     connection::Answer,
     controller::{NAMESPACE_NOTICES, VERSION},
     drive::{Mode, NAMESPACE},
-    options::{DISCOVERY, ERROR_ENTRIES, MOST_DATA_SHIFT, MOST_EVENT_REQUESTS},
+    health::{CRITICAL_KELVIN, WARNING_KELVIN},
+    options::{
+        DISCOVERY, ERROR_ENTRIES, MOST_DATA_SHIFT, MOST_DEALLOCATED, MOST_EVENT_REQUESTS,
+        MOST_RANGES, MOST_ZEROED_SHIFT,
+    },
     wire::{put, put_text},
 };
 
@@ -17,10 +21,6 @@ pub(super) const PAGE: usize = 4096;
 pub(super) const ENDURANCE_GROUP: u16 = 1;
 /// Log2 of the block sizes there are, by LBA format.
 const BLOCK_SHIFTS: [u32; 2] = [9, 12];
-/// Composite temperature thresholds, in kelvin (our choice: a drive of software has none, and
-/// controllers of version 1.2 and later must say something).
-const WARNING_KELVIN: u16 = 343;
-const CRITICAL_KELVIN: u16 = 353;
 
 /// The block size of an LBA format.
 pub(super) fn block_shift_of(format: u8) -> Option<u32> {
@@ -84,7 +84,7 @@ impl Request<'_> {
                 self.check_namespace_or_all()?;
                 Ok(data(vec![0; PAGE]))
             }
-            cns::COMMAND_SET_CONTROLLER => Ok(data(command_set_controller())),
+            cns::COMMAND_SET_CONTROLLER => Ok(data(self.command_set_controller())),
             cns::INDEPENDENT_NAMESPACE => {
                 self.check_namespace_or_all()?;
                 Ok(data(independent_namespace()))
@@ -145,6 +145,8 @@ impl Request<'_> {
         let directives = u16::from(target.mode != Mode::Plain) << 5;
         let optional_admin = 1_u16 << 1 | directives;
         put(&mut page, 256, &optional_admin.to_le_bytes());
+        // Firmware: one slot, which is read-only (FRMW).
+        put(&mut page, 260, &[1 << 1 | 1]);
         // Abort Command Limit and Asynchronous Event Request Limit, 0's based.
         put(&mut page, 258, &[3, (MOST_EVENT_REQUESTS - 1) as u8]);
         put(&mut page, 266, &WARNING_KELVIN.to_le_bytes());
@@ -243,6 +245,18 @@ impl Request<'_> {
         page
     }
 
+    /// Of the NVM command set (NVM §4.1.5.2): what a Verify and a Write Zeroes should not exceed
+    /// (VSL, WZSL), and what of a Dataset Management command is processed (DMRL, DMRSL, DMSL).
+    fn command_set_controller(&self) -> Vec<u8> {
+        let mut page = vec![0; PAGE];
+        put(&mut page, 0, &[MOST_DATA_SHIFT, MOST_ZEROED_SHIFT]);
+        put(&mut page, 3, &[MOST_RANGES]);
+        let blocks = MOST_DEALLOCATED >> self.target.block_shift();
+        put(&mut page, 4, &(blocks as u32).to_le_bytes());
+        put(&mut page, 8, &blocks.to_le_bytes());
+        page
+    }
+
     /// Endurance groups from the one named on.
     fn endurance_groups(&self) -> Vec<u8> {
         let from = self.command.dword(11) as u16;
@@ -257,13 +271,6 @@ impl Request<'_> {
 
 fn data(page: Vec<u8>) -> Answer {
     Answer::Data(page, 0)
-}
-
-/// Of the NVM command set: a Verify is limited as all transfers are; Write Zeroes is not.
-fn command_set_controller() -> Vec<u8> {
-    let mut page = vec![0; PAGE];
-    put(&mut page, 0, &[MOST_DATA_SHIFT]);
-    page
 }
 
 /// What is the same in all command sets: shared, of our endurance group, and ready.

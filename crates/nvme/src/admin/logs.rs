@@ -3,10 +3,12 @@
 use super::{Request, identify::ENDURANCE_GROUP};
 use crate::{
     completion::Status,
+    connect::ANY_CONTROLLER,
     connection::Answer,
     controller::ErrorEntry,
     drive::{Mode, NAMESPACE},
-    options::{DISCOVERY, MOST_DATA, MOST_QUEUE_ENTRIES},
+    health::{Health, KELVIN, SPARE_THRESHOLD},
+    options::{DISCOVERY, MOST_DATA},
     totals::Tally,
     wire::{put, put_text},
 };
@@ -50,8 +52,6 @@ const FDP: [u8; 4] = [
     page::FDP_EVENTS,
 ];
 
-/// Composite temperature: 300 K (our choice).
-const KELVIN: u16 = 300;
 /// A data unit of the health page: 1000 times 512 bytes, rounded up.
 const DATA_UNIT: u64 = 512_000;
 /// A data unit of the endurance group page: a billion bytes, rounded up.
@@ -140,11 +140,16 @@ impl Request<'_> {
             _ => self.check_namespace_or_all()?,
         }
         let totals = self.target.totals.sums();
-        let (critical, used) = self.condition();
+        let health = Health::of(&self.target.drive());
         let mut bytes = vec![0; 512];
-        put(&mut bytes, 0, &[critical]);
+        put(&mut bytes, 0, &[self.controller.warnings(health)]);
         put(&mut bytes, 1, &KELVIN.to_le_bytes());
-        put(&mut bytes, 3, &[100, 10, used, critical]);
+        let Health { spare, used, .. } = health;
+        put(
+            &mut bytes,
+            3,
+            &[spare, SPARE_THRESHOLD, used, health.warnings()],
+        );
         let hours = self.served_ms(&totals) / MS_PER_HOUR;
         for (at, value) in [
             (32, totals.read_bytes.div_ceil(DATA_UNIT)),
@@ -167,12 +172,15 @@ impl Request<'_> {
             return Err(Status::INVALID_FIELD);
         }
         let totals = self.target.totals.sums();
-        let (critical, used) = self.condition();
-        let media_pages = self.target.drive().counters().media_pages();
+        let (health, media_pages) = {
+            let drive = self.target.drive();
+            (Health::of(&drive), drive.counters().media_pages())
+        };
         let media = media_pages * u64::from(self.target.page_bytes);
         let mut bytes = vec![0; 512];
-        put(&mut bytes, 0, &[critical]);
-        put(&mut bytes, 3, &[100, 10, used]);
+        put(&mut bytes, 0, &[health.warnings()]);
+        let Health { spare, used, .. } = health;
+        put(&mut bytes, 3, &[spare, SPARE_THRESHOLD, used]);
         for (at, value) in [
             (48, totals.read_bytes.div_ceil(BILLION)),
             (64, totals.written_bytes.div_ceil(BILLION)),
@@ -185,16 +193,6 @@ impl Request<'_> {
             put(&mut bytes, at, &u128::from(value).to_le_bytes());
         }
         Ok(bytes)
-    }
-
-    /// Critical warnings (bit 3: read-only), and the share of the rated erases that were used.
-    fn condition(&self) -> (u8, u8) {
-        let (erases, rated) = self.target.drive().wear();
-        let used = match rated {
-            0 => 0,
-            rated => (u64::from(erases) * 100 / u64::from(rated)).min(255) as u8,
-        };
-        (u8::from(self.target.is_read_only()) << 3, used)
     }
 
     fn served_ms(&self, totals: &Tally) -> u64 {
@@ -215,7 +213,7 @@ impl Request<'_> {
         bytes
     }
 
-    /// Discovery (70h): the drive, at the address the host came to.
+    /// Discovery (70h): the drive, at the address that is advertised, or else the host came to.
     fn discovery(&self) -> Vec<u8> {
         const ENTRY: usize = 1024;
         let mut bytes = vec![0; 2 * ENTRY];
@@ -223,16 +221,17 @@ impl Request<'_> {
         put(&mut bytes, 0, &1_u64.to_le_bytes());
         put(&mut bytes, 8, &1_u64.to_le_bytes());
         let entry = &mut bytes[ENTRY..];
-        let family = if self.address.is_ipv4() { 1 } else { 2 };
+        let address = self.target.options.advertised.unwrap_or(self.address);
+        let family = if address.is_ipv4() { 1 } else { 2 };
         // TCP; its address family; an NVM subsystem; no secure channel, flow control may be
         // disabled.
         put(entry, 0, &[3, family, 2, 1 << 2 | 2]);
-        put(entry, 4, &0xffff_u16.to_le_bytes());
-        let most = self.target.options.queue_entries.min(MOST_QUEUE_ENTRIES);
-        put(entry, 8, &most.to_le_bytes());
-        put_text(entry, 32, 32, &self.address.port().to_string(), b' ');
+        // Port 0, and controllers that are dynamic (CNTLID FFFFh).
+        put(entry, 6, &ANY_CONTROLLER.to_le_bytes());
+        put(entry, 8, &self.target.options.admin_entries().to_le_bytes());
+        put_text(entry, 32, 32, &address.port().to_string(), b' ');
         put_text(entry, 256, 256, &self.target.options.subsystem, 0);
-        put_text(entry, 512, 256, &self.address.ip().to_string(), b' ');
+        put_text(entry, 512, 256, &address.ip().to_string(), b' ');
         bytes
     }
 }

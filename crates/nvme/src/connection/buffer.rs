@@ -12,23 +12,41 @@ pub(super) struct Inbox {
     begin: usize,
     end: usize,
     longest: usize,
+    /// Bytes of memory it takes when it does not rest.
+    full: usize,
 }
 
 impl Inbox {
     /// A small one, for units up to `longest`.
     pub(super) fn new(longest: usize) -> Inbox {
+        let full = SMALL.max(longest);
         Inbox {
-            bytes: vec![0; SMALL.max(longest)],
+            bytes: vec![0; full],
             begin: 0,
             end: 0,
             longest,
+            full,
         }
     }
 
     /// From now on units may be longer.
     pub(super) fn grow(&mut self, longest: usize) {
         self.longest = longest;
-        self.bytes.resize(LARGE.max(2 * longest), 0);
+        self.full = LARGE.max(2 * longest);
+        self.bytes.resize(self.full, 0);
+    }
+
+    /// Nothing has come for a while: its memory is given back but for what a unit begins with.
+    pub(super) fn rest(&mut self) {
+        if self.begin == self.end && self.bytes.len() > SMALL {
+            self.bytes = vec![0; SMALL];
+            (self.begin, self.end) = (0, 0);
+        }
+    }
+
+    /// Bytes of memory it takes.
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity()
     }
 
     /// Bytes of the longest unit it is for.
@@ -49,10 +67,18 @@ impl Inbox {
         self.bytes.get_mut(self.end..).unwrap_or_default()
     }
 
+    /// Whether there is any.
+    pub(super) fn has_room(&self) -> bool {
+        self.end < self.bytes.len()
+    }
+
     /// So many more have come.
     #[inline]
     pub(super) fn fill(&mut self, count: usize) {
         self.end = (self.end + count).min(self.bytes.len());
+        if self.bytes.len() < self.full {
+            self.bytes.resize(self.full, 0);
+        }
     }
 
     /// So many were read.

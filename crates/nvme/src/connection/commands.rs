@@ -2,6 +2,7 @@
 
 use super::{
     Connection, Role,
+    long::Doing,
     transfers::{Pending, Sink, is_same},
     work::Change,
 };
@@ -9,15 +10,14 @@ use crate::{
     admin,
     command::{Command, Descriptor, admin::ASYNC_EVENT_REQUEST, fabrics, nvm},
     completion::{Completion, Status},
-    drive::{Hint, Mode, NAMESPACE, covered, touched},
+    drive::{Hint, Mode, NAMESPACE, touched},
     io::{self, Extent},
     options::{MOST_ADMIN_DATA, MOST_DATA},
     pdu::{Data, FatalError, Transfer},
 };
 
-/// Bits of an opcode that say which way data go (§3.3.3.1).
+/// Bit of an opcode that says that data go to the controller (§3.3.3.1).
 const TO_CONTROLLER: u8 = 1;
-const TO_HOST: u8 = 2;
 
 /// What a command answers.
 #[derive(Debug)]
@@ -33,7 +33,9 @@ pub(crate) enum Answer {
 impl Connection {
     /// Performs a command, or asks for its data first.
     pub(super) fn command(&mut self, command: &Command, data: Data<'_>) -> Result<(), FatalError> {
+        let checked = self.check(command);
         let performed = match (&self.role, command.opcode) {
+            _ if checked.is_err() => checked.map(|()| None),
             (_, fabrics::OPCODE) => self.small(command, data),
             (Role::Io(..), nvm::WRITE | nvm::COMPARE) => self.large(command, data),
             (Role::Io(..), nvm::READ) if self.target.clock.is_some() => {
@@ -53,12 +55,43 @@ impl Connection {
         }
     }
 
+    /// What holds of every command: no fused operations, which no controller need have; its data are
+    /// described by an SGL, and metadata, if any, by an address (§4.1.1: FUSE, and PSDT 01b, the only
+    /// one over fabrics); and it is one that there is.
+    fn check(&self, command: &Command) -> Result<(), Status> {
+        const ONE_SGL: u8 = 1 << 6;
+        if command.flags & 0xc3 != ONE_SGL {
+            return Err(Status::INVALID_FIELD);
+        }
+        let (mode, opcode) = (self.target.mode, command.opcode);
+        let known = match &self.role {
+            _ if opcode == fabrics::OPCODE => true,
+            Role::Admin(controller) => admin::has_opcode(controller.is_io(), mode, opcode),
+            Role::Io(..) => admin::has_io_opcode(mode, opcode),
+            Role::Fresh | Role::Unconnected => true,
+        };
+        match &self.role {
+            _ if !known => Err(Status::INVALID_OPCODE),
+            // After a shutdown nothing is served but by a reset (§3.6.2).
+            Role::Io(controller, _) if opcode != fabrics::OPCODE && !controller.is_serving() => {
+                Err(Status::COMMAND_SEQUENCE)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The data of a command that came in its capsule; `None` if they are to be asked for.
-    fn capsule<'a>(command: &Command, data: Data<'a>) -> Result<Option<&'a [u8]>, Status> {
+    fn capsule<'a>(&self, command: &Command, data: Data<'a>) -> Result<Option<&'a [u8]>, Status> {
+        // What a capsule may carry: of I/O commands, IOCCSZ less the entry; of all others, 8 KiB.
+        let most = match &self.role {
+            Role::Io(..) => self.target.options.in_capsule_bytes,
+            _ => MOST_ADMIN_DATA,
+        };
         match command.data {
             Descriptor::InCapsule { offset, length } => {
                 let begin = usize::try_from(offset).map_err(|_| Status::SGL_OFFSET)?;
                 let end = begin.checked_add(length as usize);
+                let end = end.filter(|&end| end <= most as usize);
                 let bytes = end.and_then(|end| data.bytes.get(begin..end));
                 if data.damaged {
                     return Err(Status::TRANSIENT_TRANSPORT);
@@ -72,10 +105,7 @@ impl Connection {
 
     /// Write and Compare: data that are not kept.
     fn large(&mut self, command: &Command, data: Data<'_>) -> Result<Option<(u32, Sink)>, Status> {
-        let Extent { at, length } = io::extent(&self.target, command)?;
-        if length > u64::from(MOST_DATA) {
-            return Err(Status::INVALID_FIELD);
-        }
+        let Extent { at, length } = io::transfer(&self.target, command)?;
         if u64::from(command.data.length()?) != length {
             return Err(Status::SGL_LENGTH);
         }
@@ -87,7 +117,7 @@ impl Connection {
             },
             _ => Sink::Compare { at, differ: false },
         };
-        let Some(bytes) = Connection::capsule(command, data)? else {
+        let Some(bytes) = self.capsule(command, data)? else {
             return Ok(Some((length as u32, sink)));
         };
         match &mut sink {
@@ -111,7 +141,11 @@ impl Connection {
             ..
         } = pending;
         if !status.is_success() {
-            if let (Sink::Write { at, hint, .. }, Role::Io(controller, _)) = (&sink, &self.role) {
+            // What a Format has erased is not there in part.
+            let erased = status == Status::FORMAT_IN_PROGRESS;
+            if let (false, Sink::Write { at, hint, .. }, Role::Io(controller, _)) =
+                (erased, &sink, &self.role)
+            {
                 let host = controller.host_key();
                 self.target.wrote_part(host, *hint, *at, length.into());
             }
@@ -163,11 +197,12 @@ impl Connection {
 
     /// Read: data go from the store to the answers.
     pub(super) fn read(&mut self, command: &Command) -> Result<(), Status> {
-        let Extent { at, length } = io::extent(&self.target, command)?;
-        if length > u64::from(MOST_DATA) {
-            return Err(Status::INVALID_FIELD);
-        }
-        if u64::from(command.data.length()?) != length {
+        let Extent { at, length } = io::transfer(&self.target, command)?;
+        let Descriptor::Transport { length: room } = command.data else {
+            // Data in a capsule go one way (TCP §3.3.2).
+            return Err(Status::SGL_TYPE);
+        };
+        if u64::from(room) != length {
             return Err(Status::SGL_LENGTH);
         }
         let begin = self.answers.len();
@@ -220,7 +255,7 @@ impl Connection {
             self.execute(command, &[]);
             return Ok(None);
         }
-        match Connection::capsule(command, data)? {
+        match self.capsule(command, data)? {
             Some(bytes) => {
                 self.execute(command, bytes);
                 Ok(None)
@@ -245,12 +280,14 @@ impl Connection {
                     data,
                 };
                 match command.opcode {
+                    _ if !controller.is_ready() => Err(Status::COMMAND_SEQUENCE),
                     crate::command::admin::ABORT => {
-                        let identifier = (command.dword(10) >> 16) as u16;
-                        let aborted = controller.abort_event_request(identifier);
+                        // SQID and CID (§5.1.1). What waits is event requests, of queue 0 alone.
+                        let (queue, identifier) =
+                            (command.dword(10) as u16, (command.dword(10) >> 16) as u16);
+                        let aborted = queue == 0 && controller.abort_event_request(identifier);
                         Ok(Answer::Done(u64::from(!aborted)))
                     }
-                    _ if !controller.is_enabled() => Err(Status::COMMAND_SEQUENCE),
                     ASYNC_EVENT_REQUEST => controller
                         .request_event(command.identifier)
                         .map(|()| Answer::Later),
@@ -317,14 +354,14 @@ impl Connection {
             nvm::WRITE_ZEROES => self.write_zeroes(command),
             nvm::DATASET_MANAGEMENT => self.deallocate(command, data),
             nvm::VERIFY => {
+                let blocks = io::extent(&self.target, command)?;
                 self.tally.reads += 1;
-                io::verify(&self.target, command)
+                self.tally.read_bytes += blocks.length;
+                self.begin_long(command, Doing::Verify, vec![blocks]);
+                Ok(Answer::Later)
             }
             nvm::IO_MANAGEMENT_RECEIVE => io::management_receive(&self.target, command),
             nvm::IO_MANAGEMENT_SEND => io::management_send(&self.target, command, data),
-            opcode if opcode & (TO_CONTROLLER | TO_HOST) == TO_CONTROLLER | TO_HOST => {
-                Err(Status::INVALID_OPCODE)
-            }
             _ => Err(Status::INVALID_OPCODE),
         }
     }
@@ -332,15 +369,12 @@ impl Connection {
     /// Zeroes count as written pages, as data would; with DEAC they are deallocated.
     fn write_zeroes(&mut self, command: &Command) -> Result<Answer, Status> {
         let hint = self.hint(command)?;
-        let Extent { at, length } = io::extent(&self.target, command)?;
-        let zeroed = self.target.store.zero(at, length);
-        zeroed.map_err(|_| Status::INTERNAL)?;
-        let page_bytes = self.target.page_bytes;
-        let (pages, change) = match command.dword(12) >> 25 & 1 {
-            0 => (touched(at, length, page_bytes), Change::Write(hint)),
-            _ => (covered(at, length, page_bytes), Change::Discard),
+        let blocks = io::extent(&self.target, command)?;
+        let doing = match command.dword(12) >> 25 & 1 {
+            0 => Doing::Zero(hint),
+            _ => Doing::Discard,
         };
-        self.work.change(command, pages, change);
+        self.begin_long(command, doing, vec![blocks]);
         Ok(Answer::Later)
     }
 
@@ -353,13 +387,7 @@ impl Connection {
         if self.target.is_read_only() {
             return Err(Status::WRITE_PROTECTED);
         }
-        for Extent { at, length } in extents {
-            let zeroed = self.target.store.zero(at, length);
-            zeroed.map_err(|_| Status::INTERNAL)?;
-            let pages = covered(at, length, self.target.page_bytes);
-            self.work.one_of_many(command, pages, Change::Discard);
-        }
-        self.work.end(command, false);
+        self.begin_long(command, Doing::Discard, extents);
         Ok(Answer::Later)
     }
 }

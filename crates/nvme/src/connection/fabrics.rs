@@ -48,14 +48,13 @@ const CONTROLLER_AT: u16 = 16;
 impl Connection {
     /// Performs a Fabrics command.
     pub(super) fn fabrics(&mut self, command: &Command, data: &[u8]) {
+        if let Role::Admin(controller) = &self.role {
+            controller.seen(self.target.now_ms());
+        }
         let result = match (command.fabrics_type(), &self.role) {
             (fabrics::CONNECT, Role::Unconnected) => {
                 return match self.connect(command, data) {
-                    Ok(id) => self.complete(Completion {
-                        result: id.into(),
-                        identifier: command.identifier,
-                        ..Completion::default()
-                    }),
+                    Ok(id) => self.connected(command, id),
                     Err(refusal) => {
                         self.fail_with(command, refusal.status, refusal.result);
                     }
@@ -78,14 +77,32 @@ impl Connection {
         self.answer(command, result);
     }
 
+    /// Answers a Connect. Where the host wants no flow control of the submission queue, and gets
+    /// none, the head pointer is FFFFh in this answer, and reserved in all others (§6.3, CATTR).
+    fn connected(&mut self, command: &Command, id: u16) {
+        let head = if self.flow_control { self.head } else { 0xffff };
+        let completion = Completion {
+            result: id.into(),
+            queue_head: head,
+            identifier: command.identifier,
+            ..Completion::default()
+        };
+        self.encoder
+            .response(&mut self.answers, &completion.to_bytes());
+    }
+
     fn connect(&mut self, command: &Command, data: &[u8]) -> Result<u16, Refusal> {
         let connect = ConnectCommand::of(command);
         if connect.format != 0 {
             return Err(Refusal::of(Status::CONNECT_FORMAT));
         }
         let who = ConnectData::of(data).map_err(Refusal::data)?;
-        let most = self.target.options.queue_entries;
-        if connect.size == 0 || (connect.queue > 0 && connect.size >= most) {
+        // SQSIZE is 0's based; of the admin queue, the discovery log says how much (§6.3).
+        let most = match connect.queue {
+            0 => self.target.options.admin_entries(),
+            _ => self.target.options.queue_entries,
+        };
+        if connect.size == 0 || connect.size >= most {
             return Err(Refusal::command(SIZE_AT));
         }
         let purpose = match &who.subsystem {
@@ -98,6 +115,8 @@ impl Connection {
         }
         let controller = match connect.queue {
             0 => self.connect_admin(purpose, &who, &connect)?,
+            // Discovery controllers have no I/O queues (§3.1.3.3).
+            _ if purpose == Purpose::Discovery => return Err(Refusal::command(QUEUE_AT)),
             queue => self.connect_io(queue, &who)?,
         };
         self.entries = connect.size.saturating_add(1);
@@ -117,12 +136,12 @@ impl Connection {
             return Err(Refusal::data(CONTROLLER_AT));
         }
         let host = (who.host, who.host_name.clone());
-        let created =
-            self.target
-                .controllers()
-                .create(purpose, host, connect.keep_alive_ms, &self.notices);
+        let times = (connect.keep_alive_ms, self.target.now_ms());
+        let created = self
+            .target
+            .controllers()
+            .create(purpose, host, times, &self.notices);
         let controller = created.ok_or(Refusal::of(Status::CONNECT_BUSY))?;
-        controller.seen(self.target.now_ms());
         self.role = Role::Admin(Arc::clone(&controller));
         Ok(controller)
     }
@@ -135,10 +154,8 @@ impl Connection {
         if controller.host_name != who.host_name {
             return Err(Refusal::data(HOST_NAME_AT));
         }
-        if controller.host != who.host {
-            return Err(Refusal::data(0));
-        }
-        if !controller.is_enabled() {
+        // The host identifier is the admin queue's, whatever is said here; Linux' target asks no more.
+        if !controller.is_serving() {
             return Err(Refusal::of(Status::COMMAND_SEQUENCE));
         }
         let fits = queue <= self.target.options.most_queues;
@@ -174,10 +191,18 @@ impl Connection {
             return Err(Status::INVALID_FIELD);
         }
         let value = u64_at(&command.entry, 48);
-        if controller.set_property(command.dword(11), value)? == Change::Reset && controller.is_io()
-        {
-            controller.end_queues();
-            self.target.reset(controller);
+        match controller.set_property(command.dword(11), value)? {
+            Change::Reset if controller.is_io() => {
+                controller.end_queues();
+                self.target.reset(controller);
+            }
+            // What was written is safe before the host hears that the shutdown is complete (§3.6.2).
+            Change::ShutDown if controller.is_io() => {
+                let flushed = tokio::task::block_in_place(|| self.target.store.flush());
+                controller.shut_down(flushed.is_ok());
+            }
+            Change::ShutDown => controller.shut_down(true),
+            Change::Reset | Change::None => {}
         }
         Ok(Answer::Done(0))
     }

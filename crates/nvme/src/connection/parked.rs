@@ -8,7 +8,6 @@ use crate::{
     completion::Status,
     drive::touched,
     io::{self, Extent},
-    pdu::FatalError,
 };
 
 /// What is left to do when a command's time has come.
@@ -25,6 +24,21 @@ enum Rest {
 pub(super) struct Parked(HashMap<u64, Rest>);
 
 impl Parked {
+    /// Commands that wait.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Bytes of memory they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<(u64, Rest)>()
+    }
+
+    /// The memory of what is done is given back.
+    pub(super) fn rest(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     /// A command whose work is done.
     pub(super) fn answer_later(&mut self, tag: u64, command: &Command) {
         self.0.insert(tag, Rest::Answer(*command));
@@ -34,7 +48,7 @@ impl Parked {
 impl Connection {
     /// A read waits for its pages to come from the flash.
     pub(super) fn read_later(&mut self, command: &Command) -> Result<(), Status> {
-        let Extent { at, length } = io::extent(&self.target, command)?;
+        let Extent { at, length } = io::transfer(&self.target, command)?;
         let pages = touched(at, length, self.target.page_bytes);
         let Some(clock) = &self.target.clock else {
             return Ok(());
@@ -64,14 +78,6 @@ impl Connection {
                 }
             }
             None => {}
-        }
-    }
-
-    /// No more commands may be under way than the queue has entries.
-    pub(super) fn check_parked(&self) -> Result<(), FatalError> {
-        match self.parked.0.len() > usize::from(self.entries) {
-            true => Err(FatalError::sequence()),
-            false => Ok(()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Data that the controller asked the host for.
 
-use std::io;
+use std::{collections::VecDeque, io};
 
 use super::{Connection, Role};
 use crate::{
@@ -10,6 +10,13 @@ use crate::{
     pdu::{Data, FatalError, FatalStatus, Transfer},
     target::Target,
 };
+
+/// Most bytes of memory that data asked for may come to take on a connection (our choice: those of 32
+/// of the longest admin commands, or the beginnings of 64 blocks). Who would exceed it is asked later.
+const MOST_ASKED: usize = 256 << 10;
+
+/// Bytes of the longest logical block there is.
+const MOST_BLOCK: usize = 4096;
 
 /// What becomes of the data as they come.
 #[derive(Debug)]
@@ -42,6 +49,8 @@ pub(super) struct Pending {
     pub(super) sink: Sink,
     pub(super) length: u32,
     pub(super) received: u32,
+    /// Formats of the namespace when the command came.
+    pub(super) format: u64,
     /// What went wrong so far. The rest of the data is taken and thrown away.
     pub(super) status: Status,
 }
@@ -52,27 +61,54 @@ pub(super) struct Transfers {
     slots: Vec<Option<Pending>>,
     vacant: Vec<u16>,
     under_way: usize,
+    /// Bytes of memory that the data of those under way may come to take.
+    asked_bytes: usize,
+    /// Those that were not asked for yet.
+    waiting: VecDeque<Pending>,
 }
 
 impl Transfers {
     pub(super) fn is_empty(&self) -> bool {
-        self.under_way == 0
+        self.under_way == 0 && self.waiting.is_empty()
     }
 
-    /// Begins one, and answers its tag; `None` where there are more than `most`.
-    fn begin(&mut self, pending: Pending, most: u16) -> Option<u16> {
-        if self.under_way >= usize::from(most) {
-            return None;
+    /// Commands whose data are under way, or will be asked for.
+    pub(super) fn len(&self) -> usize {
+        self.under_way + self.waiting.len()
+    }
+
+    /// Bytes of memory they take, or may come to.
+    pub(super) fn bytes(&self) -> usize {
+        let slots = self.slots.capacity() + self.waiting.capacity();
+        slots * size_of::<Pending>() + self.asked_bytes
+    }
+
+    /// The memory of what is done is given back.
+    pub(super) fn rest(&mut self) {
+        if self.is_empty() {
+            *self = Transfers::default();
         }
+    }
+
+    /// The one to be asked for next, if there is memory for it.
+    fn next(&mut self) -> Option<Pending> {
+        let need = self.waiting.front()?.need();
+        let fits = self.under_way == 0 || self.asked_bytes + need <= MOST_ASKED;
+        if fits { self.waiting.pop_front() } else { None }
+    }
+
+    /// Begins one, and answers its tag.
+    fn begin(&mut self, pending: Pending) -> u16 {
         self.under_way += 1;
+        self.asked_bytes += pending.need();
         if let Some(tag) = self.vacant.pop() {
             if let Some(slot) = self.slots.get_mut(usize::from(tag)) {
                 *slot = Some(pending);
             }
-            return Some(tag);
+            return tag;
         }
         self.slots.push(Some(pending));
-        Some((self.slots.len() - 1) as u16)
+        (self.slots.len() - 1) as u16
     }
 
     fn get_mut(&mut self, tag: u16) -> Option<&mut Pending> {
@@ -83,6 +119,7 @@ impl Transfers {
         let pending = self.slots.get_mut(usize::from(tag))?.take()?;
         self.vacant.push(tag);
         self.under_way -= 1;
+        self.asked_bytes -= pending.need();
         Some(pending)
     }
 
@@ -91,7 +128,11 @@ impl Transfers {
         let Role::Io(controller, _) = role else {
             return;
         };
+        let formats = target.formats();
         for pending in self.slots.drain(..).flatten() {
+            if pending.format != formats {
+                continue;
+            }
             if let Sink::Write { at, hint, part } = pending.sink {
                 let length = u64::from(pending.received).saturating_sub(part.len() as u64);
                 target.wrote_part(controller.host_key(), hint, at, length);
@@ -108,27 +149,35 @@ impl Connection {
         length: u32,
         sink: Sink,
     ) -> Result<(), FatalError> {
-        let pending = Pending {
+        // More commands than the queue has entries.
+        if self.transfers.len() >= usize::from(self.entries) {
+            return Err(FatalError::sequence());
+        }
+        self.transfers.waiting.push_back(Pending {
             command: *command,
             sink,
             length,
             received: 0,
+            format: self.target.formats(),
             status: Status::SUCCESS,
-        };
-        let tag = self.transfers.begin(pending, self.entries);
-        // More commands than the queue has entries.
-        let tag = tag.ok_or(FatalError::sequence())?;
-        self.encoder.ready_to_transfer(
-            &mut self.answers,
-            Transfer {
-                command: command.identifier,
-                tag,
+        });
+        self.ask_next();
+        Ok(())
+    }
+
+    /// Asks for the data of those commands that there is memory for.
+    fn ask_next(&mut self) {
+        while let Some(pending) = self.transfers.next() {
+            let (command, length) = (pending.command.identifier, pending.length);
+            let transfer = Transfer {
+                command,
+                tag: self.transfers.begin(pending),
                 offset: 0,
                 length,
                 last: false,
-            },
-        );
-        Ok(())
+            };
+            self.encoder.ready_to_transfer(&mut self.answers, transfer);
+        }
     }
 
     /// Data have come.
@@ -149,6 +198,9 @@ impl Connection {
         if transfer.last != (end == u64::from(pending.length)) {
             return Err(FatalError::header(1));
         }
+        if pending.format != self.target.formats() {
+            pending.status = Status::FORMAT_IN_PROGRESS;
+        }
         if data.damaged && pending.status.is_success() {
             pending.status = Status::TRANSIENT_TRANSPORT;
         }
@@ -162,12 +214,22 @@ impl Connection {
         }
         if let Some(pending) = self.transfers.end(transfer.tag) {
             self.transferred(pending);
+            self.ask_next();
         }
         Ok(())
     }
 }
 
 impl Pending {
+    /// Bytes of memory its data may come to take: all that are collected, or the beginning of a block.
+    fn need(&self) -> usize {
+        match self.sink {
+            Sink::Write { .. } => MOST_BLOCK,
+            Sink::Compare { .. } => 0,
+            Sink::Collect(_) => self.length as usize,
+        }
+    }
+
     fn take(&mut self, target: &Target, offset: u32, bytes: &[u8]) -> Result<(), Status> {
         match &mut self.sink {
             Sink::Write { at, part, .. } => {
@@ -179,6 +241,7 @@ impl Pending {
                 Ok(())
             }
             Sink::Collect(collected) => {
+                collected.reserve_exact(self.length as usize - collected.len());
                 collected.extend_from_slice(bytes);
                 Ok(())
             }
@@ -194,6 +257,7 @@ fn write_blocks(target: &Target, at: u64, part: &mut Vec<u8>, bytes: &[u8]) -> i
     if !part.is_empty() {
         let begin = at.saturating_sub(part.len() as u64);
         let wanted = block_bytes.saturating_sub(part.len()).min(bytes.len());
+        part.reserve_exact(block_bytes.saturating_sub(part.len()));
         let (head, rest) = bytes.split_at(wanted);
         part.extend_from_slice(head);
         (at, bytes) = (at + wanted as u64, rest);
@@ -205,6 +269,9 @@ fn write_blocks(target: &Target, at: u64, part: &mut Vec<u8>, bytes: &[u8]) -> i
     }
     let (whole, rest) = bytes.split_at(bytes.len() - bytes.len() % block_bytes);
     target.store.write(at, whole)?;
+    if !rest.is_empty() {
+        part.reserve_exact(block_bytes);
+    }
     part.extend_from_slice(rest);
     Ok(())
 }

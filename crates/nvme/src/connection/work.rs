@@ -43,6 +43,25 @@ pub(super) struct Work {
 }
 
 impl Work {
+    /// Changes there are.
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Bytes of memory they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.items.capacity() * size_of::<Item>()
+            + self.results.capacity() * size_of::<Status>()
+            + self.tags.capacity() * size_of::<u64>()
+    }
+
+    /// The memory of what is done is given back.
+    pub(super) fn rest(&mut self) {
+        if self.items.is_empty() {
+            *self = Work::default();
+        }
+    }
+
     /// A change of pages, the last of its command.
     #[inline]
     pub(super) fn change(&mut self, command: &Command, pages: PageRange, change: Change) {
@@ -50,7 +69,7 @@ impl Work {
         self.push(command, pages, Some(change), true, flush);
     }
 
-    /// A change of pages, of which more follow.
+    /// A change of pages by a slice of a command, of which more follow.
     pub(super) fn one_of_many(&mut self, command: &Command, pages: PageRange, change: Change) {
         self.push(command, pages, Some(change), false, false);
     }
@@ -77,36 +96,44 @@ impl Work {
         });
     }
 
-    /// Tells the translation layer, under one lock. Answers whether anything is to be made safe.
-    fn perform(&mut self, target: &Target, host: Host, notices: &UnboundedSender<Notice>) -> bool {
+    /// Tells the translation layer, under one lock. Answers whether anything is to be made safe, and
+    /// whether the drive has lost units.
+    fn perform(
+        &mut self,
+        target: &Target,
+        host: Host,
+        notices: &UnboundedSender<Notice>,
+    ) -> (bool, bool) {
         let now_ms = target.now_ms();
         let mut drive = target.drive();
+        let lost_before = drive.counters().retired_units;
         drive.advance(now_ms);
         self.results.clear();
         self.tags.clear();
         if let (Some(clock), Some(flash)) = (&target.clock, drive.flash_mut()) {
             flash.pass(clock.now_ns());
         }
-        let mut status = Status::SUCCESS;
         for item in &self.items {
-            if status.is_success() {
-                status = target.note(apply(&mut drive, host, item));
-            }
+            let status = target.note(apply(&mut drive, host, item));
             self.results.push(status);
-            let takes_time = item.last && status.is_success();
             let tag = match (&target.clock, drive.flash_mut()) {
-                (Some(clock), Some(flash)) if takes_time => item.time(flash, clock.tag(notices)),
+                (Some(clock), Some(flash)) if status.is_success() => match item.last {
+                    true => item.time(flash, clock.tag(notices)),
+                    false => item.time(flash, 0),
+                },
                 _ => 0,
             };
             self.tags.push(tag);
-            if item.last {
-                status = Status::SUCCESS;
-            }
         }
         if let Some(clock) = &target.clock {
             clock.wake();
         }
-        self.items.iter().any(|item| item.flush)
+        if drive.is_read_only() {
+            target.note(Err(Status::WRITE_PROTECTED));
+        }
+        let has_lost = drive.counters().retired_units > lost_before;
+        let flush = self.items.iter().any(|item| item.flush);
+        (flush, has_lost)
     }
 }
 
@@ -120,6 +147,7 @@ impl Item {
                 flash.flushes(tag);
             }
             Some(Change::Write(_)) => flash.wrote(tag, pages),
+            Some(Change::Discard) if !self.last => {}
             None if self.flush => flash.flushes(tag),
             Some(Change::Discard) | None => flash.discarded(tag, pages),
         }
@@ -149,7 +177,11 @@ impl Connection {
             return;
         }
         let mut work = std::mem::take(&mut self.work);
-        let flush = work.perform(&self.target, host, &self.notices);
+        let was_read_only = self.target.is_read_only();
+        let (flush, has_lost) = work.perform(&self.target, host, &self.notices);
+        if has_lost || was_read_only != self.target.is_read_only() {
+            self.target.warn();
+        }
         let flushed = match flush {
             true => tokio::task::block_in_place(|| self.target.store.flush()),
             false => Ok(()),
@@ -157,6 +189,9 @@ impl Connection {
         let outcomes = work.results.iter().zip(&work.tags);
         for (item, (&result, &tag)) in work.items.iter().zip(outcomes) {
             if !item.last {
+                if !result.is_success() {
+                    self.give_up_long(&item.command, result);
+                }
                 continue;
             }
             let status = match &flushed {

@@ -6,9 +6,10 @@ use crate::{
     options::MOST_EVENT_REQUESTS,
 };
 
-/// Events nobody asked for that are kept (our choice: there is one kind).
+/// Events nobody asked for that are kept (our choice: there are four kinds).
 const MOST_EVENTS: usize = 8;
-/// Bit of feature 0Bh: Namespace Attribute Notices.
+/// Bits of feature 0Bh: SMART / Health Critical Warnings, and Namespace Attribute Notices.
+pub(crate) const HEALTH_WARNINGS: u32 = 0xff;
 pub(crate) const NAMESPACE_NOTICES: u32 = 1 << 8;
 /// Notice, namespace attribute changed, log page 04h: dword 0 of the completion.
 const NAMESPACE_CHANGED: u32 = 0x02 | 0x04 << 16;
@@ -48,15 +49,21 @@ impl Controller {
     pub(crate) fn namespace_changed(&self) {
         let mut state = self.state();
         let told = std::mem::replace(&mut state.namespace_changed, true);
-        if !told && state.wanted_events & NAMESPACE_NOTICES != 0 && state.events.len() < MOST_EVENTS
-        {
-            state.events.push_back(NAMESPACE_CHANGED);
-            state.tell();
+        if !told && state.wanted_events & NAMESPACE_NOTICES != 0 {
+            state.happened(NAMESPACE_CHANGED);
         }
     }
 }
 
 impl State {
+    /// The host is told of an event, when it is ready to hear of it.
+    pub(crate) fn happened(&mut self, event: u32) {
+        if self.events.len() < MOST_EVENTS {
+            self.events.push_back(event);
+            self.tell();
+        }
+    }
+
     /// Answers requests with events, as far as there are both.
     fn tell(&mut self) {
         while !self.requests.is_empty() {

@@ -8,6 +8,7 @@ pub(crate) const CAPABILITIES_OFFSET: u32 = 0x00;
 const VERSION_OFFSET: u32 = 0x08;
 const CONFIGURATION_OFFSET: u32 = 0x14;
 const STATUS_OFFSET: u32 = 0x1c;
+const READY_TIMEOUTS_OFFSET: u32 = 0x68;
 
 /// Version 2.1, the first with Flexible Data Placement.
 pub(crate) const VERSION: u32 = 2 << 16 | 1 << 8;
@@ -15,9 +16,20 @@ pub(crate) const VERSION: u32 = 2 << 16 | 1 << 8;
 /// CC.EN and CC.SHN.
 const ENABLE: u32 = 1;
 const SHUTDOWN: u32 = 3 << 14;
-/// CSTS.RDY, and CSTS.SHST: shutdown processing complete.
+/// CC.CSS, CC.MPS and CC.AMS (§3.1.4.5): the NVM command set, pages of 4 KiB and round robin are all
+/// there is, and 0 in each.
+const SETS_PAGES_ARBITRATION: u32 = 7 << 4 | 0xf << 7 | 7 << 11;
+/// CC.IOSQES and CC.IOCQES, and what they must be: entries of 64 and 16 bytes.
+const ENTRY_SIZES: u32 = 0xff << 16;
+const ONLY_ENTRY_SIZES: u32 = 6 << 16 | 4 << 20;
+/// CSTS.RDY; CSTS.CFS: the configuration cannot be; CSTS.SHST: shutdown processing occurs, is
+/// complete.
 const READY: u32 = 1;
+const FATAL: u32 = 1 << 1;
+const SHUTTING_DOWN: u32 = 1 << 2;
 const SHUT_DOWN: u32 = 2 << 2;
+/// How long to wait for a controller to be ready: 15 s, in units of 500 ms (CAP.TO, CRTO.CRWMT).
+const READY_TIMEOUT: u32 = 30;
 
 /// What becomes of a controller by a write to its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +38,15 @@ pub(crate) enum Change {
     None,
     /// It was reset.
     Reset,
+    /// It is to shut down.
+    ShutDown,
 }
 
 /// Controller Capabilities: queues of so many entries, contiguous; ready within 15 s; the NVM
-/// command set; 4 KiB memory pages.
+/// command set; 4 KiB memory pages; ready when its media are (CRMS, which version 2.0 asks for).
 pub(crate) fn capabilities(entries: u16) -> u64 {
     let entries = u64::from(entries.clamp(2, MOST_QUEUE_ENTRIES) - 1);
-    entries | 1 << 16 | 30 << 24 | 1 << 37
+    entries | 1 << 16 | u64::from(READY_TIMEOUT) << 24 | 1 << 37 | 1 << 59
 }
 
 impl Controller {
@@ -47,6 +61,7 @@ impl Controller {
             (VERSION_OFFSET, false) => Ok(VERSION.into()),
             (CONFIGURATION_OFFSET, false) => Ok(state.configuration.into()),
             (STATUS_OFFSET, false) => Ok(state.status.into()),
+            (READY_TIMEOUTS_OFFSET, false) => Ok(READY_TIMEOUT.into()),
             _ => Err(Status::INVALID_FIELD),
         }
     }
@@ -62,17 +77,33 @@ impl Controller {
         let mut state = self.state();
         let before = std::mem::replace(&mut state.configuration, value as u32);
         let now = state.configuration;
-        state.status = if now & ENABLE != 0 { READY } else { 0 };
-        if now & SHUTDOWN != 0 {
-            state.status |= SHUT_DOWN;
-        }
         if before & ENABLE != 0 && now & ENABLE == 0 {
-            state.requests.clear();
-            state.events.clear();
-            state.features.clear();
-            state.wanted_events = 0;
+            state.status = 0;
+            state.forget();
+            self.serves(false);
             return Ok(Change::Reset);
         }
+        if before & ENABLE == 0 && now & ENABLE != 0 {
+            // What cannot be is a fatal status (CFS), as on Linux' target; so is a discovery
+            // controller's, but for the sizes of I/O queues' entries, which it has none of.
+            let sizes = self.is_io() && now & ENTRY_SIZES != ONLY_ENTRY_SIZES;
+            let possible = now & SETS_PAGES_ARBITRATION == 0 && !sizes;
+            state.status = if possible { READY } else { FATAL };
+            self.serves(possible);
+        }
+        if before & SHUTDOWN == 0 && now & SHUTDOWN != 0 {
+            state.status |= SHUTTING_DOWN;
+            self.serves(false);
+            return Ok(Change::ShutDown);
+        }
         Ok(Change::None)
+    }
+
+    /// Shutdown processing is complete; or, where what was written could not be made safe, does not
+    /// become so.
+    pub(crate) fn shut_down(&self, is_safe: bool) {
+        let mut state = self.state();
+        let status = if is_safe { SHUT_DOWN } else { FATAL };
+        state.status = state.status & !SHUTTING_DOWN | status;
     }
 }

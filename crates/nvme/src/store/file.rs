@@ -5,6 +5,7 @@ use std::{
     io,
     os::unix::fs::FileExt,
     path::Path,
+    sync::{PoisonError, RwLock},
 };
 
 use nix::{
@@ -18,11 +19,33 @@ use super::{StoreError, check};
 /// Bytes of zeroes written at a time where the file's system cannot make holes (our choice).
 const ZEROES: usize = 64 << 10;
 
+/// Bytes of a stripe, and how many locks there are for them (our choice: a transfer touches two
+/// stripes at most, and two transfers seldom meet at a lock). Logical blocks lie within stripes.
+const STRIPE: u64 = 1 << 20;
+const LOCKS: u64 = 1024;
+
 /// A file of the drive's length that nobody else serves.
+///
+/// The system's reads and writes of a file are not atomic to one another: a read may see the one half
+/// of a block as it was and the other as it is. A drive writes a block whole or not at all to its
+/// readers (NVM §2.1.4.1, AWUN), so readers share a stripe's lock, and a writer has it alone.
 #[derive(Debug)]
 pub(super) struct FileStore {
     file: Flock<File>,
     bytes: u64,
+    locks: Vec<RwLock<()>>,
+}
+
+/// The stripes that bytes lie in, each with the part of the bytes in it.
+fn stripes(at: u64, length: u64) -> impl Iterator<Item = (u64, u64, usize)> {
+    let (mut at, mut left) = (at, length);
+    std::iter::from_fn(move || {
+        let stripe = at / STRIPE;
+        let now = left.min(STRIPE - at % STRIPE);
+        let part = (stripe, at, now as usize);
+        (at, left) = (at + now, left - now);
+        (now > 0).then_some(part)
+    })
 }
 
 impl FileStore {
@@ -49,27 +72,63 @@ impl FileStore {
             }
             _ => {}
         }
-        Ok(FileStore { file, bytes })
+        Ok(FileStore {
+            file,
+            bytes,
+            locks: (0..LOCKS).map(|_| RwLock::default()).collect(),
+        })
     }
 
     pub(super) fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
         check(at, into.len() as u64, self.bytes)?;
-        self.file.read_exact_at(into, at)
+        let mut rest = into;
+        for (stripe, at, length) in stripes(at, rest.len() as u64) {
+            let (now, later) = rest.split_at_mut(length);
+            let lock = self.lock(stripe);
+            let _shared = lock.map(|lock| lock.read().unwrap_or_else(PoisonError::into_inner));
+            self.file.read_exact_at(now, at)?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn lock(&self, stripe: u64) -> Option<&RwLock<()>> {
+        self.locks.get((stripe % LOCKS) as usize)
+    }
+
+    /// Changes bytes, stripe by stripe, each alone.
+    fn change(
+        &self,
+        (at, length): (u64, u64),
+        mut change: impl FnMut(u64, usize) -> io::Result<()>,
+    ) -> io::Result<()> {
+        check(at, length, self.bytes)?;
+        for (stripe, at, length) in stripes(at, length) {
+            let lock = self.lock(stripe);
+            let _alone = lock.map(|lock| lock.write().unwrap_or_else(PoisonError::into_inner));
+            change(at, length)?;
+        }
+        Ok(())
     }
 
     pub(super) fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        check(at, bytes.len() as u64, self.bytes)?;
-        self.file.write_all_at(bytes, at)
+        let mut rest = bytes;
+        self.change((at, bytes.len() as u64), |at, length| {
+            let (now, later) = rest.split_at(length);
+            rest = later;
+            self.file.write_all_at(now, at)
+        })
     }
 
     /// A hole where whole blocks of the file's system are zeroed; zeroes else.
     pub(super) fn zero(&self, at: u64, length: u64) -> io::Result<()> {
-        check(at, length, self.bytes)?;
         let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
-        match fallocate(&*self.file, flags, at as i64, length as i64) {
-            Err(Errno::EOPNOTSUPP) => self.write_zeroes(at, length),
-            result => Ok(result?),
-        }
+        self.change((at, length), |at, length| {
+            match fallocate(&*self.file, flags, at as i64, length as i64) {
+                Err(Errno::EOPNOTSUPP) => self.write_zeroes(at, length as u64),
+                result => Ok(result?),
+            }
+        })
     }
 
     fn write_zeroes(&self, at: u64, length: u64) -> io::Result<()> {

@@ -1,0 +1,167 @@
+//! Commands over more blocks than are worked on at once: done a slice at a time, so that the
+//! commands of other queues get in between.
+
+use std::collections::VecDeque;
+
+use super::{Connection, work::Change};
+use crate::{
+    command::Command,
+    completion::Status,
+    drive::{Hint, covered, touched},
+    io::Extent,
+    options::MOST_DATA,
+    target::Target,
+};
+
+/// Most bytes of a slice (our choice): of blocks given up, whose pages cost little each; and of zeroes,
+/// which the translation layer writes.
+const DISCARDED: u64 = 16 << 20;
+const ZEROED: u64 = 4 << 20;
+
+/// What is done to the blocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Doing {
+    /// They are deallocated.
+    Discard,
+    /// They are written with zeroes.
+    Zero(Hint),
+    /// They are read.
+    Verify,
+}
+
+/// A command with what is left of it.
+#[derive(Debug)]
+struct Long {
+    command: Command,
+    doing: Doing,
+    left: VecDeque<Extent>,
+    /// Formats of the namespace when it began.
+    format: u64,
+}
+
+/// Long commands of a connection, in order.
+#[derive(Debug, Default)]
+pub(super) struct LongWork(VecDeque<Long>);
+
+impl LongWork {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Bytes of memory they take.
+    pub(super) fn bytes(&self) -> usize {
+        let ranges = |long: &Long| long.left.capacity() * size_of::<Extent>();
+        self.0.capacity() * size_of::<Long>() + self.0.iter().map(ranges).sum::<usize>()
+    }
+
+    /// The memory of what is done is given back.
+    pub(super) fn rest(&mut self) {
+        self.0.shrink_to_fit();
+    }
+}
+
+impl Connection {
+    /// A command over blocks is begun.
+    pub(super) fn begin_long(&mut self, command: &Command, doing: Doing, blocks: Vec<Extent>) {
+        self.long.0.push_back(Long {
+            command: *command,
+            doing,
+            left: blocks.into(),
+            format: self.target.formats(),
+        });
+    }
+
+    /// Does one slice of the longest waiting command. Answers whether there was any.
+    pub(super) fn slice(&mut self) -> bool {
+        let Some(mut long) = self.long.0.pop_front() else {
+            return false;
+        };
+        let (target, command) = (&self.target, long.command);
+        if long.format != target.formats() {
+            self.fail(&command, Status::FORMAT_IN_PROGRESS);
+            return true;
+        }
+        target.sliced();
+        let Some(now) = long.cut() else {
+            self.work.end(&command, false);
+            return true;
+        };
+        if long.doing.contents(target, now).is_err() {
+            self.fail(&command, Status::INTERNAL);
+            return true;
+        }
+        let last = long.left.is_empty();
+        match long.doing.change(target, now) {
+            Some((pages, change)) if last => self.work.change(&command, pages, change),
+            Some((pages, change)) => self.work.one_of_many(&command, pages, change),
+            None if last => self.work.end(&command, false),
+            None => {}
+        }
+        if !last {
+            self.long.0.push_front(long);
+        }
+        true
+    }
+
+    /// The translation layer refused a slice: its command ends.
+    pub(super) fn give_up_long(&mut self, command: &Command, status: Status) {
+        self.long.0.pop_front();
+        self.fail(command, status);
+    }
+}
+
+impl Long {
+    /// The next slice; `None` where nothing is left.
+    fn cut(&mut self) -> Option<Extent> {
+        let most = self.doing.most();
+        let first = self.left.front_mut()?;
+        // Slices end where they would if the blocks began with the drive: so no page is cut.
+        let length = first.length.min(most - first.at % most);
+        let now = Extent {
+            at: first.at,
+            length,
+        };
+        (first.at, first.length) = (first.at + length, first.length - length);
+        if first.length == 0 {
+            self.left.pop_front();
+        }
+        Some(now)
+    }
+}
+
+impl Doing {
+    /// Bytes of a slice.
+    fn most(self) -> u64 {
+        match self {
+            Doing::Discard => DISCARDED,
+            Doing::Zero(_) => ZEROED,
+            Doing::Verify => MOST_DATA.into(),
+        }
+    }
+
+    /// What a slice is to the contents.
+    fn contents(self, target: &Target, Extent { at, length }: Extent) -> std::io::Result<()> {
+        match self {
+            Doing::Discard | Doing::Zero(_) => target.store.zero(at, length),
+            Doing::Verify => target.store.read(at, &mut vec![0; length as usize]),
+        }
+    }
+
+    /// What it is to the translation layer.
+    fn change(
+        self,
+        target: &Target,
+        Extent { at, length }: Extent,
+    ) -> Option<(anabranch_ssd::PageRange, Change)> {
+        let page_bytes = target.page_bytes;
+        match self {
+            Doing::Discard => Some((covered(at, length, page_bytes), Change::Discard)),
+            Doing::Zero(hint) => Some((touched(at, length, page_bytes), Change::Write(hint))),
+            Doing::Verify => None,
+        }
+    }
+}
