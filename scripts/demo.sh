@@ -37,7 +37,7 @@ fi
 scripts/setup.sh demo || replay_recorded "what a live run needs could not be installed"
 cargo build --quiet --release --package anabranch
 # The smallest live run there is: whatever this machine forbids shows here, in a second.
-why=$(target/release/anabranch run --size 64MiB --unit 1MiB --scheme baseline -- true 2>&1 >/dev/null) ||
+why=$(target/release/anabranch run --size 64MiB --unit 1MiB --scheme baseline --no-trace --chdir -- true 2>&1 >/dev/null) ||
     replay_recorded "a live run does not work here (${why##*$'\n'})"
 
 echo "demo: RocksDB's ${command[*]}"

@@ -1,6 +1,8 @@
 //! What the command understands.
 
 use std::path::PathBuf;
+#[cfg(feature = "live")]
+use std::time::Duration;
 
 use anabranch_compare::DEFAULT_SCHEMES;
 use anabranch_ssd::{Levelling, RelocationKind, VictimRule};
@@ -78,9 +80,12 @@ const RUN_EXAMPLE: &str = "\
 Example, as root: what would streams save a small RocksDB?
   anabranch run --size 1GiB --unit 8MiB -t rocksdb.parquet -- \\
       db_bench --benchmarks=fillrandom,overwrite --num=500000 --db={dir}/db
-The program runs in the drive's directory; {dir} in its arguments and the variable ANABRANCH_DIR
-name it. Its output goes to standard error (or to --log FILE), the comparison to standard output.
+The program starts where you are: {dir} in its arguments and the variable ANABRANCH_DIR name the
+drive's directory, and --chdir starts it there. Its output goes to standard error (or to --log FILE),
+the comparison to standard output. The trace stays in anabranch.parquet unless -t names another file.
 anabranch ends with the program's own exit status.
+A server that goes into the background is followed with --wait, or for a time:
+  anabranch run --until 10m -- mysqld --daemonize --datadir={dir}/data
 Or one of the applications that `anabranch workloads` lists:
   anabranch run --workload postgres-pgbench --file-system xfs";
 
@@ -220,9 +225,22 @@ pub struct RunArguments {
     /// File system to put on the drive: ext4 or xfs
     #[arg(long, value_name = "NAME", default_value = "ext4")]
     pub file_system: String,
-    /// Keep the trace in FILE
+    /// Keep the trace in FILE; an older one there becomes FILE.old [default: anabranch.parquet]
     #[arg(short = 't', long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Keep no trace
+    #[arg(long, conflicts_with = "trace")]
+    pub no_trace: bool,
+    /// Start the program in the drive's directory, instead of where you are
+    #[arg(short = 'C', long)]
+    pub chdir: bool,
+    /// Go on until everything the program left running has ended, too: for programs that go into
+    /// the background
+    #[arg(long, conflicts_with = "workload")]
+    pub wait: bool,
+    /// Go on as with --wait, and end what still runs after TIME: `90s`, `10m`, `2h`
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "workload")]
+    pub until: Option<Duration>,
     /// Where the drive's bytes lie [default: memory if three times the drive is free, else /var/tmp]
     #[arg(long, value_name = "DIR")]
     pub backing: Option<PathBuf>,
@@ -244,6 +262,37 @@ pub struct RunArguments {
         value_name = "CMD"
     )]
     pub command: Vec<std::ffi::OsString>,
+}
+
+/// The trace's file where none is named.
+#[cfg(feature = "live")]
+const TRACE: &str = "anabranch.parquet";
+
+#[cfg(feature = "live")]
+impl RunArguments {
+    /// Where the trace is kept, if it is.
+    pub fn trace_file(&self) -> Option<PathBuf> {
+        let named = || self.trace.clone().unwrap_or_else(|| TRACE.into());
+        (!self.no_trace).then(named)
+    }
+}
+
+/// A time as people write it: `90s`, `10m`, `2h`, or seconds alone.
+#[cfg(feature = "live")]
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is no time: write 90s, 10m or 2h");
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let seconds = match &text[digits.len()..] {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    let number = digits.parse::<f64>().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(number * seconds)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or_else(wrong)
 }
 
 #[cfg(feature = "live")]

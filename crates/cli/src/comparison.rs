@@ -28,6 +28,15 @@ pub fn live_schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>>
 
 /// Writes results where the options want them: a table or JSON on standard output, JSON in a file.
 pub fn publish(results: &[Comparison], arguments: &ComparisonArguments) -> Outcome {
+    match keep(results, arguments)? {
+        true => Ok(()),
+        false => print(&told(results)),
+    }
+}
+
+/// Writes results into the files that the options name, and as JSON to standard output where that is
+/// asked for; answers whether it was.
+pub fn keep(results: &[Comparison], arguments: &ComparisonArguments) -> Outcome<bool> {
     let json = anabranch_compare::json(results)?;
     if let Some(path) = &arguments.output {
         write_json(path, &json)?;
@@ -36,20 +45,30 @@ pub fn publish(results: &[Comparison], arguments: &ComparisonArguments) -> Outco
         crate::report::write_page(path, results)?;
     }
     if arguments.json {
-        return print(&format!("{json:#}\n"));
+        print(&format!("{json:#}\n"))?;
     }
-    if arguments.html.as_deref().is_some_and(is_standard_output) {
-        return Ok(());
-    }
+    // A page on standard output stands there alone.
+    let is_page = arguments.html.as_deref().is_some_and(is_standard_output);
+    Ok(arguments.json || is_page)
+}
+
+/// Results as tables, each with its answer.
+fn told(results: &[Comparison]) -> String {
+    let mut text = String::new();
     for result in results {
-        print(&format!(
-            "{}\n\n{}{}\n\n",
+        let title = match anabranch_report::heading(result).line() {
+            line if line.is_empty() => line,
+            line => format!("{line}\n\n"),
+        };
+        text += &format!(
+            "{title}{}\n\n{}{}\n\n{}\n\n",
             anabranch_report::comparison(result),
             anabranch_report::times(result),
-            anabranch_report::verdict(result)
-        ))?;
+            anabranch_report::notes(result),
+            anabranch_report::answer(result)
+        );
     }
-    Ok(())
+    text
 }
 
 /// Writes JSON to a file that appears whole or not at all.

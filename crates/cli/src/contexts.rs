@@ -2,8 +2,8 @@
 
 use anabranch_compare::TraceFile;
 use anabranch_lifetime::ContextProfiles;
-use anabranch_placement::{Assign, HostGeometry, SchemeSpec, Write};
-use anabranch_replay::Pages;
+use anabranch_placement::{Assign, HostGeometry, Names, SchemeSpec, Write};
+use anabranch_replay::{FilesWritten, Pages, labels};
 use anabranch_trace::{Context, ContextKind, Io, Operation, Tables};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
@@ -28,6 +28,10 @@ struct Row {
     id: u32,
     /// 16 hexadecimal digits, as in the trace.
     signature: String,
+    /// What it is called where people read of it, unlike all others.
+    label: String,
+    /// The file it wrote most to, or what the names of several have in common.
+    file: String,
     kind: ContextKind,
     role: String,
     /// Innermost call first.
@@ -74,7 +78,7 @@ fn measure(source: &TraceFile, tables: &Tables, streams: u16) -> Outcome<Vec<Row
     }
     let logical_pages = u32::try_from(device_bytes.div_ceil(u64::from(PAGE_BYTES)))
         .map_err(|_| Failure::say("the captured device is larger than 16 TiB"))?;
-    let mut survey = Survey::new(logical_pages, tables.contexts.len(), streams)?;
+    let mut survey = Survey::new(logical_pages, tables, streams)?;
     let bar = progress::bar("reading");
     source.each_batch(|ios, done| {
         bar.set_position((done * 1000.0) as u64);
@@ -89,13 +93,17 @@ struct Survey {
     pages: Pages,
     profiles: ContextProfiles,
     assign: Box<dyn Assign>,
+    files: FilesWritten,
     now_pages: u64,
     /// The stream of each context's latest write: by then it was known best.
     streams: Vec<Option<u16>>,
 }
 
 impl Survey {
-    fn new(logical_pages: u32, contexts: usize, host_streams: u16) -> Outcome<Survey> {
+    fn new(logical_pages: u32, tables: &Tables, host_streams: u16) -> Outcome<Survey> {
+        let contexts = tables.contexts.len();
+        let mut files = FilesWritten::default();
+        files.learn(&Names::of(tables));
         let spec = SCHEME.parse::<SchemeSpec>().map_err(Failure::usage)?;
         let geometry = HostGeometry {
             logical_pages,
@@ -112,6 +120,7 @@ impl Survey {
             },
             profiles: ContextProfiles::new(logical_pages, TABLE_BYTES, contexts),
             assign: spec.build(&geometry).map_err(Failure::usage)?,
+            files,
             now_pages: 0,
             streams: vec![None; contexts],
         })
@@ -130,6 +139,7 @@ impl Survey {
                     now_pages: self.now_pages,
                 };
                 let stream = self.assign.assign(&write);
+                self.files.count(io.context.0, io.file, io.length_bytes);
                 self.profiles
                     .write(pages.indices(), io.context, self.now_pages);
                 self.now_pages += u64::from(pages.count);
@@ -147,12 +157,15 @@ impl Survey {
 
     fn rows(&self, contexts: &[Context]) -> Vec<Row> {
         let page = u64::from(PAGE_BYTES);
-        let mut rows: Vec<Row> = contexts
-            .iter()
-            .zip(self.profiles.profiles())
-            .zip(&self.streams)
-            .filter(|((_, profile), _)| profile.writes > 0)
-            .map(|((context, profile), stream)| {
+        let profiles = self.profiles.profiles();
+        let wrote = |context: &&Context| profiles[context.id.0 as usize].writes > 0;
+        let writers = contexts.iter().filter(wrote);
+        let labels = labels(writers.clone(), &self.files);
+        let mut rows: Vec<Row> = writers
+            .zip(labels)
+            .map(|(context, label)| {
+                let profile = &profiles[context.id.0 as usize];
+                let stream = &self.streams[context.id.0 as usize];
                 let quantile = |quantile| {
                     profile
                         .lifetimes
@@ -162,6 +175,8 @@ impl Survey {
                 Row {
                     id: context.id.0,
                     signature: format!("{:016x}", context.signature),
+                    label,
+                    file: self.files.most_of(context.id.0),
                     kind: context.kind,
                     role: context.role.clone(),
                     path: context.frames.iter().map(call).collect(),
@@ -192,9 +207,9 @@ pub fn call(frame: &anabranch_trace::Frame) -> String {
 
 fn describe(rows: &[Row], tables: &Tables, arguments: &ContextsArguments) -> String {
     let shown = &rows[..rows.len().min(arguments.most)];
-    let mut text = format!("{}\n\n", table(shown, rows));
+    let mut text = format!("{}\n\n", table(shown));
     for row in shown.iter().filter(|row| !row.path.is_empty()) {
-        text += &format!("#{} {} (innermost call first)\n", row.id, row.role);
+        text += &format!("#{} {} (innermost call first)\n", row.id, row.label);
         for call in &row.path {
             text += &format!("    {}\n", without_parameters(call));
         }
@@ -218,7 +233,7 @@ fn describe(rows: &[Row], tables: &Tables, arguments: &ContextsArguments) -> Str
     text
 }
 
-fn table(shown: &[Row], rows: &[Row]) -> String {
+fn table(shown: &[Row]) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header([
         "id", "context", "written", "share", "samples", "p25", "p50", "p75", "stream",
@@ -231,7 +246,7 @@ fn table(shown: &[Row], rows: &[Row]) -> String {
     for row in shown {
         table.add_row([
             format!("#{}", row.id),
-            label(row, rows),
+            row.label.clone(),
             anabranch_report::bytes(row.written_bytes),
             format!("{:.1} %", 100.0 * row.share),
             row.samples.to_string(),
@@ -245,56 +260,10 @@ fn table(shown: &[Row], rows: &[Row]) -> String {
     table.to_string()
 }
 
-/// Calls shown of a path in the table.
-const LABEL_CALLS: usize = 3;
-/// Characters of a context's label.
-const LABEL_WIDTH: usize = 100;
-
-/// A context in one cell: its role, and the named calls that tell it from most others, the
-/// innermost and the outermost of them: not `write`, and not `start_thread`.
-fn label(row: &Row, rows: &[Row]) -> String {
-    let sharing = |call: &String| rows.iter().filter(|row| row.path.contains(call)).count();
-    let mut calls: Vec<&str> = row
-        .path
-        .iter()
-        .filter(|call| !call.contains("+0x") && sharing(call) * 2 <= rows.len())
-        .map(|call| short(call))
-        .collect();
-    calls.dedup();
-    // The innermost says what was written, the outermost why.
-    let why = calls.len().saturating_sub(LABEL_CALLS - 1).max(1);
-    if why < calls.len() {
-        calls.drain(1..why);
-    }
-    let kind = match row.kind {
-        ContextKind::Application => "",
-        ContextKind::Unknown => "(unknown)",
-        ContextKind::Folded => "(rare stacks)",
-        ContextKind::Journal => "(journal)",
-        ContextKind::Metadata => "(metadata)",
-        ContextKind::Kernel => "(kernel)",
-    };
-    let full = format!("{} {kind}{}", row.role, calls.join(" < "));
-    match full.char_indices().nth(LABEL_WIDTH) {
-        Some((cut, _)) => format!("{}...", full[..cut].trim_end()),
-        None => full.trim().to_owned(),
-    }
-}
-
 /// A C++ function without its parameters; anything else as it is.
 fn without_parameters(call: &str) -> &str {
     call.split('(')
         .next()
         .filter(|name| !name.is_empty())
         .unwrap_or(call)
-}
-
-/// The last two parts of a qualified name: the class and the function.
-fn short(call: &str) -> &str {
-    let name = without_parameters(call);
-    let name = name.split('<').next().unwrap_or(name);
-    match name.rmatch_indices("::").nth(1) {
-        Some((at, colons)) => &name[at + colons.len()..],
-        None => name,
-    }
 }

@@ -25,7 +25,7 @@ impl Verb {
                 .comparison
                 .files(files.prints(printed("--json", run.comparison.json)))
                 .reads(run.drive.profile_files())
-                .keeps("--trace", &run.trace)
+                .keeps("--trace", run.trace_file())
                 .keeps("--log", &run.log),
             #[cfg(feature = "live")]
             Verb::Record(record) => files.reads([&record.device]).writes("-o", [&record.output]),

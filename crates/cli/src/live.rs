@@ -1,6 +1,7 @@
 //! `anabranch run` and `anabranch record`: writes as they happen.
 
 mod capture;
+mod end;
 mod interrupt;
 mod output;
 mod record;

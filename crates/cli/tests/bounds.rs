@@ -55,6 +55,7 @@ fn native(directory: &TempDir) -> PathBuf {
         started_unix_s: 0,
         lost_events: 0,
         limitations: Vec::new(),
+        host: String::new(),
     });
     writer.finish(&tables).unwrap();
     path

@@ -69,7 +69,7 @@ fn the_page_of_a_rocksdb_replay_opens_in_silence_and_has_every_picture() {
         let wide = browser.evaluate("document.documentElement.scrollWidth");
         assert_eq!(wide, width, "nothing is wider than the page");
         let headline = words(&mut browser, "h1");
-        assert!(headline.contains("Streams would spare"), "{headline}");
+        assert!(headline.contains("the flash lasts"), "{headline}");
         let empty = browser.evaluate(
             "[...document.querySelectorAll('.plot')].filter((plot) => plot.clientHeight < 40).length",
         );

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
 
-use anabranch_placement::{Names, SchemeSpec};
+use anabranch_placement::{DeviceHalf, Names, SchemeSpec};
 use anabranch_replay::{
-    Clock, Drive, Fleet, Lane, Outcome as Comparison, Progress, Source, Start, Survey, best,
-    close_gaps, outcome,
+    Clock, Drive, Fleet, Lane, Outcome as Comparison, Progress, Source, Start, Survey, Verdict,
+    best, close_gaps, outcome,
 };
 use anabranch_ssd::Config;
 use anabranch_trace::{Context, Io};
@@ -75,7 +75,10 @@ impl Running {
     }
 
     /// Tells every scheme the names of what it is fed later.
-    pub fn learn(&self, names: Names) {
+    pub fn learn(&mut self, names: Names) {
+        if let Some(survey) = &mut self.survey {
+            survey.learn(&names);
+        }
         if !names.is_empty() {
             // As in `feed`.
             let _ = self.fleet.learn(&Arc::new(names));
@@ -138,6 +141,14 @@ impl Running {
         let seed = self.drive.config.seed;
         let mut outcome = outcome(config, seed, source, drive, &lanes);
         close_gaps(&mut outcome.schemes, &bounds);
+        for (scheme, spec) in outcome.schemes.iter_mut().zip(&self.specs) {
+            scheme.goes_by_hints = spec.goes_by_hints();
+            scheme.drive_half = Some(match spec.relocation() {
+                DeviceHalf::Relocation(kind) => kind.name().to_owned(),
+                DeviceHalf::Own => "own".to_owned(),
+            });
+        }
+        outcome.verdict = Some(Verdict::of(&outcome));
         outcome.details = self.survey.map(|survey| survey.finish(&self.contexts));
         Ok(outcome)
     }

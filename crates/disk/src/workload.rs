@@ -119,6 +119,19 @@ impl Workload {
         drive: &Drive,
         output: Output,
     ) -> Result<Self, WorkloadError> {
+        Workload::spawn_in(command, drive, Some(drive.mount_point()), output)
+    }
+
+    /// As [`spawn`](Self::spawn), in another directory; where none is given, in that we were started in.
+    ///
+    /// # Errors
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_in<S: AsRef<OsStr>>(
+        command: &[S],
+        drive: &Drive,
+        start: Option<&Path>,
+        output: Output,
+    ) -> Result<Self, WorkloadError> {
         let directory = drive.mount_point();
         let words: Vec<OsString> = command
             .iter()
@@ -126,13 +139,17 @@ impl Workload {
             .collect();
         let (name, arguments) = words.split_first().ok_or(WorkloadError::NoCommand)?;
         let path = locate(name)?;
-        let child = Command::new(&path)
+        let mut command = Command::new(&path);
+        command
             .arg0(name)
             .args(arguments)
-            .current_dir(directory)
             .env(VARIABLE, directory)
             .stdout(output.stdout)
-            .stderr(output.stderr)
+            .stderr(output.stderr);
+        if let Some(start) = start {
+            command.current_dir(start);
+        }
+        let child = command
             .spawn()
             .map_err(|source| WorkloadError::Start { path, source })?;
         Ok(Workload {

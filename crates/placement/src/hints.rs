@@ -54,6 +54,10 @@ impl HostScheme for HintsScheme {
         "hints"
     }
 
+    fn goes_by_hints(&self) -> bool {
+        true
+    }
+
     fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
         Ok(Box::new(Hints::new(geometry.host_streams)))
     }

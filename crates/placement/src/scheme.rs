@@ -81,6 +81,11 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether it goes by the life-time hints the application asked for, granted or not.
+    fn goes_by_hints(&self) -> bool {
+        false
+    }
+
     /// The settings of which a comparison runs every one and keeps the best, where the scheme as
     /// it is set leaves that open; else none.
     fn trials(&self, _geometry: &HostGeometry) -> Vec<Vec<Setting>> {

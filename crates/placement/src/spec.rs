@@ -172,6 +172,11 @@ impl SchemeSpec {
         self.host.needs_future()
     }
 
+    /// Whether it goes by the life-time hints the application asked for, granted or not.
+    pub fn goes_by_hints(&self) -> bool {
+        self.host.goes_by_hints()
+    }
+
     /// Whether other schemes are measured against it.
     pub fn is_bound(&self) -> bool {
         self.host.is_bound()

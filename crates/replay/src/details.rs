@@ -36,6 +36,10 @@ pub struct ContextLives {
     pub id: u32,
     /// 16 hexadecimal digits, the same after a restart.
     pub signature: String,
+    /// What it is called where people read of it, unlike all others of the result; empty in results
+    /// of older versions.
+    #[serde(default)]
+    pub label: String,
     /// What kind of writer it is; null where the source does not tell.
     pub kind: Option<ContextKind>,
     /// The thread's role.

@@ -7,6 +7,7 @@ mod engine;
 mod fleet;
 mod future;
 mod gap;
+mod label;
 mod lane;
 mod outcome;
 mod pack;
@@ -18,6 +19,7 @@ mod sides;
 mod space;
 mod steady;
 pub mod synthetic;
+mod verdict;
 
 pub use details::{
     ContextLives, Details, DriveMap, ErasedUnits, Fill, LifePoints, Lives, Moment, Placement,
@@ -27,6 +29,7 @@ pub use engine::Engine;
 pub use fleet::{Fleet, FleetError, Progress};
 pub use future::Foresight;
 pub use gap::close_gaps;
+pub use label::{FilesWritten, labels, short};
 pub use lane::{Clock, Lane, LaneError, Start, UnfitLane, best};
 pub use outcome::{Drive, Outcome, Point, SCHEMA, SchemeOutcome, Source, StreamOutcome, outcome};
 pub use pack::Pack;
@@ -39,3 +42,4 @@ pub use sides::Sides;
 pub use anabranch_placement::RuleUse;
 pub use anabranch_ssd::{Interval, IntervalLatency, LatencySummary, TimeReport, WearReport};
 pub use steady::{Band, Steady, verdict};
+pub use verdict::{Answer, Verdict};

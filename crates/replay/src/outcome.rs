@@ -11,6 +11,7 @@ use crate::{
     details::{Details, SchemeDetails},
     lane::Lane,
     steady::{Band, Steady, verdict},
+    verdict::Verdict,
 };
 
 /// Version of the result's form. Fields are added, never renamed.
@@ -35,6 +36,9 @@ pub struct Outcome {
     pub steady_reason: String,
     /// The schemes, in the order asked for.
     pub schemes: Vec<SchemeOutcome>,
+    /// The answer in words; results of older versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// Who wrote and how long it lived, where details were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Details>,
@@ -139,6 +143,13 @@ pub struct SchemeOutcome {
     /// Whether it knows what no drive can know, and bounds what others can reach.
     #[serde(default)]
     pub is_bound: bool,
+    /// Who places the copies of garbage collection: a relocation's name, of which `mixed` is a
+    /// drive's own way, or `own` where the scheme does. Results of older versions do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive_half: Option<String>,
+    /// Whether it goes by the application's life-time hints.
+    #[serde(default)]
+    pub goes_by_hints: bool,
     /// Its parameters, resolved.
     pub parameters: BTreeMap<String, String>,
     /// Streams that hold or held data, host and internal.
@@ -261,6 +272,8 @@ impl SchemeOutcome {
         SchemeOutcome {
             name: name.to_owned(),
             is_bound: false,
+            drive_half: None,
+            goes_by_hints: false,
             parameters,
             streams_used: streams.len() as u32,
             host_bytes: now.host_pages * page,
@@ -360,6 +373,7 @@ pub fn outcome(
         steady: unsteady.is_none(),
         steady_reason: unsteady.unwrap_or_default(),
         schemes,
+        verdict: None,
         details: None,
     }
 }

@@ -1,10 +1,11 @@
 //! A sweep as one self-contained page: how figures are distributed over its volumes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::looks::{Look, looks};
 use crate::page::{MOST_DATA_BYTES, assembled, embeddable};
 
 /// Programs of a sweep's page, in order; they share one scope with those of a result's.
@@ -55,6 +56,8 @@ pub struct FleetScheme {
     pub name: String,
     /// Whether it knows the future, and cannot be built.
     pub is_bound: bool,
+    /// Whether it is the one that the others are held against.
+    pub is_baseline: bool,
 }
 
 /// A cell: places in the lists of traces, drives and schemes; the seed; bytes of the host, the media
@@ -69,6 +72,8 @@ struct Data<'a> {
     thinned: Vec<String>,
     #[serde(flatten)]
     fleet: &'a Fleet,
+    /// How schemes are drawn.
+    looks: BTreeMap<String, Look>,
 }
 
 /// The page of a sweep. It needs no network and is at most 2 MB where the groups allow: of more cells
@@ -84,7 +89,11 @@ pub fn fleet_page(fleet: &Fleet) -> Result<String, serde_json::Error> {
         every *= 2;
         data = told(&with_every(fleet, every), every)?;
     }
-    Ok(assembled("", &PROGRAMS, &data))
+    let title = match fleet.traces.len() {
+        1 => format!("{} - Anabranch", fleet.traces[0]),
+        traces => format!("{traces} volumes - Anabranch"),
+    };
+    Ok(assembled(&title, "", &PROGRAMS, &data))
 }
 
 fn told(fleet: &Fleet, every: usize) -> Result<String, serde_json::Error> {
@@ -98,6 +107,7 @@ fn told(fleet: &Fleet, every: usize) -> Result<String, serde_json::Error> {
     embeddable(&Data {
         version: env!("CARGO_PKG_VERSION"),
         thinned,
+        looks: looks(fleet.schemes.iter().map(|scheme| scheme.name.as_str())),
         fleet,
     })
 }
@@ -137,6 +147,7 @@ mod tests {
             schemes: vec![FleetScheme {
                 name: "baseline".into(),
                 is_bound: false,
+                is_baseline: true,
             }],
             groups: Vec::new(),
             cells: (0..traces)

@@ -1,9 +1,16 @@
 //! Results as one self-contained page: pictures, and the numbers behind each.
 
+use std::collections::BTreeMap;
+
 use anabranch_replay::Outcome;
 use serde::Serialize;
 
-use crate::thin::{LEVELS, thin};
+use crate::{
+    heading::{Heading, heading},
+    looks::{Look, looks},
+    table::verdict_of,
+    thin::{LEVELS, thin},
+};
 
 /// Bytes of results a page may hold, so that it stays below 2 MB with its programs.
 pub(crate) const MOST_DATA_BYTES: usize = 1_800_000;
@@ -50,6 +57,10 @@ struct Data<'a> {
     /// What was left out to keep the page small, a sentence each.
     thinned: Vec<String>,
     results: Vec<Outcome>,
+    /// What each is of.
+    headings: Vec<Heading>,
+    /// How schemes are drawn.
+    looks: BTreeMap<String, Look>,
 }
 
 /// One page of these results, in the order given. It needs no network and is at most 2 MB where
@@ -59,21 +70,39 @@ struct Data<'a> {
 /// # Errors
 /// When a result cannot be told as JSON, which only a defect of ours can cause.
 pub fn page(results: &[Outcome]) -> Result<String, serde_json::Error> {
-    Ok(assembled(LIBRARY, &PROGRAMS, &fitting(results)?))
+    let title = title(results);
+    Ok(assembled(&title, LIBRARY, &PROGRAMS, &fitting(results)?))
 }
 
-/// A page of these programs and data.
-pub(crate) fn assembled(library: &str, programs: &[&str], data: &str) -> String {
+/// The title of a browser's tab: whose results they are.
+fn title(results: &[Outcome]) -> String {
+    let line = results.first().map(|result| heading(result).line());
+    let line = line.filter(|line| !line.is_empty());
+    let more = match results.len() {
+        0 | 1 => String::new(),
+        many => format!(" and {} more", many - 1),
+    };
+    match line {
+        Some(line) => format!("{line}{more} - Anabranch"),
+        None => "Anabranch: would streams help?".to_owned(),
+    }
+}
+
+/// A page of this title, these programs and data.
+pub(crate) fn assembled(title: &str, library: &str, programs: &[&str], data: &str) -> String {
     let styles = STYLES.join("\n");
     let programs = format!(
         "{library}\n(() => {{\n\"use strict\";\n{}\n}})();",
         programs.join("\n")
     );
-    // The data come last: what they hold is not looked at again.
+    // The data come last, and the title, which stands before them: what they hold is not looked at
+    // again.
+    let title = title.replace('&', "&amp;").replace('<', "&lt;");
     SKELETON
         .replacen("/* styles */", &styles, 1)
         .replacen("/* programs */", &programs, 1)
         .replacen("/* data */", data, 1)
+        .replacen("/* title */", &title, 1)
 }
 
 /// The results as JSON that can stand in a page, thinned until they fit.
@@ -81,11 +110,19 @@ fn fitting(results: &[Outcome]) -> Result<String, serde_json::Error> {
     let mut json = String::new();
     for level in LEVELS {
         let mut results = results.to_vec();
+        for result in &mut results {
+            result.verdict = Some(verdict_of(result));
+        }
+        let headings = results.iter().map(heading).collect();
+        let schemes = results.iter().flat_map(|result| &result.schemes);
+        let looks = looks(schemes.map(|scheme| scheme.name.as_str()));
         let thinned = thin(&mut results, level);
         json = embeddable(&Data {
             version: env!("CARGO_PKG_VERSION"),
             thinned,
             results,
+            headings,
+            looks,
         })?;
         if json.len() <= MOST_DATA_BYTES {
             break;

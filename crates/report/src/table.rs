@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use anabranch_replay::{Outcome, SchemeOutcome};
+use anabranch_replay::{Outcome, SchemeOutcome, Verdict};
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::format::{bytes, ratio};
@@ -67,9 +67,28 @@ fn row(scheme: &SchemeOutcome) -> [String; 9] {
     ]
 }
 
+/// The answer: its sentence, what it rests on, what speaks against it, and what comes next.
+pub fn answer(outcome: &Outcome) -> String {
+    let verdict = verdict_of(outcome);
+    let lines = [&verdict.headline, &verdict.evidence];
+    let lines = lines.into_iter().chain(&verdict.warnings);
+    let lines = lines.chain([&verdict.takes, &verdict.next]);
+    let lines: Vec<&str> = lines
+        .map(String::as_str)
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines.join("\n")
+}
+
+/// The verdict of a result; that of an older version's is made up for.
+pub(crate) fn verdict_of(outcome: &Outcome) -> Verdict {
+    let known = outcome.verdict.clone();
+    known.unwrap_or_else(|| Verdict::of(outcome))
+}
+
 /// What a reader must know beside the table: the drive, how much was written to it, whether the
-/// figures have settled, and whether events were lost.
-pub fn verdict(outcome: &Outcome) -> String {
+/// figures of all schemes have settled, and whether events were lost.
+pub fn notes(outcome: &Outcome) -> String {
     let device = &outcome.device;
     let mut lines = vec![
         format!(

@@ -17,6 +17,9 @@ pub struct Capture {
     pub command: Vec<String>,
     /// Release of the kernel that was watched, as `uname -r` gives it.
     pub kernel: String,
+    /// Name of the host it ran on; empty where it is not known.
+    #[serde(default)]
+    pub host: String,
     /// When the capture began, in seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
     /// Kernel events that did not reach the trace: anything but 0 makes the figures a lower bound.

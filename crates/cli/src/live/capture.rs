@@ -9,7 +9,7 @@ use std::{
 use anabranch_compare::bytes;
 use anabranch_placement::Names;
 use anabranch_probe::{Captured, Options, Probe, ProbeError};
-use anabranch_trace::{Capture, Context, Io, Tables, Writer};
+use anabranch_trace::{Capture, Io, Tables, Writer};
 
 use crate::{
     arguments::CaptureArguments,
@@ -111,13 +111,8 @@ impl Capturing {
         self.probe.lost_events()
     }
 
-    /// Detaches the probe and completes the trace. Answers what the run was, and who wrote.
-    pub fn finish(
-        self,
-        device_bytes: u64,
-        file_system: &str,
-        command: &[OsString],
-    ) -> Outcome<(Capture, Vec<Context>)> {
+    /// Detaches the probe. Answers what the run was and who wrote, with the trace to be kept.
+    pub fn finish(self, device_bytes: u64, file_system: &str, command: &[OsString]) -> Recorded {
         let Captured {
             contexts,
             files,
@@ -131,7 +126,8 @@ impl Capturing {
                 .iter()
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect(),
-            kernel: kernel_release(),
+            kernel: said_by_kernel("osrelease"),
+            host: said_by_kernel("hostname"),
             started_unix_s: self.started_unix_s,
             lost_events,
             limitations,
@@ -141,15 +137,52 @@ impl Capturing {
             files,
             capture,
         };
-        if let Some(writer) = self.writer {
-            writer.finish(&tables)?;
+        Recorded {
+            tables,
+            writer: self.writer,
         }
-        Ok((tables.capture, tables.contexts))
     }
 }
 
-fn kernel_release() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/osrelease")
+/// What was captured; its trace is lost unless it is kept.
+pub struct Recorded {
+    /// What the run was, who wrote, and which files.
+    pub tables: Tables,
+    writer: Option<Writer>,
+}
+
+impl Recorded {
+    /// Completes the trace at `path`. An older one that is there is set aside, as `perf record` does;
+    /// answers where.
+    pub fn keep(self, path: &Path) -> Outcome<Option<PathBuf>> {
+        let Some(writer) = self.writer else {
+            return Ok(None);
+        };
+        let older = set_aside(path).map_err(|error| {
+            let words = format!("{}: the older trace cannot be set aside", path.display());
+            Failure::work(anyhow::Error::new(error).context(words))
+        })?;
+        writer.finish(&self.tables)?;
+        Ok(older)
+    }
+}
+
+/// Renames a file to `FILE.old`, if there is one; pipes and devices stay.
+fn set_aside(path: &Path) -> std::io::Result<Option<PathBuf>> {
+    if !path.metadata().is_ok_and(|found| found.is_file()) {
+        return Ok(None);
+    }
+    let path = path.canonicalize()?;
+    let mut name = path.clone().into_os_string();
+    name.push(".old");
+    let older = PathBuf::from(name);
+    std::fs::rename(&path, &older)?;
+    Ok(Some(older))
+}
+
+/// One of the names in /proc/sys/kernel.
+fn said_by_kernel(name: &str) -> String {
+    std::fs::read_to_string(format!("/proc/sys/kernel/{name}"))
         .unwrap_or_default()
         .trim()
         .to_owned()

@@ -83,3 +83,8 @@ pub fn say(terminal: &MultiProgress, line: &str) {
         let _ = writeln!(std::io::stderr(), "{line}");
     });
 }
+
+/// A line on standard error once no view is there any more.
+pub fn note(line: &str) {
+    let _ = writeln!(std::io::stderr(), "anabranch: {line}");
+}

@@ -49,14 +49,19 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
         }
     };
     capturing.drain(&mut count)?;
-    let (capture, _) = capturing.finish(device_bytes, "", &arguments.command)?;
+    let recorded = capturing.finish(device_bytes, "", &arguments.command);
+    let capture = recorded.tables.capture.clone();
+    let older = recorded.keep(&arguments.output)?;
+    let older = older.map_or_else(String::new, |older| {
+        format!(" (the older one is now {})", older.display())
+    });
     // The trace itself may be on standard output.
     let told = |line: &str| match is_standard_output(&arguments.output) {
         true => Ok(()),
         false => print(line),
     };
     told(&format!(
-        "{}: {records} requests, {} events lost\n",
+        "{}{older}: {records} requests, {} events lost\n",
         arguments.output.display(),
         capture.lost_events
     ))?;

@@ -1,24 +1,30 @@
 //! `anabranch run`: a program on a fresh drive, every scheme fed while it runs.
 
-use std::{collections::BTreeMap, process::ExitStatus};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use anabranch_compare::{NamedDrive, Running, Size, drives};
 use anabranch_disk::{
     DiskError, Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code,
 };
 use anabranch_placement::SchemeSpec;
+use anabranch_replay::Outcome as Comparison;
+use nix::sys::statvfs::statvfs;
 use serde_json::{Value, json};
 
 use super::{
-    capture::Capturing,
+    capture::{Capturing, Recorded},
+    end::{End, Patience},
     interrupt::Interrupt,
-    output::{Voice, say},
+    output::{Voice, note, say},
     stages::{Stage, Stages, fit, list_wanted},
     view::View,
 };
 use crate::{
     arguments::{ListArguments, RunArguments},
-    comparison::{live_schemes, publish},
+    comparison::{keep, live_schemes, publish},
     failure::{Failure, INTERRUPTED, Outcome},
     workloads::workloads,
 };
@@ -37,25 +43,56 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let namespace = Namespace::enter().map_err(Failure::work)?;
     let mut live = Live::start(&plan, namespace, arguments)?;
     let voice = Voice::open(arguments.log.as_deref(), live.view.terminal())?;
-    let end = live.follow_all(&stages, &voice)?;
+    let end = live.follow_all(&stages, &voice, &mut Patience::of(arguments))?;
     let unmounted = live.settle()?;
     live.view.clear();
     voice.finish();
     let bytes = plan.model.config.logical_bytes();
-    let (capture, contexts) =
-        live.capturing
-            .finish(bytes, plan.file_system.name(), &stages.invocation)?;
-    live.running.name(contexts);
-    let config = BTreeMap::from([
+    let recorded = live
+        .capturing
+        .finish(bytes, plan.file_system.name(), &stages.invocation);
+    live.running.name(recorded.tables.contexts.clone());
+    let result = live.running.finish(
+        config(&end, &plan, &recorded),
+        recorded.tables.capture.lost_events,
+    );
+    let seen_nothing = result.as_ref().is_ok_and(is_void);
+    let is_void = seen_nothing && end.has_failed();
+    if seen_nothing && !is_void && !stages.knows_the_drive() {
+        note(
+            "the program was not told where the drive is: {dir} in its arguments and the variable \
+             ANABRANCH_DIR name it, --chdir starts it there",
+        );
+    }
+    if !is_void || arguments.trace.is_some() {
+        plan.keep(recorded)?;
+    }
+    let results = [result?];
+    match is_void {
+        true => drop(keep(&results, &arguments.comparison)?),
+        false => publish(&results, &arguments.comparison)?,
+    }
+    unmounted.map_err(Failure::work)?;
+    end.conclude(is_void, bytes)
+}
+
+/// What decided the result, beside the drive and the schemes.
+fn config(end: &End, plan: &Plan, recorded: &Recorded) -> BTreeMap<String, Value> {
+    let mut config = BTreeMap::from([
         ("verb".to_owned(), json!("run")),
-        ("capture".to_owned(), json!(capture)),
+        ("capture".to_owned(), json!(recorded.tables.capture)),
         ("exit_status".to_owned(), json!(status_code(end.status))),
         ("interrupted".to_owned(), Value::Bool(end.was_interrupted)),
     ]);
-    let result = live.running.finish(config, capture.lost_events)?;
-    publish(&[result], &arguments.comparison)?;
-    unmounted.map_err(Failure::work)?;
-    conclude(end)
+    if let Some(trace) = &plan.trace {
+        config.insert("trace".to_owned(), json!(trace.display().to_string()));
+    }
+    config
+}
+
+/// Whether no scheme ever had to collect garbage: a table of ones and zeros.
+fn is_void(result: &Comparison) -> bool {
+    result.schemes.iter().all(|scheme| scheme.erased_units == 0)
 }
 
 /// What was asked for, checked before anything is made.
@@ -63,6 +100,10 @@ struct Plan {
     file_system: FileSystemKind,
     specs: Vec<SchemeSpec>,
     model: NamedDrive,
+    /// Where the trace is kept, if it is.
+    trace: Option<PathBuf>,
+    /// Whether `-t` names it.
+    is_named: bool,
 }
 
 impl Plan {
@@ -71,9 +112,27 @@ impl Plan {
             file_system: arguments.file_system.parse().map_err(Failure::usage)?,
             specs: live_schemes(&arguments.comparison)?,
             model: one_drive(arguments)?,
+            trace: arguments.trace_file(),
+            is_named: arguments.trace.is_some(),
         };
         anabranch_probe::check().map_err(Failure::work)?;
         Ok(plan)
+    }
+
+    /// Keeps the trace, and says where.
+    fn keep(&self, recorded: Recorded) -> Outcome {
+        let Some(trace) = &self.trace else {
+            return Ok(());
+        };
+        let older = recorded.keep(trace)?;
+        if self.is_named && older.is_none() {
+            return Ok(());
+        }
+        let older = older.map_or_else(String::new, |older| {
+            format!(" (the older one is now {})", older.display())
+        });
+        note(&format!("the trace is in {}{older}", trace.display()));
+        Ok(())
     }
 }
 
@@ -84,19 +143,6 @@ struct Live {
     capturing: Capturing,
     interrupt: Interrupt,
     view: View,
-}
-
-/// How a program ended.
-struct End {
-    what: &'static str,
-    status: ExitStatus,
-    was_interrupted: bool,
-}
-
-impl End {
-    fn is_good(&self) -> bool {
-        self.status.success() && !self.was_interrupted
-    }
 }
 
 impl Live {
@@ -116,7 +162,7 @@ impl Live {
             &anabranch_replay::Start::default(),
         )?;
         let device = drive.device().path();
-        let capturing = Capturing::start(device, &arguments.capture, arguments.trace.as_ref())?;
+        let capturing = Capturing::start(device, &arguments.capture, plan.trace.as_ref())?;
         format(&mut drive, &mut interrupt)?;
         let view = View::new(plan.specs.len());
         Ok(Live {
@@ -130,16 +176,21 @@ impl Live {
 
     /// Feeds the schemes until all stages and everything they started have ended. Answers how the
     /// first ended that did not end well, else the last.
-    fn follow_all(&mut self, stages: &Stages, voice: &Voice) -> Outcome<End> {
-        let (mut end, mut workload) = self.follow(&stages.first, voice)?;
+    fn follow_all(
+        &mut self,
+        stages: &Stages,
+        voice: &Voice,
+        patience: &mut Patience,
+    ) -> Outcome<End> {
+        let (mut end, mut workload) = self.follow(&stages.first, voice, patience)?;
         for stage in &stages.others {
             if end.is_good() {
-                (end, workload) = self.follow(stage, voice)?;
+                (end, workload) = self.follow(stage, voice, patience)?;
             }
         }
         if let Some(stage) = &stages.teardown {
             let last;
-            (last, workload) = self.follow(stage, voice)?;
+            (last, workload) = self.follow(stage, voice, patience)?;
             if end.is_good() {
                 end = last;
             }
@@ -152,30 +203,44 @@ impl Live {
         Ok(end)
     }
 
-    /// Feeds the schemes until a program has ended.
-    fn follow(&mut self, stage: &Stage, voice: &Voice) -> Outcome<(End, Workload)> {
-        let output = voice.output()?;
-        let mut workload =
-            Workload::spawn(&stage.command, &self.drive, output).map_err(Failure::usage)?;
-        let mut was_interrupted = false;
+    /// Feeds the schemes until a program has ended, and what it left running where that is waited for.
+    fn follow(
+        &mut self,
+        stage: &Stage,
+        voice: &Voice,
+        patience: &mut Patience,
+    ) -> Outcome<(End, Workload)> {
+        let directory = stage.starts_on_drive.then(|| self.drive.mount_point());
+        let started = Workload::spawn_in(&stage.command, &self.drive, directory, voice.output()?);
+        let mut workload = started.map_err(Failure::usage)?;
+        let (mut was_interrupted, mut least_free, mut ended) = (false, 1.0_f64, None);
         let status = loop {
             self.capturing.poll(|names, ios| {
                 self.running.learn(names);
                 self.running.feed(ios);
             })?;
             self.view.draw(&self.running, self.capturing.lost_events());
+            least_free = least_free.min(free_share(self.drive.mount_point()));
             if let Some(source) = self.interrupt.came() {
                 was_interrupted = true;
                 workload.interrupt(source);
             }
-            if let Some(status) = workload.try_wait().map_err(Failure::work)? {
-                break status;
+            match ended {
+                None => ended = workload.try_wait().map_err(Failure::work)?,
+                Some(status) if was_interrupted || !patience.lingers() => break status,
+                Some(status) if self.drive.namespace().processes().is_empty() => break status,
+                Some(_) => {}
+            }
+            if ended.is_none() {
+                patience.end(&mut workload);
             }
         };
         let end = End {
             what: stage.what,
             status,
             was_interrupted,
+            was_stopped: patience.is_up(),
+            least_free,
         };
         Ok((end, workload))
     }
@@ -191,6 +256,13 @@ impl Live {
         })?;
         Ok(unmounted)
     }
+}
+
+/// What is free of a file system, root's reserve included; all of it where that cannot be told.
+fn free_share(directory: &Path) -> f64 {
+    statvfs(directory).map_or(1.0, |found| {
+        found.blocks_free() as f64 / found.blocks().max(1) as f64
+    })
 }
 
 /// A live run has one drive: a grid is for replays.
@@ -219,34 +291,5 @@ fn drive_failure(error: DiskError) -> Failure {
     match error {
         DiskError::TooSmall { .. } => Failure::usage(error),
         _ => Failure::work(error),
-    }
-}
-
-/// The program's own status is ours.
-fn conclude(end: End) -> Outcome {
-    let End {
-        what,
-        status,
-        was_interrupted,
-    } = end;
-    let code = if was_interrupted {
-        INTERRUPTED
-    } else {
-        status_code(status)
-    };
-    match code {
-        0 => Ok(()),
-        _ if was_interrupted => Err(Failure {
-            status: code,
-            error: Some(anyhow::anyhow!(
-                "interrupted; the table holds what was seen until then"
-            )),
-        }),
-        _ => Err(Failure {
-            status: code,
-            error: Some(anyhow::anyhow!(
-                "{what} ended with {status}; its status is passed on"
-            )),
-        }),
     }
 }

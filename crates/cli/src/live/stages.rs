@@ -21,6 +21,8 @@ pub struct Stage {
     pub what: &'static str,
     /// Program and arguments.
     pub command: Vec<OsString>,
+    /// Whether it starts in the drive's directory, and not where we were started.
+    pub starts_on_drive: bool,
 }
 
 /// The commands of a run.
@@ -43,6 +45,7 @@ impl Stages {
                 first: Stage {
                     what: "the program",
                     command: arguments.command.clone(),
+                    starts_on_drive: arguments.chdir,
                 },
                 others: Vec::new(),
                 teardown: None,
@@ -53,6 +56,7 @@ impl Stages {
         let stage = |what, verb| Stage {
             what,
             command: scenario.command(verb),
+            starts_on_drive: true,
         };
         Ok(Stages {
             first: stage("the workload's setup.sh", "setup"),
@@ -60,6 +64,15 @@ impl Stages {
             teardown: Some(stage("the workload's teardown.sh", "teardown")),
             invocation: scenario.invocation(),
         })
+    }
+
+    /// Whether the first program was told where the drive is, as far as its arguments show.
+    pub fn knows_the_drive(&self) -> bool {
+        let names_it = |word: &OsString| {
+            let word = word.to_string_lossy();
+            word.contains("{dir}") || word.contains("ANABRANCH_DIR")
+        };
+        self.first.starts_on_drive || self.first.command.iter().any(names_it)
     }
 }
 

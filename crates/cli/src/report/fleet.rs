@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
 
+/// The scheme that the others are held against.
+const BASELINE: &str = "baseline";
+
 /// Everything that the page of these sweeps needs.
 pub fn fleet(directories: &[PathBuf]) -> Outcome<Fleet> {
     let mut all = Vec::new();
@@ -39,6 +42,7 @@ pub fn fleet(directories: &[PathBuf]) -> Outcome<Fleet> {
             || FleetScheme {
                 name: cell.scheme.clone(),
                 is_bound: cell.is_bound,
+                is_baseline: cell.scheme == BASELINE,
             },
         );
         let (host, media, copied) = (cell.host_bytes, cell.media_bytes, cell.copied_bytes);
@@ -62,7 +66,7 @@ pub fn fleet(directories: &[PathBuf]) -> Outcome<Fleet> {
 
 /// What cells are sorted by: trace, drive, scheme with `baseline` first.
 fn key(cell: &Cell) -> (&str, String, bool, &str, u64) {
-    let is_rival = cell.scheme != "baseline";
+    let is_rival = cell.scheme != BASELINE;
     (
         &cell.trace,
         cell.drive.to_string(),

@@ -64,6 +64,7 @@ pub fn trace(directory: &TempDir) -> PathBuf {
         started_unix_s: 0,
         lost_events: 0,
         limitations: Vec::new(),
+        host: String::new(),
     });
     for id in 1..=2 {
         tables.contexts.push(Context {

@@ -109,7 +109,14 @@ impl Scenario {
     /// The arguments of a run with those of the settings that it knows.
     fn arguments(&self, settings: &[Settings]) -> Vec<String> {
         let folder = self.folder();
-        let fixed = ["run", "--workload", &folder, "--scheme", "baseline"];
+        let fixed = [
+            "run",
+            "--workload",
+            &folder,
+            "--no-trace",
+            "--scheme",
+            "baseline",
+        ];
         let mut words: Vec<String> = fixed.map(str::to_owned).to_vec();
         for (key, value) in settings.iter().copied().flatten() {
             if !self.parameters.iter().any(|one| one == key) {

@@ -1,24 +1,21 @@
 //! How a run ends when the program ends, well or badly.
 
-use std::process::Command;
+use std::{fs, process::Command};
 
-use super::support::{ANABRANCH, Place, Started, anabranch, run, small_run};
+use super::support::{ANABRANCH, Place, SMALL, Started, anabranch, run, small_run};
 
 const MIB: u64 = 1 << 20;
 
 #[test]
-fn a_program_that_fails_has_its_status_passed_on_and_the_table_printed() {
+fn a_program_that_fails_at_once_has_its_status_passed_on_and_no_table_of_zeros() {
     for (script, status) in [
         ("exit 7", 7),
         ("kill -KILL $$", 137),
         ("kill -SEGV $$", 139),
     ] {
         let ended = run(&[], &["sh", "-c", script]).with_status(status);
-        ended.shows_table();
-        assert!(
-            ended.stderr.contains("its status is passed on"),
-            "{ended:?}"
-        );
+        let words = ["its status is passed on", "nothing is compared"];
+        ended.complains(&words);
     }
 }
 
@@ -30,7 +27,11 @@ fn a_full_drive_is_seen_by_the_program() {
         ended.stderr.contains("No space left on device"),
         "{ended:?}"
     );
-    ended.shows_table();
+    let last = ended.stderr.lines().last().unwrap();
+    assert!(
+        last.contains("the drive was full") && last.contains("--size"),
+        "{last}"
+    );
 }
 
 #[test]
@@ -45,6 +46,8 @@ fn a_program_runs_on_xfs_as_well() {
         "320MiB",
         "--unit",
         "1MiB",
+        "--no-trace",
+        "--chdir",
         "-o",
     ];
     let command = [&result, "--", "sh", "-c", script];
@@ -71,7 +74,7 @@ fn the_programs_output_goes_to_standard_error_or_to_the_log() {
     assert!(!ended.stdout.contains("out\n"), "{ended:?}");
     let ended = run(&["--log", &log], &script).with_status(0);
     assert_eq!(ended.stderr, "");
-    let said = std::fs::read_to_string(log).unwrap();
+    let said = fs::read_to_string(log).unwrap();
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[..2], ["out", "err"]);
     let directory = lines[2];
@@ -83,6 +86,79 @@ fn what_the_program_left_running_is_ended_and_named() {
     let ended = run(&[], &["sh", "-c", "setsid sleep 60 & sleep 0.1"]).with_status(0);
     assert!(ended.stderr.contains("left running: sleep ("), "{ended:?}");
     ended.shows_table();
+}
+
+#[test]
+fn what_the_program_left_running_is_waited_for_where_that_is_asked_for() {
+    let place = Place::new();
+    let done = place.path("done");
+    let script = "setsid sh -c 'sleep 1; touch \"$0\"' \"$0\" & sleep 0.1";
+    let ended = run(&["--wait"], &["sh", "-c", script, &done]).with_status(0);
+    assert!(
+        place.has("done") && !ended.stderr.contains("left running"),
+        "{ended:?}"
+    );
+    ended.shows_table();
+}
+
+#[test]
+fn a_run_whose_time_is_up_ends_what_still_runs_and_ends_well() {
+    run(&["--until", "1s"], &["sleep", "60"])
+        .with_status(0)
+        .shows_table();
+    let daemon = ["sh", "-c", "setsid sleep 60 & sleep 0.1"];
+    let ended = run(&["--until", "1s"], &daemon).with_status(0);
+    assert!(ended.stderr.contains("left running: sleep ("), "{ended:?}");
+    run(&["--until", "soon"], &["true"]).with_status(2);
+}
+
+#[test]
+fn a_program_starts_where_its_user_is_and_is_told_where_the_drive_is() {
+    let place = Place::new();
+    fs::write(place.path("script.sh"), "pwd; echo x > \"$1/x\"; ls \"$1\"").unwrap();
+    let arguments = [&["run"], &SMALL[..], &["--", "sh", "script.sh", "{dir}"]].concat();
+    let started = Started::new(
+        Command::new(ANABRANCH)
+            .args(arguments)
+            .current_dir(place.directory()),
+    );
+    let ended = started.end().with_status(0);
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    assert_eq!(lines[..3], [place.directory(), "lost+found", "x"]);
+    assert_eq!(lines[3], "anabranch: the trace is in anabranch.parquet");
+    assert_eq!(place.names(), ["anabranch.parquet", "script.sh"]);
+}
+
+#[test]
+fn an_older_trace_is_set_aside_and_said_to_be() {
+    let place = Place::new();
+    let trace = place.path("t.parquet");
+    fs::write(&trace, "older").unwrap();
+    let ended = run(&["-t", &trace], &["true"]).with_status(0);
+    let older = place.path("t.parquet.old");
+    assert!(
+        ended
+            .stderr
+            .contains(&format!("the older one is now {older}")),
+        "{ended:?}"
+    );
+    assert_eq!(fs::read(older).unwrap(), b"older");
+}
+
+#[test]
+fn a_program_that_was_not_told_of_the_drive_is_named_the_ways() {
+    let options = ["run", "--no-trace"];
+    let ended = anabranch(&[&options[..], &SMALL, &["--", "true"]].concat()).with_status(0);
+    assert!(
+        ended.stderr.contains("--chdir starts it there"),
+        "{ended:?}"
+    );
+    assert!(
+        ended
+            .stdout
+            .contains("No answer yet: the drive never filled"),
+        "{ended:?}"
+    );
 }
 
 #[test]

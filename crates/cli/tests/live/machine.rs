@@ -17,7 +17,7 @@ fn as_nobody(place: &Place, arguments: &[&str]) -> Ended {
 #[test]
 fn without_root_one_line_says_so() {
     let place = Place::new();
-    let run = [&["run"], &SMALL[..], &["--", "true"]].concat();
+    let run = [&["run"], &SMALL[..], &["--no-trace", "--", "true"]].concat();
     let record = [
         "record",
         "--device",
@@ -39,7 +39,7 @@ fn a_kernel_without_btf_is_told_with_what_to_boot() {
     let hide = "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", hide, ANABRANCH, "run"]);
-    command.args(SMALL).args(["--", "true"]);
+    command.args(SMALL).args(["--no-trace", "--", "true"]);
     Started::new(&mut command).end().with_status(1).complains(&[
         "BTF",
         "/sys/kernel/btf/vmlinux",

@@ -258,9 +258,22 @@ pub fn run(options: &[&str], command: &[&str]) -> Ended {
     anabranch(&small_run(options, command))
 }
 
-/// The arguments of such a run.
+/// The arguments of such a run: on the drive, and with no trace unless the options name one.
 pub fn small_run<'a>(options: &[&'a str], command: &[&'a str]) -> Vec<&'a str> {
-    [&["run"], &SMALL[..], options, &["--"], command].concat()
+    let trace: &[&str] = match options.contains(&"-t") {
+        true => &[],
+        false => &["--no-trace"],
+    };
+    [
+        &["run"],
+        &SMALL[..],
+        &["--chdir"],
+        trace,
+        options,
+        &["--"],
+        command,
+    ]
+    .concat()
 }
 
 /// Whether a command was ended by this signal.

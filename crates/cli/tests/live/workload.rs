@@ -54,7 +54,11 @@ fn scenario(run: &str, teardown: &str) -> Place {
 
 fn words<'a>(folder: &'a str, options: &[&'a str]) -> Vec<&'a str> {
     let fixed = ["run", "--workload", folder, "--scheme", "baseline"];
-    [&fixed[..], options].concat()
+    let trace: &[&str] = match options.contains(&"-t") {
+        true => &[],
+        false => &["--no-trace"],
+    };
+    [&fixed[..], trace, options].concat()
 }
 
 fn told(place: &Place) -> String {
@@ -85,7 +89,11 @@ fn a_scenario_is_set_up_run_and_torn_down_twice_in_a_row() {
             ended.stdout
         );
         assert_eq!(told(&place), "setup\nrun\nteardown\n".repeat(round));
-        assert_eq!(ended.stderr, "");
+        let words = match round {
+            1 => String::new(),
+            _ => format!("anabranch: the trace is in {trace} (the older one is now {trace}.old)\n"),
+        };
+        assert_eq!(ended.stderr, words);
         place.wait_until_abandoned();
     }
     let reader = anabranch_trace::Reader::open(&trace).unwrap();

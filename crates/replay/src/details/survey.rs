@@ -1,6 +1,9 @@
 //! Who wrote, and how long it lived: one pass over what all schemes are fed with.
 
+use std::collections::HashMap;
+
 use anabranch_lifetime::LifetimeHistogram;
+use anabranch_placement::Names;
 use anabranch_ssd::Config;
 use anabranch_trace::{Context, Frame, Io, Operation};
 
@@ -8,7 +11,10 @@ use super::{
     ContextLives, Details, LifePoints, Lives,
     owners::{Ended, Owners},
 };
-use crate::pages::Pages;
+use crate::{
+    label::{FilesWritten, labels},
+    pages::Pages,
+};
 
 /// Contexts listed; the rest is told in sum (our choice: probes fold rare stacks, so a run has
 /// mostly fewer).
@@ -26,6 +32,7 @@ pub struct Survey {
     pages: Pages,
     owners: Owners,
     profiles: Vec<Profile>,
+    files: FilesWritten,
     sample: Sample,
     now_pages: u64,
 }
@@ -47,9 +54,15 @@ impl Survey {
             },
             owners: Owners::new(drive.logical_pages),
             profiles: Vec::new(),
+            files: FilesWritten::default(),
             sample: Sample::default(),
             now_pages: 0,
         }
+    }
+
+    /// Takes in names of files, for what contexts are called.
+    pub fn learn(&mut self, names: &Names) {
+        self.files.learn(names);
     }
 
     /// Notes one request; one that does not fit the drive is passed over, for the lanes complain.
@@ -72,6 +85,7 @@ impl Survey {
         if self.profiles.len() <= row {
             self.profiles.resize(row + 1, Profile::default());
         }
+        self.files.count(io.context.0, io.file, io.length_bytes);
         let now = self.now_pages;
         let (profiles, sample) = (&mut self.profiles, &mut self.sample);
         profiles[row].writes += 1;
@@ -102,11 +116,15 @@ impl Survey {
             .collect();
         ranks.sort_by_key(|&row| (std::cmp::Reverse(self.profiles[row].pages), row));
         let (listed, rest) = ranks.split_at(ranks.len().min(MOST_CONTEXTS));
+        let known = listed.iter().filter_map(|&row| table.get(row));
+        let ids = known.clone().map(|context| context.id.0);
+        let labels: HashMap<u32, String> = ids.zip(labels(known.clone(), &self.files)).collect();
         let listed = listed.iter().map(|&row| {
             let profile = &self.profiles[row];
             let known = table.get(row);
             ContextLives {
                 id: row as u32,
+                label: labels.get(&(row as u32)).cloned().unwrap_or_default(),
                 signature: format!("{:016x}", known.map_or(0, |context| context.signature)),
                 kind: known.map(|context| context.kind),
                 role: known.map_or_else(String::new, |context| context.role.clone()),

@@ -38,12 +38,27 @@ function inkOnScale(value) {
   return value > 0.55 ? "#111418" : "#ffffff";
 }
 
+// Lines of a scheme, the plain one first.
+const DASHES = [undefined, [8, 4], [2, 4], [10, 3, 2, 3], [4, 8]];
+
+/** The colour and the line of a scheme, by its look: the same on every page. */
+function lineOf(look) {
+  const isPlain = look === undefined || look.hue === null;
+  const colour = isPlain ? (look?.dash ? NEUTRAL : theme("ink")) : hue(look.hue);
+  return { colour, dash: DASHES[look?.dash ?? 0] };
+}
+
+// Streams: eight hues far from each other; streams of garbage collection have the same, paler.
+const STREAMS_ON_LIGHT = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#a8961c", "#6a3fa0", "#7a4b2a"];
+const STREAMS_ON_DARK = ["#3f92dc", "#eba81d", "#1fb88f", "#dd93bd", "#ea7536", "#cdbd55", "#a586dd", "#b98a66"];
+
 /** A stream: the default one is neutral, others have a hue; internal ones are paler. */
 function streamColour(id, isInternal) {
   if (id === 0) return NEUTRAL;
-  const own = hue(id - 1);
+  const hues = theme("is-dark") === "1" ? STREAMS_ON_DARK : STREAMS_ON_LIGHT;
+  const own = hues[(isInternal ? id : id - 1) % hues.length];
   if (!isInternal) return own;
   const parts = [1, 3, 5].map((at) => parseInt(own.slice(at, at + 2), 16));
-  const [red, green, blue] = mixed(parts, [255, 255, 255], 0.45);
+  const [red, green, blue] = mixed(parts, [255, 255, 255], 0.55);
   return `rgb(${red}, ${green}, ${blue})`;
 }

@@ -48,6 +48,12 @@ function figure(id, title, words, ...content) {
     heading, html("p", null, words), ...content);
 }
 
+/** The page's contents: a link to each section. */
+function contents(sections) {
+  const links = sections.map((section) => html("a", { href: `#${section.id}` }, section.querySelector("h2").textContent));
+  return html("nav", { class: "contents", "aria-label": "contents" }, links);
+}
+
 /** The place a picture is drawn in, with words for those who do not see it. */
 function plot(label, draw, role = "img") {
   const container = html("div", { class: "plot", role, "aria-label": label });

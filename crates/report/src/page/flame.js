@@ -15,8 +15,9 @@ function callTree(known) {
     });
   };
   for (const context of known.contexts) {
-    const kind = KINDS[context.kind];
-    const steps = [context.role || kind || `context ${context.id}`, ...[...context.path].reverse()];
+    const name = known.name(context.id);
+    const role = context.role.replace(/[-/:.]+$/, "");
+    const steps = context.path.length === 0 ? [name] : [role || name, ...[...context.path].reverse()];
     add(root, context);
     let node = root;
     for (const step of steps) {
@@ -24,6 +25,8 @@ function callTree(known) {
       node = node.children.get(step);
       add(node, context);
     }
+    // The last call of a path is where a context has its name.
+    if (context.path.length > 0) node.context = node.context ? `${node.context}; ${name}` : name;
   }
   return root;
 }
@@ -81,9 +84,10 @@ function flameFigure(known) {
   const [low, high] = [Math.min(...medians, 99), Math.max(...medians, 0)];
   const pageBytes = known.result.device.page_bytes;
   const tone = (median) => (median === null ? null : (median - low) / Math.max(high - low, 1));
-  const state = { focus: frames[0] };
+  const state = { focus: frames[0], words: "" };
+  const matches = (frame) => state.words !== "" && `${frame.node.name} ${frame.node.context ?? ""}`.toLowerCase().includes(state.words);
   const note = html("p", { class: "note-line", role: "status" }, "Click a call to look closer; click “all writes” to go back.");
-  const describe = (frame) => `${frame.node.name}: ${tellBytes(frame.node.bytes)} (${tellShare(frame.node.bytes / root.bytes)}), `
+  const describe = (frame) => `${frame.node.name}${frame.node.context ? ` (${frame.node.context})` : ""}: ${tellBytes(frame.node.bytes)} (${tellShare(frame.node.bytes / root.bytes)}), `
     + `median lifetime ${frame.median === null ? "unknown" : `about ${tellBytes(classStart(frame.median + 0.5, pageBytes))}`}`;
   const holder = html("div", { class: "plot flame", role: "group", "aria-label": "flame graph of the calls that wrote; the table below holds the same contexts" });
   const draw = (place, width) => {
@@ -100,6 +104,7 @@ function flameFigure(known) {
       const value = tone(frame.median);
       const look = () => { state.focus = frame; draw(place, width); };
       const box = svg("rect", {
+        class: state.words !== "" && !matches(frame) ? "unmatched" : null,
         x, y: frame.depth * FLAME_ROW, width: w, height: FLAME_ROW, fill: value === null ? NEUTRAL : scaleColour(value),
         tabindex: w > 30 ? 0 : null, role: "button", "aria-label": describe(frame), click: look,
         keydown: (event) => { if (event.key === "Enter") look(); },
@@ -113,6 +118,16 @@ function flameFigure(known) {
     place.replaceChildren(picture);
   };
   live(holder, draw);
+  const search = html("input", { type: "search", placeholder: "find a call …", "aria-label": "find calls in the flame graph" });
+  search.addEventListener("input", () => {
+    state.words = search.value.trim().toLowerCase();
+    const found = frames.filter(matches);
+    // Of calls that match within each other the outermost counts.
+    const outermost = found.filter((frame) => !found.some((other) => other.depth < frame.depth && other.begin <= frame.begin && frame.end <= other.end));
+    const bytes = outermost.reduce((sum, frame) => sum + frame.node.bytes, 0);
+    note.textContent = state.words === "" ? "" : `${tellCount(found.length)} calls match, with ${tellShare(bytes / root.bytes)} of the bytes.`;
+    redraw();
+  });
   const rows = () => frames.map((frame) => ({
     call: frame.node.name, depth: frame.depth, bytes: frame.node.bytes,
     median: frame.median === null ? null : Math.round(classStart(frame.median, pageBytes)),
@@ -120,7 +135,7 @@ function flameFigure(known) {
   return figure("flame", title,
     "Callers above, the calls they make below. The wider a call, the more bytes it wrote; the brighter, the longer those lived. "
     + "Calls of different brightness belong in different streams.",
-    lifetimeLegend(low, high, pageBytes), holder, note,
+    html("div", { class: "controls" }, search), lifetimeLegend(low, high, pageBytes), holder, note,
     numbers("calls", () => [
       column("call", "call", (row) => row.call, null, { text: true }),
       column("depth", "depth", (row) => row.depth),

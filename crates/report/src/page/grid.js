@@ -35,8 +35,8 @@ function varyingKeys(results) {
 }
 
 const MEASURES = {
-  best: ["least WAF of any scheme", (result) => understand(result).best?.waf ?? null, tellRatio],
-  life: ["lifetime against baseline, best scheme", (result) => understand(result).best?.lifetime_vs_baseline ?? null, (value) => (value === null ? "–" : `${tellRatio(value)}×`)],
+  best: ["least WAF of any scheme, last capacity", (result) => result.verdict.waf_with ?? null, tellRatio],
+  life: ["how many times longer the flash lasts, best scheme", (result) => result.verdict.life ?? null, (value) => (value === null ? "–" : `${tellRatio(value)}×`)],
 };
 
 function measureOf(key) {
@@ -68,12 +68,17 @@ function drawHeat(place, width, grid, choose) {
 
 /** The best of all results, in words. */
 function gridVerdict(results) {
-  const all = results.map(understand).filter((known) => known.best);
-  const least = all.reduce((best, known) => (best && best.best.waf <= known.best.waf ? best : known), null);
-  const words = least
-    ? `Of ${results.length} comparisons, ${least.best.name} does best: each byte written costs ${tellRatio(least.best.waf)} bytes of flash`
-      + `${least.baseline ? `, and ${tellRatio(least.baseline.waf)} without streams` : ""}.`
-    : `${results.length} comparisons.`;
+  const all = results.map((result) => result.verdict).filter((each) => each.waf_with !== null);
+  const worth = all.filter((each) => each.answer === "worth-it");
+  const longest = worth.reduce((best, each) => (best && best.life >= each.life ? best : each), null);
+  const least = all.reduce((best, each) => (best && best.waf_with <= each.waf_with ? best : each), null);
+  const words = longest
+    ? `Worth it in ${worth.length} of ${results.length} comparisons, most with ${longest.best}: the flash lasts ${tellRatio(longest.life)} times as long.`
+    : least && least.waf_before !== null
+      ? `Worth it in none of ${results.length} comparisons.`
+      : least
+        ? `Of ${results.length} comparisons, ${least.best} does best: each byte written costs ${tellRatio(least.waf_with)} bytes of flash.`
+        : `${results.length} comparisons.`;
   return html("h1", null, words);
 }
 

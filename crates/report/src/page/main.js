@@ -45,6 +45,13 @@ function words(data) {
   return footer;
 }
 
+/** What a result is of: application, trace, when and where. */
+function headed(heading) {
+  const rest = [heading.trace, heading.recorded && `recorded ${heading.recorded}`, heading.place].filter((part) => part);
+  if (!heading.application && rest.length === 0) return [];
+  return [html("p", { class: "heading" }, heading.application ? html("code", null, heading.application) : null, html("span", null, rest.join(" · ")))];
+}
+
 /** A name for one result of several: what it differs in. */
 function resultName(results, at, keys) {
   const flat = settings(results[at]);
@@ -70,9 +77,9 @@ function start() {
   const show = (at) => {
     shown = at;
     drawn.length = lasting;
-    const known = understand(results[at]);
-    body.replaceChildren(verdict(known, results.length > 1));
-    for (const picture of pictures(known)) if (picture) body.append(picture);
+    const known = understand(results[at], data.looks);
+    const shownPictures = pictures(known).filter((picture) => picture);
+    body.replaceChildren(...headed(data.headings[at]), verdict(known, results.length > 1), contents(shownPictures), ...shownPictures);
     // Pictures measure the page: it must hold them first.
     redraw();
   };

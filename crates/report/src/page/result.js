@@ -1,19 +1,15 @@
 // What the page knows of a result: its schemes by role, its contexts by name.
 
 /** One comparison, with the answers that several pictures need. */
-function understand(result) {
+function understand(result, looks = {}) {
   const schemes = result.schemes;
   const named = (name) => schemes.find((scheme) => scheme.name === name) ?? null;
-  const baseline = named("baseline");
-  const before = baseline ?? named("baseline+gc") ?? schemes[0] ?? null;
-  const isBaseline = (scheme) => scheme.name === "baseline" || scheme.name === "baseline+gc";
-  const rivals = schemes.filter((scheme) => !isBaseline(scheme) && !scheme.is_bound && scheme.waf !== null);
-  const best = rivals.reduce((least, scheme) => (least && least.waf <= scheme.waf ? least : scheme), null);
+  const answer = result.verdict;
+  const [before, best] = [named(answer.before), named(answer.best)];
   const contexts = result.details?.contexts ?? [];
   return {
-    result, schemes, baseline, before, best, contexts,
-    gc: named("baseline+gc"),
-    chosen: best ?? before,
+    result, schemes, answer, looks, before: before ?? schemes[0] ?? null, best, contexts,
+    chosen: best ?? before ?? schemes[0] ?? null,
     hasTime: schemes.some((scheme) => scheme.time),
     hasDetails: schemes.some((scheme) => scheme.details),
     name: contextNames(contexts),
@@ -26,32 +22,15 @@ function withoutParameters(call) {
   return name === "" ? call : name;
 }
 
-/** The class and the function of a qualified name. */
-function shortCall(call) {
-  const name = withoutParameters(call).split("<")[0];
-  return name.split("::").slice(-2).join("::") || call;
-}
-
 const KINDS = {
   unknown: "(unknown)", folded: "(rare stacks)", journal: "(journal)", metadata: "(metadata)",
   kernel: "(kernel)",
 };
 
-/** A function from a context's number to its name: its role, and the calls that tell it apart. */
+/** A function from a context's number to what it is called. */
 function contextNames(contexts) {
-  const uses = new Map();
-  for (const context of contexts) {
-    for (const call of new Set(context.path)) uses.set(call, (uses.get(call) ?? 0) + 1);
-  }
-  const names = new Map();
-  for (const context of contexts) {
-    const telling = context.path.filter((call) => !call.includes("+0x") && uses.get(call) * 2 <= contexts.length);
-    const calls = [...new Set(telling.map(shortCall))];
-    const shown = calls.length > 3 ? [calls[0], ...calls.slice(-2)] : calls;
-    const words = [context.role, KINDS[context.kind] ?? "", shown.join(" < ")].filter((part) => part !== "");
-    names.set(context.id, words.join(" ") || (context.id === 0 ? "(unknown)" : `context ${context.id}`));
-  }
-  return (id) => names.get(id) ?? (id === 0 ? "(unknown)" : `context ${id}`);
+  const names = new Map(contexts.map((context) => [context.id, context.label || KINDS[context.kind] || context.role]));
+  return (id) => names.get(id) || (id === 0 ? "writer not known" : `context ${id}`);
 }
 
 /** Everything that decided a result, with dotted keys. */

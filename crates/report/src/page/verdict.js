@@ -1,63 +1,32 @@
 // The answer first: would streams help, how much, which, and what must be done?
 
-/** One sentence that answers the question. */
-function headline(known) {
-  const { before, best, baseline } = known;
-  if (!before) return "This result holds no scheme.";
-  if (before.erased_units === 0 && (!best || best.erased_units === 0)) {
-    return "No answer yet: the drive never filled, so nothing had to be copied.";
-  }
-  if (!best || best === before) return `Under ${before.name}, each byte written costs ${tellRatio(before.waf)} bytes of flash.`;
-  if (!baseline) return `The best of these schemes is ${best.name}: each byte written costs ${tellRatio(best.waf)} bytes of flash.`;
-  const saved = baseline.waf - best.waf;
-  if (saved < 0.005) return "Streams would not help this application on this drive.";
-  const excess = saved / Math.max(baseline.waf - 1, 1e-9);
-  return `Streams would spare this application ${tellShare(excess)} of the copies its drive makes.`;
-}
-
+/** What was written, to what. */
 function subline(known) {
-  const { result, best, before, baseline } = known;
+  const { result } = known;
   const drive = result.device;
   const spare = drive.physical_bytes / Math.max(drive.logical_bytes, 1) - 1;
-  const words = [`${tellBytes(result.source.host_bytes)} written to a drive of ${tellBytes(drive.logical_bytes)} `
+  return `${tellBytes(result.source.host_bytes)} written to a drive of ${tellBytes(drive.logical_bytes)} `
     + `(${tellShare(spare)} spare, ${tellCount(drive.physical_units)} erase units of ${tellBytes(drive.unit_bytes)}, `
-    + `${drive.victim_rule} victims), ${significant(result.source.capacities_written)} times its capacity.`];
-  if (baseline && best && best.waf < before.waf) {
-    words.push(` The best scheme that can be built is ${best.name}.`);
-  }
-  return words.join("");
-}
-
-/** What must be done, by the scheme's host side. */
-function advice(known) {
-  const { best, before, result } = known;
-  if (!best || best.waf >= before.waf - 0.005) return null;
-  const host = best.name.split("+")[0].split(":")[0];
-  const streams = best.streams.filter((stream) => !stream.internal).length || best.streams_used;
-  const need = `a drive with ${streams} host streams${result.device.host_streams > streams ? ` (this one has ${result.device.host_streams})` : ""}`;
-  if (host.startsWith("pcstream")) return `What it takes: ${need}, and writes sent to the streams of their program contexts, listed below. The application stays as it is.`;
-  if (host === "hints" || host === "manual") return `What it takes: ${need}, and an application that says how long its files live (write-life-time hints, or rules).`;
-  return `What it takes: ${need}, and ${host} deciding the stream of each write. The application stays as it is.`;
+    + `${drive.victim_rule} victims), ${significant(result.source.capacities_written)} times its capacity.`;
 }
 
 function wafFact(known) {
-  const { before, best, gc } = known;
-  const now = tellRatio(before.waf);
-  const note = gc && gc !== before ? `bytes of flash written for each of yours; ${tellRatio(gc.waf)} where the drive keeps copies apart` : "bytes of flash written for each of yours";
-  if (!best || best === before) return [fact("Write amplification", now, note)];
-  const tone = best.waf < before.waf - 0.005 ? "good" : "bad";
+  const { before, best, answer } = known;
+  const window = "bytes of flash written for each of yours, over the last capacity of writes";
+  if (!best || best === before) return [fact("Write amplification", tellRatio(before.waf_window), window)];
+  const tone = answer.answer === "worth-it" ? "good" : "";
   return [
-    fact("Write amplification now", now, note),
-    fact(`With ${best.name}`, tellRatio(best.waf), `${tellBytes(before.copied_bytes)} copied before, ${tellBytes(best.copied_bytes)} with it`, tone),
+    fact("Write amplification now", tellRatio(answer.waf_before), window),
+    fact(`With ${best.name}`, tellRatio(answer.waf_with), `${tellBytes(before.copied_bytes)} copied over the whole run before, ${tellBytes(best.copied_bytes)} with it`, tone),
   ];
 }
 
 function lifeFact(known) {
-  const times = known.best?.lifetime_vs_baseline;
-  if (times === null || times === undefined) return null;
-  const life = known.best.wear?.life_bytes;
-  const note = life ? `${tellBytes(life)} of your writes until its rated erases are used up` : "before its flash is worn out";
-  return fact("The drive lasts", `${tellRatio(times)}×`, `as long; ${note}`, times > 1.005 ? "good" : "bad");
+  const { life, answer } = known.answer;
+  if (life === null || life === undefined) return null;
+  const rated = known.best.wear?.life_bytes;
+  const note = rated ? `${tellBytes(rated)} of your writes until its rated erases are used up` : "before its flash is worn out";
+  return fact("The flash lasts", `${tellRatio(life)}×`, `as long; ${note}`, answer === "worth-it" ? "good" : "");
 }
 
 function timeFacts(known) {
@@ -81,31 +50,32 @@ function timeFacts(known) {
 }
 
 function trustFacts(known) {
-  const { result } = known;
-  const lost = result.source.lost_events;
+  const lost = known.result.source.lost_events;
+  const settled = known.answer.is_settled;
   return [
-    fact("Steady state", result.steady ? "reached" : "not reached",
-      result.steady ? "the figures have settled" : "longer runs may show more", result.steady ? "good small" : "bad small"),
+    fact("Steady state", settled ? "reached" : "not reached", settled ? "by the schemes compared here" : "longer runs may show more", settled ? "good small" : "bad small"),
     fact("Events lost", tellCount(lost), lost === 0 ? "all writes were seen" : "every figure is a lower bound",
       lost === 0 ? "small" : "bad small"),
   ];
 }
 
-/** The verdict of one result; `isOneOfMany` where the page has others. */
+/** A sentence with a command after its last colon. */
+function withCommand(sentence) {
+  const at = sentence.indexOf(": anabranch ");
+  if (at < 0) return sentence;
+  return [sentence.slice(0, at + 2), html("code", null, sentence.slice(at + 2))];
+}
+
+/** The verdict of one result, in the words it came with; `isOneOfMany` where the page has others. */
 function verdict(known, isOneOfMany) {
-  const todo = advice(known);
+  const { answer } = known;
   const section = html("section", { id: "verdict", "aria-label": "verdict" },
-    html(isOneOfMany ? "h2" : "h1", { class: isOneOfMany ? "headline" : null }, headline(known)),
+    html(isOneOfMany ? "h2" : "h1", { class: isOneOfMany ? "headline" : null }, answer.headline),
     html("p", { class: "lead" }, subline(known)));
   if (!known.before) return section;
   section.append(html("div", { class: "facts" }, wafFact(known), lifeFact(known), timeFacts(known), trustFacts(known)));
-  if (todo) section.append(html("p", null, todo));
-  if (!known.result.steady) {
-    section.append(html("p", { class: "warning", role: "note" }, `Not steady: ${known.result.steady_reason}.`));
-  }
-  if (known.result.source.lost_events > 0) {
-    section.append(html("p", { class: "warning", role: "note" },
-      `${tellCount(known.result.source.lost_events)} kernel events were lost; every figure is a lower bound.`));
-  }
+  for (const sentence of [answer.evidence, answer.takes]) if (sentence) section.append(html("p", null, sentence));
+  for (const warning of answer.warnings) section.append(html("p", { class: "warning", role: "note" }, warning));
+  if (answer.next) section.append(html("p", null, withCommand(answer.next)));
   return section;
 }

@@ -5,26 +5,22 @@ const WINDOW_SHARE = 0.25;
 // Schemes shown at first, when there are many.
 const SHOWN_FIRST = 7;
 
-/** The look of each scheme's curve: baselines neutral, the best first among the hues. */
+/** The look of each scheme's curve; of many, those of least WAF are shown at first. */
 function schemeLooks(known) {
-  const looks = new Map();
-  const order = [...known.schemes].filter((scheme) => !scheme.name.startsWith("baseline"));
-  order.sort((a, b) => (a === known.best ? -1 : b === known.best ? 1 : compareValues(a.waf, b.waf)));
-  order.forEach((scheme, at) => {
-    const round = Math.floor(at / HUES);
-    looks.set(scheme.name, {
-      colour: hue(at),
-      dash: [undefined, [8, 4], [2, 4], [10, 3, 2, 3], [4, 8]][Math.min(round, 4)],
-      width: scheme === known.best ? 3 : 1.8,
-      show: at < SHOWN_FIRST,
-    });
-  });
-  for (const scheme of known.schemes) {
-    if (looks.has(scheme.name)) continue;
-    const isFirst = scheme.name === "baseline";
-    looks.set(scheme.name, { colour: isFirst ? theme("ink") : NEUTRAL, dash: isFirst ? undefined : [6, 4], width: 2.2, show: true });
-  }
-  return looks;
+  const rank = [...known.schemes].sort((a, b) => compareValues(a.waf_window, b.waf_window));
+  const isCompared = (scheme) => scheme === known.before || scheme === known.best;
+  return new Map(known.schemes.map((scheme) => [scheme.name, {
+    ...lineOf(known.looks[scheme.name]),
+    width: scheme === known.best ? 3 : 1.8,
+    show: isCompared(scheme) || known.looks[scheme.name]?.hue === null || rank.indexOf(scheme) < SHOWN_FIRST,
+  }]));
+}
+
+/** The top of a picture that the schemes compared fill: one that is far worse must not press them together. */
+function usefulTop(known, lines) {
+  const compared = new Set([known.before?.name, known.best?.name]);
+  const values = lines.filter((line) => compared.has(line.label)).flatMap((line) => line.values.filter((value) => value !== null));
+  return values.length > 0 ? Math.max(...values) * 1.12 : null;
 }
 
 /** The bytes written at which any curve has a point. */
@@ -69,8 +65,9 @@ function wafFigure(known) {
   const places = commonPlaces(schemes);
   if (places.length === 0) return null;
   const unit = byteUnit(places[places.length - 1]);
-  const state = { windowed: false, shown: schemeLooks(known) };
+  const state = { windowed: false, whole: false, shown: schemeLooks(known) };
   const holder = html("div");
+  const beyond = html("p", { class: "note-line" });
   const sync = `waf-${Math.random()}`;
   const draw = () => {
     const windowBytes = state.windowed ? result.device.logical_bytes * WINDOW_SHARE : null;
@@ -80,6 +77,10 @@ function wafFigure(known) {
       show: state.shown.get(scheme.name).show,
     }));
     let chart = null;
+    const top = state.whole ? null : usefulTop(known, lines);
+    const cut = lines.filter((line) => line.show && top !== null && line.values.some((value) => value !== null && value > top));
+    beyond.textContent = cut.length > 0
+      ? `Beyond the top: ${cut.map((line) => `${line.label}, up to ${tellRatio(Math.max(...line.values.filter((value) => value !== null)))}`).join("; ")}.` : "";
     const legend = curveLegend(lines, (at, show) => {
       state.shown.get(schemes[at].name).show = show;
       chart?.setSeries(at + 1, { show });
@@ -91,22 +92,24 @@ function wafFigure(known) {
         chart = curves(place, width, {
           x: places.map((at) => at / unit.size), lines, height: Math.max(240, Math.min(360, width * 0.4)),
           xUnit: fill ? "" : `${unit.name} written by the host`, yUnit: "write amplification",
-          yRange: (_, low, high) => [Math.min(1, low ?? 1), Math.max((high ?? 1) * 1.04, 1.1)], onCursor: tell, sync,
+          yRange: (_, low, high) => [Math.min(1, low ?? 1), Math.max(Math.min((high ?? 1) * 1.04, top ?? Infinity), 1.1)], onCursor: tell, sync,
           tellY: (value) => value.toFixed(2),
         });
       });
     const fill = fillStrip(known, places, unit, sync);
     tell(null);
-    holder.replaceChildren(legend.list, picture, ...(fill ? [fill] : []));
+    holder.replaceChildren(legend.list, picture, beyond, ...(fill ? [fill] : []));
   };
   const mode = choice("what the curves show", [["so-far", "since the beginning"], ["window", "moving window"]], "so-far",
     (key) => { state.windowed = key === "window"; draw(); });
+  const height = choice("the scale", [["compared", "fit the two compared"], ["all", "fit all"]], "compared",
+    (key) => { state.whole = key === "all"; draw(); });
   draw();
   const rows = () => schemes.flatMap((scheme) => scheme.series.map((point) => ({ scheme: scheme.name, ...point })));
   return figure("waf", "What each byte costs, as the drive fills and ages",
     "Bytes of flash programmed for each byte the host wrote; 1.00 is the least there can be. The moving window is a "
     + "quarter of the drive's capacity. Drag across the picture to look closer, double-click to go back.",
-    html("div", { class: "controls" }, mode), holder,
+    html("div", { class: "controls" }, mode, height), holder,
     numbers("waf", () => [
       column("scheme", "scheme", (row) => row.scheme, null, { text: true }),
       column("host_bytes", "host bytes", (row) => row.host_bytes, tellCount),

@@ -19,6 +19,7 @@ fn some_tables() -> Tables {
         started_unix_s: 1_700_000_000,
         lost_events: 3,
         limitations: vec!["no folio contexts".into()],
+        host: String::new(),
     });
     for id in 1..3 {
         tables.contexts.push(Context {

@@ -1,7 +1,5 @@
 // What the page knows of a sweep: its drives, and the cells of each beside their baseline.
 
-const BASELINE = "baseline";
-
 /** Cells as objects, each with how it stands against baseline on the same drive and trace. */
 function understandFleet(data) {
   const cells = data.cells.map(([trace, drive, scheme, seed, host, media, copied, steady]) => ({
@@ -9,7 +7,8 @@ function understandFleet(data) {
     host_bytes: host, media_bytes: media, copied_bytes: copied, steady: Boolean(steady), waf: host > 0 ? media / host : null,
   }));
   const key = (cell) => JSON.stringify([cell.trace, cell.drive, cell.seed]);
-  const bases = new Map(cells.filter((cell) => cell.scheme === BASELINE).map((cell) => [key(cell), cell]));
+  const isBaseline = (name) => data.schemes.some((scheme) => scheme.name === name && scheme.is_baseline);
+  const bases = new Map(cells.filter((cell) => isBaseline(cell.scheme)).map((cell) => [key(cell), cell]));
   for (const cell of cells) {
     const base = bases.get(key(cell));
     cell.lifetime = base && base.waf !== null && cell.waf !== null ? base.waf / cell.waf : null;
@@ -19,9 +18,10 @@ function understandFleet(data) {
     ...drive, at,
     cells: cells.filter((cell) => cell.drive === at),
     groups: data.groups.filter((group) => group.drive === drive.name)
-      .sort((a, b) => (b.scheme === BASELINE) - (a.scheme === BASELINE)),
+      .map((group) => ({ ...group, is_baseline: isBaseline(group.scheme) }))
+      .sort((a, b) => b.is_baseline - a.is_baseline),
   }));
-  return { drives, cells, traces: data.traces.length, schemes: data.schemes.map((scheme) => scheme.name) };
+  return { drives, cells, traces: data.traces.length, schemes: data.schemes.map((scheme) => scheme.name), looks: data.looks };
 }
 
 /** Of the schemes that can be built, and saw every volume, the one under which all flash is written least. */
@@ -32,19 +32,16 @@ function bestGroup(drive) {
 }
 
 function baselineGroup(drive) {
-  return drive.groups.find((group) => group.scheme === BASELINE) ?? null;
+  return drive.groups.find((group) => group.is_baseline) ?? null;
 }
 
-/** The colour of a scheme, the same in every picture. */
+/** The colour of a scheme, the same on every page. */
 function schemeColour(fleet, name) {
-  if (name === BASELINE) return NEUTRAL;
-  return hue(fleet.schemes.filter((scheme) => scheme !== BASELINE).indexOf(name));
+  return lineOf(fleet.looks[name]).colour;
 }
 
-/** Seven hues do not do for all: the next seven are dashed. */
 function schemeDash(fleet, name) {
-  const at = fleet.schemes.filter((scheme) => scheme !== BASELINE).indexOf(name);
-  return at >= HUES ? "6 4" : null;
+  return lineOf(fleet.looks[name]).dash?.join(" ") ?? null;
 }
 
 /** A setting of a drive, as people read it. */

@@ -29,11 +29,9 @@ function startFleet() {
     drawn.length = 0;
     const drive = fleet.drives[at];
     const heat = fleetHeatFigure(fleet, drive, choose);
-    body.replaceChildren(fleetVerdict(fleet, drive));
-    if (heat) body.append(heat);
-    for (const picture of [distributionFigure(fleet, drive), boxesFigure(fleet, drive), winsFigure(fleet, drive), cellsFigure(fleet)]) {
-      if (picture) body.append(picture);
-    }
+    const pictures = [heat, distributionFigure(fleet, drive), boxesFigure(fleet, drive), winsFigure(fleet, drive), cellsFigure(fleet)]
+      .filter((picture) => picture);
+    body.replaceChildren(fleetVerdict(fleet, drive), contents(pictures), ...pictures);
     // Pictures measure the page: it must hold them first.
     redraw();
   };
@@ -41,7 +39,7 @@ function startFleet() {
   const select = selection("This page shows drive", options, "0", (at) => show(Number(at)));
   const choose = (at) => { select.querySelector("select").value = String(at); show(at); };
   main.replaceChildren(html("div", { class: "brand" }, html("b", null, "Anabranch"), " · would streams help a fleet?"));
-  if (fleet.drives.length > 1) main.append(html("div", { class: "controls" }, select));
+  if (fleet.drives.length > 1) main.append(html("h1", null, allDrivesHeadline(fleet)), html("div", { class: "controls" }, select));
   main.append(body, fleetWords(data));
   watchTheme(() => show(shown));
   show(0);

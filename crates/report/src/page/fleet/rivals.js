@@ -23,6 +23,7 @@ function drawWins(place, width, fleet, rows) {
 /** On how many volumes each scheme is best, and how it stands against baseline. */
 function winsFigure(fleet, drive) {
   const rows = drive.groups.filter((group) => !group.is_bound);
+  const told = fleet.traces < FEW ? ["least", "p50", "most"] : ["p10", "p50", "p90"];
   const at = (key, of, tell) => column(`${key}_${of}`, `${key === "lifetime" ? "lifetime" : "spared"} ${of}`,
     (row) => (key === "lifetime" ? row.lifetime_vs_baseline : row.copies_removed)?.[of] ?? null, tell);
   const columns = [
@@ -30,11 +31,11 @@ function winsFigure(fleet, drive) {
     column("cells", "volumes", (row) => row.cells, tellCount),
     column("best", "best on", (row) => row.best, tellCount),
     column("worse_than_baseline", "worse off", (row) => row.worse_than_baseline, tellCount),
-    ...["p10", "p50", "p90"].map((of) => at("lifetime", of, times)),
-    ...["p10", "p50", "p90"].map((of) => at("removed", of, tellShare)),
+    ...told.map((of) => at("lifetime", of, times)),
+    ...told.map((of) => at("removed", of, tellShare)),
   ];
   return figure("wins", "Which scheme wins where",
-    "A scheme is best on a volume if no other that can be built writes less; of several that tie, each counts. Lifetimes are times that of baseline, and copies spared a share of its copies (below 0: more copies), at the volumes of which a tenth, half, and nine tenths lie at or below.",
+    "A scheme is best on a volume if no other that can be built writes less; of several that tie, each counts. Lifetimes are times that of baseline, and copies spared a share of its copies (below 0: more copies), at the volumes of which so many of a hundred (pN) lie at or below, or, of few, the least and the most.",
     plot(`Best on: ${rows.map((row) => `${row.scheme} ${tellShare(row.best / Math.max(row.cells, 1))}`).join("; ")}`,
       (place, width) => drawWins(place, width, fleet, rows)),
     dataTable("wins", columns, drive.groups, { label: "schemes against baseline" }));

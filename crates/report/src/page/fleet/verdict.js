@@ -20,8 +20,13 @@ function fleetHeadline(drive) {
   return `${lead}; ${tail}.`;
 }
 
-function spread(quantiles, tell) {
-  return quantiles ? `${tell(quantiles.p10)} at p10, ${tell(quantiles.p90)} at p90` : "";
+// Fewer volumes than this have no tenths: the least and the most are told instead.
+const FEW = 20;
+
+/** How a figure spreads over so many volumes. */
+function spread(quantiles, tell, cells) {
+  if (!quantiles || cells < 2) return "";
+  return cells < FEW ? `from ${tell(quantiles.least)} to ${tell(quantiles.most)}` : `${tell(quantiles.p10)} at p10, ${tell(quantiles.p90)} at p90`;
 }
 
 function times(value) {
@@ -31,13 +36,13 @@ function times(value) {
 function fleetFacts(drive) {
   const [best, base] = [bestGroup(drive), baselineGroup(drive)];
   const facts = [];
-  if (base) facts.push(fact("Write amplification now", tellRatio(base.waf_of_all), `of all bytes together; ${spread(base.waf, tellRatio)}`));
+  if (base) facts.push(fact("Write amplification now", tellRatio(base.waf_of_all), `of all bytes together; ${spread(base.waf, tellRatio, base.cells)}`));
   if (best && best !== base) {
-    facts.push(fact(`With ${best.scheme}`, tellRatio(best.waf_of_all), `of all bytes together; ${spread(best.waf, tellRatio)}`,
+    facts.push(fact(`With ${best.scheme}`, tellRatio(best.waf_of_all), `of all bytes together; ${spread(best.waf, tellRatio, best.cells)}`,
       base && best.waf_of_all < base.waf_of_all - 0.005 ? "good" : ""));
     if (best.lifetime_vs_baseline) {
       const life = best.lifetime_vs_baseline;
-      facts.push(fact("The median drive lasts", times(life.p50), `as long; ${spread(life, times)}`, life.p50 > 1.005 ? "good" : ""));
+      facts.push(fact("The median drive lasts", times(life.p50), `as long; ${spread(life, times, best.cells)}`, life.p50 > 1.005 ? "good" : ""));
       facts.push(fact("Worse off", `${tellCount(best.worse_than_baseline)} of ${tellCount(best.cells)}`, `copy more under ${best.scheme} than without streams`,
         best.worse_than_baseline > 0 ? "bad" : "good"));
     }
@@ -49,11 +54,26 @@ function fleetFacts(drive) {
   return facts;
 }
 
+/** One sentence over all kinds of drives. */
+function allDrivesHeadline(fleet) {
+  const gains = fleet.drives.map((drive) => {
+    const [best, base] = [bestGroup(drive), baselineGroup(drive)];
+    return best && base && best !== base ? { drive, best, gain: base.waf_of_all / best.waf_of_all } : null;
+  }).filter((each) => each !== null);
+  const kinds = `${tellCount(fleet.drives.length)} kinds of drives`;
+  if (gains.length === 0) return `${volumes(fleet.traces)} on ${kinds}: no scheme wrote the flash less than none at all.`;
+  const [least, most] = [Math.min(...gains.map((each) => each.gain)), Math.max(...gains.map((each) => each.gain))];
+  const names = [...new Set(gains.map((each) => each.best.scheme))];
+  const how = least === most || tellRatio(least) === tellRatio(most) ? `${tellRatio(most)} times` : `${tellRatio(least)} to ${tellRatio(most)} times`;
+  return `On ${gains.length === fleet.drives.length ? `each of ${kinds}` : `${tellCount(gains.length)} of ${kinds}`}, the best scheme (${names.join(", ")}) makes the flash of ${volumes(fleet.traces)} last ${how} as long.`;
+}
+
 /** The verdict over the volumes on one kind of drive. */
 function fleetVerdict(fleet, drive) {
   const schemes = drive.groups.length;
+  const isOneOfMany = fleet.drives.length > 1;
   const section = html("section", { id: "verdict", "aria-label": "verdict" },
-    html("h1", null, fleetHeadline(drive)),
+    html(isOneOfMany ? "h2" : "h1", { class: isOneOfMany ? "headline" : null }, fleetHeadline(drive)),
     html("p", { class: "lead" }, `${volumes(fleet.traces)}, ${schemes} ${schemes === 1 ? "scheme" : "schemes"}, ${driveWords(drive)}.`),
     html("div", { class: "facts" }, fleetFacts(drive)));
   const counts = new Set(drive.groups.map((group) => group.cells));

@@ -52,6 +52,7 @@ fn any_capture() -> impl Strategy<Value = Capture> {
             started_unix_s,
             lost_events,
             limitations: texts.3,
+            ..Capture::default()
         },
     )
 }

@@ -1,0 +1,123 @@
+//! How a program ended, and what the run says of it.
+
+use std::{
+    process::ExitStatus,
+    time::{Duration, Instant},
+};
+
+use anabranch_disk::{Workload, status_code};
+
+use crate::{
+    arguments::RunArguments,
+    failure::{Failure, INTERRUPTED, Outcome},
+};
+
+/// How long a program that was told to end may take before it is killed (our choice).
+const GRACE: Duration = Duration::from_secs(10);
+/// A drive with less than this share of it free is full (our choice: no program gets the last block).
+const FULL: f64 = 0.02;
+
+/// How a program ended.
+pub struct End {
+    /// What it is called.
+    pub what: &'static str,
+    /// Its status.
+    pub status: ExitStatus,
+    /// Whether somebody interrupted the run.
+    pub was_interrupted: bool,
+    /// Whether its time, `--until`, was up.
+    pub was_stopped: bool,
+    /// The least that was free on the drive meanwhile, as a share of it.
+    pub least_free: f64,
+}
+
+impl End {
+    /// Whether it ended as it should.
+    pub fn is_good(&self) -> bool {
+        (self.status.success() || self.was_stopped) && !self.was_interrupted
+    }
+
+    /// Whether the program itself ended badly.
+    pub fn has_failed(&self) -> bool {
+        !self.is_good() && !self.was_interrupted
+    }
+
+    /// The program's own status is ours. `is_void` where nothing was seen that schemes differ in.
+    pub fn conclude(&self, is_void: bool, drive_bytes: u64) -> Outcome {
+        if self.is_good() {
+            return Ok(());
+        }
+        let status = match self.was_interrupted {
+            true => INTERRUPTED,
+            false => status_code(self.status),
+        };
+        let mut words = match self.was_interrupted {
+            true => "interrupted".to_owned(),
+            false => format!(
+                "{} ended with {}; its status is passed on",
+                self.what, self.status
+            ),
+        };
+        words += match is_void {
+            true => {
+                ", and nothing is compared: it had not written enough for garbage collection to begin"
+            }
+            false if self.was_interrupted => "; the table holds what was seen until then",
+            false => "",
+        };
+        if self.least_free < FULL {
+            words += &format!(
+                "; the drive was full: give it more than {} with --size",
+                anabranch_report::bytes(drive_bytes)
+            );
+        }
+        Err(Failure {
+            status,
+            error: Some(anyhow::anyhow!("{words}")),
+        })
+    }
+}
+
+/// How long a run goes on.
+pub struct Patience {
+    began: Instant,
+    waits: bool,
+    until: Option<Duration>,
+    asked: Option<Instant>,
+}
+
+impl Patience {
+    /// As the options have it, from now on.
+    pub fn of(arguments: &RunArguments) -> Patience {
+        Patience {
+            began: Instant::now(),
+            waits: arguments.wait || arguments.until.is_some(),
+            until: arguments.until,
+            asked: None,
+        }
+    }
+
+    /// Whether its time was up.
+    pub fn is_up(&self) -> bool {
+        self.until
+            .is_some_and(|until| self.began.elapsed() >= until)
+    }
+
+    /// Ends a program that still runs though its time is up: it is asked once, and killed after
+    /// [`GRACE`].
+    pub fn end(&mut self, workload: &mut Workload) {
+        let is_time = match self.asked {
+            None => self.is_up(),
+            Some(asked) => asked.elapsed() >= GRACE,
+        };
+        if is_time {
+            workload.interrupt(anabranch_disk::InterruptSource::Process);
+            self.asked = Some(Instant::now());
+        }
+    }
+
+    /// Whether what the ended program left running is to be waited for.
+    pub fn lingers(&self) -> bool {
+        self.waits && !self.is_up()
+    }
+}

@@ -1,0 +1,283 @@
+//! What contexts are called where people read of them: the files they write, the innermost calls of the
+//! application's own code, and the role of the thread. No two of a comparison are called the same.
+
+use std::collections::HashMap;
+
+use anabranch_placement::{FileClasses, Names};
+use anabranch_trace::{Context, ContextKind, FileId, Frame};
+
+/// Calls of a path that a label shows (our choice).
+const CALLS: usize = 3;
+/// Characters of a label (our choice).
+const WIDTH: usize = 96;
+/// Libraries that carry out what others decide: the C and C++ runtimes and the loader.
+const RUNTIMES: [&str; 9] = [
+    "libc.",
+    "libc-",
+    "libpthread",
+    "ld-",
+    "libstdc++",
+    "libgcc_s",
+    "libm.",
+    "[vdso]",
+    "libaio",
+];
+/// Packages of Go's own library and runtime that lie between a program and the kernel.
+const GO: [&str; 12] = [
+    "runtime", "syscall", "internal", "os", "io", "bufio", "fmt", "sync", "bytes", "encoding",
+    "compress", "archive",
+];
+/// Functions of interpreters, by how their names begin: what runs a script is not what it does.
+const INTERPRETERS: [&str; 6] = ["Py", "_Py", "py_", "PyEval", "v8::", "node::"];
+/// Functions that any path ends or begins with.
+const EVERYWHERE: [&str; 5] = [
+    "main",
+    "_start",
+    "start_thread",
+    "__libc_start_main",
+    "clone",
+];
+
+/// Which files contexts wrote, by bytes.
+#[derive(Debug, Default)]
+pub struct FilesWritten {
+    names: Vec<String>,
+    classes: FileClasses,
+    written: HashMap<(u32, u16), Written>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    first: FileId,
+    last: FileId,
+    bytes: u64,
+}
+
+impl FilesWritten {
+    /// Takes in names of files.
+    pub fn learn(&mut self, names: &Names) {
+        for (file, name) in &names.files {
+            let row = file.0 as usize;
+            if row >= self.names.len() {
+                self.names.resize(row + 1, String::new());
+            }
+            self.names[row].clone_from(name);
+            self.classes.learn(*file, name);
+        }
+    }
+
+    /// Counts what a context wrote to a file.
+    pub fn count(&mut self, context: u32, file: FileId, bytes: u64) {
+        let class = self.classes.of(file);
+        let new = Written {
+            first: file,
+            last: file,
+            bytes: 0,
+        };
+        let written = self.written.entry((context, class)).or_insert(new);
+        written.last = file;
+        written.bytes += bytes;
+    }
+
+    /// The file a context wrote most to, or what the names of several such files have in common;
+    /// empty where that is not known.
+    pub fn most_of(&self, context: u32) -> String {
+        let own = self.written.iter().filter(|((row, _), _)| *row == context);
+        let most =
+            own.max_by_key(|((_, class), written)| (written.bytes, std::cmp::Reverse(*class)));
+        let Some(((_, class), written)) = most.filter(|((_, class), _)| *class > 0) else {
+            return String::new();
+        };
+        let name = |file: FileId| self.names.get(file.0 as usize).map_or("", String::as_str);
+        match name(written.first) == name(written.last) {
+            true => name(written.first).to_owned(),
+            false => match self.classes.name(*class) {
+                Some(class) if class.starts_with('.') => format!("*{class}"),
+                class => class.unwrap_or_default().replace('#', "*"),
+            },
+        }
+    }
+}
+
+/// A label for each of these contexts, in their order.
+pub fn labels<'a>(
+    contexts: impl Iterator<Item = &'a Context> + Clone,
+    files: &FilesWritten,
+) -> Vec<String> {
+    let paths: Vec<Vec<String>> = contexts
+        .clone()
+        .map(|context| own_calls(&context.frames))
+        .collect();
+    let shares = |call: &String| paths.iter().filter(|path| path.contains(call)).count();
+    let many = paths.iter().filter(|path| !path.is_empty()).count();
+    let telling = |most: usize| {
+        let tells = |path: &Vec<String>| -> Vec<String> {
+            path.iter()
+                .filter(|call| shares(call) <= most)
+                .cloned()
+                .collect()
+        };
+        paths.iter().map(tells).collect::<Vec<_>>()
+    };
+    // Calls of few contexts tell most; where a path has none, those that not all have, or any.
+    let choices = [
+        telling(many / 2),
+        telling(many.saturating_sub(1)),
+        paths.clone(),
+    ];
+    let rows = contexts.clone().enumerate().map(|(row, context)| {
+        let calls = choices
+            .iter()
+            .map(|choice| &choice[row])
+            .find(|calls| !calls.is_empty());
+        let calls = calls.map_or(&[][..], |calls| &calls[..calls.len().min(CALLS)]);
+        worded(context, &files.most_of(context.id.0), calls)
+    });
+    unlike(rows.collect(), contexts, &paths)
+}
+
+/// Labels that are the same get the call that tells them apart, or, where none does, their numbers.
+fn unlike<'a>(
+    labels: Vec<String>,
+    contexts: impl Iterator<Item = &'a Context>,
+    paths: &[Vec<String>],
+) -> Vec<String> {
+    let mut rows: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (row, label) in labels.iter().enumerate() {
+        rows.entry(label).or_default().push(row);
+    }
+    let mut changed = labels.clone();
+    for same in rows.values().filter(|same| same.len() > 1) {
+        for &row in same {
+            let is_apart = |call: &&String| {
+                let others = same.iter().filter(|other| **other != row);
+                others.clone().all(|other| !paths[*other].contains(call))
+            };
+            if let Some(call) = paths[row].iter().find(is_apart) {
+                changed[row] = format!("{} … {call}", labels[row]);
+            }
+        }
+    }
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    changed
+        .iter()
+        .for_each(|label| *seen.entry(label.clone()).or_default() += 1);
+    let numbered = changed
+        .into_iter()
+        .zip(contexts)
+        .map(|(label, context)| match seen[&label] {
+            1 => label,
+            _ => format!("{label} #{}", context.id.0),
+        });
+    numbered.collect()
+}
+
+fn worded(context: &Context, file: &str, calls: &[String]) -> String {
+    let role = context.role.trim_end_matches(['-', '/', ':', '.']);
+    let is_made = role.starts_with("mkfs");
+    let who = match context.kind {
+        _ if is_made => "making the file system".to_owned(),
+        ContextKind::Journal => "journal of the file system".to_owned(),
+        ContextKind::Metadata => "metadata of the file system".to_owned(),
+        ContextKind::Unknown => "writer not known".to_owned(),
+        ContextKind::Kernel => format!("kernel thread {role}"),
+        ContextKind::Folded => format!("{role}, rare call paths"),
+        ContextKind::Application => role.to_owned(),
+    };
+    let calls = if is_made {
+        String::new()
+    } else {
+        calls.join(" < ")
+    };
+    let parts = [file, &calls, &who].map(str::trim);
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let label = parts.join(" · ");
+    match label.char_indices().nth(WIDTH) {
+        // The role stays: it stands last.
+        Some(_) => {
+            let room = WIDTH.saturating_sub(who.chars().count() + 5);
+            let kept: String = parts[..parts.len() - 1]
+                .join(" · ")
+                .chars()
+                .take(room)
+                .collect();
+            format!("{}… · {who}", kept.trim_end())
+        }
+        None => label,
+    }
+}
+
+/// The named calls of the application's own code, innermost first, without those that only hand bytes
+/// on; all named calls where it has none of its own.
+fn own_calls(frames: &[Frame]) -> Vec<String> {
+    let named = || {
+        frames
+            .iter()
+            .filter_map(|frame| Some((frame, frame.symbol.as_deref()?)))
+    };
+    let is_go =
+        named().any(|(_, symbol)| symbol.starts_with("runtime.") || symbol.starts_with("main."));
+    let is_own = |frame: &Frame, symbol: &str| {
+        let object = frame.object.rsplit('/').next().unwrap_or_default();
+        let is_runtime = RUNTIMES.iter().any(|runtime| object.starts_with(runtime));
+        let is_interpreter = INTERPRETERS.iter().any(|prefix| symbol.starts_with(prefix));
+        let is_library = is_go && GO.contains(&package(symbol));
+        !is_runtime && !is_interpreter && !is_library && !EVERYWHERE.contains(&symbol)
+    };
+    let own = named().filter(|(frame, symbol)| is_own(frame, symbol));
+    let mut calls: Vec<String> = own.map(|(_, symbol)| short(symbol)).collect();
+    if calls.is_empty() {
+        calls = named().map(|(_, symbol)| short(symbol)).collect();
+    }
+    calls.dedup();
+    let hands_on = calls.iter().take_while(|call| hands_on(call)).count();
+    if hands_on < calls.len() {
+        calls.drain(..hands_on);
+    }
+    calls
+}
+
+/// Whether a function's name says no more than that it writes.
+fn hands_on(call: &str) -> bool {
+    let last = call
+        .rsplit([':', '.'])
+        .next()
+        .unwrap_or(call)
+        .to_ascii_lowercase();
+    ["write", "writev", "write64", "sync"]
+        .iter()
+        .any(|name| last.ends_with(name))
+}
+
+/// The first part of a Go function's package: `internal` of `internal/poll.(*FD).Pwrite`.
+fn package(symbol: &str) -> &str {
+    let end = symbol.find(['/', '.']).unwrap_or(symbol.len());
+    &symbol[..end]
+}
+
+/// A function's name as people say it: no parameters, no template arguments, and of a qualified name the
+/// last two parts.
+pub fn short(symbol: &str) -> String {
+    if symbol.contains(".(*") || symbol.contains("/") {
+        // Go: the package's last part, type and method.
+        let last = symbol.rsplit('/').next().unwrap_or(symbol);
+        return last.replace("(*", "").replace(')', "");
+    }
+    let name = symbol
+        .split('(')
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(symbol);
+    let name = name
+        .split('<')
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(name);
+    match name.rmatch_indices("::").nth(1) {
+        Some((at, colons)) => name[at + colons.len()..].to_owned(),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

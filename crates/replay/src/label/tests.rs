@@ -1,0 +1,150 @@
+use anabranch_trace::ContextId;
+
+use super::*;
+
+fn context(id: u32, kind: ContextKind, role: &str, path: &[(&str, &str)]) -> Context {
+    let frame = |(object, symbol): &(&str, &str)| Frame {
+        build_id: String::new(),
+        object: (*object).to_owned(),
+        file_offset: 1,
+        symbol: Some((*symbol).to_owned()),
+    };
+    Context {
+        id: ContextId(id),
+        signature: u64::from(id),
+        kind,
+        role: role.to_owned(),
+        frames: path.iter().map(frame).collect(),
+    }
+}
+
+fn files(written: &[(u32, u32)], names: &[&str]) -> FilesWritten {
+    let mut files = FilesWritten::default();
+    let rows = (1..)
+        .map(FileId)
+        .zip(names.iter().map(|name| (*name).to_owned()));
+    files.learn(&Names {
+        files: rows.collect(),
+        contexts: Vec::new(),
+    });
+    for (context, file) in written {
+        files.count(*context, FileId(*file), 4096);
+    }
+    files
+}
+
+const SQLITE: &str = "/usr/lib/libsqlite3.so.0";
+const LIBC: &str = "/lib/libc.so.6";
+const PYTHON: &str = "/usr/bin/python3";
+
+#[test]
+fn a_script_is_called_by_its_file_and_the_librarys_innermost_calls() {
+    let application = ContextKind::Application;
+    let path = |inner: &'static str| {
+        [
+            (LIBC, "pwrite64"),
+            (SQLITE, "unixWrite"),
+            (SQLITE, inner),
+            (SQLITE, "sqlite3_step"),
+            (PYTHON, "_PyEval_EvalFrameDefault"),
+        ]
+    };
+    let contexts = [
+        context(1, application, "python", &path("sqlite3WalFrames")),
+        context(2, application, "python", &path("walCheckpoint")),
+    ];
+    let files = files(&[(1, 1), (2, 2)], &["my.db-wal", "my.db"]);
+    assert_eq!(
+        labels(contexts.iter(), &files),
+        [
+            "my.db-wal · sqlite3WalFrames · python",
+            "my.db · walCheckpoint · python"
+        ]
+    );
+}
+
+#[test]
+fn a_go_program_is_called_by_its_own_functions() {
+    let go = "/usr/bin/store";
+    let path = [
+        (go, "internal/runtime/syscall.Syscall6"),
+        (go, "syscall.write"),
+        (go, "internal/poll.(*FD).Write"),
+        (go, "os.(*File).Write"),
+        (go, "example.org/store/log.(*Segment).Append"),
+        (go, "main.func2"),
+        (go, "runtime.goexit.abi0"),
+    ];
+    let one = context(1, ContextKind::Application, "store", &path);
+    let labels = labels([one].iter(), &FilesWritten::default());
+    assert_eq!(labels, ["log.Segment.Append < main.func2 · store"]);
+    assert_eq!(
+        short("example.org/store/log.(*Segment).Append"),
+        "log.Segment.Append"
+    );
+}
+
+#[test]
+fn the_file_systems_own_writers_have_plain_names() {
+    let contexts = [
+        context(1, ContextKind::Journal, "jbd/loop-", &[]),
+        context(2, ContextKind::Metadata, "metadata", &[]),
+        context(
+            3,
+            ContextKind::Application,
+            "mkfs.ext",
+            &[("/sbin/mkfs", "ext2fs_write")],
+        ),
+        context(0, ContextKind::Unknown, "", &[]),
+    ];
+    assert_eq!(
+        labels(contexts.iter(), &FilesWritten::default()),
+        [
+            "journal of the file system",
+            "metadata of the file system",
+            "making the file system",
+            "writer not known",
+        ]
+    );
+}
+
+#[test]
+fn contexts_that_would_be_called_the_same_are_told_apart() {
+    let own = "/usr/bin/db";
+    let application = ContextKind::Application;
+    let inner = [(own, "a"), (own, "b"), (own, "c")];
+    let path = |outer: &'static str| [&inner[..], &[(own, outer)]].concat();
+    let contexts = [
+        context(1, application, "db", &path("flush_all")),
+        context(2, application, "db", &path("merge")),
+        context(3, application, "db", &path("merge")),
+    ];
+    let labels = labels(contexts.iter(), &FilesWritten::default());
+    let mut apart = labels.clone();
+    apart.sort();
+    apart.dedup();
+    assert_eq!(apart.len(), 3, "{labels:?}");
+    assert!(
+        labels[0].contains("flush_all") && labels[1].contains("merge"),
+        "{labels:?}"
+    );
+}
+
+#[test]
+fn several_files_are_called_by_what_their_names_have_in_common() {
+    let written = [(1, 1), (1, 2), (2, 3), (2, 4), (3, 5)];
+    let files = files(
+        &written,
+        &[
+            "000012.sst",
+            "000013.sst",
+            "binlog.01",
+            "binlog.02",
+            "CURRENT",
+        ],
+    );
+    assert_eq!(
+        [1, 2, 3, 4].map(|row| files.most_of(row)),
+        ["*.sst", "binlog.*", "CURRENT", ""]
+    );
+}
