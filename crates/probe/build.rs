@@ -30,12 +30,22 @@ fn build() -> Result<(), String> {
              (or name another clang in the environment variable CLANG)"
         ));
     }
-    let out = env::var_os("OUT_DIR").ok_or("cargo gave no OUT_DIR")?;
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo gave no OUT_DIR")?);
+    compile(&clang, &out.join("probe.bpf.o"), &[])?;
+    // Version 3 of the instructions has atomic operations that give the old value back.
+    compile(
+        &clang,
+        &out.join("handover.bpf.o"),
+        &["-DHANDOVER", "-mcpu=v3"],
+    )
+}
+
+fn compile(clang: &str, object: &Path, more: &[&str]) -> Result<(), String> {
     SkeletonBuilder::new()
         .source(Path::new("src/bpf/probe.bpf.c"))
-        .obj(PathBuf::from(out).join("probe.bpf.o"))
+        .obj(object)
         .clang(clang)
-        .clang_args(["-Wall", "-Werror"])
+        .clang_args(["-Wall", "-Werror"].iter().chain(more))
         .build()
         .map_err(|error| format!("{error:#}"))
 }

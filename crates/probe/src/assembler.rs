@@ -7,8 +7,10 @@ use anabranch_trace::{Context, ContextId, ContextKind, File, Io, Operation, Writ
 use crate::address_space::{AddressSpace, AddressSpaces};
 use crate::bounded::BoundedMap;
 use crate::context_table::{Claims, ContextTable, FoldLimits};
-use crate::event::{Event, ImageKey, IoEvent, MalformedRecord, StackEvent, WriterKind};
+use crate::event::{Event, FileKey, ImageKey, IoEvent, MalformedRecord, StackEvent, WriterKind};
 use crate::file_table::FileTable;
+use crate::handover::PageWriter;
+use crate::window::Source;
 use crate::writer::{CallSite, Writer};
 
 /// Hashes of writers that are remembered: four times what the kernel side remembers to have sent,
@@ -17,6 +19,9 @@ const MAX_WRITERS: usize = 65536;
 /// A walk along frame pointers that keeps fewer frames than this led nowhere; as in `writer.bpf.h`.
 const MIN_FRAMES: usize = 3;
 
+/// Pages of a handover.
+const PAGE_BYTES: u64 = 4096;
+
 /// What the kernel side is to be told.
 #[derive(Debug)]
 pub(crate) enum Reply {
@@ -24,6 +29,16 @@ pub(crate) enum Reply {
     Ranges(ImageKey, Vec<(u64, u64)>),
     /// Send this writer again when it is next seen.
     Resend(u64),
+}
+
+/// Who a source of writes is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answer {
+    pub writer: PageWriter,
+    /// It never changes any more.
+    pub is_settled: bool,
+    /// Nobody knows the writer (yet).
+    pub is_nameless: bool,
 }
 
 /// Puts records together. Holds everything that a capture learns.
@@ -85,6 +100,31 @@ impl Assembler {
                 self.files.place(key, &directory);
                 Ok(None)
             }
+        }
+    }
+
+    /// Whether the file has a row.
+    pub(crate) fn knows_file(&self, file: FileKey) -> bool {
+        self.files.knows(file)
+    }
+
+    /// Who a page's source is; the page counts for its context.
+    pub(crate) fn answer(&mut self, source: &Source) -> Answer {
+        let claims = self.writers.get_mut(&source.writer);
+        let context = match &claims {
+            Some(claims) => self.contexts.attribute(claims, PAGE_BYTES),
+            None => ContextId::UNKNOWN,
+        };
+        Answer {
+            is_settled: claims.is_some_and(|claims| self.contexts.is_settled(claims)),
+            is_nameless: context == ContextId::UNKNOWN,
+            writer: PageWriter {
+                context,
+                file: self.files.id(source.file),
+                hint: WriteHint::from_number(source.hint.into()).unwrap_or_default(),
+                hint_granted: source.hint_granted,
+                tenant: self.files.tenant(source.file),
+            },
         }
     }
 
@@ -238,7 +278,6 @@ fn hint_of(event: &IoEvent, operation: Operation) -> (u8, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::FileKey;
 
     fn io(writer: u64, time_ns: u64) -> Event {
         Event::Io(IoEvent {

@@ -153,6 +153,12 @@ impl ContextTable {
         ContextId::UNKNOWN
     }
 
+    /// Whether [`ContextTable::attribute`] will answer the same for ever.
+    pub(crate) fn is_settled(&self, claims: &Claims) -> bool {
+        let own = claims.claims.first();
+        own.is_some_and(|claim| self.ids.contains_key(&claim.signature))
+    }
+
     /// The rows, dense, the unknown context first.
     pub(crate) fn contexts(&self) -> Vec<Context> {
         self.contexts_from(0)

@@ -26,6 +26,17 @@ pub(crate) struct ImageKey {
     pub tgid: u32,
 }
 
+impl FileKey {
+    /// The key as the kernel side's maps have it.
+    pub(crate) fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.ino.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.generation.to_ne_bytes());
+        bytes[12..].copy_from_slice(&self.dev.to_ne_bytes());
+        bytes
+    }
+}
+
 impl ImageKey {
     /// The key as the kernel side's `images` map has it.
     pub(crate) fn to_bytes(self) -> [u8; 16] {

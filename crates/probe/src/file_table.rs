@@ -43,6 +43,11 @@ impl FileTable {
         self.add(key, String::new()).unwrap_or_default()
     }
 
+    /// Whether the file has a row.
+    pub(crate) fn knows(&self, key: FileKey) -> bool {
+        key == FileKey::default() || self.ids.contains_key(&key)
+    }
+
     /// Notes the name of a file. The first name stays: a file is known by what it was made as. One
     /// that was written to before it had a name has a new row from here on, for rows never change:
     /// who follows a capture knows at each request what a replay of its trace knows.

@@ -1,33 +1,65 @@
 //! The eBPF programs and maps: loading, attaching, and what is exchanged with them.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{
     ErrorKind, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel,
-    Program, RingBuffer, RingBufferBuilder,
+    RingBuffer, RingBufferBuilder,
 };
 use nix::unistd::{SysconfVar, sysconf};
 
 use crate::assembler::Reply;
 use crate::error::ProbeError;
 use crate::event::{Event, MAX_RANGES, MalformedRecord};
+use crate::skipped::{Loaded, Skipped, skipped, told_of};
 use crate::support::Support;
 
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
+static CAPTURE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
+static HANDOVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/handover.bpf.o"));
+
+/// The two hooks for requests: `probe.bpf.c`.
+const REQUEST_KPROBE: &str = "on_bio_entry";
+const REQUEST_TRACEPOINT: &str = "on_bio";
 
 /// What is decided before the programs are loaded.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// The target as the kernel numbers devices: major << 20 | minor.
     pub device: u32,
     pub reads: bool,
     pub hints: bool,
     pub ring_bytes: u32,
+    pub form: Form,
 }
+
+/// What the programs do with what they see.
+#[derive(Debug, Clone)]
+pub(crate) enum Form {
+    /// Send every request.
+    Capture,
+    /// Note the writers of pages on their way. With a directory of pins, maps and links outlive the process.
+    Handover { pins: Option<PathBuf> },
+}
+
+impl Settings {
+    fn pins(&self) -> Option<&Path> {
+        match &self.form {
+            Form::Handover { pins } => pins.as_deref(),
+            Form::Capture => None,
+        }
+    }
+}
+
+/// The maps that a process which takes over goes on with.
+const PINNED: [&str; 11] = [
+    "window", "sources", "tallies", "numbers", "stacks", "names", "pages", "files", "writers",
+    "images", "calls",
+];
 
 /// The loaded and attached programs.
 #[derive(Debug)]
@@ -39,28 +71,47 @@ pub(crate) struct KernelSide {
     images: MapHandle,
     writers: MapHandle,
     lost: MapHandle,
-    program_ids: Vec<u32>,
-    _object: Object,
+    loaded: Vec<Loaded>,
+    object: Object,
 }
 
 /// Records taken out of the ring.
 type Inbox = Arc<Mutex<Vec<Result<Event, MalformedRecord>>>>;
 
 impl KernelSide {
-    /// Loads the programs that this kernel has hooks for, and attaches them.
+    /// Loads the programs that this kernel has hooks for, and attaches them. Of two hooks for requests
+    /// the better one is tried first.
     pub(crate) fn attach(settings: &Settings, support: &Support) -> Result<KernelSide, ProbeError> {
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, line| {
             loader_log().push_str(&line)
         })));
+        if support.queued_flag.is_some()
+            && let Ok(attached) = KernelSide::attach_with(REQUEST_KPROBE, settings, support)
+        {
+            return Ok(attached);
+        }
+        KernelSide::attach_with(REQUEST_TRACEPOINT, settings, support)
+    }
+
+    fn attach_with(
+        request_hook: &str,
+        settings: &Settings,
+        support: &Support,
+    ) -> Result<KernelSide, ProbeError> {
         loader_log().clear();
-        let object = load(settings, support)?;
+        let object = load(request_hook, settings, support)?;
         let inbox = Inbox::default();
         let ring = ring(&object, &inbox).map_err(refused("ring buffer"))?;
         let mut links = Vec::new();
-        let mut program_ids = Vec::new();
+        let mut loaded = Vec::new();
+        let pins = settings.pins();
         for program in object.progs_mut().filter(|program| program.autoload()) {
-            links.push(program.attach().map_err(refused("attaching"))?);
-            program_ids.extend(Program::id_from_fd(program.as_fd()));
+            let mut link = program.attach().map_err(refused("attaching"))?;
+            loaded.push(Loaded::new(&program));
+            if let Some(pins) = pins {
+                pin(&mut link, &pins.join(program.name())).map_err(refused("pinning"))?;
+            }
+            links.push(link);
         }
         Ok(KernelSide {
             _links: links,
@@ -69,8 +120,8 @@ impl KernelSide {
             images: map(&object, "images")?,
             writers: map(&object, "writers")?,
             lost: map(&object, "lost")?,
-            program_ids,
-            _object: object,
+            loaded,
+            object,
         })
     }
 
@@ -103,44 +154,75 @@ impl KernelSide {
         };
     }
 
-    /// Records that found the ring full, and events that came while their program was already
-    /// running on the same core.
-    pub(crate) fn lost_events(&self) -> u64 {
+    /// Records that found the ring full.
+    pub(crate) fn found_full(&self) -> u64 {
         let per_core = self.lost.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY);
-        let found_full: u64 = per_core
+        per_core
             .ok()
             .flatten()
             .iter()
             .flatten()
             .filter_map(|count| count.first_chunk().copied().map(u64::from_ne_bytes))
-            .sum();
-        let missed: u64 = ProgInfoIter::default()
-            .filter(|program| self.program_ids.contains(&program.id))
-            .map(|program| program.recursion_misses)
-            .sum();
-        found_full + missed
+            .sum()
+    }
+
+    /// A map by its name.
+    pub(crate) fn map(&self, name: &str) -> Result<MapHandle, ProbeError> {
+        map(&self.object, name)
+    }
+
+    /// Memory the kernel holds for all maps, bytes; 0 where it does not say.
+    pub(crate) fn map_bytes(&self) -> u64 {
+        let told = |map: libbpf_rs::Map<'_>| told_of(map.as_fd(), "memlock:");
+        self.object.maps().filter_map(told).sum()
+    }
+
+    /// What the kernel skipped the programs on.
+    pub(crate) fn skipped(&self) -> Skipped {
+        skipped(
+            self.loaded
+                .iter()
+                .map(|loaded| (loaded.hook, loaded.misses())),
+        )
     }
 }
 
-fn load(settings: &Settings, support: &Support) -> Result<Object, ProbeError> {
+fn load(request_hook: &str, settings: &Settings, support: &Support) -> Result<Object, ProbeError> {
     let refuse = refused("opening");
+    let bytes = match settings.form {
+        Form::Capture => CAPTURE,
+        Form::Handover { .. } => HANDOVER,
+    };
     let mut object = ObjectBuilder::default()
-        .open_memory(OBJECT)
+        .open_memory(bytes)
         .map_err(&refuse)?;
     for mut program in object.progs_mut() {
         let wanted = match program.name().to_str() {
             Some("on_dirty_folio") => support.sees_dirty_pages,
             Some("on_syscall_exit") => support.sees_hints && settings.hints,
-            _ => true,
+            name => name == Some(request_hook),
         };
         program.set_autoload(wanted);
     }
-    configure(&mut object, settings).map_err(&refuse)?;
+    configure(&mut object, settings, support).map_err(&refuse)?;
+    if let Some(pins) = settings.pins() {
+        for mut map in object.maps_mut() {
+            let name = map.name().to_owned();
+            if PINNED.iter().any(|pinned| name == *pinned) {
+                // What is there already is gone on with.
+                map.set_pin_path(pins.join(name)).map_err(&refuse)?;
+            }
+        }
+    }
     object.load().map_err(refused("loading"))
 }
 
 /// `struct config` of `bpf/events.h`, and the size of the ring.
-fn configure(object: &mut OpenObject, settings: &Settings) -> libbpf_rs::Result<()> {
+fn configure(
+    object: &mut OpenObject,
+    settings: &Settings,
+    support: &Support,
+) -> libbpf_rs::Result<()> {
     let ring_bytes = settings.ring_bytes.clamp(4096, 1 << 30).next_power_of_two();
     let page_bytes = sysconf(SysconfVar::PAGE_SIZE)
         .ok()
@@ -151,7 +233,7 @@ fn configure(object: &mut OpenObject, settings: &Settings) -> libbpf_rs::Result<
         settings.device,
         page_bytes.trailing_zeros(),
         u32::from(settings.reads),
-        0,
+        support.queued_flag.unwrap_or(0),
     ] {
         config.extend(field.to_ne_bytes());
     }
@@ -164,6 +246,12 @@ fn configure(object: &mut OpenObject, settings: &Settings) -> libbpf_rs::Result<
         }
     }
     Ok(())
+}
+
+/// Lets a link outlive the process, in the place of one that another process left.
+fn pin(link: &mut Link, path: &Path) -> libbpf_rs::Result<()> {
+    let _ = fs::remove_file(path);
+    link.pin(path)
 }
 
 fn ring(object: &Object, inbox: &Inbox) -> libbpf_rs::Result<RingBuffer<'static>> {

@@ -24,14 +24,18 @@ mod context_table;
 mod error;
 mod event;
 mod file_table;
+mod handover;
 mod kernel_side;
 mod probe;
 mod return_address;
+mod skipped;
 mod support;
 mod symbols;
+mod window;
 mod writer;
 
 pub use context_table::FoldLimits;
 pub use error::ProbeError;
+pub use handover::{Handover, HandoverCounts, HandoverOptions, PageWriter};
 pub use probe::{Captured, Options, Probe};
 pub use support::{Support, check};

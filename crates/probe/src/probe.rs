@@ -12,7 +12,7 @@ use nix::time::{ClockId, clock_gettime};
 use crate::assembler::Assembler;
 use crate::context_table::FoldLimits;
 use crate::error::ProbeError;
-use crate::kernel_side::{KernelSide, Settings};
+use crate::kernel_side::{Form, KernelSide, Settings};
 use crate::support;
 use crate::symbols::symbolise;
 
@@ -81,6 +81,7 @@ impl Probe {
             reads: options.reads,
             hints: options.hints,
             ring_bytes: options.ring_bytes,
+            form: Form::Capture,
         };
         let kernel_side = KernelSide::attach(&settings, &support)?;
         let mut limitations = support.limitations();
@@ -122,10 +123,10 @@ impl Probe {
         self.poll(Duration::ZERO, sink)
     }
 
-    /// Records that did not reach user space so far. Anything but 0 makes what was captured a
-    /// lower bound.
+    /// Records that found the ring full so far, and requests and dirtied pages on which the kernel
+    /// skipped the probe's program. Anything but 0 makes what was captured a lower bound.
     pub fn lost_events(&self) -> u64 {
-        self.kernel_side.lost_events()
+        self.kernel_side.found_full() + self.kernel_side.skipped().events()
     }
 
     /// The rows of the context table from `first` on, without symbols. Rows are only ever added,
@@ -142,11 +143,13 @@ impl Probe {
 
     /// Ends the capture: detaches, and names the addresses of the contexts. [`Probe::drain`] first.
     pub fn finish(self) -> Captured {
-        let lost_events = self.kernel_side.lost_events();
+        let skipped = self.kernel_side.skipped();
+        let lost_events = self.kernel_side.found_full() + skipped.events();
         drop(self.kernel_side);
         let (mut contexts, files, more) = self.assembler.finish();
         symbolise(&mut contexts);
         let mut limitations = self.limitations;
+        limitations.extend(skipped.limitations());
         limitations.extend(more);
         Captured {
             contexts,
@@ -158,7 +161,7 @@ impl Probe {
 }
 
 /// The number the kernel knows a block device by: major << 20 | minor.
-fn device_number(path: &Path) -> Result<u32, ProbeError> {
+pub(crate) fn device_number(path: &Path) -> Result<u32, ProbeError> {
     let metadata = fs::metadata(path).map_err(|source| ProbeError::Read {
         path: path.to_owned(),
         source,

@@ -9,6 +9,8 @@ use crate::error::ProbeError;
 
 const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
 const KALLSYMS_PATH: &str = "/proc/kallsyms";
+const QUEUED_FLAG: &str = "BIO_TRACE_COMPLETION";
+const KPROBES_PATH: &str = "/sys/bus/event_source/devices/kprobe";
 
 /// Bits of the capability masks (`include/uapi/linux/capability.h`).
 const CAP_SYS_ADMIN: u32 = 21;
@@ -27,6 +29,9 @@ pub struct Support {
     pub sees_hints: bool,
     /// Whether the file of a direct write can be found.
     pub sees_direct_files: bool,
+    /// Where there are kprobes: the flag in `bi_flags` of a request that was seen before (`BIO_TRACE_COMPLETION`).
+    /// A kprobe's program is never skipped for another that was preempted; a tracepoint's is, from 7.0 on.
+    pub queued_flag: Option<u32>,
 }
 
 impl Support {
@@ -83,7 +88,23 @@ pub fn check() -> Result<Support, ProbeError> {
         sees_dirty_pages: has("writeback_dirty_folio"),
         sees_hints: has("sys_exit"),
         sees_direct_files: has_address(&read(KALLSYMS_PATH)?, "iomap_dio_bio_end_io"),
+        queued_flag: queued_flag(&btf).filter(|_| Path::new(KPROBES_PATH).exists()),
     })
+}
+
+/// `BIO_TRACE_COMPLETION` as a mask: a member of an enumeration without a name.
+fn queued_flag(btf: &Btf<'_>) -> Option<u32> {
+    let mut enumerations = btf.type_by_kind::<types::Enum<'_>>();
+    let bit = enumerations.find_map(|enumeration| {
+        let mut members = enumeration.iter();
+        let named = members.find(|member| member.name.is_some_and(|name| name == QUEUED_FLAG));
+        named.map(|member| member.value)
+    })?;
+    // The field has 16 bits.
+    u32::try_from(bit)
+        .ok()
+        .filter(|bit| *bit < 16)
+        .map(|bit| 1 << bit)
 }
 
 fn read(path: &str) -> Result<String, ProbeError> {
@@ -147,6 +168,7 @@ mod tests {
             sees_dirty_pages: false,
             sees_hints: true,
             sees_direct_files: true,
+            queued_flag: None,
         };
         let limitations = support.limitations();
         assert_eq!(limitations.len(), 1);

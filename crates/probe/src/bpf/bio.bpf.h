@@ -6,6 +6,9 @@
 #include "file.bpf.h"
 #include "ring.bpf.h"
 #include "writer.bpf.h"
+#ifdef HANDOVER
+#include "window.bpf.h"
+#endif
 
 /* More steps than a bio of 4 GiB has pages of 4 KiB. */
 #define MAX_STEPS (1 << 20)
@@ -19,7 +22,7 @@ struct page_key {
 /* The writer that made a folio dirty, by the folio's first page. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 262144);
+	__uint(max_entries, MAX_PAGES);
 	__type(key, struct page_key);
 	__type(value, __u64);
 } pages SEC(".maps");
@@ -41,8 +44,12 @@ struct bio_walk {
 /* The pages so far that one writer wrote to one file. */
 static __always_inline void send_run(struct io_event *io)
 {
+#ifdef HANDOVER
+	fill_window(io);
+#else
 	if (io->length_bytes)
 		send(io, sizeof(*io), false);
+#endif
 	io->offset_bytes += io->length_bytes;
 	io->length_bytes = 0;
 }
@@ -218,16 +225,28 @@ static long step_folio(__u32 i, void *context)
 	return 0;
 }
 
+/* Bytes of a bio's first bio_vec that are done. */
+static __always_inline __u32 done_bytes_of(struct bio *bio)
+{
+	struct bio___offset *new = (void *)bio;
+
+	if (bpf_core_field_exists(new->bi_iter.bi_offset))
+		return BPF_CORE_READ(new, bi_iter.bi_offset);
+	return BPF_CORE_READ(bio, bi_iter.bi_bvec_done);
+}
+
 static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct io_event *io)
 {
-	bool metadata = bio->bi_opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
+	__u32 opf = BPF_CORE_READ(bio, bi_opf);
+	bool metadata = opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
 	/* More is to follow at once: of metadata, only jbd2 and the XFS log write so. */
-	bool idle = bio->bi_opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_IDLE) & 1;
+	bool idle = opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_IDLE) & 1;
 	struct bio_walk walk = {
-		.vector = (__u64)bio->bi_io_vec + bio->bi_iter.bi_idx * sizeof(struct bio_vec),
+		.vector = (__u64)BPF_CORE_READ(bio, bi_io_vec) +
+			  BPF_CORE_READ(bio, bi_iter.bi_idx) * sizeof(struct bio_vec),
 		.submitter = submitter,
-		.done_bytes = bio->bi_iter.bi_bvec_done,
-		.left_bytes = bio->bi_iter.bi_size,
+		.done_bytes = done_bytes_of(bio),
+		.left_bytes = BPF_CORE_READ(bio, bi_iter.bi_size),
 		.metadata = metadata,
 		.log = metadata && idle,
 	};

@@ -106,7 +106,7 @@ struct config {
 	__u32 device; /* kernel dev_t: major << 20 | minor */
 	__u32 page_shift;
 	__u32 reads; /* 1: report reads too */
-	__u32 zero;
+	__u32 queued_flag; /* in a bio's flags: block_bio_queue has fired for it */
 	__u64 wake_bytes; /* wake user space when this much waits in the ring */
 };
 

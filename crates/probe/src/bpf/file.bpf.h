@@ -4,6 +4,9 @@
 #define ANABRANCH_FILE_BPF_H
 
 #include "ring.bpf.h"
+#ifdef HANDOVER
+#include "window.bpf.h"
+#endif
 
 /* Directories between a file and the root that are climbed at most. Our choice. */
 #define MAX_DEPTH 32
@@ -16,7 +19,7 @@ struct file_state {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
+	__uint(max_entries, MAX_FILES);
 	__type(key, struct file_key);
 	__type(value, struct file_state);
 } files SEC(".maps");
@@ -88,6 +91,9 @@ __noinline int learn_file(__u64 address, __u32 slot)
 			bpf_probe_read_kernel_str(event->directory, DIRECTORY_BYTES,
 						  BPF_CORE_READ(top, d_name.name));
 	}
+#ifdef HANDOVER
+	bpf_map_update_elem(&names, &key, event, BPF_ANY);
+#endif
 	if (send(event, sizeof(*event), false))
 		bpf_map_update_elem(&files, &key, &fresh, BPF_NOEXIST);
 	return 0;

@@ -21,11 +21,13 @@ typedef __u32 __be32;
 typedef __u32 __wsum;
 
 /* From include/uapi/linux/bpf.h: numbers that never change. */
+#define BPF_MAP_TYPE_ARRAY 2
 #define BPF_MAP_TYPE_PERCPU_ARRAY 6
 #define BPF_MAP_TYPE_LRU_HASH 9
 #define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_ANY 0
 #define BPF_NOEXIST 1
+#define BPF_F_MMAPABLE 1024
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_RB_FORCE_WAKEUP 2
 #define BPF_RB_AVAIL_DATA 0
@@ -137,9 +139,19 @@ struct bvec_iter {
 	__u32 bi_bvec_done;
 } __attribute__((packed));
 
+/* What 7.3 calls bi_bvec_done. */
+struct bvec_iter___offset {
+	__u32 bi_offset;
+} __attribute__((packed));
+
+struct bio___offset {
+	struct bvec_iter___offset bi_iter;
+};
+
 struct bio {
 	struct block_device *bi_bdev;
 	__u32 bi_opf;
+	unsigned short bi_flags;
 	struct bvec_iter bi_iter;
 	void *bi_end_io;
 	void *bi_private;
@@ -218,6 +230,7 @@ struct pt_regs {
 	unsigned long orig_ax;
 };
 #define INSTRUCTION(regs) ((regs)->ip)
+#define FUNCTION_ARGUMENT_1(regs) ((regs)->di)
 #define FRAME_POINTER(regs) ((regs)->bp)
 #define CODE_ADDRESS(word) (word)
 #define SYSCALL_NUMBER(regs) ((regs)->orig_ax)
@@ -237,6 +250,7 @@ struct pt_regs {
 	__s32 syscallno;
 };
 #define INSTRUCTION(regs) ((regs)->pc)
+#define FUNCTION_ARGUMENT_1(regs) ((regs)->regs[0])
 #define FRAME_POINTER(regs) ((regs)->regs[29])
 /* Return addresses may be signed; the signature lies above the address. */
 #define CODE_ADDRESS(word) ((word) & ((1ULL << 48) - 1))

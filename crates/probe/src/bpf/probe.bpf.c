@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The kernel side of the probe: who makes pages dirty, and which requests then
- * reach the device. Only BTF tracepoints are used.
+ * reach the device. BTF tracepoints are used, and a kprobe where there is one.
  */
 #include "bio.bpf.h"
 #include "file.bpf.h"
@@ -53,10 +53,10 @@ static __always_inline struct inode *direct_inode(struct bio *bio)
 {
 	if (!bpf_core_field_exists(struct iomap_dio, iocb))
 		return NULL;
-	if (!&iomap_dio_bio_end_io || bio->bi_end_io != &iomap_dio_bio_end_io)
+	if (!&iomap_dio_bio_end_io || BPF_CORE_READ(bio, bi_end_io) != &iomap_dio_bio_end_io)
 		return NULL;
 
-	struct iomap_dio *dio = bio->bi_private;
+	struct iomap_dio *dio = BPF_CORE_READ(bio, bi_private);
 
 	return BPF_CORE_READ(dio, iocb, ki_filp, f_inode);
 }
@@ -69,7 +69,7 @@ static __always_inline void send_whole(struct bio *bio, __u64 writer, struct ino
 		key = key_of(inode);
 	fill_file(io, inode, &key);
 	io->writer = writer;
-	io->length_bytes = bio->bi_iter.bi_size;
+	io->length_bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
 	send_run(io);
 }
 
@@ -105,7 +105,9 @@ static __always_inline void on_flush(struct scratch *scratch)
 	io->hint = 0;
 	io->hint_granted = 0;
 	io->file = (struct file_key){};
+#ifndef HANDOVER
 	send(io, sizeof(*io), false);
+#endif
 }
 
 /* The hint that goes to the device with a request. */
@@ -121,13 +123,13 @@ static __always_inline __u8 request_hint(struct bio *bio)
 
 static __always_inline void begin_event(struct bio *bio, __u8 operation, struct scratch *scratch)
 {
-	struct block_device *device = bio->bi_bdev;
+	struct block_device *device = BPF_CORE_READ(bio, bi_bdev);
 	struct io_event *io = &scratch->io;
-	__u64 sector = bio->bi_iter.bi_sector;
+	__u64 sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
 
 	/* Requests to a partition are already counted from the disk's start here. */
-	if (device->bd_dev == config.device)
-		sector -= device->bd_start_sect;
+	if (BPF_CORE_READ(device, bd_dev) == config.device)
+		sector -= BPF_CORE_READ(device, bd_start_sect);
 	io->type = EVENT_IO;
 	io->operation = operation;
 	io->time_ns = bpf_ktime_get_ns();
@@ -146,14 +148,14 @@ static __always_inline bool is_discard(__u32 opf)
 	return code == REQ_OP_DISCARD || code == REQ_OP_SECURE_ERASE;
 }
 
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(on_bio, struct bio *bio)
+static __always_inline int take_bio(struct bio *bio)
 {
-	if (!on_target(bio->bi_bdev))
+	if (!on_target(BPF_CORE_READ(bio, bi_bdev)))
 		return 0;
 
 	struct scratch *scratch = scratch_of(SLOT_BIO);
-	__u32 opf = bio->bi_opf;
+	__u32 opf = BPF_CORE_READ(bio, bi_opf);
+	__u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
 	__u32 code = opf & OPERATION_MASK;
 
 	if (!scratch)
@@ -164,7 +166,7 @@ int BPF_PROG(on_bio, struct bio *bio)
 		send_whole(bio, current_writer(scratch), NULL, &scratch->io);
 	} else if (code == REQ_OP_WRITE_ZEROES) {
 		send_whole(bio, current_writer(scratch), NULL, &scratch->io);
-	} else if (code == REQ_OP_WRITE && bio->bi_iter.bi_size) {
+	} else if (code == REQ_OP_WRITE && size) {
 		on_write(bio, scratch);
 	} else if (code == REQ_OP_WRITE) {
 		on_flush(scratch);
@@ -173,6 +175,28 @@ int BPF_PROG(on_bio, struct bio *bio)
 		on_read(bio, scratch);
 	}
 	return 0;
+}
+
+/*
+ * One of the next two is loaded. From 7.0 on the kernel runs a tracepoint's
+ * programs preemptibly, and skips one that another thread is still in on the
+ * same processor: requests would be missing. A kprobe's runs to its end.
+ */
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio, struct bio *bio)
+{
+	return take_bio(bio);
+}
+
+/* The function that fires block_bio_queue, once for each bio; what is left of a bio after a split comes here again. */
+SEC("kprobe/submit_bio_noacct_nocheck")
+int on_bio_entry(struct pt_regs *regs)
+{
+	struct bio *bio = (void *)FUNCTION_ARGUMENT_1(regs);
+
+	if (BPF_CORE_READ(bio, bi_flags) & config.queued_flag)
+		return 0;
+	return take_bio(bio);
 }
 
 static __always_inline struct inode *inode_of_descriptor(__u32 descriptor)

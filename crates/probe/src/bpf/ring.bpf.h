@@ -11,6 +11,27 @@
 
 #define SCAN_WORDS 128
 
+/*
+ * What is remembered. The handover to a server of the device keeps within
+ * 32 MiB with all its maps; a capture lives shorter and affords more.
+ */
+#ifdef HANDOVER
+#define MAX_PAGES 131072
+#define MAX_FILES 16384
+#define MAX_IMAGES 512
+#define MAX_WRITERS 4096
+#define MAX_CALLS 8192
+/* A server wants to know the writer at the first request. */
+#define SEND_STACKS_AT_ONCE true
+#else
+#define MAX_PAGES 262144
+#define MAX_FILES 65536
+#define MAX_IMAGES 2048
+#define MAX_WRITERS 16384
+#define MAX_CALLS 16384
+#define SEND_STACKS_AT_ONCE false
+#endif
+
 const volatile struct config config SEC(".rodata.config");
 
 struct {

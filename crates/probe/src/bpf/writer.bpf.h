@@ -7,6 +7,9 @@
 #define ANABRANCH_WRITER_BPF_H
 
 #include "ring.bpf.h"
+#ifdef HANDOVER
+#include "window.bpf.h"
+#endif
 
 /* A walk along frame pointers that yields fewer frames than this led nowhere. */
 #define MIN_FRAMES 3
@@ -16,7 +19,7 @@
 /* Hashes user space was told about lately. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, MAX_WRITERS);
 	__type(key, __u64);
 	__type(value, __u8);
 } writers SEC(".maps");
@@ -24,7 +27,7 @@ struct {
 /* Filled by user space from /proc/PID/maps. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 2048);
+	__uint(max_entries, MAX_IMAGES);
 	__type(key, struct image_key);
 	__type(value, struct ranges);
 } images SEC(".maps");
@@ -64,7 +67,12 @@ __noinline __u64 publish(struct stack_event *stack)
 		hash = mix(hash, stack->frames[i]);
 	stack->hash = hash;
 	stack->type = EVENT_STACK;
-	if (!bpf_map_lookup_elem(&writers, &hash) && send(stack, sizeof(*stack), false))
+	if (bpf_map_lookup_elem(&writers, &hash))
+		return hash;
+#ifdef HANDOVER
+	bpf_map_update_elem(&stacks, &hash, stack, BPF_ANY);
+#endif
+	if (send(stack, sizeof(*stack), SEND_STACKS_AT_ONCE))
 		bpf_map_update_elem(&writers, &hash, &seen, BPF_ANY);
 	return hash;
 }
@@ -258,7 +266,7 @@ struct call {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, MAX_CALLS);
 	__type(key, __u32);
 	__type(value, struct call);
 } calls SEC(".maps");

@@ -1,0 +1,298 @@
+//! The handover: who wrote the pages that a server of a block device is asked to store.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use std::time::Duration;
+
+use anabranch_trace::{Context, ContextId, File, FileId, WriteHint};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use crate::assembler::{Answer, Assembler};
+use crate::context_table::FoldLimits;
+use crate::error::ProbeError;
+use crate::event::{Event, MalformedRecord};
+use crate::kernel_side::{Form, KernelSide, Settings};
+use crate::probe::device_number;
+use crate::support;
+use crate::window::{MAX_SOURCES, Source, Window};
+
+/// What to hand over.
+#[derive(Debug, Clone)]
+pub struct HandoverOptions {
+    /// The block device that is served, whole.
+    pub device: PathBuf,
+    /// How stacks are folded into contexts.
+    pub fold: FoldLimits,
+    /// A directory below a mounted bpffs, where maps and links are kept: a server that takes over with the same one
+    /// knows the writers of what is on its way. Without one, all ends with this process.
+    pub pins: Option<PathBuf>,
+}
+
+/// Who wrote a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageWriter {
+    /// The program context; the unknown one where its writer is not known any more.
+    pub context: ContextId,
+    /// The file; row 0 for none.
+    pub file: FileId,
+    /// The hint asked for the file.
+    pub hint: WriteHint,
+    /// Whether the kernel granted it.
+    pub hint_granted: bool,
+    /// The tenant the file belongs to; 0 for nobody's.
+    pub tenant: u32,
+}
+
+/// What became of the pages, all counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HandoverCounts {
+    /// Pages that the kernel side saw on their way, since the maps were made.
+    pub filled: u64,
+    /// Of them, those that gave way to another page before they were served, since the maps were made.
+    pub evicted: u64,
+    /// Answers with a writer.
+    pub found: u64,
+    /// Pages that nobody was seen to write.
+    pub missed: u64,
+    /// Answers whose writer was not known any more: their context is the unknown one.
+    pub nameless: u64,
+    /// Requests and pages made dirty on which the kernel skipped the programs, since this process attached them.
+    pub skipped: u64,
+}
+
+/// What was last answered for a number.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    number: u32,
+    writer: PageWriter,
+    /// It never changes any more.
+    settled: bool,
+}
+
+/// Pages on their way to a block device, and who wrote them. All of its methods may be called from any thread;
+/// [`Handover::writer_of`] and [`Handover::done`] never wait.
+///
+/// The kernel side notes a page's writer when the request enters the block layer, before merges and splits, in a
+/// window of 2^20 pages; with all its maps it takes less than 32 MiB whatever the drive's size. Two pages that want
+/// the same place do not mix: one of them is counted as evicted, and has no writer.
+#[derive(Debug)]
+pub struct Handover {
+    kernel_side: KernelSide,
+    window: Window,
+    stacks: MapHandle,
+    names: MapHandle,
+    assembler: Mutex<Assembler>,
+    told: Vec<RwLock<Option<Told>>>,
+    /// What a process before this one learnt is still to be read.
+    relearn: AtomicBool,
+    found: AtomicU64,
+    missed: AtomicU64,
+    nameless: AtomicU64,
+    pins: Option<PathBuf>,
+}
+
+impl Handover {
+    /// Begins to note who writes to `options.device`, or goes on where a process that had the same
+    /// [`HandoverOptions::pins`] ended.
+    ///
+    /// # Errors
+    /// As [`Probe::attach`](crate::Probe::attach); and a directory of pins that cannot be made or used.
+    pub fn attach(options: &HandoverOptions) -> Result<Handover, ProbeError> {
+        let support = support::check()?;
+        if let Some(pins) = &options.pins {
+            make_pins(pins)?;
+        }
+        let settings = Settings {
+            device: device_number(&options.device)?,
+            reads: false,
+            hints: true,
+            ring_bytes: RING_BYTES,
+            form: Form::Handover {
+                pins: options.pins.clone(),
+            },
+        };
+        let kernel_side = KernelSide::attach(&settings, &support).or_else(|error| {
+            // Another version's pins, of another form: begin anew.
+            let pins = options.pins.as_deref().ok_or(error)?;
+            remove_pins(pins)?;
+            make_pins(pins)?;
+            KernelSide::attach(&settings, &support)
+        })?;
+        let maps = ["window", "sources", "tallies"].map(|name| kernel_side.map(name));
+        let [window, sources, tallies] = maps;
+        let window =
+            Window::map(&window?, &sources?, &tallies?).map_err(|error| ProbeError::Read {
+                path: PathBuf::from("window"),
+                source: error.into(),
+            })?;
+        Ok(Handover {
+            window,
+            stacks: kernel_side.map("stacks")?,
+            names: kernel_side.map("names")?,
+            kernel_side,
+            assembler: Mutex::new(Assembler::new(0, options.fold)),
+            told: (0..MAX_SOURCES).map(|_| RwLock::new(None)).collect(),
+            relearn: AtomicBool::new(true),
+            found: AtomicU64::new(0),
+            missed: AtomicU64::new(0),
+            nameless: AtomicU64::new(0),
+            pins: options.pins.clone(),
+        })
+    }
+
+    /// Who wrote what is now on its way to a page of 4 KiB, counted from the device's start; nothing where nobody was
+    /// seen. The numbers of contexts and files never change their meaning.
+    pub fn writer_of(&self, page: u64) -> Option<PageWriter> {
+        let answer = self
+            .window
+            .number(page)
+            .and_then(|number| self.resolve(number));
+        let count = if answer.is_some() {
+            &self.found
+        } else {
+            &self.missed
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        answer
+    }
+
+    /// A request of `pages` pages from `first_page` on is about to be acknowledged: their writers are forgotten. Not to
+    /// be called for one that the device will be asked for again.
+    pub fn done(&self, first_page: u64, pages: u64) {
+        for page in first_page..first_page.saturating_add(pages) {
+            self.window.clear(page);
+        }
+    }
+
+    /// Takes what the kernel side tells of programs; waits at most `timeout` for some. To be called again and again by
+    /// one thread: a program's call paths are known only if it is looked at while it lives. After a take-over, what the
+    /// process before had learnt is known once the first call has returned.
+    ///
+    /// # Errors
+    /// The ring cannot be read, or holds records of an unknown form.
+    pub fn poll(&self, timeout: Duration) -> Result<(), ProbeError> {
+        if self.relearn.swap(false, Ordering::AcqRel) {
+            for key in self.stacks.keys() {
+                if let Ok(Some(record)) = self.stacks.lookup(&key, MapFlags::ANY) {
+                    self.accept(Event::decode(&record))?;
+                }
+            }
+        }
+        let mut events = self.kernel_side.receive(timeout)?.into_iter();
+        events.try_for_each(|event| self.accept(event))
+    }
+
+    fn accept(&self, event: Result<Event, MalformedRecord>) -> Result<(), ProbeError> {
+        let reply = event.and_then(|event| self.assembler().accept(event, &mut |_| ()));
+        if let Some(reply) = reply.map_err(|_| ProbeError::MalformedRecord)? {
+            self.kernel_side.tell(&reply);
+        }
+        Ok(())
+    }
+
+    /// The rows of the context table from `first` on, without symbols. Rows are only ever added.
+    pub fn contexts_from(&self, first: usize) -> Vec<Context> {
+        self.assembler().contexts_from(first)
+    }
+
+    /// The rows of the file table from `first` on. Rows are only ever added.
+    pub fn files_from(&self, first: usize) -> Vec<File> {
+        self.assembler().files_from(first).to_vec()
+    }
+
+    /// What became of the pages so far.
+    pub fn counts(&self) -> HandoverCounts {
+        let tally = self.window.tally();
+        HandoverCounts {
+            filled: tally.filled,
+            evicted: tally.evicted,
+            found: self.found.load(Ordering::Relaxed),
+            missed: self.missed.load(Ordering::Relaxed),
+            nameless: self.nameless.load(Ordering::Relaxed),
+            skipped: self.kernel_side.skipped().events(),
+        }
+    }
+
+    /// Memory that the kernel holds for all maps, bytes.
+    pub fn kernel_bytes(&self) -> u64 {
+        self.kernel_side.map_bytes()
+    }
+
+    /// Ends it for good: nothing stays in the directory of pins.
+    ///
+    /// # Errors
+    /// The directory cannot be removed.
+    pub fn end(self) -> Result<(), ProbeError> {
+        let pins = self.pins.clone();
+        drop(self);
+        pins.map_or(Ok(()), |pins| remove_pins(&pins))
+    }
+
+    fn assembler(&self) -> MutexGuard<'_, Assembler> {
+        self.assembler
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a number stands for. While another thread is looking at a program, which takes its time, what was answered
+    /// before is answered again.
+    fn resolve(&self, number: u32) -> Option<PageWriter> {
+        let place = &self.told[number as usize % MAX_SOURCES];
+        let told = *place.read().unwrap_or_else(PoisonError::into_inner);
+        let told = told.filter(|told| told.number == number);
+        if let Some(told) = told
+            && told.settled
+        {
+            return Some(told.writer);
+        }
+        let mut assembler = match self.assembler.try_lock() {
+            Ok(assembler) => assembler,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return told.map(|told| told.writer),
+        };
+        let answer = self.ask(&mut assembler, self.window.source(number)?);
+        drop(assembler);
+        if answer.is_nameless {
+            self.nameless.fetch_add(1, Ordering::Relaxed);
+        }
+        *place.write().unwrap_or_else(PoisonError::into_inner) = Some(Told {
+            number,
+            writer: answer.writer,
+            settled: answer.is_settled,
+        });
+        Some(answer.writer)
+    }
+
+    /// Asks the tables. A file's name may be in the kernel side's maps only; a writer's call path comes by `poll`: to
+    /// look at a program may take long, and a program that waits for this very device would make it wait.
+    fn ask(&self, assembler: &mut Assembler, source: Source) -> Answer {
+        if !assembler.knows_file(source.file) {
+            let name = self.names.lookup(&source.file.to_bytes(), MapFlags::ANY);
+            let event = name.ok().flatten().map(|record| Event::decode(&record));
+            if let Some(Ok(event)) = event {
+                let _ = assembler.accept(event, &mut |_| ());
+            }
+        }
+        assembler.answer(&source)
+    }
+}
+
+/// The ring carries stacks and names only, each once. Our choice.
+const RING_BYTES: u32 = 1 << 20;
+
+fn make_pins(pins: &Path) -> Result<(), ProbeError> {
+    fs::create_dir_all(pins).map_err(|source| ProbeError::Read {
+        path: pins.to_owned(),
+        source,
+    })
+}
+
+/// Removes what a handover keeps in a directory of pins, which ends it.
+fn remove_pins(pins: &Path) -> Result<(), ProbeError> {
+    fs::remove_dir_all(pins).map_err(|source| ProbeError::Read {
+        path: pins.to_owned(),
+        source,
+    })
+}

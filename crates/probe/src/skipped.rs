@@ -1,0 +1,160 @@
+//! What the kernel skipped the probe's programs on.
+
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::PathBuf;
+
+use libbpf_rs::ProgramMut;
+
+/// What a program is called for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hook {
+    Requests,
+    DirtyPages,
+    Calls,
+}
+
+/// A program in the kernel.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub hook: Hook,
+    /// Where the kernel tells about the program; there while the program is.
+    told: PathBuf,
+}
+
+impl Loaded {
+    pub(crate) fn new(program: &ProgramMut<'_>) -> Loaded {
+        let hook = match program.name().to_str() {
+            Some("on_dirty_folio") => Hook::DirtyPages,
+            Some("on_syscall_exit") => Hook::Calls,
+            _ => Hook::Requests,
+        };
+        Loaded {
+            hook,
+            told: place_of(program.as_fd()),
+        }
+    }
+
+    /// How often the program was to run and did not; none where the kernel does not count it.
+    pub(crate) fn misses(&self) -> Option<u64> {
+        count(&fs::read_to_string(&self.told).ok()?, "recursion_misses:")
+    }
+}
+
+/// Where the kernel tells about what a descriptor stands for.
+fn place_of(descriptor: BorrowedFd<'_>) -> PathBuf {
+    format!("/proc/self/fdinfo/{}", descriptor.as_raw_fd()).into()
+}
+
+/// One of the counts that the kernel tells about a program or a map.
+pub(crate) fn told_of(descriptor: BorrowedFd<'_>, name: &str) -> Option<u64> {
+    count(&fs::read_to_string(place_of(descriptor)).ok()?, name)
+}
+
+fn count(told: &str, name: &str) -> Option<u64> {
+    let mut lines = told.lines();
+    let count = lines.find_map(|line| line.strip_prefix(name))?;
+    count.trim().parse().ok()
+}
+
+/// Events that the kernel skipped the programs on. It skips a program that has begun on the same processor
+/// and not ended: in an interrupt or, where programs are preemptible, in another thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Skipped {
+    pub requests: u64,
+    pub dirty_pages: u64,
+    pub calls: u64,
+    /// The kernel does not count all of them.
+    pub uncounted: bool,
+}
+
+/// Sums up what each program was skipped on.
+pub(crate) fn skipped(programs: impl Iterator<Item = (Hook, Option<u64>)>) -> Skipped {
+    let mut skipped = Skipped::default();
+    for (hook, misses) in programs {
+        let count = match hook {
+            Hook::Requests => &mut skipped.requests,
+            Hook::DirtyPages => &mut skipped.dirty_pages,
+            Hook::Calls => &mut skipped.calls,
+        };
+        *count += misses.unwrap_or(0);
+        skipped.uncounted |= misses.is_none();
+    }
+    skipped
+}
+
+impl Skipped {
+    /// Events whose absence makes what was captured incomplete. A system call that nobody looked at is
+    /// hardly ever one that asks for a hint.
+    pub(crate) fn events(self) -> u64 {
+        self.requests + self.dirty_pages
+    }
+
+    /// One sentence each.
+    pub(crate) fn limitations(self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if self.requests > 0 {
+            sentences.push(format!(
+                "{} requests are missing: the kernel skipped the probe's program on them (recursion_misses), since it was still running on the same processor.",
+                self.requests
+            ));
+        }
+        if self.dirty_pages > 0 {
+            sentences.push(format!(
+                "{} times a page was made dirty unseen, since the kernel skipped the probe's program (recursion_misses): those writes carry the last writer of their file.",
+                self.dirty_pages
+            ));
+        }
+        if self.calls > 0 {
+            sentences.push(format!(
+                "{} system calls were not looked at for write hints, since the kernel skipped the probe's program (recursion_misses): a hint that was refused may be missing.",
+                self.calls
+            ));
+        }
+        if self.uncounted {
+            sentences.push(
+                "The kernel does not count the events on which it skips a program: some may be missing."
+                    .to_owned(),
+            );
+        }
+        sentences
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_count_is_read() {
+        let told = "pos:\t0\nprog_type:\t26\nrecursion_misses:\t17\nverified_insns:\t9\n";
+        assert_eq!(count(told, "recursion_misses:"), Some(17));
+        assert_eq!(count("pos:\t0\n", "recursion_misses:"), None);
+    }
+
+    #[test]
+    fn skipped_requests_and_pages_are_lost_events_and_calls_are_told_alone() {
+        let all = [
+            (Hook::Requests, Some(3)),
+            (Hook::DirtyPages, Some(20)),
+            (Hook::Calls, Some(100)),
+        ];
+        let skipped = skipped(all.into_iter());
+        assert_eq!(skipped.events(), 23);
+        let told = skipped.limitations();
+        assert_eq!(told.len(), 3);
+        for (sentence, count) in told
+            .iter()
+            .zip(["3 requests", "20 times", "100 system calls"])
+        {
+            assert!(sentence.starts_with(count), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_skips_nothing_gets_no_words_and_one_that_does_not_count_some() {
+        assert!(Skipped::default().limitations().is_empty());
+        let told = skipped([(Hook::Requests, None)].into_iter()).limitations();
+        assert!(told[0].contains("does not count"), "{told:?}");
+    }
+}

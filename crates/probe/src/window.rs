@@ -1,0 +1,205 @@
+//! The kernel side's window, in memory: which writer's pages are on their way. The layouts are those of
+//! `bpf/window.bpf.h`.
+//!
+//! `unsafe` only to map the kernel's arrays and to look at their words.
+#![allow(unsafe_code)]
+
+use std::num::NonZeroUsize;
+use std::os::fd::AsFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use libbpf_rs::MapHandle;
+use nix::libc::c_void;
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::event::FileKey;
+
+const BUCKET_BITS: u32 = 18;
+const SLOTS_PER_BUCKET: usize = 4;
+/// Sources that are remembered.
+pub(crate) const MAX_SOURCES: usize = 16384;
+const WORDS_PER_SOURCE: usize = 5;
+
+/// One of the kernel side's arrays, mapped: words that both sides change.
+#[derive(Debug)]
+struct Words {
+    start: NonNull<c_void>,
+    words: usize,
+}
+
+// SAFETY: the memory is mapped while `self` lives and is only looked at by atomic operations.
+unsafe impl Send for Words {}
+// SAFETY: as above.
+unsafe impl Sync for Words {}
+
+impl Words {
+    fn map(array: &MapHandle, words: usize) -> nix::Result<Words> {
+        let bytes = NonZeroUsize::new(words * 8).ok_or(nix::errno::Errno::EINVAL)?;
+        let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: the kernel chooses a place that is free; the descriptor is a mappable array of that size.
+        let start = unsafe {
+            mmap(
+                None,
+                bytes,
+                protection,
+                MapFlags::MAP_SHARED,
+                array.as_fd(),
+                0,
+            )
+        }?;
+        Ok(Words { start, words })
+    }
+
+    /// The word `at`; one that is always 0 where there is none.
+    fn word(&self, at: usize) -> &AtomicU64 {
+        static NONE: AtomicU64 = AtomicU64::new(0);
+        if at >= self.words {
+            return &NONE;
+        }
+        // SAFETY: within the mapping, which starts at a page and lives as long as `self`; all access is atomic.
+        unsafe { AtomicU64::from_ptr(self.start.cast::<u64>().as_ptr().add(at)) }
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map` with this length, and nobody has a reference any more.
+        let _ = unsafe { munmap(self.start, self.words * 8) };
+    }
+}
+
+/// A writer and the file it writes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub writer: u64,
+    pub file: FileKey,
+    pub hint: u8,
+    pub hint_granted: bool,
+}
+
+/// What the kernel side counted since the maps were made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub filled: u64,
+    pub evicted: u64,
+}
+
+/// The window, what its numbers stand for, and the counts.
+#[derive(Debug)]
+pub(crate) struct Window {
+    slots: Words,
+    sources: Words,
+    tally: Words,
+}
+
+impl Window {
+    pub(crate) fn map(
+        window: &MapHandle,
+        sources: &MapHandle,
+        tallies: &MapHandle,
+    ) -> nix::Result<Window> {
+        Ok(Window {
+            slots: Words::map(window, SLOTS_PER_BUCKET << BUCKET_BITS)?,
+            sources: Words::map(sources, MAX_SOURCES * WORDS_PER_SOURCE)?,
+            tally: Words::map(tallies, 3)?,
+        })
+    }
+
+    /// The number of the source of a page that is on its way.
+    pub(crate) fn number(&self, page: u64) -> Option<u32> {
+        let (bucket, tag) = place_of(page);
+        (0..SLOTS_PER_BUCKET)
+            .map(|slot| self.slots.word(bucket + slot).load(Ordering::Acquire))
+            .find(|word| word >> 32 == tag)
+            .map(|word| word as u32)
+    }
+
+    /// Forgets a page.
+    pub(crate) fn clear(&self, page: u64) {
+        let (bucket, tag) = place_of(page);
+        for slot in 0..SLOTS_PER_BUCKET {
+            let word = self.slots.word(bucket + slot);
+            let seen = word.load(Ordering::Acquire);
+            if seen >> 32 == tag {
+                // Who took the slot meanwhile keeps it.
+                let _ = word.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// What a number stands for, unless that is too long ago.
+    pub(crate) fn source(&self, number: u32) -> Option<Source> {
+        let first = number as usize % MAX_SOURCES * WORDS_PER_SOURCE;
+        let word = |at: usize| self.sources.word(first + at).load(Ordering::Acquire);
+        let before = word(0);
+        let (writer, ino, generation, hint) = (word(1), word(2), word(3), word(4));
+        if before != u64::from(number) || word(0) != before {
+            return None;
+        }
+        Some(Source {
+            writer,
+            file: FileKey {
+                ino,
+                generation: low(generation),
+                dev: high(generation),
+            },
+            hint: low(hint) as u8,
+            hint_granted: high(hint) != 0,
+        })
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        Tally {
+            filled: self.tally.word(1).load(Ordering::Relaxed),
+            evicted: self.tally.word(2).load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Two fields of four bytes as they lie in a word: the first and the second.
+fn low(word: u64) -> u32 {
+    let [a, b, c, d, ..] = word.to_ne_bytes();
+    u32::from_ne_bytes([a, b, c, d])
+}
+
+fn high(word: u64) -> u32 {
+    let [.., a, b, c, d] = word.to_ne_bytes();
+    u32::from_ne_bytes([a, b, c, d])
+}
+
+/// The first slot of a page's bucket, and its tag there; as `fill_page` in `bpf/window.bpf.h`.
+fn place_of(page: u64) -> (usize, u64) {
+    let high = page >> BUCKET_BITS;
+    // Knuth's multiplicative hashing (The Art of Computer Programming, 6.4), 32 bits.
+    let bucket = (page ^ high.wrapping_mul(0x9e37_79b1)) & ((1 << BUCKET_BITS) - 1);
+    (bucket as usize * SLOTS_PER_BUCKET, high + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_two_pages_have_place_and_tag_in_common(a in 0_u64..1 << 49, b in 0_u64..1 << 49) {
+            prop_assert_eq!(place_of(a) == place_of(b), a == b);
+        }
+
+        #[test]
+        fn a_tag_is_never_that_of_a_free_slot_and_fits(page in 0_u64..1 << 49) {
+            let (bucket, tag) = place_of(page);
+            prop_assert!(tag > 0 && tag <= u64::from(u32::MAX));
+            prop_assert!(bucket < SLOTS_PER_BUCKET << BUCKET_BITS);
+        }
+    }
+
+    #[test]
+    fn neighbours_lie_in_buckets_of_their_own() {
+        let buckets: std::collections::HashSet<usize> = (7_000_000..7_000_000 + (1 << BUCKET_BITS))
+            .map(|page| place_of(page).0)
+            .collect();
+        assert_eq!(buckets.len(), 1 << BUCKET_BITS);
+    }
+}

@@ -1,0 +1,102 @@
+//! The handover on the running kernel: root, eBPF, loop devices, a bpffs. Where the machine cannot do it, these tests
+//! fail and say why.
+
+// A test ends with a panic; its helpers are not functions the linter knows as tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
+
+#[path = "live/drive.rs"]
+mod drive;
+#[path = "live/pages.rs"]
+mod pages;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anabranch_probe::{FoldLimits, Handover, HandoverOptions};
+
+use drive::{Drive, run};
+use pages::{Judged, follow, judge, write};
+
+const THREADS: u64 = 32;
+const PAGES: usize = 300;
+/// From 512 MiB on, ext4's blocks are of 4 KiB, as the handover's pages are.
+const MEBIBYTES: u64 = 640;
+
+fn options(drive: &Drive, pins: Option<PathBuf>) -> HandoverOptions {
+    HandoverOptions {
+        device: drive.device.clone(),
+        fold: FoldLimits::default(),
+        pins,
+    }
+}
+
+fn all_right(pages: u64) -> Judged {
+    Judged {
+        right: pages,
+        ..Judged::default()
+    }
+}
+
+fn sync(drive: &Drive) {
+    run(Command::new("sync").arg("-f").arg(drive.path()));
+}
+
+fn every_page_has_its_writer(file_system: &str) {
+    let drive = Drive::with(file_system, MEBIBYTES);
+    let handover = Handover::attach(&options(&drive, None)).unwrap();
+    follow(&handover, || {
+        write(drive.path(), 0..THREADS, PAGES);
+        sync(&drive);
+    });
+    let pages = THREADS * PAGES as u64;
+    assert_eq!(judge(&handover, &drive.device), all_right(pages));
+    let counts = handover.counts();
+    assert!(counts.filled >= pages, "{counts:?}");
+    assert_eq!((counts.evicted, counts.skipped), (0, 0), "{counts:?}");
+    // Asked for once more when they were acknowledged, none is known.
+    handover.done(0, MEBIBYTES << 20 >> 12);
+    assert_eq!(judge(&handover, &drive.device).unknown, pages);
+    assert!(handover.kernel_bytes() > 0);
+    assert!(
+        handover.kernel_bytes() <= 32 << 20,
+        "{}",
+        handover.kernel_bytes()
+    );
+}
+
+#[test]
+fn every_page_of_32_threads_on_ext4_has_its_writer() {
+    every_page_has_its_writer("ext4");
+}
+
+#[test]
+fn every_page_of_32_threads_on_xfs_has_its_writer() {
+    every_page_has_its_writer("xfs");
+}
+
+#[test]
+fn who_takes_over_knows_what_was_written_before_and_meanwhile() {
+    let drive = Drive::with("ext4", MEBIBYTES);
+    let mount = tempfile::tempdir().unwrap();
+    run(Command::new("mount")
+        .args(["-t", "bpf", "bpf"])
+        .arg(mount.path()));
+    let pins = mount.path().join("drive");
+    let handover = Handover::attach(&options(&drive, Some(pins.clone()))).unwrap();
+    follow(&handover, || {
+        write(drive.path(), 0..8, PAGES);
+        sync(&drive);
+    });
+    drop(handover);
+    write(drive.path(), 8..16, PAGES);
+    sync(&drive);
+    let next = Handover::attach(&options(&drive, Some(pins.clone()))).unwrap();
+    follow(&next, || {
+        write(drive.path(), 16..24, PAGES);
+        sync(&drive);
+    });
+    assert_eq!(judge(&next, &drive.device), all_right(24 * PAGES as u64));
+    next.end().unwrap();
+    assert!(!pins.exists());
+    run(Command::new("umount").arg(mount.path()));
+}
