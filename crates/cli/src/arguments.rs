@@ -46,6 +46,10 @@ pub enum Verb {
     #[cfg(feature = "serve")]
     #[command(after_help = crate::serve::EXAMPLE)]
     Serve(crate::serve::ServeArguments),
+    /// Put a scheme to work: a block device whose writes reach an FDP or multi-stream drive in its streams
+    #[cfg(feature = "steer")]
+    #[command(after_help = crate::steer::EXAMPLE)]
+    Steer(crate::steer::SteerArguments),
     /// Compare schemes on many traces and drives, on all cores or on a Dask cluster
     #[command(after_help = crate::sweep::EXAMPLE)]
     Sweep(crate::sweep::SweepArguments),

@@ -57,6 +57,8 @@ impl Verb {
                 .holds("--data", serve.data_file())
                 .holds("--state", serve.state_file())
                 .writes("-o", &serve.output),
+            #[cfg(feature = "steer")]
+            Verb::Steer(steer) => of_steer(steer, files),
             Verb::Sweep(sweep) => of_sweep(sweep, files),
             Verb::Contexts(contexts) => files
                 .prints(printed("--json", contexts.json))
@@ -96,6 +98,8 @@ impl Verb {
             Verb::Experiment(asked) => (&mut asked.output, &mut asked.json),
             #[cfg(feature = "serve")]
             Verb::Serve(serve) => (&mut serve.output, &mut serve.json),
+            #[cfg(feature = "steer")]
+            Verb::Steer(steer) => (&mut steer.output, &mut steer.json),
             Verb::Contexts(contexts) => (&mut contexts.output, &mut contexts.json),
             _ => return,
         };
@@ -113,6 +117,16 @@ pub fn is_standard_output(path: &Path) -> bool {
 
 fn printed(option: &'static str, is_given: bool) -> Option<&'static str> {
     is_given.then_some(option)
+}
+
+#[cfg(feature = "steer")]
+fn of_steer(steer: &crate::steer::SteerArguments, files: Files) -> Files {
+    files
+        .prints(printed("--json", steer.json))
+        .reads([&steer.device])
+        .reads(steer.scheme.split(PARTS))
+        .writes("-o", &steer.output)
+        .keeps("--profile", &steer.profile)
 }
 
 /// A sweep puts its rows into two directories of its own.

@@ -23,6 +23,8 @@ mod scenario;
 #[cfg(feature = "serve")]
 mod serve;
 mod source;
+#[cfg(feature = "steer")]
+mod steer;
 mod sweep;
 mod workloads;
 
@@ -58,6 +60,8 @@ fn done(verb: &mut Verb) -> failure::Outcome {
         Verb::Replay(arguments) => replay::replay(arguments),
         #[cfg(feature = "serve")]
         Verb::Serve(arguments) => serve::serve(arguments),
+        #[cfg(feature = "steer")]
+        Verb::Steer(arguments) => steer::steer(arguments),
         Verb::Precondition(arguments) => precondition::precondition(arguments),
         Verb::Experiment(arguments) => experiment::experiment(arguments),
         Verb::Sweep(arguments) => sweep::sweep(arguments),

@@ -28,6 +28,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("sweep", &["ssd", "trace", "placement", "replay", "compare"]),
     ("py", &["ssd", "trace", "placement", "compare", "sweep"]),
     ("report", &["replay"]),
+    ("steer", &["ssd", "trace", "placement"]),
     (
         "anabranch",
         &[
@@ -38,6 +39,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "probe",
             "disk",
             "nvme",
+            "steer",
             "replay",
             "compare",
             "sweep",

@@ -97,18 +97,32 @@ pub fn run_with(
     seconds: u32,
     variables: &[(&str, String)],
     files: &[PathBuf],
+    answer: impl FnMut(&str) -> String,
+) -> Report {
+    run_text(&text_of(script), seconds, variables, files, answer)
+}
+
+/// A script of this directory.
+pub fn text_of(script: &str) -> String {
+    fs::read_to_string(root().join("crates/cli/tests/guest").join(script)).unwrap()
+}
+
+/// The same with a script's text.
+pub fn run_text(
+    script: &str,
+    seconds: u32,
+    variables: &[(&str, String)],
+    files: &[PathBuf],
     mut answer: impl FnMut(&str) -> String,
 ) -> Report {
-    let here = root().join("crates/cli/tests/guest");
     let directory = tempfile::tempdir().unwrap();
     let whole = directory.path().join("script");
     let mut text: String = variables
         .iter()
         .map(|(name, value)| format!("{name}='{value}'\n"))
         .collect();
-    for part in ["prelude.sh", script] {
-        text.push_str(&fs::read_to_string(here.join(part)).unwrap());
-    }
+    text.push_str(&text_of("prelude.sh"));
+    text.push_str(script);
     fs::write(&whole, text).unwrap();
     let mut child = start(&whole, seconds, files);
     let mut input = child.stdin.take().unwrap();
@@ -117,7 +131,7 @@ pub fn run_with(
     let status = child.wait().unwrap();
     assert!(
         status.success(),
-        "{script} in the guest: {status}\n{transcript}"
+        "a script in the guest: {status}\n{transcript}"
     );
     report
 }

@@ -14,6 +14,7 @@ mod exported;
 mod machine;
 #[path = "../served/mod.rs"]
 mod served;
+mod steer;
 
 use machine::{Report, run};
 use serde_json::Value;

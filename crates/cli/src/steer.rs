@@ -1,0 +1,315 @@
+//! `anabranch steer`: a scheme at work on a real drive.
+
+mod arguments;
+mod shadow;
+mod told;
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anabranch_compare::read_text;
+use anabranch_placement::{HostGeometry, LifetimeProfile, SchemeSpec};
+use anabranch_ssd::StreamId;
+use anabranch_steer::{
+    Drive, Options, PAGE_BYTES, Policy, Pulse, Server, own_mounts, stay_in_memory,
+};
+use anabranch_trace::WholeFile;
+use indicatif::{ProgressBar, ProgressStyle};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
+
+pub use arguments::{EXAMPLE, SteerArguments};
+
+use crate::{
+    comparison::print,
+    failure::{Failure, INTERRUPTED, Outcome},
+};
+use arguments::Shadow as Wanted;
+use shadow::Shadow;
+use told::End;
+
+/// How often signals are looked for (our choice).
+const TICK: Duration = Duration::from_millis(50);
+/// How often the line is drawn, and the drive asked what it counts (our choice).
+const EVERY: Duration = Duration::from_secs(1);
+/// The largest drive that is modelled unasked (our choice).
+const MODELLED_BYTES: u64 = 64 << 30;
+/// From so many handles on, metadata has one of its own (our choice).
+const FEW_HANDLES: usize = 3;
+
+/// The drive's handles, and what they are for.
+struct Plan {
+    spec: SchemeSpec,
+    handles: Vec<u16>,
+    /// Streams that the scheme may name.
+    streams: u16,
+    metadata: Option<u16>,
+}
+
+/// Steers a drive until it is told to stop.
+pub fn steer(arguments: &SteerArguments) -> Outcome {
+    // Before any file is opened: what is written in one mount namespace cannot be named in another.
+    own_mounts().map_err(Failure::usage)?;
+    let spec = SchemeSpec::read(&arguments.scheme, &read_text).map_err(Failure::usage)?;
+    if spec.needs_future() {
+        return Err(Failure::usage(spec.refused()));
+    }
+    if !(0.0..=4.0).contains(&arguments.spare) {
+        return Err(Failure::say(
+            "--spare is a share of the drive's size, from 0 to 4",
+        ));
+    }
+    let file = arguments.output.as_ref().map(WholeFile::create);
+    let file = file.transpose()?;
+    let drive = Drive::open(&arguments.device).map_err(Failure::usage)?;
+    let plan = plan(arguments, spec, &drive)?;
+    let mut policy = policy(&plan, &drive)?;
+    recall(arguments, &mut policy)?;
+    let shadow = match wants_shadow(arguments, &drive) {
+        true => Some(start_shadow(arguments, &plan, &drive, &mut policy)?),
+        false => None,
+    };
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
+    let options = options(arguments, &plan);
+    let server = Server::start(drive, policy, &options).map_err(Failure::usage)?;
+    // What is allocated from here on stays as well.
+    stay_in_memory().map_err(Failure::work)?;
+    watch(server.pulse(), Duration::from_secs(arguments.watchdog))?;
+    serve(arguments, server, &plan, shadow, &mut signals, file)
+}
+
+fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Outcome<Plan> {
+    let handles = arguments.handles.as_ref();
+    let handles = handles.map_or_else(|| drive.handles().to_vec(), |handles| handles.0.clone());
+    let foreign = |handle: &&u16| !drive.handles().contains(handle);
+    if drive.directive() == anabranch_steer::Directive::Placement
+        && let Some(handle) = handles.iter().find(foreign)
+    {
+        return Err(Failure::say(format!(
+            "{} has no placement identifier {handle}; it has {:?}",
+            drive.title(),
+            drive.handles()
+        )));
+    }
+    let count = u16::try_from(handles.len()).unwrap_or(u16::MAX);
+    let apart = handles.len() >= FEW_HANDLES;
+    Ok(Plan {
+        spec,
+        handles,
+        streams: count - u16::from(apart),
+        metadata: apart.then(|| count - 1),
+    })
+}
+
+fn policy(plan: &Plan, drive: &Drive) -> Outcome<Policy> {
+    let (config, _) = shadow::model(drive, plan.streams, 0.0);
+    if drive.abilities().bytes / PAGE_BYTES > u64::from(u32::MAX) {
+        return Err(Failure::say(format!(
+            "{} is larger than 16 TiB",
+            drive.title()
+        )));
+    }
+    let geometry = HostGeometry {
+        logical_pages: config.logical_pages,
+        page_bytes: config.page_bytes,
+        host_streams: plan.streams,
+        internal_streams: 0,
+        pages_per_unit: config.pages_per_unit,
+        physical_units: config.physical_units,
+    };
+    let assign = plan.spec.build(&geometry).map_err(Failure::usage)?;
+    Ok(Policy::new(assign, plan.metadata.map(StreamId)))
+}
+
+fn recall(arguments: &SteerArguments, policy: &mut Policy) -> Outcome {
+    let Some(path) = arguments.profile.as_deref().filter(|path| path.exists()) else {
+        return Ok(());
+    };
+    let text = read_text(&path.display().to_string()).map_err(Failure::say)?;
+    let known = LifetimeProfile::parse(&text).map_err(Failure::usage)?;
+    policy.assign_mut().recall(&known);
+    Ok(())
+}
+
+fn wants_shadow(arguments: &SteerArguments, drive: &Drive) -> bool {
+    match arguments.shadow {
+        Wanted::On => true,
+        Wanted::Off => false,
+        Wanted::Auto => drive.abilities().bytes <= MODELLED_BYTES,
+    }
+}
+
+fn start_shadow(
+    arguments: &SteerArguments,
+    plan: &Plan,
+    drive: &Drive,
+    policy: &mut Policy,
+) -> Outcome<Shadow> {
+    let all = plan.streams + u16::from(plan.metadata.is_some());
+    let (config, kind) = shadow::model(drive, all, arguments.spare);
+    let (shadow, witness) = Shadow::start(config, kind)?;
+    policy.watch(witness);
+    Ok(shadow)
+}
+
+fn options(arguments: &SteerArguments, plan: &Plan) -> Options {
+    let processors = thread::available_parallelism().map_or(1, |count| count.get().min(4) as u16);
+    Options {
+        handles: plan.handles.clone(),
+        queues: arguments.queues.unwrap_or(processors),
+        depth: arguments.depth,
+        copy: arguments.copy,
+        accept_contents: arguments.yes,
+    }
+}
+
+/// Ends the process when a queue is stuck: programs that wait for it are served by the next.
+#[expect(
+    clippy::print_stderr,
+    reason = "the last word of a process that ends itself"
+)]
+fn watch(pulse: Pulse, limit: Duration) -> Outcome {
+    let thread = thread::Builder::new().name("watchdog".to_owned());
+    let spawned = thread.spawn(move || {
+        let mut strikes = 0;
+        loop {
+            thread::sleep(EVERY);
+            // A process that was stopped as a whole, and goes on, is not stuck: its queues come round at once.
+            strikes = if pulse.silence() > limit { strikes + 1 } else { 0 };
+            if strikes > 2 {
+                eprintln!(
+                    "error: a queue has been silent for {} s: start the command again, programs wait for it",
+                    pulse.silence().as_secs()
+                );
+                std::process::abort();
+            }
+        }
+    });
+    spawned.map(drop).map_err(Failure::work)
+}
+
+/// Until the end is asked for, and possible.
+#[expect(
+    clippy::print_stderr,
+    reason = "what a user needs first, terminal or not"
+)]
+fn serve(
+    arguments: &SteerArguments,
+    mut server: Server,
+    plan: &Plan,
+    shadow: Option<Shadow>,
+    signals: &mut Signals,
+    file: Option<WholeFile>,
+) -> Outcome {
+    let before = server.drive().written();
+    eprintln!("{}", greeting(&server, plan));
+    let view = view();
+    let (mut drawn, mut asked, mut waits) = (Instant::now(), 0, false);
+    let mut drive = None;
+    loop {
+        thread::sleep(TICK);
+        server.tend().map_err(Failure::work)?;
+        // The first asks for the end, the second insists.
+        asked += signals.pending().count();
+        match asked {
+            0 => {}
+            1 if server.stop().map_err(Failure::work)? => break,
+            1 if !waits => {
+                waits = true;
+                eprintln!(
+                    "{} is in use: it ends when it is unmounted; a second signal leaves it as it is, and programs wait \
+                     until it is steered again",
+                    server.block_device().display()
+                );
+            }
+            1 => {}
+            _ => {
+                return Err(Failure {
+                    status: INTERRUPTED,
+                    error: None,
+                });
+            }
+        }
+        if drawn.elapsed() >= EVERY {
+            drawn = Instant::now();
+            drive = told::since(server.drive().written(), before);
+            view.set_message(told::line(server.counters(), drive, shadow.as_ref()));
+        }
+    }
+    view.finish_and_clear();
+    drive = told::since(server.drive().written(), before).or(drive);
+    keep(arguments, &server)?;
+    server.policy().unwatch();
+    let end = End {
+        server: &server,
+        scheme: plan.spec.name(),
+        handles: &plan.handles,
+        metadata: plan.metadata,
+        drive,
+        shadow: shadow.map(Shadow::finish),
+    };
+    if let Some(mut file) = file {
+        writeln!(file, "{:#}", end.json()).map_err(Failure::work)?;
+        file.finish()?;
+    }
+    match arguments.json {
+        true => print(&format!("{:#}\n", end.json())),
+        false => print(&end.text()),
+    }
+}
+
+fn greeting(server: &Server, plan: &Plan) -> String {
+    let drive = server.drive();
+    let (queues, depth) = server.queues();
+    let data = match plan
+        .metadata
+        .and_then(|own| plan.handles.get(usize::from(own)))
+    {
+        Some(own) => format!("handles {:?}, {own} of them for metadata", plan.handles),
+        None => format!("handles {:?}", plan.handles),
+    };
+    format!(
+        "{} {} as {}: {} by {}, {data}; {}, {queues} queues of {depth}",
+        if server.took_over() {
+            "going on with"
+        } else {
+            "steering"
+        },
+        drive.title(),
+        server.block_device().display(),
+        plan.spec.name(),
+        drive.directive().name(),
+        if server.is_zero_copy() {
+            "zero copy"
+        } else {
+            "copied"
+        },
+    )
+}
+
+fn view() -> ProgressBar {
+    match std::io::stderr().is_terminal() {
+        true => ProgressBar::new_spinner().with_style(
+            ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
+        ),
+        false => ProgressBar::hidden(),
+    }
+}
+
+/// Keeps what was learned of contexts.
+fn keep(arguments: &SteerArguments, server: &Server) -> Outcome {
+    let learned = server.policy().assign().learned();
+    let (Some(path), Some(learned)) = (&arguments.profile, learned) else {
+        return Ok(());
+    };
+    let mut file = WholeFile::create(path)?;
+    file.write_all(learned.text().as_bytes())
+        .map_err(Failure::work)?;
+    file.finish()?;
+    Ok(())
+}

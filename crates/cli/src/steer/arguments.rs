@@ -1,0 +1,119 @@
+//! What `anabranch steer` understands.
+
+use std::{ops::RangeInclusive, path::PathBuf, str::FromStr};
+
+use clap::{Args, ValueEnum};
+
+/// Shown below the help.
+pub const EXAMPLE: &str = "\
+Examples: a block device in front of an FDP drive, and a file system on it
+  anabranch steer --device /dev/ng0n1 --scheme autostream-sfr
+  mkfs.ext4 /dev/ublkb0 && mount /dev/ublkb0 /mnt
+Addresses are the drive's own: what is on the drive is on the block device, and stays when it is
+gone. Unmount, then Ctrl-C ends it. After a crash of the command, the same command goes on with the
+same block device; programs wait meanwhile.";
+
+/// Whether a model of the drive is fed with the same writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Shadow {
+    /// On drives of up to 64 GiB: a model holds some 20 bytes for each page of 4 KiB
+    Auto,
+    /// Yes
+    On,
+    /// No
+    Off,
+}
+
+/// Numbers as `0-3,7`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handles(pub Vec<u16>);
+
+impl FromStr for Handles {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Handles, String> {
+        let number = |text: &str| text.trim().parse::<u16>().map_err(|_| wrong(text));
+        let mut handles = Vec::new();
+        for part in text.split(',') {
+            let range: RangeInclusive<u16> = match part.split_once('-') {
+                Some((first, last)) => number(first)?..=number(last)?,
+                None => number(part)?..=number(part)?,
+            };
+            if range.is_empty() {
+                return Err(wrong(part));
+            }
+            for handle in range {
+                if handles.contains(&handle) {
+                    return Err(format!("{handle} is named twice"));
+                }
+                handles.push(handle);
+            }
+        }
+        Ok(Handles(handles))
+    }
+}
+
+fn wrong(text: &str) -> String {
+    format!("`{text}` is neither a number nor a range such as 0-7")
+}
+
+/// The verb's arguments.
+#[derive(Debug, Args)]
+pub struct SteerArguments {
+    /// The drive: an NVMe namespace with Flexible Data Placement or the Streams Directive
+    #[arg(long, value_name = "PATH")]
+    pub device: PathBuf,
+    /// The scheme whose host's half chooses each write's stream (`anabranch schemes`)
+    #[arg(long, value_name = "SCHEME", default_value = "autostream-sfr")]
+    pub scheme: String,
+    /// The drive's handles that the streams go to, in order; of three or more, the last is for
+    /// metadata and journals [default: all of FDP's; stream identifiers 0-7]
+    #[arg(long, value_name = "LIST")]
+    pub handles: Option<Handles>,
+    /// Queues of the block device, a thread each [default: processors, 4 at most]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub queues: Option<u16>,
+    /// Requests under way in each queue
+    #[arg(long, value_name = "COUNT", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub depth: u16,
+    /// Copy data even where the kernel can lend a request's memory
+    #[arg(long)]
+    pub copy: bool,
+    /// Steer a drive that holds something: it is the same on the block device
+    #[arg(long)]
+    pub yes: bool,
+    /// Feed a model of the drive with the same writes, in the scheme's streams and in one
+    #[arg(long, default_value = "auto")]
+    pub shadow: Shadow,
+    /// Spare flash of that model, as a share of the drive's size (our choice of default)
+    #[arg(long, value_name = "SHARE", default_value_t = 0.07)]
+    pub spare: f64,
+    /// Lifetimes of contexts: read at the start if the file is there, written at the end
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
+    /// Give up when a queue has been silent for so long: the block device then waits for the next
+    /// server
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(5..))]
+    pub watchdog: u64,
+    /// Write the counters to FILE, as JSON
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the counters as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_are_numbers_and_ranges_each_once() {
+        let read = |text: &str| text.parse::<Handles>().map(|handles| handles.0);
+        assert_eq!(read("0-3,7"), Ok(vec![0, 1, 2, 3, 7]));
+        assert_eq!(read("5"), Ok(vec![5]));
+        assert!(read("3-1").unwrap_err().contains("3-1"));
+        assert!(read("0-2,1").unwrap_err().contains("twice"));
+        assert!(read("").is_err() && read("a").is_err() && read("0-70000").is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! Models of the steered drive, fed with the same writes: in the streams the scheme chose, and all in one.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread::{self, JoinHandle},
+};
+
+use anabranch_ssd::{
+    Config, Counters, Device, Faults, PageRange, Relocate, RelocationKind, StreamId, VictimRule,
+    Wear,
+};
+use anabranch_steer::{Directive, Drive, PAGE_BYTES, Witness};
+
+use crate::failure::{Failure, Outcome};
+
+/// Requests that may wait for the models (our choice); those that find no room are not modelled, and counted.
+const WAITING: usize = 1 << 16;
+/// A reclaim unit where the drive does not say (our choice).
+const UNIT_BYTES: u64 = 64 << 20;
+
+/// What a scheme decided.
+enum Seen {
+    Wrote(PageRange, StreamId),
+    Discarded(PageRange),
+}
+
+/// What both models have counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counted {
+    /// All writes in one stream.
+    pub baseline: Counters,
+    /// Writes in the streams the scheme chose.
+    pub steered: Counters,
+}
+
+/// The models at work on a thread of their own.
+pub struct Shadow {
+    counted: Arc<Mutex<Counted>>,
+    missed: Arc<AtomicU64>,
+    thread: JoinHandle<()>,
+    config: Config,
+}
+
+struct Feeder {
+    sender: SyncSender<Seen>,
+    missed: Arc<AtomicU64>,
+}
+
+impl Witness for Feeder {
+    fn wrote(&mut self, pages: PageRange, stream: StreamId) {
+        self.feed(Seen::Wrote(pages, stream));
+    }
+
+    fn discarded(&mut self, pages: PageRange) {
+        self.feed(Seen::Discarded(pages));
+    }
+}
+
+impl Feeder {
+    fn feed(&self, seen: Seen) {
+        if self.sender.try_send(seen).is_err() {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Shadow {
+    /// Models of `config`, and what is to watch the scheme for them.
+    pub fn start(config: Config, kind: RelocationKind) -> Outcome<(Shadow, Box<dyn Witness>)> {
+        let model = || Device::new(config.clone(), kind.build(&config));
+        let models = [
+            model().map_err(Failure::usage)?,
+            model().map_err(Failure::usage)?,
+        ];
+        let (sender, receiver) = sync_channel(WAITING);
+        let counted = Arc::new(Mutex::new(Counted::default()));
+        let missed = Arc::new(AtomicU64::new(0));
+        let publish = Arc::clone(&counted);
+        let thread = thread::Builder::new()
+            .name("shadow".to_owned())
+            .spawn(move || follow(&receiver, models, &publish))
+            .map_err(Failure::work)?;
+        let feeder = Feeder {
+            sender,
+            missed: Arc::clone(&missed),
+        };
+        let shadow = Shadow {
+            counted,
+            missed,
+            thread,
+            config,
+        };
+        Ok((shadow, Box::new(feeder)))
+    }
+
+    /// What the models have counted so far.
+    pub fn counted(&self) -> Counted {
+        *self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the models come to the end; the witness must be gone.
+    pub fn finish(self) -> (Counted, u64, Config) {
+        let _ = self.thread.join();
+        let counted = *self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        (counted, self.missed.load(Ordering::Relaxed), self.config)
+    }
+}
+
+type Model = Device<Box<dyn Relocate>>;
+
+fn follow(
+    seen: &Receiver<Seen>,
+    [mut baseline, mut steered]: [Model; 2],
+    counted: &Mutex<Counted>,
+) {
+    while let Ok(next) = seen.recv() {
+        // A model refuses only what is beyond its drive, and no request is.
+        let _ = match next {
+            Seen::Wrote(pages, stream) => baseline
+                .write(pages, StreamId::DEFAULT)
+                .and_then(|()| steered.write(pages, stream)),
+            Seen::Discarded(pages) => baseline
+                .discard(pages)
+                .and_then(|()| steered.discard(pages)),
+        };
+        *counted.lock().unwrap_or_else(PoisonError::into_inner) = Counted {
+            baseline: *baseline.counters(),
+            steered: *steered.counters(),
+        };
+    }
+}
+
+/// A model of a drive: its size and reclaim unit are the drive's own, its spare is what it is said to be.
+pub fn model(drive: &Drive, streams: u16, spare: f64) -> (Config, RelocationKind) {
+    let page_bytes = PAGE_BYTES;
+    let bytes = drive.abilities().bytes;
+    let unit_bytes = drive.unit_bytes().unwrap_or(UNIT_BYTES);
+    let pages_per_unit = (unit_bytes / page_bytes).max(1);
+    let logical_pages = bytes / page_bytes;
+    let physical = (logical_pages as f64 * (1.0 + spare)) as u64;
+    let fewest = logical_pages.div_ceil(pages_per_unit) + 4;
+    let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let kind = match drive.directive() {
+        Directive::Placement => RelocationKind::Fdp,
+        Directive::Streams => RelocationKind::Mixed,
+    };
+    let mut config = Config {
+        logical_pages: small(logical_pages),
+        page_bytes: small(page_bytes),
+        pages_per_unit: small(pages_per_unit),
+        physical_units: small(physical.div_ceil(pages_per_unit).max(fewest)),
+        host_streams: streams,
+        internal_streams: 0,
+        victim_rule: VictimRule::Greedy,
+        chips: 1,
+        seed: 0,
+        gc_start_free_units: 1,
+        gc_stop_free_units: 1,
+        reclaim_groups: 1,
+        persistently_isolated: 0,
+        streams_off_permille: 1000,
+        wear: Wear::default(),
+        faults: Faults::default(),
+    };
+    config.internal_streams = kind.internal_streams(&config);
+    (config, kind)
+}

@@ -1,0 +1,184 @@
+//! What a steered drive has done: a line while it works, a table and JSON at the end.
+
+use anabranch_ssd::Counters as Modelled;
+use anabranch_steer::{Counters, Server, Written};
+use comfy_table::{Table, presets};
+use serde_json::{Value, json};
+
+use super::shadow::{Counted, Shadow};
+
+/// What the drive counted since `before`.
+pub fn since(now: Option<Written>, before: Option<Written>) -> Option<Written> {
+    let (now, before) = (now?, before?);
+    Some(Written {
+        host_bytes: now.host_bytes.saturating_sub(before.host_bytes),
+        media_bytes: now.media_bytes.saturating_sub(before.media_bytes),
+    })
+}
+
+fn waf(written: Option<Written>) -> Option<f64> {
+    let written = written?;
+    (written.host_bytes > 0).then(|| written.media_bytes as f64 / written.host_bytes as f64)
+}
+
+fn bytes(number: u64) -> String {
+    anabranch_report::bytes(number)
+}
+
+/// The line of a moment.
+pub fn line(counters: &Counters, drive: Option<Written>, shadow: Option<&Shadow>) -> String {
+    let mut line = format!(
+        "written {}, read {}, discarded {}",
+        bytes(counters.all_written_bytes()),
+        bytes(counters.read_bytes.get()),
+        bytes(counters.discarded_bytes.get()),
+    );
+    if drive.is_some() {
+        line += &format!("; the drive's WAF {}", anabranch_report::ratio(waf(drive)));
+    }
+    if let Some(shadow) = shadow {
+        let counted = shadow.counted();
+        line += &format!(
+            "; modelled: {}, in one stream {}",
+            anabranch_report::ratio(counted.steered.waf()),
+            anabranch_report::ratio(counted.baseline.waf())
+        );
+    }
+    let errors = counters.errors.get();
+    if errors > 0 {
+        line += &format!("; {errors} requests failed");
+    }
+    line
+}
+
+/// What the end is told of.
+pub struct End<'a> {
+    pub server: &'a Server,
+    pub scheme: &'a str,
+    pub handles: &'a [u16],
+    /// The stream of metadata and journals.
+    pub metadata: Option<u16>,
+    pub drive: Option<Written>,
+    pub shadow: Option<(Counted, u64, anabranch_ssd::Config)>,
+}
+
+impl End<'_> {
+    fn place(&self, stream: usize) -> &'static str {
+        match self.metadata.is_some_and(|own| usize::from(own) == stream) {
+            true => "metadata and journals",
+            false => "data",
+        }
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let counters = self.server.counters();
+        let drive = self.server.drive();
+        let handles: Vec<Value> = self
+            .handles
+            .iter()
+            .zip(&counters.written_bytes)
+            .enumerate()
+            .map(|(stream, (handle, written))| {
+                json!({
+                    "handle": handle,
+                    "stream": stream,
+                    "for": self.place(stream),
+                    "written_bytes": written.get(),
+                })
+            })
+            .collect();
+        let (queues, depth) = self.server.queues();
+        json!({
+            "schema": anabranch_replay::SCHEMA,
+            "config": {
+                "verb": "steer",
+                "scheme": self.scheme,
+                "queues": queues,
+                "depth": depth,
+                "zero_copy": self.server.is_zero_copy(),
+                "directive": drive.directive().name(),
+            },
+            "drive": {
+                "model": drive.model(),
+                "serial": drive.serial(),
+                "bytes": drive.abilities().bytes,
+                "host_bytes": self.drive.map(|written| small(written.host_bytes)),
+                "media_bytes": self.drive.map(|written| small(written.media_bytes)),
+                "waf": waf(self.drive),
+            },
+            "handles": handles,
+            "written_bytes": counters.all_written_bytes(),
+            "read_bytes": counters.read_bytes.get(),
+            "discarded_bytes": counters.discarded_bytes.get(),
+            "zeroed_bytes": counters.zeroed_bytes.get(),
+            "writes": counters.writes.get(),
+            "split_writes": counters.split_writes.get(),
+            "flushes": counters.flushes.get(),
+            "errors": counters.errors.get(),
+            "unknown_pages": counters.unknown_pages.get(),
+            "metadata_pages": counters.metadata_pages.get(),
+            "unplaced_bytes": counters.unplaced_bytes.get(),
+            "shadow": self.shadow.as_ref().map(|(counted, missed, config)| json!({
+                "drive": config,
+                "missed_requests": missed,
+                "baseline": modelled(&counted.baseline),
+                "steered": modelled(&counted.steered),
+            })),
+        })
+    }
+
+    /// As a table, and sentences.
+    pub fn text(&self) -> String {
+        let counters = self.server.counters();
+        let mut table = Table::new();
+        table.load_style(presets::ASCII_MARKDOWN);
+        table.set_header(["handle", "for", "written"]);
+        for (stream, (handle, written)) in
+            self.handles.iter().zip(&counters.written_bytes).enumerate()
+        {
+            table.add_row([
+                handle.to_string(),
+                self.place(stream).to_owned(),
+                bytes(written.get()),
+            ]);
+        }
+        let mut text = format!("{table}\n{}\n", line(counters, self.drive, None));
+        if let Some((counted, missed, _)) = &self.shadow {
+            text += &format!(
+                "a model of the drive, fed with the same writes: WAF {} in these streams, {} in one\n",
+                anabranch_report::ratio(counted.steered.waf()),
+                anabranch_report::ratio(counted.baseline.waf())
+            );
+            if *missed > 0 {
+                text += &format!(
+                    "{missed} requests came too fast for the model, which did not see them\n"
+                );
+            }
+        }
+        let unknown = counters.unknown_pages.get();
+        if unknown > 0 {
+            text += &format!("{unknown} pages had no known writer\n");
+        }
+        let unplaced = counters.unplaced_bytes.get();
+        if unplaced > 0 {
+            text += &format!(
+                "{} were written without a stream: the drive had forgotten its streams\n",
+                bytes(unplaced)
+            );
+        }
+        text
+    }
+}
+
+fn modelled(counters: &Modelled) -> Value {
+    json!({
+        "host_pages": counters.host_pages,
+        "copied_pages": counters.copied_pages,
+        "waf": counters.waf(),
+    })
+}
+
+fn small(number: u128) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}

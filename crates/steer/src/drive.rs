@@ -1,0 +1,456 @@
+//! The drive that is steered: what it is, how it takes placement, and whether it may be touched.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::libc::{O_DIRECT, O_EXCL};
+
+use crate::command::MOST_ZEROED_BLOCKS;
+use crate::contents;
+use crate::error::SteerError;
+use crate::nvme::Namespace;
+
+/// The largest request, however much more the drive takes (our choice): a block device of ublk has at most 128 segments,
+/// which may be single pages.
+const MOST_BYTES: u32 = 128 * 4096;
+
+/// The longest Deallocate (our choice; one range could name 2^32 blocks).
+const MOST_DISCARD_BYTES: u64 = 1 << 30;
+
+/// How a drive is told where to put a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Directive {
+    /// Flexible Data Placement: DTYPE 2, a placement identifier.
+    Placement,
+    /// The Streams Directive: DTYPE 1, a stream identifier.
+    Streams,
+}
+
+impl Directive {
+    /// The directive type of a write command.
+    pub fn kind(self) -> u8 {
+        match self {
+            Directive::Placement => 2,
+            Directive::Streams => 1,
+        }
+    }
+
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Directive::Placement => "fdp",
+            Directive::Streams => "streams",
+        }
+    }
+}
+
+/// Host and media bytes as the drive counts them since its placement was configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Bytes that hosts wrote.
+    pub host_bytes: u128,
+    /// Bytes that the drive wrote to its media for that.
+    pub media_bytes: u128,
+}
+
+/// What can be asked of the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abilities {
+    /// Its logical block is 1 << this many bytes.
+    pub block_shift: u8,
+    /// How large it is.
+    pub bytes: u64,
+    /// Bytes of the largest read or write.
+    pub most_bytes: u32,
+    /// Whether it has a cache that forgets when the power goes.
+    pub volatile_cache: bool,
+    /// Bytes of the largest Deallocate; 0 where it takes none.
+    pub most_discard_bytes: u64,
+    /// Bytes of the largest Write Zeroes; 0 where it takes none.
+    pub most_zeroes_bytes: u64,
+}
+
+/// An open drive.
+#[derive(Debug)]
+pub struct Drive {
+    namespace: Namespace,
+    block: PathBuf,
+    /// Held exclusively for as long as the drive is steered.
+    held: Option<File>,
+    model: String,
+    serial: String,
+    abilities: Abilities,
+    directive: Directive,
+    handles: Vec<u16>,
+    endurance_group: u16,
+    unit_bytes: Option<u64>,
+    queue: PathBuf,
+}
+
+impl Drive {
+    /// Opens `/dev/ngXnY` (or `/dev/nvmeXnY`). Of a drive with the Streams Directive, streams are on from here.
+    ///
+    /// # Errors
+    /// When it is no NVMe namespace with FDP or streams.
+    pub fn open(path: &Path) -> Result<Drive, SteerError> {
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or("");
+        let plain = name.replacen("ng", "nvme", 1);
+        let character = plain.replacen("nvme", "ng", 1);
+        if !plain.starts_with("nvme") {
+            let words = format!("{}: name an NVMe namespace, as /dev/ng0n1", path.display());
+            return Err(SteerError::Unfit(words));
+        }
+        let namespace = Namespace::open(&path.with_file_name(&character))?;
+        let block = path.with_file_name(&plain);
+        let controller = namespace.identify_controller()?;
+        let described = namespace.identify_namespace()?;
+        let model = text(&controller, 24, 40);
+        let serial = text(&controller, 4, 20);
+        let title = format!("{} ({model}, serial number {serial})", path.display());
+        let abilities = abilities(&controller, &described, &block_queue(&plain), &title)?;
+        let endurance_group = u16::from_le_bytes([byte(&described, 102), byte(&described, 103)]);
+        let (directive, handles) = placement(&namespace, &controller, &title)?;
+        let unit_bytes = match directive {
+            Directive::Placement => unit_bytes(&namespace, endurance_group),
+            Directive::Streams => None,
+        };
+        Ok(Drive {
+            namespace,
+            block,
+            held: None,
+            model,
+            serial,
+            abilities,
+            directive,
+            handles,
+            endurance_group,
+            unit_bytes,
+            queue: block_queue(&plain),
+        })
+    }
+
+    /// Takes the drive for ourselves: nobody can mount it, or claim it otherwise, until this value is dropped. Other
+    /// namespaces and drives are not touched.
+    pub(crate) fn hold(&mut self) -> Result<(), SteerError> {
+        self.held = Some(hold(&self.block, &self.title())?);
+        Ok(())
+    }
+
+    /// What is on it, as far as its beginning tells.
+    pub(crate) fn contents(&self) -> Result<Option<&'static str>, SteerError> {
+        look(&self.block)
+    }
+
+    /// Its path, model and serial number.
+    pub fn title(&self) -> String {
+        let path = self.namespace.path().display();
+        format!("{path} ({}, serial number {})", self.model, self.serial)
+    }
+
+    /// Its model.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Its serial number.
+    pub fn serial(&self) -> &str {
+        &self.serial
+    }
+
+    /// What can be asked of it.
+    pub fn abilities(&self) -> Abilities {
+        self.abilities
+    }
+
+    /// How it is told where to put a write.
+    pub fn directive(&self) -> Directive {
+        self.directive
+    }
+
+    /// Handles it has: placement identifiers, or stream identifiers, where 0 is a write that says nothing.
+    pub fn handles(&self) -> &[u16] {
+        &self.handles
+    }
+
+    /// Bytes of a reclaim unit, where it says.
+    pub fn unit_bytes(&self) -> Option<u64> {
+        self.unit_bytes
+    }
+
+    /// The namespace.
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// A word that is the same whenever this namespace is opened, and another for any other.
+    pub(crate) fn identity(&self) -> u64 {
+        let text = format!(
+            "{}\n{}\n{}",
+            self.model,
+            self.serial,
+            self.namespace.number()
+        );
+        // FNV-1a, 64 bits.
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+
+    /// What it counts of its writes; nothing where it counts none. FDP statistics log (page 22h): host bytes, then media
+    /// bytes, 16 bytes each.
+    pub fn written(&self) -> Option<Written> {
+        if self.directive != Directive::Placement {
+            return None;
+        }
+        let log = self.namespace.log(0x22, self.endurance_group, 64).ok()?;
+        let number = |at: usize| {
+            log.get(at..at + 16)?
+                .try_into()
+                .ok()
+                .map(u128::from_le_bytes)
+        };
+        Some(Written {
+            host_bytes: number(0)?,
+            media_bytes: number(16)?,
+        })
+    }
+
+    /// Waits until the drive has nothing left to do that anybody asked of it, a dead server included. The kernel lets a
+    /// queue's limit be set only when the queue is empty, and keeps new requests waiting meanwhile; the limit is set to
+    /// what it was.
+    pub(crate) fn settle(&self) -> Result<(), SteerError> {
+        for queue in paths(&self.queue) {
+            let limit = queue.join("max_sectors_kb");
+            let value = fs::read_to_string(&limit).map_err(SteerError::io("read", &limit))?;
+            fs::write(&limit, value.trim()).map_err(SteerError::io("set", &limit))?;
+        }
+        Ok(())
+    }
+}
+
+fn byte(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(0)
+}
+
+fn text(bytes: &[u8], at: usize, length: usize) -> String {
+    let found = bytes.get(at..at + length).unwrap_or_default();
+    let printable = |byte: &u8| {
+        if byte.is_ascii_graphic() {
+            char::from(*byte)
+        } else {
+            ' '
+        }
+    };
+    let text: String = found.iter().map(printable).collect();
+    text.trim().to_owned()
+}
+
+fn block_queue(plain: &str) -> PathBuf {
+    Path::new("/sys/block").join(plain).join("queue")
+}
+
+/// The queues requests really go to: where the kernel joins several paths to one drive, those of the paths, whose names
+/// have a controller in them (nvme0c1n1 for nvme0n1).
+fn paths(queue: &Path) -> Vec<PathBuf> {
+    let own = || vec![queue.to_owned()];
+    let name = queue
+        .parent()
+        .and_then(Path::file_name)
+        .and_then(|name| name.to_str());
+    let Some((subsystem, namespace)) = name.and_then(|name| name.rsplit_once('n')) else {
+        return own();
+    };
+    let is_path = |name: &str| {
+        let rest = name
+            .strip_prefix(subsystem)
+            .and_then(|rest| rest.strip_prefix('c'));
+        let end = format!("n{namespace}");
+        rest.and_then(|rest| rest.strip_suffix(&end))
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let found: Vec<PathBuf> = fs::read_dir("/sys/block")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_path))
+        .map(|entry| entry.path().join("queue"))
+        .collect();
+    if found.is_empty() { own() } else { found }
+}
+
+/// Opens the block device so that no file system can be mounted from it meanwhile.
+fn hold(block: &Path, title: &str) -> Result<File, SteerError> {
+    let open = OpenOptions::new()
+        .read(true)
+        .custom_flags(O_EXCL)
+        .open(block);
+    let held = open.map_err(|error| match error.raw_os_error() {
+        Some(nix::libc::EBUSY) => SteerError::Held {
+            name: title.to_owned(),
+        },
+        _ => SteerError::io("open", block)(error),
+    })?;
+    let metadata = held.metadata().map_err(SteerError::io("look at", block))?;
+    match metadata.file_type().is_block_device() {
+        true => Ok(held),
+        false => Err(SteerError::Unfit(format!(
+            "{} is no block device",
+            block.display()
+        ))),
+    }
+}
+
+/// What is on the drive. Read past the page cache: what a steered device wrote is not in this device's.
+fn look(block: &Path) -> Result<Option<&'static str>, SteerError> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(O_DIRECT)
+        .open(block)
+        .map_err(SteerError::io("open", block))?;
+    let mut memory = vec![0; contents::LOOKED_AT + 4096];
+    let start = memory.as_ptr().align_offset(4096);
+    let head = memory
+        .get_mut(start..start + contents::LOOKED_AT)
+        .ok_or_else(|| SteerError::Unfit("memory cannot be aligned".to_owned()))?;
+    file.read_exact_at(head, 0)
+        .map_err(SteerError::io("read", block))?;
+    Ok(contents::found(head))
+}
+
+fn abilities(
+    controller: &[u8],
+    namespace: &[u8],
+    queue: &Path,
+    title: &str,
+) -> Result<Abilities, SteerError> {
+    let format = usize::from(byte(namespace, 26) & 0xf);
+    let block_shift = byte(namespace, 128 + 4 * format + 2);
+    let metadata = (
+        byte(namespace, 128 + 4 * format),
+        byte(namespace, 129 + 4 * format),
+    );
+    if metadata != (0, 0) || !(9..=12).contains(&block_shift) {
+        return Err(SteerError::Unfit(format!(
+            "{title} has logical blocks of {} bytes with metadata of {}: blocks of 512 to 4096 bytes without metadata \
+             can be steered",
+            1_u64.checked_shl(block_shift.into()).unwrap_or(0),
+            u16::from_le_bytes([metadata.0, metadata.1])
+        )));
+    }
+    let size = namespace.get(..8).and_then(|size| size.try_into().ok());
+    let blocks = size.map_or(0, u64::from_le_bytes);
+    let wide = |name: &str| -> Option<u64> {
+        let text = fs::read_to_string(queue.join(name)).ok()?;
+        text.trim().parse().ok()
+    };
+    let limit = |name: &str| wide(name).map(|value| u32::try_from(value).unwrap_or(u32::MAX));
+    let transfer = match byte(controller, 77) {
+        0 => u32::MAX,
+        // In pages of the controller, 4 KiB at least.
+        shift => 4096_u32.checked_shl(shift.into()).unwrap_or(u32::MAX),
+    };
+    let kernel = limit("max_hw_sectors_kb").map_or(u32::MAX, |kib| kib.saturating_mul(1024));
+    let segments = limit("max_segments").map_or(u32::MAX, |count| count.saturating_mul(4096));
+    let optional = byte(controller, 520);
+    Ok(Abilities {
+        block_shift,
+        bytes: blocks << block_shift,
+        most_bytes: MOST_BYTES.min(transfer).min(kernel).min(segments),
+        volatile_cache: byte(controller, 525) & 1 != 0,
+        most_discard_bytes: match optional & 1 << 2 {
+            0 => 0,
+            _ => wide("discard_max_hw_bytes")
+                .map_or(MOST_DISCARD_BYTES, |most| most.min(MOST_DISCARD_BYTES)),
+        },
+        most_zeroes_bytes: match optional & 1 << 3 {
+            0 => 0,
+            _ => {
+                let most = MOST_ZEROED_BLOCKS << block_shift;
+                wide("write_zeroes_max_bytes").map_or(most, |kernel| kernel.min(most))
+            }
+        },
+    })
+}
+
+/// How a drive takes placement, and by which handles.
+fn placement(
+    namespace: &Namespace,
+    controller: &[u8],
+    title: &str,
+) -> Result<(Directive, Vec<u16>), SteerError> {
+    let has_fdp = byte(controller, 98) & 1 << 3 != 0;
+    if has_fdp && let Ok(status) = namespace.handle_status() {
+        let count = usize::from(u16::from_le_bytes([byte(&status, 14), byte(&status, 15)]));
+        let identifier =
+            |descriptor: &[u8]| u16::from_le_bytes([byte(descriptor, 0), byte(descriptor, 1)]);
+        let described = status
+            .get(16..)
+            .unwrap_or_default()
+            .chunks_exact(32)
+            .take(count);
+        return Ok((Directive::Placement, described.map(identifier).collect()));
+    }
+    let has_directives = byte(controller, 256) & 1 << 5 != 0;
+    if has_directives && namespace.enable_streams().is_ok() {
+        // Identifier 0 says nothing; a drive has at least 7 more (our choice where it does not say how many).
+        return Ok((Directive::Streams, (0..8).collect()));
+    }
+    Err(SteerError::Unfit(format!(
+        "{title} has neither Flexible Data Placement switched on nor the Streams Directive"
+    )))
+}
+
+/// The nominal size of a reclaim unit, of the endurance group's configurations log (page 20h).
+fn unit_bytes(namespace: &Namespace, endurance_group: u16) -> Option<u64> {
+    // A header of 16 bytes, then the first configuration, which has its reclaim unit's size in bytes 16 to 23.
+    let log = namespace.log(0x20, endurance_group, 64).ok()?;
+    let size = log.get(32..40)?.try_into().ok().map(u64::from_le_bytes)?;
+    (size > 0).then_some(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(shift: u8, metadata: u8) -> Vec<u8> {
+        let mut bytes = vec![0; 4096];
+        bytes[0..8].copy_from_slice(&1000_u64.to_le_bytes());
+        bytes[128] = metadata;
+        bytes[130] = shift;
+        bytes
+    }
+
+    #[test]
+    fn a_request_is_never_larger_than_the_drive_takes() {
+        let mut controller = vec![0; 4096];
+        controller[77] = 5;
+        let nowhere = Path::new("/nonexistent");
+        let found = abilities(&controller, &described(12, 0), nowhere, "it").unwrap();
+        assert_eq!((found.most_bytes, found.bytes), (128 << 10, 1000 << 12));
+        controller[77] = 0;
+        let found = abilities(&controller, &described(9, 0), nowhere, "it").unwrap();
+        assert_eq!(found.most_bytes, MOST_BYTES);
+    }
+
+    #[test]
+    fn blocks_with_metadata_are_refused() {
+        let nowhere = Path::new("/nonexistent");
+        let error = abilities(&[], &described(12, 8), nowhere, "the drive").unwrap_err();
+        assert!(error.to_string().contains("metadata of 8"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_nvme_namespace_is_said_to_be_none() {
+        let error = Drive::open(Path::new("/dev/sda")).unwrap_err();
+        assert!(error.to_string().contains("/dev/ng0n1"), "{error}");
+    }
+
+    #[test]
+    fn texts_of_a_drive_are_trimmed_and_printable() {
+        assert_eq!(text(b"..\x1bModel 1   ", 2, 11), "Model 1");
+    }
+}

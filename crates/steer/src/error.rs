@@ -1,0 +1,98 @@
+//! What can go wrong with a steered drive.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why a drive is not steered, or no longer.
+#[derive(Debug, Error)]
+pub enum SteerError {
+    /// No control device.
+    #[error(
+        "/dev/ublk-control cannot be opened ({0}): as root, `modprobe ublk_drv` (CONFIG_BLK_DEV_UBLK)"
+    )]
+    NoDriver(#[source] io::Error),
+    /// The kernel's ublk lacks what nothing here works without.
+    #[error(
+        "this kernel's ublk lacks {what} (its features: {features:#x}): Linux 6.4 or newer has it"
+    )]
+    OldDriver {
+        /// What it lacks.
+        what: &'static str,
+        /// What it has.
+        features: u64,
+    },
+    /// The kernel refused a control command.
+    #[error("ublk refuses to {what}: {source}")]
+    Control {
+        /// What was asked for.
+        what: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// An io_uring cannot be had or used.
+    #[error("io_uring: {0}")]
+    Ring(#[source] io::Error),
+    /// A system call failed.
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The drive refused a command.
+    #[error("{}: the drive answers {what} with status {status:#x}", path.display())]
+    Refused {
+        /// The drive.
+        path: PathBuf,
+        /// Which command.
+        what: &'static str,
+        /// The status field of its answer.
+        status: u16,
+    },
+    /// The drive cannot be steered as asked.
+    #[error("{0}")]
+    Unfit(String),
+    /// Somebody uses the drive itself.
+    #[error(
+        "{name} is mounted or held by another program: it cannot be steered while it is used directly"
+    )]
+    Held {
+        /// Path, model and serial number.
+        name: String,
+    },
+    /// There is something on it.
+    #[error(
+        "{name} holds {what}: say --yes to steer it with what is on it (nothing is written to it by that)"
+    )]
+    Holds {
+        /// Path, model and serial number.
+        name: String,
+        /// What was found.
+        what: &'static str,
+    },
+    /// It is steered already.
+    #[error("{name} is steered already, as {} by process {process}", block.display())]
+    Steered {
+        /// Path, model and serial number.
+        name: String,
+        /// The block device.
+        block: PathBuf,
+        /// Its server.
+        process: i32,
+    },
+}
+
+impl SteerError {
+    pub(crate) fn io(
+        what: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> SteerError {
+        let path = path.into();
+        move |source| SteerError::Io { what, path, source }
+    }
+}

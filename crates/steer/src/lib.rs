@@ -1,0 +1,38 @@
+//! A block device on which file systems live, and whose every write arrives at an FDP or
+//! multi-stream drive in the stream that a scheme chose.
+//!
+//! The kernel's ublk driver hands the block device's requests to this process; each is cut by
+//! stream and goes on to the drive as NVMe commands with a directive. Nothing is stored here, so
+//! there is nothing to lose: addresses are the drive's own, and a request is acknowledged when the
+//! drive has acknowledged all of it.
+
+mod abi;
+mod command;
+mod contents;
+mod control;
+mod counters;
+mod drive;
+mod error;
+mod memory;
+pub mod nvme;
+mod policy;
+mod queue;
+mod server;
+mod split;
+mod surroundings;
+mod writers;
+
+pub use control::features;
+pub use counters::{Count, Counters};
+pub use drive::{Abilities, Directive, Drive, Written};
+pub use error::SteerError;
+pub use policy::{Policy, Witness};
+pub use server::{Options, Pulse, Server};
+pub use split::{PAGE_BYTES, Piece, Run, split};
+pub use surroundings::{own_mounts, stay_in_memory};
+pub use writers::{KnownWriters, NoWriters, Writer, Writers};
+
+/// Bits of [`features`] by which the kernel's ublk is judged.
+pub mod feature {
+    pub use crate::abi::feature::{AUTO_BUFFER, IOCTL_ENCODE, RECOVERY_REISSUE, USER_RECOVERY};
+}

@@ -1,0 +1,248 @@
+//! An NVMe namespace by its character device: what it is, and commands one at a time.
+//!
+//! `unsafe` only for the two ioctls, which no safe wrapper covers.
+#![allow(unsafe_code)]
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use crate::error::SteerError;
+
+/// `struct nvme_passthru_cmd` of linux/nvme_ioctl.h.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Passthrough {
+    opcode: u8,
+    flags: u8,
+    reserved: u16,
+    namespace: u32,
+    words_2_and_3: [u32; 2],
+    metadata: u64,
+    address: u64,
+    metadata_bytes: u32,
+    data_bytes: u32,
+    words: [u32; 6],
+    timeout_ms: u32,
+    result: u32,
+}
+
+mod ioctl {
+    use super::Passthrough;
+
+    nix::ioctl_none_bad!(namespace, nix::request_code_none!(b'N', 0x40));
+    nix::ioctl_readwrite!(admin, b'N', 0x41, Passthrough);
+    nix::ioctl_readwrite!(io, b'N', 0x43, Passthrough);
+}
+
+/// Which of a drive's queues a command goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Queue {
+    /// The admin queue.
+    Admin,
+    /// An I/O queue.
+    Io,
+}
+
+/// Opcodes, and where they go.
+pub mod opcode {
+    /// Identify (admin).
+    pub const IDENTIFY: u8 = 0x06;
+    /// Get Log Page (admin).
+    pub const GET_LOG: u8 = 0x02;
+    /// Get Features (admin).
+    pub const GET_FEATURES: u8 = 0x0a;
+    /// Directive Send (admin).
+    pub const DIRECTIVE_SEND: u8 = 0x19;
+    /// Directive Receive (admin).
+    pub const DIRECTIVE_RECEIVE: u8 = 0x1a;
+    /// I/O Management Receive (I/O).
+    pub const MANAGEMENT_RECEIVE: u8 = 0x12;
+}
+
+/// An open namespace.
+#[derive(Debug)]
+pub struct Namespace {
+    file: File,
+    path: PathBuf,
+    number: u32,
+}
+
+impl Namespace {
+    /// Opens `/dev/ngXnY` or `/dev/nvmeXnY`.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is no NVMe namespace.
+    pub fn open(path: &Path) -> Result<Namespace, SteerError> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path)
+            .map_err(SteerError::io("open", path))?;
+        // SAFETY: the ioctl takes no argument and only answers a number.
+        let number = unsafe { ioctl::namespace(file.as_raw_fd()) };
+        let number = number.map_err(|error| {
+            SteerError::io("ask the namespace's number of", path)(io::Error::from(error))
+        })?;
+        Ok(Namespace {
+            file,
+            path: path.to_owned(),
+            number: u32::try_from(number).unwrap_or(0),
+        })
+    }
+
+    /// Its number on its controller.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The file it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A command whose answer, if any, fills `data`; gives the first word of the completion. `words` are command
+    /// words 10 to 15. A status of the drive's is `Err(Ok(status))`.
+    fn perform(
+        &self,
+        queue: Queue,
+        opcode: u8,
+        namespace: u32,
+        words: [u32; 6],
+        data: &mut [u8],
+    ) -> Result<u32, Result<u16, io::Error>> {
+        let mut command = Passthrough {
+            opcode,
+            namespace,
+            address: data.as_mut_ptr() as u64,
+            data_bytes: u32::try_from(data.len()).unwrap_or(u32::MAX),
+            words,
+            ..Passthrough::default()
+        };
+        let file = self.file.as_raw_fd();
+        // SAFETY: `command` names `data`, which lives and is not otherwise used until the call returns, and the
+        // kernel transfers at most its length.
+        let answer = unsafe {
+            match queue {
+                Queue::Admin => ioctl::admin(file, &mut command),
+                Queue::Io => ioctl::io(file, &mut command),
+            }
+        };
+        match answer {
+            Ok(0) => Ok(command.result),
+            Ok(status) => Err(Ok(u16::try_from(status).unwrap_or(u16::MAX))),
+            Err(error) => Err(Err(error.into())),
+        }
+    }
+
+    /// The same for one namespace or, where `namespace` is false, for the controller.
+    ///
+    /// # Errors
+    /// When the drive answers with a status, or the kernel with an error.
+    pub fn ask(
+        &self,
+        what: &'static str,
+        (queue, opcode, namespace): (Queue, u8, bool),
+        words: [u32; 6],
+        data: &mut [u8],
+    ) -> Result<u32, SteerError> {
+        let number = if namespace { self.number } else { 0 };
+        self.perform(queue, opcode, number, words, data)
+            .map_err(|error| match error {
+                Ok(status) => SteerError::Refused {
+                    path: self.path.clone(),
+                    what,
+                    status,
+                },
+                Err(source) => SteerError::Io {
+                    what,
+                    path: self.path.clone(),
+                    source,
+                },
+            })
+    }
+
+    /// The controller's description (CNS 1), 4096 bytes.
+    ///
+    /// # Errors
+    /// When it is not given.
+    pub fn identify_controller(&self) -> Result<Vec<u8>, SteerError> {
+        self.identify(1, false)
+    }
+
+    /// The namespace's description (CNS 0), 4096 bytes.
+    ///
+    /// # Errors
+    /// When it is not given.
+    pub fn identify_namespace(&self) -> Result<Vec<u8>, SteerError> {
+        self.identify(0, true)
+    }
+
+    fn identify(&self, structure: u32, namespace: bool) -> Result<Vec<u8>, SteerError> {
+        let mut data = vec![0; 4096];
+        let command = (Queue::Admin, opcode::IDENTIFY, namespace);
+        self.ask("identify", command, [structure, 0, 0, 0, 0, 0], &mut data)?;
+        Ok(data)
+    }
+
+    /// The first bytes of a log page; `specific` is the log specific identifier, such as the endurance group's.
+    ///
+    /// # Errors
+    /// When the drive has no such page.
+    pub fn log(&self, page: u8, specific: u16, bytes: usize) -> Result<Vec<u8>, SteerError> {
+        let mut data = vec![0; bytes.next_multiple_of(4)];
+        let dwords = (data.len() / 4 - 1) as u32;
+        let words = [
+            u32::from(page) | (dwords & 0xffff) << 16,
+            dwords >> 16 | u32::from(specific) << 16,
+            0,
+            0,
+            0,
+            0,
+        ];
+        let command = (Queue::Admin, opcode::GET_LOG, false);
+        self.ask("get a log page", command, words, &mut data)?;
+        Ok(data)
+    }
+
+    /// The reclaim unit handles' status (TP4146): for each placement handle of the namespace a descriptor of 32 bytes
+    /// behind a header of 16.
+    ///
+    /// # Errors
+    /// When the namespace has no Flexible Data Placement.
+    pub fn handle_status(&self) -> Result<Vec<u8>, SteerError> {
+        const REPORT: u32 = 1;
+        /// Room for 127 handles; there are at most 128 placement handles in a namespace.
+        const BYTES: usize = 16 + 128 * 32;
+        let mut data = vec![0; BYTES];
+        let command = (Queue::Io, opcode::MANAGEMENT_RECEIVE, true);
+        let words = [REPORT, (BYTES / 4 - 1) as u32, 0, 0, 0, 0];
+        self.ask(
+            "ask for the reclaim unit handles",
+            command,
+            words,
+            &mut data,
+        )?;
+        Ok(data)
+    }
+
+    /// Turns the Streams Directive on; a controller reset turns it off.
+    ///
+    /// # Errors
+    /// When the drive has none.
+    pub fn enable_streams(&self) -> Result<(), SteerError> {
+        const ENABLE_BY_IDENTIFY: u32 = 1;
+        const ENABLED_STREAMS: u32 = 1 | 1 << 8;
+        let command = (Queue::Admin, opcode::DIRECTIVE_SEND, true);
+        let words = [0, ENABLE_BY_IDENTIFY, ENABLED_STREAMS, 0, 0, 0];
+        self.ask("enable streams", command, words, &mut [])?;
+        Ok(())
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}

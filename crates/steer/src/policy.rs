@@ -1,0 +1,259 @@
+//! The host's half of a scheme at work on one drive, asked request by request.
+
+use anabranch_placement::{Assign, Names, Write};
+use anabranch_ssd::{PageRange, StreamId};
+use anabranch_trace::{ContextId, FileId, WriteHint};
+
+use crate::split::Run;
+use crate::writers::{Writer, Writers};
+
+/// Sees what the drive was asked to do, in the order in which the scheme decided. Must not wait.
+pub trait Witness: Send {
+    /// Pages were written to a stream.
+    fn wrote(&mut self, pages: PageRange, stream: StreamId);
+    /// Pages were discarded.
+    fn discarded(&mut self, pages: PageRange);
+}
+
+/// A scheme, its clock, and who watches.
+pub struct Policy {
+    assign: Box<dyn Assign>,
+    goes_by_page: bool,
+    now_pages: u64,
+    /// Where metadata and journal go, where they have a place of their own.
+    metadata: Option<StreamId>,
+    witness: Option<Box<dyn Witness>>,
+}
+
+impl std::fmt::Debug for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Policy")
+            .field("now_pages", &self.now_pages)
+            .field("metadata", &self.metadata)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Context 0: nobody knows who wrote.
+const UNKNOWN: Writer = Writer {
+    context: ContextId(0),
+    file: FileId(0),
+    hint: WriteHint::NotSet,
+    tenant: 0,
+};
+
+impl Policy {
+    /// A scheme that was built for as many streams as it may name. Blocks that a file system marks
+    /// as its metadata or journal never meet the scheme where `metadata` names a stream for them.
+    pub fn new(assign: Box<dyn Assign>, metadata: Option<StreamId>) -> Policy {
+        Policy {
+            goes_by_page: assign.goes_by_page(),
+            assign,
+            now_pages: 0,
+            metadata,
+            witness: None,
+        }
+    }
+
+    /// From now on `witness` sees everything.
+    pub fn watch(&mut self, witness: Box<dyn Witness>) {
+        self.witness = Some(witness);
+    }
+
+    /// Lets the witness go.
+    pub fn unwatch(&mut self) {
+        self.witness = None;
+    }
+
+    /// Names the scheme may go by.
+    pub fn learn(&mut self, names: &Names) {
+        self.assign.learn(names);
+    }
+
+    /// The scheme.
+    pub fn assign(&self) -> &dyn Assign {
+        &*self.assign
+    }
+
+    /// The scheme, to tell it what an earlier run learned.
+    pub fn assign_mut(&mut self) -> &mut dyn Assign {
+        &mut *self.assign
+    }
+
+    /// Where the pages of one write go. Gives how many of them have no known writer; metadata with
+    /// a place of its own needs none.
+    pub fn place(
+        &mut self,
+        pages: PageRange,
+        is_metadata: bool,
+        writers: &dyn Writers,
+        runs: &mut Vec<Run>,
+    ) -> u32 {
+        runs.clear();
+        if let (true, Some(stream)) = (is_metadata, self.metadata) {
+            self.wrote(pages, stream, runs);
+            return 0;
+        }
+        let mut unknown = 0;
+        let mut page = pages.first;
+        let end = pages.first + pages.count;
+        while page < end {
+            let writer = writers.writer_of(page.into());
+            let mut next = page + 1;
+            while !self.goes_by_page && next < end && writers.writer_of(next.into()) == writer {
+                next += 1;
+            }
+            unknown += if writer.is_none() { next - page } else { 0 };
+            let range = PageRange::new(page, next - page);
+            let stream = self.ask(range, writer.unwrap_or(UNKNOWN));
+            self.wrote(range, stream, runs);
+            page = next;
+        }
+        unknown
+    }
+
+    fn ask(&mut self, pages: PageRange, writer: Writer) -> StreamId {
+        self.assign.assign(&Write {
+            pages,
+            context: writer.context,
+            file: writer.file,
+            hint: writer.hint,
+            tenant: writer.tenant,
+            now_pages: self.now_pages,
+        })
+    }
+
+    fn wrote(&mut self, pages: PageRange, stream: StreamId, runs: &mut Vec<Run>) {
+        self.now_pages += u64::from(pages.count);
+        if let Some(witness) = &mut self.witness {
+            witness.wrote(pages, stream);
+        }
+        match runs.last_mut() {
+            Some(last) if last.stream == stream => last.pages += pages.count,
+            _ => runs.push(Run {
+                pages: pages.count,
+                stream,
+            }),
+        }
+    }
+
+    /// Zeroes are written by command, which carries no handle: what the pages held has died, and the drive may write
+    /// them as data of its default handle.
+    pub fn zero(&mut self, pages: PageRange) {
+        self.assign.discard(pages, self.now_pages);
+        self.now_pages += u64::from(pages.count);
+        if let Some(witness) = &mut self.witness {
+            witness.wrote(pages, StreamId::DEFAULT);
+        }
+    }
+
+    /// Pages were discarded: what they held has died.
+    pub fn discard(&mut self, pages: PageRange) {
+        self.assign.discard(pages, self.now_pages);
+        if let Some(witness) = &mut self.witness {
+            witness.discarded(pages);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::writers::{KnownWriters, NoWriters};
+    use std::sync::{Arc, Mutex};
+
+    /// Pages, context and time of each question.
+    type Asked = Arc<Mutex<Vec<(u32, u32, u32, u64)>>>;
+
+    /// Stream = context; remembers what it was asked.
+    struct ByContext(Asked, bool);
+
+    impl Assign for ByContext {
+        fn assign(&mut self, write: &Write) -> StreamId {
+            self.0.lock().unwrap().push((
+                write.pages.first,
+                write.pages.count,
+                write.context.0,
+                write.now_pages,
+            ));
+            StreamId(write.context.0 as u16)
+        }
+
+        fn goes_by_page(&self) -> bool {
+            self.1
+        }
+    }
+
+    fn writer(context: u32) -> Writer {
+        Writer {
+            context: ContextId(context),
+            ..UNKNOWN
+        }
+    }
+
+    fn policy(by_page: bool, metadata: Option<StreamId>) -> (Policy, Asked) {
+        let asked = Asked::default();
+        let scheme = ByContext(asked.clone(), by_page);
+        (Policy::new(Box::new(scheme), metadata), asked)
+    }
+
+    #[test]
+    fn a_merged_request_is_asked_for_writer_by_writer() {
+        let (mut policy, asked) = policy(false, None);
+        let writers = KnownWriters::default();
+        writers.tell(10..12, writer(1));
+        writers.tell(12..13, writer(2));
+        let mut runs = Vec::new();
+        let unknown = policy.place(PageRange::new(10, 5), false, &writers, &mut runs);
+        assert_eq!(unknown, 2);
+        let pages: Vec<_> = runs.iter().map(|run| (run.pages, run.stream.0)).collect();
+        assert_eq!(pages, [(2, 1), (1, 2), (2, 0)]);
+        let expected = [(10, 2, 1, 0), (12, 1, 2, 2), (13, 2, 0, 3)];
+        assert_eq!(*asked.lock().unwrap(), expected);
+    }
+
+    #[test]
+    fn a_scheme_that_goes_by_page_is_asked_for_each() {
+        let (mut policy, asked) = policy(true, None);
+        let mut runs = Vec::new();
+        assert_eq!(
+            policy.place(PageRange::new(0, 3), false, &NoWriters, &mut runs),
+            3
+        );
+        assert_eq!(asked.lock().unwrap().len(), 3);
+        assert_eq!(runs.len(), 1);
+    }
+
+    #[test]
+    fn metadata_never_meets_the_scheme_where_it_has_a_place() {
+        let (mut apart, asked) = policy(false, Some(StreamId(7)));
+        let mut runs = Vec::new();
+        assert_eq!(
+            apart.place(PageRange::new(0, 2), true, &NoWriters, &mut runs),
+            0
+        );
+        assert!(asked.lock().unwrap().is_empty());
+        assert_eq!(runs[0].stream, StreamId(7));
+        let (mut mixed, asked) = policy(false, None);
+        mixed.place(PageRange::new(0, 2), true, &NoWriters, &mut runs);
+        assert_eq!(asked.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn zeroes_by_command_pass_time_and_go_to_the_default_handle() {
+        let (mut policy, asked) = policy(false, None);
+        let mut runs = Vec::new();
+        policy.zero(PageRange::new(0, 4));
+        policy.place(PageRange::new(9, 1), false, &NoWriters, &mut runs);
+        assert_eq!(*asked.lock().unwrap(), [(9, 1, 0, 4)]);
+    }
+
+    #[test]
+    fn the_clock_counts_metadata_too() {
+        let (mut policy, asked) = policy(false, Some(StreamId(3)));
+        let mut runs = Vec::new();
+        policy.place(PageRange::new(0, 5), true, &NoWriters, &mut runs);
+        policy.place(PageRange::new(9, 1), false, &NoWriters, &mut runs);
+        assert_eq!(*asked.lock().unwrap(), [(9, 1, 0, 5)]);
+    }
+}

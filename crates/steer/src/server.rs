@@ -1,0 +1,411 @@
+//! A steered drive from its first request to its last.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::libc::{EBUSY, O_EXCL};
+
+use crate::abi::{Info, Parameters, feature, state};
+use crate::command::Target;
+use crate::control::{Control, block_device, character_device};
+use crate::counters::Counters;
+use crate::drive::{Directive, Drive};
+use crate::error::SteerError;
+use crate::policy::Policy;
+use crate::queue::{Make, Queue, Shared, slowest};
+use crate::surroundings;
+use crate::writers::{NoWriters, Writers};
+
+/// How long the kernel is given to notice that a server is dead (our choice).
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a server that seems to live is given to die: it may have been killed a moment ago (our choice).
+const GRACE: Duration = Duration::from_secs(2);
+/// How often we look meanwhile (our choice).
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How a drive is steered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// The handle of each stream.
+    pub handles: Vec<u16>,
+    /// Queues of the block device, a thread each.
+    pub queues: u16,
+    /// Requests under way in each.
+    pub depth: u16,
+    /// Copy requests' data even where the kernel could lend its memory.
+    pub copy: bool,
+    /// Steer the drive with what is on it.
+    pub accept_contents: bool,
+}
+
+/// A block device at work in front of a drive. When it is dropped without [`Server::stop`], or the process dies, the
+/// block device stays; whoever uses it waits until the drive is steered again.
+pub struct Server {
+    control: Control,
+    drive: Drive,
+    info: Info,
+    /// Whether it goes on with the device of a server that died.
+    took_over: bool,
+    device: Option<Arc<File>>,
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    failures: Receiver<SteerError>,
+    unplaced_bytes: u64,
+}
+
+/// Feels the pulse of a server's queues.
+#[derive(Clone)]
+pub struct Pulse(Arc<Shared>);
+
+impl Pulse {
+    /// For how long the slowest queue has been silent; of one that lives, about a second at most.
+    pub fn silence(&self) -> Duration {
+        slowest(&self.0)
+    }
+}
+
+impl Server {
+    /// Makes the block device of a drive, or goes on with the one that a dead server left.
+    ///
+    /// # Errors
+    /// When the drive is held, steered already or has contents that are not accepted; when the kernel has no ublk, or
+    /// refuses.
+    pub fn start(
+        mut drive: Drive,
+        policy: Policy,
+        options: &Options,
+    ) -> Result<Server, SteerError> {
+        let mut control = Control::open()?;
+        let features = control.features()?;
+        require(features)?;
+        let left = find(&mut control, &drive)?;
+        drive.hold()?;
+        let info = match left {
+            Some(info) => info,
+            None => {
+                if !options.accept_contents
+                    && let Some(what) = drive.contents()?
+                {
+                    let name = drive.title();
+                    return Err(SteerError::Holds { name, what });
+                }
+                add(&mut control, &drive, options, features)?
+            }
+        };
+        let shared = Arc::new(Shared {
+            target: Target {
+                namespace: drive.namespace().number(),
+                block_shift: drive.abilities().block_shift,
+                directive: drive.directive(),
+                handles: options.handles.clone(),
+            },
+            policy: Mutex::new(policy),
+            writers: RwLock::new(Arc::new(NoWriters)),
+            counters: Counters::new(options.handles.len()),
+            pulses: (0..info.queues).map(|_| AtomicU64::new(0)).collect(),
+            began: Instant::now(),
+        });
+        let (failed, failures) = mpsc::channel();
+        let mut server = Server {
+            control,
+            drive,
+            info,
+            took_over: left.is_some(),
+            device: None,
+            shared,
+            threads: Vec::new(),
+            failures,
+            unplaced_bytes: 0,
+        };
+        let started = server.serve(&failed);
+        if started.is_err() && !server.took_over {
+            server.device = None;
+            let _ = server.control.stop(info.device);
+            server
+                .threads
+                .drain(..)
+                .for_each(|thread| drop(thread.join()));
+            let _ = server.control.delete(info.device);
+        }
+        started.map(|()| server)
+    }
+
+    /// Starts the queues, then the device.
+    fn serve(&mut self, failed: &Sender<SteerError>) -> Result<(), SteerError> {
+        let number = self.info.device;
+        if self.took_over {
+            surroundings::let_go_of(&format!("ublkb{number}"));
+            self.patiently(|control| control.start_recovery(number))?;
+        }
+        let path = character_device(number);
+        let device = patient_open(&path)?;
+        let device = Arc::new(device);
+        self.device = Some(device.clone());
+        let (ready, all_ready) = mpsc::channel();
+        for queue in 0..self.info.queues {
+            let drive = self.drive.namespace().as_fd().try_clone_to_owned();
+            let make = Make {
+                number: queue,
+                depth: self.info.depth,
+                most_bytes: self.info.most_bytes,
+                lends: self.info.flags & feature::AUTO_BUFFER != 0,
+                device: device.clone(),
+                drive: drive
+                    .map_err(SteerError::io("open again", self.drive.namespace().path()))?,
+                shared: self.shared.clone(),
+            };
+            let (ready, failed) = (ready.clone(), failed.clone());
+            let thread = thread::Builder::new()
+                .name(format!("steer-{number}-{queue}"))
+                .spawn(move || live(make, &ready, &failed));
+            self.threads.push(thread.map_err(SteerError::Ring)?);
+        }
+        drop(ready);
+        for _ in 0..self.info.queues {
+            match all_ready.recv() {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => return Err(error),
+                Err(_) => return Err(SteerError::Unfit("a queue's thread died".to_owned())),
+            }
+        }
+        if !self.took_over {
+            return self.control.start(number);
+        }
+        // What the dead server had asked of the drive must not come after what we ask for.
+        self.drive.settle()?;
+        self.control.end_recovery(number)
+    }
+
+    /// Tries until the kernel is not busy with it any more.
+    fn patiently(
+        &mut self,
+        mut act: impl FnMut(&mut Control) -> Result<(), SteerError>,
+    ) -> Result<(), SteerError> {
+        let began = Instant::now();
+        loop {
+            match act(&mut self.control) {
+                Err(SteerError::Control { source, .. })
+                    if source.raw_os_error() == Some(EBUSY) && began.elapsed() < PATIENCE =>
+                {
+                    thread::sleep(PAUSE);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// The block device that everybody uses.
+    pub fn block_device(&self) -> PathBuf {
+        block_device(self.info.device)
+    }
+
+    /// Whether it goes on with the device of a server that died.
+    pub fn took_over(&self) -> bool {
+        self.took_over
+    }
+
+    /// Whether the kernel lends requests' memory; else it copies.
+    pub fn is_zero_copy(&self) -> bool {
+        self.info.flags & feature::AUTO_BUFFER != 0
+    }
+
+    /// Queues, and requests under way in each.
+    pub fn queues(&self) -> (u16, u16) {
+        (self.info.queues, self.info.depth)
+    }
+
+    /// The drive behind it.
+    pub fn drive(&self) -> &Drive {
+        &self.drive
+    }
+
+    /// What it was asked to do since this server began.
+    pub fn counters(&self) -> &Counters {
+        &self.shared.counters
+    }
+
+    /// Its queues' pulse.
+    pub fn pulse(&self) -> Pulse {
+        Pulse(self.shared.clone())
+    }
+
+    /// The scheme; queues wait for it meanwhile.
+    pub fn policy(&self) -> MutexGuard<'_, Policy> {
+        self.shared
+            .policy
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who is asked for the writers of pages from now on; before, nobody knows any.
+    pub fn set_writers(&self, writers: Arc<dyn Writers>) {
+        let mut place = self
+            .shared
+            .writers
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *place = writers;
+    }
+
+    /// To be called now and then: says whether a queue has failed, and turns streams on again on a drive that was reset
+    /// and has forgotten them.
+    ///
+    /// # Errors
+    /// The queue's. End the process then: the block device stays, and waits for the next server.
+    pub fn tend(&mut self) -> Result<(), SteerError> {
+        if let Ok(failure) = self.failures.try_recv() {
+            return Err(failure);
+        }
+        let unplaced = self.counters().unplaced_bytes.get();
+        if self.drive.directive() == Directive::Streams && unplaced != self.unplaced_bytes {
+            self.unplaced_bytes = unplaced;
+            // A drive that is gone refuses; its commands tell.
+            let _ = self.drive.namespace().enable_streams();
+        }
+        Ok(())
+    }
+
+    /// Ends: the block device disappears. Nothing is done, and false answered, while it is mounted or held.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn stop(&mut self) -> Result<bool, SteerError> {
+        let block = self.block_device();
+        let held = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(O_EXCL)
+            .open(&block);
+        let held = match held {
+            Err(error) if error.raw_os_error() == Some(EBUSY) => return Ok(false),
+            held => held.map_err(SteerError::io("open", &block))?,
+        };
+        held.sync_all()
+            .map_err(SteerError::io("write out", &block))?;
+        self.control.stop(self.info.device)?;
+        drop(held);
+        // A device whose requests are still mapped cannot be deleted.
+        self.device = None;
+        self.threads
+            .drain(..)
+            .for_each(|thread| drop(thread.join()));
+        self.control.delete(self.info.device)?;
+        Ok(true)
+    }
+}
+
+/// What nothing here works without.
+fn require(features: u64) -> Result<(), SteerError> {
+    let needs = [
+        (feature::IOCTL_ENCODE, "commands numbered as ioctls"),
+        (
+            feature::USER_RECOVERY,
+            "recovery of a device whose server died",
+        ),
+        (
+            feature::RECOVERY_REISSUE,
+            "reissue of what a dead server had not answered",
+        ),
+    ];
+    match needs.into_iter().find(|(bit, _)| features & bit == 0) {
+        Some((_, what)) => Err(SteerError::OldDriver { what, features }),
+        None => Ok(()),
+    }
+}
+
+/// The life of a queue's thread.
+fn live(make: Make, ready: &Sender<Result<(), SteerError>>, failed: &Sender<SteerError>) {
+    let queue = surroundings::flushes_pages()
+        .map_err(SteerError::io("become a flusher of pages by", "prctl"))
+        .and_then(|()| Queue::new(make));
+    match queue {
+        Err(error) => drop(ready.send(Err(error))),
+        Ok(queue) => {
+            let _ = ready.send(Ok(()));
+            if let Err(error) = queue.run() {
+                let _ = failed.send(error);
+            }
+        }
+    }
+}
+
+/// The device that an earlier server of this drive left.
+fn find(control: &mut Control, drive: &Drive) -> Result<Option<Info>, SteerError> {
+    let began = Instant::now();
+    loop {
+        let devices = control.devices()?;
+        let Some(found) = devices
+            .into_iter()
+            .find(|info| info.owner == drive.identity())
+        else {
+            return Ok(None);
+        };
+        match found.state {
+            state::QUIESCED => return Ok(Some(found)),
+            state::DEAD => control.delete(found.device)?,
+            _ => {
+                let lives = fs::exists(format!("/proc/{}", found.process)).unwrap_or(true);
+                if began.elapsed() > if lives { GRACE } else { PATIENCE } {
+                    return Err(SteerError::Steered {
+                        name: drive.title(),
+                        block: block_device(found.device),
+                        process: found.process,
+                    });
+                }
+            }
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+fn add(
+    control: &mut Control,
+    drive: &Drive,
+    options: &Options,
+    features: u64,
+) -> Result<Info, SteerError> {
+    let abilities = drive.abilities();
+    let lends = match options.copy {
+        true => 0,
+        false => features & feature::AUTO_BUFFER,
+    };
+    let info = control.add(Info {
+        queues: options.queues,
+        depth: options.depth,
+        most_bytes: abilities.most_bytes,
+        flags: feature::IOCTL_ENCODE | feature::USER_RECOVERY | feature::RECOVERY_REISSUE | lends,
+        owner: drive.identity(),
+        ..Info::default()
+    })?;
+    let limits = Parameters {
+        block_shift: abilities.block_shift,
+        most_bytes: info.most_bytes.min(abilities.most_bytes),
+        device_bytes: abilities.bytes,
+        volatile_cache: abilities.volatile_cache,
+        most_discard_bytes: abilities.most_discard_bytes,
+        most_zeroes_bytes: abilities.most_zeroes_bytes,
+    };
+    let set = control.set_parameters(info.device, &limits);
+    if set.is_err() {
+        let _ = control.delete(info.device);
+    }
+    set.map(|()| info)
+}
+
+/// The character device; a dead server may still be letting go of it, or its name be about to appear.
+fn patient_open(path: &PathBuf) -> Result<File, SteerError> {
+    let began = Instant::now();
+    loop {
+        match OpenOptions::new().read(true).write(true).open(path) {
+            Err(_) if began.elapsed() < PATIENCE => thread::sleep(PAUSE),
+            result => return result.map_err(SteerError::io("open", path)),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Who wrote the pages that a request carries: asked of whoever saw the writes, page by page.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use anabranch_trace::{ContextId, FileId, WriteHint};
+
+/// Who wrote a page, in the words of a recorded request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Writer {
+    /// The path of calls that wrote it.
+    pub context: ContextId,
+    /// The file it belongs to.
+    pub file: FileId,
+    /// The life-time hint the application asked for.
+    pub hint: WriteHint,
+    /// Which of several programs on one drive.
+    pub tenant: u32,
+}
+
+/// Tells the writer of each page of a steered block device. Pages are 4 KiB, counted from the
+/// first byte of the whole device. All queues ask the same object, each on its own thread, so it
+/// must never wait.
+pub trait Writers: Send + Sync {
+    /// Who wrote what is now on its way to `page`; nothing where nobody saw it.
+    fn writer_of(&self, page: u64) -> Option<Writer>;
+
+    /// A request of `pages` pages from `first_page` on is about to be acknowledged: what is known
+    /// of them may be forgotten. Not called for a request that the device will be asked for again.
+    fn done(&self, first_page: u64, pages: u64);
+}
+
+/// Nobody watches: no page has a known writer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoWriters;
+
+impl Writers for NoWriters {
+    fn writer_of(&self, _page: u64) -> Option<Writer> {
+        None
+    }
+
+    fn done(&self, _first_page: u64, _pages: u64) {}
+}
+
+/// Writers told page by page: for tests.
+#[derive(Debug, Default)]
+pub struct KnownWriters(Mutex<HashMap<u64, Writer>>);
+
+impl KnownWriters {
+    /// Some pages have a writer from now on.
+    pub fn tell(&self, pages: std::ops::Range<u64>, writer: Writer) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.extend(pages.map(|page| (page, writer)));
+    }
+}
+
+impl Writers for KnownWriters {
+    fn writer_of(&self, page: u64) -> Option<Writer> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&page).copied()
+    }
+
+    fn done(&self, first_page: u64, pages: u64) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for page in first_page..first_page.saturating_add(pages) {
+            known.remove(&page);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_is_known_until_its_page_is_acknowledged() {
+        let writer = Writer {
+            context: ContextId(7),
+            file: FileId(1),
+            hint: WriteHint::NotSet,
+            tenant: 0,
+        };
+        let writers = KnownWriters::default();
+        writers.tell(3..5, writer);
+        assert_eq!(writers.writer_of(3), Some(writer));
+        writers.done(3, 1);
+        assert_eq!(writers.writer_of(3), None);
+        assert_eq!(writers.writer_of(4), Some(writer));
+        assert_eq!(NoWriters.writer_of(4), None);
+    }
+}
