@@ -1,4 +1,4 @@
-# The words one must know: make demo, make test, make bench, make lint.
+# The words one must know: make demo, make test, make bench, make lint; make docs.
 # Each sets up what it needs on a fresh Debian or Ubuntu; a Rust toolchain is all it expects.
 
 .PHONY: demo test test-guest bench lint fuzz experiments
@@ -29,6 +29,16 @@ workloads-test:
 test-guest:
 	@scripts/setup.sh test
 	ANABRANCH_GUEST=long cargo test --package anabranch --test guest -- --nocapture
+
+.PHONY: publish-test docs
+# What crates.io is to have is complete; nothing is sent.
+publish-test:
+	cargo publish --dry-run --no-verify --workspace
+
+# The documents as a site, out/docs/index.html; builds mdBook where it is not there.
+docs:
+	command -v mdbook >/dev/null || cargo install --locked mdbook
+	mdbook build
 
 bench:
 	@scripts/setup.sh demo

@@ -11,7 +11,7 @@ echo "| drive MiB | RocksDB | host GiB | baseline WAF, second half | removed by 
 echo "|---:|---|---:|---:|---:|---:|---:|---:|"
 for size in "$@"; do
     ended=finished
-    target/release/anabranch run --size "${size}MiB" --log "$work/log" -o "$work/result.json" -- \
+    "${CARGO_TARGET_DIR:-target}/release/anabranch" run --size "${size}MiB" --log "$work/log" -o "$work/result.json" -- \
         "$(command -v bash)" -c "$(scripts/demo.sh --command)" >/dev/null 2>&1 || ended='ran out of space'
     python3 - "$work/result.json" "$size" "$ended" <<'PY'
 import json, sys

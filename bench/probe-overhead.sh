@@ -31,7 +31,7 @@ operations_per_second() {
         awk '/micros\/op/ { seconds += 500000 / $5 } END { printf "%.0f\n", 1000000 / seconds }'
 }
 
-probed() { target/release/anabranch record --device "$device" -o "$work/t.parquet" -- "$@"; }
+probed() { "${CARGO_TARGET_DIR:-target}/release/anabranch" record --device "$device" -o "$work/t.parquet" -- "$@"; }
 
 operations_per_second env >/dev/null # warms caches
 for pair in $(seq "$pairs"); do

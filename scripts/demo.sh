@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=out/demo
+anabranch=${CARGO_TARGET_DIR:-target}/release/anabranch
 
 # 1,000,000 keys of 800 B written once and overwritten three times. The drive is the profile `demo`;
 # bytes_per_sync makes RocksDB's log reach the drive at all.
@@ -24,7 +25,7 @@ replay_recorded() {
     command -v clang >/dev/null && [ -e /usr/include/libelf.h ] || features=(--no-default-features)
     cargo build --quiet --release --package anabranch "${features[@]}"
     cp traces/rocksdb-demo.parquet "$out/trace.parquet"
-    target/release/anabranch replay "$out/trace.parquet" -o "$out/result.json"
+    "$anabranch" replay "$out/trace.parquet" -o "$out/result.json"
     exit
 }
 
@@ -37,12 +38,12 @@ fi
 scripts/setup.sh demo || replay_recorded "what a live run needs could not be installed"
 cargo build --quiet --release --package anabranch
 # The smallest live run there is: whatever this machine forbids shows here, in a second.
-why=$(target/release/anabranch run --size 64MiB --unit 1MiB --scheme baseline --no-trace --chdir -- true 2>&1 >/dev/null) ||
+why=$("$anabranch" run --size 64MiB --unit 1MiB --scheme baseline --no-trace --chdir -- true 2>&1 >/dev/null) ||
     replay_recorded "a live run does not work here (${why##*$'\n'})"
 
 echo "demo: RocksDB's ${command[*]}"
 echo "demo: its output goes to $out/db_bench.log"
-target/release/anabranch run --log "$out/db_bench.log" -t "$out/trace.parquet" -o "$out/result.json" \
+"$anabranch" run --log "$out/db_bench.log" -t "$out/trace.parquet" -o "$out/result.json" \
     -- "${command[@]}"
-echo "demo: who wrote what:    target/release/anabranch contexts $out/trace.parquet"
-echo "demo: the same, replayed: target/release/anabranch replay $out/trace.parquet"
+echo "demo: who wrote what:    $anabranch contexts $out/trace.parquet"
+echo "demo: the same, replayed: $anabranch replay $out/trace.parquet"

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 out=${OUT:-out/workloads}
 size=${SIZE:-quick}
 mkdir -p "$out"
-anabranch=${ANABRANCH:-target/release/anabranch}
+anabranch=${ANABRANCH:-${CARGO_TARGET_DIR:-target}/release/anabranch}
 names=("$@")
 if [ ${#names[@]} = 0 ]; then
     for description in workloads/*/workload.toml; do names+=("$(basename "$(dirname "$description")")"); done

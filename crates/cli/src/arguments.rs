@@ -13,7 +13,7 @@ use crate::formats::{Foreign, Format};
 
 /// What would every placement of your application's writes cost the SSD?
 #[derive(Debug, Parser)]
-#[command(version, about, max_term_width = 100)]
+#[command(version, long_version = crate::version::LONG.as_str(), about, max_term_width = 100)]
 pub struct Arguments {
     #[command(subcommand)]
     pub verb: Verb,
@@ -77,6 +77,12 @@ pub enum Verb {
     /// List the real applications that `run --workload` knows
     #[command(after_help = "Example:\n  anabranch workloads")]
     Workloads(ListArguments),
+    /// Print completions for a shell
+    #[command(hide = true)]
+    Completions(crate::packaging::CompletionsArguments),
+    /// Write manual pages
+    #[command(hide = true)]
+    Man(crate::packaging::ManArguments),
 }
 
 #[cfg(feature = "live")]

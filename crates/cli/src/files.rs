@@ -80,8 +80,10 @@ impl Verb {
                     false => files.fills("-o", [&export.output]),
                 }
             }
-            // They write nothing but standard output.
-            Verb::Compare(_)
+            // They write nothing but standard output, or pages that a packager asked for.
+            Verb::Completions(_)
+            | Verb::Man(_)
+            | Verb::Compare(_)
             | Verb::Schemes(_)
             | Verb::Devices(_)
             | Verb::Coverage(_)

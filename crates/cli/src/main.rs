@@ -15,6 +15,7 @@ mod lists;
 #[cfg(feature = "live")]
 mod live;
 mod options;
+mod packaging;
 mod precondition;
 mod progress;
 mod replay;
@@ -26,6 +27,7 @@ mod source;
 #[cfg(feature = "steer")]
 mod steer;
 mod sweep;
+mod version;
 mod workloads;
 
 use std::process::ExitCode;
@@ -73,6 +75,8 @@ fn done(verb: &mut Verb) -> failure::Outcome {
         Verb::Devices(arguments) => lists::devices(arguments),
         Verb::Coverage(arguments) => coverage::coverage(arguments),
         Verb::Workloads(arguments) => workloads::workloads(arguments),
+        Verb::Completions(arguments) => packaging::completions(arguments),
+        Verb::Man(arguments) => packaging::man(arguments),
     }
 }
 

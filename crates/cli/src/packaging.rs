@@ -1,0 +1,52 @@
+//! What packages carry besides the command, made by the command itself: completions and manual pages.
+
+use std::{fs, io, path::PathBuf};
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::{
+    arguments::Arguments,
+    comparison::print,
+    failure::{Failure, Outcome},
+};
+
+#[derive(Debug, Args)]
+pub struct CompletionsArguments {
+    /// The shell that is to complete
+    pub shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArguments {
+    /// The directory to write the pages to; it is made if it is not there
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+}
+
+/// The command as users see it: without the verbs that are for packagers.
+fn command() -> clap::Command {
+    // A page is read elsewhere: it must not speak of this machine's kernel.
+    let whole = Arguments::command().long_version(env!("CARGO_PKG_VERSION"));
+    whole.disable_help_subcommand(true)
+}
+
+/// Prints a shell's completions.
+pub fn completions(arguments: &CompletionsArguments) -> Outcome {
+    let mut text = Vec::new();
+    clap_complete::generate(arguments.shell, &mut command(), "anabranch", &mut text);
+    print(&String::from_utf8_lossy(&text))
+}
+
+/// Writes a manual page for the command and one for each verb.
+pub fn man(arguments: &ManArguments) -> Outcome {
+    let directory = &arguments.directory;
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(directory)?;
+        clap_mangen::generate_to(command(), directory)
+    };
+    write().map_err(|error| {
+        let words = format!("manual pages in {}: {error}", directory.display());
+        Failure::work(anyhow::anyhow!("{words}"))
+    })
+}

@@ -1,0 +1,117 @@
+//! What packages carry besides the command: completions, manual pages, and what `--version` tells.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod command;
+
+use std::{collections::BTreeSet, fs, process::Command};
+
+use tempfile::TempDir;
+
+use command::{anabranch, complaint, text};
+
+/// The verbs that `--help` lists.
+fn verbs() -> BTreeSet<String> {
+    let help = String::from_utf8(anabranch(&["--help"]).stdout).unwrap();
+    let list = help
+        .split("Commands:\n")
+        .nth(1)
+        .unwrap()
+        .split("\n\n")
+        .next()
+        .unwrap();
+    let first_word = |line: &str| line.split_whitespace().next().unwrap().to_owned();
+    let at_margin = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    list.lines()
+        .filter(at_margin)
+        .map(first_word)
+        .filter(|verb| verb != "help")
+        .collect()
+}
+
+fn completions(shell: &str) -> String {
+    let output = anabranch(&["completions", shell]);
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_shell_completes_every_verb() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = completions(shell);
+        for verb in verbs() {
+            assert!(script.contains(&verb), "{shell} does not know {verb}");
+        }
+    }
+}
+
+#[test]
+fn bash_completes_the_beginning_of_a_verb_and_of_an_option() {
+    let directory = TempDir::new().unwrap();
+    let script = directory.path().join("anabranch.bash");
+    fs::write(&script, completions("bash")).unwrap();
+    let completed = |words: &str| {
+        let last = words.rsplit(' ').next().unwrap();
+        let ask = format!(
+            "source {}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _anabranch anabranch {last} x; echo \"${{COMPREPLY[@]}}\"",
+            text(&script)
+        );
+        let output = Command::new("bash").args(["-c", &ask]).output().unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(completed("anabranch repl").trim(), "replay");
+    assert_eq!(
+        completed("anabranch replay --over").trim(),
+        "--over-provisioning"
+    );
+}
+
+#[test]
+fn there_is_a_manual_page_for_the_command_and_for_each_verb() {
+    let directory = TempDir::new().unwrap();
+    let pages = directory.path().join("man1");
+    assert!(anabranch(&["man", text(&pages)]).status.success());
+    let mut expected: BTreeSet<String> = verbs()
+        .iter()
+        .map(|verb| format!("anabranch-{verb}.1"))
+        .collect();
+    expected.insert("anabranch.1".to_owned());
+    let names = fs::read_dir(&pages).unwrap();
+    let names: BTreeSet<String> = names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(names, expected);
+    let page = fs::read_to_string(pages.join("anabranch-replay.1")).unwrap();
+    assert!(page.contains(".SH OPTIONS") && page.contains("anabranch replay rocksdb.parquet"));
+}
+
+#[test]
+fn pages_that_cannot_be_written_are_failed_work() {
+    let words = complaint(&["man", "/proc/pages"], 1);
+    assert!(words.contains("manual pages in /proc/pages"), "{words}");
+}
+
+#[test]
+fn version_names_release_commit_verbs_and_kernel() {
+    let short = String::from_utf8(anabranch(&["-V"]).stdout).unwrap();
+    assert_eq!(
+        short.trim(),
+        concat!("anabranch ", env!("CARGO_PKG_VERSION"))
+    );
+    let long = String::from_utf8(anabranch(&["--version"]).stdout).unwrap();
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert!(long.starts_with(short.trim()), "{long}");
+    for part in [
+        "\ncommit: ",
+        "\nbuilt in: ",
+        &format!("\nkernel: {}", kernel.trim()),
+    ] {
+        assert!(long.contains(part), "{long}");
+    }
+}
