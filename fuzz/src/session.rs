@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anabranch_nvme::{
     Options, Target, Totals, converse,
-    drive::{Drive, Placed, Watch},
+    drive::{Drive, Watch},
     pdu::{Digests, Framing, Pdu, Side},
     store::Store,
 };
@@ -32,9 +32,9 @@ fn target(fdp: bool) -> Arc<Target> {
             .expect("a drive")
             .expect("a namespace")
     } else {
-        let placed = Placed::fixed(RelocationKind::Gc, &config);
-        let device = Device::watched(config, placed, Watch::default());
-        Drive::streams(device.expect("a drive"), false)
+        let relocation = RelocationKind::Gc.build(&config);
+        let device = Device::watched(config, &*relocation, Watch::default());
+        Drive::streams(device.expect("a drive"), Box::new(relocation), false)
     };
     let store = Store::memory(drive.config().logical_bytes());
     Target::new(

@@ -2,7 +2,7 @@
 
 use anabranch_compare::TraceFile;
 use anabranch_lifetime::ContextProfiles;
-use anabranch_placement::{Assign, HostGeometry, Names, SchemeSpec, Write};
+use anabranch_placement::{HostGeometry, Names, Policy, SchemeSpec, Write};
 use anabranch_replay::{FilesWritten, Pages, labels};
 use anabranch_trace::{Context, ContextKind, Io, Operation, Tables};
 use comfy_table::{CellAlignment, Table, presets};
@@ -78,7 +78,7 @@ fn measure(source: &TraceFile, tables: &Tables, streams: u16) -> Outcome<Vec<Row
     }
     let logical_pages = u32::try_from(device_bytes.div_ceil(u64::from(PAGE_BYTES)))
         .map_err(|_| Failure::say("the captured device is larger than 16 TiB"))?;
-    let mut survey = Survey::new(logical_pages, tables, streams)?;
+    let mut survey = Survey::new(logical_pages, tables, streams, SCHEME)?;
     let bar = progress::bar("reading");
     source.each_batch(|ios, done| {
         bar.set_position((done * 1000.0) as u64);
@@ -92,7 +92,7 @@ fn measure(source: &TraceFile, tables: &Tables, streams: u16) -> Outcome<Vec<Row
 struct Survey {
     pages: Pages,
     profiles: ContextProfiles,
-    assign: Box<dyn Assign>,
+    policy: Policy,
     files: FilesWritten,
     now_pages: u64,
     /// The stream of each context's latest write: by then it was known best.
@@ -100,11 +100,17 @@ struct Survey {
 }
 
 impl Survey {
-    fn new(logical_pages: u32, tables: &Tables, host_streams: u16) -> Outcome<Survey> {
+    fn new(
+        logical_pages: u32,
+        tables: &Tables,
+        host_streams: u16,
+        scheme: &str,
+    ) -> Outcome<Survey> {
         let contexts = tables.contexts.len();
+        let names = Names::of(tables);
         let mut files = FilesWritten::default();
-        files.learn(&Names::of(tables));
-        let spec = SCHEME.parse::<SchemeSpec>().map_err(Failure::usage)?;
+        files.learn(&names);
+        let spec = scheme.parse::<SchemeSpec>().map_err(Failure::usage)?;
         let geometry = HostGeometry {
             logical_pages,
             page_bytes: PAGE_BYTES,
@@ -113,13 +119,15 @@ impl Survey {
             pages_per_unit: 0,
             physical_units: 0,
         };
+        let mut policy = Policy::of_host(spec.build(&geometry).map_err(Failure::usage)?);
+        policy.learn(&names);
         Ok(Survey {
             pages: Pages {
                 logical_pages,
                 page_bytes: PAGE_BYTES,
             },
             profiles: ContextProfiles::new(logical_pages, TABLE_BYTES, contexts),
-            assign: spec.build(&geometry).map_err(Failure::usage)?,
+            policy,
             files,
             now_pages: 0,
             streams: vec![None; contexts],
@@ -138,16 +146,19 @@ impl Survey {
                     tenant: io.tenant,
                     now_pages: self.now_pages,
                 };
-                let stream = self.assign.assign(&write);
+                let latest = &mut self.streams[io.context.0 as usize];
+                self.policy.place(&write, |_, _, stream| {
+                    *latest = Some(stream.0);
+                    Ok::<(), Failure>(())
+                })?;
                 self.files.count(io.context.0, io.file, io.length_bytes);
                 self.profiles
                     .write(pages.indices(), io.context, self.now_pages);
                 self.now_pages += u64::from(pages.count);
-                self.streams[io.context.0 as usize] = Some(stream.0);
             }
             Operation::Discard => {
                 let pages = self.pages.discarded(io).map_err(Failure::usage)?;
-                self.assign.discard(pages, self.now_pages);
+                self.policy.discard(pages, self.now_pages);
                 self.profiles.discard(pages.indices(), self.now_pages);
             }
             Operation::Read | Operation::Flush => {}
@@ -266,4 +277,54 @@ fn without_parameters(call: &str) -> &str {
         .next()
         .filter(|name| !name.is_empty())
         .unwrap_or(call)
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_trace::{Capture, ContextId, File, FileId};
+
+    use super::*;
+
+    const WRITER: ContextId = ContextId(1);
+
+    /// The stream that a scheme gave one context's latest write, of files called `names`.
+    fn stream(scheme: &str, names: [&str; 2], requests: &[(u64, u64, u32)]) -> Option<u16> {
+        let file = |name: &str| File {
+            name: name.to_owned(),
+        };
+        let tables = Tables {
+            contexts: vec![Context::unknown(); 2],
+            files: names.map(file).to_vec(),
+            capture: Capture::default(),
+        };
+        let mut survey = Survey::new(64, &tables, 8, scheme).unwrap();
+        for &(first, count, file) in requests {
+            let page = u64::from(PAGE_BYTES);
+            let io = Io {
+                context: WRITER,
+                file: FileId(file),
+                ..Io::write(first * page, count * page)
+            };
+            survey.apply(&io).unwrap();
+        }
+        survey.streams[WRITER.0 as usize]
+    }
+
+    #[test]
+    fn a_scheme_that_goes_by_page_is_asked_about_every_page() {
+        // The last page of the request was never written before, the first one often.
+        let hot = [(0, 1, 0); 5];
+        let alone = stream("dac", ["", ""], &[&hot[..], &[(1, 1, 0)]].concat());
+        let together = stream("dac", ["", ""], &[&hot[..], &[(0, 2, 0)]].concat());
+        assert_ne!(alone, stream("dac", ["", ""], &hot));
+        assert_eq!(together, alone);
+    }
+
+    #[test]
+    fn a_scheme_that_goes_by_names_is_told_them() {
+        // Each kind of file gets the next stream; files without a name would share stream 0.
+        let names = ["000012.log", "000034.sst"];
+        let second = stream("fstream", names, &[(0, 1, 0), (1, 1, 1)]);
+        assert_eq!(second, Some(2));
+    }
 }

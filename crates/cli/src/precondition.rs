@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anabranch_compare::{Size, drives, share};
 use anabranch_replay::{Aged, Pattern, Precondition, Steady};
-use anabranch_ssd::{Config, Device, RelocationKind};
+use anabranch_ssd::{Config, Device};
 use anabranch_trace::WholeFile;
 use serde_json::{Value, json};
 
@@ -33,15 +33,14 @@ pub fn precondition(arguments: &PreconditionArguments) -> Outcome {
     config.seed = arguments.seed;
     let plan = plan(arguments, &config)?;
     let mut file = WholeFile::create(&arguments.output)?;
-    let relocation = RelocationKind::Mixed.build(&config);
-    let mut device = Device::new(config, relocation).map_err(Failure::usage)?;
+    let mut device = Device::new(config, &()).map_err(Failure::usage)?;
     let bar = progress::bar("preconditioning");
     let aged = plan.apply(&mut device, |share| {
         bar.set_position((share * 1000.0) as u64)
     });
     bar.finish_and_clear();
     let aged = aged.map_err(Failure::work)?;
-    device.save(&mut file).map_err(|error| {
+    device.save(&(), &mut file).map_err(|error| {
         Failure::work(anyhow::anyhow!("{}: {error}", arguments.output.display()))
     })?;
     file.finish()?;

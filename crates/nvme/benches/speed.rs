@@ -22,7 +22,7 @@ use std::{
 use anabranch_initiator::{Entry, Host, HostOptions, Queue, Tag, Transfer};
 use anabranch_nvme::{
     Options, Server, Target, Totals,
-    drive::{Drive, Placed, Watch},
+    drive::{Drive, Watch},
     store::Store,
 };
 use anabranch_ssd::{Device, Profile, RelocationKind};
@@ -95,9 +95,9 @@ impl Load {
 fn serve() -> Server {
     let profile = Profile::parse("demo", Profile::text("demo").unwrap()).unwrap();
     let config = profile.resolve("demo").unwrap();
-    let fixed = Placed::fixed(RelocationKind::Gc, &config);
-    let device = Device::watched(config, fixed, Watch::default()).unwrap();
-    let drive = Drive::streams(device, false);
+    let relocation = RelocationKind::Gc.build(&config);
+    let device = Device::watched(config, &*relocation, Watch::default()).unwrap();
+    let drive = Drive::streams(device, Box::new(relocation), false);
     let store = Store::memory(drive.config().logical_bytes());
     let target = Target::new(
         Options::new(SUBSYSTEM),

@@ -14,7 +14,7 @@ use anabranch_ssd::{
 };
 
 pub(crate) use fdp::status as fdp_status;
-pub use placement::{Placed, Placement};
+pub use placement::{Perform, Placement};
 pub use watch::Watch;
 
 use crate::completion::Status;
@@ -23,7 +23,7 @@ use crate::completion::Status;
 pub const NAMESPACE: u32 = 1;
 
 /// The device of a drive whose streams are the host's or a scheme's.
-pub type StreamDevice = Device<Placed, Watch>;
+pub type StreamDevice = Device<Watch>;
 
 /// What a write says of where it should go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -61,6 +61,7 @@ enum Kind {
     /// Streams of the host (with a table) or of a scheme (without).
     Streams {
         device: StreamDevice,
+        placement: Box<dyn Placement>,
         table: Option<StreamTable>,
     },
     Fdp(FdpDevice<Watch>),
@@ -68,15 +69,17 @@ enum Kind {
 
 impl Drive {
     /// A drive that a scheme places the writes on.
-    pub fn plain(device: StreamDevice) -> Drive {
+    pub fn plain(device: StreamDevice, placement: Box<dyn Placement>) -> Drive {
         Drive(Kind::Streams {
             device,
+            placement,
             table: None,
         })
     }
 
     /// A drive with the Streams Directive: identifiers of each host's own, or `shared` by all.
-    pub fn streams(device: StreamDevice, shared: bool) -> Drive {
+    /// What has no identifier goes where `placement` says, and so do copies.
+    pub fn streams(device: StreamDevice, placement: Box<dyn Placement>, shared: bool) -> Drive {
         let table = StreamTable::new(device.config().host_streams - 1);
         let table = match shared {
             true => table.sharing_identifiers(),
@@ -84,6 +87,7 @@ impl Drive {
         };
         Drive(Kind::Streams {
             device,
+            placement,
             table: Some(table),
         })
     }
@@ -210,12 +214,16 @@ impl Drive {
     #[inline]
     pub fn write(&mut self, host: Host, hint: Hint, pages: PageRange) -> Result<(), Status> {
         match &mut self.0 {
-            Kind::Streams { device, table } => match (hint, table) {
+            Kind::Streams {
+                device,
+                placement,
+                table,
+            } => match (hint, table) {
                 (Hint::Stream(identifier), Some(table)) => {
-                    let scope = scope(host);
-                    streams::write(device, table, (scope, identifier), pages)
+                    let driven = (device, placement.relocation_mut());
+                    streams::write(driven, table, (scope(host), identifier), pages)
                 }
-                _ => placement::write(device, pages),
+                _ => placement::write(device, &mut **placement, pages),
             },
             Kind::Fdp(device) => fdp::write(device, hint, pages),
         }
@@ -227,7 +235,9 @@ impl Drive {
     /// As [`Drive::write`].
     pub fn discard(&mut self, pages: PageRange) -> Result<(), Status> {
         match &mut self.0 {
-            Kind::Streams { device, .. } => placement::discard(device, pages),
+            Kind::Streams {
+                device, placement, ..
+            } => placement::discard(device, &mut **placement, pages),
             Kind::Fdp(device) => device.discard(pages).map_err(|error| fdp::status(&error)),
         }
     }
@@ -357,8 +367,10 @@ impl Drive {
     /// When the bytes cannot be written.
     pub fn save(&self, to: impl std::io::Write) -> Result<(), anabranch_ssd::StateError> {
         match &self.0 {
-            Kind::Streams { device, .. } => device.save(to),
-            Kind::Fdp(fdp) => fdp.device().save(to),
+            Kind::Streams {
+                device, placement, ..
+            } => device.save(placement.relocation(), to),
+            Kind::Fdp(fdp) => fdp.save(to),
         }
     }
 

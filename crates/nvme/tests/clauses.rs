@@ -8,7 +8,7 @@ use anabranch_initiator::{
     Completion, Entry, Host, HostOptions, InitiatorError, Kind, Queue, QueueOptions, Tag, Transfer,
     property, set_property,
 };
-use anabranch_nvme::drive::{Drive, Placed, Watch};
+use anabranch_nvme::drive::{Drive, Watch};
 use anabranch_ssd::{Config, Device, RelocationKind};
 use harness::{SUBSYSTEM, Served, config, fdp_drive, pattern};
 
@@ -343,9 +343,9 @@ fn failing() -> Drive {
         ..config()
     };
     config.faults.pages_per_program_failure = 700;
-    let fixed = Placed::fixed(RelocationKind::Gc, &config);
-    let device = Device::watched(config, fixed, Watch::default()).unwrap();
-    Drive::streams(device, false)
+    let relocation = RelocationKind::Gc.build(&config);
+    let device = Device::watched(config, &*relocation, Watch::default()).unwrap();
+    Drive::streams(device, Box::new(relocation), false)
 }
 
 /// Base §5.1.2: SMART / Health events (type 1, log page 02h): 02h spare below its threshold, 00h

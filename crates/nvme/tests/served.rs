@@ -12,7 +12,7 @@ use std::{
 use anabranch_initiator::{Host, HostOptions, Tag};
 use anabranch_nvme::{
     Checkpoint, Options, Server, Tally, Target, Totals,
-    drive::{Drive, Placed, Watch},
+    drive::{Drive, Watch},
     store::Store,
 };
 use anabranch_ssd::{Device, Flash, Profile, RelocationKind};
@@ -36,9 +36,9 @@ fn profile(name: &str) -> Profile {
 
 fn streams(watch: Watch) -> Drive {
     let config = profile("demo").resolve("demo").unwrap();
-    let placed = Placed::fixed(RelocationKind::Gc, &config);
-    let device = Device::watched(config, placed, watch).unwrap();
-    Drive::streams(device, false)
+    let relocation = RelocationKind::Gc.build(&config);
+    let device = Device::watched(config, &*relocation, watch).unwrap();
+    Drive::streams(device, Box::new(relocation), false)
 }
 
 #[test]
@@ -60,9 +60,9 @@ fn a_drive_that_takes_time_answers_no_sooner_than_its_flash() {
     let profile = profile("pcstream-emulator");
     let (config, timing) = (profile.resolve("x").unwrap(), profile.timing.unwrap());
     let flash = Flash::live(&config, timing, profile.layout()).unwrap();
-    let placed = Placed::fixed(RelocationKind::Mixed, &config);
-    let device = Device::watched(config, placed, Watch::timed(flash)).unwrap();
-    let (_target, server) = serve(Drive::streams(device, false));
+    let relocation = RelocationKind::Mixed.build(&config);
+    let device = Device::watched(config, &*relocation, Watch::timed(flash)).unwrap();
+    let (_target, server) = serve(Drive::streams(device, Box::new(relocation), false));
     let mut host = host(&server);
     // More than the write buffer holds, so that what was written first is on the flash by then.
     let pieces = 3 * timing.write_buffer_bytes.div_ceil(1 << 20);
@@ -88,21 +88,22 @@ impl Kept {
     fn begin(&self) -> (Arc<Target>, Server, (u64, u64)) {
         let checkpoint = Checkpoint::at(&self.directory.path().join("state"), "streams gc");
         let config = profile("demo").resolve("demo").unwrap();
-        let placed = Placed::fixed(RelocationKind::Gc, &config);
+        let mut relocation = RelocationKind::Gc.build(&config);
         let bytes = config.logical_bytes();
         let killed = checkpoint.was_killed();
         let (device, tally, new) = match checkpoint.read().unwrap() {
             None => {
-                let device = Device::watched(config, placed, Watch::default()).unwrap();
+                let device = Device::watched(config, &*relocation, Watch::default()).unwrap();
                 (device, Tally::default(), true)
             }
             Some(found) => {
-                let device = found.drive.resume(placed, Watch::default()).unwrap();
+                let resumed = found.drive.resume(&mut *relocation, Watch::default());
+                let device = resumed.unwrap();
                 (device, found.header.tally, false)
             }
         };
         let store = Store::file(&self.directory.path().join("data"), bytes).unwrap();
-        let mut drive = Drive::streams(device, false);
+        let mut drive = Drive::streams(device, Box::new(relocation), false);
         let learned = match killed || new {
             true => drive.reconcile(&store.data().unwrap(), true).unwrap(),
             false => (0, 0),

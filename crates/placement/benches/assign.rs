@@ -7,7 +7,7 @@ mod load;
 
 use std::sync::Arc;
 
-use anabranch_placement::{Assign, Built, Future, HostGeometry, SCHEMES, SchemeSpec, Whole, Write};
+use anabranch_placement::{Assign, Future, Host, HostGeometry, SCHEMES, SchemeSpec, Whole, Write};
 use anabranch_ssd::{Destination, PageRange, StreamId, Survivor, Victim};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -72,8 +72,8 @@ fn wholes() -> Vec<(&'static str, Box<dyn Whole>)> {
     let mut wholes = Vec::new();
     for scheme in SCHEMES {
         let spec = scheme.name.parse::<SchemeSpec>();
-        let built = spec.map(|spec| spec.build_both(&DRIVE, None));
-        if let Ok(Ok(Built::Whole(mut whole))) = built {
+        let host = spec.map(|spec| spec.host(&DRIVE, None));
+        if let Ok(Ok(Host::Whole(mut whole))) = host {
             for page in 0..DRIVE.logical_pages {
                 whole.assign(&page_write(page, u64::from(page)));
             }

@@ -20,10 +20,10 @@ use anabranch_ssd::{
 };
 
 use crate::{
-    Assign, Future, Names, Parameter, Value, Whole, Write,
+    Assign, Names, Parameter, Value, Write,
     by_page::place_each,
     parameter::one_of,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 use mind::Mind;
 use predictor::Senses;
@@ -150,16 +150,8 @@ impl HostScheme for AnabranchScheme {
         ]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(Anabranch::new(self, geometry)))
-    }
-
-    fn build_whole(
-        &self,
-        geometry: &HostGeometry,
-        _future: Option<&std::sync::Arc<Future>>,
-    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
-        Some(Ok(Box::new(Anabranch::new(self, geometry))))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::whole(Anabranch::new(self, geometry)))
     }
 
     fn victim_rule(&self) -> Option<VictimRule> {
@@ -182,7 +174,7 @@ const SETTLE_PARTS: u64 = 4;
 /// every page sampled.
 #[derive(Debug)]
 pub struct Anabranch {
-    mind: Box<Mind>,
+    mind: Mind,
     rehearsal: Option<Rehearsal>,
     setting: Setting,
     room: Room,
@@ -216,7 +208,7 @@ impl Anabranch {
             victims: parameters.victims,
         };
         Anabranch {
-            mind: Box::new(Mind::new(geometry.logical_pages, senses)),
+            mind: Mind::new(geometry.logical_pages, senses),
             setting: rehearsal.as_ref().map_or(fixed, Rehearsal::leader),
             rehearsal,
             room,
@@ -235,7 +227,7 @@ impl Anabranch {
         let life = self.mind.predictor.write(page, write, now_pages);
         self.mind.classes.count(life);
         if let Some(rehearsal) = &mut self.rehearsal
-            && rehearsal.write(&mut self.mind, page, life)
+            && rehearsal.write(&self.mind, page, life)
         {
             self.setting = rehearsal.leader();
             let heir = |stream| self.setting.heir(stream, &self.room);

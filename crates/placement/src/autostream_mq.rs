@@ -8,7 +8,7 @@ use crate::{
     Assign, Bytes, Parameter, Preset, Value, Write,
     chunks::{Answer, Chunking, Classes, CountedChunks},
     parameter::one_of,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 use queues::Queues;
 
@@ -149,8 +149,8 @@ impl HostScheme for AutoStreamMqParameters {
         PRESETS
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(AutoStreamMq::new(self, geometry)?))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::alone(AutoStreamMq::new(self, geometry)?))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     Assign, Bytes, Parameter, Period, Preset, Value, Write,
     chunks::{Answer, Chunking, Classes, CountedChunks},
     parameter::one_of,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 one_of! {
@@ -183,8 +183,8 @@ impl HostScheme for AutoStreamSfrParameters {
         PRESETS
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(AutoStreamSfr::new(self, geometry)?))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::alone(AutoStreamSfr::new(self, geometry)?))
     }
 }
 

@@ -12,10 +12,10 @@ use anabranch_ssd::{
 };
 
 use crate::{
-    Assign, Future, Parameter, Value, Whole, Write,
+    Assign, Parameter, Value, Write,
     by_page::{draw, part, place_each},
     last_writes::LastWrites,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 use features::{Features, Scaler};
 use hot::HotThreshold;
@@ -96,16 +96,8 @@ impl HostScheme for DogiScheme {
         ]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(Dogi::new(self, geometry)))
-    }
-
-    fn build_whole(
-        &self,
-        geometry: &HostGeometry,
-        _future: Option<&std::sync::Arc<Future>>,
-    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
-        Some(Ok(Box::new(Dogi::new(self, geometry))))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::whole(Dogi::new(self, geometry)))
     }
 
     fn victim_rule(&self) -> Option<VictimRule> {

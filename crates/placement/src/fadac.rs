@@ -3,9 +3,9 @@
 use anabranch_ssd::{Destination, PageRange, Relocate, StreamId, Survivor, Victim};
 
 use crate::{
-    Assign, Future, Parameter, Value, Whole, Write,
+    Assign, Parameter, Value, Write,
     by_page::{part, place_each, shared_classes},
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 /// Parameters of [`Fadac`].
@@ -48,16 +48,8 @@ impl HostScheme for FadacScheme {
         ]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(Fadac::new(self, geometry)))
-    }
-
-    fn build_whole(
-        &self,
-        geometry: &HostGeometry,
-        _future: Option<&std::sync::Arc<Future>>,
-    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
-        Some(Ok(Box::new(Fadac::new(self, geometry))))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::whole(Fadac::new(self, geometry)))
     }
 }
 

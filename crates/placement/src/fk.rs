@@ -7,7 +7,7 @@ use anabranch_ssd::{Destination, Relocate, StreamId, Survivor, Victim};
 use crate::{
     Assign, Future, Parameter, Value, Write,
     oracle::Deaths,
-    scheme::{HostGeometry, HostScheme, Unfit, Whole},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 /// Parameters of [`Fk`].
@@ -36,16 +36,16 @@ impl HostScheme for FkParameters {
         }]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(Fk::new(self, geometry, None)))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::whole(Fk::new(self, geometry, None)))
     }
 
-    fn build_whole(
+    fn build_foreseeing(
         &self,
         geometry: &HostGeometry,
-        future: Option<&Arc<Future>>,
-    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
-        Some(Ok(Box::new(Fk::new(self, geometry, future))))
+        future: &Arc<Future>,
+    ) -> Result<Host, Unfit> {
+        Ok(Host::whole(Fk::new(self, geometry, Some(future))))
     }
 
     fn needs_future(&self) -> bool {

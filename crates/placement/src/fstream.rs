@@ -6,7 +6,7 @@ use anabranch_trace::{ContextId, ContextKind};
 use crate::{
     Assign, Names, Write,
     file_classes::{FileClasses, MAX_CLASSES},
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 /// Contexts whose kind is remembered; later ones count as applications. 64 times what the probe
@@ -29,8 +29,8 @@ impl HostScheme for FStreamScheme {
         "fstream"
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(FStream::new(geometry.host_streams)))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::alone(FStream::new(geometry.host_streams)))
     }
 }
 

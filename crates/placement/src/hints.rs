@@ -5,7 +5,7 @@ use anabranch_trace::WriteHint;
 
 use crate::{
     Assign, Write,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 /// Follows the application's write life-time hints (`F_SET_RW_HINT`), the papers' "Manual", as
@@ -58,8 +58,8 @@ impl HostScheme for HintsScheme {
         true
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(Hints::new(geometry.host_streams)))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::alone(Hints::new(geometry.host_streams)))
     }
 }
 

@@ -1,10 +1,10 @@
 //! One file per scheme, one table of them all. A scheme sees writes and invalidations and
 //! answers with a stream; it touches no device, file or kernel.
 //!
-//! [`SchemeSpec`] reads a scheme's name as a person writes it and builds the host's half of it,
-//! an [`Assign`]; the device's half is a [`RelocationKind`](anabranch_ssd::RelocationKind), or of
-//! the scheme's own ([`Whole`]). A new scheme is one file that gives a [`HostScheme`], and one row
-//! of [`SCHEMES`].
+//! [`SchemeSpec`] reads a scheme's name as a person writes it and makes a [`Policy`] of it: the host's
+//! half, an [`Assign`], with the device's half, a [`RelocationKind`](anabranch_ssd::RelocationKind)
+//! or the scheme's own ([`Whole`]). Whoever drives a device has the policy beside it. A new scheme is
+//! one file that gives a [`HostScheme`], and one row of [`SCHEMES`].
 
 mod anabranch;
 mod assign;
@@ -32,6 +32,7 @@ mod oracle_rate;
 mod parameter;
 mod pcstream;
 mod pcstream_fcfs;
+mod policy;
 mod profile_store;
 mod rules;
 mod scheme;
@@ -70,14 +71,15 @@ pub use oracle_rate::{OracleRate, OracleRateParameters};
 pub use parameter::{OneOf, Parameter, Period, ReadText, Value};
 pub use pcstream::{ByFile, Grouping, PcStream, PcStreamParameters};
 pub use pcstream_fcfs::{FirstCome, FirstComeParameters};
+pub use policy::Policy;
 pub use profile_store::{KnownLifetime, LifetimeProfile, ProfileError};
 pub use rules::{RuleUse, Rules};
-pub use scheme::{HostGeometry, HostScheme, Preset, Setting, Unfit, Whole};
+pub use scheme::{Host, HostGeometry, HostScheme, Preset, Setting, Unfit, Whole};
 pub use sepbit::{SepBit, SepBitScheme};
 pub use sequential::{SequentialDetector, SequentialParameters};
 pub use sfs::{Sfs, SfsScheme};
 pub use single::{Single, SingleScheme};
 pub use size::{Bytes, NotASize};
-pub use spec::{Built, DeviceHalf, SchemeSpec};
+pub use spec::{DeviceHalf, SchemeSpec};
 pub use vstream::{VStream, VStreamParameters, Virtual};
 pub use warcip::{Warcip, WarcipScheme};

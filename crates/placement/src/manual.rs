@@ -6,7 +6,7 @@ use anabranch_trace::{ContextId, FileId, WriteHint};
 use crate::{
     Assign, ContextName, Names, Parameter, RuleUse, Rules, Value, Write,
     rules::Rule,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 /// Files and contexts whose names are remembered; later ones count as nameless. The most the
@@ -34,8 +34,8 @@ impl HostScheme for ManualParameters {
         }]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(Manual::new(
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::alone(Manual::new(
             &self.rules,
             geometry.host_streams,
             geometry.page_bytes,

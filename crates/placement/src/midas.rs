@@ -13,10 +13,10 @@ use anabranch_ssd::{
 };
 
 use crate::{
-    Assign, Future, Parameter, Value, Whole, Write,
+    Assign, Parameter, Value, Write,
     by_page::place_each,
     last_writes::LastWrites,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 use groups::Groups;
 use hot_filter::{HotFilter, Place};
@@ -79,16 +79,8 @@ impl HostScheme for MidasScheme {
         ]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(Midas::new(self, geometry)))
-    }
-
-    fn build_whole(
-        &self,
-        geometry: &HostGeometry,
-        _future: Option<&std::sync::Arc<Future>>,
-    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
-        Some(Ok(Box::new(Midas::new(self, geometry))))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::whole(Midas::new(self, geometry)))
     }
 
     fn victim_rule(&self) -> Option<VictimRule> {

@@ -4,10 +4,10 @@
 use anabranch_ssd::{Destination, PageRange, Relocate, StreamId, Survivor, Victim};
 
 use crate::{
-    Assign, Future, Parameter, Value, Whole, Write,
+    Assign, Parameter, Value, Write,
     by_page::{draw, part, place_each, shared_classes},
     last_writes::LastWrites,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 /// Parameters of [`MultiLog`].
@@ -49,16 +49,8 @@ impl HostScheme for MultiLogScheme {
         ]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(MultiLog::new(self, geometry)))
-    }
-
-    fn build_whole(
-        &self,
-        geometry: &HostGeometry,
-        _future: Option<&std::sync::Arc<Future>>,
-    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
-        Some(Ok(Box::new(MultiLog::new(self, geometry))))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::whole(MultiLog::new(self, geometry)))
     }
 }
 

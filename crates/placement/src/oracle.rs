@@ -12,7 +12,7 @@ use anabranch_ssd::{
 
 use crate::{
     Assign, Future, Parameter, Value, Write,
-    scheme::{HostGeometry, HostScheme, Setting, Unfit, Whole},
+    scheme::{Host, HostGeometry, HostScheme, Setting, Unfit},
 };
 pub(crate) use deaths::Deaths;
 pub(crate) use ledger::Ledger;
@@ -150,16 +150,16 @@ impl HostScheme for OracleParameters {
         self.list()
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(Oracle::new(self, geometry, None)))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::whole(Oracle::new(self, geometry, None)))
     }
 
-    fn build_whole(
+    fn build_foreseeing(
         &self,
         geometry: &HostGeometry,
-        future: Option<&Arc<Future>>,
-    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
-        Some(Ok(Box::new(Oracle::new(self, geometry, future))))
+        future: &Arc<Future>,
+    ) -> Result<Host, Unfit> {
+        Ok(Host::whole(Oracle::new(self, geometry, Some(future))))
     }
 
     fn victim_rule(&self) -> Option<VictimRule> {

@@ -9,7 +9,7 @@ use anabranch_ssd::{
 use crate::{
     Assign, Future, Parameter, Value, Write,
     oracle::{Ledger, OracleParameters, Trial, Victims},
-    scheme::{HostGeometry, HostScheme, Setting, Unfit, Whole},
+    scheme::{Host, HostGeometry, HostScheme, Setting, Unfit},
 };
 
 /// Rates are kept as deaths in so many pages of writes (our choice: lives up to 4 PiB are told
@@ -62,16 +62,16 @@ impl HostScheme for OracleRateParameters {
         parameters
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(OracleRate::new(self, geometry, None)))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::whole(OracleRate::new(self, geometry, None)))
     }
 
-    fn build_whole(
+    fn build_foreseeing(
         &self,
         geometry: &HostGeometry,
-        future: Option<&Arc<Future>>,
-    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
-        Some(Ok(Box::new(OracleRate::new(self, geometry, future))))
+        future: &Arc<Future>,
+    ) -> Result<Host, Unfit> {
+        Ok(Host::whole(OracleRate::new(self, geometry, Some(future))))
     }
 
     fn victim_rule(&self) -> Option<VictimRule> {

@@ -10,7 +10,7 @@ use anabranch_trace::ContextId;
 
 use crate::{
     Assign, Bytes, LifetimeProfile, Names, Parameter, Period, Value, Write,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 pub use by_file::{ByFile, Grouping};
 use mapper::{Mapper, Placed};
@@ -127,12 +127,12 @@ impl HostScheme for PcStreamParameters {
         ]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         let scheme = PcStream::new(self, geometry);
-        Ok(match self.by {
+        Ok(Host::Alone(match self.by {
             Grouping::Context => Box::new(scheme),
             by => Box::new(ByFile::new(scheme, by, self.max_contexts as usize)),
-        })
+        }))
     }
 }
 

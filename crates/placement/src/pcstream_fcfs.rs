@@ -6,7 +6,7 @@ use anabranch_trace::ContextId;
 
 use crate::{
     Assign, Parameter, Value, Write,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 /// Highest context number that can be told apart, plus one (our choice: 64 times what the probe
@@ -53,8 +53,8 @@ impl HostScheme for FirstComeParameters {
         ]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(FirstCome::new(self, geometry.host_streams)))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::alone(FirstCome::new(self, geometry.host_streams)))
     }
 }
 

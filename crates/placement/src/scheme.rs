@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use anabranch_ssd::{Relocate, VictimRule};
+use anabranch_ssd::{Config, Relocate, VictimRule};
 
 use crate::{Assign, Future, Parameter};
 
@@ -10,6 +10,34 @@ use crate::{Assign, Future, Parameter};
 pub trait Whole: Assign + Relocate {}
 
 impl<T: Assign + Relocate> Whole for T {}
+
+/// What a host's half is at work: that alone, or a scheme that does the device's half as well.
+pub enum Host {
+    /// It leaves copies to a relocation.
+    Alone(Box<dyn Assign>),
+    /// It can decide about copies too, or leave them to a relocation.
+    Whole(Box<dyn Whole>),
+}
+
+impl Host {
+    /// A host's half that leaves copies to a relocation.
+    pub fn alone(assign: impl Assign + 'static) -> Host {
+        Host::Alone(Box::new(assign))
+    }
+
+    /// A scheme that does both.
+    pub fn whole(whole: impl Whole + 'static) -> Host {
+        Host::Whole(Box::new(whole))
+    }
+
+    /// The host's half, whatever else it could do.
+    pub fn into_assign(self) -> Box<dyn Assign> {
+        match self {
+            Host::Alone(assign) => assign,
+            Host::Whole(whole) => whole,
+        }
+    }
+}
 
 /// A parameter's key and the value to give it.
 pub type Setting = (&'static str, String);
@@ -31,6 +59,20 @@ pub struct HostGeometry {
     pub physical_units: u32,
 }
 
+impl HostGeometry {
+    /// What a scheme must know of a drive. Of the drive's internal streams it sees all.
+    pub fn of(drive: &Config) -> HostGeometry {
+        HostGeometry {
+            logical_pages: drive.logical_pages,
+            page_bytes: drive.page_bytes,
+            host_streams: drive.host_streams,
+            internal_streams: drive.internal_streams,
+            pages_per_unit: drive.pages_per_unit,
+            physical_units: drive.physical_units,
+        }
+    }
+}
+
 /// The host's half of a scheme before it meets a drive: its name and its parameters.
 pub trait HostScheme: fmt::Debug + Send + Sync {
     /// Its name in the catalogue when copies are mixed with new data.
@@ -50,19 +92,18 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When a parameter does not fit that drive.
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit>;
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit>;
 
-    /// The scheme with its own device's half, where it has one. `future` is given to schemes that
-    /// ask for it.
+    /// The same, for a scheme that must know when pages will die.
     ///
     /// # Errors
     /// When a parameter does not fit that drive.
-    fn build_whole(
+    fn build_foreseeing(
         &self,
-        _geometry: &HostGeometry,
-        _future: Option<&Arc<Future>>,
-    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
-        None
+        geometry: &HostGeometry,
+        _future: &Arc<Future>,
+    ) -> Result<Host, Unfit> {
+        self.build(geometry)
     }
 
     /// The victim rule the scheme's own device's half needs; `None` leaves it to the drive.

@@ -3,10 +3,10 @@
 use anabranch_ssd::{Destination, Erased, PageRange, Relocate, StreamId, Survivor, Victim};
 
 use crate::{
-    Assign, Future, Parameter, Value, Whole, Write,
+    Assign, Parameter, Value, Write,
     by_page::{copy_streams, place_each},
     last_writes::LastWrites,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 /// Classes of the host's writes: short-lived and the rest (§3.2).
@@ -54,16 +54,8 @@ impl HostScheme for SepBitScheme {
         ]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(SepBit::new(self, geometry)))
-    }
-
-    fn build_whole(
-        &self,
-        geometry: &HostGeometry,
-        _future: Option<&std::sync::Arc<Future>>,
-    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
-        Some(Ok(Box::new(SepBit::new(self, geometry))))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::whole(SepBit::new(self, geometry)))
     }
 }
 

@@ -4,7 +4,7 @@ use anabranch_ssd::StreamId;
 
 use crate::{
     Assign, Parameter, Value, Write,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 /// Parameters of [`SequentialDetector`].
@@ -55,8 +55,8 @@ impl HostScheme for SequentialParameters {
         ]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(SequentialDetector::new(
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::alone(SequentialDetector::new(
             self,
             geometry.host_streams,
         )))

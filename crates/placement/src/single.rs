@@ -4,7 +4,7 @@ use anabranch_ssd::StreamId;
 
 use crate::{
     Assign, Write,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 /// Sends every write to stream 0: a drive without streams, what everything is measured against.
@@ -26,7 +26,7 @@ impl HostScheme for SingleScheme {
         "baseline"
     }
 
-    fn build(&self, _geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(Single))
+    fn build(&self, _geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::alone(Single))
     }
 }

@@ -5,11 +5,11 @@ use std::{fmt, str::FromStr, sync::Arc};
 use anabranch_ssd::{Config, RelocationKind, VictimRule};
 
 use crate::{
-    Assign, Future, Whole,
+    Assign, Future, Policy,
     catalog::{SCHEMES, Scheme},
     error::{DidYouMean, SchemeError},
     parameter::ReadText,
-    scheme::{HostGeometry, HostScheme, Setting, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Setting, Unfit},
     settings::{settle, written},
     tenants::Tenants,
 };
@@ -21,14 +21,6 @@ pub enum DeviceHalf {
     Relocation(RelocationKind),
     /// The scheme itself.
     Own,
-}
-
-/// A scheme at work.
-pub enum Built {
-    /// The host's half, and the name of the device's.
-    Pair(Box<dyn Assign>, RelocationKind),
-    /// Both halves.
-    Whole(Box<dyn Whole>),
 }
 
 /// A scheme with its parameters, before it meets a drive.
@@ -215,45 +207,71 @@ impl SchemeSpec {
         &self.parameters
     }
 
-    /// The host's half, at work on a drive.
+    /// A drive as the scheme has it: with its own rule for victims, and those of the internal streams
+    /// that it uses.
+    pub fn drive(&self, drive: &Config) -> Config {
+        Config {
+            victim_rule: self.victim_rule().unwrap_or(drive.victim_rule),
+            internal_streams: self.internal_streams(drive),
+            ..drive.clone()
+        }
+    }
+
+    /// The host's half, at work on a drive; of a scheme that needs the future, as far as it does
+    /// without.
     ///
     /// # Errors
     /// When a parameter does not fit the drive, or it has no stream or no page.
     pub fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, SchemeError> {
-        check(geometry)?;
-        if self.tenants == 1 {
-            return self.fit(self.host.build(geometry));
-        }
-        let schemes = (0..self.tenants)
-            .map(|_| self.fit(self.host.build(geometry)))
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(Box::new(Tenants::new(schemes, geometry)))
+        Ok(self.host(geometry, None)?.into_assign())
     }
 
-    /// Both halves, at work on a drive. `future` is for schemes that need it.
+    /// What the host's half is at work on a drive. `future` is for schemes that need it.
     ///
     /// # Errors
     /// When a parameter does not fit the drive, or it has no stream or no page.
-    pub fn build_both(
+    pub fn host(
         &self,
         geometry: &HostGeometry,
         future: Option<&Arc<Future>>,
-    ) -> Result<Built, SchemeError> {
-        check(geometry)?;
+    ) -> Result<Host, SchemeError> {
+        if geometry.host_streams == 0 || geometry.page_bytes == 0 {
+            return Err(SchemeError::NoDrive);
+        }
+        let build = || match future {
+            Some(future) => self.fit(self.host.build_foreseeing(geometry, future)),
+            None => self.fit(self.host.build(geometry)),
+        };
+        if self.tenants == 1 {
+            return build();
+        }
+        let schemes = (0..self.tenants).map(|_| build().map(Host::into_assign));
+        let schemes = schemes.collect::<Result<Vec<_>, _>>()?;
+        Ok(Host::alone(Tenants::new(schemes, geometry)))
+    }
+
+    /// The scheme at work on a drive that [`SchemeSpec::drive`] made for it. `future` is for schemes
+    /// that need it.
+    ///
+    /// # Errors
+    /// When a parameter does not fit the drive, it has no stream or no page, or the future is needed
+    /// and not given.
+    pub fn policy(
+        &self,
+        drive: &Config,
+        future: Option<&Arc<Future>>,
+    ) -> Result<Policy, SchemeError> {
         if self.needs_future() && future.is_none() {
             return Err(self.refused());
         }
-        match (self.relocation, self.host.build_whole(geometry, future)) {
-            (DeviceHalf::Own, Some(whole)) => self.fit(whole).map(Built::Whole),
-            (DeviceHalf::Own, None) => {
-                Ok(Built::Pair(self.build(geometry)?, RelocationKind::Mixed))
+        let host = self.host(&HostGeometry::of(drive), future)?;
+        Ok(match (self.relocation, host) {
+            (DeviceHalf::Own, Host::Whole(whole)) => Policy::whole(whole),
+            (DeviceHalf::Own, Host::Alone(assign)) => Policy::of_host(assign),
+            (DeviceHalf::Relocation(kind), host) => {
+                Policy::apart(host.into_assign(), kind.build(drive))
             }
-            // Its host's half alone knows the future as well.
-            (DeviceHalf::Relocation(kind), Some(whole)) if self.needs_future() => {
-                Ok(Built::Pair(self.fit(whole)?, kind))
-            }
-            (DeviceHalf::Relocation(kind), _) => Ok(Built::Pair(self.build(geometry)?, kind)),
-        }
+        })
     }
 
     /// What is said where a scheme that needs the future is asked for and there is none.
@@ -273,13 +291,6 @@ impl SchemeSpec {
                 expected: unfit.expected,
             }
         })
-    }
-}
-
-fn check(geometry: &HostGeometry) -> Result<(), SchemeError> {
-    match geometry.host_streams == 0 || geometry.page_bytes == 0 {
-        true => Err(SchemeError::NoDrive),
-        false => Ok(()),
     }
 }
 
@@ -353,6 +364,7 @@ fn canonical_name(host: &str, relocation: DeviceHalf) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anabranch_ssd::Profile;
 
     const DRIVE: HostGeometry = HostGeometry {
         logical_pages: 10_000,
@@ -365,6 +377,11 @@ mod tests {
 
     fn spec(text: &str) -> SchemeSpec {
         text.parse().unwrap()
+    }
+
+    fn golden() -> Config {
+        let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+        profile.resolve("golden").unwrap()
     }
 
     fn message(text: &str) -> String {
@@ -531,12 +548,13 @@ mod tests {
     #[test]
     fn a_bound_without_a_future_says_how_to_get_one() {
         for name in ["fk", "oracle", "oracle-rate", "oracle+gc"] {
-            let error = spec(name).build_both(&DRIVE, None).err().unwrap();
+            let drive = spec(name).drive(&golden());
+            let error = spec(name).policy(&drive, None).err().unwrap();
             let words = error.to_string();
             let steps = [name, "run -t trace.parquet", "replay trace.parquet"];
             assert!(steps.iter().all(|step| words.contains(step)), "{words}");
             let future = Arc::new(Future::default());
-            assert!(spec(name).build_both(&DRIVE, Some(&future)).is_ok());
+            assert!(spec(name).policy(&drive, Some(&future)).is_ok());
         }
         let live = |scheme: &Scheme| !(scheme.host)().needs_future();
         let specs = SchemeSpec::read_list_where("all", &no_files, live).unwrap();

@@ -8,7 +8,7 @@ use crate::{
     Assign, Bytes, Names, Parameter, Period, Value, Write,
     file_classes::FileClasses,
     parameter::one_of,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 one_of! {
@@ -87,8 +87,8 @@ impl HostScheme for VStreamParameters {
         ]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(VStream::new(self, geometry)))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::alone(VStream::new(self, geometry)))
     }
 }
 

@@ -3,10 +3,10 @@
 use anabranch_ssd::{Destination, PageRange, Relocate, StreamId, Survivor, Victim};
 
 use crate::{
-    Assign, Future, Parameter, Value, Whole, Write,
+    Assign, Parameter, Value, Write,
     by_page::{copy_streams, part, place_each},
     last_writes::LastWrites,
-    scheme::{HostGeometry, HostScheme, Unfit},
+    scheme::{Host, HostGeometry, HostScheme, Unfit},
 };
 
 /// A cluster splits when it takes more than one in this many of a period's writes (`SepBIT`'s
@@ -53,16 +53,8 @@ impl HostScheme for WarcipScheme {
         ]
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
-        Ok(Box::new(Warcip::new(self, geometry)))
-    }
-
-    fn build_whole(
-        &self,
-        geometry: &HostGeometry,
-        _future: Option<&std::sync::Arc<Future>>,
-    ) -> Option<Result<Box<dyn Whole>, Unfit>> {
-        Some(Ok(Box::new(Warcip::new(self, geometry))))
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::whole(Warcip::new(self, geometry)))
     }
 }
 

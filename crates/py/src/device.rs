@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anabranch_compare::{DriveOptions, Size, drives};
-use anabranch_ssd::{Device, DeviceError, PageRange, RelocationKind, StreamId};
+use anabranch_ssd::{Device, DeviceError, PageRange, Relocate, RelocationKind, StreamId};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -15,7 +15,21 @@ const LOOK_EVERY: usize = 1 << 20;
 
 /// A drive, to be written and asked.
 #[pyclass(frozen, module = "anabranch._core")]
-pub struct DeviceCore(Mutex<Device>);
+pub struct DeviceCore(Mutex<Driven>);
+
+/// A device, and what says where its copies go.
+struct Driven {
+    device: Device,
+    relocation: Box<dyn Relocate>,
+}
+
+impl Driven {
+    /// Writes single pages, in order, to one stream.
+    fn write(&mut self, pages: &[u32], stream: u16) -> Result<(), DeviceError> {
+        let Driven { device, relocation } = self;
+        device.write_scattered(&mut **relocation, pages, StreamId(stream))
+    }
+}
 
 fn refused(error: DeviceError) -> PyErr {
     match error {
@@ -39,8 +53,8 @@ impl DeviceCore {
         let kind = relocation.parse::<RelocationKind>().map_err(usage)?;
         config.internal_streams = kind.internal_streams(&config);
         let relocation = kind.build(&config);
-        let device = Device::new(config, relocation).map_err(usage)?;
-        Ok(DeviceCore(Mutex::new(device)))
+        let device = Device::new(config, &*relocation).map_err(usage)?;
+        Ok(DeviceCore(Mutex::new(Driven { device, relocation })))
     }
 
     /// Writes single pages, in order, to one stream.
@@ -48,7 +62,7 @@ impl DeviceCore {
         let pages = pages.as_slice().map_err(usage)?;
         for some in pages.chunks(LOOK_EVERY) {
             py.check_signals()?;
-            py.detach(|| self.device().write_scattered(some, StreamId(stream)))
+            py.detach(|| self.driven().write(some, stream))
                 .map_err(refused)?;
         }
         Ok(())
@@ -82,15 +96,18 @@ impl DeviceCore {
     /// Writes a run of pages to a stream.
     fn write_run(&self, py: Python<'_>, first: u32, count: u32, stream: u16) -> PyResult<()> {
         let pages = PageRange::new(first, count);
-        py.detach(|| self.device().write(pages, StreamId(stream)))
-            .map_err(refused)
+        let write = || {
+            let Driven { device, relocation } = &mut *self.driven();
+            device.write(&mut **relocation, pages, StreamId(stream))
+        };
+        py.detach(write).map_err(refused)
     }
 
     /// Discards single pages.
     fn discard(&self, py: Python<'_>, pages: PyReadonlyArray1<'_, u32>) -> PyResult<()> {
         let pages = pages.as_slice().map_err(usage)?;
         py.detach(|| {
-            let mut device = self.device();
+            let device = &mut self.driven().device;
             pages
                 .iter()
                 .try_for_each(|&page| device.discard(PageRange::new(page, 1)))
@@ -100,13 +117,13 @@ impl DeviceCore {
 
     /// Discards a run of pages.
     fn discard_run(&self, py: Python<'_>, first: u32, count: u32) -> PyResult<()> {
-        py.detach(|| self.device().discard(PageRange::new(first, count)))
+        py.detach(|| self.driven().device.discard(PageRange::new(first, count)))
             .map_err(refused)
     }
 
     /// Everything there is to know, as JSON.
     fn state(&self) -> String {
-        let device = self.device();
+        let device = &self.driven().device;
         let counters = device.counters();
         json!({
             "config": device.config(),
@@ -123,23 +140,23 @@ impl DeviceCore {
 
     /// Counts from zero; what the drive holds stays.
     fn reset_counters(&self) {
-        self.device().reset_counters();
+        self.driven().device.reset_counters();
     }
 }
 
 impl DeviceCore {
-    fn device(&self) -> MutexGuard<'_, Device> {
+    fn driven(&self) -> MutexGuard<'_, Driven> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hands neighbours of one stream on together.
     fn write_runs(&self, pages: &[u32], streams: &[u16]) -> Result<(), DeviceError> {
-        let mut device = self.device();
+        let mut driven = self.driven();
         let mut rest = pages;
         for run in streams.chunk_by(|one, next| one == next) {
             let (now, later) = rest.split_at(run.len());
             let stream = run.first().copied().unwrap_or(0);
-            device.write_scattered(now, StreamId(stream))?;
+            driven.write(now, stream)?;
             rest = later;
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use anabranch_placement::{Assign, HostGeometry, HostScheme, Names, SchemeSpec, Unfit};
+use anabranch_placement::{Assign, Host, HostGeometry, HostScheme, Names, SchemeSpec, Unfit};
 use anabranch_ssd::{PageRange, RelocationKind, StreamId};
 use pyo3::{
     exceptions::PyTypeError,
@@ -134,10 +134,10 @@ impl HostScheme for Guest {
         &self.name
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, Unfit> {
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         let built = Python::attach(|py| self.at_work(py, geometry));
         match built {
-            Ok(working) => Ok(Box::new(working)),
+            Ok(working) => Ok(Host::alone(working)),
             Err(error) => {
                 self.trouble.note(error);
                 Err(Unfit {

@@ -1,19 +1,17 @@
 //! A lane's device: one that counts, or one that counts and takes time.
 
 use anabranch_ssd::{
-    Config, Counters, Device, DeviceError, PageRange, Request, StreamCounters, StreamId,
+    Config, Counters, Device, DeviceError, PageRange, Relocate, Request, StreamCounters, StreamId,
     TimeReport, TimedDevice, WearReport,
 };
 
-use crate::sides::Sides;
-
-/// A device with its scheme. Both kinds count the same.
+/// A lane's device. Both kinds count the same.
 #[derive(Debug)]
 pub enum Engine {
     /// As fast as it can.
-    Counted(Box<Device<Sides>>),
+    Counted(Box<Device>),
     /// Every request takes the time a drive's flash would.
-    Timed(Box<TimedDevice<Sides>>),
+    Timed(Box<TimedDevice>),
 }
 
 /// The device of either kind.
@@ -81,19 +79,6 @@ impl Engine {
         device!(self, device => device.erases())
     }
 
-    /// The scheme.
-    pub fn sides(&self) -> &Sides {
-        device!(self, device => device.relocation())
-    }
-
-    /// The scheme, at work.
-    pub fn sides_mut(&mut self) -> &mut Sides {
-        match self {
-            Engine::Counted(device) => device.relocation_mut(),
-            Engine::Timed(timed) => timed.device_mut().relocation_mut(),
-        }
-    }
-
     /// Whether requests take time.
     pub fn is_timed(&self) -> bool {
         matches!(self, Engine::Timed(_))
@@ -106,13 +91,14 @@ impl Engine {
     /// When the device refuses it.
     pub fn write(
         &mut self,
+        relocation: &mut dyn Relocate,
         time_ns: u64,
         pages: PageRange,
         stream: StreamId,
     ) -> Result<(), DeviceError> {
         match self {
-            Engine::Counted(device) => device.write(pages, stream),
-            Engine::Timed(timed) => timed.write_part(time_ns, pages, stream),
+            Engine::Counted(device) => device.write(relocation, pages, stream),
+            Engine::Timed(timed) => timed.write_part(relocation, time_ns, pages, stream),
         }
     }
 
@@ -122,15 +108,16 @@ impl Engine {
     /// When the device refuses one.
     pub fn write_scattered(
         &mut self,
+        relocation: &mut dyn Relocate,
         time_ns: u64,
         pages: &[u32],
         stream: StreamId,
     ) -> Result<(), DeviceError> {
         match self {
-            Engine::Counted(device) => device.write_scattered(pages, stream),
-            Engine::Timed(_) => pages
-                .iter()
-                .try_for_each(|&page| self.write(time_ns, PageRange::new(page, 1), stream)),
+            Engine::Counted(device) => device.write_scattered(relocation, pages, stream),
+            Engine::Timed(timed) => pages.iter().try_for_each(|&page| {
+                timed.write_part(relocation, time_ns, PageRange::new(page, 1), stream)
+            }),
         }
     }
 
@@ -145,10 +132,15 @@ impl Engine {
     ///
     /// # Errors
     /// When the device refuses it.
-    pub fn discard(&mut self, time_ns: u64, pages: PageRange) -> Result<(), DeviceError> {
+    pub fn discard(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        time_ns: u64,
+        pages: PageRange,
+    ) -> Result<(), DeviceError> {
         match self {
             Engine::Counted(device) => device.discard(pages),
-            Engine::Timed(timed) => timed.submit(time_ns, Request::Discard { pages }),
+            Engine::Timed(timed) => timed.submit(relocation, time_ns, Request::Discard { pages }),
         }
     }
 
@@ -156,10 +148,15 @@ impl Engine {
     ///
     /// # Errors
     /// When the device refuses it.
-    pub fn wait_for(&mut self, time_ns: u64, request: Request) -> Result<(), DeviceError> {
+    pub fn wait_for(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        time_ns: u64,
+        request: Request,
+    ) -> Result<(), DeviceError> {
         match self {
             Engine::Counted(_) => Ok(()),
-            Engine::Timed(timed) => timed.submit(time_ns, request),
+            Engine::Timed(timed) => timed.submit(relocation, time_ns, request),
         }
     }
 

@@ -3,11 +3,11 @@
 use std::{cmp::Reverse, sync::Arc};
 
 use anabranch_placement::{
-    Assign, Future, HostGeometry, LifetimeProfile, Names, SchemeError, SchemeSpec, Write,
+    Assign, Future, HostGeometry, LifetimeProfile, Names, Policy, SchemeError, SchemeSpec, Write,
 };
 use anabranch_ssd::{
-    Config, ConfigError, Counters, Device, DeviceError, Drive as Pace, Layout, PageRange, Request,
-    SavedDrive, StateError, StreamId, TimedDevice, Timing, TimingError,
+    Config, ConfigError, Counters, Device, DeviceError, Drive as Pace, Layout, PageRange, Relocate,
+    Request, SavedDrive, StateError, StreamId, TimedDevice, Timing, TimingError,
 };
 use anabranch_trace::{Io, Operation};
 use serde::Serialize;
@@ -18,7 +18,6 @@ use crate::{
     engine::Engine,
     pages::{BeyondDrive, Pages},
     series::Series,
-    sides::Sides,
 };
 
 /// Single-page writes of one stream are handed to the device in batches of this many, so that
@@ -96,14 +95,19 @@ pub struct Start<'a> {
     pub aged: Option<&'a SavedDrive>,
 }
 
-/// A scheme and its device.
+/// A scheme, and the device that it drives.
 pub struct Lane {
-    engine: Engine,
-    goes_by_page: bool,
+    policy: Policy,
+    driven: Driven,
     pages: Pages,
-    /// Pages the host has written since the drive was new, those still in `batch` included: the
+    /// Pages the host has written since the drive was new, those still in a batch included: the
     /// clock that a scheme's both halves go by.
     clock_pages: u64,
+}
+
+/// A lane's device, and what is remembered of it. Its calls are handed the scheme's device half.
+struct Driven {
+    engine: Engine,
     /// When the request at hand was asked for.
     time_ns: u64,
     batch: Vec<u32>,
@@ -122,20 +126,8 @@ pub struct Lane {
 impl std::fmt::Debug for Lane {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lane")
-            .field("records", &self.records)
+            .field("records", &self.driven.records)
             .finish_non_exhaustive()
-    }
-}
-
-/// A drive as a scheme sees it.
-fn geometry(spec: &SchemeSpec, drive: &Config) -> HostGeometry {
-    HostGeometry {
-        logical_pages: drive.logical_pages,
-        page_bytes: drive.page_bytes,
-        host_streams: drive.host_streams,
-        internal_streams: spec.internal_streams(drive),
-        pages_per_unit: drive.pages_per_unit,
-        physical_units: drive.physical_units,
     }
 }
 
@@ -146,36 +138,38 @@ impl Lane {
     /// # Errors
     /// When the scheme's own settings do not read: a defect of the scheme.
     pub fn trials(spec: &SchemeSpec, drive: &Config) -> Result<Vec<SchemeSpec>, SchemeError> {
-        spec.trials(&geometry(spec, drive))
+        spec.trials(&HostGeometry::of(&spec.drive(drive)))
     }
 
-    /// A lane over a device that holds its scheme.
-    pub fn new(engine: Engine) -> Lane {
+    /// A lane of a scheme over a device that was made for it.
+    pub fn new(policy: Policy, engine: Engine) -> Lane {
         let config = engine.config();
         Lane {
-            goes_by_page: engine.sides().assign().goes_by_page(),
+            policy,
             pages: Pages {
                 logical_pages: config.logical_pages,
                 page_bytes: config.page_bytes,
             },
-            series: Series::new(u64::from(config.logical_pages) / POINTS_PER_CAPACITY),
             clock_pages: engine.clock_pages(),
-            engine,
-            time_ns: 0,
-            batch: Vec::with_capacity(BATCH),
-            batch_stream: StreamId::DEFAULT,
-            records: 0,
-            watch: None,
-            ended: false,
-            placements: None,
+            driven: Driven {
+                series: Series::new(u64::from(config.logical_pages) / POINTS_PER_CAPACITY),
+                engine,
+                time_ns: 0,
+                batch: Vec::with_capacity(BATCH),
+                batch_stream: StreamId::DEFAULT,
+                records: 0,
+                watch: None,
+                ended: false,
+                placements: None,
+            },
         }
     }
 
     /// From now on remembers what pictures need ([`Lane::details`]): 8 bytes of memory a page.
     pub fn watch(&mut self) {
-        let mut watch = Watch::new(self.engine.config());
-        watch.look(&self.engine);
-        self.watch = Some(Box::new(watch));
+        let mut watch = Watch::new(self.driven.engine.config());
+        watch.look(&self.driven.engine);
+        self.driven.watch = Some(Box::new(watch));
     }
 
     /// The lane of a scheme on a drive. Of the drive's internal streams it has as many as its
@@ -184,20 +178,20 @@ impl Lane {
     /// # Errors
     /// When the scheme does not fit the drive, or the drive cannot be.
     pub fn build(spec: &SchemeSpec, drive: &Config, start: &Start<'_>) -> Result<Lane, UnfitLane> {
-        let mut config = drive.clone();
-        config.victim_rule = spec.victim_rule().unwrap_or(config.victim_rule);
-        config.internal_streams = spec.internal_streams(drive);
-        let built = spec.build_both(&geometry(spec, drive), start.future)?;
-        let sides = Sides::new(built, &config);
-        Ok(Lane::new(match (start.clock, start.aged) {
-            (None, None) => Engine::Counted(Box::new(Device::new(config, sides)?)),
-            (None, Some(aged)) => Engine::Counted(Box::new(aged.clone().age(config, sides, ())?)),
+        let config = spec.drive(drive);
+        let mut policy = spec.policy(&config, start.future)?;
+        let relocation = policy.relocation_mut();
+        let engine = match (start.clock, start.aged) {
+            (None, None) => Engine::Counted(Box::new(Device::new(config, relocation)?)),
+            (None, Some(aged)) => {
+                Engine::Counted(Box::new(aged.clone().age(config, relocation, ())?))
+            }
             (Some(clock), None) => Engine::Timed(Box::new(TimedDevice::new(
                 config,
                 clock.timing,
                 clock.layout,
                 clock.pace,
-                sides,
+                relocation,
             )?)),
             (Some(clock), Some(aged)) => Engine::Timed(Box::new(TimedDevice::aged(
                 aged.clone(),
@@ -205,30 +199,31 @@ impl Lane {
                 clock.timing,
                 clock.layout,
                 clock.pace,
-                sides,
+                relocation,
             )?)),
-        }))
+        };
+        Ok(Lane::new(policy, engine))
     }
 
     /// What an earlier run learned of contexts; told before anything else.
     pub fn recall(&mut self, profile: &LifetimeProfile) {
-        self.engine.sides_mut().assign_mut().recall(profile);
+        self.policy.recall(profile);
     }
 
     /// From now on, [`Lane::placements`] tells.
     pub fn keep_placements(&mut self) {
-        self.placements = Some(Vec::new());
+        self.driven.placements = Some(Vec::new());
     }
 
     /// Where the scheme placed the pages of the latest request; nothing unless it was asked to be
     /// kept.
     pub fn placements(&self) -> &[(PageRange, StreamId)] {
-        self.placements.as_deref().unwrap_or_default()
+        self.driven.placements.as_deref().unwrap_or_default()
     }
 
     /// Names the scheme may go by.
     pub fn learn(&mut self, names: &Names) {
-        self.engine.sides_mut().assign_mut().learn(names);
+        self.policy.learn(names);
     }
 
     /// Performs one request. Reads and flushes change nothing that is counted here.
@@ -236,18 +231,14 @@ impl Lane {
     /// # Errors
     /// When the request does not fit the drive; the lane is then of no further use.
     pub fn apply(&mut self, io: &Io) -> Result<(), LaneError> {
-        if self.ended {
+        if self.driven.ended {
             return Ok(());
         }
-        self.records += 1;
-        self.time_ns = io.time_ns;
-        if let Some(placements) = &mut self.placements {
-            placements.clear();
-        }
+        self.driven.begin(io.time_ns);
         match io.operation {
             Operation::Write => self.write(io),
             Operation::Discard => self.discard(io),
-            Operation::Read | Operation::Flush if !self.engine.is_timed() => Ok(()),
+            Operation::Read | Operation::Flush if !self.driven.engine.is_timed() => Ok(()),
             Operation::Read => self.read(io),
             Operation::Flush => self.wait_for(Request::Flush),
         }
@@ -256,38 +247,23 @@ impl Lane {
     /// Reads cost time alone. Of one that reaches beyond the drive, which a trace of a partition's
     /// disk may hold, nothing is read.
     fn read(&mut self, io: &Io) -> Result<(), LaneError> {
-        let pages = self
-            .pages
-            .written(io)
-            .map_err(|problem| self.beyond(problem))?;
+        let pages = self.pages.written(io);
+        let pages = pages.map_err(|problem| self.driven.beyond(problem))?;
         self.wait_for(Request::Read { pages })
     }
 
     fn wait_for(&mut self, request: Request) -> Result<(), LaneError> {
-        self.settle()?;
-        let waited = self.engine.wait_for(self.time_ns, request);
-        self.performed(waited)
+        let relocation = self.policy.relocation_mut();
+        self.driven.settle(relocation)?;
+        self.driven.wait_for(relocation, request)
     }
 
     fn write(&mut self, io: &Io) -> Result<(), LaneError> {
-        let pages = self
-            .pages
-            .written(io)
-            .map_err(|problem| self.beyond(problem))?;
+        let pages = self.pages.written(io);
+        let pages = pages.map_err(|problem| self.driven.beyond(problem))?;
         if pages.count == 0 {
             return Ok(());
         }
-        match self.goes_by_page {
-            true => (pages.first..pages.first + pages.count)
-                .try_for_each(|page| self.place(io, PageRange::new(page, 1)))?,
-            false => self.place(io, pages)?,
-        }
-        self.engine.end_write();
-        Ok(())
-    }
-
-    /// Asks the scheme for a stream, and writes there.
-    fn place(&mut self, io: &Io, pages: PageRange) -> Result<(), LaneError> {
         let write = Write {
             pages,
             context: io.context,
@@ -296,49 +272,25 @@ impl Lane {
             tenant: io.tenant,
             now_pages: self.clock_pages,
         };
-        let assign = self.engine.sides_mut().assign_mut();
-        let stream = assign.assign(&write);
-        if let Some(watch) = &mut self.watch {
-            watch.wrote(pages, io.context, stream, self.clock_pages);
-        }
-        if let Some(placements) = &mut self.placements {
-            placements.push((pages, stream));
-        }
         self.clock_pages += u64::from(pages.count);
-        if pages.count > 1 {
-            self.settle()?;
-            let written = self.engine.write(self.time_ns, pages, stream);
-            self.remember();
-            return self.performed(written);
-        }
-        if stream != self.batch_stream {
-            self.settle()?;
-            self.batch_stream = stream;
-        }
-        self.batch.push(pages.first);
-        if self.batch.len() == BATCH || self.engine.is_timed() {
-            self.settle()
-        } else {
-            Ok(())
-        }
+        let driven = &mut self.driven;
+        self.policy.place(&write, |relocation, part, stream| {
+            driven.place(relocation, part, stream)
+        })?;
+        self.driven.engine.end_write();
+        Ok(())
     }
 
     fn discard(&mut self, io: &Io) -> Result<(), LaneError> {
-        let pages = self
-            .pages
-            .discarded(io)
-            .map_err(|problem| self.beyond(problem))?;
+        let pages = self.pages.discarded(io);
+        let pages = pages.map_err(|problem| self.driven.beyond(problem))?;
         if pages.count == 0 {
             return Ok(());
         }
-        self.settle()?;
-        let assign = self.engine.sides_mut().assign_mut();
-        assign.discard(pages, self.clock_pages);
-        if let Some(watch) = &mut self.watch {
-            watch.discarded(pages, self.clock_pages);
-        }
-        let discarded = self.engine.discard(self.time_ns, pages);
-        self.performed(discarded)
+        self.driven.settle(self.policy.relocation_mut())?;
+        self.policy.discard(pages, self.clock_pages);
+        let relocation = self.policy.relocation_mut();
+        self.driven.discard(relocation, pages, self.clock_pages)
     }
 
     /// Hands the writes still in the batch to the device.
@@ -346,13 +298,119 @@ impl Lane {
     /// # Errors
     /// When the device refuses them.
     pub fn settle(&mut self) -> Result<(), LaneError> {
+        self.driven.settle(self.policy.relocation_mut())
+    }
+
+    /// The device's counters; writes still in the batch are not in them.
+    pub fn counters(&self) -> &Counters {
+        self.driven.engine.counters()
+    }
+
+    /// The device.
+    pub fn engine(&self) -> &Engine {
+        &self.driven.engine
+    }
+
+    /// Lets everything under way come to its end.
+    ///
+    /// # Errors
+    /// When the device refuses writes still in the batch.
+    pub fn finish(&mut self) -> Result<(), LaneError> {
+        self.settle()?;
+        self.driven.engine.drain();
+        Ok(())
+    }
+
+    /// The scheme's host side.
+    pub fn assign(&self) -> &dyn Assign {
+        self.policy.host()
+    }
+
+    /// What pictures need, where it was watched for.
+    pub fn details(&self) -> Option<SchemeDetails> {
+        let watch = self.driven.watch.as_ref()?;
+        Some(watch.details(&self.driven.engine))
+    }
+
+    /// Counters over the run.
+    pub fn series(&self) -> &Series {
+        &self.driven.series
+    }
+}
+
+impl Driven {
+    /// A request comes that was asked for at `time_ns`.
+    fn begin(&mut self, time_ns: u64) {
+        self.records += 1;
+        self.time_ns = time_ns;
+        if let Some(placements) = &mut self.placements {
+            placements.clear();
+        }
+    }
+
+    /// Writes a part of a request to its stream.
+    #[inline]
+    fn place(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        part: &Write,
+        stream: StreamId,
+    ) -> Result<(), LaneError> {
+        let pages = part.pages;
+        if let Some(watch) = &mut self.watch {
+            watch.wrote(pages, part.context, stream, part.now_pages);
+        }
+        if let Some(placements) = &mut self.placements {
+            placements.push((pages, stream));
+        }
+        if pages.count > 1 {
+            self.settle(relocation)?;
+            let written = self.engine.write(relocation, self.time_ns, pages, stream);
+            self.remember();
+            return self.performed(written);
+        }
+        if stream != self.batch_stream {
+            self.settle(relocation)?;
+            self.batch_stream = stream;
+        }
+        self.batch.push(pages.first);
+        if self.batch.len() == BATCH || self.engine.is_timed() {
+            self.settle(relocation)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn discard(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        pages: PageRange,
+        now_pages: u64,
+    ) -> Result<(), LaneError> {
+        if let Some(watch) = &mut self.watch {
+            watch.discarded(pages, now_pages);
+        }
+        let discarded = self.engine.discard(relocation, self.time_ns, pages);
+        self.performed(discarded)
+    }
+
+    fn wait_for(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        request: Request,
+    ) -> Result<(), LaneError> {
+        let waited = self.engine.wait_for(relocation, self.time_ns, request);
+        self.performed(waited)
+    }
+
+    fn settle(&mut self, relocation: &mut dyn Relocate) -> Result<(), LaneError> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let stream = self.batch_stream;
+        let (time_ns, stream) = (self.time_ns, self.batch_stream);
         let result = self
             .engine
-            .write_scattered(self.time_ns, &self.batch, stream);
+            .write_scattered(relocation, time_ns, &self.batch, stream);
         self.batch.clear();
         self.remember();
         self.performed(result)
@@ -385,41 +443,5 @@ impl Lane {
                 problem,
             }),
         }
-    }
-
-    /// The device's counters; writes still in the batch are not in them.
-    pub fn counters(&self) -> &Counters {
-        self.engine.counters()
-    }
-
-    /// The device.
-    pub fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    /// Lets everything under way come to its end.
-    ///
-    /// # Errors
-    /// When the device refuses writes still in the batch.
-    pub fn finish(&mut self) -> Result<(), LaneError> {
-        self.settle()?;
-        self.engine.drain();
-        Ok(())
-    }
-
-    /// The scheme's host side.
-    pub fn assign(&self) -> &dyn Assign {
-        self.engine.sides().assign()
-    }
-
-    /// What pictures need, where it was watched for.
-    pub fn details(&self) -> Option<SchemeDetails> {
-        let watch = self.watch.as_ref()?;
-        Some(watch.details(&self.engine))
-    }
-
-    /// Counters over the run.
-    pub fn series(&self) -> &Series {
-        &self.series
     }
 }

@@ -15,7 +15,6 @@ mod pages;
 mod precondition;
 mod renumber;
 mod series;
-mod sides;
 mod space;
 mod steady;
 pub mod synthetic;
@@ -37,7 +36,6 @@ pub use pages::{BeyondDrive, Pages};
 pub use precondition::{Aged, Pattern, Precondition};
 pub use renumber::Renumber;
 pub use series::Series;
-pub use sides::Sides;
 // The result holds these, and who shows it need not know the device.
 pub use anabranch_placement::RuleUse;
 pub use anabranch_ssd::{Interval, IntervalLatency, LatencySummary, TimeReport, WearReport};

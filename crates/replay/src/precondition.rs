@@ -10,7 +10,7 @@
 
 mod cursor;
 
-use anabranch_ssd::{Device, DeviceError, PageRange, Relocate, StreamId};
+use anabranch_ssd::{Device, DeviceError, PageRange, StreamId};
 use serde::Serialize;
 
 use crate::{
@@ -56,7 +56,8 @@ pub struct Aged {
 }
 
 impl Precondition {
-    /// Fills the device and overwrites it through the default stream. `progress` is told the share
+    /// Fills the device and overwrites it through the default stream; copies stay among new data.
+    /// `progress` is told the share
     /// of the longest way that is done.
     ///
     /// The device keeps its pages' ages from here on, so that a relocation that goes by them can take
@@ -64,9 +65,9 @@ impl Precondition {
     ///
     /// # Errors
     /// When the device refuses a write: it has failed.
-    pub fn apply<R: Relocate>(
+    pub fn apply(
         &self,
-        device: &mut Device<R>,
+        device: &mut Device,
         mut progress: impl FnMut(f64),
     ) -> Result<Aged, DeviceError> {
         device.keep_ages();
@@ -74,7 +75,7 @@ impl Precondition {
         let fill = self.fill_pages.min(pages);
         let round_pages = (pages / ROUNDS_PER_CAPACITY).max(1);
         let mut series = Series::new(1);
-        device.write(PageRange::new(0, fill), StreamId::DEFAULT)?;
+        device.write(&mut (), PageRange::new(0, fill), StreamId::DEFAULT)?;
         series.record(device.counters());
         let mut cursor = Cursor::new(self.pattern, fill, self.seed);
         let rounds = match fill {
@@ -103,15 +104,14 @@ impl Precondition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_ssd::{Profile, RelocationKind};
+    use anabranch_ssd::Profile;
 
     fn device() -> Device {
         let mut profile = Profile::parse("x", Profile::text("golden").unwrap()).unwrap();
         profile.geometry.blocks_per_die = None;
         profile.geometry.logical_bytes = Some(256 << 20);
         profile.geometry.pages_per_block = 64;
-        let config = profile.resolve("x").unwrap();
-        Device::new(config.clone(), RelocationKind::Mixed.build(&config)).unwrap()
+        Device::new(profile.resolve("x").unwrap(), &()).unwrap()
     }
 
     fn aged(pattern: Pattern, fill_pages: u32) -> (Device, Aged) {

@@ -3,12 +3,12 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_placement::{
-    Assign, Built, DeviceHalf, HostGeometry, Names, SCHEMES, SchemeSpec, Whole, Write,
+    Assign, DeviceHalf, Host, HostGeometry, Names, Policy, SCHEMES, SchemeSpec, Whole, Write,
 };
-use anabranch_replay::{Engine, Lane, Sides};
+use anabranch_replay::{Engine, Lane};
 use anabranch_ssd::{
-    ClosedUnits, Config, Counters, Destination, Device, Erased, PageRange, Profile, Relocate,
-    RelocationKind, SavedDrive, StreamId, Survivor, Victim,
+    ClosedUnits, Config, Counters, Destination, Device, Erased, Origin, PageRange, Profile,
+    Relocate, RelocationKind, SavedDrive, StreamId, Survivor, Victim,
 };
 use anabranch_trace::{Io, Operation};
 use proptest::prelude::*;
@@ -104,8 +104,24 @@ impl Relocate for Checked {
         self.scheme.wants_ages()
     }
 
+    fn wants_places(&self) -> bool {
+        self.scheme.wants_places()
+    }
+
+    fn placed(&mut self, page: u32, unit: u32, stream: StreamId) {
+        self.scheme.placed(page, unit, stream);
+    }
+
     fn opened(&mut self, stream: StreamId) {
         self.scheme.opened(stream);
+    }
+
+    fn appended(&mut self, stream: StreamId, pages: u32, origin: Origin) {
+        self.scheme.appended(stream, pages, origin);
+    }
+
+    fn abandoned(&mut self, stream: StreamId) {
+        self.scheme.abandoned(stream);
     }
 
     fn erased(&mut self, erased: &Erased) {
@@ -120,20 +136,8 @@ impl Relocate for Checked {
 
 /// The lane of a scheme, looked at.
 fn lane(spec: &SchemeSpec, drive: &Config, aged: Option<&SavedDrive>) -> Lane {
-    let config = Config {
-        victim_rule: spec.victim_rule().unwrap_or(drive.victim_rule),
-        internal_streams: spec.internal_streams(drive),
-        ..drive.clone()
-    };
-    let geometry = HostGeometry {
-        logical_pages: config.logical_pages,
-        page_bytes: config.page_bytes,
-        host_streams: config.host_streams,
-        internal_streams: config.internal_streams,
-        pages_per_unit: config.pages_per_unit,
-        physical_units: config.physical_units,
-    };
-    let Built::Whole(scheme) = spec.build_both(&geometry, None).unwrap() else {
+    let config = spec.drive(drive);
+    let Host::Whole(scheme) = spec.host(&HostGeometry::of(&config), None).unwrap() else {
         unreachable!("these schemes hold both halves");
     };
     let checked = Checked {
@@ -142,12 +146,15 @@ fn lane(spec: &SchemeSpec, drive: &Config, aged: Option<&SavedDrive>) -> Lane {
         streams: config.streams(),
         host_clock: aged.map_or(0, |drive| drive.counters().host_pages),
     };
-    let sides = Sides::Whole(Box::new(checked));
+    let mut policy = Policy::whole(Box::new(checked));
     let device = match aged {
-        None => Device::new(config, sides).unwrap(),
-        Some(drive) => drive.clone().age(config, sides, ()).unwrap(),
+        None => Device::new(config, policy.relocation()).unwrap(),
+        Some(drive) => drive
+            .clone()
+            .age(config, policy.relocation_mut(), ())
+            .unwrap(),
     };
-    Lane::new(Engine::Counted(Box::new(device)))
+    Lane::new(policy, Engine::Counted(Box::new(device)))
 }
 
 prop_compose! {
@@ -181,19 +188,21 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 
 /// The drive after it was filled and each page overwritten about five times, in a file.
 fn aged(drive: &Config) -> SavedDrive {
-    let mut device = Device::new(drive.clone(), RelocationKind::Gc.build(drive)).unwrap();
+    let mut relocation = RelocationKind::Gc.build(drive);
+    let relocation = &mut *relocation;
+    let mut device = Device::new(drive.clone(), relocation).unwrap();
     let pages = drive.logical_pages;
     device
-        .write(PageRange::new(0, pages), StreamId::DEFAULT)
+        .write(relocation, PageRange::new(0, pages), StreamId::DEFAULT)
         .unwrap();
     for step in 0..5 * pages {
         let page = (u64::from(step) * 7919 % u64::from(pages)) as u32;
         device
-            .write(PageRange::new(page, 1), StreamId::DEFAULT)
+            .write(relocation, PageRange::new(page, 1), StreamId::DEFAULT)
             .unwrap();
     }
     let mut bytes = Vec::new();
-    device.save(&mut bytes).unwrap();
+    device.save(relocation, &mut bytes).unwrap();
     SavedDrive::read(&bytes[..]).unwrap()
 }
 

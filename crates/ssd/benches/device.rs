@@ -6,11 +6,15 @@
 
 use std::hint::black_box;
 
-use anabranch_ssd::{Device, PageRange, Profile, RelocationKind, StreamId};
+use anabranch_ssd::{PageRange, Profile, RelocationKind, StreamId};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
+#[path = "../tests/driven/mod.rs"]
+mod driven;
 #[path = "../tests/workload/mod.rs"]
 mod workload;
+
+use driven::Driven;
 
 const PAGES: u32 = 1 << 20;
 /// Overwrites in one sample.
@@ -45,7 +49,7 @@ fn device(criterion: &mut Criterion) {
             RelocationKind::Gc,
             RelocationKind::SUBSTREAM,
         ] {
-            let mut device = Device::new(config.clone(), kind.build(&config)).unwrap();
+            let mut device = Driven::new(&config, kind).unwrap();
             device
                 .write(PageRange::new(0, PAGES), StreamId::DEFAULT)
                 .unwrap();
@@ -92,8 +96,7 @@ fn streams(criterion: &mut Criterion) {
             })
         })
         .collect();
-    let relocation = RelocationKind::SUBSTREAM.build(&config);
-    let mut device = Device::new(config, relocation).unwrap();
+    let mut device = Driven::new(&config, RelocationKind::SUBSTREAM).unwrap();
     device
         .write(PageRange::new(0, PAGES), StreamId::DEFAULT)
         .unwrap();

@@ -5,10 +5,13 @@
 
 use std::{hint::black_box, time::Duration};
 
-use anabranch_ssd::{
-    Config, Device, Faults, PageRange, RelocationKind, StreamId, VictimRule, Wear,
-};
+use anabranch_ssd::{Config, Faults, PageRange, RelocationKind, StreamId, VictimRule, Wear};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+#[path = "../tests/driven/mod.rs"]
+mod driven;
+
+use driven::Driven;
 
 /// Overwrites in one sample.
 const WRITES: u64 = 1 << 22;
@@ -90,7 +93,7 @@ fn drive(size: &Size) -> Config {
     }
 }
 
-fn overwrite(device: &mut Device, draw: &mut Draw, writes: u64) {
+fn overwrite(device: &mut Driven, draw: &mut Draw, writes: u64) {
     let mut chunk = [0; CHUNK];
     let pages = device.config().logical_pages;
     for _ in 0..writes / CHUNK as u64 {
@@ -132,8 +135,7 @@ fn overwrite_table(table: &mut [u32], draw: &mut Draw, updates: u64) {
 fn device(criterion: &mut Criterion, size: &Size) {
     let before = resident_bytes();
     let config = drive(size);
-    let relocation = RelocationKind::Mixed.build(&config);
-    let mut device = Device::new(config, relocation).unwrap();
+    let mut device = Driven::new(&config, RelocationKind::Mixed).unwrap();
     let all = PageRange::new(0, size.logical_pages);
     device.write(all, StreamId::DEFAULT).unwrap();
     let mut draw = Draw(1);

@@ -5,13 +5,17 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_ssd::{
-    Config, Device, Drive, Layout, PageRange, Profile, RelocationKind, Request, StreamId,
+    Config, Drive, Layout, PageRange, Profile, Relocate, RelocationKind, Request, StreamId,
     TimedDevice, Timing,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
+#[path = "../tests/driven/mod.rs"]
+mod driven;
 #[path = "../tests/workload/mod.rs"]
 mod workload;
+
+use driven::Driven;
 
 const PAGES: u32 = 1 << 20;
 /// Overwrites in one sample.
@@ -22,34 +26,38 @@ fn profile() -> Profile {
     Profile::parse("golden", Profile::text("golden").unwrap()).unwrap()
 }
 
+/// A device and its relocation.
+type Timed = (TimedDevice, Box<dyn Relocate>);
+
 /// The golden drive on that flash, with a buffer of two program operations for each die.
-fn timed(config: &Config, layout: Layout) -> TimedDevice {
+fn timed(config: &Config, layout: Layout) -> Timed {
     let timing = profile().timing.unwrap();
     let timing = Timing {
         write_buffer_bytes: 2 * layout.dies() * timing.program_bytes(),
         ..timing
     };
-    TimedDevice::new(
+    let relocation = RelocationKind::Mixed.build(config);
+    let device = TimedDevice::new(
         config.clone(),
         timing,
         layout,
         Drive::Closed {
             queue_depth: QUEUE_DEPTH,
         },
-        RelocationKind::Mixed.build(config),
-    )
-    .unwrap()
+        &*relocation,
+    );
+    (device.unwrap(), relocation)
 }
 
-fn write(device: &mut TimedDevice, first: u32, count: u32) {
+fn write((device, relocation): &mut Timed, first: u32, count: u32) {
     let request = Request::Write {
         pages: PageRange::new(first, count),
         stream: StreamId::DEFAULT,
     };
-    device.submit(0, request).unwrap();
+    device.submit(&mut **relocation, 0, request).unwrap();
 }
 
-fn fill(device: &mut TimedDevice, overwrites: &[u32]) {
+fn fill(device: &mut Timed, overwrites: &[u32]) {
     for first in (0..PAGES).step_by(256) {
         write(device, first, 256);
     }
@@ -78,15 +86,15 @@ fn time(criterion: &mut Criterion) {
             let mut device = timed(&config, layout);
             fill(&mut device, overwrites);
             // In the steady state each sample of the same length costs as many copies.
-            let before = *device.device().counters();
+            let before = *device.0.device().counters();
             sample.iter().for_each(|&page| write(&mut device, page, 1));
-            let media_pages = device.device().counters().since(&before).media_pages();
+            let media_pages = device.0.device().counters().since(&before).media_pages();
             group.throughput(Throughput::Elements(media_pages));
             group.bench_function(format!("timed, {dies}, queue of 32"), |bencher| {
                 bencher.iter(|| sample.iter().for_each(|&page| write(&mut device, page, 1)));
             });
         }
-        let mut plain = Device::new(config.clone(), RelocationKind::Mixed.build(&config)).unwrap();
+        let mut plain = Driven::new(&config, RelocationKind::Mixed).unwrap();
         let all = PageRange::new(0, PAGES);
         plain.write(all, StreamId::DEFAULT).unwrap();
         plain

@@ -39,13 +39,14 @@ struct OpenUnit {
 }
 
 /// A page-mapped multi-stream SSD. Each stream fills an erase unit of its own; garbage collection
-/// empties the closed unit its victim rule names, and its relocation says where valid pages go.
+/// empties the closed unit its victim rule names, and a relocation says where valid pages go.
 ///
-/// `R` decides about copies, `O` watches the flash; watched by `()`, watching costs nothing.
+/// The relocation is not the device's: whoever drives the device has it, and hands it to each call
+/// that may collect garbage. It must be the same one throughout. `O` watches the flash; watched by
+/// `()`, watching costs nothing.
 #[derive(Debug)]
-pub struct Device<R: Relocate = Box<dyn Relocate>, O: Observe = ()> {
+pub struct Device<O: Observe = ()> {
     config: Config,
-    relocation: R,
     observer: O,
     /// Physical page of each logical page: `unit << shift | page in unit`.
     physical: Vec<u32>,
@@ -74,26 +75,29 @@ pub struct Device<R: Relocate = Box<dyn Relocate>, O: Observe = ()> {
     read_only: bool,
 }
 
-impl<R: Relocate> Device<R> {
-    /// An empty device.
+impl Device {
+    /// An empty device that `relocation` will decide about copies of.
     ///
     /// # Errors
     /// When the configuration describes a device that cannot be, or could get stuck.
-    pub fn new(config: Config, relocation: R) -> Result<Device<R>, ConfigError> {
+    pub fn new(
+        config: Config,
+        relocation: &(impl Relocate + ?Sized),
+    ) -> Result<Device, ConfigError> {
         Device::watched(config, relocation, ())
     }
 }
 
-impl<R: Relocate, O: Observe> Device<R, O> {
+impl<O: Observe> Device<O> {
     /// An empty device whose flash operations `observer` is told of.
     ///
     /// # Errors
     /// When the configuration describes a device that cannot be, or could get stuck.
     pub fn watched(
         config: Config,
-        relocation: R,
+        relocation: &(impl Relocate + ?Sized),
         observer: O,
-    ) -> Result<Device<R, O>, ConfigError> {
+    ) -> Result<Device<O>, ConfigError> {
         config.validate()?;
         let streams = usize::from(config.streams());
         let pages = config.logical_pages as usize;
@@ -116,7 +120,6 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             erase_failures: Countdown::erases(&config.faults, config.seed),
             read_only: false,
             config,
-            relocation,
             observer,
         };
         device.retire_factory_bad();
@@ -158,16 +161,6 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         self.past_pages = self.clock_pages();
         self.counters = Counters::default();
         self.streams.fill(StreamCounters::default());
-    }
-
-    /// What decides about copies.
-    pub fn relocation(&self) -> &R {
-        &self.relocation
-    }
-
-    /// What decides about copies, to be told more.
-    pub fn relocation_mut(&mut self) -> &mut R {
-        &mut self.relocation
     }
 
     /// Who watches the flash.
@@ -242,14 +235,19 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     /// # Errors
     /// When the run leaves the drive, the drive has no such host stream, or it is read-only; what
     /// was written until then stays.
-    pub fn write(&mut self, pages: PageRange, stream: StreamId) -> Result<(), DeviceError> {
+    pub fn write(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        pages: PageRange,
+        stream: StreamId,
+    ) -> Result<(), DeviceError> {
         self.check_range(pages)?;
         self.check_stream(stream)?;
         let mut rest = pages;
         while rest.count > 0 {
-            let (joined, room) = self.host_room(stream)?;
+            let (joined, room) = self.host_room(relocation, stream)?;
             let count = room.min(rest.count);
-            self.append_run(joined, PageRange::new(rest.first, count));
+            self.append_run(relocation, joined, PageRange::new(rest.first, count));
             self.count_misplaced(stream, joined, count);
             rest = PageRange::new(rest.first + count, rest.count - count);
         }
@@ -261,7 +259,12 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     /// # Errors
     /// When a page lies outside the drive (then none is written), there is no such stream, or the
     /// drive is read-only; what was written until then stays.
-    pub fn write_scattered(&mut self, pages: &[u32], stream: StreamId) -> Result<(), DeviceError> {
+    pub fn write_scattered(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        pages: &[u32],
+        stream: StreamId,
+    ) -> Result<(), DeviceError> {
         self.check_stream(stream)?;
         if let Some(&page) = pages
             .iter()
@@ -273,9 +276,9 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             self.touch(batch);
             let mut rest = batch;
             while !rest.is_empty() {
-                let (joined, room) = self.host_room(stream)?;
+                let (joined, room) = self.host_room(relocation, stream)?;
                 let (now, later) = rest.split_at((room as usize).min(rest.len()));
-                self.append_pages(joined, now);
+                self.append_pages(relocation, joined, now);
                 self.count_misplaced(stream, joined, now.len() as u32);
                 rest = later;
             }
@@ -371,7 +374,7 @@ fn streams_off_above(config: &Config) -> u64 {
     }
 }
 
-impl<R: Relocate, O: Observe> Device<R, O> {
+impl<O: Observe> Device<O> {
     /// Units that are bad from the factory are drawn from the seed.
     fn retire_factory_bad(&mut self) {
         let mut random = Random::new(self.config.seed ^ 3);

@@ -22,7 +22,7 @@ pub use events::{
 };
 pub use namespaces::HandleUsage;
 pub use placement::PlacementIdentifier;
-pub use recorder::Recorder;
+use recorder::Recorder;
 pub use statistics::FdpStatistics;
 pub use status::UnitStatus;
 
@@ -52,7 +52,8 @@ pub enum AtReset {
 /// `h` in group `g` is stream `g × handles + h`. `O` watches the flash, as it does a [`Device`].
 #[derive(Debug)]
 pub struct FdpDevice<O: Observe = ()> {
-    device: Device<Recorder, O>,
+    device: Device<O>,
+    recorder: Recorder,
     configuration: FdpConfiguration,
     namespaces: Namespaces,
     /// The group that each handle's writes without a directive go to while its unit there has
@@ -93,7 +94,8 @@ impl<O: Observe> FdpDevice<O> {
         let configuration = FdpConfiguration::of(&config, options)?;
         let recorder = Recorder::new(&config);
         Ok(FdpDevice {
-            device: Device::watched(config, recorder, observer)?,
+            device: Device::watched(config, &recorder, observer)?,
+            recorder,
             namespaces: Namespaces::new(&configuration),
             chosen_group: vec![0; usize::from(configuration.handles)],
             cleared_at: Counters::default(),
@@ -103,7 +105,7 @@ impl<O: Observe> FdpDevice<O> {
     }
 
     /// The device beneath.
-    pub fn device(&self) -> &Device<Recorder, O> {
+    pub fn device(&self) -> &Device<O> {
         &self.device
     }
 
@@ -124,7 +126,7 @@ impl<O: Observe> FdpDevice<O> {
 
     /// Reclaim group and handle of a host stream.
     pub fn location(&self, stream: StreamId) -> EventLocation {
-        self.recorder().location(stream)
+        self.recorder.location(stream)
     }
 
     /// Creates a namespace. Its placement handles 0, 1, … stand for the reclaim unit `handles`
@@ -166,7 +168,7 @@ impl<O: Observe> FdpDevice<O> {
         placement: Option<PlacementIdentifier>,
     ) -> Result<(), FdpError> {
         let stream = self.place(namespace, placement)?;
-        Ok(self.device.write(pages, stream)?)
+        Ok(self.device.write(&mut self.recorder, pages, stream)?)
     }
 
     /// The host writes single pages, in order, to one placement, as [`FdpDevice::write`] does.
@@ -180,7 +182,9 @@ impl<O: Observe> FdpDevice<O> {
         placement: Option<PlacementIdentifier>,
     ) -> Result<(), FdpError> {
         let stream = self.place(namespace, placement)?;
-        Ok(self.device.write_scattered(pages, stream)?)
+        Ok(self
+            .device
+            .write_scattered(&mut self.recorder, pages, stream)?)
     }
 
     /// The host discards a run of pages.
@@ -228,7 +232,7 @@ impl<O: Observe> FdpDevice<O> {
                     detail,
                     ..FdpEvent::new(FdpEventKind::NotFullyWritten)
                 };
-                self.recorder_mut().record(stream, event);
+                self.recorder.record(stream, event);
             }
         }
         Ok(())
@@ -257,7 +261,7 @@ impl<O: Observe> FdpDevice<O> {
 
     /// The events of log page 23h.
     pub fn events(&self) -> &FdpEvents {
-        self.recorder().events()
+        self.recorder.events()
     }
 
     /// The kinds of events that a handle's are recorded of. None, until the host enables some.
@@ -270,7 +274,7 @@ impl<O: Observe> FdpDevice<O> {
         placement_handle: u16,
     ) -> Result<FdpEventKinds, FdpError> {
         let handle = self.namespaces.handle(namespace, placement_handle)?;
-        Ok(self.recorder().enabled(handle))
+        Ok(self.recorder.enabled(handle))
     }
 
     /// Enables or disables recording of events of a handle, in all reclaim groups and for all
@@ -286,14 +290,14 @@ impl<O: Observe> FdpDevice<O> {
         enable: bool,
     ) -> Result<(), FdpError> {
         let handle = self.namespaces.handle(namespace, placement_handle)?;
-        self.recorder_mut().enable(handle, kinds, enable);
+        self.recorder.enable(handle, kinds, enable);
         Ok(())
     }
 
     /// Clears statistics and events: the FDP feature (1Dh) was changed.
     pub fn clear(&mut self) {
         self.cleared_at = *self.device.counters();
-        self.recorder_mut().clear();
+        self.recorder.clear();
     }
 
     /// A controller level reset. Each handle whose unit is closed by it is told of (event 2h).
@@ -306,11 +310,11 @@ impl<O: Observe> FdpDevice<O> {
             for stream in (0..self.device.config().host_streams).map(StreamId) {
                 if self.device.finish_unit(stream)? > 0 {
                     let event = FdpEvent::new(FdpEventKind::ResetModifiedHandles);
-                    self.recorder_mut().record(stream, event);
+                    self.recorder.record(stream, event);
                 }
             }
         }
-        self.recorder_mut().disable_all();
+        self.recorder.disable_all();
         Ok(())
     }
 
@@ -320,13 +324,5 @@ impl<O: Observe> FdpDevice<O> {
     /// The first invariant found broken, in words.
     pub fn verify(&self) -> Result<(), String> {
         self.device.verify()
-    }
-
-    fn recorder(&self) -> &Recorder {
-        self.device.relocation()
-    }
-
-    fn recorder_mut(&mut self) -> &mut Recorder {
-        self.device.relocation_mut()
     }
 }

@@ -27,7 +27,7 @@ pub use error::{ConfigError, DeviceError};
 pub use fdp::{
     AtReset, EVENTS_KEPT, EventDetail, EventLocation, FdpConfiguration, FdpDevice, FdpError,
     FdpEvent, FdpEventKind, FdpEventKinds, FdpEvents, FdpOptions, FdpStatistics, HandleType,
-    HandleUsage, PlacementIdentifier, Recorder, UnitStatus,
+    HandleUsage, PlacementIdentifier, UnitStatus,
 };
 pub use life::WearReport;
 pub use observe::{Observe, Origin};

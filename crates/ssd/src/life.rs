@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::{
     device::Device,
     observe::Observe,
-    relocate::Relocate,
     wear::{Levelling, Wear},
 };
 
@@ -92,7 +91,7 @@ impl WearReport {
     }
 }
 
-impl<R: Relocate, O: Observe> Device<R, O> {
+impl<O: Observe> Device<O> {
     /// How worn the device is, and the life it has under what was written since its counters began.
     pub fn wear(&self) -> WearReport {
         let config = self.config();

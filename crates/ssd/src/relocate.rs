@@ -5,7 +5,6 @@ mod age_chain;
 pub(crate) mod fdp;
 mod forget;
 mod gc;
-mod mixed;
 mod per_stream;
 mod substream;
 
@@ -19,7 +18,6 @@ use age_chain::AgeChain;
 use fdp::Fdp;
 use forget::Forget;
 use gc::Gc;
-use mixed::Mixed;
 use per_stream::PerStream;
 
 /// A unit about to be emptied.
@@ -137,65 +135,11 @@ pub trait Relocate: Send + fmt::Debug {
     }
 }
 
-impl<R: Relocate + ?Sized> Relocate for Box<R> {
+/// Copies return to their own stream, among its new writes, as in the legacy drives that the papers
+/// compare with (PCStream draft §4: Baseline, AutoStream, PCStream\*).
+impl Relocate for () {
     fn destination(&mut self, victim: &Victim) -> Destination {
-        (**self).destination(victim)
-    }
-
-    fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
-        (**self).survivor(victim, survivor)
-    }
-
-    fn wants_ages(&self) -> bool {
-        (**self).wants_ages()
-    }
-
-    fn wants_places(&self) -> bool {
-        (**self).wants_places()
-    }
-
-    fn placed(&mut self, page: u32, unit: u32, stream: StreamId) {
-        (**self).placed(page, unit, stream);
-    }
-
-    fn seal(&self, stream: StreamId, default: StreamId) -> Option<StreamId> {
-        (**self).seal(stream, default)
-    }
-
-    fn may_join(&self, wanted: StreamId, other: StreamId) -> bool {
-        (**self).may_join(wanted, other)
-    }
-
-    fn opened(&mut self, stream: StreamId) {
-        (**self).opened(stream);
-    }
-
-    fn appended(&mut self, stream: StreamId, pages: u32, origin: Origin) {
-        (**self).appended(stream, pages, origin);
-    }
-
-    fn abandoned(&mut self, stream: StreamId) {
-        (**self).abandoned(stream);
-    }
-
-    fn moved(&mut self, stream: StreamId, pages: u32) {
-        (**self).moved(stream, pages);
-    }
-
-    fn erased(&mut self, erased: &Erased) {
-        (**self).erased(erased);
-    }
-
-    fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
-        (**self).choose_victim(closed, now)
-    }
-
-    fn state(&self) -> Vec<u64> {
-        (**self).state()
-    }
-
-    fn restore(&mut self, state: &[u64]) -> bool {
-        (**self).restore(state)
+        Destination::Stream(victim.stream)
     }
 }
 
@@ -275,7 +219,7 @@ impl RelocationKind {
     /// The relocation for a device.
     pub fn build(self, config: &Config) -> Box<dyn Relocate> {
         match self {
-            RelocationKind::Mixed => Box::new(Mixed),
+            RelocationKind::Mixed => Box::new(()),
             RelocationKind::Gc => Box::new(Gc::new(config)),
             RelocationKind::PerStream => Box::new(PerStream::new(config)),
             RelocationKind::Substream(trigger, pool) => {

@@ -166,11 +166,11 @@ impl SavedDrive {
     ///
     /// # Errors
     /// When the mapping contradicts itself, or the relocation does not know the saved state.
-    pub fn resume<R: Relocate, O: Observe>(
+    pub fn resume<O: Observe>(
         self,
-        mut relocation: R,
+        relocation: &mut (impl Relocate + ?Sized),
         observer: O,
-    ) -> Result<Device<R, O>, StateError> {
+    ) -> Result<Device<O>, StateError> {
         let ages = !self.written_at.is_empty();
         if !relocation.restore(&self.relocation) || (relocation.wants_ages() && !ages) {
             return Err(StateError::Relocation);
@@ -179,13 +179,16 @@ impl SavedDrive {
     }
 }
 
-impl<R: Relocate> Device<R> {
+impl Device {
     /// Reads a device that was saved, and goes on where it stopped: [`SavedDrive::read`], then
     /// [`SavedDrive::resume`].
     ///
     /// # Errors
     /// Those of both.
-    pub fn load(from: impl Read, relocation: R) -> Result<Device<R>, StateError> {
+    pub fn load(
+        from: impl Read,
+        relocation: &mut (impl Relocate + ?Sized),
+    ) -> Result<Device, StateError> {
         SavedDrive::read(from)?.resume(relocation, ())
     }
 }

@@ -177,9 +177,9 @@ impl StreamTable {
     ///
     /// # Errors
     /// Those of [`Device::write`].
-    pub fn write<R: Relocate, O: Observe>(
+    pub fn write<O: Observe>(
         &mut self,
-        device: &mut Device<R, O>,
+        (device, relocation): (&mut Device<O>, &mut (impl Relocate + ?Sized)),
         at_close: AtClose,
         (scope, identifier): (Scope, u16),
         pages: PageRange,
@@ -188,7 +188,7 @@ impl StreamTable {
         if resolved.closed_another {
             at_close.settle(device, resolved.stream)?;
         }
-        device.write(pages, resolved.stream)
+        device.write(relocation, pages, resolved.stream)
     }
 
     /// The drive's stream of an identifier that is open. Counts as no use.

@@ -134,10 +134,10 @@ pub enum Request {
     Flush,
 }
 
-/// A device whose requests take time.
+/// A device whose requests take time. As of a [`Device`], its relocation is whoever's who drives it.
 #[derive(Debug)]
-pub struct TimedDevice<R: Relocate = Box<dyn Relocate>> {
-    device: Device<R, Flash>,
+pub struct TimedDevice {
+    device: Device<Flash>,
     drive: Drive,
     /// Requests under way at most.
     queue_depth: u32,
@@ -148,7 +148,7 @@ pub struct TimedDevice<R: Relocate = Box<dyn Relocate>> {
     begun: Option<(u64, u32)>,
 }
 
-impl<R: Relocate> TimedDevice<R> {
+impl TimedDevice {
     /// An empty device at time 0.
     ///
     /// # Errors
@@ -159,8 +159,8 @@ impl<R: Relocate> TimedDevice<R> {
         timing: Timing,
         layout: Layout,
         drive: Drive,
-        relocation: R,
-    ) -> Result<TimedDevice<R>, TimingError> {
+        relocation: &(impl Relocate + ?Sized),
+    ) -> Result<TimedDevice, TimingError> {
         let queue_depth = check_drive(&drive)?;
         config.validate()?;
         let shape = Shape::new(&config, timing, layout)?;
@@ -184,8 +184,8 @@ impl<R: Relocate> TimedDevice<R> {
         timing: Timing,
         layout: Layout,
         drive: Drive,
-        relocation: R,
-    ) -> Result<TimedDevice<R>, StateError> {
+        relocation: &mut (impl Relocate + ?Sized),
+    ) -> Result<TimedDevice, StateError> {
         let queue_depth = check_drive(&drive)?;
         config.validate()?;
         let shape = Shape::new(&config, timing, layout)?;
@@ -199,14 +199,14 @@ impl<R: Relocate> TimedDevice<R> {
         })
     }
 
-    /// The device: its counters, its relocation, what it is made of.
-    pub fn device(&self) -> &Device<R, Flash> {
+    /// The device: its counters, what it is made of.
+    pub fn device(&self) -> &Device<Flash> {
         &self.device
     }
 
-    /// The device, for what is no request: its relocation, the end of a stream. What the flash has
-    /// to do for it takes time beside the requests.
-    pub fn device_mut(&mut self) -> &mut Device<R, Flash> {
+    /// The device, for what is no request: the end of a stream. What the flash has to do for it takes
+    /// time beside the requests.
+    pub fn device_mut(&mut self) -> &mut Device<Flash> {
         &mut self.device
     }
 
@@ -230,13 +230,18 @@ impl<R: Relocate> TimedDevice<R> {
     ///
     /// # Errors
     /// When the device refuses the request; nothing is timed then but what was written.
-    pub fn submit(&mut self, arrival_ns: u64, request: Request) -> Result<(), DeviceError> {
+    pub fn submit(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        arrival_ns: u64,
+        request: Request,
+    ) -> Result<(), DeviceError> {
         if let Request::Write { pages, stream } = request {
-            self.write_part(arrival_ns, pages, stream)?;
+            self.write_part(relocation, arrival_ns, pages, stream)?;
             self.end_write();
             return Ok(());
         }
-        let started = self.await_turn(arrival_ns);
+        let started = self.await_turn(relocation, arrival_ns);
         match request {
             Request::Write { .. } => {}
             Request::Read { pages } => self.read(pages, started)?,
@@ -257,15 +262,16 @@ impl<R: Relocate> TimedDevice<R> {
     /// When the device refuses the part; the request is then not timed.
     pub fn write_part(
         &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
         arrival_ns: u64,
         pages: PageRange,
         stream: StreamId,
     ) -> Result<(), DeviceError> {
         let (started, written) = match self.begun.take() {
             Some(begun) => begun,
-            None => (self.await_turn(arrival_ns), 0),
+            None => (self.await_turn(relocation, arrival_ns), 0),
         };
-        self.device.write(pages, stream)?;
+        self.device.write(relocation, pages, stream)?;
         self.begun = Some((started, written + pages.count));
         Ok(())
     }
@@ -301,7 +307,7 @@ impl<R: Relocate> TimedDevice<R> {
 
     /// Lets time pass until the next request is issued. Answers since when the host has had it.
     #[inline]
-    fn await_turn(&mut self, arrival_ns: u64) -> u64 {
+    fn await_turn(&mut self, relocation: &mut (impl Relocate + ?Sized), arrival_ns: u64) -> u64 {
         let arrival = match self.drive {
             Drive::Closed { .. } => None,
             Drive::Open { time_scale, .. } => {
@@ -311,7 +317,7 @@ impl<R: Relocate> TimedDevice<R> {
             }
         };
         if let Some(arrival) = arrival {
-            self.pass_until(arrival);
+            self.pass_until(relocation, arrival);
         }
         let flash = self.device.observer_mut();
         while flash.requests.outstanding() >= self.queue_depth && flash.next_at() < NEVER {
@@ -321,21 +327,26 @@ impl<R: Relocate> TimedDevice<R> {
     }
 
     /// Lets time pass until a request arrives.
-    fn pass_until(&mut self, arrival: u64) {
+    fn pass_until(&mut self, relocation: &mut (impl Relocate + ?Sized), arrival: u64) {
         self.device.observer_mut().pass_until(arrival);
         if let Drive::Open {
             collect_after_idle_ns: Some(idle_ns),
             ..
         } = self.drive
         {
-            self.collect_while_idle(arrival, idle_ns);
+            self.collect_while_idle(relocation, arrival, idle_ns);
         }
         let flash = self.device.observer_mut();
         flash.now = flash.now.max(arrival);
     }
 
     /// Collects one victim after the other, once the drive has been idle for a while.
-    fn collect_while_idle(&mut self, arrival: u64, idle_ns: u64) {
+    fn collect_while_idle(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        arrival: u64,
+        idle_ns: u64,
+    ) {
         let flash = self.device.observer_mut();
         let begin = flash.now.saturating_add(idle_ns);
         if flash.next_at() < NEVER || begin >= arrival {
@@ -344,7 +355,7 @@ impl<R: Relocate> TimedDevice<R> {
         flash.now = begin;
         while self.device.observer().next_at() == NEVER
             && self.device.observer().now < arrival
-            && self.device.collect_idle()
+            && self.device.collect_idle(relocation)
         {
             self.device.observer_mut().pass_until(arrival);
         }

@@ -275,7 +275,7 @@ impl Units {
         &mut self,
         group: u32,
         now: u64,
-        scheme: &mut dyn Relocate,
+        scheme: &mut (impl Relocate + ?Sized),
     ) -> Option<(u32, u32)> {
         let bits = self.group_bits;
         let of = self.group_mut(group);

@@ -175,7 +175,11 @@ impl Victims {
 
     /// The next victim; it stays until it is removed. A rule that does not look at valid pages
     /// may name a unit without a dead one.
-    pub(crate) fn choose(&mut self, now: u64, scheme: &mut dyn Relocate) -> Option<u32> {
+    pub(crate) fn choose(
+        &mut self,
+        now: u64,
+        scheme: &mut (impl Relocate + ?Sized),
+    ) -> Option<u32> {
         match self {
             Victims::Greedy(rule) => rule.choose(),
             Victims::CostBenefit(rule) => rule.choose(now),

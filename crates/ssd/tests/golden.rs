@@ -9,11 +9,13 @@
     clippy::print_stdout
 )]
 
+mod driven;
 mod workload;
 
 use anabranch_ssd::{
-    Config, Device, PageRange, Profile, RESERVED_UNITS, RelocationKind, StreamId, VictimRule,
+    Config, PageRange, Profile, RESERVED_UNITS, RelocationKind, StreamId, VictimRule,
 };
+use driven::Driven;
 
 const PAGES: u32 = 1 << 20;
 const ROUNDS: u32 = 10;
@@ -25,7 +27,7 @@ fn golden() -> Config {
 
 /// WAF over the last five of ten rounds of overwrites.
 fn waf(overwrites: &[u32], config: &Config, kind: RelocationKind) -> f64 {
-    let mut device = Device::new(config.clone(), kind.build(config)).unwrap();
+    let mut device = Driven::new(config, kind).unwrap();
     device
         .write(PageRange::new(0, config.logical_pages), StreamId::DEFAULT)
         .unwrap();

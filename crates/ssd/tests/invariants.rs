@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod driven;
 mod naive;
 
 use anabranch_ssd::{
-    Config, ConfigError, Destination, Device, DeviceError, Faults, PageRange, RelocationKind,
-    StreamId, VictimRule, Wear,
+    Config, ConfigError, Destination, DeviceError, Faults, PageRange, RelocationKind, StreamId,
+    VictimRule, Wear,
 };
+use driven::Driven;
 use naive::Naive;
 use proptest::prelude::*;
 
@@ -86,7 +88,7 @@ fn kinds() -> impl Strategy<Value = RelocationKind> {
     prop::sample::select(RelocationKind::ALL.to_vec())
 }
 
-fn apply(device: &mut Device, naive: &mut Naive, operation: &Operation) -> Result<(), DeviceError> {
+fn apply(device: &mut Driven, naive: &mut Naive, operation: &Operation) -> Result<(), DeviceError> {
     match *operation {
         Operation::Write {
             first,
@@ -122,7 +124,7 @@ proptest! {
             (Just(config), operations, kinds())
         })
     ) {
-        let mut device = Device::new(config.clone(), kind.build(&config)).unwrap();
+        let mut device = Driven::new(&config, kind).unwrap();
         let mut naive = Naive::new(config.clone(), kind);
         for operation in &operations {
             apply(&mut device, &mut naive, operation).unwrap();
@@ -147,7 +149,7 @@ proptest! {
     #[test]
     fn a_full_drive_accepts_overwrites_for_ever(config in devices(), kind in kinds(), victim_rule in rules(), seed in any::<u64>()) {
         let config = Config { victim_rule, ..config };
-        let mut device = Device::new(config.clone(), kind.build(&config)).unwrap();
+        let mut device = Driven::new(&config, kind).unwrap();
         device.write(PageRange::new(0, config.logical_pages), StreamId(0)).unwrap();
         let mut state = seed | 1;
         for _ in 0..40 * config.logical_pages {
@@ -164,7 +166,7 @@ proptest! {
 #[test]
 fn a_request_beyond_the_drive_is_refused_and_changes_nothing() {
     let config = config(100, 10, 3, 2, 1, 1, 0);
-    let mut device = Device::new(config.clone(), RelocationKind::Gc.build(&config)).unwrap();
+    let mut device = Driven::new(&config, RelocationKind::Gc).unwrap();
     let beyond = Err(DeviceError::OutOfRange {
         first: 90,
         end: 101,
@@ -186,7 +188,7 @@ fn a_request_beyond_the_drive_is_refused_and_changes_nothing() {
 #[test]
 fn discarding_what_was_never_written_means_nothing() {
     let config = config(100, 10, 3, 1, 1, 1, 0);
-    let mut device = Device::new(config.clone(), RelocationKind::Mixed.build(&config)).unwrap();
+    let mut device = Driven::new(&config, RelocationKind::Mixed).unwrap();
     device.write(PageRange::new(10, 5), StreamId(0)).unwrap();
     device.discard(PageRange::new(0, 100)).unwrap();
     device.discard(PageRange::new(0, 100)).unwrap();
@@ -200,7 +202,7 @@ fn a_drive_without_spare_units_is_refused_with_the_number_it_needs() {
         physical_units: good.physical_units - 1,
         ..good.clone()
     };
-    let error = Device::new(short.clone(), RelocationKind::Mixed.build(&short)).unwrap_err();
+    let error = Driven::new(&short, RelocationKind::Mixed).unwrap_err();
     assert_eq!(
         error,
         ConfigError::TooFewUnits {
@@ -209,7 +211,7 @@ fn a_drive_without_spare_units_is_refused_with_the_number_it_needs() {
             least_units: 13
         }
     );
-    assert!(Device::new(good.clone(), RelocationKind::Mixed.build(&good)).is_ok());
+    assert!(Driven::new(&good, RelocationKind::Mixed).is_ok());
 }
 
 #[test]
@@ -217,7 +219,7 @@ fn streams_that_die_apart_cost_no_copies() {
     // Two files written in turns, one of them deleted: mixed it must be copied around.
     let config = config(1000, 100, 0, 2, 1, 1, 0);
     let copied = |streams: [u16; 2]| {
-        let mut device = Device::new(config.clone(), RelocationKind::Mixed.build(&config)).unwrap();
+        let mut device = Driven::new(&config, RelocationKind::Mixed).unwrap();
         for round in 0..50 {
             for step in 0..40 {
                 let short = PageRange::new(step * 10, 10);
@@ -244,7 +246,7 @@ fn more_streams_than_a_number_tells_apart_are_refused() {
         ..config(100, 10, 3, 1, 1, 1, 0)
     };
     for kind in RelocationKind::ALL {
-        let refused = Device::new(config.clone(), kind.build(&config));
+        let refused = Driven::new(&config, kind);
         assert!(matches!(refused, Err(ConfigError::TooManyStreams { .. })));
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod driven;
 mod flash;
 
 use anabranch_ssd::{Config, DeviceError, RelocationKind};

@@ -2,15 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod driven;
 mod flash;
 #[allow(dead_code)]
 mod workload;
 
 use anabranch_ssd::{
-    Config, Counters, Destination, Device, Faults, Levelling, Observe, PageRange, Relocate,
-    RelocationKind, SavedDrive, StateError, StreamCounters, StreamId, Survivor, Victim, VictimRule,
-    Wear,
+    Config, Counters, Destination, Faults, Levelling, PageRange, Relocate, RelocationKind,
+    SavedDrive, StateError, StreamCounters, StreamId, Survivor, Victim, VictimRule, Wear,
 };
+use driven::Driven;
 use flash::{Operation, RULES, Rig, every_pair, operations, small, with_spare};
 use proptest::prelude::*;
 use workload::Random;
@@ -18,18 +19,20 @@ use workload::Random;
 /// Cases for each of the 77 pairs.
 const CASES: u32 = 60;
 
-fn saved<O: Observe>(device: &Device<Box<dyn Relocate>, O>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    device.save(&mut bytes).unwrap();
-    bytes
+/// A drive aged for a relocation.
+fn aged(drive: SavedDrive, config: &Config, kind: RelocationKind) -> Result<Driven, StateError> {
+    let mut relocation = kind.build(config);
+    let device = drive.age(config.clone(), &mut *relocation, ())?;
+    Ok(Driven { device, relocation })
 }
 
 /// A device saved, loaded, and put before the same host.
 fn reloaded(rig: &Rig, kind: RelocationKind) -> Rig {
-    let drive = SavedDrive::read(&saved(&rig.device)[..]).unwrap();
-    let relocation = kind.build(drive.config());
+    let drive = SavedDrive::read(&rig.device.saved()[..]).unwrap();
+    let mut relocation = kind.build(drive.config());
     let flash = rig.device.observer().clone();
-    rig.with(drive.resume(relocation, flash).unwrap())
+    let device = drive.resume(&mut *relocation, flash).unwrap();
+    rig.with(Driven { device, relocation })
 }
 
 fn same(one: &Rig, other: &Rig) -> Result<(), TestCaseError> {
@@ -41,7 +44,7 @@ fn same(one: &Rig, other: &Rig) -> Result<(), TestCaseError> {
         prop_assert_eq!(one.stream_of(page), other.stream_of(page));
     }
     // Everything else there is.
-    prop_assert_eq!(saved(one), saved(other));
+    prop_assert_eq!(one.saved(), other.saved());
     Ok(())
 }
 
@@ -66,7 +69,7 @@ fn saving_and_loading_in_the_middle_changes_nothing_with_any_pair_of_rules() {
 }
 
 /// A small drive that has seen collection, open units and a failed unit.
-fn example() -> Device {
+fn example() -> Driven {
     let faults = Faults {
         erases_per_failure: 150,
         ..Faults::default()
@@ -78,7 +81,7 @@ fn example() -> Device {
         },
         6,
     );
-    let mut device = Device::new(config.clone(), RelocationKind::SUBSTREAM.build(&config)).unwrap();
+    let mut device = Driven::new(&config, RelocationKind::SUBSTREAM).unwrap();
     let mut random = Random(4);
     for step in 0..1500_u32 {
         let page = PageRange::new(random.below(60), 1);
@@ -91,7 +94,7 @@ fn example() -> Device {
 
 #[test]
 fn a_file_cut_short_anywhere_is_an_error() {
-    let bytes = saved(&example());
+    let bytes = example().saved();
     assert!(SavedDrive::read(&bytes[..]).is_ok());
     for length in 0..bytes.len() {
         match SavedDrive::read(&bytes[..length]).unwrap_err() {
@@ -104,7 +107,7 @@ fn a_file_cut_short_anywhere_is_an_error() {
 
 #[test]
 fn a_flipped_bit_anywhere_is_an_error() {
-    let mut bytes = saved(&example());
+    let mut bytes = example().saved();
     for bit in 0..8 * bytes.len() {
         bytes[bit / 8] ^= 1 << (bit % 8);
         assert!(SavedDrive::read(&bytes[..]).is_err(), "bit {bit}");
@@ -114,7 +117,7 @@ fn a_flipped_bit_anywhere_is_an_error() {
 
 #[test]
 fn something_else_is_told_from_a_damaged_drive() {
-    let bytes = saved(&example());
+    let bytes = example().saved();
     for foreign in [
         &b""[..],
         b"PAR1....................",
@@ -140,7 +143,7 @@ fn something_else_is_told_from_a_damaged_drive() {
 
 #[test]
 fn a_header_that_asks_for_more_than_the_file_holds_takes_no_memory_for_it() {
-    let mut bytes = saved(&example());
+    let mut bytes = example().saved();
     // The header's length, next to the longest there is.
     bytes[12..16].copy_from_slice(&(1_u32 << 25).to_le_bytes());
     let error = SavedDrive::read(&bytes[..]).unwrap_err();
@@ -152,11 +155,11 @@ fn a_header_that_asks_for_more_than_the_file_holds_takes_no_memory_for_it() {
 
 #[test]
 fn a_drive_is_not_continued_with_another_relocation() {
-    let bytes = saved(&example());
+    let bytes = example().saved();
     for kind in [RelocationKind::Mixed, RelocationKind::Age] {
         let drive = SavedDrive::read(&bytes[..]).unwrap();
-        let relocation = kind.build(drive.config());
-        let error = drive.resume(relocation, ()).unwrap_err();
+        let mut relocation = kind.build(drive.config());
+        let error = drive.resume(&mut *relocation, ()).unwrap_err();
         assert!(matches!(error, StateError::Relocation), "{error}");
     }
 }
@@ -164,7 +167,7 @@ fn a_drive_is_not_continued_with_another_relocation() {
 #[test]
 fn an_aged_drive_keeps_data_and_wear_and_counts_anew() {
     let device = example();
-    let bytes = saved(&device);
+    let bytes = device.saved();
     let drive = SavedDrive::read(&bytes[..]).unwrap();
     assert_eq!(drive.counters(), device.counters());
     let config = Config {
@@ -173,8 +176,7 @@ fn an_aged_drive_keeps_data_and_wear_and_counts_anew() {
         faults: Faults::default(),
         ..drive.config().clone()
     };
-    let relocation = RelocationKind::AgeChain.build(&config);
-    let mut aged = drive.age(config, relocation, ()).unwrap();
+    let mut aged = aged(drive, &config, RelocationKind::AgeChain).unwrap();
     aged.verify().unwrap();
     assert_eq!(*aged.counters(), Counters::default());
     assert_eq!(aged.stream_counters(), [StreamCounters::default(); 8]);
@@ -201,7 +203,7 @@ fn what_an_aged_drive_had_open_for_streams_that_are_no_more_is_closed() {
         internal_streams: 2,
         ..config
     };
-    let mut device = Device::new(config.clone(), RelocationKind::AgeChain.build(&config)).unwrap();
+    let mut device = Driven::new(&config, RelocationKind::AgeChain).unwrap();
     for step in 0..930_u32 {
         let stream = StreamId((step % 6) as u16);
         device
@@ -217,10 +219,8 @@ fn what_an_aged_drive_had_open_for_streams_that_are_no_more_is_closed() {
         internal_streams: 0,
         ..config
     };
-    let drive = SavedDrive::read(&saved(&device)[..]).unwrap();
-    let aged = drive
-        .age(fewer.clone(), RelocationKind::Mixed.build(&fewer), ())
-        .unwrap();
+    let drive = SavedDrive::read(&device.saved()[..]).unwrap();
+    let aged = aged(drive, &fewer, RelocationKind::Mixed).unwrap();
     aged.verify().unwrap();
     assert!((0..200).all(|page| aged.stream_of(page).is_none_or(|stream| stream.0 == 0)));
     assert_eq!(aged.mapped_pages(), device.mapped_pages());
@@ -228,7 +228,7 @@ fn what_an_aged_drive_had_open_for_streams_that_are_no_more_is_closed() {
 
 #[test]
 fn a_drive_can_serve_only_where_its_geometry_is_asked_for() {
-    let bytes = saved(&example());
+    let bytes = example().saved();
     for change in [
         |config: &mut Config| config.logical_pages -= 1,
         |config: &mut Config| config.page_bytes *= 2,
@@ -237,9 +237,7 @@ fn a_drive_can_serve_only_where_its_geometry_is_asked_for() {
         let drive = SavedDrive::read(&bytes[..]).unwrap();
         let mut config = drive.config().clone();
         change(&mut config);
-        let error = drive
-            .age(config.clone(), RelocationKind::Gc.build(&config), ())
-            .unwrap_err();
+        let error = aged(drive, &config, RelocationKind::Gc).unwrap_err();
         assert!(matches!(error, StateError::Geometry { .. }), "{error}");
     }
 }
@@ -257,16 +255,14 @@ fn a_drive_at_its_end_stays_there() {
         },
         3,
     );
-    let mut device = Device::new(config.clone(), RelocationKind::Gc.build(&config)).unwrap();
+    let mut device = Driven::new(&config, RelocationKind::Gc).unwrap();
     let mut page = 0;
     while device.write(PageRange::new(page, 1), StreamId(0)).is_ok() {
         page = (page + 17) % 60;
     }
-    let drive = SavedDrive::read(&saved(&device)[..]).unwrap();
+    let drive = SavedDrive::read(&device.saved()[..]).unwrap();
     assert!(drive.is_read_only());
-    let mut aged = drive
-        .age(config.clone(), RelocationKind::Gc.build(&config), ())
-        .unwrap();
+    let mut aged = aged(drive, &config, RelocationKind::Gc).unwrap();
     assert!(aged.write(PageRange::new(0, 1), StreamId(0)).is_err());
     assert_eq!(aged.mapped_pages(), device.mapped_pages());
 }
@@ -300,7 +296,7 @@ fn spied(kept: RelocationKind, keep_ages: bool) -> Vec<(u64, u64)> {
         internal_streams: 3,
         ..small(400, 10, 10)
     };
-    let mut device = Device::new(config.clone(), kept.build(&config)).unwrap();
+    let mut device = Driven::new(&config, kept).unwrap();
     if keep_ages {
         device.keep_ages();
     }
@@ -311,13 +307,15 @@ fn spied(kept: RelocationKind, keep_ages: bool) -> Vec<(u64, u64)> {
         written_at[page as usize] = now;
         device.write(PageRange::new(page, 1), StreamId(0)).unwrap();
     }
-    let drive = SavedDrive::read(&saved(&device)[..]).unwrap();
-    let mut aged = drive.age(config, Spy::default(), ()).unwrap();
+    let drive = SavedDrive::read(&device.saved()[..]).unwrap();
+    let mut spy = Spy::default();
+    let mut aged = drive.age(config, &mut spy, ()).unwrap();
     let mut seen = Vec::new();
     for now in 6000..7000 {
         let page = random.below(400);
-        aged.write(PageRange::new(page, 1), StreamId(0)).unwrap();
-        for (page, age, then) in aged.relocation_mut().ages.drain(..) {
+        let pages = PageRange::new(page, 1);
+        aged.write(&mut spy, pages, StreamId(0)).unwrap();
+        for (page, age, then) in spy.ages.drain(..) {
             seen.push((age, then - written_at[page as usize]));
         }
         written_at[page as usize] = now;
@@ -386,9 +384,11 @@ proptest! {
             wear: Wear { levelling, spread: 2, ..Wear::default() },
             ..first
         };
-        let drive = SavedDrive::read(&saved(&rig.device)[..]).unwrap();
+        let drive = SavedDrive::read(&rig.device.saved()[..]).unwrap();
         let flash = rig.device.observer().clone();
-        let mut aged = rig.with(drive.age(config.clone(), kind.build(&config), flash).unwrap());
+        let mut relocation = kind.build(&config);
+        let device = drive.age(config.clone(), &mut *relocation, flash).unwrap();
+        let mut aged = rig.with(Driven { device, relocation });
         aged.check().map_err(TestCaseError::fail)?;
         for operation in after.iter().chain(&after) {
             aged.apply(&fitting(operation, &config)).unwrap();

@@ -3,13 +3,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod driven;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use anabranch_ssd::{
-    Activation, Allocation, AtClose, Config, ContextError, Device, EmmcContexts, Faults, Host,
-    PageRange, RelocationKind, Resolution, Scope, ScsiStreams, StreamError, StreamId,
-    StreamParameters, StreamTable, VictimRule, Wear,
+    Activation, Allocation, AtClose, Config, ContextError, EmmcContexts, Faults, Host, PageRange,
+    RelocationKind, Resolution, Scope, ScsiStreams, StreamError, StreamId, StreamParameters,
+    StreamTable, VictimRule, Wear,
 };
+use driven::Driven;
 use proptest::prelude::*;
 
 const A: Scope = Scope {
@@ -316,19 +319,24 @@ fn drive(pages: u32, host_streams: u16) -> Config {
     }
 }
 
-fn device(config: &Config) -> Device {
-    Device::new(config.clone(), RelocationKind::Gc.build(config)).unwrap()
+fn device(config: &Config) -> Driven {
+    Driven::new(config, RelocationKind::Gc).unwrap()
 }
 
 /// Writes 3 pages to identifier 1, 4 to the default stream, and then to another identifier for
 /// which 1 must be closed.
-fn evict(at_close: AtClose) -> Device {
+fn evict(at_close: AtClose) -> Driven {
     let mut device = device(&drive(400, 2));
     let mut table = StreamTable::new(1);
     let mut write = |identifier, first, count| {
         let pages = PageRange::new(first, count);
         table
-            .write(&mut device, at_close, (A, identifier), pages)
+            .write(
+                (&mut device.device, &mut *device.relocation),
+                at_close,
+                (A, identifier),
+                pages,
+            )
             .unwrap();
     };
     write(1, 0, 3);
@@ -366,7 +374,7 @@ fn a_closed_streams_unit_may_pass_to_the_default_stream() {
 #[test]
 fn a_unit_is_handed_over_whole_or_closed_where_the_receivers_is_emptier() {
     let mut device = device(&drive(400, 3));
-    let write = |device: &mut Device, first, count, stream| {
+    let write = |device: &mut Driven, first, count, stream| {
         let pages = PageRange::new(first, count);
         device.write(pages, StreamId(stream)).unwrap();
     };
@@ -403,7 +411,12 @@ fn thrash(at_close: AtClose) -> f64 {
         let identifier = page as u16 % 20 + 1;
         let pages = PageRange::new(page, 1);
         table
-            .write(&mut device, at_close, (A, identifier), pages)
+            .write(
+                (&mut device.device, &mut *device.relocation),
+                at_close,
+                (A, identifier),
+                pages,
+            )
             .unwrap();
     }
     device.verify().unwrap();

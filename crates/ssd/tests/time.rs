@@ -2,17 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod driven;
 mod timed;
 #[allow(dead_code, reason = "of the workloads only their generator")]
 mod workload;
 
 use anabranch_ssd::{
     Config, Drive, Layout, PageRange, Profile, RelocationKind, Request, StreamId, TimeReport,
-    TimedDevice, Timing, TimingError,
+    Timing, TimingError,
 };
 use timed::{
-    PAGE_TRANSFER_NS, SERVICE_NS, assert_near, busy_dies, closed, config, device, fill, layout,
-    open, read, timing, write,
+    PAGE_TRANSFER_NS, SERVICE_NS, Timed, assert_near, busy_dies, closed, config, device, fill,
+    layout, open, read, timing, write,
 };
 use workload::Random;
 
@@ -182,7 +183,7 @@ fn buffered_and_unwritten_pages_are_read_without_flash() {
 }
 
 /// A drive of one die at the moment an erase begins, nothing else being under way.
-fn at_an_erase(timing: Timing) -> TimedDevice {
+fn at_an_erase(timing: Timing) -> Timed {
     let config = config(64, 4, 4);
     let mut device = device(&config, timing, layout(1, 1), closed(4));
     fill(&mut device);
@@ -230,7 +231,7 @@ fn a_read_suspends_an_erase_where_the_drive_can() {
     assert_eq!(device.now_ns(), end_ns);
 }
 
-fn flush(device: &mut TimedDevice) -> f64 {
+fn flush(device: &mut Timed) -> f64 {
     device.drain();
     device.restart_report();
     device.submit(0, Request::Flush).unwrap();
@@ -341,8 +342,7 @@ fn a_scaled_trace_arrives_sooner_and_its_requests_wait_with_the_host() {
 fn timings_that_cannot_be_are_errors_that_name_the_value() {
     let config = config(1 << 10, 64, 4);
     let refused = |timing: Timing, layout: Layout, drive: Drive| {
-        let relocation = RelocationKind::Gc.build(&config);
-        let refused = TimedDevice::new(config.clone(), timing, layout, drive, relocation);
+        let refused = Timed::new(&config, timing, layout, drive, RelocationKind::Gc);
         refused.err().unwrap().to_string()
     };
     let good = timing();
@@ -391,8 +391,8 @@ fn every_shipped_timing_fits_its_device() {
             gc_stop_free_units: 1,
             ..profile.resolve(name).unwrap()
         };
-        let relocation = RelocationKind::Mixed.build(&config);
-        let device = TimedDevice::new(config, timing, profile.layout(), closed(1), relocation);
+        let layout = profile.layout();
+        let device = Timed::new(&config, timing, layout, closed(1), RelocationKind::Mixed);
         let error: Option<TimingError> = device.err();
         assert_eq!(error, None, "{name}");
     }

@@ -2,18 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod driven;
 mod flash;
 #[allow(dead_code)]
 mod workload;
 
 use anabranch_ssd::{
-    Config, Device, DeviceError, Faults, Levelling, PageRange, Relocate, RelocationKind, StreamId,
-    Wear,
+    Config, DeviceError, Faults, Levelling, PageRange, RelocationKind, StreamId, Wear,
 };
+use driven::Driven;
 use flash::{Operation, Rig, small, with_spare};
 use workload::Random;
-
-type Drive = Device<Box<dyn Relocate>>;
 
 /// Static levelling's threshold in these tests.
 const SPREAD: u32 = 8;
@@ -31,8 +30,8 @@ fn levelled(levelling: Levelling) -> Config {
 
 /// A drive written once, of which a tenth is then overwritten for so many capacities while the
 /// rest lies still.
-fn skewed(config: &Config, kind: RelocationKind, capacities: u32) -> Drive {
-    let mut device = Device::new(config.clone(), kind.build(config)).unwrap();
+fn skewed(config: &Config, kind: RelocationKind, capacities: u32) -> Driven {
+    let mut device = Driven::new(config, kind).unwrap();
     let pages = config.logical_pages;
     device.write(PageRange::new(0, pages), StreamId(0)).unwrap();
     let mut random = Random(5);
@@ -44,13 +43,13 @@ fn skewed(config: &Config, kind: RelocationKind, capacities: u32) -> Drive {
     device
 }
 
-fn spread(device: &Drive) -> u32 {
+fn spread(device: &Driven) -> u32 {
     let erases = device.erases();
     erases.iter().max().unwrap() - erases.iter().min().unwrap()
 }
 
 /// Mean distance of units' erases from their mean.
-fn unevenness(device: &Drive) -> f64 {
+fn unevenness(device: &Driven) -> f64 {
     let erases = device.erases();
     let mean = erases.iter().sum::<u32>() as f64 / erases.len() as f64;
     let distance = |&erases: &u32| (f64::from(erases) - mean).abs();
@@ -62,7 +61,7 @@ fn dynamic_levelling_narrows_the_spread_of_units_that_are_written() {
     // Random overwrites of the whole drive, so that every unit comes up for collection.
     let run = |levelling| {
         let config = levelled(levelling);
-        let mut device = Device::new(config.clone(), RelocationKind::Gc.build(&config)).unwrap();
+        let mut device = Driven::new(&config, RelocationKind::Gc).unwrap();
         let mut random = Random(5);
         for _ in 0..30 * config.logical_pages {
             // Nine writes of ten go to a tenth of the drive.
@@ -135,7 +134,7 @@ fn the_units_bad_from_the_factory_hold_nothing_and_cost_spare() {
         },
         2,
     );
-    let mut device = Device::new(config.clone(), RelocationKind::Gc.build(&config)).unwrap();
+    let mut device = Driven::new(&config, RelocationKind::Gc).unwrap();
     assert_eq!(device.retired_units().len(), 5);
     assert_eq!(device.counters().retired_units, 5);
     for round in 0..50 {
@@ -304,7 +303,7 @@ fn data_at_rest_shorten_the_life_that_static_levelling_restores() {
             },
             8,
         );
-        let mut device = Device::new(config.clone(), RelocationKind::Gc.build(&config)).unwrap();
+        let mut device = Driven::new(&config, RelocationKind::Gc).unwrap();
         device.write(PageRange::new(0, 600), StreamId(0)).unwrap();
         let mut random = Random(5);
         while device
@@ -385,7 +384,7 @@ fn the_life_foretold_halfway_is_the_life_that_comes() {
             },
             8,
         );
-        let mut device = Device::new(config.clone(), RelocationKind::Gc.build(&config)).unwrap();
+        let mut device = Driven::new(&config, RelocationKind::Gc).unwrap();
         let mut random = Random(5);
         let mut foretold = None;
         while device

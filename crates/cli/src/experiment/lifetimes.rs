@@ -1,10 +1,10 @@
 //! How long data lives, by what a scheme could go by.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, convert::Infallible, path::Path};
 
 use anabranch_compare::TraceFile;
 use anabranch_lifetime::{Death, LbaTable, LifetimeHistogram};
-use anabranch_placement::{Assign, HostGeometry, Names, SchemeSpec, Write};
+use anabranch_placement::{HostGeometry, Names, Policy, SchemeSpec, Write};
 use anabranch_replay::Pages;
 use anabranch_ssd::PageRange;
 use anabranch_trace::{ContextId, Io, Operation, Tables};
@@ -122,7 +122,7 @@ enum By {
     Address,
     /// How long what lay in the chunk lived the time before, in octaves: its last death, by chunk.
     Before(Vec<u32>),
-    Streams(Box<dyn Assign>),
+    Streams(Box<Policy>),
 }
 
 impl By {
@@ -144,9 +144,10 @@ impl By {
                     pages_per_unit: 0,
                     physical_units: 0,
                 };
-                let mut assign = spec.build(&geometry).map_err(Failure::usage)?;
-                assign.learn(&Names::of(tables));
-                By::Streams(assign)
+                let host = spec.build(&geometry).map_err(Failure::usage)?;
+                let mut policy = Policy::of_host(host);
+                policy.learn(&Names::of(tables));
+                By::Streams(Box::new(policy))
             }
         })
     }
@@ -179,7 +180,46 @@ impl By {
         }
     }
 
-    fn group(&mut self, write: &Write) -> u32 {
+    /// The parts of a write, each of one group, and when each is written: parts are chunks where
+    /// chunks are looked at, those a scheme asks for where it goes by page, else the whole.
+    fn groups(&mut self, write: &Write) -> Vec<(Write, u32)> {
+        let mut parts = Vec::new();
+        if let By::Streams(policy) = self {
+            let Ok(()) = policy.place(write, |_, part, stream| {
+                parts.push((*part, u32::from(stream.0)));
+                Ok::<(), Infallible>(())
+            });
+            return parts;
+        }
+        for pages in self.parts(write.pages) {
+            let part = Write {
+                pages,
+                now_pages: write.now_pages + u64::from(pages.first - write.pages.first),
+                ..*write
+            };
+            parts.push((part, self.group(&part)));
+        }
+        parts
+    }
+
+    fn parts(&self, pages: PageRange) -> impl Iterator<Item = PageRange> + use<> {
+        let step = match self.goes_by_chunk() {
+            true => CHUNK_PAGES,
+            false => u32::MAX,
+        };
+        let end = pages.first + pages.count;
+        let next = move |first: u32| {
+            let boundary = (first / step).saturating_add(1).saturating_mul(step);
+            PageRange::new(first, boundary.min(end) - first)
+        };
+        let first = (pages.count > 0).then(|| next(pages.first));
+        std::iter::successors(first, move |part| {
+            let first = part.first + part.count;
+            (first < end).then(|| next(first))
+        })
+    }
+
+    fn group(&self, write: &Write) -> u32 {
         match self {
             By::Context => write.context.0,
             By::Role(_, of) => of.get(write.context.0 as usize).copied().unwrap_or(0),
@@ -190,7 +230,7 @@ impl By {
                 let chunk = (write.pages.first / CHUNK_PAGES) as usize;
                 octaves.get(chunk).copied().unwrap_or(0)
             }
-            By::Streams(assign) => u32::from(assign.assign(write).0),
+            By::Streams(_) => 0,
         }
     }
 
@@ -272,10 +312,10 @@ impl Survey {
             }
             Operation::Discard => {
                 let pages = self.pages.discarded(io).map_err(Failure::usage)?;
-                if let By::Streams(assign) = &mut self.by {
-                    assign.discard(pages, self.now_pages);
+                if let By::Streams(policy) = &mut self.by {
+                    policy.discard(pages, self.now_pages);
                 }
-                for part in self.parts(pages) {
+                for part in self.by.parts(pages) {
                     self.replace(part, None);
                 }
             }
@@ -284,37 +324,19 @@ impl Survey {
         Ok(())
     }
 
-    /// A request belongs to one group, but where groups are chunks: there each of them is one.
     fn write(&mut self, io: &Io, pages: PageRange) {
-        for part in self.parts(pages) {
-            let group = self.by.group(&Write {
-                pages: part,
-                context: io.context,
-                file: io.file,
-                hint: io.hint,
-                tenant: io.tenant,
-                now_pages: self.now_pages,
-            });
-            self.replace(part, Some(ContextId(group)));
-            self.now_pages += u64::from(part.count);
+        let write = Write {
+            pages,
+            context: io.context,
+            file: io.file,
+            hint: io.hint,
+            tenant: io.tenant,
+            now_pages: self.now_pages,
+        };
+        for (part, group) in self.by.groups(&write) {
+            self.replace(part.pages, Some(ContextId(group)));
+            self.now_pages += u64::from(part.pages.count);
         }
-    }
-
-    fn parts(&self, pages: PageRange) -> impl Iterator<Item = PageRange> + use<> {
-        let step = match self.by.goes_by_chunk() {
-            true => CHUNK_PAGES,
-            false => u32::MAX,
-        };
-        let end = pages.first + pages.count;
-        let next = move |first: u32| {
-            let boundary = (first / step).saturating_add(1).saturating_mul(step);
-            PageRange::new(first, boundary.min(end) - first)
-        };
-        let first = (pages.count > 0).then(|| next(pages.first));
-        std::iter::successors(first, move |part| {
-            let first = part.first + part.count;
-            (first < end).then(|| next(first))
-        })
     }
 
     /// Ends what lay there, and puts a group's in its place.
@@ -382,4 +404,38 @@ fn record(all: &mut Sums, groups: &mut BTreeMap<u32, Sums>, death: &Death) {
     let group = groups.entry(death.context.0).or_default();
     group.record(death);
     group.lifetimes.record(death.lifetime_pages, death.pages);
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_trace::Capture;
+
+    use super::*;
+
+    /// The streams whose pages died.
+    fn died(scheme: &str, requests: &[(Operation, u64, u64)]) -> Vec<u32> {
+        let tables = Tables {
+            contexts: Vec::new(),
+            files: Vec::new(),
+            capture: Capture::default(),
+        };
+        let mut survey = Survey::new(64, By::read(scheme, 64, 8, &tables).unwrap());
+        for &(operation, first, count) in requests {
+            let page = u64::from(PAGE_BYTES);
+            let io = Io {
+                operation,
+                ..Io::write(first * page, count * page)
+            };
+            survey.apply(&io).unwrap();
+        }
+        survey.groups.into_keys().collect()
+    }
+
+    #[test]
+    fn a_scheme_that_goes_by_page_is_asked_about_every_page() {
+        use Operation::{Discard, Write};
+        // By the third write page 0 is in class 2, and page 1, which is new, in class 0.
+        let requests = [(Write, 0, 1), (Write, 0, 1), (Write, 0, 2), (Discard, 1, 1)];
+        assert_eq!(died("dac", &requests), [0, 1]);
+    }
 }

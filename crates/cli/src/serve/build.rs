@@ -5,7 +5,7 @@ use std::path::Path;
 use anabranch_compare::{NamedDrive, Size, aged_drives, drives, load, open_saved};
 use anabranch_nvme::{
     Checkpoint, Found, Tally, Totals,
-    drive::{Drive, Placed, Watch},
+    drive::{Drive, Placement, Watch},
     store::Store,
 };
 use anabranch_ssd::{Config, Device, FdpDevice, Flash, Profile, RelocationKind, SavedDrive};
@@ -36,7 +36,7 @@ struct Plan {
     words: String,
     config: Config,
     /// What places writes; of a drive with FDP, nothing.
-    placed: Option<Placed>,
+    placement: Option<Box<dyn Placement>>,
 }
 
 /// Builds the drive, and its contents and state, as far as there are any.
@@ -138,18 +138,18 @@ fn plan(arguments: &ServeArguments, profile: Profile, config: &Config) -> Outcom
                 profile,
                 words: "fdp".to_owned(),
                 config: config.clone(),
-                placed: None,
+                placement: None,
             })
         }
         ServeMode::Streams => streams(arguments, profile, config),
         ServeMode::Plain => {
             let spec = placed::scheme(&arguments.scheme)?;
-            let config = placed::drive_of(&spec, config);
+            let config = spec.drive(config);
             Ok(Plan {
                 mode,
                 profile,
                 words: format!("plain {}", spec.name()),
-                placed: Some(placed::place(&spec, &config)?),
+                placement: Some(placed::place(&spec, &config)?),
                 config,
             })
         }
@@ -171,7 +171,7 @@ fn streams(arguments: &ServeArguments, profile: Profile, config: &Config) -> Out
         mode: ServeMode::Streams,
         profile,
         words: format!("streams {kind}"),
-        placed: Some(Placed::fixed(kind, &config)),
+        placement: Some(Box::new(kind.build(&config))),
         config,
     })
 }
@@ -186,7 +186,7 @@ fn drive(
     if let Some(found) = &found {
         same(&plan, found)?;
     }
-    let Some(placed) = plan.placed else {
+    let Some(mut placement) = plan.placement else {
         let options = plan.profile.fdp.map(|fdp| fdp.options());
         let options = options.unwrap_or_default();
         let device = match found {
@@ -199,16 +199,20 @@ fn drive(
         };
         return Drive::fdp(device).map_err(Failure::usage);
     };
+    let relocation = placement.relocation_mut();
     let device = match (found, aged) {
-        (Some(found), _) => found.drive.resume(placed, watch).map_err(Failure::usage)?,
-        (None, Some(aged)) => aged
-            .age(plan.config, placed, watch)
+        (Some(found), _) => found
+            .drive
+            .resume(relocation, watch)
             .map_err(Failure::usage)?,
-        (None, None) => Device::watched(plan.config, placed, watch)?,
+        (None, Some(aged)) => aged
+            .age(plan.config, relocation, watch)
+            .map_err(Failure::usage)?,
+        (None, None) => Device::watched(plan.config, relocation, watch)?,
     };
     Ok(match plan.mode {
-        ServeMode::Streams => Drive::streams(device, arguments.shared_streams),
-        ServeMode::Plain | ServeMode::Fdp => Drive::plain(device),
+        ServeMode::Streams => Drive::streams(device, placement, arguments.shared_streams),
+        ServeMode::Plain | ServeMode::Fdp => Drive::plain(device, placement),
     })
 }
 

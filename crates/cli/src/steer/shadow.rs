@@ -10,8 +10,8 @@ use std::{
 };
 
 use anabranch_ssd::{
-    Config, Counters, Device, Faults, PageRange, Relocate, RelocationKind, StreamId, VictimRule,
-    Wear,
+    Config, Counters, Device, DeviceError, Faults, PageRange, Relocate, RelocationKind, StreamId,
+    VictimRule, Wear,
 };
 use anabranch_steer::{Directive, Drive, PAGE_BYTES, Witness};
 
@@ -71,11 +71,7 @@ impl Feeder {
 impl Shadow {
     /// Models of `config`, and what is to watch the scheme for them.
     pub fn start(config: Config, kind: RelocationKind) -> Outcome<(Shadow, Box<dyn Witness>)> {
-        let model = || Device::new(config.clone(), kind.build(&config));
-        let models = [
-            model().map_err(Failure::usage)?,
-            model().map_err(Failure::usage)?,
-        ];
+        let models = [Model::new(&config, kind)?, Model::new(&config, kind)?];
         let (sender, receiver) = sync_channel(WAITING);
         let counted = Arc::new(Mutex::new(Counted::default()));
         let missed = Arc::new(AtomicU64::new(0));
@@ -110,7 +106,23 @@ impl Shadow {
     }
 }
 
-type Model = Device<Box<dyn Relocate>>;
+/// A modelled drive, and what says where its copies go.
+struct Model {
+    device: Device,
+    relocation: Box<dyn Relocate>,
+}
+
+impl Model {
+    fn new(config: &Config, kind: RelocationKind) -> Outcome<Model> {
+        let relocation = kind.build(config);
+        let device = Device::new(config.clone(), &*relocation).map_err(Failure::usage)?;
+        Ok(Model { device, relocation })
+    }
+
+    fn write(&mut self, pages: PageRange, stream: StreamId) -> Result<(), DeviceError> {
+        self.device.write(&mut *self.relocation, pages, stream)
+    }
+}
 
 fn follow(
     seen: &Receiver<Seen>,
@@ -124,12 +136,13 @@ fn follow(
                 .write(pages, StreamId::DEFAULT)
                 .and_then(|()| steered.write(pages, stream)),
             Seen::Discarded(pages) => baseline
+                .device
                 .discard(pages)
-                .and_then(|()| steered.discard(pages)),
+                .and_then(|()| steered.device.discard(pages)),
         };
         *counted.lock().unwrap_or_else(PoisonError::into_inner) = Counted {
-            baseline: *baseline.counters(),
-            steered: *steered.counters(),
+            baseline: *baseline.device.counters(),
+            steered: *steered.device.counters(),
         };
     }
 }

@@ -1,6 +1,6 @@
 //! Writes with a stream identifier.
 
-use anabranch_ssd::{AtClose, PageRange, Scope, StreamTable};
+use anabranch_ssd::{AtClose, PageRange, Relocate, Scope, StreamTable};
 
 use super::{StreamDevice, status};
 use crate::completion::Status;
@@ -9,11 +9,11 @@ use crate::completion::Status;
 /// for it left half-written, the new one fills up ([`AtClose::Keep`]).
 #[inline]
 pub(super) fn write(
-    device: &mut StreamDevice,
+    driven: (&mut StreamDevice, &mut dyn Relocate),
     table: &mut StreamTable,
     (scope, identifier): (Scope, u16),
     pages: PageRange,
 ) -> Result<(), Status> {
-    let written = table.write(device, AtClose::Keep, (scope, identifier), pages);
+    let written = table.write(driven, AtClose::Keep, (scope, identifier), pages);
     written.map_err(|error| status(&error))
 }

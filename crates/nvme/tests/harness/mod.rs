@@ -7,7 +7,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anabranch_initiator::{Host, HostOptions};
 use anabranch_nvme::{
     Options, Server, Target, Totals,
-    drive::{Drive, Placed, Watch},
+    drive::{Drive, Watch},
     store::Store,
 };
 use anabranch_ssd::{Config, Device, FdpDevice, FdpOptions, Profile, RelocationKind};
@@ -41,11 +41,9 @@ pub fn config() -> Config {
 /// A drive with the Streams Directive.
 pub fn streams_drive(shared: bool) -> Drive {
     let config = config();
-    let fixed = Placed::fixed(RelocationKind::Gc, &config);
-    Drive::streams(
-        Device::watched(config, fixed, Watch::default()).unwrap(),
-        shared,
-    )
+    let relocation = RelocationKind::Gc.build(&config);
+    let device = Device::watched(config, &*relocation, Watch::default()).unwrap();
+    Drive::streams(device, Box::new(relocation), shared)
 }
 
 /// A drive with Flexible Data Placement: eight handles, initially isolated.

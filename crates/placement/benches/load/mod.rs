@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use anabranch_placement::{
-    Assign, Built, ContextName, Future, HostGeometry, Names, SCHEMES, SchemeSpec, Write,
+    Assign, ContextName, Future, HostGeometry, Names, SCHEMES, SchemeSpec, Write,
 };
 use anabranch_ssd::PageRange;
 use anabranch_trace::{ContextId, ContextKind, FileId, WriteHint};
@@ -33,11 +33,8 @@ pub fn schemes(
     let names = SCHEMES.iter().map(|scheme| scheme.name).chain(VARIANTS);
     names.map(move |name| {
         let spec: SchemeSpec = name.parse().expect("the catalogue's names read");
-        let built = spec.build_both(drive, Some(future));
-        let mut assign: Box<dyn Assign> = match built.expect("it fits the drive") {
-            Built::Pair(assign, _) => assign,
-            Built::Whole(whole) => whole,
-        };
+        let host = spec.host(drive, Some(future));
+        let mut assign = host.expect("it fits the drive").into_assign();
         assign.learn(&names_of_writers());
         (name, assign)
     })

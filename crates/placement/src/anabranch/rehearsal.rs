@@ -7,7 +7,6 @@ use anabranch_ssd::{
 
 use super::{
     mind::Mind,
-    predictor::Senses,
     sample::Sample,
     setting::{Copies, Room, Setting, Victims},
 };
@@ -50,17 +49,16 @@ fn settings(room: &Room) -> Vec<Setting> {
     settings
 }
 
-/// Decides on a miniature drive, by a setting of its own and with the mind it is lent.
+/// Decides on a miniature drive, by a setting of its own and what was learned on the drive itself.
 #[derive(Debug)]
-struct Understudy {
+struct Understudy<'a> {
     setting: Setting,
     room: Room,
     sample: Sample,
-    /// Lent while it acts; else one that knows nothing.
-    mind: Box<Mind>,
+    mind: &'a Mind,
 }
 
-impl Relocate for Understudy {
+impl Relocate for Understudy<'_> {
     fn destination(&mut self, _victim: &Victim) -> Destination {
         Destination::Each
     }
@@ -68,7 +66,7 @@ impl Relocate for Understudy {
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
         let page = self.sample.page(survivor.page);
         match self.mind.predictor.remaining(page) {
-            Some(life) => self.setting.copy_stream(&self.mind, life, &self.room),
+            Some(life) => self.setting.copy_stream(self.mind, life, &self.room),
             None => victim.stream,
         }
     }
@@ -81,7 +79,8 @@ impl Relocate for Understudy {
 /// A miniature drive and how it does.
 #[derive(Debug)]
 struct Stage {
-    drive: Device<Understudy>,
+    drive: Device,
+    setting: Setting,
     /// Pages it would have saved the drive had it led, since it last did worse.
     saved_pages: f64,
     /// Pages it had copied when that was last worked out.
@@ -105,7 +104,6 @@ impl Stage {
             + units * (config.pages_per_unit as usize * 4 + 96)
             + rings * 8
             + size_of::<Stage>()
-            + self.drive.relocation().mind.memory_bytes()
     }
 }
 
@@ -131,24 +129,16 @@ impl Rehearsal {
     pub fn new(geometry: &HostGeometry, sample: Sample, margin: f64) -> Option<Rehearsal> {
         let unit_pages = sample.unit_pages(geometry.pages_per_unit);
         let room = Room::new(geometry).shrunk(unit_pages);
+        let settings = settings(&room);
+        // An understudy wants to hear of neither ages nor places; no more does nobody.
         let stage = |&setting: &Setting| {
-            let senses = Senses {
-                contexts: true,
-                history: true,
-            };
-            let understudy = Understudy {
-                setting,
-                room,
-                sample,
-                mind: Box::new(Mind::new(0, senses)),
-            };
             Some(Stage {
-                drive: Device::new(miniature(geometry, sample, &setting), understudy).ok()?,
+                drive: Device::new(miniature(geometry, sample, &setting), &()).ok()?,
+                setting,
                 saved_pages: 0.0,
                 counted_pages: 0,
             })
         };
-        let settings = settings(&room);
         Some(Rehearsal {
             stages: settings.iter().map(stage).collect::<Option<Vec<Stage>>>()?,
             leader: *settings.first()?,
@@ -167,22 +157,26 @@ impl Rehearsal {
 
     /// A page of a predicted life is written. Answers whether another setting leads now.
     #[inline]
-    pub fn write(&mut self, mind: &mut Box<Mind>, page: u32, life: f32) -> bool {
+    pub fn write(&mut self, mind: &Mind, page: u32, life: f32) -> bool {
         match self.sample.number(page) {
             Some(number) => self.perform(mind, number, life),
             None => false,
         }
     }
 
-    fn perform(&mut self, mind: &mut Box<Mind>, number: u32, life: f32) -> bool {
+    fn perform(&mut self, mind: &Mind, number: u32, life: f32) -> bool {
+        let page = PageRange::new(number, 1);
         for stage in &mut self.stages {
-            let setting = stage.drive.relocation().setting;
-            let stream = setting.host_stream(mind, life, &self.room);
-            std::mem::swap(&mut stage.drive.relocation_mut().mind, mind);
+            let mut understudy = Understudy {
+                setting: stage.setting,
+                room: self.room,
+                sample: self.sample,
+                mind,
+            };
+            let stream = stage.setting.host_stream(mind, life, &self.room);
             // A miniature is made without faults, and the number and stream are its own: it has
             // nothing to refuse.
-            let _ = stage.drive.write(PageRange::new(number, 1), stream);
-            std::mem::swap(&mut stage.drive.relocation_mut().mind, mind);
+            let _ = stage.drive.write(&mut understudy, page, stream);
         }
         self.pending_pages += 1;
         self.pending_pages >= self.judge_pages && self.judge()
@@ -202,7 +196,7 @@ impl Rehearsal {
     /// over that has saved most, if that is enough.
     fn judge(&mut self) -> bool {
         self.pending_pages = 0;
-        let newly = |stage: &mut Stage| (stage.drive.relocation().setting, stage.newly_copied());
+        let newly = |stage: &mut Stage| (stage.setting, stage.newly_copied());
         let copied: Vec<(Setting, u64)> = self.stages.iter_mut().map(newly).collect();
         let leading = copied.iter().find(|(setting, _)| *setting == self.leader);
         let leading = leading.map_or(0, |(_, pages)| *pages) as f64;
@@ -257,7 +251,7 @@ fn miniature(geometry: &HostGeometry, sample: Sample, setting: &Setting) -> Conf
 mod tests {
     use anabranch_trace::{ContextId, FileId, WriteHint};
 
-    use super::*;
+    use super::{super::predictor::Senses, *};
     use crate::{Write, by_page::tests::DRIVE};
 
     const PAGES: u32 = 8192;
@@ -268,19 +262,19 @@ mod tests {
         ..DRIVE
     };
 
-    fn rehearsal(margin: f64) -> (Rehearsal, Box<Mind>) {
+    fn rehearsal(margin: f64) -> (Rehearsal, Mind) {
         let senses = Senses {
             contexts: true,
             history: true,
         };
         let sample = Sample::new(&GEOMETRY, 16, 1024, 1);
         let rehearsal = Rehearsal::new(&GEOMETRY, sample, margin).unwrap();
-        (rehearsal, Box::new(Mind::new(PAGES, senses)))
+        (rehearsal, Mind::new(PAGES, senses))
     }
 
     /// Writes pages of one writer; how often the lead changed.
     fn run(
-        (rehearsal, mind): (&mut Rehearsal, &mut Box<Mind>),
+        (rehearsal, mind): (&mut Rehearsal, &mut Mind),
         now: &mut u64,
         pages: impl Iterator<Item = u32>,
     ) -> usize {
@@ -319,7 +313,7 @@ mod tests {
         let leader = rehearsal.leader();
         let copied = |stage: &Stage| stage.drive.counters().copied_pages as f64;
         let best = rehearsal.stages.iter().map(copied).fold(f64::MAX, f64::min);
-        let leads = |stage: &&Stage| stage.drive.relocation().setting == leader;
+        let leads = |stage: &&Stage| stage.setting == leader;
         let leading = rehearsal.stages.iter().find(leads).map(copied).unwrap();
         assert!(leading < best * 1.05, "{leader:?}: {leading} {best}");
         // Random deaths: there is little to part.

@@ -197,7 +197,7 @@ mod tests {
             by,
             ..PcStreamParameters::default()
         };
-        parameters.build(&DRIVE).unwrap()
+        parameters.build(&DRIVE).unwrap().into_assign()
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
             ..PcStreamParameters::default()
         };
         parameters.max_contexts = 1;
-        let mut scheme = parameters.build(&DRIVE).unwrap();
+        let mut scheme = parameters.build(&DRIVE).unwrap().into_assign();
         scheme.learn(&names(1001));
         let (log, table) = run(scheme.as_mut());
         assert_eq!(log, table, "no pair has a number of its own");

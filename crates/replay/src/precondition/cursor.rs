@@ -1,6 +1,6 @@
 //! The next page to overwrite.
 
-use anabranch_ssd::{Device, DeviceError, Relocate, StreamId};
+use anabranch_ssd::{Device, DeviceError, StreamId};
 
 use super::Pattern;
 
@@ -51,17 +51,13 @@ impl Cursor {
     }
 
     /// Overwrites so many pages, through the default stream.
-    pub(super) fn overwrite<R: Relocate>(
-        &mut self,
-        device: &mut Device<R>,
-        pages: u32,
-    ) -> Result<(), DeviceError> {
+    pub(super) fn overwrite(&mut self, device: &mut Device, pages: u32) -> Result<(), DeviceError> {
         let mut chunk = [0; CHUNK];
         let mut left = pages as usize;
         while left > 0 {
             let now = left.min(CHUNK);
             chunk[..now].fill_with(|| self.page());
-            device.write_scattered(&chunk[..now], StreamId::DEFAULT)?;
+            device.write_scattered(&mut (), &chunk[..now], StreamId::DEFAULT)?;
             left -= now;
         }
         Ok(())

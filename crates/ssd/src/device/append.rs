@@ -19,7 +19,7 @@ pub(super) struct Claim {
     pub(super) closes: bool,
 }
 
-impl<R: Relocate, O: Observe> Device<R, O> {
+impl<O: Observe> Device<O> {
     /// Free pages in a stream's open unit, as far as they can be programmed before one fails.
     #[inline]
     pub(super) fn room(&self, stream: StreamId) -> u32 {
@@ -30,30 +30,38 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 
     /// The stream that host writes to `wanted` join now, and its room, at least 1; after opening
     /// a unit, and collecting garbage for it, where needed.
-    pub(super) fn host_room(&mut self, wanted: StreamId) -> Result<(StreamId, u32), DeviceError> {
+    pub(super) fn host_room(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        wanted: StreamId,
+    ) -> Result<(StreamId, u32), DeviceError> {
         let stream = match self.mapped > self.streams_off_above {
             true => self.config.default_stream(self.config.group_of(wanted)),
             false => wanted,
         };
         match self.room(stream) {
-            0 => self.make_room(stream),
+            0 => self.make_room(relocation, stream),
             room => Ok((stream, room)),
         }
     }
 
     #[cold]
-    fn make_room(&mut self, wanted: StreamId) -> Result<(StreamId, u32), DeviceError> {
+    fn make_room(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        wanted: StreamId,
+    ) -> Result<(StreamId, u32), DeviceError> {
         let mut stream = wanted;
         loop {
-            self.fail_if_due(stream);
+            self.fail_if_due(relocation, stream);
             if self.room(stream) > 0 {
                 return Ok((stream, self.room(stream)));
             }
             stream = self.group_with_room(wanted);
             let group = self.config.group_of(stream);
-            self.empty_failing(group);
+            self.empty_failing(relocation, group);
             if self.units.free_count(group) <= self.gc_start() {
-                self.collect(stream);
+                self.collect(relocation, stream);
             }
             self.check_writable()?;
             // Copies may have opened a unit of this very stream, and may have filled it up to the
@@ -62,7 +70,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
                 if self.units.free_count(group) <= self.config.reserved_units() as usize {
                     return Err(self.out_of_units());
                 }
-                self.open_unit(stream)?;
+                self.open_unit(relocation, stream)?;
             }
         }
     }
@@ -115,7 +123,11 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         start.max(self.config.reserved_units()) as usize
     }
 
-    pub(super) fn open_unit(&mut self, stream: StreamId) -> Result<(), DeviceError> {
+    pub(super) fn open_unit(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        stream: StreamId,
+    ) -> Result<(), DeviceError> {
         let now = self.clock_pages();
         let group = self.config.group_of(stream);
         let unit = self.units.open(group, stream, now);
@@ -124,13 +136,19 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             filled: 0,
             written_at: now,
         });
-        self.relocation.opened(stream);
+        relocation.opened(stream);
         Ok(())
     }
 
     /// Claims `count` pages of a stream's open unit, which has that room.
     #[inline]
-    pub(super) fn claim(&mut self, stream: StreamId, count: u32, origin: Origin) -> Option<Claim> {
+    pub(super) fn claim(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        stream: StreamId,
+        count: u32,
+        origin: Origin,
+    ) -> Option<Claim> {
         let now = self.clock_pages();
         let slot = &mut self.open[stream.index()];
         let open = slot.as_mut()?;
@@ -142,7 +160,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         };
         self.observer
             .programmed(open.unit, open.filled, count, origin);
-        self.relocation.appended(stream, count, origin);
+        relocation.appended(stream, count, origin);
         open.filled += count;
         open.written_at = now;
         if claim.closes {
@@ -153,8 +171,13 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         Some(claim)
     }
 
-    pub(super) fn append_run(&mut self, stream: StreamId, pages: PageRange) {
-        let Some(claim) = self.claim(stream, pages.count, Origin::Host) else {
+    pub(super) fn append_run(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        stream: StreamId,
+        pages: PageRange,
+    ) {
+        let Some(claim) = self.claim(relocation, stream, pages.count, Origin::Host) else {
             return;
         };
         let Device {
@@ -179,12 +202,18 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             let now = self.tick();
             self.written_at[pages.indices()].fill(now);
         }
-        self.tell_places(pages.first..pages.first + pages.count, claim.unit);
+        let written = pages.first..pages.first + pages.count;
+        self.tell_places(relocation, written, claim.unit);
         self.count_host_pages(stream, pages.count, died, claim);
     }
 
-    pub(super) fn append_pages(&mut self, stream: StreamId, pages: &[u32]) {
-        let Some(claim) = self.claim(stream, pages.len() as u32, Origin::Host) else {
+    pub(super) fn append_pages(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        stream: StreamId,
+        pages: &[u32],
+    ) {
+        let Some(claim) = self.claim(relocation, stream, pages.len() as u32, Origin::Host) else {
             return;
         };
         let Device {
@@ -210,16 +239,21 @@ impl<R: Relocate, O: Observe> Device<R, O> {
                 self.written_at[page as usize] = now;
             }
         }
-        self.tell_places(pages.iter().copied(), claim.unit);
+        self.tell_places(relocation, pages.iter().copied(), claim.unit);
         self.count_host_pages(stream, pages.len() as u32, died, claim);
     }
 
     /// Tells the relocation where pages were put, if it wants to hear of it.
     #[inline]
-    pub(super) fn tell_places(&mut self, pages: impl Iterator<Item = u32>, unit: u32) {
+    pub(super) fn tell_places(
+        &self,
+        relocation: &mut (impl Relocate + ?Sized),
+        pages: impl Iterator<Item = u32>,
+        unit: u32,
+    ) {
         if self.tells_places {
             let stream = self.units.stream(unit);
-            pages.for_each(|page| self.relocation.placed(page, unit, stream));
+            pages.for_each(|page| relocation.placed(page, unit, stream));
         }
     }
 

@@ -12,10 +12,10 @@ use crate::{
 /// need it). It happens where streams hold most of the spare space in half-filled units.
 const SEAL_GAIN: u32 = 8;
 
-impl<R: Relocate, O: Observe> Device<R, O> {
+impl<O: Observe> Device<O> {
     /// Collects until more units are free than the stop threshold, or until `wanting`, the
     /// stream whose write waits, has room and no threshold is undercut, or nothing is to be won.
-    pub(super) fn collect(&mut self, wanting: StreamId) {
+    pub(super) fn collect(&mut self, relocation: &mut (impl Relocate + ?Sized), wanting: StreamId) {
         let group = self.config.group_of(wanting);
         let stop = self.gc_start().max(self.config.gc_stop_free_units as usize);
         loop {
@@ -24,19 +24,19 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             if enough && !self.units.is_mid_round(group) {
                 return;
             }
-            let Some(victim) = self.choose_victim(wanting, group) else {
+            let Some(victim) = self.choose_victim(relocation, wanting, group) else {
                 return;
             };
-            if !self.empty(victim) {
+            if !self.empty(relocation, victim) {
                 return;
             }
-            self.level(group);
+            self.level(relocation, group);
         }
     }
 
     /// Collects one victim in the background, while the host is idle, if no more units than the
     /// stop threshold are free somewhere. Answers whether it did.
-    pub fn collect_idle(&mut self) -> bool {
+    pub fn collect_idle(&mut self, relocation: &mut (impl Relocate + ?Sized)) -> bool {
         let stop = self.gc_start().max(self.config.gc_stop_free_units as usize);
         let scarce = |&group: &u32| self.units.free_count(group) <= stop;
         let Some(group) = (0..self.config.reclaim_groups).find(scarce) else {
@@ -45,14 +45,14 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         let wanting = self.config.default_stream(group);
         !self.read_only
             && self
-                .choose_victim(wanting, group)
-                .is_some_and(|victim| self.empty(victim))
+                .choose_victim(relocation, wanting, group)
+                .is_some_and(|victim| self.empty(relocation, victim))
     }
 
     /// Empties the units of a group in which a program operation failed.
-    pub(super) fn empty_failing(&mut self, group: u32) {
+    pub(super) fn empty_failing(&mut self, relocation: &mut (impl Relocate + ?Sized), group: u32) {
         while let Some(unit) = self.units.failing_in(group) {
-            if !self.empty(Choice::Closed(unit)) {
+            if !self.empty(relocation, Choice::Closed(unit)) {
                 return;
             }
         }
@@ -60,13 +60,18 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 
     /// The closed unit the victim rule names; or, where that would win next to nothing, the open
     /// unit that was written longest ago.
-    fn choose_victim(&mut self, wanting: StreamId, group: u32) -> Option<Choice> {
+    fn choose_victim(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        wanting: StreamId,
+        group: u32,
+    ) -> Option<Choice> {
         let now = self.clock_pages();
-        let closed = self.units.choose_victim(group, now, &mut self.relocation);
+        let closed = self.units.choose_victim(group, now, relocation);
         let gain = closed.map_or(0, |(_, gain)| gain);
         let worth_sealing = gain.saturating_mul(SEAL_GAIN);
         if worth_sealing <= self.config.pages_per_unit
-            && let Some((stream, target, seal_gain)) = self.sealable(wanting, group)
+            && let Some((stream, target, seal_gain)) = self.sealable(relocation, wanting, group)
             && seal_gain >= worth_sealing
         {
             return Some(Choice::Seal(stream, target));
@@ -77,12 +82,17 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     /// The stream whose open unit was written longest ago, the stream its survivors would join,
     /// and the free pages that would give. Not the stream that waits for room, nor one that would
     /// take in the survivors itself (the default stream, mostly) or whose pages join no other's.
-    fn sealable(&self, wanting: StreamId, group: u32) -> Option<(StreamId, StreamId, u32)> {
+    fn sealable(
+        &self,
+        relocation: &(impl Relocate + ?Sized),
+        wanting: StreamId,
+        group: u32,
+    ) -> Option<(StreamId, StreamId, u32)> {
         let default = self.config.default_stream(group);
         let (stream, target, open) = self
             .open_units(group)
             .filter_map(|(stream, open)| {
-                let target = self.own_group(self.relocation.seal(stream, default)?, stream);
+                let target = self.own_group(relocation.seal(stream, default)?, stream);
                 (stream != wanting && stream != target).then_some((stream, target, open))
             })
             .min_by_key(|&(_, _, open)| open.written_at)?;
@@ -92,24 +102,29 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 
     /// Empties and erases a unit. Answers whether that was done; where there is no room for its
     /// valid pages, those not yet copied stay.
-    pub(super) fn empty(&mut self, choice: Choice) -> bool {
+    pub(super) fn empty(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        choice: Choice,
+    ) -> bool {
         match choice {
             Choice::Closed(unit) => {
                 let victim = self.victim(unit);
-                let destination = self.relocation.destination(&victim);
+                let destination = relocation.destination(&victim);
                 self.units.take(unit);
-                self.copy_and_erase(unit, self.config.pages_per_unit, &victim, destination)
+                let whole = (unit, self.config.pages_per_unit);
+                self.copy_and_erase(relocation, whole, &victim, destination)
             }
             Choice::Seal(stream, target) => {
                 let Some(open) = self.open[stream.index()].take() else {
                     return false;
                 };
-                self.relocation.abandoned(stream);
+                relocation.abandoned(stream);
                 self.counters.sealed_units += 1;
                 self.streams[stream.index()].sealed_units += 1;
                 let victim = self.victim(open.unit);
                 let destination = Destination::Stream(target);
-                self.copy_and_erase(open.unit, open.filled, &victim, destination)
+                self.copy_and_erase(relocation, (open.unit, open.filled), &victim, destination)
             }
         }
     }
@@ -126,24 +141,24 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     /// Copies the valid ones of a unit's first `filled` pages, then erases it.
     fn copy_and_erase(
         &mut self,
-        unit: u32,
-        filled: u32,
+        relocation: &mut (impl Relocate + ?Sized),
+        (unit, filled): (u32, u32),
         victim: &Victim,
         destination: Destination,
     ) -> bool {
-        if !self.copy(unit, filled, victim, destination) {
+        if !self.copy(relocation, (unit, filled), victim, destination) {
             if filled < self.config.pages_per_unit {
                 self.observer.finished(unit);
             }
             self.units.close(unit, self.clock_pages());
             return false;
         }
-        self.relocation.moved(victim.stream, victim.valid_pages);
-        self.erase(unit);
+        relocation.moved(victim.stream, victim.valid_pages);
+        self.erase(relocation, unit);
         true
     }
 
-    pub(super) fn erase(&mut self, unit: u32) {
+    pub(super) fn erase(&mut self, relocation: &mut (impl Relocate + ?Sized), unit: u32) {
         let failed = self.erase_failures.strikes();
         let retired = self.units.retired().len();
         let erased = self.units.erase(unit, failed);
@@ -154,7 +169,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         if self.units.retired().len() > retired {
             self.count_retired();
         }
-        self.relocation.erased(&Erased {
+        relocation.erased(&Erased {
             stream: erased.stream,
             units_left: erased.units_left,
             opened_at: erased.opened_at,

@@ -9,12 +9,12 @@ use crate::{
     types::StreamId,
 };
 
-impl<R: Relocate, O: Observe> Device<R, O> {
+impl<O: Observe> Device<O> {
     /// Copies the valid ones of a unit's first `filled` pages. Answers whether all found room.
     pub(super) fn copy(
         &mut self,
-        unit: u32,
-        filled: u32,
+        relocation: &mut (impl Relocate + ?Sized),
+        (unit, filled): (u32, u32),
         victim: &Victim,
         destination: Destination,
     ) -> bool {
@@ -25,8 +25,10 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             let count = (BATCH as u32).min(filled - offset);
             let found = self.survivors(unit, offset..offset + count, &mut live);
             let copied = match destination {
-                Destination::Stream(stream) => self.append_copies(&live[..found], stream, victim),
-                Destination::Each => self.append_each(&live[..found], victim),
+                Destination::Stream(stream) => {
+                    self.append_copies(relocation, &live[..found], stream, victim)
+                }
+                Destination::Each => self.append_each(relocation, &live[..found], victim),
             };
             if copied < found {
                 self.units.lose(unit, copied as u32);
@@ -68,21 +70,27 @@ impl<R: Relocate, O: Observe> Device<R, O> {
 
     /// Each page to the stream the relocation names, neighbours of one stream together. Answers
     /// how many found room.
-    fn append_each(&mut self, pages: &[u32], victim: &Victim) -> usize {
+    fn append_each(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        pages: &[u32],
+        victim: &Victim,
+    ) -> usize {
         let mut start = 0;
-        let mut next = pages.first().map(|&page| self.survivor(page, victim));
+        let first = pages.first();
+        let mut next = first.map(|&page| self.survivor(relocation, page, victim));
         while let Some(stream) = next {
             let mut end = start + 1;
             next = None;
             while let Some(&page) = pages.get(end) {
-                let other = self.survivor(page, victim);
+                let other = self.survivor(relocation, page, victim);
                 if other != stream {
                     next = Some(other);
                     break;
                 }
                 end += 1;
             }
-            let copied = self.append_copies(&pages[start..end], stream, victim);
+            let copied = self.append_copies(relocation, &pages[start..end], stream, victim);
             if copied < end - start {
                 return start + copied;
             }
@@ -91,30 +99,40 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         pages.len()
     }
 
-    fn survivor(&mut self, page: u32, victim: &Victim) -> StreamId {
+    fn survivor(
+        &self,
+        relocation: &mut (impl Relocate + ?Sized),
+        page: u32,
+        victim: &Victim,
+    ) -> StreamId {
         let age_pages = match self.written_at.get(page as usize) {
             Some(&then) => u64::from(self.tick().wrapping_sub(then)) << self.tick_bits,
             None => 0,
         };
-        self.relocation
-            .survivor(victim, Survivor { page, age_pages })
+        relocation.survivor(victim, Survivor { page, age_pages })
     }
 
     /// Appends copies to a stream, or where no unit is left for it to another of its group.
     /// Answers how many found room.
-    fn append_copies(&mut self, pages: &[u32], wanted: StreamId, victim: &Victim) -> usize {
+    fn append_copies(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        pages: &[u32],
+        wanted: StreamId,
+        victim: &Victim,
+    ) -> usize {
         let wanted = self.own_group(wanted, victim.stream);
         let mut rest = pages;
         while !rest.is_empty() {
-            let Some(stream) = self.copy_stream(wanted) else {
+            let Some(stream) = self.copy_stream(relocation, wanted) else {
                 break;
             };
             let room = self.room(stream) as usize;
             let (now, later) = rest.split_at(room.min(rest.len()));
-            let Some(claim) = self.claim(stream, now.len() as u32, Origin::Copy) else {
+            let Some(claim) = self.claim(relocation, stream, now.len() as u32, Origin::Copy) else {
                 break;
             };
-            self.place(now, claim);
+            self.place(relocation, now, claim);
             let count = now.len() as u64;
             self.counters.copied_pages += count;
             self.counters.redirected_pages += if stream == wanted { 0 } else { count };
@@ -124,12 +142,17 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         pages.len() - rest.len()
     }
 
-    pub(super) fn place(&mut self, pages: &[u32], claim: Claim) {
+    pub(super) fn place(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        pages: &[u32],
+        claim: Claim,
+    ) {
         self.logical[claim.index..claim.index + pages.len()].copy_from_slice(pages);
         for (address, &page) in (claim.address..).zip(pages) {
             self.physical[page as usize] = address;
         }
-        self.tell_places(pages.iter().copied(), claim.unit);
+        self.tell_places(relocation, pages.iter().copied(), claim.unit);
         if claim.closes {
             self.units.close(claim.unit, self.clock_pages());
         }
@@ -145,27 +168,31 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     /// The stream that copies meant for `wanted` join: that one while it has room or a unit is
     /// free, then the open unit of the stream nearest in number, since classes of age are numbered
     /// in order. The reserve sees to it that a device without faults always finds one.
-    fn copy_stream(&mut self, wanted: StreamId) -> Option<StreamId> {
+    fn copy_stream(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        wanted: StreamId,
+    ) -> Option<StreamId> {
         loop {
-            self.fail_if_due(wanted);
+            self.fail_if_due(relocation, wanted);
             if self.room(wanted) > 0 {
                 return Some(wanted);
             }
-            if self.open_unit(wanted).is_ok() {
+            if self.open_unit(relocation, wanted).is_ok() {
                 continue;
             }
-            let refuge = self.refuge(wanted)?;
-            self.fail_if_due(refuge);
+            let refuge = self.refuge(relocation, wanted)?;
+            self.fail_if_due(relocation, refuge);
             if self.room(refuge) > 0 {
                 return Some(refuge);
             }
         }
     }
 
-    fn refuge(&self, wanted: StreamId) -> Option<StreamId> {
+    fn refuge(&self, relocation: &(impl Relocate + ?Sized), wanted: StreamId) -> Option<StreamId> {
         self.open_units(self.config.group_of(wanted))
             .map(|(stream, _)| stream)
-            .filter(|&stream| self.relocation.may_join(wanted, stream))
+            .filter(|&stream| relocation.may_join(wanted, stream))
             .min_by_key(|stream| (stream.0.abs_diff(wanted.0), stream.0))
     }
 

@@ -3,10 +3,14 @@
 use super::Device;
 use crate::{observe::Observe, relocate::Relocate, types::StreamId};
 
-impl<R: Relocate, O: Observe> Device<R, O> {
+impl<O: Observe> Device<O> {
     /// If the next page to be programmed fails, and a stream is about to program it: the unit takes
     /// no more pages and is condemned.
-    pub(super) fn fail_if_due(&mut self, stream: StreamId) {
+    pub(super) fn fail_if_due(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        stream: StreamId,
+    ) {
         if self.program_failures.left() > 0 {
             return;
         }
@@ -18,7 +22,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         self.units.close(open.unit, self.clock_pages());
         self.observer.finished(open.unit);
         self.counters.failed_programs += 1;
-        self.relocation.abandoned(stream);
+        relocation.abandoned(stream);
     }
 
     /// One more unit was retired. Below the units it needs to accept overwrites for ever, the

@@ -1,9 +1,9 @@
 //! An open unit that passes from one stream to another.
 
 use super::Device;
-use crate::{error::DeviceError, observe::Observe, relocate::Relocate, types::StreamId};
+use crate::{error::DeviceError, observe::Observe, types::StreamId};
 
-impl<R: Relocate, O: Observe> Device<R, O> {
+impl<O: Observe> Device<O> {
     /// Host stream `to` goes on filling the open unit of host stream `from`; what the unit holds
     /// counts as `to`'s from now on. Where both have one open, `to` goes on with the emptier and
     /// the other is closed; so is `from`'s where they are of different reclaim groups. Answers

@@ -10,13 +10,13 @@ use crate::{
 /// Moved as they are, fewer would leave their new unit the emptiest of all, and the next victim.
 const AT_REST: (u32, u32) = (7, 8);
 
-impl<R: Relocate, O: Observe> Device<R, O> {
+impl<O: Observe> Device<O> {
     /// If the least worn closed unit of a group lies too far behind the most worn free one: moves
     /// the data at rest there from one to the other; data that are dying are collected as any
     /// victim's. Either way the unit is then free, and as the least worn the next to be written.
     ///
     /// It may borrow a unit of the reserve, and gives one back unless that one's erase is its last.
-    pub(super) fn level(&mut self, group: u32) {
+    pub(super) fn level(&mut self, relocation: &mut (impl Relocate + ?Sized), group: u32) {
         if self.units.free_count(group) < self.config.reserved_units() as usize {
             return;
         }
@@ -27,16 +27,16 @@ impl<R: Relocate, O: Observe> Device<R, O> {
         let valid = u64::from(self.units.valid(cold));
         let (of, all) = AT_REST;
         if valid * u64::from(all) >= u64::from(self.config.pages_per_unit) * u64::from(of) {
-            self.swap(cold, group);
+            self.swap(relocation, cold, group);
         } else {
-            self.empty(Choice::Closed(cold));
+            self.empty(relocation, Choice::Closed(cold));
         }
         self.counters.levelled_pages += self.counters.copied_pages - copied;
     }
 
     /// Moves a unit's data into the most worn free unit, where no program operation is due to fail
     /// on the way.
-    fn swap(&mut self, cold: u32, group: u32) {
+    fn swap(&mut self, relocation: &mut (impl Relocate + ?Sized), cold: u32, group: u32) {
         let (stream, valid) = (self.units.stream(cold), self.units.valid(cold));
         if valid > self.program_failures.left() {
             return;
@@ -46,19 +46,19 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             return;
         };
         self.units.take(cold);
-        self.move_all(cold, worn);
+        self.move_all(relocation, cold, worn);
         self.units.close(worn, now);
         if valid < self.config.pages_per_unit {
             self.observer.finished(worn);
         }
         self.counters.copied_pages += u64::from(valid);
         self.streams[stream.index()].copied_pages += u64::from(valid);
-        self.relocation.moved(stream, valid);
-        self.erase(cold);
+        relocation.moved(stream, valid);
+        self.erase(relocation, cold);
     }
 
     /// Moves the valid pages of one unit to the beginning of another.
-    fn move_all(&mut self, from: u32, to: u32) {
+    fn move_all(&mut self, relocation: &mut (impl Relocate + ?Sized), from: u32, to: u32) {
         let pages_per_unit = self.config.pages_per_unit;
         let mut live = [0_u32; BATCH];
         let (mut offset, mut filled) = (0, 0);
@@ -77,7 +77,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             };
             self.observer
                 .programmed(to, filled, found as u32, Origin::Copy);
-            self.place(&live[..found], claim);
+            self.place(relocation, &live[..found], claim);
             self.units.lose(from, found as u32);
             self.units.gain(to, found as u32);
             self.program_failures.pass(found as u32);

@@ -12,14 +12,18 @@ use crate::{
     units::Units,
 };
 
-impl<R: Relocate, O: Observe> Device<R, O> {
+impl<O: Observe> Device<O> {
     /// Writes the device in a form of its own: versioned, checksummed, four bytes a logical page
     /// (eight where ages are kept) and twenty-odd a unit. [`Device::load`] and [`SavedDrive`] read
-    /// it. The observer is no part of it.
+    /// it. What `relocation` has learned is a part of it, the observer is none.
     ///
     /// # Errors
     /// When the bytes cannot be written.
-    pub fn save(&self, to: impl Write) -> Result<(), StateError> {
+    pub fn save(
+        &self,
+        relocation: &(impl Relocate + ?Sized),
+        to: impl Write,
+    ) -> Result<(), StateError> {
         let open = |(stream, open): (u16, &Option<OpenUnit>)| {
             open.map(|open| SavedOpen {
                 stream: StreamId(stream),
@@ -44,7 +48,7 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             physical: &self.physical,
             written_at: &self.written_at,
             units,
-            relocation: self.relocation.state(),
+            relocation: relocation.state(),
         };
         saved.write(to)
     }
@@ -52,9 +56,9 @@ impl<R: Relocate, O: Observe> Device<R, O> {
     /// The device of a saved drive whose units were checked. The mapping is checked here.
     pub(crate) fn from_saved(
         saved: SavedDrive,
-        relocation: R,
+        relocation: &(impl Relocate + ?Sized),
         observer: O,
-    ) -> Result<Device<R, O>, StateError> {
+    ) -> Result<Device<O>, StateError> {
         let header = saved.header;
         let config = header.config;
         let mut open = vec![None; usize::from(config.streams())];
@@ -91,7 +95,6 @@ impl<R: Relocate, O: Observe> Device<R, O> {
             erase_failures: header.erase_failures,
             read_only: header.read_only,
             config,
-            relocation,
             observer,
         })
     }

@@ -1,9 +1,9 @@
 //! The device's invariants, checked from outside its hot paths.
 
 use super::{Device, NONE};
-use crate::{observe::Observe, relocate::Relocate};
+use crate::observe::Observe;
 
-impl<R: Relocate, O: Observe> Device<R, O> {
+impl<O: Observe> Device<O> {
     /// Checks that the device is consistent; costs a walk over all pages. For tests and for a
     /// state that was loaded.
     ///

@@ -73,7 +73,7 @@ impl<O: Observe> FdpDevice<O> {
             namespace: Some(namespace),
             ..FdpEvent::new(FdpEventKind::InvalidPlacementIdentifier)
         };
-        self.recorder_mut().record(stream, event);
+        self.recorder.record(stream, event);
         Ok(stream)
     }
 

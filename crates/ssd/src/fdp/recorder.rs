@@ -9,7 +9,7 @@ use crate::{
 
 /// Copies as the handles' types allow, and records the events that are enabled.
 #[derive(Debug)]
-pub struct Recorder {
+pub(super) struct Recorder {
     relocation: Fdp,
     handles: u16,
     host_streams: u16,

@@ -4,9 +4,17 @@ use super::{FdpConfiguration, FdpDevice, FdpOptions, Namespaces, Recorder};
 use crate::{counters::Counters, observe::Observe, state::SavedDrive, state::StateError};
 
 impl<O: Observe> FdpDevice<O> {
-    /// The device's counters when the statistics were last cleared: with what
-    /// [`Device::save`](crate::Device::save) writes of [`FdpDevice::device`], all that outlives a
-    /// power cycle. Events, and which of them are recorded, do not; namespaces are the front end's.
+    /// Writes the device, as [`Device::save`](crate::Device::save) does. With
+    /// [`FdpDevice::cleared_at`] it is all that outlives a power cycle: events, and which of them are
+    /// recorded, do not; namespaces are the front end's.
+    ///
+    /// # Errors
+    /// When the bytes cannot be written.
+    pub fn save(&self, to: impl std::io::Write) -> Result<(), StateError> {
+        self.device.save(&self.recorder, to)
+    }
+
+    /// The device's counters when the statistics were last cleared.
     pub fn cleared_at(&self) -> &Counters {
         &self.cleared_at
     }
@@ -34,13 +42,15 @@ impl<O: Observe> FdpDevice<O> {
                 "its counters are less than when they were cleared".to_owned(),
             ));
         }
-        let device = saved.resume(Recorder::new(&config), observer)?;
+        let mut recorder = Recorder::new(&config);
+        let device = saved.resume(&mut recorder, observer)?;
         Ok(FdpDevice {
             namespaces: Namespaces::new(&configuration),
             chosen_group: vec![0; usize::from(configuration.handles)],
             cleared_at,
             next_limit_ms: 0,
             device,
+            recorder,
             configuration,
         })
     }

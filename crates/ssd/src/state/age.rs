@@ -25,12 +25,12 @@ impl SavedDrive {
     ///
     /// # Errors
     /// When `config` is no such device, or the mapping contradicts itself.
-    pub fn age<R: Relocate, O: Observe>(
+    pub fn age<O: Observe>(
         mut self,
         config: Config,
-        mut relocation: R,
+        relocation: &mut (impl Relocate + ?Sized),
         observer: O,
-    ) -> Result<Device<R, O>, StateError> {
+    ) -> Result<Device<O>, StateError> {
         config.validate()?;
         same_geometry(&self.header.config, &config)?;
         self.rename_streams(&config);

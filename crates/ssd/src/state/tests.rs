@@ -31,13 +31,15 @@ fn drive(victim_rule: VictimRule, kind: RelocationKind) -> SavedDrive {
         faults,
         ..small()
     };
-    let mut device = Device::new(config.clone(), kind.build(&config)).unwrap();
+    let mut relocation = kind.build(&config);
+    let mut device = Device::new(config, &*relocation).unwrap();
     for step in 0..400_u32 {
         let stream = StreamId((step % 3) as u16);
-        let _ = device.write(PageRange::new(step * 29 % 64, 1), stream);
+        let page = PageRange::new(step * 29 % 64, 1);
+        let _ = device.write(&mut *relocation, page, stream);
     }
     let mut bytes = Vec::new();
-    device.save(&mut bytes).unwrap();
+    device.save(&*relocation, &mut bytes).unwrap();
     SavedDrive::read(&bytes[..]).unwrap()
 }
 
@@ -123,13 +125,13 @@ proptest! {
         for (place, index, value) in spoilt {
             spoil(&mut drive, place, index, value);
         }
-        let relocation = kind.build(&drive.header.config);
-        let loaded = checked(&drive).and_then(|()| drive.resume(relocation, ()));
+        let mut relocation = kind.build(&drive.header.config);
+        let loaded = checked(&drive).and_then(|()| drive.resume(&mut *relocation, ()));
         if let Ok(mut device) = loaded {
             device.verify().map_err(TestCaseError::fail)?;
             for step in 0..300_u32 {
                 let pages = PageRange::new(step * 7 % 61, 1 + step % 4);
-                let written = device.write(pages, StreamId((step % 4) as u16));
+                let written = device.write(&mut *relocation, pages, StreamId((step % 4) as u16));
                 prop_assert!(written.is_ok() || device.verify().is_ok());
             }
             device.verify().map_err(TestCaseError::fail)?;
@@ -165,8 +167,8 @@ fn two_pages_at_one_place_are_refused() {
     let mut drive = drive(VictimRule::Greedy, RelocationKind::Gc);
     for (one, other) in [(0, 5), (5, 0), (7, 9)] {
         drive.physical[one] = drive.physical[other];
-        let relocation = RelocationKind::Gc.build(&drive.header.config);
-        let error = drive.clone().resume(relocation, ()).unwrap_err();
+        let mut relocation = RelocationKind::Gc.build(&drive.header.config);
+        let error = drive.clone().resume(&mut *relocation, ()).unwrap_err();
         assert!(error.to_string().contains("one place"), "{error}");
     }
 }

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    device::Device, error::DeviceError, observe::Observe, relocate::Relocate, types::StreamId,
-};
+use crate::{device::Device, error::DeviceError, observe::Observe, types::StreamId};
 
 /// What becomes of a closed stream's half-filled unit. The standards are silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -28,9 +26,9 @@ impl AtClose {
     ///
     /// # Errors
     /// When the device has no such host stream, or is read-only.
-    pub fn settle<R: Relocate, O: Observe>(
+    pub fn settle<O: Observe>(
         self,
-        device: &mut Device<R, O>,
+        device: &mut Device<O>,
         stream: StreamId,
     ) -> Result<(), DeviceError> {
         match self {

@@ -73,9 +73,10 @@ mod tests {
         let profile = Profile::parse("x", Profile::text("fdp-8ruh").unwrap()).unwrap();
         let (config, timing) = (profile.resolve("x").unwrap(), profile.timing.unwrap());
         let flash = Flash::live(&config, timing, profile.layout()).unwrap();
-        let relocation = RelocationKind::Mixed.build(&config);
-        let mut device = Device::watched(config, relocation, flash).unwrap();
-        device.write(PageRange::new(0, 4096), StreamId(0)).unwrap();
+        let mut relocation = RelocationKind::Mixed.build(&config);
+        let mut device = Device::watched(config, &*relocation, flash).unwrap();
+        let pages = PageRange::new(0, 4096);
+        device.write(&mut *relocation, pages, StreamId(0)).unwrap();
         device.observer_mut().wrote(7, 4096);
         assert!(device.observer_mut().answered().is_empty());
         // Writes are answered from the buffer, or when they have room there.

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use crate::driven::Driven;
 use anabranch_ssd::{
     Config, Device, DeviceError, Faults, Levelling, Observe, Origin, PageRange, Relocate,
     RelocationKind, StreamId, VictimRule, Wear,
@@ -89,7 +90,7 @@ impl Observe for Flash {
 /// A device, its flash, and what its host knows.
 #[derive(Debug)]
 pub struct Rig {
-    pub device: Device<Box<dyn Relocate>, Flash>,
+    pub device: Driven<Flash>,
     /// The number of the last write of each page.
     model: Vec<Option<u64>>,
     writes: u64,
@@ -108,15 +109,16 @@ pub enum Operation {
 impl Rig {
     pub fn new(config: &Config, relocation: Box<dyn Relocate>) -> Rig {
         let flash = Flash::new(config);
+        let device = Device::watched(config.clone(), &*relocation, flash).unwrap();
         Rig {
-            device: Device::watched(config.clone(), relocation, flash).unwrap(),
+            device: Driven { device, relocation },
             model: vec![None; config.logical_pages as usize],
             writes: 0,
         }
     }
 
     /// The same host before another device.
-    pub fn with(&self, device: Device<Box<dyn Relocate>, Flash>) -> Rig {
+    pub fn with(&self, device: Driven<Flash>) -> Rig {
         Rig {
             device,
             model: self.model.clone(),
@@ -147,7 +149,8 @@ impl Rig {
             }
             Operation::Finish { stream } => self.device.finish_unit(StreamId(stream)).map(|_| ()),
             Operation::Idle => {
-                self.device.collect_idle();
+                let Driven { device, relocation } = &mut self.device;
+                device.collect_idle(&mut **relocation);
                 Ok(())
             }
         }
@@ -156,7 +159,7 @@ impl Rig {
     fn written(
         &mut self,
         pages: &[u32],
-        write: impl FnOnce(&mut Device<Box<dyn Relocate>, Flash>) -> Result<(), DeviceError>,
+        write: impl FnOnce(&mut Driven<Flash>) -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
         let first = self.writes;
         self.writes += pages.len() as u64;

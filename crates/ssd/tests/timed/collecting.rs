@@ -2,18 +2,18 @@
 //! on it.
 
 use anabranch_ssd::{
-    Config, Device, Drive, Faults, Levelling, PageRange, RelocationKind, Request, StreamId,
-    TimedDevice, VictimRule, Wear,
+    Config, Drive, Faults, Levelling, PageRange, RelocationKind, Request, StreamId, VictimRule,
+    Wear,
 };
 
 use super::{
-    PAGE_BYTES, PAGE_TRANSFER_NS, SERVICE_NS, assert_near, closed, config, device, fill, layout,
-    open, read, timing, write,
+    PAGE_BYTES, PAGE_TRANSFER_NS, SERVICE_NS, Timed, assert_near, closed, config, device, fill,
+    layout, open, read, timing, write,
 };
-use crate::workload::Random;
+use crate::{driven::Driven, workload::Random};
 
 /// Random overwrites and reads in equal parts of the first `pages`.
-fn mixed_run(config: &Config, pages: u32, requests: u32) -> TimedDevice {
+fn mixed_run(config: &Config, pages: u32, requests: u32) -> Timed {
     let mut device = device(config, timing(), layout(4, 2), closed(32));
     for first in (0..pages).step_by(32) {
         write(&mut device, first, 32);
@@ -144,10 +144,8 @@ fn the_same_run_takes_the_same_time() {
 
 /// The same requests to a device with and without time.
 fn assert_same_counts(config: &Config, kind: RelocationKind, drive: Drive, seed: u64) {
-    let mut plain = Device::new(config.clone(), kind.build(config)).unwrap();
-    let relocation = kind.build(config);
-    let layout = layout(2, 2);
-    let mut timed = TimedDevice::new(config.clone(), timing(), layout, drive, relocation).unwrap();
+    let mut plain = Driven::new(config, kind).unwrap();
+    let mut timed = Timed::new(config, timing(), layout(2, 2), drive, kind).unwrap();
     let mut random = Random(seed);
     for step in 0..6000_u64 {
         let first = random.below(config.logical_pages - 8);

@@ -2,11 +2,14 @@
 
 mod collecting;
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    ops::{Deref, DerefMut},
+};
 
 use anabranch_ssd::{
-    Config, Drive, Faults, Layout, PageRange, RelocationKind, Request, StreamId, TimedDevice,
-    Timing, VictimRule, Wear,
+    Config, DeviceError, Drive, Faults, Layout, PageRange, Relocate, RelocationKind, Request,
+    StreamId, TimedDevice, Timing, TimingError, VictimRule, Wear,
 };
 
 pub const PAGE_BYTES: u64 = 4096;
@@ -83,12 +86,51 @@ pub fn open() -> Drive {
     }
 }
 
-pub fn device(config: &Config, timing: Timing, layout: Layout, drive: Drive) -> TimedDevice {
-    let relocation = RelocationKind::Gc.build(config);
-    TimedDevice::new(config.clone(), timing, layout, drive, relocation).unwrap()
+/// A device that takes time, and the relocation that it is driven with.
+#[derive(Debug)]
+pub struct Timed {
+    device: TimedDevice,
+    relocation: Box<dyn Relocate>,
 }
 
-pub fn write(device: &mut TimedDevice, first: u32, count: u32) {
+impl Timed {
+    pub fn new(
+        config: &Config,
+        timing: Timing,
+        layout: Layout,
+        drive: Drive,
+        kind: RelocationKind,
+    ) -> Result<Timed, TimingError> {
+        let relocation = kind.build(config);
+        let device = TimedDevice::new(config.clone(), timing, layout, drive, &*relocation)?;
+        Ok(Timed { device, relocation })
+    }
+
+    pub fn submit(&mut self, arrival_ns: u64, request: Request) -> Result<(), DeviceError> {
+        let Timed { device, relocation } = self;
+        device.submit(&mut **relocation, arrival_ns, request)
+    }
+}
+
+impl Deref for Timed {
+    type Target = TimedDevice;
+
+    fn deref(&self) -> &TimedDevice {
+        &self.device
+    }
+}
+
+impl DerefMut for Timed {
+    fn deref_mut(&mut self) -> &mut TimedDevice {
+        &mut self.device
+    }
+}
+
+pub fn device(config: &Config, timing: Timing, layout: Layout, drive: Drive) -> Timed {
+    Timed::new(config, timing, layout, drive, RelocationKind::Gc).unwrap()
+}
+
+pub fn write(device: &mut Timed, first: u32, count: u32) {
     let request = Request::Write {
         pages: PageRange::new(first, count),
         stream: StreamId::DEFAULT,
@@ -96,13 +138,13 @@ pub fn write(device: &mut TimedDevice, first: u32, count: u32) {
     device.submit(0, request).unwrap();
 }
 
-pub fn read(device: &mut TimedDevice, arrival_ns: u64, first: u32, count: u32) {
+pub fn read(device: &mut Timed, arrival_ns: u64, first: u32, count: u32) {
     let pages = PageRange::new(first, count);
     device.submit(arrival_ns, Request::Read { pages }).unwrap();
 }
 
 /// Writes the whole drive once, lets it come to rest, and measures anew.
-pub fn fill(device: &mut TimedDevice) {
+pub fn fill(device: &mut Timed) {
     let pages = device.device().config().logical_pages;
     for first in (0..pages).step_by(32) {
         write(device, first, 32.min(pages - first));

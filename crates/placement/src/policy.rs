@@ -1,0 +1,127 @@
+//! A scheme at work on a drive: the one that places writes, hears of deaths, and decides about copies
+//! and victims.
+
+use std::fmt;
+
+use anabranch_ssd::{PageRange, Relocate, StreamId};
+
+use crate::{Assign, LifetimeProfile, Names, Whole, Write};
+
+/// Both halves of a scheme: apart, or in one.
+enum Halves {
+    /// A host's half with any relocation.
+    Apart(Box<dyn Assign>, Box<dyn Relocate>),
+    /// A scheme that does both.
+    Whole(Box<dyn Whole>),
+}
+
+/// A scheme at work. Whoever drives a device has its policy beside it: asks the policy where writes
+/// go ([`Policy::place`]), and hands its relocation to the device's calls. The device holds none.
+pub struct Policy {
+    halves: Halves,
+    goes_by_page: bool,
+}
+
+impl Policy {
+    /// A host's half with any relocation.
+    pub fn apart(assign: Box<dyn Assign>, relocation: Box<dyn Relocate>) -> Policy {
+        Policy {
+            goes_by_page: assign.goes_by_page(),
+            halves: Halves::Apart(assign, relocation),
+        }
+    }
+
+    /// A scheme that does both.
+    pub fn whole(whole: Box<dyn Whole>) -> Policy {
+        Policy {
+            goes_by_page: whole.goes_by_page(),
+            halves: Halves::Whole(whole),
+        }
+    }
+
+    /// A host's half whose copies stay in their streams.
+    pub fn of_host(assign: Box<dyn Assign>) -> Policy {
+        Policy::apart(assign, Box::new(()))
+    }
+
+    /// The host's half, to be asked what it knows.
+    pub fn host(&self) -> &dyn Assign {
+        match &self.halves {
+            Halves::Apart(assign, _) => &**assign,
+            Halves::Whole(whole) => &**whole,
+        }
+    }
+
+    fn host_mut(&mut self) -> &mut dyn Assign {
+        match &mut self.halves {
+            Halves::Apart(assign, _) => &mut **assign,
+            Halves::Whole(whole) => &mut **whole,
+        }
+    }
+
+    /// The device's half.
+    pub fn relocation(&self) -> &dyn Relocate {
+        match &self.halves {
+            Halves::Apart(_, relocation) => &**relocation,
+            Halves::Whole(whole) => &**whole,
+        }
+    }
+
+    /// The device's half, for the calls of a device.
+    #[inline]
+    pub fn relocation_mut(&mut self) -> &mut dyn Relocate {
+        match &mut self.halves {
+            Halves::Apart(_, relocation) => &mut **relocation,
+            Halves::Whole(whole) => &mut **whole,
+        }
+    }
+
+    /// Asks where a write request goes, and has each part of it performed before the next is asked
+    /// about: the whole request in one, or page by page for schemes that go by page. `perform` is
+    /// given the device's half, the part, and its stream.
+    ///
+    /// # Errors
+    /// The first of `perform`, which ends the request.
+    #[inline]
+    pub fn place<E>(
+        &mut self,
+        write: &Write,
+        mut perform: impl FnMut(&mut dyn Relocate, &Write, StreamId) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if !self.goes_by_page {
+            let stream = self.host_mut().assign(write);
+            return perform(self.relocation_mut(), write, stream);
+        }
+        for step in 0..write.pages.count {
+            let part = Write {
+                pages: PageRange::new(write.pages.first + step, 1),
+                now_pages: write.now_pages + u64::from(step),
+                ..*write
+            };
+            let stream = self.host_mut().assign(&part);
+            perform(self.relocation_mut(), &part, stream)?;
+        }
+        Ok(())
+    }
+
+    /// The host discards pages at logical time `now_pages` ([`Assign::discard`]).
+    pub fn discard(&mut self, pages: PageRange, now_pages: u64) {
+        self.host_mut().discard(pages, now_pages);
+    }
+
+    /// Names the scheme may go by ([`Assign::learn`]).
+    pub fn learn(&mut self, names: &Names) {
+        self.host_mut().learn(names);
+    }
+
+    /// What an earlier run learned of contexts; told before anything else ([`Assign::recall`]).
+    pub fn recall(&mut self, profile: &LifetimeProfile) {
+        self.host_mut().recall(profile);
+    }
+}
+
+impl fmt::Debug for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.relocation().fmt(f)
+    }
+}
