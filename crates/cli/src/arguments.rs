@@ -158,8 +158,8 @@ pub struct DriveArguments {
     /// Bytes of an erase unit
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     pub unit: Vec<String>,
-    /// Victims of garbage collection: greedy, cost-benefit, fifo, random, N-choices or
-    /// greedy-per-chip
+    /// Victims of garbage collection: greedy, cost-benefit, cost-benefit-root, fifo, random,
+    /// N-choices or greedy-per-chip
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub victim: Vec<VictimRule>,
     /// Streams the host may name, the default one included

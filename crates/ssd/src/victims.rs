@@ -31,6 +31,9 @@ pub enum VictimRule {
     /// share and age the host pages written since it was closed (Rosenblum and Ousterhout, the
     /// log-structured file system, SOSP'91, §3.5; age since closing as SepBIT has it).
     CostBenefit,
+    /// As cost-benefit, with the square root of the age: `√age x (1 - u) / u`, as `SepBIT`'s simulator
+    /// has it (FAST'22, `selection/CostBenefit.java`), which its published figures were made with.
+    CostBenefitRoot,
     /// The unit closed first.
     Fifo,
     /// Any unit, each as likely.
@@ -50,6 +53,7 @@ impl fmt::Display for VictimRule {
         match self {
             VictimRule::Greedy => f.write_str("greedy"),
             VictimRule::CostBenefit => f.write_str("cost-benefit"),
+            VictimRule::CostBenefitRoot => f.write_str("cost-benefit-root"),
             VictimRule::Fifo => f.write_str("fifo"),
             VictimRule::Random => f.write_str("random"),
             VictimRule::Choices(choices) => write!(f, "{choices}-choices"),
@@ -66,6 +70,7 @@ impl FromStr for VictimRule {
         Ok(match text {
             "greedy" => VictimRule::Greedy,
             "cost-benefit" => VictimRule::CostBenefit,
+            "cost-benefit-root" => VictimRule::CostBenefitRoot,
             "fifo" => VictimRule::Fifo,
             "random" => VictimRule::Random,
             "scheme" => VictimRule::Scheme,
@@ -75,7 +80,7 @@ impl FromStr for VictimRule {
                 _ => {
                     return Err(format!(
                         "no victim rule is called \"{text}\" (there are: greedy, cost-benefit, \
-                         fifo, random, N-choices with N from 1 to 255, greedy-per-chip, scheme)"
+                         cost-benefit-root, fifo, random, N-choices with N from 1 to 255, greedy-per-chip, scheme)"
                     ));
                 }
             },
@@ -115,7 +120,12 @@ impl Victims {
         let pages = config.pages_per_unit;
         match config.victim_rule {
             VictimRule::Greedy => Victims::Greedy(Greedy::new(units, pages)),
-            VictimRule::CostBenefit => Victims::CostBenefit(CostBenefit::new(units, pages)),
+            VictimRule::CostBenefit => {
+                Victims::CostBenefit(CostBenefit::new(units, pages, |age| age))
+            }
+            VictimRule::CostBenefitRoot => {
+                Victims::CostBenefit(CostBenefit::new(units, pages, f64::sqrt))
+            }
             VictimRule::Fifo => Victims::Fifo(Fifo::new(units)),
             VictimRule::Random => Victims::Choices(Choices::new(units, 1, config.seed)),
             VictimRule::Choices(choices) => {

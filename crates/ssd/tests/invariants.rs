@@ -76,6 +76,7 @@ fn rules() -> impl Strategy<Value = VictimRule> {
     prop::sample::select(vec![
         VictimRule::Greedy,
         VictimRule::CostBenefit,
+        VictimRule::CostBenefitRoot,
         VictimRule::Fifo,
         VictimRule::Random,
         VictimRule::Choices(3),

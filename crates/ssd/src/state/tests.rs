@@ -8,9 +8,10 @@ use crate::{
     wear::Faults,
 };
 
-const RULES: [VictimRule; 7] = [
+const RULES: [VictimRule; 8] = [
     VictimRule::Greedy,
     VictimRule::CostBenefit,
+    VictimRule::CostBenefitRoot,
     VictimRule::Fifo,
     VictimRule::Random,
     VictimRule::Choices(2),

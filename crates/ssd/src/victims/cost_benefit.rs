@@ -6,8 +6,8 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 /// class is within 1 % of the best the class holds).
 const CLASSES: u32 = 128;
 
-/// Closed units in classes by their valid share, each class ordered by age. The score grows with
-/// age at the same rate for all units of one share, so the oldest of each class is its best, and
+/// Closed units in classes by their valid share, each class ordered by age. The score of all units of
+/// one share grows with age alike, so the oldest of each class is its best, and
 /// a victim is found by looking at one unit a class. A unit changes class a bounded number of
 /// times in its life; entries it leaves behind are dropped when they come up.
 #[derive(Debug)]
@@ -18,16 +18,19 @@ pub(crate) struct CostBenefit {
     closed_at: Vec<u64>,
     valid: Vec<u32>,
     pages_per_unit: u32,
+    /// What an age is worth; it grows with age.
+    worth: fn(f64) -> f64,
 }
 
 impl CostBenefit {
-    pub(super) fn new(units: u32, pages_per_unit: u32) -> CostBenefit {
+    pub(super) fn new(units: u32, pages_per_unit: u32, worth: fn(f64) -> f64) -> CostBenefit {
         CostBenefit {
             classes: (0..=CLASSES).map(|_| BinaryHeap::new()).collect(),
             class: vec![CLASSES as u8 + 1; units as usize],
             closed_at: vec![0; units as usize],
             valid: vec![0; units as usize],
             pages_per_unit,
+            worth,
         }
     }
 
@@ -69,7 +72,8 @@ impl CostBenefit {
             if dead == 0.0 {
                 continue;
             }
-            let score = (now - closed_at + 1) as f64 * dead / (2.0 * valid).max(f64::MIN_POSITIVE);
+            let age = (now - closed_at + 1) as f64;
+            let score = (self.worth)(age) * dead / valid.max(f64::MIN_POSITIVE);
             if best.is_none_or(|(highest, _)| score > highest) {
                 best = Some((score, unit));
             }

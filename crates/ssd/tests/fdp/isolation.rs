@@ -221,6 +221,7 @@ fn rules() -> impl Strategy<Value = VictimRule> {
     prop::sample::select(vec![
         VictimRule::Greedy,
         VictimRule::CostBenefit,
+        VictimRule::CostBenefitRoot,
         VictimRule::Fifo,
         VictimRule::Random,
     ])

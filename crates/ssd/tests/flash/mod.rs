@@ -192,9 +192,10 @@ impl Rig {
 }
 
 /// The victim rules, one of each.
-pub const RULES: [VictimRule; 7] = [
+pub const RULES: [VictimRule; 8] = [
     VictimRule::Greedy,
     VictimRule::CostBenefit,
+    VictimRule::CostBenefitRoot,
     VictimRule::Fifo,
     VictimRule::Random,
     VictimRule::Choices(3),

@@ -177,6 +177,7 @@ fn counts_are_the_same_with_and_without_time() {
     let rules = [
         VictimRule::Greedy,
         VictimRule::CostBenefit,
+        VictimRule::CostBenefitRoot,
         VictimRule::Random,
     ];
     for (seed, kind) in (0_u64..).zip(RelocationKind::ALL) {
