@@ -48,7 +48,7 @@ Options (RocksDB's own names; db_bench takes the same with two dashes)
 Hints: with leveled compaction RocksDB asks for SHORT for the log, MEDIUM for flushes and the base level,
 LONG and EXTREME for the levels below (db/version_set.cc, CalculateSSTWriteHint), without any option. Debian's
 7.8.3 asks in a form that the kernel refuses (EINVAL). What the kernel does with a granted hint: from 6.16 on
-it reaches an FDP drive's handles where the file system or the program passes it on; F2FS does, ext4 and XFS
+it reaches an FDP drive's handles where the file system or the program passes it on; F2FS does from about 7.2, ext4 and XFS
 do not yet. Otherwise use the namespaces below.
 ",
 };
