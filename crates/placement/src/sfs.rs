@@ -65,10 +65,9 @@ impl HostScheme for SfsScheme {
 /// moving each to the mean of the units nearest to it.
 ///
 /// As `SepBIT`'s simulator has it, which leaves the choice of victims to the drive (the paper's
-/// weighs a unit's hotness). New pages join the hottest group. Centres begin at even shares of the
-/// units by hotness, and one that no unit is near stays (our choice; the simulator's begin at, and
-/// fall back to, zero). A discarded page begins anew. Memory: 10 bytes for each page of the drive
-/// and 64 for each unit.
+/// weighs a unit's hotness). New pages join the hottest group. Centres begin at zero, and one that no
+/// unit is near returns there: it splits the coldest group anew. A discarded page begins anew.
+/// Memory: 10 bytes for each page of the drive and 64 for each unit.
 #[derive(Debug)]
 pub struct Sfs {
     last: LastWrites,
@@ -78,7 +77,6 @@ pub struct Sfs {
     centres: Vec<f64>,
     /// Room for the units' hotness while centres move.
     hotness: Vec<f64>,
-    found: bool,
     victims: u32,
     victims_a_move: u32,
 }
@@ -98,7 +96,6 @@ impl Sfs {
             ),
             centres: vec![0.0; classes],
             hotness: Vec::new(),
-            found: false,
             victims: 0,
             victims_a_move: geometry.physical_units / parameters.moves + 1,
         }
@@ -140,10 +137,6 @@ impl Sfs {
         if self.hotness.is_empty() {
             return;
         }
-        if !self.found {
-            self.found = true;
-            self.begin_groups();
-        }
         for _ in 0..ROUNDS {
             let mut sums = [(0.0, 0_u32); 128];
             for &hotness in &self.hotness {
@@ -152,21 +145,14 @@ impl Sfs {
                 }
             }
             for (centre, (sum, count)) in self.centres.iter_mut().zip(sums) {
-                if count > 0 {
-                    *centre = sum / f64::from(count);
-                }
+                *centre = if count > 0 {
+                    sum / f64::from(count)
+                } else {
+                    0.0
+                };
             }
         }
         self.centres.sort_by(|a, b| b.total_cmp(a));
-    }
-
-    fn begin_groups(&mut self) {
-        self.hotness.sort_by(|a, b| b.total_cmp(a));
-        let (units, groups) = (self.hotness.len(), self.centres.len());
-        for (group, centre) in self.centres.iter_mut().enumerate() {
-            let middle = (2 * group + 1) * units / (2 * groups);
-            *centre = self.hotness.get(middle).copied().unwrap_or(0.0);
-        }
     }
 }
 

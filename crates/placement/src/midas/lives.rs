@@ -207,7 +207,10 @@ pub(super) mod tests {
             (0..10).for_each(|_| lives.end(page, 800));
         }
         let curve = lives.curve(16).unwrap();
-        assert!((curve.survives(10.0) - 0.5).abs() < 1e-3, "half the lives are long");
+        assert!(
+            (curve.survives(10.0) - 0.5).abs() < 1e-3,
+            "half the lives are long"
+        );
     }
 
     #[test]
