@@ -10,10 +10,17 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::export;
 use crate::formats::{Foreign, Format};
+use crate::look::TableArguments;
 
 /// What would every placement of your application's writes cost the SSD?
 #[derive(Debug, Parser)]
-#[command(version, long_version = crate::version::LONG.as_str(), about, max_term_width = 100)]
+#[command(
+    version,
+    long_version = crate::version::LONG.as_str(),
+    about,
+    max_term_width = 100,
+    after_help = STATUS
+)]
 pub struct Arguments {
     #[command(subcommand)]
     pub verb: Verb,
@@ -85,6 +92,10 @@ pub enum Verb {
     Man(crate::packaging::ManArguments),
 }
 
+const STATUS: &str = "\
+Exit status: 0 done, 1 the work failed, 2 wrong use or wrong input, 130 interrupted; `run` and `record`
+pass on the program's own. docs/scripting.md tells the form of the JSON.";
+
 #[cfg(feature = "live")]
 const RUN_EXAMPLE: &str = "\
 Example, as root: what would streams save a small RocksDB?
@@ -101,8 +112,9 @@ Or one of the applications that `anabranch workloads` lists:
 
 #[cfg(feature = "live")]
 const RECORD_EXAMPLE: &str = "\
-Example, as root: record /dev/nvme0n1 while a program runs, or until Ctrl-C where none is given
-  anabranch record --device /dev/nvme0n1 -o day.parquet -- sleep 3600";
+Examples, as root: record /dev/nvme0n1 while a program runs, for a time, or until Ctrl-C
+  anabranch record --device /dev/nvme0n1 -o day.parquet -- fio job.fio
+  anabranch record --device /dev/nvme0n1 -o day.parquet --for 1h --max 100GiB";
 
 const IMPORT_EXAMPLE: &str = "\
 Examples:
@@ -214,6 +226,8 @@ pub struct ComparisonArguments {
     /// Threads to replay on [default: one for each core]
     #[arg(long, value_name = "N")]
     pub threads: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    pub tables: TableArguments,
 }
 
 impl ComparisonArguments {
@@ -319,6 +333,15 @@ pub struct RecordArguments {
         default_value = "trace.parquet"
     )]
     pub output: PathBuf,
+    /// End after TIME, as by Ctrl-C: `90s`, `10m`, `2h`
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub lasts: Option<Duration>,
+    /// End once so many bytes were written to the device
+    #[arg(long, value_name = "BYTES")]
+    pub max: Option<String>,
+    /// Print what was recorded as JSON
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub capture: CaptureArguments,
     /// A program to run meanwhile; without one, record until Ctrl-C
@@ -500,6 +523,8 @@ pub struct ContextsArguments {
     /// Write them as JSON to FILE as well
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub tables: TableArguments,
     /// Stop after the first GiB of writes: a first look
     #[arg(long)]
     pub quick: bool,
@@ -510,6 +535,11 @@ pub struct ListArguments {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+    /// Write the list as JSON to FILE as well
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub tables: TableArguments,
 }
 
 #[derive(Debug, Args)]
@@ -517,7 +547,6 @@ pub struct DevicesArguments {
     /// Print one profile's TOML: a start for one's own
     #[arg(long, value_name = "NAME")]
     pub show: Option<String>,
-    /// Print as JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub list: ListArguments,
 }

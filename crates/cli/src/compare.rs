@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::{
-    comparison::print,
+    comparison::give,
     failure::{Failure, Outcome},
+    look::TableArguments,
     report::read,
 };
 
@@ -27,6 +28,11 @@ pub struct CompareArguments {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+    /// Write the difference as JSON to FILE as well
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub tables: TableArguments,
 }
 
 /// Shows what changed and what moved.
@@ -47,14 +53,12 @@ pub fn compare(arguments: &CompareArguments) -> Outcome {
         .zip(&after)
         .map(|(before, after)| anabranch_report::difference(before, after))
         .collect();
-    if arguments.json {
-        let schema = anabranch_replay::SCHEMA;
-        let json = serde_json::json!({ "schema": schema, "differences": differences });
-        return print(&format!("{json:#}\n"));
-    }
-    let texts: Vec<String> = differences
-        .iter()
-        .map(anabranch_report::difference_table)
-        .collect();
-    print(&format!("{}\n", texts.join("\n\n")))
+    let schema = anabranch_replay::SCHEMA;
+    let json = serde_json::json!({ "schema": schema, "differences": differences });
+    give(&json, arguments.output.as_deref(), arguments.json, || {
+        let look = arguments.tables.look();
+        let tables = differences.iter();
+        let tables = tables.map(|one| anabranch_report::difference_table(one, &look));
+        format!("{}\n", tables.collect::<Vec<_>>().join("\n\n"))
+    })
 }

@@ -7,6 +7,7 @@ use anabranch_compare::{read_text, schemes};
 #[cfg(feature = "live")]
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Outcome as Comparison;
+use anabranch_report::Look;
 use anabranch_trace::WholeFile;
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ pub fn live_schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>>
 pub fn publish(results: &[Comparison], arguments: &ComparisonArguments) -> Outcome {
     match keep(results, arguments)? {
         true => Ok(()),
-        false => print(&told(results)),
+        false => print(&told(results, &arguments.tables.look())),
     }
 }
 
@@ -52,23 +53,49 @@ pub fn keep(results: &[Comparison], arguments: &ComparisonArguments) -> Outcome<
     Ok(arguments.json || is_page)
 }
 
-/// Results as tables, each with its answer.
-fn told(results: &[Comparison]) -> String {
-    let mut text = String::new();
-    for result in results {
-        let title = match anabranch_report::heading(result).line() {
-            line if line.is_empty() => line,
-            line => format!("{line}\n\n"),
-        };
-        text += &format!(
-            "{title}{}\n\n{}{}\n\n{}\n\n",
-            anabranch_report::comparison(result),
-            anabranch_report::times(result),
-            anabranch_report::notes(result),
-            anabranch_report::answer(result)
-        );
+/// Results as tables with their answers: several as one table.
+fn told(results: &[Comparison], look: &Look) -> String {
+    let table = anabranch_report::comparison(results, look);
+    if look.csv {
+        return format!("{table}\n");
     }
-    text
+    let title = match results
+        .first()
+        .map(|result| anabranch_report::heading(result).line())
+    {
+        Some(line) if !line.is_empty() => format!("{line}\n\n"),
+        _ => String::new(),
+    };
+    match results {
+        [result] => format!(
+            "{title}{table}\n\n{}{}\n\n{}\n\n",
+            anabranch_report::times(result, look),
+            anabranch_report::notes(result),
+            anabranch_report::answer(result, look)
+        ),
+        _ => format!(
+            "{title}{table}\n\nwindow = the last capacity of writes; lifetime = media bytes of baseline / of \
+             the scheme\n\n{}\n\n",
+            anabranch_report::answers(results, look)
+        ),
+    }
+}
+
+/// What a verb found: as JSON into a file where one is named, and on standard output as JSON or in the
+/// words of `told`.
+pub fn give(
+    json: &Value,
+    output: Option<&Path>,
+    as_json: bool,
+    told: impl FnOnce() -> String,
+) -> Outcome {
+    if let Some(path) = output {
+        write_json(path, json)?;
+    }
+    match as_json {
+        true => print(&format!("{json:#}\n")),
+        false => print(&told()),
+    }
 }
 
 /// Writes JSON to a file that appears whole or not at all.

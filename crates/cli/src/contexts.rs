@@ -4,13 +4,13 @@ use anabranch_compare::TraceFile;
 use anabranch_lifetime::ContextProfiles;
 use anabranch_placement::{HostGeometry, Names, Policy, SchemeSpec, Write};
 use anabranch_replay::{FilesWritten, Pages, labels};
+use anabranch_report::{Cell, Column, Grid};
 use anabranch_trace::{Context, ContextKind, Io, Operation, Tables};
-use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::{
     arguments::ContextsArguments,
-    comparison::{print, write_json},
+    comparison::give,
     failure::{Failure, Outcome},
     progress, source,
 };
@@ -59,13 +59,9 @@ pub fn contexts(arguments: &ContextsArguments) -> Outcome {
     })?;
     let rows = measure(&source, tables, arguments.streams)?;
     let json = serde_json::json!({ "schema": 1, "page_bytes": PAGE_BYTES, "contexts": rows });
-    if let Some(path) = &arguments.output {
-        write_json(path, &json)?;
-    }
-    match arguments.json {
-        true => print(&format!("{json:#}\n")),
-        false => print(&describe(&rows, tables, arguments)),
-    }
+    give(&json, arguments.output.as_deref(), arguments.json, || {
+        describe(&rows, tables, arguments)
+    })
 }
 
 fn measure(source: &TraceFile, tables: &Tables, streams: u16) -> Outcome<Vec<Row>> {
@@ -218,7 +214,11 @@ pub fn call(frame: &anabranch_trace::Frame) -> String {
 
 fn describe(rows: &[Row], tables: &Tables, arguments: &ContextsArguments) -> String {
     let shown = &rows[..rows.len().min(arguments.most)];
-    let mut text = format!("{}\n\n", table(shown));
+    let look = arguments.tables.look();
+    if look.csv {
+        return format!("{}\n", table(rows).text(&look));
+    }
+    let mut text = format!("{}\n\n", table(shown).text(&look));
     for row in shown.iter().filter(|row| !row.path.is_empty()) {
         text += &format!("#{} {} (innermost call first)\n", row.id, row.label);
         for call in &row.path {
@@ -244,31 +244,35 @@ fn describe(rows: &[Row], tables: &Tables, arguments: &ContextsArguments) -> Str
     text
 }
 
-fn table(shown: &[Row]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header([
-        "id", "context", "written", "share", "samples", "p25", "p50", "p75", "stream",
-    ]);
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let lifetime =
-        |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), anabranch_report::bytes);
-    for row in shown {
-        table.add_row([
-            format!("#{}", row.id),
-            row.label.clone(),
-            anabranch_report::bytes(row.written_bytes),
-            format!("{:.1} %", 100.0 * row.share),
-            row.samples.to_string(),
+fn table(rows: &[Row]) -> Grid {
+    let figures = [
+        ("written", "written_bytes", 1),
+        ("share", "share", 0),
+        ("samples", "samples", 5),
+        ("p25", "lifetime_p25_bytes", 4),
+        ("p50", "lifetime_p50_bytes", 0),
+        ("p75", "lifetime_p75_bytes", 4),
+        ("stream", "stream", 2),
+    ];
+    let figures = figures.map(|(name, key, rank)| Column::number(name).key(key).rank(rank));
+    let words = ["id", "context"].map(Column::words);
+    let mut grid = Grid::new(words.into_iter().chain(figures));
+    let told = |bytes: u64| Cell::new(anabranch_report::bytes(bytes), bytes);
+    let lifetime = |bytes: Option<u64>| Cell::maybe(bytes, |bytes| anabranch_report::bytes(*bytes));
+    for row in rows {
+        grid.push([
+            Cell::new(format!("#{}", row.id), row.id),
+            Cell::from(&row.label),
+            told(row.written_bytes),
+            Cell::new(format!("{:.1} %", 100.0 * row.share), row.share),
+            Cell::from(row.samples),
             lifetime(row.lifetime_p25_bytes),
             lifetime(row.lifetime_p50_bytes),
             lifetime(row.lifetime_p75_bytes),
-            row.stream
-                .map_or_else(|| "-".to_owned(), |stream| stream.to_string()),
+            Cell::maybe(row.stream, u16::to_string),
         ]);
     }
-    table.to_string()
+    grid
 }
 
 /// A C++ function without its parameters; anything else as it is.

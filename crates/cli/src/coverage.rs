@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use anabranch_lifetime::{Achieved, NARROW_FACTOR, Separation};
 use anabranch_placement::FileClasses;
 use anabranch_replay::Pages;
+use anabranch_report::{Cell, Column, Grid, Look};
 use anabranch_trace::{ContextKind, FileId, Io, Operation, Tables};
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::{
-    comparison::print,
+    comparison::give,
     failure::{Failure, Outcome},
+    look::TableArguments,
     progress,
     source::open,
 };
@@ -34,6 +35,11 @@ pub struct CoverageArguments {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+    /// Write the figures as JSON to FILE as well
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub tables: TableArguments,
 }
 
 /// One way of grouping writes.
@@ -77,13 +83,10 @@ struct Row {
 pub fn coverage(arguments: &CoverageArguments) -> Outcome {
     let rows = arguments.traces.iter().map(|path| survey(path));
     let rows = rows.collect::<Outcome<Vec<Row>>>()?;
-    match arguments.json {
-        true => print(&format!(
-            "{:#}\n",
-            serde_json::json!({ "schema": 1, "page_bytes": PAGE_BYTES, "traces": rows })
-        )),
-        false => print(&describe(&rows)),
-    }
+    let json = serde_json::json!({ "schema": 1, "page_bytes": PAGE_BYTES, "traces": rows });
+    give(&json, arguments.output.as_deref(), arguments.json, || {
+        describe(&rows, &arguments.tables.look())
+    })
 }
 
 fn survey(path: &Path) -> Outcome<Row> {
@@ -206,33 +209,31 @@ fn most(written_pages: &[u64]) -> usize {
         .count()
 }
 
-fn describe(rows: &[Row]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header([
-        "trace",
-        "GiB",
-        "ended",
-        "call path",
-        "contexts",
-        "narrow: context",
-        "file",
-        "both",
-        "explained: context",
-        "file",
-        "both",
-        "address",
-    ]);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+fn describe(rows: &[Row], look: &Look) -> String {
+    let figures = [
+        ("GiB", 0),
+        ("ended", 1),
+        ("call path", 4),
+        ("contexts", 5),
+        ("narrow: context", 2),
+        ("narrow: file", 2),
+        ("narrow: both", 2),
+        ("explained: context", 0),
+        ("explained: file", 0),
+        ("explained: both", 0),
+        ("explained: address", 0),
+    ];
+    let figures = figures.map(|(name, rank)| Column::number(name).rank(rank));
+    let mut grid = Grid::new([Column::words("trace")].into_iter().chain(figures));
+    let percent = |share: f64| Cell::new(format!("{:.0} %", 100.0 * share), share);
     for row in rows {
-        table.add_row([
-            row.trace.clone(),
-            format!("{:.2}", row.written_bytes as f64 / f64::from(1 << 30)),
+        let gib = row.written_bytes as f64 / f64::from(1 << 30);
+        grid.push([
+            Cell::from(&row.trace),
+            Cell::new(format!("{gib:.2}"), gib),
             percent(row.ended_share),
             percent(row.application_share),
-            row.most_contexts.to_string(),
+            Cell::from(row.most_contexts),
             percent(row.context.narrow_share),
             percent(row.file.narrow_share),
             percent(row.both.narrow_share),
@@ -241,6 +242,10 @@ fn describe(rows: &[Row]) -> String {
             percent(row.both.explained),
             percent(row.history.explained),
         ]);
+    }
+    let table = grid.text(look);
+    if look.csv {
+        return format!("{table}\n");
     }
     format!(
         "{table}\n\nended: share of the bytes that were overwritten or discarded within the trace; what follows is of these\n\

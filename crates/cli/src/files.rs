@@ -7,8 +7,11 @@ use anabranch_sweep::{Grid, local_traces};
 use anabranch_trace::WholeFile;
 
 use crate::{
-    arguments::{ComparisonArguments, DriveArguments, Verb},
+    arguments::{ComparisonArguments, DriveArguments, ListArguments, Verb},
+    compare::CompareArguments,
+    coverage::CoverageArguments,
     experiment,
+    report::ReportArguments,
     sweep::SweepArguments,
 };
 
@@ -28,7 +31,10 @@ impl Verb {
                 .keeps("--trace", run.trace_file())
                 .keeps("--log", &run.log),
             #[cfg(feature = "live")]
-            Verb::Record(record) => files.reads([&record.device]).writes("-o", [&record.output]),
+            Verb::Record(record) => files
+                .prints(printed("--json", record.json))
+                .reads([&record.device])
+                .writes("-o", [&record.output]),
             Verb::Import(import) => files
                 .prints(printed("--json", import.json))
                 .reads(local_traces(&import.files).unwrap_or_default())
@@ -64,9 +70,7 @@ impl Verb {
                 .prints(printed("--json", contexts.json))
                 .reads([&contexts.trace])
                 .writes("-o", &contexts.output),
-            Verb::Report(report) => files
-                .reads(report.results.iter().flat_map(|path| of_result(path)))
-                .writes("-o", [&report.output]),
+            Verb::Report(report) => of_report(report, files),
             Verb::Export(export) => {
                 let files = files
                     .prints(printed("--json", export.json))
@@ -80,14 +84,12 @@ impl Verb {
                     false => files.fills("-o", [&export.output]),
                 }
             }
-            // They write nothing but standard output, or pages that a packager asked for.
-            Verb::Completions(_)
-            | Verb::Man(_)
-            | Verb::Compare(_)
-            | Verb::Schemes(_)
-            | Verb::Devices(_)
-            | Verb::Coverage(_)
-            | Verb::Workloads(_) => files,
+            Verb::Compare(compare) => of_compare(compare, files),
+            Verb::Coverage(coverage) => of_coverage(coverage, files),
+            Verb::Schemes(list) | Verb::Workloads(list) => list.files(files),
+            Verb::Devices(devices) => devices.list.files(files),
+            // Pages that a packager asked for.
+            Verb::Completions(_) | Verb::Man(_) => files,
         }
     }
 
@@ -103,6 +105,10 @@ impl Verb {
             #[cfg(feature = "steer")]
             Verb::Steer(steer) => (&mut steer.output, &mut steer.json),
             Verb::Contexts(contexts) => (&mut contexts.output, &mut contexts.json),
+            Verb::Compare(compare) => (&mut compare.output, &mut compare.json),
+            Verb::Coverage(coverage) => (&mut coverage.output, &mut coverage.json),
+            Verb::Schemes(list) | Verb::Workloads(list) => (&mut list.output, &mut list.json),
+            Verb::Devices(devices) => (&mut devices.list.output, &mut devices.list.json),
             _ => return,
         };
         if output.as_deref().is_some_and(is_standard_output) {
@@ -131,6 +137,27 @@ fn of_steer(steer: &crate::steer::SteerArguments, files: Files) -> Files {
         .keeps("--profile", &steer.profile)
 }
 
+fn of_report(report: &ReportArguments, files: Files) -> Files {
+    files
+        .prints(printed("--json", report.json))
+        .reads(report.results.iter().flat_map(|path| of_result(path)))
+        .writes("-o", [&report.output])
+}
+
+fn of_compare(compare: &CompareArguments, files: Files) -> Files {
+    files
+        .prints(printed("--json", compare.json))
+        .reads([&compare.before, &compare.after])
+        .writes("-o", &compare.output)
+}
+
+fn of_coverage(coverage: &CoverageArguments, files: Files) -> Files {
+    files
+        .prints(printed("--json", coverage.json))
+        .reads(&coverage.traces)
+        .writes("-o", &coverage.output)
+}
+
 /// A sweep puts its rows into two directories of its own.
 fn of_sweep(sweep: &SweepArguments, files: Files) -> Files {
     let Some(grid) = &sweep.grid else {
@@ -148,6 +175,14 @@ fn of_sweep(sweep: &SweepArguments, files: Files) -> Files {
         .reads(traces.unwrap_or_default())
         .reads(schemes.flat_map(|scheme| scheme.split(PARTS)))
         .fills("-o", anabranch_sweep::directories(&sweep.output))
+}
+
+impl ListArguments {
+    fn files(&self, files: Files) -> Files {
+        files
+            .prints(printed("--json", self.json))
+            .writes("-o", &self.output)
+    }
 }
 
 impl ComparisonArguments {

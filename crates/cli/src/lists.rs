@@ -2,14 +2,13 @@
 
 use anabranch_compare::load;
 use anabranch_placement::{Parameter, Rules, SCHEMES};
-use anabranch_report::bytes;
+use anabranch_report::{Cell, Column, Grid, bytes};
 use anabranch_ssd::{Config, Profile, RelocationKind, StreamCost};
-use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
 use crate::{
     arguments::{DevicesArguments, ListArguments},
-    comparison::print,
+    comparison::give,
     failure::Outcome,
 };
 
@@ -34,7 +33,7 @@ pub fn schemes(arguments: &ListArguments) -> Outcome {
         })
         .collect();
     show(
-        arguments.json,
+        arguments,
         ["scheme", "description", "parameters", "source"],
         &rows,
         &format!(
@@ -77,22 +76,18 @@ pub fn devices(arguments: &DevicesArguments) -> Outcome {
     if let Some(name) = &arguments.show {
         let profile = load(name)?;
         let config = profile.resolve(name)?;
-        return match (arguments.json, Profile::text(name)) {
-            (true, _) => print(&format!(
-                "{:#}\n",
-                json!({
-                    "schema": 1,
-                    "profile": profile,
-                    "resolved": config,
-                    "stream_costs": profile.stream_costs(&config),
-                })
-            )),
-            (false, Some(text)) => print(&(text.to_owned() + &costs(&profile, &config))),
-            (false, None) => {
-                let text = toml::to_string(&profile).unwrap_or_default();
-                print(&(text + &costs(&profile, &config)))
-            }
-        };
+        let json = json!({
+            "schema": 1,
+            "profile": profile,
+            "resolved": config,
+            "stream_costs": profile.stream_costs(&config),
+        });
+        let list = &arguments.list;
+        return give(&json, list.output.as_deref(), list.json, || {
+            let text = Profile::text(name).map(str::to_owned);
+            let text = text.unwrap_or_else(|| toml::to_string(&profile).unwrap_or_default());
+            text + &costs(&profile, &config)
+        });
     }
     let rows = Profile::names()
         .map(|name| {
@@ -109,7 +104,7 @@ pub fn devices(arguments: &DevicesArguments) -> Outcome {
         })
         .collect::<Outcome<Vec<_>>>()?;
     show(
-        arguments.json,
+        &arguments.list,
         [
             "device",
             "size",
@@ -124,29 +119,28 @@ pub fn devices(arguments: &DevicesArguments) -> Outcome {
 }
 
 fn show<const N: usize>(
-    as_json: bool,
+    arguments: &ListArguments,
     header: [&str; N],
     rows: &[[String; N]],
     note: &str,
 ) -> Outcome {
-    if as_json {
-        let objects: Vec<Value> = rows
-            .iter()
-            .map(|row| {
-                header
-                    .iter()
-                    .zip(row)
-                    .map(|(key, cell)| ((*key).replace(' ', "_"), json!(cell)))
-                    .collect()
-            })
-            .collect();
-        return print(&format!("{:#}\n", json!({ "schema": 1, "rows": objects })));
-    }
-    let mut table = Table::new();
-    table
-        .load_style(presets::ASCII_MARKDOWN)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(header);
-    table.add_rows(rows.iter().cloned());
-    print(&format!("{table}\n\n{note}"))
+    let objects = rows.iter().map(|row| {
+        let cells = header.iter().zip(row);
+        cells
+            .map(|(key, cell)| ((*key).replace(' ', "_"), json!(cell)))
+            .collect()
+    });
+    let objects: Vec<Value> = objects.collect();
+    let json = json!({ "schema": 1, "rows": objects });
+    give(&json, arguments.output.as_deref(), arguments.json, || {
+        let mut grid = Grid::new(header.map(Column::words));
+        for row in rows {
+            grid.push(row.iter().map(Cell::from));
+        }
+        let look = arguments.tables.look();
+        match look.csv {
+            true => format!("{}\n", grid.text(&look)),
+            false => format!("{}\n\n{note}", grid.text(&look)),
+        }
+    })
 }

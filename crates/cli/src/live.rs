@@ -3,6 +3,7 @@
 mod capture;
 mod end;
 mod interrupt;
+mod meter;
 mod output;
 mod record;
 mod run;

@@ -14,6 +14,7 @@ mod import;
 mod lists;
 #[cfg(feature = "live")]
 mod live;
+mod look;
 mod options;
 mod packaging;
 mod precondition;

@@ -10,9 +10,12 @@ use std::{
 use anabranch_replay::Outcome as Comparison;
 use anabranch_trace::WholeFile;
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::failure::{Failure, Outcome};
+use crate::{
+    comparison::print,
+    failure::{Failure, Outcome},
+};
 
 pub const REPORT_EXAMPLE: &str = "\
 Examples:
@@ -36,6 +39,9 @@ pub struct ReportArguments {
         default_value = "report.html"
     )]
     pub output: PathBuf,
+    /// Print what the page is of, and its answers, as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Writes the page of some result files, or of some sweeps.
@@ -46,7 +52,11 @@ pub fn report(arguments: &ReportArguments) -> Outcome {
         all if all == arguments.results.len() => {
             let fleet = fleet::fleet(&arguments.results)?;
             let page = anabranch_report::fleet_page(&fleet).map_err(Failure::work)?;
-            return write_text(&arguments.output, &page);
+            write_text(&arguments.output, &page)?;
+            return tell(
+                arguments,
+                &json!({ "traces": fleet.traces, "groups": fleet.groups }),
+            );
         }
         _ => {
             return Err(Failure::say(
@@ -58,7 +68,23 @@ pub fn report(arguments: &ReportArguments) -> Outcome {
     for path in &arguments.results {
         results.extend(read(path)?);
     }
-    write_page(&arguments.output, &results)
+    write_page(&arguments.output, &results)?;
+    let answers = results.iter().map(|result| {
+        let verdict = anabranch_report::verdict(result);
+        json!({ "heading": anabranch_report::heading(result), "verdict": verdict })
+    });
+    tell(arguments, &json!(answers.collect::<Vec<_>>()))
+}
+
+/// What the page is of, where that is asked for.
+fn tell(arguments: &ReportArguments, shown: &Value) -> Outcome {
+    match arguments.json {
+        true => print(&format!(
+            "{:#}\n",
+            json!({ "schema": 1, "page": arguments.output, "shown": shown })
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Writes the page of these results to a file that appears whole or not at all: what every verb's

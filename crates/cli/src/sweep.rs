@@ -2,6 +2,7 @@
 //! the Python package, on a Dask cluster.
 
 use std::{
+    collections::BTreeSet,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     process::Command,
@@ -9,15 +10,16 @@ use std::{
 };
 
 use anabranch_compare::bytes;
+use anabranch_report::{Cell, Column, Grid as Table, Look};
 use anabranch_sweep::{Done, Grid, Group, Limits, Plan, Quantiles, Reporter, local, summary};
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
 use indicatif::ProgressBar;
 use serde_json::json;
 
 use crate::{
     comparison::print,
     failure::{Failure, Outcome},
+    look::TableArguments,
     progress,
 };
 
@@ -67,6 +69,8 @@ pub struct SweepArguments {
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub tables: TableArguments,
 }
 
 /// Does what is left of a grid, and sums it up.
@@ -81,7 +85,7 @@ pub fn sweep(arguments: &SweepArguments) -> Outcome {
     if arguments.json {
         return print(&format!("{:#}\n", json!({ "schema": 1, "groups": groups })));
     }
-    print(&told(&groups))
+    print(&told(&groups, &arguments.tables.look()))
 }
 
 /// On the cores of this machine.
@@ -191,67 +195,69 @@ fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Outcome 
     }
 }
 
-/// Groups as a table.
-fn told(groups: &[Group]) -> String {
-    let header = [
-        "scheme",
-        "cells",
-        "steady",
-        "WAF p10",
-        "p50",
-        "p90",
-        "p99",
-        "most",
-        "of all",
-        "lifetime p10",
-        "p50",
-        "p90",
-        "worse",
+/// Groups as one table, the drives told apart by a column where there are several.
+fn told(groups: &[Group], look: &Look) -> String {
+    let figures = [
+        ("cells", 1),
+        ("steady", 5),
+        ("WAF p10", 4),
+        ("WAF p50", 0),
+        ("WAF p90", 2),
+        ("WAF p99", 6),
+        ("WAF most", 3),
+        ("WAF of all", 0),
+        ("lifetime p10", 4),
+        ("lifetime p50", 0),
+        ("lifetime p90", 4),
+        ("worse", 1),
     ];
-    let mut words = String::new();
-    let drives: Vec<&str> = {
-        let mut drives: Vec<&str> = groups.iter().map(|group| group.drive.as_str()).collect();
-        drives.dedup();
-        drives
-    };
-    for drive in drives {
-        let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN).set_header(header);
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        for group in groups.iter().filter(|group| group.drive == drive) {
-            table.add_row(row(group));
-        }
-        words.push_str(&format!("{drive}\n\n{table}\n\n"));
+    let drives: BTreeSet<&str> = groups.iter().map(|group| group.drive.as_str()).collect();
+    let is_apart = drives.len() > 1 || look.csv;
+    let drive = is_apart.then(|| Column::words("drive"));
+    let figures = figures.map(|(name, rank)| Column::number(name).rank(rank));
+    let heads = drive
+        .into_iter()
+        .chain([Column::words("scheme")])
+        .chain(figures);
+    let mut grid = Table::new(heads);
+    for group in groups {
+        let drive = is_apart.then(|| Cell::from(&group.drive));
+        grid.push(drive.into_iter().chain(row(group)));
     }
-    words.push_str(
-        "over the traces: pN is what N % lie at or below; of all: media bytes / host bytes of all \
+    let table = grid.text(look);
+    if look.csv {
+        return format!("{table}\n");
+    }
+    let title = match (is_apart, drives.first()) {
+        (false, Some(drive)) => format!("{drive}\n\n"),
+        _ => String::new(),
+    };
+    format!(
+        "{title}{table}\n\nover the traces: pN is what N % lie at or below; of all: media bytes / host bytes of all \
          together; lifetime = WAF of baseline / of the scheme; worse: cells that copy more than \
-         baseline; steady: cells whose WAF had settled\n",
-    );
-    words
+         baseline; steady: cells whose WAF had settled\n"
+    )
 }
 
-fn row(group: &Group) -> Vec<String> {
+fn row(group: &Group) -> Vec<Cell> {
     let some = |found: Option<&Quantiles>, of: fn(&Quantiles) -> f64, unit: &str| {
-        found.map_or_else(|| "-".to_owned(), |found| format!("{:.2}{unit}", of(found)))
+        Cell::maybe(found.map(of), |value| format!("{value:.2}{unit}"))
     };
     let waf = |of| some(group.waf.as_ref(), of, "");
     let life = |of| some(group.lifetime_vs_baseline.as_ref(), of, "x");
     vec![
-        group.scheme.clone(),
-        group.cells.to_string(),
-        group.steady.to_string(),
+        Cell::from(&group.scheme),
+        Cell::from(group.cells),
+        Cell::from(group.steady),
         waf(|found| found.p10),
         waf(|found| found.p50),
         waf(|found| found.p90),
         waf(|found| found.p99),
         waf(|found| found.most),
-        anabranch_report::ratio(group.waf_of_all),
+        Cell::maybe(group.waf_of_all, |waf| anabranch_report::ratio(Some(*waf))),
         life(|found| found.p10),
         life(|found| found.p50),
         life(|found| found.p90),
-        group.worse_than_baseline.to_string(),
+        Cell::from(group.worse_than_baseline),
     ]
 }

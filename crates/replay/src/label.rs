@@ -229,12 +229,20 @@ fn own_calls(frames: &[Frame]) -> Vec<String> {
     if calls.is_empty() {
         calls = named().map(|(_, symbol)| short(symbol)).collect();
     }
-    calls.dedup();
+    // Of calls within one class the innermost tells enough.
+    calls.dedup_by(|outer, inner| {
+        outer == inner || class(outer).is_some_and(|own| class(inner) == Some(own))
+    });
     let hands_on = calls.iter().take_while(|call| hands_on(call)).count();
     if hands_on < calls.len() {
         calls.drain(..hands_on);
     }
     calls
+}
+
+/// The class of a method in C++.
+fn class(call: &str) -> Option<&str> {
+    call.rsplit_once("::").map(|(class, _)| class)
 }
 
 /// Whether a function's name says no more than that it writes.
@@ -244,9 +252,9 @@ fn hands_on(call: &str) -> bool {
         .next()
         .unwrap_or(call)
         .to_ascii_lowercase();
-    ["write", "writev", "write64", "sync"]
-        .iter()
-        .any(|name| last.ends_with(name))
+    let is_method = call.contains("::") && ["append", "sync", "flush"].contains(&last.as_str());
+    let writes = ["write", "writev", "write64", "sync"];
+    is_method || writes.iter().any(|name| last.ends_with(name))
 }
 
 /// The first part of a Go function's package: `internal` of `internal/poll.(*FD).Pwrite`.

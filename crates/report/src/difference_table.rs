@@ -1,35 +1,36 @@
 //! The difference of two results as tables for a terminal.
 
-use comfy_table::{CellAlignment, Table, presets};
 use serde_json::Value;
 
 use crate::{
     difference::{Change, Difference, Figures, Moved},
     format::{bytes, ratio},
+    grid::{Cell, Column, Grid, Look},
 };
 
-/// Two tables: what changed, and what moved.
-pub fn difference_table(difference: &Difference) -> String {
+/// Two tables: what changed, and what moved. As CSV what moved alone.
+pub fn difference_table(difference: &Difference, look: &Look) -> String {
+    let moves = moves(&difference.schemes).text(look);
+    if look.csv {
+        return moves;
+    }
     let changed = match difference.changed.is_empty() {
         true => "nothing was set otherwise".to_owned(),
-        false => changes(&difference.changed),
+        false => changes(&difference.changed).text(look),
     };
-    format!("{changed}\n\n{}", moves(&difference.schemes))
+    format!("{changed}\n\n{moves}")
 }
 
-fn changes(changes: &[Change]) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::ASCII_MARKDOWN)
-        .set_header(["changed", "before", "after"]);
+fn changes(changes: &[Change]) -> Grid {
+    let mut grid = Grid::new(["changed", "before", "after"].map(Column::words));
     for change in changes {
-        table.add_row([
-            change.key.clone(),
-            setting(&change.before),
-            setting(&change.after),
+        grid.push([
+            Cell::from(&change.key),
+            Cell::from(setting(&change.before)),
+            Cell::from(setting(&change.after)),
         ]);
     }
-    table.to_string()
+    grid
 }
 
 /// A setting as a person reads it.
@@ -41,58 +42,54 @@ fn setting(value: &Value) -> String {
     }
 }
 
-fn moves(schemes: &[Moved]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header([
-        "scheme",
-        "WAF before",
-        "after",
-        "moved",
-        "copied before",
-        "after",
-        "moved",
-        "lifetime before",
-        "after",
-    ]);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+fn moves(schemes: &[Moved]) -> Grid {
+    let figures = [
+        ("WAF before", 0),
+        ("WAF after", 0),
+        ("WAF moved", 0),
+        ("copied before", 3),
+        ("copied after", 3),
+        ("copied moved", 4),
+        ("lifetime before", 1),
+        ("lifetime after", 1),
+    ];
+    let figures = figures.map(|(name, rank)| Column::number(name).rank(rank));
+    let mut grid = Grid::new([Column::words("scheme")].into_iter().chain(figures));
     for scheme in schemes {
-        table.add_row(row(scheme));
+        grid.push(row(scheme));
     }
-    table.to_string()
+    grid
 }
 
-fn row(moved: &Moved) -> [String; 9] {
+fn row(moved: &Moved) -> [Cell; 9] {
     let both = moved.before.zip(moved.after);
-    let tell = |figures: Option<Figures>, words: fn(Figures) -> String| {
-        figures.map_or_else(|| "-".to_owned(), words)
+    let waf = |figures: Option<Figures>| {
+        let waf = figures.and_then(|figures| figures.waf);
+        Cell::maybe(waf, |waf| ratio(Some(*waf)))
     };
-    let waf = |figures: Figures| ratio(figures.waf);
-    let copied = |figures: Figures| bytes(figures.copied_bytes);
-    let lifetime = |figures: Figures| {
-        figures
-            .lifetime_vs_baseline
-            .map_or_else(|| "-".to_owned(), |times| format!("{times:.2}x"))
+    let copied = |figures: Option<Figures>| {
+        let copied = figures.map(|figures| figures.copied_bytes);
+        Cell::maybe(copied, |copied| bytes(*copied))
+    };
+    let lifetime = |figures: Option<Figures>| {
+        let times = figures.and_then(|figures| figures.lifetime_vs_baseline);
+        Cell::maybe(times, |times| format!("{times:.2}x"))
     };
     let percent = |of: fn(Figures) -> Option<f64>| {
         let pair = both.and_then(|(before, after)| of(before).zip(of(after)));
-        match pair {
-            Some((before, after)) if before > 0.0 => {
-                format!("{:+.1} %", 100.0 * (after / before - 1.0))
-            }
-            _ => "-".to_owned(),
-        }
+        let pair = pair.filter(|(before, _)| *before > 0.0);
+        let moved = pair.map(|(before, after)| after / before - 1.0);
+        Cell::maybe(moved, |moved| format!("{:+.1} %", 100.0 * moved))
     };
     [
-        moved.name.clone(),
-        tell(moved.before, waf),
-        tell(moved.after, waf),
+        Cell::from(&moved.name),
+        waf(moved.before),
+        waf(moved.after),
         percent(|figures| figures.waf),
-        tell(moved.before, copied),
-        tell(moved.after, copied),
+        copied(moved.before),
+        copied(moved.after),
         percent(|figures| Some(figures.copied_bytes as f64)),
-        tell(moved.before, lifetime),
-        tell(moved.after, lifetime),
+        lifetime(moved.before),
+        lifetime(moved.after),
     ]
 }

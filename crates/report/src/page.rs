@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     heading::{Heading, heading},
     looks::{Look, looks},
-    table::verdict_of,
+    table::verdict,
     thin::{LEVELS, thin},
 };
 
@@ -111,7 +111,7 @@ fn fitting(results: &[Outcome]) -> Result<String, serde_json::Error> {
     for level in LEVELS {
         let mut results = results.to_vec();
         for result in &mut results {
-            result.verdict = Some(verdict_of(result));
+            result.verdict = Some(verdict(result));
         }
         let headings = results.iter().map(heading).collect();
         let schemes = results.iter().flat_map(|result| &result.schemes);

@@ -1,87 +1,179 @@
-//! The comparison as a table for a terminal.
+//! Comparisons as a table for a terminal, and what a reader must know beside it.
 
 use std::collections::BTreeSet;
 
-use anabranch_replay::{Outcome, SchemeOutcome, Verdict};
-use comfy_table::{CellAlignment, Table, presets};
+use anabranch_replay::{Answer, Outcome, SchemeOutcome, Verdict};
+use serde_json::Value;
 
-use crate::format::{bytes, ratio};
+use crate::{
+    format::{bytes, ratio},
+    grid::{Cell, Column, Grid, Look},
+    time,
+};
 
-const HEADER: [&str; 9] = [
-    "scheme",
-    "streams",
-    "host GiB",
-    "media GiB",
-    "copied GiB",
-    "WAF",
-    "WAF window",
-    "erases",
-    "lifetime",
-];
+/// A column of the comparison: its head, and a scheme's cell in it.
+pub(crate) type Figure = (Column, fn(&SchemeOutcome) -> Cell);
 
-/// The schemes side by side, a row each.
-pub fn comparison(outcome: &Outcome) -> String {
-    let mut table = Table::new();
-    let bounds = bounds(outcome);
-    let gaps = bounds.iter().map(|bound| format!("gap to {bound}"));
-    let header = HEADER.map(str::to_owned).into_iter().chain(gaps);
-    table.load_style(presets::ASCII_MARKDOWN).set_header(header);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+/// The figures of a scheme, in the order in which they are shown.
+fn figures() -> Vec<Figure> {
+    fn gib(bytes: u64) -> Cell {
+        Cell::new(format!("{:.3}", bytes as f64 / (1_u64 << 30) as f64), bytes)
     }
-    for scheme in &outcome.schemes {
-        let gaps = bounds.iter().map(|bound| gap(scheme, bound));
-        table.add_row(row(scheme).into_iter().chain(gaps));
+    fn waf(waf: Option<f64>) -> Cell {
+        Cell::maybe(waf, |waf| ratio(Some(*waf)))
     }
-    table.to_string()
+    fn life(scheme: &SchemeOutcome) -> Cell {
+        Cell::maybe(scheme.lifetime_vs_baseline, |times| format!("{times:.2}x"))
+    }
+    vec![
+        (Column::words("scheme"), |one| Cell::from(&one.name)),
+        (Column::number("streams").rank(1), |one| {
+            Cell::from(one.streams_used)
+        }),
+        (
+            Column::number("host GiB").key("host_bytes").rank(3),
+            |one| gib(one.host_bytes),
+        ),
+        (
+            Column::number("media GiB").key("media_bytes").rank(4),
+            |one| gib(one.media_bytes),
+        ),
+        (
+            Column::number("copied GiB").key("copied_bytes").rank(2),
+            |one| gib(one.copied_bytes),
+        ),
+        (Column::number("WAF"), |one| waf(one.waf)),
+        (Column::number("WAF window"), |one| waf(one.waf_window)),
+        (Column::number("erases").rank(5), |one| {
+            Cell::from(one.erased_units)
+        }),
+        (Column::number("lifetime"), life),
+    ]
+}
+
+/// The schemes side by side, a row each; several comparisons as one table, told apart by the
+/// settings they differ in.
+pub fn comparison(outcomes: &[Outcome], look: &Look) -> String {
+    let settings = differing(outcomes);
+    let mut figures = figures();
+    if look.csv
+        && outcomes
+            .iter()
+            .flat_map(|one| &one.schemes)
+            .any(|one| one.time.is_some())
+    {
+        figures.extend(time::figures());
+    }
+    let bounds = bounds(outcomes);
+    let leading = settings.iter().map(|(name, _)| Column::words(*name));
+    let gaps = bounds
+        .iter()
+        .map(|bound| Column::number(format!("gap to {bound}")));
+    let heads = figures.iter().map(|(column, _)| column.clone());
+    let mut grid = Grid::new(leading.chain(heads).chain(gaps));
+    for outcome in outcomes {
+        for scheme in &outcome.schemes {
+            let leading = settings.iter().map(|(_, of)| of(outcome));
+            let own = figures.iter().map(|(_, of)| of(scheme));
+            let gaps = bounds.iter().map(|bound| gap(scheme, bound));
+            grid.push(leading.chain(own).chain(gaps));
+        }
+    }
+    grid.text(look)
+}
+
+/// A setting of a comparison: its name, and its cell.
+type Setting = (&'static str, fn(&Outcome) -> Cell);
+
+/// The settings in which comparisons differ.
+fn differing(outcomes: &[Outcome]) -> Vec<Setting> {
+    let all: [Setting; 10] = [
+        ("trace", |one| config(one, "trace")),
+        ("device", |one| Cell::from(&one.device.profile)),
+        ("fill", |one| config(one, "fill")),
+        ("size", |one| {
+            Cell::new(bytes(one.device.logical_bytes), one.device.logical_bytes)
+        }),
+        ("unit", |one| {
+            Cell::new(bytes(one.device.unit_bytes), one.device.unit_bytes)
+        }),
+        ("spare", |one| {
+            let device = &one.device;
+            let spare = device.physical_bytes as f64 / device.logical_bytes.max(1) as f64 - 1.0;
+            Cell::new(format!("{:.1} %", 100.0 * spare), spare)
+        }),
+        ("victims", |one| Cell::from(one.device.victim_rule)),
+        ("offered", |one| Cell::from(one.device.host_streams)),
+        ("internal", |one| Cell::from(one.device.internal_streams)),
+        ("seed", |one| Cell::from(one.seed)),
+    ];
+    let differs = |(_, of): &Setting| {
+        let cells: BTreeSet<String> = outcomes
+            .iter()
+            .map(|one| of(one).raw().to_owned())
+            .collect();
+        cells.len() > 1
+    };
+    all.into_iter().filter(differs).collect()
+}
+
+fn config(outcome: &Outcome, key: &str) -> Cell {
+    match outcome.config.get(key) {
+        Some(Value::String(text)) => Cell::new(text.rsplit('/').next().unwrap_or(text), text),
+        Some(value) => Cell::from(value),
+        None => Cell::new("-", ""),
+    }
 }
 
 /// The bounds that schemes are measured against, each once.
-fn bounds(outcome: &Outcome) -> BTreeSet<&str> {
-    let closed = outcome.schemes.iter().map(|scheme| &scheme.gap_closed);
-    closed
-        .flat_map(|gaps| gaps.keys().map(String::as_str))
+fn bounds(outcomes: &[Outcome]) -> BTreeSet<&str> {
+    let schemes = outcomes.iter().flat_map(|outcome| &outcome.schemes);
+    schemes
+        .flat_map(|scheme| scheme.gap_closed.keys().map(String::as_str))
         .collect()
 }
 
 /// How much of the gap between `baseline` and a bound a scheme closes.
-fn gap(scheme: &SchemeOutcome, bound: &str) -> String {
-    let share = scheme.gap_closed.get(bound);
-    share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", 100.0 * share))
+fn gap(scheme: &SchemeOutcome, bound: &str) -> Cell {
+    Cell::maybe(scheme.gap_closed.get(bound), |share| {
+        format!("{:.1} %", 100.0 * **share)
+    })
 }
 
-fn row(scheme: &SchemeOutcome) -> [String; 9] {
-    let gib = |bytes: u64| format!("{:.3}", bytes as f64 / (1_u64 << 30) as f64);
-    [
-        scheme.name.clone(),
-        scheme.streams_used.to_string(),
-        gib(scheme.host_bytes),
-        gib(scheme.media_bytes),
-        gib(scheme.copied_bytes),
-        ratio(scheme.waf),
-        ratio(scheme.waf_window),
-        scheme.erased_units.to_string(),
-        scheme
-            .lifetime_vs_baseline
-            .map_or_else(|| "-".to_owned(), |times| format!("{times:.2}x")),
-    ]
+/// The answers of several comparisons, a line each, with the settings that tell them apart.
+pub fn answers(outcomes: &[Outcome], look: &Look) -> String {
+    let settings = differing(outcomes);
+    let line = |outcome: &Outcome| {
+        let words = settings
+            .iter()
+            .map(|(name, of)| format!("{name} {}", of(outcome).text()));
+        let verdict = verdict(outcome);
+        let headline = coloured(&verdict, look);
+        format!("{}: {headline}", words.collect::<Vec<_>>().join(", "))
+    };
+    outcomes.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn coloured(verdict: &Verdict, look: &Look) -> String {
+    match (verdict.answer, verdict.is_settled) {
+        (Answer::WorthIt, true) => look.good(&verdict.headline),
+        _ => look.bad(&verdict.headline),
+    }
 }
 
 /// The answer: its sentence, what it rests on, what speaks against it, and what comes next.
-pub fn answer(outcome: &Outcome) -> String {
-    let verdict = verdict_of(outcome);
-    let lines = [&verdict.headline, &verdict.evidence];
-    let lines = lines.into_iter().chain(&verdict.warnings);
-    let lines = lines.chain([&verdict.takes, &verdict.next]);
-    let lines: Vec<&str> = lines
-        .map(String::as_str)
-        .filter(|line| !line.is_empty())
-        .collect();
+pub fn answer(outcome: &Outcome, look: &Look) -> String {
+    let verdict = verdict(outcome);
+    let warnings = verdict.warnings.iter().map(|warning| look.bad(warning));
+    let lines = [coloured(&verdict, look), verdict.evidence.clone()];
+    let lines = lines.into_iter().chain(warnings);
+    let lines = lines.chain([verdict.takes.clone(), verdict.next.clone()]);
+    let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
     lines.join("\n")
 }
 
 /// The verdict of a result; that of an older version's is made up for.
-pub(crate) fn verdict_of(outcome: &Outcome) -> Verdict {
+pub fn verdict(outcome: &Outcome) -> Verdict {
     let known = outcome.verdict.clone();
     known.unwrap_or_else(|| Verdict::of(outcome))
 }
@@ -124,7 +216,7 @@ pub fn notes(outcome: &Outcome) -> String {
         ),
         false => format!("steady state: NO - {}", outcome.steady_reason),
     });
-    if !bounds(outcome).is_empty() {
+    if !bounds(std::slice::from_ref(outcome)).is_empty() {
         lines.push(
             "gap: of the copies between baseline and a bound, the share that a scheme saves"
                 .to_owned(),

@@ -1,67 +1,80 @@
 //! What the run took, as a table for a terminal.
 
 use anabranch_replay::{LatencySummary, Outcome, SchemeOutcome, TimeReport};
-use comfy_table::{CellAlignment, Table, presets};
 
-const HEADER: [&str; 9] = [
-    "scheme",
-    "MiB/s written",
-    "write mean",
-    "write p99",
-    "write p99.99",
-    "read mean",
-    "read p99",
-    "read p99.99",
-    "dies collect",
-];
+use crate::{
+    grid::{Cell, Column, Grid, Look},
+    table::Figure,
+};
 
 /// Throughput and latencies, a row a scheme, and an empty line; nothing where no time was
 /// simulated.
-pub fn times(outcome: &Outcome) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header(HEADER);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+pub fn times(outcome: &Outcome, look: &Look) -> String {
+    let figures = figures();
+    let heads = figures.iter().map(|(column, _)| column.clone());
+    let mut grid = Grid::new([Column::words("scheme")].into_iter().chain(heads));
+    for scheme in outcome.schemes.iter().filter(|one| one.time.is_some()) {
+        let own = figures.iter().map(|(_, of)| of(scheme));
+        grid.push([Cell::from(&scheme.name)].into_iter().chain(own));
     }
-    let timed = |scheme: &&SchemeOutcome| scheme.time.is_some();
-    for scheme in outcome.schemes.iter().filter(timed) {
-        if let Some(time) = &scheme.time {
-            table.add_row(row(&scheme.name, scheme.host_bytes, time));
-        }
-    }
-    match table.is_empty() {
+    match grid.is_empty() {
         true => String::new(),
-        false => format!("{table}\n\n"),
+        false => format!("{}\n\n", grid.text(look)),
     }
 }
 
-fn row(name: &str, host_bytes: u64, time: &TimeReport) -> [String; 9] {
-    let seconds = time.elapsed_ns.max(1) as f64 / 1e9;
-    let mib_per_second = host_bytes as f64 / f64::from(1 << 20) / seconds;
-    let [write_mean, write_p99, write_most] = latencies(&time.latency.write);
-    let [read_mean, read_p99, read_most] = latencies(&time.latency.read);
-    [
-        name.to_owned(),
-        format!("{mib_per_second:.1}"),
-        write_mean,
-        write_p99,
-        write_most,
-        read_mean,
-        read_p99,
-        read_most,
-        format!("{:.1} %", 100.0 * time.collection_share),
+/// What a scheme's run took, in the order in which it is shown.
+pub(crate) fn figures() -> Vec<Figure> {
+    fn latency(key: &'static str, name: &str, rank: u8) -> Column {
+        Column::number(name).key(key).rank(rank)
+    }
+    vec![
+        (latency("written_mib_per_second", "MiB/s written", 0), rate),
+        (latency("write_mean_ns", "write mean", 0), |one| {
+            told(one, |time| &time.latency.write, |own| own.mean_ns)
+        }),
+        (latency("write_p99_ns", "write p99", 0), |one| {
+            told(one, |time| &time.latency.write, |own| own.p99_ns as f64)
+        }),
+        (latency("write_p99_99_ns", "write p99.99", 1), |one| {
+            told(one, |time| &time.latency.write, |own| own.p99_99_ns as f64)
+        }),
+        (latency("read_mean_ns", "read mean", 2), |one| {
+            told(one, |time| &time.latency.read, |own| own.mean_ns)
+        }),
+        (latency("read_p99_ns", "read p99", 3), |one| {
+            told(one, |time| &time.latency.read, |own| own.p99_ns as f64)
+        }),
+        (latency("read_p99_99_ns", "read p99.99", 4), |one| {
+            told(one, |time| &time.latency.read, |own| own.p99_99_ns as f64)
+        }),
+        (latency("collection_share", "dies collect", 5), collection),
     ]
 }
 
-fn latencies(summary: &LatencySummary) -> [String; 3] {
-    if summary.requests == 0 {
-        return ["-", "-", "-"].map(str::to_owned);
-    }
-    [
-        duration(summary.mean_ns),
-        duration(summary.p99_ns as f64),
-        duration(summary.p99_99_ns as f64),
-    ]
+fn rate(scheme: &SchemeOutcome) -> Cell {
+    let rate = scheme.time.as_ref().map(|time| {
+        let seconds = time.elapsed_ns.max(1) as f64 / 1e9;
+        scheme.host_bytes as f64 / f64::from(1 << 20) / seconds
+    });
+    Cell::maybe(rate, |rate| format!("{rate:.1}"))
+}
+
+fn collection(scheme: &SchemeOutcome) -> Cell {
+    let share = scheme.time.as_ref().map(|time| time.collection_share);
+    Cell::maybe(share, |share| format!("{:.1} %", 100.0 * share))
+}
+
+/// One latency of a scheme's reads or writes; none where there were none.
+fn told(
+    scheme: &SchemeOutcome,
+    which: fn(&TimeReport) -> &LatencySummary,
+    of: fn(&LatencySummary) -> f64,
+) -> Cell {
+    let time = scheme.time.as_ref();
+    let summary = time.map(which);
+    let known = summary.filter(|summary| summary.requests > 0).map(of);
+    Cell::maybe(known, |time_ns| duration(*time_ns))
 }
 
 /// A time in the unit that suits it: `1.50 ms`.

@@ -8,13 +8,16 @@ use std::{
     process::{Child, Command},
 };
 
+use anabranch_compare::bytes;
 use anabranch_disk::InterruptSource;
+use anabranch_trace::Capture;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use serde_json::json;
 
-use super::{capture::Capturing, interrupt::Interrupt};
+use super::{capture::Capturing, interrupt::Interrupt, meter::Meter};
 use crate::{
     arguments::RecordArguments,
     comparison::print,
@@ -33,11 +36,17 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
         Some(&arguments.output),
     )?;
     let mut program = Program::start(&arguments.command)?;
-    let mut records = 0_u64;
-    let mut count = |_, ios: &[anabranch_trace::Io]| records += ios.len() as u64;
+    let most_bytes = arguments.max.as_deref().map(bytes).transpose()?;
+    let mut meter = Meter::new(arguments.lasts, most_bytes);
+    let mut was_full = false;
     let status = loop {
-        capturing.poll(&mut count)?;
-        match (&mut program, interrupt.came()) {
+        capturing.poll(|_, ios| meter.count(ios))?;
+        meter.draw(capturing.lost_events());
+        let is_full = meter.is_full() && !std::mem::replace(&mut was_full, meter.is_full());
+        let came = interrupt
+            .came()
+            .or(is_full.then_some(InterruptSource::Process));
+        match (&mut program, came) {
             (None, Some(_)) => break None,
             (Some(program), Some(source)) => program.interrupt(source)?,
             (_, None) => {}
@@ -45,30 +54,15 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
         if let Some(program) = &mut program
             && let Some(status) = program.child.try_wait().map_err(Failure::work)?
         {
-            break Some(status);
+            break Some(status).filter(|_| !was_full);
         }
     };
-    capturing.drain(&mut count)?;
+    capturing.drain(|_, ios| meter.count(ios))?;
+    meter.clear();
     let recorded = capturing.finish(device_bytes, "", &arguments.command);
     let capture = recorded.tables.capture.clone();
     let older = recorded.keep(&arguments.output)?;
-    let older = older.map_or_else(String::new, |older| {
-        format!(" (the older one is now {})", older.display())
-    });
-    // The trace itself may be on standard output.
-    let told = |line: &str| match is_standard_output(&arguments.output) {
-        true => Ok(()),
-        false => print(line),
-    };
-    told(&format!(
-        "{}{older}: {records} requests, {} events lost\n",
-        arguments.output.display(),
-        capture.lost_events
-    ))?;
-    capture
-        .limitations
-        .iter()
-        .try_for_each(|sentence| told(&format!("note: {sentence}\n")))?;
+    tell(arguments, &meter, &capture, older.as_deref())?;
     match status.map(anabranch_disk::status_code) {
         None | Some(0) => Ok(()),
         Some(status) => Err(Failure {
@@ -76,6 +70,42 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
             error: None,
         }),
     }
+}
+
+/// What was recorded, unless the trace itself is on standard output.
+fn tell(
+    arguments: &RecordArguments,
+    meter: &Meter,
+    capture: &Capture,
+    older: Option<&Path>,
+) -> Outcome {
+    let trace = arguments.output.display();
+    if is_standard_output(&arguments.output) {
+        return Ok(());
+    }
+    if arguments.json {
+        return print(&format!(
+            "{:#}\n",
+            json!({
+                "schema": 1,
+                "trace": arguments.output,
+                "older_trace": older,
+                "requests": meter.requests(),
+                "written_bytes": meter.written_bytes(),
+                "capture": capture,
+            })
+        ));
+    }
+    let older = older.map_or_else(String::new, |older| {
+        format!(" (the older one is now {})", older.display())
+    });
+    print(&format!(
+        "{trace}{older}: {} requests, {} events lost\n",
+        meter.requests(),
+        capture.lost_events
+    ))?;
+    let mut notes = capture.limitations.iter();
+    notes.try_for_each(|sentence| print(&format!("note: {sentence}\n")))
 }
 
 /// The size of a block device: where its end is.

@@ -34,6 +34,8 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     if list_wanted(arguments) {
         return workloads(&ListArguments {
             json: arguments.comparison.json,
+            output: arguments.comparison.output.clone(),
+            tables: arguments.comparison.tables,
         });
     }
     let stages = Stages::of(arguments)?;

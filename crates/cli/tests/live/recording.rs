@@ -167,3 +167,22 @@ fn what_is_no_block_device_or_no_program_is_named_and_no_trace_is_left() {
     }
     assert_eq!(place.names(), ["image"]);
 }
+
+#[test]
+fn a_recording_ends_after_its_time_or_once_enough_was_written() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let trace = place.path("trace.parquet");
+    let record = ["record", "--device", &device.0, "-o", &trace, "--json"];
+    let told = anabranch(&[&record[..], &["--for", "1s"]].concat())
+        .with_status(0)
+        .json();
+    assert_eq!(told["written_bytes"], 0);
+    let script = format!("{}; exec sleep 60", device.dd(3).join(" "));
+    let most = ["--max", "2MiB", "--", "sh", "-c", &script];
+    let told = anabranch(&[&record[..], &most].concat())
+        .with_status(0)
+        .json();
+    assert_eq!(told["written_bytes"], 3 * MIB);
+    assert_eq!(told["older_trace"], format!("{trace}.old"));
+}

@@ -1,0 +1,144 @@
+//! What a recording has seen so far, on standard error: on a terminal a line that is drawn in place,
+//! elsewhere a line now and then; and whether it has seen enough.
+
+use std::{
+    io::IsTerminal as _,
+    time::{Duration, Instant},
+};
+
+use anabranch_trace::{Io, Operation};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::output::note;
+
+/// How often the line is drawn anew (our choice).
+const EVERY: Duration = Duration::from_millis(250);
+/// How often one is written where there is no terminal (our choice: a log stays readable).
+const EVERY_LINE: Duration = Duration::from_secs(10);
+
+/// Counts, tells, and knows when to stop.
+pub struct Meter {
+    requests: u64,
+    written_bytes: u64,
+    lasts: Option<Duration>,
+    most_bytes: Option<u64>,
+    line: Option<ProgressBar>,
+    began: Instant,
+    drawn: Instant,
+}
+
+impl Meter {
+    /// A recording that ends after some time or some bytes written, where either is given.
+    pub fn new(lasts: Option<Duration>, most_bytes: Option<u64>) -> Meter {
+        let line = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{msg}");
+            ProgressBar::new_spinner()
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        let now = Instant::now();
+        Meter {
+            requests: 0,
+            written_bytes: 0,
+            lasts,
+            most_bytes,
+            line,
+            began: now,
+            drawn: now,
+        }
+    }
+
+    /// Takes in what was recorded.
+    pub fn count(&mut self, ios: &[Io]) {
+        self.requests += ios.len() as u64;
+        let writes = ios.iter().filter(|io| io.operation == Operation::Write);
+        self.written_bytes += writes.map(|io| io.length_bytes).sum::<u64>();
+    }
+
+    /// Whether the recording has lasted, or has seen, what was asked for.
+    pub fn is_full(&self) -> bool {
+        let is_late = self
+            .lasts
+            .is_some_and(|lasts| self.began.elapsed() >= lasts);
+        is_late
+            || self
+                .most_bytes
+                .is_some_and(|most| self.written_bytes >= most)
+    }
+
+    /// Requests so far.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Bytes written so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Draws the line if it is time.
+    pub fn draw(&mut self, lost_events: u64) {
+        let pause = match &self.line {
+            Some(_) => EVERY,
+            None => EVERY_LINE,
+        };
+        if self.drawn.elapsed() < pause {
+            return;
+        }
+        self.drawn = Instant::now();
+        let words = self.words(self.began.elapsed().as_secs_f64(), lost_events);
+        match &self.line {
+            Some(line) => line.set_message(words),
+            None => note(&words),
+        }
+    }
+
+    fn words(&self, elapsed_s: f64, lost_events: u64) -> String {
+        let end = match (self.lasts, self.most_bytes) {
+            (Some(lasts), _) => {
+                format!("{:.0} s to go", (lasts.as_secs_f64() - elapsed_s).max(0.0))
+            }
+            (None, Some(most)) => format!("until {}", anabranch_report::bytes(most)),
+            (None, None) => "Ctrl-C ends it".to_owned(),
+        };
+        format!(
+            "recording: {elapsed_s:.0} s, {} requests, {} written, {lost_events} events lost; {end}",
+            self.requests,
+            anabranch_report::bytes(self.written_bytes)
+        )
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        if let Some(line) = &self.line {
+            line.finish_and_clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_is_full_after_so_many_bytes_written() {
+        let mut meter = Meter::new(None, Some(8192));
+        meter.count(&[Io::write(0, 4096)]);
+        assert!(!meter.is_full());
+        meter.count(&[Io::write(0, 4096)]);
+        assert!(meter.is_full());
+        assert_eq!(
+            meter.words(3.2, 0),
+            "recording: 3 s, 2 requests, 8.00 KiB written, 0 events lost; until 8.00 KiB"
+        );
+    }
+
+    #[test]
+    fn a_recording_without_limits_says_how_to_end_it() {
+        assert!(
+            Meter::new(None, None)
+                .words(0.0, 0)
+                .ends_with("; Ctrl-C ends it")
+        );
+        assert!(Meter::new(Some(Duration::ZERO), None).is_full());
+    }
+}

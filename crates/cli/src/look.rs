@@ -1,0 +1,36 @@
+//! How tables are shown: as wide as the terminal, in colour where it has some, or as CSV.
+
+use std::io::IsTerminal as _;
+
+use anabranch_report::Look;
+use clap::Args;
+
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[command(next_help_heading = "Tables")]
+pub struct TableArguments {
+    /// Show tables whole, however wide the terminal is
+    #[arg(long)]
+    pub wide: bool,
+    /// Print tables as comma-separated values: every column, figures in bytes and as they are
+    #[arg(long, conflicts_with_all = ["json", "wide"])]
+    pub csv: bool,
+}
+
+impl TableArguments {
+    /// The look that standard output asks for. A pipe or a file has no width and no colours.
+    pub fn look(self) -> Look {
+        let is_terminal = std::io::stdout().is_terminal();
+        let width = terminal_size::terminal_size().filter(|_| is_terminal && !self.wide);
+        Look {
+            width: width.map(|(columns, _)| usize::from(columns.0)),
+            csv: self.csv,
+            colour: is_terminal && !self.csv && allows_colour(),
+        }
+    }
+}
+
+/// As <https://no-color.org> has it: any value but the empty one forbids colours.
+fn allows_colour() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
+}

@@ -1,0 +1,351 @@
+//! A table that fits where it is shown: as wide as the terminal, or as CSV.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+/// A column of words is first cut to this, before columns are left out (our choice).
+const WORDS_WIDTH: usize = 36;
+/// And to this when nothing else helps (our choice).
+const LEAST_WIDTH: usize = 12;
+
+/// Where and how tables are shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Columns of the terminal; none where there is no limit.
+    pub width: Option<usize>,
+    /// As comma-separated values, figures as they are and nothing beside them.
+    pub csv: bool,
+    /// Whether the terminal shows colours.
+    pub colour: bool,
+}
+
+impl Look {
+    /// Words in green, or as they are where there are no colours.
+    pub fn good(&self, words: &str) -> String {
+        self.coloured("32;1", words)
+    }
+
+    /// Words in yellow, or as they are where there are no colours.
+    pub fn bad(&self, words: &str) -> String {
+        self.coloured("33", words)
+    }
+
+    fn coloured(&self, code: &str, words: &str) -> String {
+        match self.colour {
+            true => format!("\u{1b}[{code}m{words}\u{1b}[0m"),
+            false => words.to_owned(),
+        }
+    }
+}
+
+/// A column's head.
+#[derive(Debug, Clone)]
+pub struct Column {
+    name: String,
+    key: Option<&'static str>,
+    is_number: bool,
+    rank: u8,
+}
+
+impl Column {
+    /// A column of words, cut where there is no room.
+    pub fn words(name: impl Into<String>) -> Column {
+        Column {
+            name: name.into(),
+            key: None,
+            is_number: false,
+            rank: 0,
+        }
+    }
+
+    /// A column of figures, never cut.
+    pub fn number(name: impl Into<String>) -> Column {
+        Column {
+            is_number: true,
+            ..Column::words(name)
+        }
+    }
+
+    /// A column that has another name as CSV, where figures are in another unit.
+    #[must_use]
+    pub fn key(self, key: &'static str) -> Column {
+        Column {
+            key: Some(key),
+            ..self
+        }
+    }
+
+    /// A column that is left out where there is no room, those of higher rank first.
+    #[must_use]
+    pub fn rank(self, rank: u8) -> Column {
+        Column { rank, ..self }
+    }
+}
+
+/// A cell: how it is read, and the figure itself.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    text: String,
+    raw: String,
+}
+
+impl Cell {
+    /// Rounded or with a unit for people, `raw` for programs.
+    pub fn new(text: impl Into<String>, raw: impl ToString) -> Cell {
+        Cell {
+            text: text.into(),
+            raw: raw.to_string(),
+        }
+    }
+
+    /// A figure that may be missing.
+    pub fn maybe<T: ToString>(value: Option<T>, text: impl FnOnce(&T) -> String) -> Cell {
+        match value {
+            Some(value) => Cell::new(text(&value), value.to_string()),
+            None => Cell::new("-", ""),
+        }
+    }
+}
+
+impl Cell {
+    /// How it is read.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The figure itself.
+    pub fn raw(&self) -> &str {
+        &self.raw
+    }
+}
+
+impl<T: ToString> From<T> for Cell {
+    fn from(value: T) -> Cell {
+        let text = value.to_string();
+        Cell {
+            raw: text.clone(),
+            text,
+        }
+    }
+}
+
+/// A table in the making.
+#[derive(Debug, Clone)]
+pub struct Grid {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Grid {
+    /// A table without rows.
+    pub fn new(columns: impl IntoIterator<Item = Column>) -> Grid {
+        Grid {
+            columns: columns.into_iter().collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row of as many cells as there are columns.
+    pub fn push(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// Whether it has no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table, without a line break at its end.
+    pub fn text(&self, look: &Look) -> String {
+        if look.csv {
+            return self.csv();
+        }
+        let (widths, left_out) = self.fitted(look.width);
+        let seen: Vec<(usize, usize)> = widths
+            .iter()
+            .enumerate()
+            .filter_map(|(at, width)| Some((at, (*width)?)))
+            .collect();
+        let mut table = Table::new();
+        let names = seen.iter().map(|&(at, _)| self.columns[at].name.clone());
+        table.load_style(presets::ASCII_MARKDOWN).set_header(names);
+        for (column, &(at, _)) in table.column_iter_mut().zip(&seen) {
+            if self.columns[at].is_number {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        for row in &self.rows {
+            table.add_row(seen.iter().map(|&(at, width)| cut(&row[at].text, width)));
+        }
+        match left_out.is_empty() {
+            true => table.to_string(),
+            false => format!(
+                "{table}\n(no room for: {}; --wide shows all)",
+                left_out.join(", ")
+            ),
+        }
+    }
+
+    /// The width of each column, none of those left out, and the names of these.
+    fn fitted(&self, room: Option<usize>) -> (Vec<Option<usize>>, Vec<&str>) {
+        let natural = |at: usize| {
+            let cells = self.rows.iter().map(|row| row[at].text.chars().count());
+            cells
+                .chain([self.columns[at].name.chars().count()])
+                .max()
+                .unwrap_or(0)
+        };
+        let mut widths: Vec<Option<usize>> = (0..self.columns.len())
+            .map(|at| Some(natural(at)))
+            .collect();
+        let Some(room) = room else {
+            return (widths, Vec::new());
+        };
+        let mut left_out = Vec::new();
+        self.narrow(&mut widths, room, WORDS_WIDTH);
+        while needed(&widths) > room {
+            let there = (0..widths.len()).filter(|&at| widths[at].is_some());
+            let least = there.max_by_key(|&at| (self.columns[at].rank, at));
+            match least.filter(|&at| self.columns[at].rank > 0) {
+                Some(at) => {
+                    widths[at] = None;
+                    left_out.push(self.columns[at].name.as_str());
+                }
+                None => break,
+            }
+        }
+        self.narrow(&mut widths, room, LEAST_WIDTH);
+        left_out.reverse();
+        (widths, left_out)
+    }
+
+    /// Cuts columns of words, the widest first, until all fit or none is wider than `least`.
+    fn narrow(&self, widths: &mut [Option<usize>], room: usize, least: usize) {
+        while needed(widths) > room {
+            let wordy = (0..widths.len()).filter(|&at| !self.columns[at].is_number);
+            let widest = wordy.max_by_key(|&at| widths[at].unwrap_or(0));
+            match widest.and_then(|at| widths[at].as_mut()) {
+                Some(width) if *width > least => *width -= 1,
+                _ => break,
+            }
+        }
+    }
+
+    fn csv(&self) -> String {
+        let head = self.columns.iter().map(|column| match column.key {
+            Some(key) => key.to_owned(),
+            None => quoted(&column.name.replace(' ', "_")),
+        });
+        let rows = self.rows.iter().map(|row| {
+            let cells = row.iter().map(|cell| quoted(&cell.raw));
+            cells.collect::<Vec<_>>().join(",")
+        });
+        let lines = [head.collect::<Vec<_>>().join(",")].into_iter().chain(rows);
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Characters that columns of these widths take, with what stands between them.
+fn needed(widths: &[Option<usize>]) -> usize {
+    widths
+        .iter()
+        .flatten()
+        .map(|width| width + 3)
+        .sum::<usize>()
+        + 1
+}
+
+fn cut(text: &str, width: usize) -> String {
+    match text.chars().count() > width {
+        true => {
+            let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+            format!("{kept}…")
+        }
+        false => text.to_owned(),
+    }
+}
+
+/// A cell of a CSV file (RFC 4180).
+fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        let mut grid = Grid::new([
+            Column::words("context"),
+            Column::number("written").rank(1),
+            Column::number("share"),
+        ]);
+        let name = "a very long name of a context, which nobody reads to its end";
+        grid.push([
+            Cell::from(name),
+            Cell::new("1.00 GiB", 1_u64 << 30),
+            Cell::new("50 %", 0.5),
+        ]);
+        grid
+    }
+
+    fn width(text: &str) -> usize {
+        text.lines().next().map_or(0, |line| line.chars().count())
+    }
+
+    #[test]
+    fn without_a_limit_everything_is_shown() {
+        let text = grid().text(&Look::default());
+        assert!(
+            text.contains("to its end") && text.contains("1.00 GiB"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn words_are_cut_before_columns_are_left_out_and_that_is_said() {
+        let look = |width| Look {
+            width: Some(width),
+            ..Look::default()
+        };
+        let text = grid().text(&look(70));
+        assert!(
+            width(&text) <= 70 && text.contains('…') && text.contains("1.00 GiB"),
+            "{text}"
+        );
+        let text = grid().text(&look(48));
+        assert!(
+            width(&text) <= 48 && text.contains("no room for: written"),
+            "{text}"
+        );
+        let text = grid().text(&look(24));
+        assert!(width(&text) <= 24, "{text}");
+    }
+
+    #[test]
+    fn csv_has_the_figures_and_every_column() {
+        let look = Look {
+            csv: true,
+            width: Some(10),
+            colour: true,
+        };
+        let text = grid().text(&look);
+        assert!(
+            text.starts_with("context,written,share\n\"a very long name of a context, which"),
+            "{text}"
+        );
+        assert!(text.ends_with(",1073741824,0.5"), "{text}");
+    }
+
+    #[test]
+    fn colours_are_there_only_where_they_are_wanted() {
+        assert_eq!(Look::default().good("yes"), "yes");
+        let look = Look {
+            colour: true,
+            ..Look::default()
+        };
+        assert_eq!(look.good("yes"), "\u{1b}[32;1myes\u{1b}[0m");
+    }
+}
