@@ -1,4 +1,4 @@
-# The words one must know: make demo, make test, make bench, make lint; make docs.
+# The words one must know: make demo, make test, make bench, make lint; make dist, make docs.
 # Each sets up what it needs on a fresh Debian or Ubuntu; a Rust toolchain is all it expects.
 
 .PHONY: demo test test-guest bench lint fuzz experiments
@@ -30,7 +30,17 @@ test-guest:
 	@scripts/setup.sh test
 	ANABRANCH_GUEST=long cargo test --package anabranch --test guest -- --nocapture
 
-.PHONY: publish-test docs
+# Everything there is to hand out, in out/dist.
+.PHONY: dist dist-test publish-test docs
+dist:
+	@scripts/setup.sh dist
+	@scripts/dist.sh
+
+# What was made is installed and used in a bare Debian; as root.
+dist-test:
+	@scripts/setup.sh dist
+	@scripts/dist-test.sh
+
 # What crates.io is to have is complete; nothing is sent.
 publish-test:
 	cargo publish --dry-run --no-verify --workspace

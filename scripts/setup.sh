@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the demo or the tests need from the distribution, if it is missing.
-# Use: scripts/setup.sh demo|test|workloads      (root, on Debian or Ubuntu; otherwise says what to install)
+# Use: scripts/setup.sh demo|test|workloads|dist      (root, on Debian or Ubuntu; otherwise says what to install)
 set -euo pipefail
 
 # program or file to look for, and the package that brings it
@@ -12,6 +12,8 @@ applications=(fio:fio mariadbd:mariadb-server pg_createcluster:postgresql redis-
     setpriv:util-linux mkfs.xfs:xfsprogs java:openjdk-17-jre-headless mvn:maven go:golang-go)
 tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3
     qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux chromium:chromium)
+# What packs and unpacks: scripts/dist.sh, scripts/dist-test.sh
+packers=(git:git objdump:binutils rpmbuild:rpm debootstrap:debootstrap xz:xz-utils python3:python3)
 
 missing() {
     local item found
@@ -35,7 +37,9 @@ case ${1:-} in
     test) wanted=$(missing "${build[@]}" "${demo[@]}" "${tests[@]}")
           python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
     workloads) wanted=$(missing "${build[@]}" "${demo[@]}" "${applications[@]}") ;;
-    *) echo "use: $0 demo|test|workloads" >&2; exit 2 ;;
+    dist) wanted=$(missing "${build[@]}" "${packers[@]}")
+          python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
+    *) echo "use: $0 demo|test|workloads|dist" >&2; exit 2 ;;
 esac
 
 if [ -n "${wanted// /}" ]; then
@@ -67,6 +71,10 @@ if [ "$1" = test ]; then
     fi
 fi
 
+if [ "$1" = dist ] && [ ! -e target/venv-dist/bin/maturin ]; then
+    python3 -m venv target/venv-dist
+    target/venv-dist/bin/pip install --quiet "$(grep ^maturin= scripts/python.txt)"
+fi
 if [ "$1" = workloads ]; then
     workloads/tools.sh
 fi

@@ -2,27 +2,31 @@
 
 use std::{fs, path::Path, sync::LazyLock};
 
-/// The text of `--version`; `-V` prints its first word only.
+/// The text of `--version`; `-V` prints the release only.
 pub static LONG: LazyLock<String> = LazyLock::new(|| {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let types = Path::new("/sys/kernel/btf/vmlinux").exists();
     long(
         env!("ANABRANCH_COMMIT"),
-        cfg!(feature = "live"),
-        cfg!(feature = "serve"),
+        [
+            cfg!(feature = "live"),
+            cfg!(feature = "serve"),
+            cfg!(feature = "steer"),
+        ],
         kernel.trim(),
         types,
     )
 });
 
-fn long(commit: &str, live: bool, serve: bool, kernel: &str, types: bool) -> String {
+fn long(commit: &str, built: [bool; 3], kernel: &str, types: bool) -> String {
     let commit = match commit {
         "" => "not known (a development build)",
         known => known,
     };
-    let built = |has, name| if has { name } else { "" };
-    let verbs = [built(live, "run, record"), built(serve, "serve")];
-    let verbs: Vec<&str> = verbs.into_iter().filter(|verb| !verb.is_empty()).collect();
+    let verbs = built.into_iter().zip(["run, record", "serve", "steer"]);
+    let verbs: Vec<&str> = verbs
+        .filter_map(|(has, verbs)| has.then_some(verbs))
+        .collect();
     let verbs = match verbs.join(", ") {
         none if none.is_empty() => "none".to_owned(),
         some => some,
@@ -43,16 +47,16 @@ mod tests {
 
     #[test]
     fn a_build_of_a_known_commit_names_it() {
-        let text = long("0123456789ab", true, true, "6.18.0", true);
+        let text = long("0123456789ab", [true; 3], "6.18.0", true);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "commit: 0123456789ab");
-        assert_eq!(lines[2], "built in: run, record, serve");
+        assert_eq!(lines[2], "built in: run, record, serve, steer");
         assert!(lines[3].starts_with("kernel: 6.18.0, has type information"));
     }
 
     #[test]
     fn what_is_missing_is_said() {
-        let text = long("", false, false, "6.18.0", false);
+        let text = long("", [false; 3], "6.18.0", false);
         assert!(text.contains("commit: not known"), "{text}");
         assert!(text.contains("built in: none"), "{text}");
         assert!(text.contains("has no type information"), "{text}");
