@@ -14,8 +14,9 @@ use crate::{
 
 /// How long a program that was told to end may take before it is killed (our choice).
 const GRACE: Duration = Duration::from_secs(10);
-/// A drive with less than this share of it free is full (our choice: no program gets the last block).
-const FULL: f64 = 0.02;
+/// A drive with less than this share of it free is full (our choice): ext4 keeps 2 % for itself, XFS
+/// up to 5 %, and no program gets those.
+const FULL: f64 = 0.06;
 
 /// How a program ended.
 pub struct End {
