@@ -6,19 +6,21 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from anabranch._core import DeviceCore, UsageError
-from anabranch._options import drive_options
+from anabranch._options import DriveOptions, drive_options
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas
+    from typing_extensions import Unpack
 
 
 class Device:
     """One drive: pages are written to streams and discarded, garbage is collected when room is
     short, and everything is counted.
 
-    ``profile`` is a name of :func:`anabranch.devices` or a TOML file; the other options change it
-    as those of the command do. ``relocation`` says where garbage collection copies to.
+    ``profile`` is a name of :func:`anabranch.devices` or a TOML file; ``size``, ``unit``,
+    ``over_provisioning``, ``victim``, ``streams``, ``internal_streams``, ``levelling``, ``rated_erases``
+    and ``fault`` change it as those options of the command do. ``relocation`` says where garbage collection copies to.
 
     >>> import numpy as np
     >>> drive = Device(size="64MiB", unit="1MiB", over_provisioning="10%")
@@ -33,31 +35,11 @@ class Device:
         self,
         profile: str = "demo",
         *,
-        size: str | int | None = None,
-        over_provisioning: str | float | None = None,
-        unit: str | int | None = None,
-        victim: str | None = None,
-        streams: int | None = None,
-        internal_streams: int | None = None,
-        levelling: str | None = None,
-        rated_erases: int | None = None,
-        fault: str | list[str] | None = None,
         relocation: str = "mixed",
         seed: int = 0,
+        **options: Unpack[DriveOptions],
     ) -> None:
-        options = drive_options(
-            device=profile,
-            size=size,
-            over_provisioning=over_provisioning,
-            unit=unit,
-            victim=victim,
-            streams=streams,
-            internal_streams=internal_streams,
-            levelling=levelling,
-            rated_erases=rated_erases,
-            fault=fault,
-        )
-        self._core = DeviceCore(json.dumps(options), relocation, seed)
+        self._core = DeviceCore(json.dumps(drive_options(profile, options)), relocation, seed)
 
     def write(self, pages: npt.ArrayLike, stream: int | npt.ArrayLike = 0) -> None:
         """Writes pages, in order, to a stream, or each to its own. Arrays of ``uint32`` (pages)

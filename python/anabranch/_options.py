@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, TypedDict, Union
+
+
+class DriveOptions(TypedDict, total=False):
+    """The drive of a comparison or a device, as the options of the command: lists multiply into a
+    grid where that can be. ``anabranch replay --help`` says what each is."""
+
+    size: Union[str, int, None]
+    over_provisioning: Union[str, float, list[Any], None]
+    unit: Union[str, int, list[Any], None]
+    victim: Union[str, list[str], None]
+    streams: Union[int, list[int], None]
+    internal_streams: Union[int, list[int], None]
+    levelling: Union[str, list[str], None]
+    rated_erases: Union[int, None]
+    fault: Union[str, list[str], None]
+
 
 
 def listed(value: Any) -> list[Any]:
@@ -21,12 +37,20 @@ def present(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None and value != []}
 
 
-def drive_options(**given: Any) -> dict[str, Any]:
-    """The drive: ``device``, ``size``, ``unit`` and the rest."""
-    single = ("size", "rated_erases")
+def drive_options(device: Any, given: DriveOptions) -> dict[str, Any]:
+    """The drive: ``device`` and what of :class:`DriveOptions` was given. One value stands for a list
+    of it, here as in a file."""
+    unknown = [key for key in given if key not in DriveOptions.__annotations__]
+    if unknown:
+        raise TypeError(f"there is no option {unknown[0]!r} (there are: device, {_NAMES})")
+    named: dict[str, Any] = {"device": device, **given}
+    single = (str, int, float)
     return present(
-        {key: value if key in single else listed(value) for key, value in given.items()}
+        {key: value if isinstance(value, single) else listed(value) for key, value in named.items()}
     )
+
+
+_NAMES = ", ".join(DriveOptions.__annotations__)
 
 
 def path_text(path: str | PathLike[str] | None) -> str | None:

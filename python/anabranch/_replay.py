@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from os import PathLike, fspath
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from anabranch import _core
-from anabranch._options import drive_options, listed, path_text, present
+from anabranch._options import DriveOptions, drive_options, listed, path_text, present
 from anabranch._result import Result
 from anabranch._scheme import Scheme, is_scheme
 from anabranch._trace import Trace
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 AnyTrace = Union[Trace, str, "PathLike[str]"]
 AnyScheme = Union[str, Scheme, "type[Scheme]", Any]
@@ -24,15 +27,6 @@ def replay(
     *,
     fill: str | float | list[Any] | None = None,
     pack: bool = False,
-    streams: int | list[int] | None = None,
-    internal_streams: int | list[int] | None = None,
-    size: str | int | None = None,
-    over_provisioning: str | float | list[Any] | None = None,
-    unit: str | int | list[Any] | None = None,
-    victim: str | list[str] | None = None,
-    levelling: str | list[str] | None = None,
-    rated_erases: int | None = None,
-    fault: str | list[str] | None = None,
     relocation: str | list[str] | None = None,
     time: str | None = None,
     queue_depth: int | None = None,
@@ -46,9 +40,13 @@ def replay(
     seed: int = 0,
     threads: int | None = None,
     progress: Callable[[float], object] | None = None,
+    **drive_is: Unpack[DriveOptions],
 ) -> Result:
     """Compares schemes on recorded writes, as ``anabranch replay`` does: options have its names,
-    its meanings and its defaults, and lists multiply into a grid of drives.
+    its meanings and its defaults, and lists multiply into a grid of drives. Those of the drive are
+    ``size``, ``unit``, ``over_provisioning``, ``victim``, ``streams``, ``internal_streams``,
+    ``levelling``, ``rated_erases`` and ``fault``. Without any the drive is the one that the trace was
+    recorded for, if it tells.
 
     ``trace`` is a :class:`Trace`, a path, or several; ``schemes`` are names, classes or objects
     written in Python (:class:`Scheme`), or a mixture. ``progress`` is called with the share of the
@@ -64,18 +62,7 @@ def replay(
     wanted = listed(schemes)
     guests = [scheme for scheme in wanted if is_scheme(scheme)]
     options: dict[str, Any] = {
-        "drive": drive_options(
-            device=device,
-            size=size,
-            over_provisioning=over_provisioning,
-            unit=unit,
-            victim=victim,
-            streams=streams,
-            internal_streams=internal_streams,
-            levelling=levelling,
-            rated_erases=rated_erases,
-            fault=fault,
-        ),
+        "drive": drive_options(device, drive_is),
         "comparison": present(
             {
                 "relocation": listed(relocation),

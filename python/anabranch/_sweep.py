@@ -160,12 +160,22 @@ def _distributed(
     traces = [(trace, _length(trace)) for trace in _addresses(_core.sweep_traces(name, text))]
     looks = _core.sweep_looks(name, text, traces, directory)
     asked = [look for look, seen in looks if seen is None]
-    found = dict(zip(asked, client.gather(client.map(_look, asked, pure=False))))
-    seen = [(look, found[look] if known is None else known) for look, known in looks]
+    looked = client.map(_look, asked, pure=False)
+    unseen = []
+    found = {}
+    for look, future in zip(asked, looked):
+        try:
+            found[look] = future.result()
+        except CancelledError:
+            raise
+        except Exception as error:
+            unseen.append((json.loads(look)["trace"], str(error)))
+    seen = [(look, known or found[look]) for look, known in looks if known or look in found]
     plan = json.loads(_core.sweep_plan(name, text, seen, directory, batch, limit))
     clock.tell("planned", plan["cells"], plan["finished"], plan["memory_bytes"])
     outcome: dict[str, Any] = {
-        "cells": plan["cells"], "finished_before": plan["finished"], "done": 0, "failed": [],
+        "cells": plan["cells"], "finished_before": plan["finished"], "done": 0,
+        "failed": [*unseen, *(tuple(cell) for cell in plan["impossible"])],
     }  # fmt: skip
     work = {}
 

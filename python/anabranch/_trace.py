@@ -60,8 +60,17 @@ class Trace:
     [0, 4096, 0]
     """
 
-    def __init__(self, core: TraceCore) -> None:
-        self._core = core
+    def __init__(self, source: TraceCore | str | PathLike[str]) -> None:
+        """``Trace(path)`` is ``Trace.read(path)``."""
+        if isinstance(source, TraceCore):
+            self._core = source
+        elif isinstance(source, (str, PathLike)):
+            self._core = TraceCore.read(source)
+        else:
+            raise TypeError(
+                f"a trace is made of a path, not of {type(source).__name__}: Trace.from_arrays, "
+                "Trace.from_arrow, Trace.from_pandas and Trace.from_polars make one of data"
+            )
 
     @classmethod
     def read(cls, path: str | PathLike[str], format: str | None = None) -> Trace:

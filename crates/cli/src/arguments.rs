@@ -4,8 +4,7 @@ use std::path::PathBuf;
 #[cfg(feature = "live")]
 use std::time::Duration;
 
-use anabranch_compare::DEFAULT_SCHEMES;
-use anabranch_ssd::{Levelling, RelocationKind, VictimRule};
+use anabranch_compare::{ComparisonOptions, DriveOptions, ReplayOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::export;
@@ -149,91 +148,39 @@ const CONTEXTS_EXAMPLE: &str = "\
 Example: the ten contexts that wrote most
   anabranch contexts rocksdb.parquet --most 10";
 
-/// The drive a comparison is made on.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Drive")]
-pub struct DriveArguments {
-    /// Device profile: a name `anabranch devices` lists, or a TOML file
-    #[arg(
-        long = "device",
-        value_name = "PROFILE",
-        default_value = "demo",
-        value_delimiter = ','
-    )]
-    pub profiles: Vec<String>,
-    /// Bytes the host sees [default: the captured device's, else the profile's]
-    #[arg(long, value_name = "BYTES")]
-    pub size: Option<String>,
-    /// Spare flash, as a share of those bytes: `7%` or `0.07`
-    #[arg(long, value_name = "SHARE", value_delimiter = ',')]
-    pub over_provisioning: Vec<String>,
-    /// Bytes of an erase unit
-    #[arg(long, value_name = "BYTES", value_delimiter = ',')]
-    pub unit: Vec<String>,
-    /// Victims of garbage collection: greedy, cost-benefit, cost-benefit-root, fifo, random,
-    /// N-choices or greedy-per-chip
-    #[arg(long, value_name = "RULE", value_delimiter = ',')]
-    pub victim: Vec<VictimRule>,
-    /// Streams the host may name, the default one included
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    pub streams: Vec<u16>,
-    /// Streams only garbage collection writes
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    pub internal_streams: Vec<u16>,
-    /// How erases are spread over units: none, dynamic or static
-    #[arg(long, value_name = "RULE", value_delimiter = ',')]
-    pub levelling: Vec<Levelling>,
-    /// Erases a unit is rated for, to reckon how much the host can write before they are used up
-    #[arg(long, value_name = "N")]
-    pub rated_erases: Option<u32>,
-    /// Faults to inject: `program=N` (one failure in N pages), `erase=N` (one in N erases),
-    /// `factory=N` (units bad from the beginning), `worn` (units fail at their rated erases)
-    #[arg(long, value_name = "FAULT", value_delimiter = ',')]
-    pub fault: Vec<String>,
-}
-
-/// Which schemes, and where the result goes.
+/// Where the result goes.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Comparison")]
-pub struct ComparisonArguments {
-    /// Schemes, by the names `anabranch schemes` lists, or `all`
-    #[arg(long = "scheme", value_name = "SCHEME", default_value = DEFAULT_SCHEMES)]
-    pub schemes: Vec<String>,
-    /// Give each scheme's host side each of these device sides: mixed, gc, per-stream, substream,
-    /// substream-shared, substream-ranked, substream-ranked-shared, age-chain, age, forget, fdp
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub relocation: Vec<RelocationKind>,
-    /// Lifetimes of program contexts, kept from run to run: read if FILE is there, written at the
-    /// end. Contexts it knows have their streams from their first write
-    #[arg(long, value_name = "FILE")]
-    pub profile: Option<PathBuf>,
+pub struct PublishArguments {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-    /// Write the result as JSON to FILE as well
+    /// Write the result as JSON to FILE as well; - is standard output
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write the result as a page of pictures to FILE as well; implies --details
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Keep in the result what a page shows beyond the figures: maps of the drives, lifetimes,
-    /// contexts. Costs 8 bytes of memory a page of the drive for each scheme
-    #[arg(long)]
-    pub details: bool,
-    /// Seed of everything random: the victim rules that draw
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
-    /// Threads to replay on [default: one for each core]
-    #[arg(long, value_name = "N")]
-    pub threads: Option<std::num::NonZeroUsize>,
     #[command(flatten)]
     pub tables: TableArguments,
 }
 
+/// Which schemes, and where the result goes.
+#[derive(Debug, Clone, Args)]
+pub struct ComparisonArguments {
+    #[command(flatten)]
+    pub options: ComparisonOptions,
+    #[command(flatten)]
+    pub publish: PublishArguments,
+}
+
 impl ComparisonArguments {
-    /// Whether details are to be kept.
-    pub fn wants_details(&self) -> bool {
-        self.details || self.html.is_some()
+    /// The options: a page shows details.
+    pub fn options(&self) -> ComparisonOptions {
+        ComparisonOptions {
+            details: self.options.details || self.publish.html.is_some(),
+            ..self.options.clone()
+        }
     }
 }
 
@@ -241,7 +188,7 @@ impl ComparisonArguments {
 #[derive(Debug, Clone, Args)]
 pub struct RunArguments {
     #[command(flatten)]
-    pub drive: DriveArguments,
+    pub drive: DriveOptions,
     #[command(flatten)]
     pub comparison: ComparisonArguments,
     #[command(flatten)]
@@ -408,33 +355,6 @@ pub struct ImportArguments {
     pub json: bool,
 }
 
-/// How requests are issued to a drive that takes time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Issue {
-    /// As fast as the drive answers, `--queue-depth` at a time: throughput
-    Closed,
-    /// When the trace says: latency
-    Open,
-}
-
-/// Simulated time.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Time")]
-pub struct TimeArguments {
-    /// Simulate the time that requests take on the drive's flash
-    #[arg(long, value_name = "ISSUE")]
-    pub time: Option<Issue>,
-    /// Requests under way at most
-    #[arg(long, value_name = "N", default_value_t = 32, requires = "time")]
-    pub queue_depth: u32,
-    /// With `--time open`: stretch the trace's times by this; 0.5 is twice as fast
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "time")]
-    pub time_scale: f64,
-    /// With `--time open`: collect garbage once the drive has been idle for so many milliseconds
-    #[arg(long, value_name = "MS", requires = "time")]
-    pub collect_after_idle: Option<u64>,
-}
-
 #[derive(Debug, Args)]
 pub struct ReplayArguments {
     /// Traces: files, or `synthetic:NAME[:size=BYTES,write=BYTES,seed=N]`, a load made by rule:
@@ -445,44 +365,24 @@ pub struct ReplayArguments {
     #[arg(long)]
     pub format: Option<Format>,
     #[command(flatten)]
-    pub drive: DriveArguments,
+    pub options: ReplayOptions,
     #[command(flatten)]
-    pub comparison: ComparisonArguments,
-    #[command(flatten)]
-    pub time: TimeArguments,
-    /// Renumber the addresses densely and size the drive so that the pages ever written fill
-    /// this share of it: `0.9` or `90%`
-    #[arg(
-        long,
-        value_name = "SHARE",
-        value_delimiter = ',',
-        conflicts_with = "size"
-    )]
-    pub fill: Vec<String>,
-    /// With `--fill`: count the pages that ever held data at one time, not all that ever did, and
-    /// hand out page numbers anew, the lowest free one, so that the drive really is so full
-    #[arg(long, requires = "fill")]
-    pub pack: bool,
-    /// Tell the drive of no discards: a host without TRIM
-    #[arg(long)]
-    pub no_discards: bool,
-    /// Begin with the drive in FILE (`anabranch precondition`), as it is but for its streams,
-    /// victims and levelling; `--device` then only tells its timing
-    #[arg(
-        long = "drive",
-        value_name = "FILE",
-        conflicts_with_all = ["size", "unit", "over_provisioning", "fill", "rated_erases", "fault"]
-    )]
-    pub drive_file: Option<PathBuf>,
-    /// Stop after the first GiB of writes: a first look
-    #[arg(long)]
-    pub quick: bool,
+    pub publish: PublishArguments,
+}
+
+impl ReplayArguments {
+    /// The options: a page shows details.
+    pub fn options(&self) -> ReplayOptions {
+        let mut options = self.options.clone();
+        options.comparison.details |= self.publish.html.is_some();
+        options
+    }
 }
 
 #[derive(Debug, Args)]
 pub struct PreconditionArguments {
     #[command(flatten)]
-    pub drive: DriveArguments,
+    pub drive: DriveOptions,
     /// The share of the drive that is filled, and overwritten after that
     #[arg(long, value_name = "SHARE", default_value = "100%")]
     pub fill: String,

@@ -12,15 +12,15 @@ use anabranch_trace::WholeFile;
 use serde_json::Value;
 
 use crate::{
-    arguments::ComparisonArguments,
+    arguments::PublishArguments,
     failure::{Failure, Outcome},
     files::is_standard_output,
 };
 
 /// Those that can work while a program runs.
 #[cfg(feature = "live")]
-pub fn live_schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>> {
-    let specs = schemes(&arguments.into(), false, &read_text)?;
+pub fn live_schemes(arguments: &crate::arguments::ComparisonArguments) -> Outcome<Vec<SchemeSpec>> {
+    let specs = schemes(&arguments.options, false, &read_text)?;
     match specs.iter().find(|spec| spec.needs_future()) {
         Some(bound) => Err(Failure::usage(bound.refused())),
         None => Ok(specs),
@@ -28,7 +28,7 @@ pub fn live_schemes(arguments: &ComparisonArguments) -> Outcome<Vec<SchemeSpec>>
 }
 
 /// Writes results where the options want them: a table or JSON on standard output, JSON in a file.
-pub fn publish(results: &[Comparison], arguments: &ComparisonArguments) -> Outcome {
+pub fn publish(results: &[Comparison], arguments: &PublishArguments) -> Outcome {
     match keep(results, arguments)? {
         true => Ok(()),
         false => print(&told(results, &arguments.tables.look())),
@@ -37,7 +37,7 @@ pub fn publish(results: &[Comparison], arguments: &ComparisonArguments) -> Outco
 
 /// Writes results into the files that the options name, and as JSON to standard output where that is
 /// asked for; answers whether it was.
-pub fn keep(results: &[Comparison], arguments: &ComparisonArguments) -> Outcome<bool> {
+pub fn keep(results: &[Comparison], arguments: &PublishArguments) -> Outcome<bool> {
     let json = anabranch_compare::json(results)?;
     if let Some(path) = &arguments.output {
         write_json(path, &json)?;

@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anabranch_compare::Files;
+use anabranch_compare::{ComparisonOptions, DriveOptions, Files};
 use anabranch_sweep::{Grid, local_traces};
 use anabranch_trace::WholeFile;
 
 use crate::{
-    arguments::{ComparisonArguments, DriveArguments, ListArguments, Verb},
+    arguments::{ListArguments, PublishArguments, Verb},
     compare::CompareArguments,
     coverage::CoverageArguments,
     experiment,
+    export::ExportArguments,
     report::ReportArguments,
     sweep::SweepArguments,
 };
@@ -24,12 +25,13 @@ impl Verb {
         let files = Files::default();
         match self {
             #[cfg(feature = "live")]
-            Verb::Run(run) => run
-                .comparison
-                .files(files.prints(printed("--json", run.comparison.json)))
-                .reads(run.drive.profile_files())
-                .keeps("--trace", run.trace_file())
-                .keeps("--log", &run.log),
+            Verb::Run(run) => {
+                let files = run.comparison.publish.files(files);
+                of_comparison(&run.comparison.options, files)
+                    .reads(profile_files(&run.drive))
+                    .keeps("--trace", run.trace_file())
+                    .keeps("--log", &run.log)
+            }
             #[cfg(feature = "live")]
             Verb::Record(record) => files
                 .prints(printed("--json", record.json))
@@ -39,15 +41,16 @@ impl Verb {
                 .prints(printed("--json", import.json))
                 .reads(local_traces(&import.files).unwrap_or_default())
                 .writes("-o", [&import.output]),
-            Verb::Replay(replay) => replay
-                .comparison
-                .files(files.prints(printed("--json", replay.comparison.json)))
-                .reads(replay.drive.profile_files())
-                .reads(&replay.traces)
-                .reads(&replay.drive_file),
+            Verb::Replay(replay) => {
+                let options = &replay.options;
+                of_comparison(&options.comparison, replay.publish.files(files))
+                    .reads(profile_files(&options.drive))
+                    .reads(&replay.traces)
+                    .reads(&options.drive_file)
+            }
             Verb::Precondition(aged) => files
                 .prints(printed("--json", aged.json))
-                .reads(aged.drive.profile_files())
+                .reads(profile_files(&aged.drive))
                 .writes("-o", [&aged.output]),
             Verb::Experiment(asked) => files
                 .prints(printed("--json", asked.json))
@@ -58,7 +61,7 @@ impl Verb {
             #[cfg(feature = "serve")]
             Verb::Serve(serve) => files
                 .prints(printed("--json", serve.json))
-                .reads(serve.drive.profile_files())
+                .reads(profile_files(&serve.drive))
                 .reads(&serve.drive_file)
                 .holds("--data", serve.data_file())
                 .holds("--state", serve.state_file())
@@ -71,19 +74,7 @@ impl Verb {
                 .reads([&contexts.trace])
                 .writes("-o", &contexts.output),
             Verb::Report(report) => of_report(report, files),
-            Verb::Export(export) => {
-                let files = files
-                    .prints(printed("--json", export.json))
-                    .reads([&export.source])
-                    .reads(&export.trace)
-                    .reads(&export.profile)
-                    .reads(export.scheme.iter().flat_map(|scheme| scheme.split(PARTS)))
-                    .reads(export.drive.profile_files());
-                match export.is_one_file() {
-                    true => files.writes("-o", [&export.output]),
-                    false => files.fills("-o", [&export.output]),
-                }
-            }
+            Verb::Export(export) => of_export(export, files),
             Verb::Compare(compare) => of_compare(compare, files),
             Verb::Coverage(coverage) => of_coverage(coverage, files),
             Verb::Schemes(list) | Verb::Workloads(list) => list.files(files),
@@ -97,8 +88,8 @@ impl Verb {
     pub fn settle_standard_output(&mut self) {
         let (output, json) = match self {
             #[cfg(feature = "live")]
-            Verb::Run(run) => (&mut run.comparison.output, &mut run.comparison.json),
-            Verb::Replay(replay) => (&mut replay.comparison.output, &mut replay.comparison.json),
+            Verb::Run(run) => of_publish(&mut run.comparison.publish),
+            Verb::Replay(replay) => of_publish(&mut replay.publish),
             Verb::Experiment(asked) => (&mut asked.output, &mut asked.json),
             #[cfg(feature = "serve")]
             Verb::Serve(serve) => (&mut serve.output, &mut serve.json),
@@ -158,6 +149,20 @@ fn of_coverage(coverage: &CoverageArguments, files: Files) -> Files {
         .writes("-o", &coverage.output)
 }
 
+fn of_export(export: &ExportArguments, files: Files) -> Files {
+    let files = files
+        .prints(printed("--json", export.json))
+        .reads([&export.source])
+        .reads(&export.trace)
+        .reads(&export.profile)
+        .reads(export.scheme.iter().flat_map(|scheme| scheme.split(PARTS)))
+        .reads(profile_files(&export.drive));
+    match export.is_one_file() {
+        true => files.writes("-o", [&export.output]),
+        false => files.fills("-o", [&export.output]),
+    }
+}
+
 /// A sweep puts its rows into two directories of its own.
 fn of_sweep(sweep: &SweepArguments, files: Files) -> Files {
     let Some(grid) = &sweep.grid else {
@@ -185,25 +190,32 @@ impl ListArguments {
     }
 }
 
-impl ComparisonArguments {
+impl PublishArguments {
     fn files(&self, files: Files) -> Files {
         files
-            .reads(self.schemes.iter().flat_map(|scheme| scheme.split(PARTS)))
+            .prints(printed("--json", self.json))
             .writes("-o", &self.output)
             .writes("--html", &self.html)
-            .keeps("--profile", &self.profile)
     }
 }
 
-impl DriveArguments {
-    /// Profiles that are files.
-    fn profile_files(&self) -> impl Iterator<Item = &Path> {
-        let paths = self.profiles.iter().map(Path::new);
-        paths.filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        })
-    }
+fn of_publish(arguments: &mut PublishArguments) -> (&mut Option<PathBuf>, &mut bool) {
+    (&mut arguments.output, &mut arguments.json)
+}
+
+fn of_comparison(options: &ComparisonOptions, files: Files) -> Files {
+    files
+        .reads(options.schemes.iter().flat_map(|list| list.split(PARTS)))
+        .keeps("--profile", &options.profile)
+}
+
+/// Profiles that are files.
+fn profile_files(drive: &DriveOptions) -> impl Iterator<Item = &Path> {
+    let paths = drive.profiles.iter().map(Path::new);
+    paths.filter(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "toml")
+    })
 }
 
 /// A result's file, or those of a sweep's directory.

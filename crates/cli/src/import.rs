@@ -6,6 +6,7 @@ pub mod tell;
 
 use std::io::Write;
 
+use anabranch_compare::overlap;
 use anabranch_trace::{
     Io, Tables, Writer,
     foreign::{self, ColumnMap, Format, Importer, Input, Options, Survey},
@@ -34,7 +35,8 @@ pub fn import(arguments: &ImportArguments) -> Outcome {
         (survey, Some(dense))
     } else {
         let writer = Writer::create(output)?;
-        let (survey, tables, writer) = write(&mut importer, writer, &bar, share)?;
+        let (survey, tables, writer) =
+            write(&mut importer, writer, &bar, share, Some(&files.name()))?;
         writer.finish(&tables)?;
         (survey, None)
     };
@@ -82,18 +84,26 @@ pub fn told(asked: Foreign, found: Format) {
     tell::say(&format!("format {}: {}{how}", found.name(), found.about()));
 }
 
-/// Writes everything an importer has to a trace that is not finished yet.
+/// Writes everything an importer has to a trace that is not finished yet. `one_volume` is what the
+/// trace is called if it may have one volume only.
 fn write<F: Write + Send>(
     importer: &mut Importer,
     mut writer: Writer<F>,
     bar: &ProgressBar,
     share: impl Fn(&Importer) -> f64,
+    one_volume: Option<&str>,
 ) -> Outcome<(Survey, Tables, Writer<F>)> {
     let (mut ios, mut survey) = (Vec::<Io>::new(), Survey::default());
+    let mut volume = None;
     while importer.read_batch(&mut ios)? {
         bar.set_position((share(importer) * 1000.0) as u64);
         for io in &ios {
-            survey.note(io);
+            match one_volume {
+                Some(name) if *volume.get_or_insert(io.tenant) != io.tenant => {
+                    return Err(overlap(name, importer.volumes()).into());
+                }
+                _ => survey.note(io),
+            }
             writer.push(io)?;
         }
     }

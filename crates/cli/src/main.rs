@@ -15,7 +15,6 @@ mod lists;
 #[cfg(feature = "live")]
 mod live;
 mod look;
-mod options;
 mod packaging;
 mod precondition;
 mod progress;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anabranch_compare::{Size, drives, share};
+use anabranch_compare::{Origin, one_drive, share};
 use anabranch_replay::{Aged, Pattern, Precondition, Steady};
 use anabranch_ssd::{Config, Device};
 use anabranch_trace::WholeFile;
@@ -23,13 +23,9 @@ const MOST_ZIPF: f64 = 10.0;
 
 /// Makes a drive old and writes it to a file that appears whole or not at all.
 pub fn precondition(arguments: &PreconditionArguments) -> Outcome {
-    let grid = drives(&(&arguments.drive).into(), Size::Unknown)?;
-    let [drive] = grid.as_slice() else {
-        return Err(Failure::say(
-            "a file holds one drive: give each option one value",
-        ));
-    };
-    let mut config = drive.config.clone();
+    let one = "a file holds one drive: give each option one value";
+    let (drive, _) = one_drive(&arguments.drive, &Origin::default(), one)?;
+    let mut config = drive.config;
     config.seed = arguments.seed;
     let plan = plan(arguments, &config)?;
     let mut file = WholeFile::create(&arguments.output)?;

@@ -3,6 +3,8 @@
 use anabranch_compare::{Outcome, Watch};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::import::tell::say;
+
 /// A bar with a percentage and the time to go, for work of known size.
 pub fn bar(what: &str) -> ProgressBar {
     let bar = ProgressBar::new(1000);
@@ -28,6 +30,10 @@ impl Watch for Bar {
             bar.set_position((share * 1000.0) as u64);
         }
         Ok(())
+    }
+
+    fn say(&mut self, words: &str) {
+        say(words);
     }
 
     fn end(&mut self) {

@@ -1,6 +1,6 @@
 //! `anabranch replay`: the comparison, from traces.
 
-use anabranch_compare::{ReplayOptions, Requests, TraceFile, read_text, schemes};
+use anabranch_compare::{Requests, TraceFile, read_text, schemes};
 use anabranch_replay::Outcome as Comparison;
 
 use crate::{
@@ -9,18 +9,18 @@ use crate::{
 
 /// Compares schemes on every trace and drive asked for, and shows what was found.
 pub fn replay(arguments: &ReplayArguments) -> Outcome {
-    publish(&compare(arguments)?, &arguments.comparison)
+    publish(&compare(arguments)?, &arguments.publish)
 }
 
 /// Compares schemes on every trace and drive asked for.
 pub fn compare(arguments: &ReplayArguments) -> Outcome<Vec<Comparison>> {
-    let options = ReplayOptions::from(arguments);
+    let options = arguments.options();
     let future_is_known = options.drive_file.is_none();
     let specs = schemes(&options.comparison, future_is_known, &read_text)?;
     let traces = arguments
         .traces
         .iter()
-        .map(|path| source::open(path, arguments.format, arguments.quick))
+        .map(|path| source::open(path, arguments.format, options.quick))
         .collect::<Outcome<Vec<TraceFile>>>()?;
     let sources: Vec<&dyn Requests> = traces.iter().map(|trace| trace as _).collect();
     Ok(anabranch_compare::replay(

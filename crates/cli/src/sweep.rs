@@ -168,6 +168,20 @@ fn say(words: &str) {
 /// On a cluster: the Python package knows Dask.
 fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Outcome {
     let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
+    let lacks = |why: &dyn std::fmt::Display| {
+        Failure::say(format!(
+            "cannot sweep with {python}: {why}; --scheduler needs Python with the package installed \
+             (`pip install '.[sweeps]'` in the tree), named by {PYTHON} if it is not python3"
+        ))
+    };
+    let has_package = Command::new(&python)
+        .args(["-c", "import anabranch, distributed"])
+        .stderr(std::process::Stdio::null())
+        .status()
+        .map_err(|error| lacks(&error))?;
+    if !has_package.success() {
+        return Err(lacks(&"it has no package anabranch, or none with Dask"));
+    }
     let mut command = Command::new(&python);
     command
         .args(["-m", "anabranch", "sweep"])
@@ -179,12 +193,7 @@ fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Outcome 
     if let Some(memory) = &arguments.memory {
         command.args(["--memory", &bytes(memory)?.to_string()]);
     }
-    let status = command.status().map_err(|error| {
-        Failure::say(format!(
-            "cannot start {python}: {error}; --scheduler needs Python with the package installed \
-             (`pip install '.[sweeps]'` in the tree), named by {PYTHON} if it is not python3"
-        ))
-    })?;
+    let status = command.status().map_err(|error| lacks(&error))?;
     match status.code() {
         Some(0) => Ok(()),
         // It has said why.

@@ -56,6 +56,7 @@ fn native(directory: &TempDir) -> PathBuf {
         lost_events: 0,
         limitations: Vec::new(),
         host: String::new(),
+        drive: None,
     });
     writer.finish(&tables).unwrap();
     path

@@ -158,11 +158,9 @@ fn volumes_are_laid_side_by_side_without_holes() {
     );
     let file = write(&directory, "a.csv", &text);
     let (path, name) = output(&directory);
-    let words = said(&["import", &file, "-o", &name]);
-    assert!(
-        words.contains("2 volumes have addresses of their own"),
-        "{words}"
-    );
+    let words = complaint(&["import", &file, "-o", &name]);
+    assert!(words.contains("several volumes"), "{words}");
+    assert!(!path.exists(), "nothing is left of it");
     let words = said(&["import", &file, "-o", &name, "--renumber"]);
     assert!(words.contains("fills a drive of 16.00 KiB;"), "{words}");
     let places: Vec<(u32, u64, u64)> = records(&path)
@@ -282,6 +280,79 @@ fn volumes_that_overlap_are_not_replayed_as_one_drive() {
     ]);
     assert!(words.contains("several volumes"), "{words}");
     assert!(words.contains("--renumber"), "{words}");
+    let (_, name) = output(&directory);
+    let imported = complaint(&["import", &file, "--format", "alibaba", "-o", &name]);
+    let why = |words: &str| words.split(" has several").nth(1).unwrap().to_owned();
+    assert_eq!(
+        why(words.lines().last().unwrap()),
+        why(imported.lines().last().unwrap())
+    );
+}
+
+#[test]
+fn the_drive_of_an_imported_trace_follows_from_what_it_writes() {
+    let directory = TempDir::new().unwrap();
+    // 8 MiB of pages, written over and over in no order, far up a large volume.
+    let mut drawn = 1_u64;
+    let mut far = String::new();
+    for second in 0..20_000 {
+        drawn = drawn
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let page = (1 << 28) + (drawn >> 33) % 2048;
+        far += &format!("3,W,{},4096,{second}\n", page * 4096);
+    }
+    let file = write(&directory, "a.csv", &far);
+    let (_, name) = output(&directory);
+    said(&["import", &file, "--format", "alibaba", "-o", &name]);
+    let replayed = |file: &str, more: &[&str]| {
+        let output = anabranch(&[&["replay", file, "--json"], more].concat());
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{words}");
+        assert!(words.contains("fills 90 % of demo"), "{words}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let result = replayed(&name, &[]);
+    assert_eq!(result["config"]["fill"], 0.9);
+    assert!(
+        result["schemes"][0]["waf"].as_f64().unwrap() > 1.05,
+        "garbage is collected"
+    );
+    assert!(result["device"]["physical_bytes"].as_u64().unwrap() < 16 << 20);
+    let direct = replayed(&file, &["--format", "alibaba"]);
+    assert_eq!(direct["schemes"], result["schemes"]);
+    // Whoever names a drive has it.
+    let named = anabranch(&[
+        "replay", &name, "--json", "--fill", "50%", "--unit", "128KiB",
+    ]);
+    let named: Value = serde_json::from_slice(&named.stdout).unwrap();
+    assert_eq!(named["config"]["fill"], 0.5);
+    let contexts = anabranch(&["contexts", &name, "--json"]);
+    let contexts: Value = serde_json::from_slice(&contexts.stdout).unwrap();
+    assert_eq!(contexts["contexts"][0]["written_bytes"], 20_000 * 4096);
+}
+
+#[test]
+fn what_is_wrong_with_an_import_is_told_with_what_helps() {
+    let directory = TempDir::new().unwrap();
+    let msr =
+        "128166372003061629,hm,1,Write,0,4096,100\n128166372003061629,hm,2,Write,0,4096,100\n";
+    let file = write(&directory, "a.csv", msr);
+    let (_, name) = output(&directory);
+    let words = complaint(&["import", &file, "-o", &name, "--volume", "hm_7"]);
+    assert!(
+        words.contains("hm_1, hm_2") && !words.contains("--event"),
+        "{words}"
+    );
+    let packed = zstd::encode_all(alibaba(1, 5000).as_bytes(), 3).unwrap();
+    let cut = directory.path().join("cut.csv.zst");
+    fs::write(&cut, &packed[..packed.len() / 2]).unwrap();
+    let cut = cut.to_str().unwrap();
+    let words = complaint(&["import", cut, "--format", "alibaba", "-o", &name]);
+    assert!(
+        words.contains("copy or record it again") && !words.contains("disk"),
+        "{words}"
+    );
 }
 
 /// Files that a process has open in a directory, named or not.

@@ -5,13 +5,18 @@ use std::path::Path;
 use anabranch_placement::Bytes;
 use anabranch_replay::Clock;
 use anabranch_ssd::{Config, Drive as Pace, Layout, Profile, Timing};
-
+use anabranch_trace::Capture;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     fault::{Fault, Outcome},
+    grid::{Point, bases, points},
     options::{DriveOptions, Issue, TimeOptions},
+    recorded::Recorded,
 };
+
+/// The profile where none is named, and no trace tells of one.
+pub const DEFAULT_PROFILE: &str = "demo";
 
 /// One drive of the grid.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -38,11 +43,11 @@ impl NamedDrive {
                 self.profile
             ))
         })?;
-        let queue_depth = options.queue_depth;
+        let queue_depth = options.queue_depth();
         let pace = match issue {
             Issue::Closed => Pace::Closed { queue_depth },
             Issue::Open => Pace::Open {
-                time_scale: options.time_scale,
+                time_scale: options.time_scale(),
                 queue_depth,
                 collect_after_idle_ns: options
                     .collect_after_idle
@@ -57,70 +62,95 @@ impl NamedDrive {
     }
 }
 
+/// What is known of the drive before any option.
+#[derive(Debug, Clone, Default)]
+pub struct Origin {
+    /// What the source of the writes says of its own size.
+    pub size: Size,
+    /// The drive that it was recorded for.
+    pub recorded: Option<Recorded>,
+}
+
 /// What the source of the writes says of its own size, where nobody else does.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub enum Size {
     /// The captured device had this many bytes; it yields to `--size`.
     Captured(u64),
     /// Exactly this many bytes: `--fill` decided it.
     Fixed(u64),
     /// Nothing is known: the profile's own size.
+    #[default]
     Unknown,
+    /// Nothing is known, and addresses may lie anywhere: the profile's own size, or one that follows
+    /// from what is ever written.
+    Footprint,
+}
+
+impl Origin {
+    /// What is known of a trace without tables: one of another's form, or page numbers.
+    pub fn of_addresses() -> Origin {
+        Origin {
+            size: Size::Footprint,
+            recorded: None,
+        }
+    }
+
+    /// Bytes of a page of the drive that is taken where none is named.
+    ///
+    /// # Errors
+    /// When the default profile cannot be read: a defect of ours.
+    pub fn page_bytes(&self) -> Outcome<u32> {
+        let bases = bases(&DriveOptions::default(), self)?;
+        Ok(bases.first().map_or(4096, Point::page_bytes))
+    }
+
+    /// What a trace tells of its drive, as far as the options leave that open.
+    ///
+    /// # Errors
+    /// When what it tells cannot be understood.
+    pub fn of(capture: &Capture, options: &DriveOptions) -> Outcome<Origin> {
+        let recorded = match options.profiles.is_empty() {
+            true => Recorded::of(capture)?,
+            false => None,
+        };
+        Ok(Origin {
+            size: match capture.device_bytes {
+                0 if capture.is_imported() => Size::Footprint,
+                0 => Size::Unknown,
+                // The drive knows its own size, to the unit.
+                _ if recorded.is_some() => Size::Unknown,
+                bytes => Size::Captured(bytes),
+            },
+            recorded,
+        })
+    }
 }
 
 /// Every drive the options describe.
-pub fn drives(options: &DriveOptions, size: Size) -> Outcome<Vec<NamedDrive>> {
-    let mut grid = Vec::new();
-    for name in &options.profiles {
-        grid.push((name.clone(), load(name)?));
-    }
-    multiply(&mut grid, &options.over_provisioning, |profile, text| {
-        profile.geometry.over_provisioning = share(text)?;
-        Ok(())
-    })?;
-    multiply(&mut grid, &options.victim, |profile, &rule| {
-        profile.gc.victim = rule;
-        Ok(())
-    })?;
-    multiply(&mut grid, &options.streams, |profile, &streams| {
-        profile.streams.host = streams;
-        Ok(())
-    })?;
-    multiply(&mut grid, &options.internal_streams, |profile, &streams| {
-        profile.streams.internal = streams;
-        Ok(())
-    })?;
-    multiply(&mut grid, &options.levelling, |profile, &rule| {
-        profile.wear.levelling = rule;
-        Ok(())
-    })?;
-    for (_, profile) in &mut grid {
-        wear_out(profile, options)?;
-    }
-    let size = match (size, options.size.as_deref()) {
-        (Size::Fixed(bytes), _) => Some(bytes),
-        (_, Some(text)) => Some(bytes(text)?),
-        (Size::Captured(bytes), None) => Some(bytes),
-        (Size::Unknown, None) => None,
-    };
-    if let Some(bytes) = size {
-        grid.iter_mut()
-            .for_each(|(_, profile)| resize(profile, bytes));
-    }
-    multiply(&mut grid, &options.unit, |profile, text| {
-        set_unit(profile, bytes(text)?)
-    })?;
-    grid.into_iter()
-        .map(|(name, profile)| {
-            let config = profile.resolve(&name)?;
-            Ok(NamedDrive {
-                profile: name,
-                config,
-                timing: profile.timing,
-                layout: profile.layout(),
-            })
-        })
+///
+/// # Errors
+/// When one of them cannot be.
+pub fn drives(options: &DriveOptions, origin: &Origin) -> Outcome<Vec<NamedDrive>> {
+    points(options, origin)?
+        .iter()
+        .map(Point::resolve)
         .collect()
+}
+
+/// The one drive that options describe, and how a trace recorded on it carries it. `otherwise` says
+/// why there can be no more of them.
+///
+/// # Errors
+/// When it cannot be, or there are several.
+pub fn one_drive(
+    options: &DriveOptions,
+    origin: &Origin,
+    otherwise: &str,
+) -> Outcome<(NamedDrive, Recorded)> {
+    match points(options, origin)?.as_slice() {
+        [one] => Ok((one.resolve()?, one.recorded()?)),
+        _ => Err(Fault::say(otherwise)),
+    }
 }
 
 /// The grid of drives that hold what a saved one holds. Its timing is the profile's.
@@ -129,10 +159,9 @@ pub fn aged_drives(
     path: &Path,
     saved: &Config,
 ) -> Outcome<Vec<NamedDrive>> {
-    let [profile] = options.profiles.as_slice() else {
-        return Err(Fault::say("--drive goes with one --device"));
-    };
-    let profile = load(profile)?;
+    options.check_aged()?;
+    let profile = options.profiles.first();
+    let profile = load(profile.map_or(DEFAULT_PROFILE, String::as_str))?;
     let or_own = |list: &[u16], own: u16| match list {
         [] => vec![own],
         list => list.to_vec(),
@@ -180,7 +209,7 @@ pub fn aged_drives(
 }
 
 /// What makes units fail.
-fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Outcome {
+pub(crate) fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Outcome {
     profile.wear.rated_erases = options.rated_erases.unwrap_or(profile.wear.rated_erases);
     for fault in &options.fault {
         let number = |text: &str| {
@@ -212,26 +241,6 @@ fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Outcome {
     Ok(())
 }
 
-fn multiply<T>(
-    grid: &mut Vec<(String, Profile)>,
-    values: &[T],
-    set: impl Fn(&mut Profile, &T) -> Outcome,
-) -> Outcome {
-    if values.is_empty() {
-        return Ok(());
-    }
-    let mut product = Vec::with_capacity(grid.len() * values.len());
-    for (name, profile) in grid.iter() {
-        for value in values {
-            let mut changed = profile.clone();
-            set(&mut changed, value)?;
-            product.push((name.clone(), changed));
-        }
-    }
-    *grid = product;
-    Ok(())
-}
-
 /// A shipped profile by its name, or a TOML file by its path.
 pub fn load(name: &str) -> Outcome<Profile> {
     if let Some(text) = Profile::text(name) {
@@ -260,14 +269,14 @@ fn unknown(name: &str) -> Fault {
 }
 
 /// Another size: units as they were, as many as the new size and its spare fill.
-fn resize(profile: &mut Profile, bytes: u64) {
+pub(crate) fn resize(profile: &mut Profile, bytes: u64) {
     profile.geometry.blocks_per_die = None;
     profile.geometry.logical_bytes = Some(bytes);
 }
 
 /// Another erase unit, striped over as many of the dies as divide it evenly. The size of the drive
 /// stays.
-fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
+pub(crate) fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
     let page = u64::from(profile.geometry.page_bytes);
     let pages = u32::try_from(unit_bytes / page.max(1)).unwrap_or(0);
     if pages == 0 || !unit_bytes.is_multiple_of(page) {
@@ -317,24 +326,9 @@ pub fn share(text: &str) -> Outcome<f64> {
 mod tests {
     use super::*;
 
-    fn options() -> DriveOptions {
-        DriveOptions {
-            profiles: vec!["demo".to_owned()],
-            size: None,
-            over_provisioning: Vec::new(),
-            unit: Vec::new(),
-            victim: Vec::new(),
-            streams: Vec::new(),
-            internal_streams: Vec::new(),
-            levelling: Vec::new(),
-            rated_erases: None,
-            fault: Vec::new(),
-        }
-    }
-
     #[test]
     fn the_demo_drive_has_the_size_and_spare_of_the_demo() {
-        let config = &drives(&options(), Size::Unknown).unwrap()[0].config;
+        let config = &drives(&DriveOptions::default(), &Origin::default()).unwrap()[0].config;
         assert_eq!(config.logical_bytes(), 1250 << 20);
         assert_eq!(config.unit_bytes(), 24 << 20);
         assert_eq!(config.physical_units, 56);
@@ -342,10 +336,16 @@ mod tests {
 
     #[test]
     fn comma_lists_multiply_into_a_grid() {
-        let mut options = options();
-        options.streams = vec![2, 4];
-        options.unit = vec!["4MiB".to_owned(), "8MiB".to_owned(), "16 MiB".to_owned()];
-        let grid = drives(&options, Size::Captured(1 << 30)).unwrap();
+        let options = DriveOptions {
+            streams: vec![2, 4],
+            unit: ["4MiB", "8MiB", "16 MiB"].map(str::to_owned).into(),
+            ..DriveOptions::default()
+        };
+        let origin = Origin {
+            size: Size::Captured(1 << 30),
+            recorded: None,
+        };
+        let grid = drives(&options, &origin).unwrap();
         assert_eq!(grid.len(), 6);
         assert!(
             grid.iter()
@@ -354,11 +354,75 @@ mod tests {
     }
 
     #[test]
+    fn a_drive_that_cannot_be_is_told_with_its_options_and_such_as_work() {
+        let asked = |size: &str, unit: &[&str]| {
+            let options = DriveOptions {
+                size: Some(size.to_owned()),
+                unit: unit.iter().map(|&unit| unit.to_owned()).collect(),
+                ..DriveOptions::default()
+            };
+            drives(&options, &Origin::default())
+                .unwrap_err()
+                .to_string()
+        };
+        let small = asked("32MiB", &[]);
+        assert!(
+            small.starts_with("demo --size 32MiB: 2 erase units"),
+            "{small}"
+        );
+        let after = small.split("--unit ").nth(1).unwrap();
+        let works = after.split(' ').next().unwrap();
+        let options = DriveOptions {
+            size: Some("32MiB".to_owned()),
+            unit: vec![works.to_owned()],
+            ..DriveOptions::default()
+        };
+        drives(&options, &Origin::default()).unwrap();
+        assert!(asked("12", &[]).contains("less than a page of 4096; "));
+        assert!(asked("1GiB", &["5000"]).contains("demo --size 1GiB --unit 5000"));
+    }
+
+    #[test]
+    fn what_a_trace_carries_is_the_drive_to_the_last_unit() {
+        let options = DriveOptions {
+            profiles: vec!["golden".to_owned()],
+            streams: vec![3],
+            ..DriveOptions::default()
+        };
+        let (drive, recorded) = one_drive(&options, &Origin::default(), "one").unwrap();
+        let mut capture = Capture {
+            device_bytes: drive.config.logical_bytes(),
+            drive: Some(recorded.note()),
+            ..Capture::default()
+        };
+        let origin = Origin::of(&capture, &DriveOptions::default()).unwrap();
+        let again = drives(&DriveOptions::default(), &origin).unwrap();
+        assert_eq!(again[0].config, drive.config);
+        assert_eq!(again[0].profile, "golden");
+        // A named device is another drive; what it tells in words of tomorrow is refused.
+        let named = DriveOptions {
+            profiles: vec!["demo".to_owned()],
+            ..DriveOptions::default()
+        };
+        capture.drive = Some(serde_json::json!({ "version": 2 }));
+        let origin = Origin::of(&capture, &named).unwrap();
+        assert_eq!(
+            drives(&named, &origin).unwrap()[0].config.logical_pages,
+            1 << 20
+        );
+        let fault = Origin::of(&capture, &DriveOptions::default()).unwrap_err();
+        assert!(fault.to_string().contains("version 2") && fault.to_string().contains("--device"));
+    }
+
+    #[test]
     fn a_fault_is_one_of_four_and_carries_a_number() {
         let with = |faults: &[&str]| {
             let fault = faults.iter().map(|&fault| fault.to_owned()).collect();
-            let asked = DriveOptions { fault, ..options() };
-            drives(&asked, Size::Unknown)
+            let asked = DriveOptions {
+                fault,
+                ..DriveOptions::default()
+            };
+            drives(&asked, &Origin::default())
         };
         let config = with(&["program=1000", "factory=1"]).map(|drives| drives[0].config.clone());
         assert!(

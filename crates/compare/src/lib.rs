@@ -11,9 +11,11 @@
 mod drives;
 mod fault;
 mod files;
+mod grid;
 mod lifetimes;
 mod numbers;
 mod options;
+mod recorded;
 mod replay;
 mod result;
 mod running;
@@ -23,19 +25,23 @@ mod source;
 mod texts;
 mod watch;
 
-pub use drives::{NamedDrive, Size, aged_drives, bytes, drives, load, share};
+pub use drives::{
+    DEFAULT_PROFILE, NamedDrive, Origin, Size, aged_drives, bytes, drives, load, one_drive, share,
+};
 pub use fault::{Fault, FaultKind, Outcome};
 pub use files::Files;
+pub use grid::{Asked, grid};
 pub use lifetimes::Lifetimes;
 pub use numbers::{Learned, Numbers, learn};
 pub use options::{
     ComparisonOptions, DEFAULT_SCHEMES, DriveOptions, Issue, ReplayOptions, TimeOptions,
 };
-pub use replay::{Cell, Filled, cells, replay};
+pub use recorded::Recorded;
+pub use replay::{Cell, Filled, replay};
 pub use result::json;
 pub use running::Running;
 pub use saved::open as open_saved;
 pub use schemes::{read_text, schemes};
-pub use source::{Format, Requests, Sink, TraceFile, matching};
+pub use source::{Format, Requests, Sink, TraceFile, matching, overlap};
 pub use texts::{number, parsed_list, text, text_list};
 pub use watch::{Unwatched, Watch};

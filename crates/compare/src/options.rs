@@ -1,88 +1,176 @@
-//! What can be asked of a comparison, whoever asks.
+//! What can be asked of a comparison, whoever asks: as options of the command (feature `clap`), as keys
+//! of a TOML file, as keyword arguments of Python's. What goes together is decided by
+//! [`ReplayOptions::validate`] and nowhere else.
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use anabranch_ssd::{Levelling, RelocationKind, VictimRule};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::texts::{number, parsed_list, text, text_list};
+use crate::{
+    fault::{Fault, Outcome},
+    texts::{number, parsed_list, text, text_list},
+};
 
 /// What is compared unless other schemes are named: both baselines, what the papers compare, and ours.
 pub const DEFAULT_SCHEMES: &str =
     "baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream,anabranch";
 
+/// Requests under way at most, unless it is said (our choice, a common depth of NVMe benchmarks).
+const QUEUE_DEPTH: u32 = 32;
+
+/// The drive options that an old drive (`--drive`) can take: it is what it is in all others.
+const OF_AGED: [&str; 5] = [
+    "device",
+    "victim",
+    "streams",
+    "internal_streams",
+    "levelling",
+];
+
 /// The drives of a comparison. Lists multiply into a grid.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Drive"))]
 #[serde(default, deny_unknown_fields)]
 pub struct DriveOptions {
-    /// Device profiles: shipped ones by name, or TOML files.
+    /// Device profile: a name `anabranch devices` lists, or a TOML file [default: the drive that the
+    /// trace was recorded for, else demo]
     #[serde(rename = "device", deserialize_with = "text_list")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long = "device", value_name = "PROFILE", value_delimiter = ',')
+    )]
     pub profiles: Vec<String>,
-    /// Bytes the host sees, as `24MiB`; the captured device's, or else the profile's, without it.
+    /// Bytes the host sees [default: the captured device's, else the profile's]
     #[serde(deserialize_with = "text")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "BYTES"))]
     pub size: Option<String>,
-    /// Spare flash as shares of those bytes: `7%` or `0.07`.
+    /// Spare flash, as a share of those bytes: `7%` or `0.07`
     #[serde(deserialize_with = "text_list")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "SHARE", value_delimiter = ',')
+    )]
     pub over_provisioning: Vec<String>,
-    /// Bytes of an erase unit.
+    /// Bytes of an erase unit
     #[serde(deserialize_with = "text_list")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "BYTES", value_delimiter = ',')
+    )]
     pub unit: Vec<String>,
-    /// Victims of garbage collection.
+    /// Victims of garbage collection: greedy, cost-benefit, cost-benefit-root, fifo, random, N-choices,
+    /// greedy-per-chip, or scheme: the scheme names them, where it has a rule of its own
     #[serde(deserialize_with = "parsed_list")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "RULE", value_delimiter = ',')
+    )]
     pub victim: Vec<VictimRule>,
-    /// Streams the host may name, the default one included.
+    /// Streams the host may name, the default one included
     #[serde(deserialize_with = "parsed_list")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_delimiter = ','))]
     pub streams: Vec<u16>,
-    /// Streams only garbage collection writes.
+    /// Streams only garbage collection writes
     #[serde(deserialize_with = "parsed_list")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_delimiter = ','))]
     pub internal_streams: Vec<u16>,
-    /// How erases are spread over units.
+    /// How erases are spread over units: none, dynamic or static
     #[serde(deserialize_with = "parsed_list")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "RULE", value_delimiter = ',')
+    )]
     pub levelling: Vec<Levelling>,
-    /// Erases a unit is rated for.
+    /// Erases a unit is rated for, to reckon how much the host can write before they are used up
     #[serde(deserialize_with = "number")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub rated_erases: Option<u32>,
-    /// Faults to inject: `program=N`, `erase=N`, `factory=N`, `worn`.
+    /// Faults to inject: `program=N` (one failure in N pages), `erase=N` (one in N erases),
+    /// `factory=N` (units bad from the beginning), `worn` (units fail at their rated erases)
     #[serde(deserialize_with = "text_list")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "FAULT", value_delimiter = ',')
+    )]
     pub fault: Vec<String>,
 }
 
-impl Default for DriveOptions {
-    /// The demo's drive as it is.
-    fn default() -> DriveOptions {
-        DriveOptions {
-            profiles: vec!["demo".to_owned()],
-            size: None,
-            over_provisioning: Vec::new(),
-            unit: Vec::new(),
-            victim: Vec::new(),
-            streams: Vec::new(),
-            internal_streams: Vec::new(),
-            levelling: Vec::new(),
-            rated_erases: None,
-            fault: Vec::new(),
+impl DriveOptions {
+    /// What is given, by the keys of a file.
+    fn given(&self) -> Map<String, Value> {
+        let mut given = match serde_json::to_value(self) {
+            Ok(Value::Object(all)) => all,
+            _ => Map::new(),
+        };
+        given.retain(|_, value| !value.is_null() && value != &Value::Array(Vec::new()));
+        given
+    }
+
+    /// Whether an option has several values, so that there are several drives.
+    fn is_grid(&self) -> bool {
+        // Several faults are injected into one drive.
+        let several = |(key, value): (&String, &Value)| {
+            key != "fault" && value.as_array().is_some_and(|values| values.len() > 1)
+        };
+        self.given().iter().any(several)
+    }
+
+    /// Refuses options that an old drive (`--drive`) cannot take.
+    ///
+    /// # Errors
+    /// When there is one.
+    pub fn check_aged(&self) -> Outcome {
+        let given = self.given();
+        let wrong = given.keys().find(|key| !OF_AGED.contains(&key.as_str()));
+        match wrong {
+            Some(key) => Err(Fault::say(format!(
+                "--drive begins with a drive as it is, and --{} is of one that is made: leave one out",
+                key.replace('_', "-")
+            ))),
+            None if self.profiles.len() > 1 => Err(Fault::say("--drive goes with one --device")),
+            None => Ok(()),
         }
     }
 }
 
 /// Which schemes, and how they are run.
 #[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Comparison"))]
 #[serde(default, deny_unknown_fields)]
 pub struct ComparisonOptions {
-    /// Schemes by name, each entry a comma list; or `all`.
+    /// Schemes, by the names `anabranch schemes` lists, or `all`
     #[serde(deserialize_with = "text_list")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long = "scheme", value_name = "SCHEME", default_value = DEFAULT_SCHEMES)
+    )]
     pub schemes: Vec<String>,
-    /// Device sides each scheme's host side is given, instead of its own.
+    /// Give each scheme's host side each of these device sides: mixed, gc, per-stream, substream,
+    /// substream-shared, substream-ranked, substream-ranked-shared, age-chain, age, forget, fdp
     #[serde(deserialize_with = "parsed_list")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NAME", value_delimiter = ',')
+    )]
     pub relocation: Vec<RelocationKind>,
-    /// Lifetimes of program contexts, kept from run to run.
+    /// Lifetimes of program contexts, kept from run to run: read if FILE is there, written at the
+    /// end. Contexts it knows have their streams from their first write
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub profile: Option<PathBuf>,
-    /// Seed of everything random.
-    pub seed: u64,
-    /// Threads to replay on; one for each core without it.
-    pub threads: Option<NonZeroUsize>,
-    /// Whether the result keeps what pictures need: maps of the drives, lifetimes, contexts.
+    /// Keep in the result what a page shows beyond the figures: maps of the drives, lifetimes,
+    /// contexts. Costs 8 bytes of memory a page of the drive for each scheme
+    #[cfg_attr(feature = "clap", arg(long))]
     pub details: bool,
+    /// Seed of everything random: the victim rules that draw
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = 0))]
+    pub seed: u64,
+    /// Threads to replay on [default: one for each core]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub threads: Option<NonZeroUsize>,
 }
 
 impl Default for ComparisonOptions {
@@ -91,68 +179,149 @@ impl Default for ComparisonOptions {
             schemes: vec![DEFAULT_SCHEMES.to_owned()],
             relocation: Vec::new(),
             profile: None,
+            details: false,
             seed: 0,
             threads: None,
-            details: false,
         }
     }
 }
 
 /// When requests are issued to a drive that takes time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Issue {
-    /// As fast as the drive answers.
+    /// As fast as the drive answers, `--queue-depth` at a time: throughput
     Closed,
-    /// When the trace says.
+    /// When the trace says: latency
     Open,
 }
 
 /// Simulated time.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Time"))]
 #[serde(default, deny_unknown_fields)]
 pub struct TimeOptions {
-    /// Whether time is simulated, and how requests are issued then.
+    /// Simulate the time that requests take on the drive's flash
+    #[cfg_attr(feature = "clap", arg(long = "time", value_name = "ISSUE"))]
     pub issue: Option<Issue>,
-    /// Requests under way at most.
-    pub queue_depth: u32,
-    /// Where the trace says when: its times are multiplied by this.
-    pub time_scale: f64,
-    /// Where the trace says when: idle milliseconds after which garbage is collected.
+    /// Requests under way at most [default: 32]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub queue_depth: Option<u32>,
+    /// With `--time open`: stretch the trace's times by this; 0.5 is twice as fast [default: 1]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FACTOR"))]
+    pub time_scale: Option<f64>,
+    /// With `--time open`: collect garbage once the drive has been idle for so many milliseconds
     #[serde(rename = "collect_after_idle_ms")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "MS"))]
     pub collect_after_idle: Option<u64>,
 }
 
-impl Default for TimeOptions {
-    fn default() -> TimeOptions {
-        TimeOptions {
-            issue: None,
-            queue_depth: 32,
-            time_scale: 1.0,
-            collect_after_idle: None,
+impl TimeOptions {
+    /// Requests under way at most.
+    pub fn queue_depth(&self) -> u32 {
+        self.queue_depth.unwrap_or(QUEUE_DEPTH)
+    }
+
+    /// What times between requests are multiplied by.
+    pub fn time_scale(&self) -> f64 {
+        self.time_scale.unwrap_or(1.0)
+    }
+
+    fn validate(&self) -> Outcome {
+        let of_open = [
+            ("--time-scale", self.time_scale.is_some()),
+            ("--collect-after-idle", self.collect_after_idle.is_some()),
+        ];
+        if let Some((option, _)) = of_open.into_iter().find(|(_, given)| *given)
+            && self.issue != Some(Issue::Open)
+        {
+            return Err(Fault::say(format!(
+                "{option} is of requests that come when the trace says: it goes with --time open"
+            )));
         }
+        if self.queue_depth.is_some() && self.issue.is_none() {
+            return Err(Fault::say(
+                "--queue-depth is of a drive that takes time: it goes with --time",
+            ));
+        }
+        Ok(())
     }
 }
 
 /// A replay.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 pub struct ReplayOptions {
     /// The drives.
+    #[cfg_attr(feature = "clap", command(flatten))]
     pub drive: DriveOptions,
     /// The schemes.
+    #[cfg_attr(feature = "clap", command(flatten))]
     pub comparison: ComparisonOptions,
     /// Their time.
+    #[cfg_attr(feature = "clap", command(flatten))]
     pub time: TimeOptions,
-    /// Shares of the drive that what a trace ever writes fills, addresses renumbered densely.
+    /// Renumber the addresses densely and size the drive so that the pages ever written fill
+    /// this share of it: `0.9` or `90%` [default: 90% for a trace that does not tell its device's
+    /// size, unless --size or --device is given]
     #[serde(deserialize_with = "text_list")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "SHARE", value_delimiter = ',')
+    )]
     pub fill: Vec<String>,
-    /// With a fill: whether pages count that ever held data at one time, and not all that ever did.
+    /// With `--fill`: count the pages that ever held data at one time, not all that ever did, and
+    /// hand out page numbers anew, the lowest free one, so that the drive really is so full
+    #[cfg_attr(feature = "clap", arg(long))]
     pub pack: bool,
-    /// Whether the drive is told of no discards.
+    /// Tell the drive of no discards: a host without TRIM
+    #[cfg_attr(feature = "clap", arg(long))]
     pub no_discards: bool,
-    /// A drive kept in a file that every scheme begins with.
+    /// Begin with the drive in FILE (`anabranch precondition`), as it is but for its streams,
+    /// victims and levelling; `--device` then only tells its timing
+    #[cfg_attr(feature = "clap", arg(long = "drive", value_name = "FILE"))]
     pub drive_file: Option<PathBuf>,
-    /// Whether to stop after the first GiB of writes.
+    /// Stop after the first GiB of writes: a first look
+    #[cfg_attr(feature = "clap", arg(long))]
     pub quick: bool,
+}
+
+impl ReplayOptions {
+    /// Refuses options that do not go together, for a number of traces.
+    ///
+    /// # Errors
+    /// Wrong use, with the options by their names and what to do.
+    pub fn validate(&self, traces: usize) -> Outcome {
+        if self.drive_file.is_some() {
+            self.drive.check_aged()?;
+            if !self.fill.is_empty() {
+                return Err(Fault::say(
+                    "--drive begins with a drive as it is, and --fill makes one of the trace's size: \
+                     leave one out",
+                ));
+            }
+        }
+        if !self.fill.is_empty() && self.drive.size.is_some() {
+            return Err(Fault::say(
+                "--fill makes the drive as large as the trace fills it, and --size says how large it \
+                 is: leave one out",
+            ));
+        }
+        if self.pack && self.fill.is_empty() {
+            return Err(Fault::say(
+                "--pack hands out page numbers for a drive that is to be full: it goes with --fill, \
+                 as in --fill 90% --pack",
+            ));
+        }
+        let several = traces > 1 || self.fill.len() > 1 || self.drive.is_grid();
+        if several && self.comparison.profile.is_some() {
+            return Err(Fault::say(
+                "--profile is of one trace on one drive: leave out what multiplies them",
+            ));
+        }
+        self.time.validate()
+    }
 }

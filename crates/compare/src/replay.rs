@@ -1,16 +1,21 @@
 //! Replays: every scheme on every drive asked for.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    path::Path,
+    sync::Arc,
+};
 
-use anabranch_placement::{Future, Names, SchemeSpec};
+use anabranch_placement::{Bytes, Future, Names, SchemeSpec};
 use anabranch_replay::{FleetError, Foresight, Outcome as Comparison, Start};
 use anabranch_ssd::SavedDrive;
 use anabranch_trace::{Io, Operation};
 use serde_json::{Value, json};
 
 use crate::{
-    drives::{NamedDrive, Size, aged_drives, drives, load, share},
+    drives::{NamedDrive, Origin, Size, aged_drives},
     fault::{Fault, Outcome},
+    grid::{Asked, grid},
     numbers::{Learned, Numbers, learn},
     options::ReplayOptions,
     running::Running,
@@ -48,11 +53,7 @@ pub fn replay(
     sources: &[&dyn Requests],
     watch: &mut dyn Watch,
 ) -> Outcome<Vec<Comparison>> {
-    if options.comparison.profile.is_some() && is_grid(options, sources.len()) {
-        return Err(Fault::say(
-            "--profile is of one trace on one drive: leave out what multiplies them",
-        ));
-    }
+    options.validate(sources.len())?;
     let aged = aged(options, specs)?;
     let saved = aged.as_ref().map(|(_, saved)| saved);
     let mut results = Vec::new();
@@ -89,101 +90,86 @@ fn aged<'a>(
     Ok(Some((path, saved)))
 }
 
-/// Whether more than one comparison is asked for.
-fn is_grid(options: &ReplayOptions, traces: usize) -> bool {
-    let drive = &options.drive;
-    let lengths = [
-        traces,
-        options.fill.len(),
-        drive.profiles.len(),
-        drive.over_provisioning.len(),
-        drive.unit.len(),
-        drive.victim.len(),
-        drive.streams.len(),
-        drive.internal_streams.len(),
-        drive.levelling.len(),
-    ];
-    lengths.iter().any(|length| *length > 1)
-}
-
-/// The size of the device a trace was captured on, where it tells.
-pub(crate) fn captured(source: &dyn Requests) -> Size {
-    match source.tables() {
-        Some(tables) if tables.capture.device_bytes > 0 => {
-            Size::Captured(tables.capture.device_bytes)
-        }
-        _ => Size::Unknown,
-    }
-}
-
 /// Every drive of the grid for one trace.
-///
-/// # Errors
-/// When a drive cannot be, or the trace cannot be read.
-pub fn cells(
+fn cells(
     options: &ReplayOptions,
     source: &dyn Requests,
     aged: Option<&(&Path, SavedDrive)>,
     watch: &mut dyn Watch,
 ) -> Outcome<Vec<Cell>> {
-    let fills = fills(options)?;
-    if !fills.is_empty() {
-        return filled(options, source, &fills, watch);
+    if let Some((path, saved)) = aged {
+        let grid = aged_drives(&options.drive, path, saved.config())?;
+        let cell = |drive| Cell {
+            drive,
+            filled: None,
+        };
+        return Ok(grid.into_iter().map(cell).collect());
     }
-    let grid = match aged {
-        Some((path, saved)) => aged_drives(&options.drive, path, saved.config())?,
-        None => drives(&options.drive, captured(source))?,
+    let mut origin = match source.tables() {
+        Some(tables) => Origin::of(&tables.capture, &options.drive)?,
+        None => Origin::of_addresses(),
     };
-    let cell = |drive| Cell {
-        drive,
-        filled: None,
-    };
-    Ok(grid.into_iter().map(cell).collect())
-}
-
-/// The shares of `--fill`.
-fn fills(options: &ReplayOptions) -> Outcome<Vec<f64>> {
-    let fills = options.fill.iter().map(|text| share(text));
-    let fills = fills.collect::<Outcome<Vec<f64>>>()?;
-    match fills.contains(&0.0) {
-        true => Err(Fault::say(
-            "--fill 0% asks for an endless drive: give a share above 0",
-        )),
-        false => Ok(fills),
+    if source.check_twice().is_err() && options.fill.is_empty() {
+        origin.size = match origin.size {
+            // A pipe cannot be read ahead.
+            Size::Footprint => Size::Unknown,
+            known => known,
+        };
     }
-}
-
-/// Drives just large enough that what a trace ever writes fills a share of them.
-fn filled(
-    options: &ReplayOptions,
-    source: &dyn Requests,
-    fills: &[f64],
-    watch: &mut dyn Watch,
-) -> Outcome<Vec<Cell>> {
-    // The profiles may differ in their pages: renumber for each.
-    let profiles = &options.drive.profiles;
-    let learned = profiles
-        .iter()
-        .map(|profile| {
-            let page_bytes = load(profile)?.geometry.page_bytes;
-            learn(source, page_bytes, options.pack, watch)
+    // The profiles may differ in their pages: pages are numbered for each size of them.
+    let mut learned: BTreeMap<u32, Learned> = BTreeMap::new();
+    let grid = grid(options, &origin, &mut |page_bytes| {
+        let found = match learned.entry(page_bytes) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(learn(source, page_bytes, options.pack, watch)?),
+        };
+        Ok(found.pages)
+    })?;
+    let cell = |asked: Asked| {
+        let numbers = learned.get(&asked.page_bytes);
+        let filled = asked.fill.zip(numbers).map(|(fill, learned)| Filled {
+            fill,
+            numbers: Arc::clone(&learned.numbers),
+        });
+        Ok(Cell {
+            drive: asked.drive?,
+            filled,
         })
-        .collect::<Outcome<Vec<Learned>>>()?;
-    let mut cells = Vec::new();
-    for &fill in fills {
-        for (profile, learned) in profiles.iter().zip(&learned) {
-            let mut options = options.drive.clone();
-            options.profiles = vec![profile.clone()];
-            let pages = (learned.pages as f64 / fill).ceil() as u64;
-            let size = Size::Fixed(pages.saturating_mul(u64::from(learned.page_bytes)));
-            for drive in drives(&options, size)? {
-                let numbers = Arc::clone(&learned.numbers);
-                let filled = Some(Filled { fill, numbers });
-                cells.push(Cell { drive, filled });
-            }
-        }
+    };
+    let cells = grid.into_iter().map(cell).collect::<Outcome<Vec<Cell>>>()?;
+    if let Some(first) = cells.first()
+        && let Some(words) = unasked(options, &origin, source, first)
+    {
+        watch.say(&words);
     }
     Ok(cells)
+}
+
+/// What to say of a drive that nobody asked for.
+fn unasked(
+    options: &ReplayOptions,
+    origin: &Origin,
+    source: &dyn Requests,
+    cell: &Cell,
+) -> Option<String> {
+    let (name, config) = (source.name(), &cell.drive.config);
+    let drive = format!(
+        "{} of {} in erase units of {}",
+        cell.drive.profile,
+        Bytes(config.logical_bytes()),
+        Bytes(config.unit_bytes())
+    );
+    if origin.recorded.is_some() {
+        return Some(format!(
+            "{name}: on the drive it was recorded for ({drive}); any drive option changes it"
+        ));
+    }
+    let filled = cell.filled.as_ref().filter(|_| options.fill.is_empty())?;
+    Some(format!(
+        "{name} does not tell the size of its device: what it ever writes fills {:.0} % of {drive}; \
+         --fill, --size or --device say otherwise",
+        100.0 * filled.fill
+    ))
 }
 
 /// One pass over a trace, watched: renumbered where that is asked for, and without discards where

@@ -142,6 +142,12 @@ impl TraceFile {
         })
     }
 
+    /// Whether what tells its writers apart are volumes with addresses of their own.
+    fn has_volumes(&self) -> bool {
+        let capture = self.tables.as_ref().map(|tables| &tables.capture);
+        capture.is_some_and(|capture| capture.is_imported() && capture.device_bytes == 0)
+    }
+
     /// Refuses what can be read once only.
     ///
     /// # Errors
@@ -169,7 +175,14 @@ impl TraceFile {
         let mut done = 0_u64;
         let mut trace = Open::new(self)?;
         let mut ios = Vec::new();
+        let mut volume = None;
         while left > 0 && trace.read_batch(&mut ios)? {
+            if self.has_volumes() {
+                let mut tenants = ios.iter().map(|io| io.tenant);
+                if tenants.any(|tenant| *volume.get_or_insert(tenant) != tenant) {
+                    return Err(overlap(&self.name, &[]).into());
+                }
+            }
             let kept = ios.iter().take_while(|io| take(io, &mut left)).count();
             done += kept as u64;
             let last_ns = ios.last().map_or(0, |io| io.time_ns);
@@ -294,16 +307,33 @@ impl ForeignTrace {
         let any = self.importer.read_batch(ios)?;
         for io in ios {
             if *self.volume.get_or_insert(io.tenant) != io.tenant {
-                return Err(Fault::say(format!(
-                    "{} has several volumes, whose addresses would overlap on one drive: import \
-                     one of them (`anabranch import --volume`), or lay them side by side \
-                     (`--renumber`), and replay that",
-                    self.path.display()
-                )));
+                let name = self.path.display().to_string();
+                return Err(overlap(&name, self.importer.volumes()));
             }
         }
         Ok(any)
     }
+}
+
+/// Why a trace with several volumes is no drive.
+pub fn overlap(name: &str, volumes: &[String]) -> Fault {
+    let (some, named) = match volumes {
+        [] => (String::new(), "N"),
+        [first, ..] => {
+            let shown: Vec<&str> = volumes.iter().take(5).map(String::as_str).collect();
+            let more = if volumes.len() > shown.len() {
+                ", …"
+            } else {
+                ""
+            };
+            (format!(" ({}{more})", shown.join(", ")), first.as_str())
+        }
+    };
+    Fault::say(format!(
+        "{name} has several volumes{some}, whose addresses would overlap on one drive: import one of \
+         them (`anabranch import --volume {named}`), or lay them side by side (`anabranch import \
+         --renumber`)"
+    ))
 }
 
 /// Whether a request still belongs to what is left of a quick look.

@@ -98,7 +98,7 @@ pub enum DiskError {
 
     /// The backing file would not fit when the drive is full.
     #[error(
-        "no room for a drive of {} MiB: {place} has {} MiB free{}; free some, take a smaller drive, or name a directory with more room for the backing file",
+        "no room for a drive of {} MiB: {place} has {} MiB free{}; free some, take a smaller drive (--size), or name a directory with more room for the backing file (--backing)",
         needed_bytes.div_ceil(1 << 20), free_bytes >> 20, memory_note(*memory_available_bytes)
     )]
     NoRoom {

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use anabranch_compare::{DriveOptions, Size, drives};
+use anabranch_compare::{DriveOptions, Origin, one_drive};
 use anabranch_ssd::{Device, DeviceError, PageRange, Relocate, RelocationKind, StreamId};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -44,11 +44,9 @@ impl DeviceCore {
     #[new]
     fn new(options: &str, relocation: &str, seed: u64) -> PyResult<DeviceCore> {
         let options: DriveOptions = serde_json::from_str(options).map_err(usage)?;
-        let grid = drives(&options, Size::Unknown).map_err(raise)?;
-        let [drive] = grid.as_slice() else {
-            return Err(usage("a device is one drive: give each option one value"));
-        };
-        let mut config = drive.config.clone();
+        let one = "a device is one drive: give each option one value";
+        let (drive, _) = one_drive(&options, &Origin::default(), one).map_err(raise)?;
+        let mut config = drive.config;
         config.seed = seed;
         let kind = relocation.parse::<RelocationKind>().map_err(usage)?;
         config.internal_streams = kind.internal_streams(&config);

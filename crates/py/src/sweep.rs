@@ -3,6 +3,7 @@
 
 use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, thread};
 
+use anabranch_compare::Fault;
 use anabranch_sweep::{
     Batch, Done, Finished, Grid, Limits, Look, Plan, Reporter, Seen, keep, local, look, note,
     recall, run, summary,
@@ -97,6 +98,7 @@ fn sweep_plan(
         "cells": plan.cells,
         "finished": plan.finished,
         "memory_bytes": plan.most_memory_bytes(),
+        "impossible": named(&plan.impossible),
         "batches": batches,
         "names": names,
     })
@@ -128,6 +130,12 @@ fn sweep_keep(directory: PathBuf, batch: &str, file: &[u8]) -> PyResult<usize> {
     let batch: Batch = read(batch)?;
     keep(&directory, &batch, file).map_err(raise)?;
     Ok(batch.schemes.len())
+}
+
+/// What could not be done, and why, in words.
+fn named(failed: &[(String, Fault)]) -> Vec<(String, String)> {
+    let words = |(name, fault): &(String, Fault)| (name.clone(), fault.to_string());
+    failed.iter().map(words).collect()
 }
 
 /// Does what is left of a grid on threads of this machine; JSON of what became of it.
@@ -167,16 +175,11 @@ fn sweep_local(
         return Err(error);
     }
     let swept = swept?;
-    let failed: Vec<(String, String)> = swept
-        .failed
-        .iter()
-        .map(|(name, fault)| (name.clone(), fault.to_string()))
-        .collect();
     Ok(json!({
         "cells": swept.cells,
         "finished_before": swept.finished_before,
         "done": swept.done,
-        "failed": failed,
+        "failed": named(&swept.failed),
     })
     .to_string())
 }

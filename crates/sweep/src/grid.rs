@@ -1,6 +1,9 @@
 //! What is asked for, as a TOML file has it.
 
-use anabranch_compare::{DriveOptions, Fault, Outcome, TimeOptions, parsed_list, text_list};
+use anabranch_compare::{
+    ComparisonOptions, DriveOptions, Fault, Outcome, ReplayOptions, TimeOptions, parsed_list,
+    text_list,
+};
 use anabranch_ssd::RelocationKind;
 use serde::Deserialize;
 
@@ -61,13 +64,31 @@ impl Grid {
             ("traces", grid.traces.len()),
             ("schemes", grid.schemes.len()),
             ("seeds", grid.seeds.len()),
-            ("[drive] device", grid.drive.profiles.len()),
         ] {
             if count == 0 {
                 return Err(Fault::say(format!("grid {name}: {what} is an empty list")));
             }
         }
+        grid.question().validate(grid.traces.len())?;
         Ok(grid)
+    }
+
+    /// What is asked of each trace.
+    pub(crate) fn question(&self) -> ReplayOptions {
+        ReplayOptions {
+            drive: self.drive.clone(),
+            comparison: ComparisonOptions {
+                schemes: self.schemes.clone(),
+                relocation: self.relocation.clone(),
+                ..ComparisonOptions::default()
+            },
+            time: self.time.clone(),
+            fill: self.fill.clone(),
+            pack: self.pack,
+            no_discards: self.no_discards,
+            drive_file: None,
+            quick: self.quick,
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub use batch::{Batch, run};
 pub use cells::{Cell, Drive, cells};
 pub use finished::{Finished, directories, files, keep, note, recall};
 pub use grid::Grid;
-pub use local::{Done, Limits, Reporter, Sweep, local};
+pub use local::{Done, Failures, Limits, Reporter, Sweep, local};
 pub use look::{Look, Seen, look};
 pub use plan::Plan;
 pub use rows::schema;

@@ -60,6 +60,9 @@ pub struct Done<'a> {
     pub fault: Option<&'a Fault>,
 }
 
+/// What could not be done, by name, and why.
+pub type Failures = Vec<(String, Fault)>;
+
 /// What became of a sweep.
 #[derive(Debug, Default)]
 pub struct Sweep {
@@ -70,7 +73,7 @@ pub struct Sweep {
     /// Cells that were done now.
     pub done: usize,
     /// What could not be done, and why.
-    pub failed: Vec<(String, Fault)>,
+    pub failed: Failures,
 }
 
 /// Does what is left of a grid, on threads.
@@ -90,13 +93,14 @@ pub fn local(
     };
     let traces: Vec<(String, u64)> = traces.into_iter().map(lengths).collect();
     let looks = grid.looks(&traces)?;
-    let seen = look_at(&looks, directory, limits, reporter)?;
+    let (seen, unseen) = look_at(&looks, directory, limits, reporter)?;
     let finished = Finished::read(directory)?;
     let plan = grid.plan(&seen, &finished, limits.cells, limits.memory_bytes)?;
     reporter.planned(&plan);
     let mut sweep = Sweep {
         cells: plan.cells,
         finished_before: plan.finished,
+        failed: unseen.into_iter().chain(plan.impossible).collect(),
         ..Sweep::default()
     };
     let work = |batch: &Batch, watch: &mut dyn Watch| {
@@ -150,13 +154,14 @@ impl Sweep {
     }
 }
 
-/// Looks at every trace that was not looked at before.
+/// Looks at every trace that was not looked at before. Those that cannot be read are named.
 fn look_at(
     looks: &[Look],
     directory: &Path,
     limits: &Limits,
     reporter: &mut dyn Reporter,
-) -> Outcome<Vec<Seen>> {
+) -> Outcome<(Vec<Seen>, Failures)> {
+    let mut unseen = Vec::new();
     let mut all: Vec<Option<Seen>> = looks.iter().map(|look| recall(directory, look)).collect();
     let missing = |(place, seen): (usize, &Option<Seen>)| seen.is_none().then_some(place);
     let left: Vec<usize> = all.iter().enumerate().filter_map(missing).collect();
@@ -171,17 +176,23 @@ fn look_at(
         reporter,
         &work,
         |place, seen, reporter| {
-            let seen = seen?;
-            if let (Some(slot), Some(asked)) = (all.get_mut(place), looks.get(place)) {
-                note(directory, asked, &seen)?;
-                *slot = Some(seen);
+            match (seen, all.get_mut(place), looks.get(place)) {
+                (Ok(seen), Some(slot), Some(asked)) => {
+                    note(directory, asked, &seen)?;
+                    *slot = Some(seen);
+                }
+                (Err(fault), _, Some(asked)) if fault.kind != FaultKind::Interrupted => {
+                    unseen.push((asked.trace.clone(), fault));
+                }
+                (Err(fault), ..) => return Err(fault),
+                (Ok(_), ..) => {}
             }
             done += 1;
             reporter.looked(done, looks.len());
             Ok(())
         },
     )?;
-    Ok(all.into_iter().flatten().collect())
+    Ok((all.into_iter().flatten().collect(), unseen))
 }
 
 /// What a worker looks at between two batches of requests.

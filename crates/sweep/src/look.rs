@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use anabranch_compare::{Outcome, Requests, TraceFile, Watch, learn};
-use anabranch_trace::Operation;
+use anabranch_compare::{DriveOptions, Origin, Outcome, Requests, Size, TraceFile, Watch, learn};
+use anabranch_trace::{Capture, Operation};
 use serde::{Deserialize, Serialize};
 
 use crate::{batch::parse_format, key::key};
@@ -21,8 +21,12 @@ pub struct Look {
     pub quick: bool,
     /// Whether pages count that ever held data at one time.
     pub pack: bool,
-    /// Page sizes for which the pages it writes are counted; none where that need not be known.
+    /// Page sizes of the drives that are named.
     pub page_bytes: Vec<u32>,
+    /// Whether the pages it writes are counted for these, or, where no drive is named, for its own.
+    pub fills: bool,
+    /// Whether they are counted as well where it does not tell the size of its device.
+    pub follows: bool,
     /// Whether the bytes it writes are counted: what schemes that know the future keep.
     pub counts_writes: bool,
 }
@@ -34,8 +38,8 @@ pub struct Seen {
     pub trace: String,
     /// Its length.
     pub trace_bytes: u64,
-    /// Bytes of the device it was captured on; 0 where that is not known.
-    pub device_bytes: u64,
+    /// How it was made; nothing where its form does not tell.
+    pub capture: Option<Capture>,
     /// Bytes it writes, each request widened to whole 4 KiB pages; 0 where that was not asked.
     pub written_bytes: u64,
     /// Requests; 0 where that was not asked.
@@ -50,8 +54,24 @@ impl Look {
         key(self)
     }
 
-    fn is_idle(&self) -> bool {
-        self.page_bytes.is_empty() && !self.counts_writes
+    /// The page sizes for which the pages it writes are counted.
+    fn page_sizes(&self, origin: &Origin) -> Outcome<Vec<u32>> {
+        let counts = self.fills || self.follows && matches!(origin.size, Size::Footprint);
+        match (counts, self.page_bytes.is_empty()) {
+            (false, _) => Ok(Vec::new()),
+            (true, false) => Ok(self.page_bytes.clone()),
+            (true, true) => Ok(vec![origin.page_bytes()?]),
+        }
+    }
+}
+
+impl Seen {
+    /// What the trace tells of its drive.
+    pub(crate) fn origin(&self, options: &DriveOptions) -> Outcome<Origin> {
+        match &self.capture {
+            Some(capture) => Origin::of(capture, options),
+            None => Ok(Origin::of_addresses()),
+        }
     }
 }
 
@@ -64,17 +84,18 @@ pub fn look(asked: &Look, path: &Path, watch: &mut dyn Watch) -> Outcome<Seen> {
     let format = parse_format(asked.format.as_deref())?;
     let mut file = TraceFile::open(path, format, asked.quick)?;
     file.name.clone_from(&asked.trace);
-    let capture = file.tables.as_ref().map(|tables| &tables.capture);
+    let capture = file.tables.as_ref().map(|tables| tables.capture.clone());
     let mut seen = Seen {
         trace: asked.trace.clone(),
         trace_bytes: asked.trace_bytes,
-        device_bytes: capture.map_or(0, |capture| capture.device_bytes),
+        capture,
         ..Seen::default()
     };
-    if asked.is_idle() {
+    let page_sizes = asked.page_sizes(&seen.origin(&DriveOptions::default())?)?;
+    if page_sizes.is_empty() && !asked.counts_writes {
         return Ok(seen);
     }
-    for &page_bytes in &asked.page_bytes {
+    for page_bytes in page_sizes {
         let learned = learn(&file, page_bytes, asked.pack, watch)?;
         seen.pages.insert(page_bytes, learned.pages);
     }

@@ -32,6 +32,8 @@ pub(crate) struct Needs<'a> {
     pub(crate) seen: &'a Seen,
     pub(crate) fills: bool,
     pub(crate) packs: bool,
+    /// The drive in words.
+    pub(crate) label: &'a str,
 }
 
 impl Needs<'_> {

@@ -2,22 +2,20 @@
 
 use std::{cell::RefCell, collections::BTreeMap};
 
-use anabranch_compare::{
-    ComparisonOptions, Fault, NamedDrive, Outcome, Size, drives, load, read_text, schemes, share,
-};
+use anabranch_compare::{Asked, Fault, NamedDrive, Outcome, grid, load, read_text, schemes};
 use anabranch_placement::SchemeSpec;
-use serde::Serialize;
 
 use crate::{
     batch::{Batch, Common},
     finished::Finished,
     grid::Grid,
+    local::Failures,
     look::{Look, Seen},
     memory::Needs,
 };
 
 /// What is to be done.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// Batches to do, in the order of the grid.
     pub batches: Vec<Batch>,
@@ -25,6 +23,8 @@ pub struct Plan {
     pub cells: usize,
     /// Cells that were done before.
     pub finished: usize,
+    /// Cells that cannot be, by name, and why.
+    pub impossible: Failures,
 }
 
 impl Grid {
@@ -34,9 +34,11 @@ impl Grid {
     /// When a scheme or a profile is wrong.
     pub fn looks(&self, traces: &[(String, u64)]) -> Outcome<Vec<Look>> {
         let (specs, _) = self.specs()?;
-        let page_bytes = match self.fill.is_empty() {
-            true => Vec::new(),
-            false => self.page_bytes()?,
+        let fills = !self.fill.is_empty();
+        let follows = self.drive.profiles.is_empty() && self.drive.size.is_none();
+        let page_bytes = match fills {
+            true => self.page_bytes()?,
+            false => Vec::new(),
         };
         let look = |(trace, trace_bytes): &(String, u64)| Look {
             trace: trace.clone(),
@@ -45,12 +47,14 @@ impl Grid {
             quick: self.quick,
             pack: self.pack,
             page_bytes: page_bytes.clone(),
+            fills,
+            follows,
             counts_writes: specs.iter().any(SchemeSpec::needs_future),
         };
         Ok(traces.iter().map(look).collect())
     }
 
-    /// The page sizes of its profiles, each once.
+    /// The page sizes of the profiles it names, each once.
     fn page_bytes(&self) -> Outcome<Vec<u32>> {
         let mut sizes = Vec::new();
         for profile in &self.drive.profiles {
@@ -64,12 +68,7 @@ impl Grid {
     /// The schemes, and the texts of files that their parameters name.
     fn specs(&self) -> Outcome<(Vec<SchemeSpec>, BTreeMap<String, String>)> {
         let texts = RefCell::new(BTreeMap::new());
-        let options = ComparisonOptions {
-            schemes: self.schemes.clone(),
-            relocation: self.relocation.clone(),
-            ..ComparisonOptions::default()
-        };
-        let specs = schemes(&options, true, &|name| {
+        let specs = schemes(&self.question().comparison, true, &|name| {
             let text = read_text(name)?;
             texts.borrow_mut().insert(name.to_owned(), text.clone());
             Ok(text)
@@ -90,26 +89,30 @@ impl Grid {
         most_bytes: u64,
     ) -> Outcome<Plan> {
         let (specs, texts) = self.specs()?;
-        let mut plan = Plan {
-            batches: Vec::new(),
-            cells: 0,
-            finished: 0,
-        };
+        let mut plan = Plan::default();
         for seen in seen {
-            for (drive, fill) in self.drives(seen)? {
+            for asked in self.drives(seen)? {
                 for &seed in &self.seeds {
-                    let common = self.common(seen, &drive, fill, seed, &texts);
                     plan.cells += specs.len();
+                    let drive = match &asked.drive {
+                        Ok(drive) => drive,
+                        Err(fault) => {
+                            plan.cannot(&seen.trace, &asked.label, &specs, fault);
+                            continue;
+                        }
+                    };
+                    let common = self.common(seen, drive, asked.fill, seed, &texts);
                     let left = specs
                         .iter()
                         .filter(|spec| !finished.has(&common.cell(spec.name())));
                     let left: Vec<SchemeSpec> = left.cloned().collect();
                     plan.finished += specs.len() - left.len();
                     let needs = Needs {
-                        drive: &drive,
+                        drive,
                         seen,
-                        fills: fill.is_some(),
+                        fills: asked.fill.is_some(),
                         packs: self.pack,
+                        label: &asked.label,
                     };
                     for some in left.chunks(most_cells.max(1)) {
                         plan.add(&common, some, needs, most_bytes)?;
@@ -121,36 +124,11 @@ impl Grid {
     }
 
     /// The drives for a trace, each with the share of it that the trace fills.
-    fn drives(&self, seen: &Seen) -> Outcome<Vec<(NamedDrive, Option<f64>)>> {
-        if self.fill.is_empty() {
-            let size = match seen.device_bytes {
-                0 => Size::Unknown,
-                bytes => Size::Captured(bytes),
-            };
-            let grid = drives(&self.drive, size)?;
-            return Ok(grid.into_iter().map(|drive| (drive, None)).collect());
-        }
-        let mut all = Vec::new();
-        for text in &self.fill {
-            let fill = share(text)?;
-            for profile in &self.drive.profiles {
-                let page_bytes = load(profile)?.geometry.page_bytes;
-                let pages = seen.pages.get(&page_bytes).copied().unwrap_or(0);
-                if fill == 0.0 || pages == 0 {
-                    return Err(Fault::say(format!(
-                        "{}: it writes {pages} pages, and they cannot fill {text} of a drive",
-                        seen.trace
-                    )));
-                }
-                let pages = (pages as f64 / fill).ceil() as u64;
-                let mut options = self.drive.clone();
-                options.profiles = vec![profile.clone()];
-                let size = Size::Fixed(pages.saturating_mul(u64::from(page_bytes)));
-                let grid = drives(&options, size)?;
-                all.extend(grid.into_iter().map(|drive| (drive, Some(fill))));
-            }
-        }
-        Ok(all)
+    fn drives(&self, seen: &Seen) -> Outcome<Vec<Asked>> {
+        let origin = seen.origin(&self.drive)?;
+        grid(&self.question(), &origin, &mut |page_bytes| {
+            Ok(seen.pages.get(&page_bytes).copied().unwrap_or(0))
+        })
     }
 
     fn common(
@@ -181,6 +159,14 @@ impl Grid {
 }
 
 impl Plan {
+    /// Notes that cells cannot be.
+    fn cannot(&mut self, trace: &str, drive: &str, specs: &[SchemeSpec], fault: &Fault) {
+        for spec in specs {
+            let name = format!("{trace} on {drive}: {}", spec.name());
+            self.impossible.push((name, fault.clone()));
+        }
+    }
+
     /// Adds some cells: together if their memory allows it, else in halves.
     fn add(
         &mut self,
@@ -189,29 +175,35 @@ impl Plan {
         needs: Needs<'_>,
         most_bytes: u64,
     ) -> Outcome {
-        let memory_bytes = needs.bytes(specs)?;
-        if memory_bytes <= most_bytes {
-            let schemes = specs.iter().map(|spec| spec.name().to_owned()).collect();
-            self.batches.push(Batch {
-                common: common.clone(),
-                schemes,
-                memory_bytes,
-            });
-            return Ok(());
-        }
-        let [one] = specs else {
+        let memory_bytes = match (needs.bytes(specs), specs) {
+            (Err(fault), [_]) => {
+                self.cannot(&common.trace, needs.label, specs, &fault);
+                return Ok(());
+            }
+            (Err(_), _) => None,
+            (Ok(bytes), [one]) if bytes > most_bytes => {
+                return Err(Fault::say(format!(
+                    "{} on {} with {} takes up to {bytes} bytes of memory, and a worker may have \
+                     {most_bytes}: allow more (--memory), or leave it out",
+                    common.trace,
+                    needs.label,
+                    one.name(),
+                )));
+            }
+            (Ok(bytes), _) => Some(bytes).filter(|bytes| *bytes <= most_bytes),
+        };
+        let Some(memory_bytes) = memory_bytes else {
             let (some, others) = specs.split_at(specs.len() / 2);
             self.add(common, some, needs, most_bytes)?;
             return self.add(common, others, needs, most_bytes);
         };
-        Err(Fault::say(format!(
-            "{} on {} with {} takes up to {} bytes of memory, and a worker may have {most_bytes}: \
-             allow more (--memory), or leave it out",
-            common.trace,
-            common.drive.profile,
-            one.name(),
-            memory_bytes
-        )))
+        let schemes = specs.iter().map(|spec| spec.name().to_owned()).collect();
+        self.batches.push(Batch {
+            common: common.clone(),
+            schemes,
+            memory_bytes,
+        });
+        Ok(())
     }
 
     /// What the largest batch takes, in bytes.

@@ -26,6 +26,26 @@ pub struct Capture {
     pub lost_events: u64,
     /// What the probe could not do on that kernel, one sentence each.
     pub limitations: Vec<String>,
+    /// The drive that the run was made on, as whoever made it describes it: this room knows no
+    /// drives. Absent where a device was only watched, and from older traces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<serde_json::Value>,
+}
+
+/// How the limitation begins that every imported trace has.
+const IMPORTED: &str = "imported (";
+
+impl Capture {
+    /// What limits a trace that was imported from a format of others.
+    pub(crate) fn imported(format: &str) -> String {
+        format!("{IMPORTED}{format}): contexts are names of processes, if anything")
+    }
+
+    /// Whether the trace was imported: its volumes have addresses of their own, which may lie
+    /// anywhere.
+    pub fn is_imported(&self) -> bool {
+        self.limitations.iter().any(|one| one.starts_with(IMPORTED))
+    }
 }
 
 /// A file that was written while the trace was captured.

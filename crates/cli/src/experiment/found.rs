@@ -203,7 +203,7 @@ impl CellFound {
         arguments: &ExperimentArguments,
     ) -> Outcome<CellFound> {
         let mut replayed = cell.arguments(root)?;
-        replayed.comparison.threads = arguments.threads;
+        replayed.options.comparison.threads = arguments.threads;
         let [result] = <[Comparison; 1]>::try_from(compare(&replayed)?).map_err(|results| {
             Failure::say(format!("{}: {} comparisons", cell.command(), results.len()))
         })?;

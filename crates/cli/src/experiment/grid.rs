@@ -159,6 +159,12 @@ mod tests {
             "anabranch replay synthetic:cassandra --no-discards --unit 2MiB --scheme baseline \
              --scheme 'pcstream*'"
         );
-        assert!(cells[3].arguments(Path::new("x")).unwrap().no_discards);
+        assert!(
+            cells[3]
+                .arguments(Path::new("x"))
+                .unwrap()
+                .options
+                .no_discards
+        );
     }
 }

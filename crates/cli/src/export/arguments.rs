@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
+use anabranch_compare::DriveOptions;
 use anabranch_trace::foreign::Form;
 use clap::{Args, ValueEnum, builder::PossibleValue};
-
-use crate::arguments::DriveArguments;
 
 pub const EXAMPLE: &str = "\
 Examples:
@@ -115,7 +114,7 @@ pub struct ExportArguments {
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
     #[command(flatten)]
-    pub drive: DriveArguments,
+    pub drive: DriveOptions,
     /// Print what was written, and what it is worth, as JSON
     #[arg(long)]
     pub json: bool,

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_compare::{Size, TraceFile, drives, read_text};
+use anabranch_compare::{Origin, TraceFile, one_drive, read_text};
 use anabranch_placement::{LifetimeProfile, Names, SchemeSpec};
 use anabranch_replay::{Lane, Outcome as Comparison, Start};
 use anabranch_ssd::Config;
@@ -113,21 +113,14 @@ fn of_trace(arguments: &ExportArguments, path: &Path) -> Outcome<Given> {
 
 fn with_drive(arguments: &ExportArguments, path: &Path, known: LifetimeProfile) -> Outcome<Given> {
     let (source, tables) = native(path)?;
-    let size = match tables.capture.device_bytes {
-        0 => Size::Unknown,
-        bytes => Size::Captured(bytes),
-    };
-    let grid = drives(&(&arguments.drive).into(), size)?;
-    let [drive] = grid.as_slice() else {
-        return Err(Failure::say(
-            "advice is for one drive: give one value to each option of it",
-        ));
-    };
+    let origin = Origin::of(&tables.capture, &arguments.drive)?;
+    let one = "advice is for one drive: give one value to each option of it";
+    let (drive, _) = one_drive(&arguments.drive, &origin, one)?;
     let scheme = scheme(arguments.scheme.as_deref().unwrap_or(SCHEME))?;
     Ok(Given::Plan(Box::new(Plan {
         source,
         tables,
-        drive: drive.config.clone(),
+        drive: drive.config,
         scheme,
         known,
     })))

@@ -35,7 +35,7 @@ pub fn write(
     share: impl Fn(&Importer) -> f64,
 ) -> Outcome<(Survey, Dense)> {
     let writer = Writer::scratch(output)?;
-    let (survey, mut tables, writer) = super::write(importer, writer, bar, share)?;
+    let (survey, mut tables, writer) = super::write(importer, writer, bar, share, None)?;
     let mut sparse = writer.keep(&tables)?;
     let mut volumes = Volumes::learn(&mut sparse)?;
     tables.capture.device_bytes = volumes.settle();

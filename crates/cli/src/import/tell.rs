@@ -13,9 +13,6 @@ use crate::{
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
 
-/// Volumes that are named; of more, the first.
-const NAMED_VOLUMES: usize = 5;
-
 /// An import that is done.
 pub struct Done<'a> {
     pub format: Format,
@@ -39,7 +36,6 @@ impl Done<'_> {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let volumes = self.survey.summary().volumes;
         if let Some(first) = self.importer.skipped().first_malformed {
             notes.push(format!("the first malformed record: {first}"));
         }
@@ -49,38 +45,15 @@ impl Done<'_> {
                 "the trace says that {lost_events} events are missing: figures are a lower bound"
             ));
         }
-        match &self.dense {
-            Some(dense) => notes.push(format!(
+        if let Some(dense) = &self.dense {
+            notes.push(format!(
                 "renumbered: what is ever written fills a drive of {}; requests left out because \
                  they name only pages that are never written: {}",
                 bytes(dense.device_bytes),
                 dense.left_out
-            )),
-            None if volumes > 1 => notes.push(format!(
-                "{} volumes{} have addresses of their own and would overlap on one drive: import \
-                 one with --volume, or lay them side by side with --renumber",
-                volumes,
-                self.named()
-            )),
-            None => {}
+            ));
         }
         notes
-    }
-
-    /// The first volumes by name, in parentheses; nothing where they have none.
-    fn named(&self) -> String {
-        let names = self.importer.volumes();
-        let mut used = self.survey.volumes();
-        let some: Vec<&str> = used
-            .by_ref()
-            .filter_map(|volume| Some(names.get(volume as usize)?.as_str()))
-            .take(NAMED_VOLUMES)
-            .collect();
-        let more = if used.next().is_some() { ", …" } else { "" };
-        match some.as_slice() {
-            [] => String::new(),
-            some => format!(" ({}{more})", some.join(", ")),
-        }
     }
 
     fn json(&self) -> serde_json::Value {
@@ -103,10 +76,21 @@ impl Done<'_> {
 
 /// A trace without a request is no trace; says what was there instead.
 pub fn nothing(importer: &Importer) -> Failure {
+    let skipped_records = importer.skipped();
+    if skipped_records.other_volumes > 0 {
+        let named = match importer.volumes() {
+            [] => "its volumes are numbered, see the trace".to_owned(),
+            some => format!("it has {}", some.join(", ")),
+        };
+        return Failure::say(format!(
+            "no request is of the volume that --volume names, and {} are of others: {named}",
+            skipped_records.other_volumes
+        ));
+    }
     Failure::say(format!(
         "there is no request in it; {}. Devices without a queue (dm, md) have queue events only: \
          try --event queue",
-        skipped(&importer.skipped())
+        skipped(&skipped_records)
     ))
 }
 

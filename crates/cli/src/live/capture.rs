@@ -10,6 +10,7 @@ use anabranch_compare::bytes;
 use anabranch_placement::Names;
 use anabranch_probe::{Captured, Options, Probe, ProbeError};
 use anabranch_trace::{Capture, Io, Tables, Writer};
+use serde_json::Value;
 
 use crate::{
     arguments::CaptureArguments,
@@ -111,8 +112,15 @@ impl Capturing {
         self.probe.lost_events()
     }
 
-    /// Detaches the probe. Answers what the run was and who wrote, with the trace to be kept.
-    pub fn finish(self, device_bytes: u64, file_system: &str, command: &[OsString]) -> Recorded {
+    /// Detaches the probe. Answers what the run was and who wrote, with the trace to be kept, which
+    /// carries the drive that it was made on.
+    pub fn finish(
+        self,
+        device_bytes: u64,
+        file_system: &str,
+        command: &[OsString],
+        drive: Option<Value>,
+    ) -> Recorded {
         let Captured {
             contexts,
             files,
@@ -131,6 +139,7 @@ impl Capturing {
             started_unix_s: self.started_unix_s,
             lost_events,
             limitations,
+            drive,
         };
         let tables = Tables {
             contexts,

@@ -59,7 +59,7 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
     };
     capturing.drain(|_, ios| meter.count(ios))?;
     meter.clear();
-    let recorded = capturing.finish(device_bytes, "", &arguments.command);
+    let recorded = capturing.finish(device_bytes, "", &arguments.command, None);
     let capture = recorded.tables.capture.clone();
     let older = recorded.keep(&arguments.output)?;
     tell(arguments, &meter, &capture, older.as_deref())?;

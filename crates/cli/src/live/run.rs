@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_compare::{NamedDrive, Running, Size, drives};
+use anabranch_compare::{NamedDrive, Origin, Running, one_drive};
 use anabranch_disk::{
     DiskError, Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code,
 };
@@ -33,9 +33,9 @@ use crate::{
 pub fn run(arguments: &RunArguments) -> Outcome {
     if list_wanted(arguments) {
         return workloads(&ListArguments {
-            json: arguments.comparison.json,
-            output: arguments.comparison.output.clone(),
-            tables: arguments.comparison.tables,
+            json: arguments.comparison.publish.json,
+            output: arguments.comparison.publish.output.clone(),
+            tables: arguments.comparison.publish.tables,
         });
     }
     let stages = Stages::of(arguments)?;
@@ -50,9 +50,12 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     live.view.clear();
     voice.finish();
     let bytes = plan.model.config.logical_bytes();
-    let recorded = live
-        .capturing
-        .finish(bytes, plan.file_system.name(), &stages.invocation);
+    let recorded = live.capturing.finish(
+        bytes,
+        plan.file_system.name(),
+        &stages.invocation,
+        Some(plan.drive.clone()),
+    );
     live.running.name(recorded.tables.contexts.clone());
     let result = live.running.finish(
         config(&end, &plan, &recorded),
@@ -71,8 +74,8 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     }
     let results = [result?];
     match is_void {
-        true => drop(keep(&results, &arguments.comparison)?),
-        false => publish(&results, &arguments.comparison)?,
+        true => drop(keep(&results, &arguments.comparison.publish)?),
+        false => publish(&results, &arguments.comparison.publish)?,
     }
     unmounted.map_err(Failure::work)?;
     end.conclude(is_void, bytes)
@@ -106,14 +109,19 @@ struct Plan {
     trace: Option<PathBuf>,
     /// Whether `-t` names it.
     is_named: bool,
+    /// The model as the trace carries it.
+    drive: Value,
 }
 
 impl Plan {
     fn check(arguments: &RunArguments) -> Outcome<Plan> {
+        let one = "a live run has one drive: keep its trace with -t, and replay that on many";
+        let (model, recorded) = one_drive(&arguments.drive, &Origin::default(), one)?;
         let plan = Plan {
             file_system: arguments.file_system.parse().map_err(Failure::usage)?,
             specs: live_schemes(&arguments.comparison)?,
-            model: one_drive(arguments)?,
+            model,
+            drive: recorded.note(),
             trace: arguments.trace_file(),
             is_named: arguments.trace.is_some(),
         };
@@ -160,7 +168,7 @@ impl Live {
         let running = Running::start(
             &plan.specs,
             &plan.model,
-            &(&arguments.comparison).into(),
+            &arguments.comparison.options(),
             &anabranch_replay::Start::default(),
         )?;
         let device = drive.device().path();
@@ -265,16 +273,6 @@ fn free_share(directory: &Path) -> f64 {
     statvfs(directory).map_or(1.0, |found| {
         found.blocks_free() as f64 / found.blocks().max(1) as f64
     })
-}
-
-/// A live run has one drive: a grid is for replays.
-fn one_drive(arguments: &RunArguments) -> Outcome<NamedDrive> {
-    match drives(&(&arguments.drive).into(), Size::Unknown)?.as_slice() {
-        [drive] => Ok(drive.clone()),
-        _ => Err(Failure::say(
-            "a live run has one drive: keep its trace with -t, and replay that on many",
-        )),
-    }
 }
 
 /// Ctrl-C reaches mkfs as well, which then fails through no fault of the drive.

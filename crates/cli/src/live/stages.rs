@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use anabranch_compare::bytes;
+use anabranch_compare::{DEFAULT_PROFILE, bytes};
 
 use crate::{
     arguments::RunArguments,
@@ -97,7 +97,8 @@ pub fn fit(arguments: &RunArguments) -> Outcome<RunArguments> {
         let bytes = bytes(&scenario.drive)? + (extra_mib << 20);
         drive.size = Some(bytes.to_string());
     }
-    if drive.unit.is_empty() && drive.profiles == ["demo"] {
+    let is_default = drive.profiles.is_empty() || drive.profiles == [DEFAULT_PROFILE];
+    if drive.unit.is_empty() && is_default {
         drive.unit = vec![scenario.unit];
     }
     Ok(arguments)

@@ -5,10 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use anabranch_compare::DriveOptions;
 use anabranch_ssd::RelocationKind;
 use clap::{Args, ValueEnum};
-
-use crate::arguments::DriveArguments;
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
@@ -55,11 +54,7 @@ pub struct ServeArguments {
     #[arg(long)]
     pub shared_streams: bool,
     /// Begin with the drive in FILE (`anabranch precondition`) unless there is a state already
-    #[arg(
-        long = "drive",
-        value_name = "FILE",
-        conflicts_with_all = ["size", "unit", "over_provisioning", "rated_erases", "fault"]
-    )]
+    #[arg(long = "drive", value_name = "FILE")]
     pub drive_file: Option<PathBuf>,
     /// Where contents lie: a file, made sparse if it is not there, or `memory`
     #[arg(long, value_name = "FILE", default_value = "memory")]
@@ -125,7 +120,7 @@ pub struct ServeArguments {
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
-    pub drive: DriveArguments,
+    pub drive: DriveOptions,
 }
 
 impl ServeArguments {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anabranch_compare::{NamedDrive, Size, aged_drives, drives, load, open_saved};
+use anabranch_compare::{NamedDrive, Origin, aged_drives, load, one_drive, open_saved};
 use anabranch_nvme::{
     Checkpoint, Found, Tally, Totals,
     drive::{Drive, Placement, Watch},
@@ -92,26 +92,24 @@ pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
 
 fn one(profiles: &[String]) -> Outcome<&str> {
     match profiles {
+        [] => Ok(anabranch_compare::DEFAULT_PROFILE),
         [one] => Ok(one),
         _ => Err(Failure::say("one drive is served: give one --device")),
     }
 }
 
 fn named(arguments: &ServeArguments, aged: Option<&SavedDrive>) -> Outcome<NamedDrive> {
-    let grid = match (aged, arguments.drive_file.as_deref()) {
-        (Some(saved), Some(path)) => aged_drives(&(&arguments.drive).into(), path, saved.config())?,
-        _ => drives(&(&arguments.drive).into(), Size::Unknown)?,
-    };
-    let mut grid = grid.into_iter();
-    match (grid.next(), grid.next()) {
-        (Some(mut drive), None) => {
-            drive.config.seed = arguments.seed;
-            Ok(drive)
+    let one = "one drive is served: give each option one value";
+    let mut drive = match (aged, arguments.drive_file.as_deref()) {
+        (Some(saved), Some(path)) => {
+            let grid = aged_drives(&arguments.drive, path, saved.config())?;
+            let [drive] = <[NamedDrive; 1]>::try_from(grid).map_err(|_| Failure::say(one))?;
+            drive
         }
-        _ => Err(Failure::say(
-            "one drive is served: give each option one value",
-        )),
-    }
+        _ => one_drive(&arguments.drive, &Origin::default(), one)?.0,
+    };
+    drive.config.seed = arguments.seed;
+    Ok(drive)
 }
 
 fn plan(arguments: &ServeArguments, profile: Profile, config: &Config) -> Outcome<Plan> {
@@ -130,7 +128,7 @@ fn plan(arguments: &ServeArguments, profile: Profile, config: &Config) -> Outcom
             if profile.fdp.is_none() {
                 return Err(Failure::say(format!(
                     "device profile {} has no [fdp]: serve it with --mode streams",
-                    arguments.drive.profiles.join(",")
+                    one(&arguments.drive.profiles)?
                 )));
             }
             Ok(Plan {

@@ -65,6 +65,7 @@ pub fn trace(directory: &TempDir) -> PathBuf {
         lost_events: 0,
         limitations: Vec::new(),
         host: String::new(),
+        drive: None,
     });
     for id in 1..=2 {
         tables.contexts.push(Context {

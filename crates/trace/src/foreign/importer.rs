@@ -193,8 +193,7 @@ impl Importer {
     pub fn tables(&self) -> Tables {
         let lost = self.readers.iter().map(|reader| reader.tally().lost_events);
         let format = self.format.name();
-        let limitation =
-            format!("imported ({format}): contexts are names of processes, if anything");
+        let limitation = Capture::imported(format);
         self.names.tables(Capture {
             started_unix_s: self.started_unix_s,
             lost_events: lost.fold(0, u64::saturating_add),

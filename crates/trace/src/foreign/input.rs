@@ -162,7 +162,23 @@ impl Input {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => {
                     let path = self.path.clone();
-                    return Err(TraceError::Read { path, source }.into());
+                    // What a disk says is something else.
+                    let damaged = matches!(
+                        source.kind(),
+                        io::ErrorKind::UnexpectedEof
+                            | io::ErrorKind::InvalidData
+                            | io::ErrorKind::InvalidInput
+                    );
+                    return Err(match damaged {
+                        true => TraceError::Damaged {
+                            path,
+                            reason: format!(
+                                "what is packed in it is cut off or not whole ({source})"
+                            ),
+                        },
+                        false => TraceError::Read { path, source },
+                    }
+                    .into());
                 }
             }
         }

@@ -20,6 +20,7 @@ fn some_tables() -> Tables {
         lost_events: 3,
         limitations: vec!["no folio contexts".into()],
         host: String::new(),
+        drive: Some(serde_json::json!({ "version": 1, "device": "demo", "share": 0.075 })),
     });
     for id in 1..3 {
         tables.contexts.push(Context {

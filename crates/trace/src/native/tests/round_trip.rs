@@ -51,6 +51,7 @@ fn any_capture() -> impl Strategy<Value = Capture> {
             kernel: texts.2,
             started_unix_s,
             lost_events,
+            drive: None,
             limitations: texts.3,
             ..Capture::default()
         },

@@ -1,0 +1,375 @@
+//! The drives of a question: profiles, changed by options, multiplied into a grid. One for replays,
+//! sweeps, experiments, what is served, and Python.
+
+use anabranch_placement::Bytes;
+use anabranch_ssd::{ConfigError, Profile};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    drives::{
+        DEFAULT_PROFILE, NamedDrive, Origin, Size, bytes, load, resize, set_unit, share, wear_out,
+    },
+    fault::{Fault, Outcome},
+    options::{DriveOptions, ReplayOptions},
+    recorded::Recorded,
+};
+
+/// The share of the drive that a trace fills which does not tell its device's size, where nobody says
+/// (our choice: full enough that garbage is collected).
+const FILL: &str = "90%";
+/// Erase units that such a drive has at least, made smaller for it (our choice: what the demo's has).
+const LEAST_UNITS: u32 = 56;
+
+/// One drive of a question's grid.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The profile and its options, as a person gives them.
+    pub label: String,
+    /// The share of it that what the trace ever writes fills, where addresses are renumbered.
+    pub fill: Option<f64>,
+    /// Bytes of its pages.
+    pub page_bytes: u32,
+    /// The drive, or why it cannot be.
+    pub drive: Outcome<NamedDrive>,
+}
+
+/// Every drive of a question, for a trace of that origin. `pages` counts what the trace ever writes in
+/// pages of so many bytes; it is asked only where that decides a drive.
+///
+/// # Errors
+/// When an option is wrong by itself, whatever the drive; those of `pages`.
+pub fn grid(
+    options: &ReplayOptions,
+    origin: &Origin,
+    pages: &mut dyn FnMut(u32) -> Outcome<u64>,
+) -> Outcome<Vec<Asked>> {
+    let drive = &options.drive;
+    let mut all = Vec::new();
+    for text in &options.fill {
+        for base in bases(drive, origin)? {
+            let fill = Some(share_of(text)?);
+            let points = filled(base, drive, text, pages)?;
+            all.extend(points.iter().map(|point| point.asked(fill)));
+        }
+    }
+    if !options.fill.is_empty() {
+        return Ok(all);
+    }
+    let is_told = drive.size.is_some() || !drive.profiles.is_empty();
+    if matches!(origin.size, Size::Footprint) && !is_told {
+        let fill = Some(share_of(FILL)?);
+        let mut followed = Vec::new();
+        for base in bases(drive, origin)? {
+            followed.extend(filled(base, drive, FILL, pages)?);
+        }
+        let units = |point: Point| match drive.unit.is_empty() {
+            true => point.with_units(LEAST_UNITS),
+            false => Some(point),
+        };
+        // What is too little for a drive of its own is put on the profile's.
+        if let Some(points) = followed
+            .into_iter()
+            .map(units)
+            .collect::<Option<Vec<Point>>>()
+        {
+            return Ok(points.iter().map(|point| point.asked(fill)).collect());
+        }
+    }
+    let points = points(drive, origin)?;
+    Ok(points.iter().map(|point| point.asked(None)).collect())
+}
+
+/// A share of `--fill`.
+fn share_of(text: &str) -> Outcome<f64> {
+    match share(text)? {
+        0.0 => Err(Fault::say(
+            "--fill 0% asks for an endless drive: give a share above 0",
+        )),
+        share => Ok(share),
+    }
+}
+
+/// Drives just large enough that what a trace ever writes fills a share of them.
+fn filled(
+    mut base: Point,
+    options: &DriveOptions,
+    text: &str,
+    pages: &mut dyn FnMut(u32) -> Outcome<u64>,
+) -> Outcome<Vec<Point>> {
+    let page_bytes = base.page_bytes();
+    let written = pages(page_bytes)?;
+    base.options.push(format!("--fill {text}"));
+    if written == 0 {
+        base.profile = Err(Fault::say(format!(
+            "{}: the trace writes nothing that could fill a drive: leave out --fill, or give a \
+             --size",
+            base.label()
+        )));
+    }
+    let pages = (written as f64 / share_of(text)?).ceil() as u64;
+    let size = Size::Fixed(pages.saturating_mul(u64::from(page_bytes)));
+    varied(base, options, size)
+}
+
+/// One drive of a grid: a profile with its options.
+#[derive(Debug, Clone)]
+pub(crate) struct Point {
+    name: String,
+    /// The options, as a person gives them.
+    options: Vec<String>,
+    profile: Outcome<Profile>,
+}
+
+impl Point {
+    /// Bytes of a page of the drive.
+    pub(crate) fn page_bytes(&self) -> u32 {
+        let geometry = self.profile.as_ref().map(|profile| &profile.geometry);
+        geometry.map_or(4096, |geometry| geometry.page_bytes)
+    }
+
+    /// The profile and its options.
+    pub(crate) fn label(&self) -> String {
+        let options = self.options.iter().map(|option| format!(" {option}"));
+        format!("{}{}", self.name, options.collect::<String>())
+    }
+
+    fn asked(&self, fill: Option<f64>) -> Asked {
+        Asked {
+            label: self.label(),
+            fill,
+            page_bytes: self.page_bytes(),
+            drive: self.resolve(),
+        }
+    }
+
+    /// The drive. What keeps it from being is told with its options, and one that works.
+    pub(crate) fn resolve(&self) -> Outcome<NamedDrive> {
+        let profile = self.profile.clone()?;
+        let config = profile.resolve(&self.name).map_err(|error| {
+            let label = self.label();
+            match error {
+                ConfigError::TooFewUnits { .. } => {
+                    Fault::say(format!("{label}: {error}{}", works(&profile)))
+                }
+                ConfigError::Zero("logical_pages") => Fault::say(format!(
+                    "{label}: a drive of {} bytes is less than a page of {}{}",
+                    profile.logical_bytes(),
+                    profile.geometry.page_bytes,
+                    works(&profile)
+                )),
+                other => Fault::say(format!("{label}: {other}")),
+            }
+        })?;
+        Ok(NamedDrive {
+            profile: self.name.clone(),
+            config,
+            timing: profile.timing,
+            layout: profile.layout(),
+        })
+    }
+
+    /// The drive as a trace carries it.
+    pub(crate) fn recorded(&self) -> Outcome<Recorded> {
+        Ok(Recorded {
+            device: self.name.clone(),
+            profile: self.profile.clone()?,
+        })
+    }
+
+    /// The same with erase units small enough that the drive has so many, if it can have them.
+    pub(crate) fn with_units(&self, least_units: u32) -> Option<Point> {
+        let own_bytes = self.profile.as_ref().ok()?.unit_bytes();
+        let smaller = |bytes: u64| {
+            let mut point = self.clone();
+            if bytes < own_bytes {
+                let shown = Bytes(bytes).to_string();
+                point.set("--unit", &shown, |profile| set_unit(profile, bytes));
+            }
+            point
+        };
+        let is_enough = |point: &Point| {
+            let drive = point.resolve();
+            drive.is_ok_and(|drive| drive.config.physical_units >= least_units)
+        };
+        let halves = std::iter::successors(Some(own_bytes), |bytes| Some(bytes / 2));
+        let halves = halves.take_while(|bytes| *bytes >= LEAST_UNIT_BYTES);
+        halves.map(smaller).find(is_enough)
+    }
+
+    /// Gives the drive its size: the one that was asked for, unless another is decided.
+    fn size(&mut self, known: Size, asked: Option<u64>) {
+        match (known, asked) {
+            (Size::Fixed(bytes), _) | (Size::Captured(bytes), None) => {
+                if let Ok(profile) = &mut self.profile {
+                    resize(profile, bytes);
+                }
+            }
+            (_, Some(bytes)) => self.set("--size", &Bytes(bytes).to_string(), |profile| {
+                resize(profile, bytes);
+                Ok(())
+            }),
+            (Size::Unknown | Size::Footprint, None) => {}
+        }
+    }
+
+    fn set(&mut self, option: &str, value: &str, set: impl FnOnce(&mut Profile) -> Outcome) {
+        self.options.push(format!("{option} {value}"));
+        let set = self.profile.as_mut().map(set);
+        if let Ok(Err(fault)) = set {
+            self.profile = Err(Fault::say(format!("{}: {fault}", self.label())));
+        }
+    }
+}
+
+/// The least erase unit that is tried where none is asked for (our choice: 16 pages).
+const LEAST_UNIT_BYTES: u64 = 64 << 10;
+
+/// An erase unit and a size with which a drive of a profile can be, for whoever asked for one that
+/// cannot.
+fn works(profile: &Profile) -> String {
+    let is_drive = |changed: &Profile| changed.resolve("").is_ok();
+    let units = std::iter::successors(Some(profile.unit_bytes() / 2), |bytes| Some(bytes / 2));
+    let unit = units
+        .take_while(|bytes| *bytes >= LEAST_UNIT_BYTES)
+        .find(|&bytes| {
+            let mut smaller = profile.clone();
+            set_unit(&mut smaller, bytes).is_ok() && is_drive(&smaller)
+        });
+    let size = (20..44).map(|shift| 1_u64 << shift).find(|&bytes| {
+        let mut larger = profile.clone();
+        resize(&mut larger, bytes);
+        bytes > profile.logical_bytes() && is_drive(&larger)
+    });
+    let unit = unit.map(|bytes| format!("--unit {}", Bytes(bytes)));
+    let size = size.map(|bytes| format!("--size {}", Bytes(bytes)));
+    match (unit, size) {
+        (None, None) => String::new(),
+        (Some(one), None) | (None, Some(one)) => format!("; {one} works"),
+        (Some(unit), Some(size)) => format!("; {unit} works, and {size}"),
+    }
+}
+
+/// Every drive the options describe, each with what it is or why it cannot be.
+///
+/// # Errors
+/// When a profile or a value is wrong by itself.
+pub(crate) fn points(options: &DriveOptions, origin: &Origin) -> Outcome<Vec<Point>> {
+    bases(options, origin)?
+        .into_iter()
+        .try_fold(Vec::new(), |mut all, base| {
+            all.extend(varied(base, options, origin.size)?);
+            Ok(all)
+        })
+}
+
+/// The profiles that options are applied to.
+pub(crate) fn bases(options: &DriveOptions, origin: &Origin) -> Outcome<Vec<Point>> {
+    let point = |name: &str, profile| Point {
+        name: name.to_owned(),
+        options: Vec::new(),
+        profile: Ok(profile),
+    };
+    match (&origin.recorded, options.profiles.as_slice()) {
+        (Some(recorded), []) => Ok(vec![point(&recorded.device, recorded.profile.clone())]),
+        (None, []) => Ok(vec![point(DEFAULT_PROFILE, load(DEFAULT_PROFILE)?)]),
+        (_, names) => names
+            .iter()
+            .map(|name| Ok(point(name, load(name)?)))
+            .collect(),
+    }
+}
+
+/// A profile with every combination of the options.
+pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Outcome<Vec<Point>> {
+    // What is no value is wrong on every drive.
+    options
+        .over_provisioning
+        .iter()
+        .try_for_each(|text| share(text).map(|_| ()))?;
+    options
+        .unit
+        .iter()
+        .try_for_each(|text| bytes(text).map(|_| ()))?;
+    let asked = options.size.as_deref().map(bytes).transpose()?;
+    let mut grid = vec![base];
+    multiply(
+        &mut grid,
+        "--over-provisioning",
+        &options.over_provisioning,
+        |profile, text| {
+            profile.geometry.over_provisioning = share(text)?;
+            Ok(())
+        },
+    );
+    multiply(&mut grid, "--victim", &options.victim, |profile, rule| {
+        profile.gc.victim = *rule;
+        Ok(())
+    });
+    multiply(
+        &mut grid,
+        "--streams",
+        &options.streams,
+        |profile, streams| {
+            profile.streams.host = *streams;
+            Ok(())
+        },
+    );
+    multiply(
+        &mut grid,
+        "--internal-streams",
+        &options.internal_streams,
+        |profile, streams| {
+            profile.streams.internal = *streams;
+            Ok(())
+        },
+    );
+    multiply(
+        &mut grid,
+        "--levelling",
+        &options.levelling,
+        |profile, rule| {
+            profile.wear.levelling = *rule;
+            Ok(())
+        },
+    );
+    for point in &mut grid {
+        if let Ok(profile) = &mut point.profile {
+            wear_out(profile, options)?;
+        }
+        point.size(size, asked);
+    }
+    multiply(&mut grid, "--unit", &options.unit, |profile, text| {
+        set_unit(profile, bytes(text)?)
+    });
+    Ok(grid)
+}
+
+fn multiply<T: Serialize>(
+    grid: &mut Vec<Point>,
+    option: &str,
+    values: &[T],
+    set: impl Fn(&mut Profile, &T) -> Outcome,
+) {
+    if values.is_empty() {
+        return;
+    }
+    let mut product = Vec::with_capacity(grid.len() * values.len());
+    for point in grid.iter() {
+        for value in values {
+            let mut changed = point.clone();
+            changed.set(option, &shown(value), |profile| set(profile, value));
+            product.push(changed);
+        }
+    }
+    *grid = product;
+}
+
+/// A value as a person gives it.
+fn shown(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(text)) => text,
+        Ok(other) => other.to_string(),
+        Err(_) => String::new(),
+    }
+}
