@@ -1,6 +1,7 @@
 //! A fresh drive with a file system on it.
 
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -11,8 +12,10 @@ use nix::unistd::syncfs;
 
 use crate::error::DiskError;
 use crate::file_system::FileSystemKind;
+use crate::holder::{holders, is_claimed, swap_files};
 use crate::loop_device::LoopDevice;
 use crate::namespace::Namespace;
+use crate::swap::swap_off;
 
 /// How long a file system may stay busy before we call it an error. Our choice.
 const UNMOUNT_PATIENCE: Duration = Duration::from_secs(1);
@@ -97,6 +100,30 @@ impl Drive {
         &self.namespace
     }
 
+    /// Takes away what a program left mounted over the drive, and says whether there was anything: what was written
+    /// there did not reach the drive.
+    ///
+    /// # Errors
+    /// It cannot be taken away, or the drive itself is not mounted any more.
+    pub fn uncover(&self) -> Result<bool, DiskError> {
+        let mut was_covered = false;
+        while self.is_mounted && self.is_covered() {
+            umount2(self.mount_point(), MntFlags::MNT_DETACH).map_err(|source| {
+                DiskError::Covered {
+                    mount_point: self.mount_point().to_owned(),
+                    source,
+                }
+            })?;
+            was_covered = true;
+        }
+        Ok(was_covered)
+    }
+
+    fn is_covered(&self) -> bool {
+        let on_it = std::fs::metadata(self.mount_point());
+        on_it.is_ok_and(|on_it| on_it.dev() != self.device.device_number())
+    }
+
     /// Writes everything out that the file system still holds in memory, and waits for it. Journal included.
     ///
     /// # Errors
@@ -111,27 +138,47 @@ impl Drive {
         syncfs(&directory).map_err(failed)
     }
 
-    /// Unmounts; the last writes have reached the device when it returns. The device stays until the drive is
-    /// dropped, so that its number belongs to no one else while the last events are read.
+    /// Unmounts; the last writes have reached the device when it returns. Files of it that the kernel swaps to are
+    /// given up first. The device stays until the drive is dropped, so that its number belongs to no one else while
+    /// the last events are read.
     ///
     /// # Errors
-    /// Programs still use the file system after 1 s: the message names them. Nothing is killed; see
-    /// [`Workload::end_stragglers`](crate::Workload::end_stragglers). May be called again.
+    /// Somebody still uses the file system after 1 s, here or in a mount namespace of his own: the message names
+    /// him. Nothing is killed; see [`Workload::end_stragglers`](crate::Workload::end_stragglers). May be called
+    /// again.
     pub fn unmount(&mut self) -> Result<(), DiskError> {
         if !self.is_mounted {
             return Ok(());
         }
+        swap_files(&self.device)
+            .iter()
+            .for_each(|file| swap_off(file));
         match unmount_patiently(self.mount_point()) {
             Ok(()) => {
                 self.is_mounted = false;
-                Ok(())
+                self.check_released()
             }
             Err(Errno::EBUSY) => Err(DiskError::Busy {
                 mount_point: self.mount_point().to_owned(),
-                processes: self.namespace.processes(),
+                holders: holders(&self.device),
             }),
             Err(source) => Err(self.release_error("unmounted", source)),
         }
+    }
+
+    /// A file system lives as long as any mount namespace has it.
+    fn check_released(&self) -> Result<(), DiskError> {
+        let deadline = Instant::now() + UNMOUNT_PATIENCE;
+        while is_claimed(&self.device) {
+            if Instant::now() >= deadline {
+                return Err(DiskError::Held {
+                    device: self.device.path().to_owned(),
+                    holders: holders(&self.device),
+                });
+            }
+            sleep(UNMOUNT_POLL);
+        }
+        Ok(())
     }
 
     fn release_error(&self, what: &'static str, source: Errno) -> DiskError {
@@ -157,6 +204,8 @@ fn unmount_patiently(mount_point: &Path) -> Result<(), Errno> {
 impl Drop for Drive {
     fn drop(&mut self) {
         self.namespace.end_all();
+        // One that cannot be taken away lies over a mount that goes with the namespace.
+        let _ = self.uncover();
         if self.unmount().is_err() {
             // We ourselves may still hold a file open there. It disappears now, and is released with that file;
             // an error could not be acted on, and the end of the process does the same.

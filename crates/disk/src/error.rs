@@ -7,7 +7,7 @@ use nix::errno::Errno;
 
 use crate::backing::BackingPlace;
 use crate::file_system::FileSystemKind;
-use crate::processes::{Process, names};
+use crate::holder::{Holder, words};
 
 /// Why there is no drive, or why it cannot be used or released.
 #[derive(Debug, thiserror::Error)]
@@ -159,13 +159,34 @@ pub enum DiskError {
         source: Errno,
     },
 
-    /// Programs still use the file system.
-    #[error("{} is still in use by {}: end them first", mount_point.display(), names(processes))]
+    /// Somebody still uses the file system.
+    #[error("{} is still in use by {}: end them first", mount_point.display(), words(holders))]
     Busy {
         /// Where the drive is mounted.
         mount_point: PathBuf,
-        /// The processes of the run that still live (one of them holds it).
-        processes: Vec<Process>,
+        /// Who was found.
+        holders: Vec<Holder>,
+    },
+
+    /// It is unmounted here, and lives on elsewhere.
+    #[error(
+        "{} is still held by {}: what it writes from now on is not seen, and the device stays until it ends", device.display(),
+        words(holders)
+    )]
+    Held {
+        /// The device node.
+        device: PathBuf,
+        /// Who was found.
+        holders: Vec<Holder>,
+    },
+
+    /// Another mount lies over the drive and cannot be taken away.
+    #[error("{} cannot be uncovered ({source}): a program mounted over it or unmounted it", mount_point.display())]
+    Covered {
+        /// Where the drive is mounted.
+        mount_point: PathBuf,
+        /// What the kernel said.
+        source: Errno,
     },
 
     /// The file system could not be written out or unmounted.

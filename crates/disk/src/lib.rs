@@ -14,20 +14,24 @@
 //! name, and a guardian process ends what the workload left running.
 
 mod backing;
+mod control_group;
 mod drive;
 mod error;
 mod file_system;
 mod guardian;
+mod holder;
 mod loop_device;
 mod namespace;
 mod processes;
 mod program;
+mod swap;
 mod workload;
 
 pub use backing::BackingPlace;
 pub use drive::{Drive, DriveOptions};
 pub use error::DiskError;
 pub use file_system::{FileSystemKind, UnknownFileSystem};
+pub use holder::Holder;
 pub use loop_device::LoopDevice;
 pub use namespace::Namespace;
 pub use processes::Process;

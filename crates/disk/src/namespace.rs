@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nix::libc;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -13,6 +14,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::{Mode, SFlag, mknod};
 use nix::unistd::geteuid;
 
+use crate::control_group::{ControlGroup, GroupPlace};
 use crate::error::DiskError;
 use crate::guardian::Guardian;
 use crate::processes::{Process, RunProcesses};
@@ -23,10 +25,11 @@ const NAME: &str = "anabranch";
 /// what lies there should not affect the manner in which any program is run. The others for systems without it.
 const PARENTS: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
 
-type NoData = Option<&'static str>;
-const NO_DATA: NoData = None;
+pub(crate) type NoData = Option<&'static str>;
+pub(crate) const NO_DATA: NoData = None;
 
-/// A private view of the system's mounts, shared by the calling thread and everything it starts.
+/// A private view of the system's mounts, shared by the calling thread and everything it starts, and a control
+/// group for what is to run there.
 ///
 /// A mount made in it is seen by nobody outside, by no other run, and is gone with the last process in it: a
 /// killed run leaves no mount and no directory behind. Mounts and unmounts made outside still come in, so that a
@@ -36,6 +39,7 @@ pub struct Namespace {
     mount_point: PathBuf,
     guardian: Guardian,
     processes: RunProcesses,
+    ungrouped: Option<io::Error>,
 }
 
 impl Namespace {
@@ -47,7 +51,8 @@ impl Namespace {
     /// The mount point is a directory `anabranch` in a small memory file system over /mnt. What lies in /mnt
     /// is bound into it and stays visible; a program that would make something new beside it gets `EROFS`.
     ///
-    /// When the value is dropped (or the process dies) every other process in the namespace is killed.
+    /// When the value is dropped (or the process dies) every other process in the namespace and every process in the
+    /// group is killed.
     ///
     /// # Errors
     /// Not root, not allowed to mount, no usable directory, or no /bin/sh.
@@ -59,14 +64,26 @@ impl Namespace {
         let receive_only = MsFlags::MS_REC | MsFlags::MS_SLAVE;
         mount(NO_DATA, "/", NO_DATA, receive_only, NO_DATA).map_err(DiskError::NamespaceDenied)?;
         let mount_point = make_mount_point()?;
-        let guardian = Guardian::start()?;
+        let place = GroupPlace::find(&mount_point);
+        let guardian = Guardian::start(place.as_ref().ok(), &mount_point)?;
+        let (group, ungrouped) = match place.and_then(ControlGroup::create) {
+            Ok(group) => (Some(Arc::new(group)), None),
+            Err(error) => (None, Some(error)),
+        };
         let processes =
-            RunProcesses::of_this_thread(guardian.pid()).map_err(DiskError::Guardian)?;
+            RunProcesses::of_this_thread(guardian.pid(), group).map_err(DiskError::Guardian)?;
         Ok(Namespace {
             mount_point,
             guardian,
             processes,
+            ungrouped,
         })
+    }
+
+    /// Why what runs here has no control group of its own, where it has none: a program that makes a mount
+    /// namespace of its own (a container) can then outlive the run.
+    pub fn ungrouped(&self) -> Option<&io::Error> {
+        self.ungrouped.as_ref()
     }
 
     /// The empty directory, visible in this namespace only, that the drive is mounted on.

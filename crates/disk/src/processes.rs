@@ -1,15 +1,20 @@
-//! The processes of a run: all that share its mount namespace.
+//! The processes of a run: all in its control group, and all that share its mount namespace.
 //!
-//! A daemon that forked twice and made a session of its own still has the namespace it was born in, so this
-//! finds it without a process tree. A program that enters yet another mount namespace (a container) is not seen.
+//! A daemon that forked twice and made a session of its own is still in both, so this finds it without a process
+//! tree; a container's are in the group, and what another program brought into the namespace is seen there.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+use crate::control_group::ControlGroup;
 
 /// How often we look whether processes have ended.
 const POLL: Duration = Duration::from_millis(10);
@@ -25,16 +30,13 @@ pub struct Process {
     pub name: String,
 }
 
-/// "name (pid), name (pid)", or who else it can be.
-pub(crate) fn names(processes: &[Process]) -> String {
-    if processes.is_empty() {
-        return "this process or one outside the run".to_owned();
-    }
-    let words: Vec<String> = processes
-        .iter()
-        .map(|process| format!("{} ({})", process.name, process.pid))
-        .collect();
-    words.join(", ")
+/// The process of that id, if it lives.
+pub(crate) fn process(pid: u32) -> Option<Process> {
+    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
+    Some(Process {
+        pid: i32::try_from(pid).ok()?,
+        name: String::from_utf8_lossy(&name).trim_end().to_owned(),
+    })
 }
 
 /// Finds and signals the processes of a run.
@@ -42,41 +44,46 @@ pub(crate) fn names(processes: &[Process]) -> String {
 pub(crate) struct RunProcesses {
     /// What /proc/PID/ns/mnt points to.
     namespace: PathBuf,
+    /// `None` where the kernel has no control groups.
+    group: Option<Arc<ControlGroup>>,
     /// Ourselves and the guardian.
     excluded: [u32; 2],
 }
 
 impl RunProcesses {
-    /// The processes in the calling thread's mount namespace, without our own and `guardian`.
-    pub(crate) fn of_this_thread(guardian: u32) -> std::io::Result<Self> {
+    /// The processes in `group` and in the calling thread's mount namespace, without our own and `guardian`.
+    pub(crate) fn of_this_thread(
+        guardian: u32,
+        group: Option<Arc<ControlGroup>>,
+    ) -> std::io::Result<Self> {
         Ok(RunProcesses {
             namespace: fs::read_link("/proc/thread-self/ns/mnt")?,
+            group,
             excluded: [std::process::id(), guardian],
         })
     }
 
-    /// Those that live now. The dead that nobody has waited for yet hold nothing and do not count.
-    pub(crate) fn list(&self) -> Vec<Process> {
-        let Ok(entries) = fs::read_dir("/proc") else {
-            return Vec::new();
-        };
-        entries
-            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
-            .filter(|pid| !self.excluded.contains(pid))
-            .filter_map(|pid| self.member(pid))
-            .collect()
+    /// What `command` starts is one of them from its first moment.
+    pub(crate) fn admit(&self, command: &mut Command) -> std::io::Result<()> {
+        self.group
+            .as_ref()
+            .map_or(Ok(()), |group| group.admit(command))
     }
 
-    fn member(&self, pid: u32) -> Option<Process> {
-        let namespace = fs::read_link(format!("/proc/{pid}/ns/mnt")).ok()?;
-        if namespace != self.namespace {
-            return None;
-        }
-        let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-        Some(Process {
-            pid: i32::try_from(pid).ok()?,
-            name: name.trim_end().to_owned(),
-        })
+    /// Those that live now. The dead that nobody has waited for yet hold nothing and do not count.
+    pub(crate) fn list(&self) -> Vec<Process> {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let mut members: BTreeSet<u32> = ids.filter(|pid| self.is_in_namespace(*pid)).collect();
+        members.extend(self.group.iter().flat_map(|group| group.members()));
+        let others = members
+            .into_iter()
+            .filter(|pid| !self.excluded.contains(pid));
+        others.filter_map(process).collect()
+    }
+
+    fn is_in_namespace(&self, pid: u32) -> bool {
+        fs::read_link(format!("/proc/{pid}/ns/mnt")).is_ok_and(|link| link == self.namespace)
     }
 
     /// Sends `signal` to all that live now, and says to whom.
@@ -100,6 +107,10 @@ impl RunProcesses {
 
     /// Kills all, again and again until none is left, for one that forks may slip through a single pass.
     pub(crate) fn kill(&self) {
+        if let Some(group) = &self.group {
+            // Before Linux 5.14 there is no such file, and the passes below do it.
+            let _ = group.kill();
+        }
         let deadline = Instant::now() + KILL_PATIENCE;
         while !self.signal(Signal::SIGKILL).is_empty() && Instant::now() < deadline {
             sleep(POLL);

@@ -139,22 +139,24 @@ impl Workload {
             .collect();
         let (name, arguments) = words.split_first().ok_or(WorkloadError::NoCommand)?;
         let path = locate(name)?;
-        let mut command = Command::new(&path);
-        command
+        let mut program = Command::new(&path);
+        program
             .arg0(name)
             .args(arguments)
             .env(VARIABLE, directory)
             .stdout(output.stdout)
             .stderr(output.stderr);
         if let Some(start) = start {
-            command.current_dir(start);
+            program.current_dir(start);
         }
-        let child = command
-            .spawn()
+        let processes = drive.namespace().run_processes().clone();
+        let child = processes
+            .admit(&mut program)
+            .and_then(|()| program.spawn())
             .map_err(|source| WorkloadError::Start { path, source })?;
         Ok(Workload {
             child,
-            processes: drive.namespace().run_processes().clone(),
+            processes,
             was_interrupted: false,
         })
     }

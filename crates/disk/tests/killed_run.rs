@@ -34,13 +34,17 @@ fn hold_a_drive() {
     let backing_dir = (!backing.is_empty()).then(|| backing.into());
     let mut drive = blank(FileSystemKind::Ext4, 64 * MIB, backing_dir);
     drive.format_and_mount().unwrap();
-    // A child, a grandchild, and a daemon in a session of its own, all writing.
+    // A child, a grandchild, a daemon in a session of its own, and one in a container, all writing.
+    let writing = |file: &str| format!("sh -c 'while echo {mark}; do sleep 0.01; done >{file}' &");
     let script = format!(
-        "sh -c 'while echo {mark}; do sleep 0.01; done >one' & setsid sh -c 'while echo {mark}; do sleep 0.01; done >two' & wait"
+        "{} setsid {} setsid unshare -m {} wait",
+        writing("one"),
+        writing("two"),
+        writing("three")
     );
     let _workload = Workload::spawn(&["sh", "-c", &script], &drive, Output::inherited()).unwrap();
     wait_until("the programs to write", || {
-        ["one", "two"]
+        ["one", "two", "three"]
             .iter()
             .all(|name| drive.mount_point().join(name).exists())
     });

@@ -159,3 +159,68 @@ fn a_plain_program_ends_at_the_first_interruption() {
     workload.interrupt(InterruptSource::Process);
     assert_eq!(status_code(finish(&mut workload)), 130);
 }
+
+/// A drive on which a program left something that lives in a mount namespace of its own.
+fn drive_with_a_container() -> Drive {
+    let drive = drive();
+    let script = "setsid unshare -m sh -c 'echo >up; exec sleep 77' </dev/null >/dev/null 2>&1 &";
+    assert!(run(&drive, script).success());
+    wait_until("the container to start", || {
+        drive.mount_point().join("up").exists()
+    });
+    drive
+}
+
+#[test]
+fn what_lives_in_a_mount_namespace_of_its_own_is_ended_with_the_rest() {
+    let mut drive = drive_with_a_container();
+    let mut workload = Workload::spawn(&["true"], &drive, Output::inherited()).unwrap();
+    assert!(finish(&mut workload).success());
+    let ended = workload.end_stragglers();
+    assert!(ended.iter().any(|one| one.name == "sleep"), "{ended:?}");
+    drive.unmount().unwrap();
+}
+
+#[test]
+fn what_still_holds_the_drive_elsewhere_is_named() {
+    let mut drive = drive_with_a_container();
+    let words = drive.unmount().unwrap_err().to_string();
+    assert!(words.contains("still held by sleep ("), "{words}");
+}
+
+#[test]
+fn an_interruption_reaches_what_lives_in_a_mount_namespace_of_its_own() {
+    let drive = drive();
+    let script = "unshare -m sh -c 'trap \"echo >caught; exit\" INT; echo >up; while :; do sleep 0.05; done'";
+    let mut workload = Workload::spawn(&["sh", "-c", script], &drive, Output::inherited()).unwrap();
+    wait_until("the container to start", || {
+        drive.mount_point().join("up").exists()
+    });
+    workload.interrupt(InterruptSource::Process);
+    finish(&mut workload);
+    wait_until("the signal to be caught", || {
+        drive.mount_point().join("caught").exists()
+    });
+}
+
+#[test]
+fn a_swap_file_left_on_is_given_up() {
+    let mut drive = drive();
+    let script = "dd if=/dev/zero of='a swap' bs=1M count=4 2>/dev/null && chmod 600 'a swap' \
+                  && mkswap 'a swap' >/dev/null && swapon 'a swap'";
+    assert!(run(&drive, script).success());
+    drive.unmount().unwrap();
+    let swaps = fs::read_to_string("/proc/swaps").unwrap();
+    assert!(!swaps.contains("a\\040swap"), "{swaps}");
+}
+
+#[test]
+fn what_a_program_mounts_over_the_drive_is_taken_away_and_told() {
+    let mut drive = drive();
+    assert!(!drive.uncover().unwrap());
+    let script = "echo below >file; mount -t tmpfs over {dir} && mount -t tmpfs over {dir} && echo >{dir}/lost";
+    assert!(run(&drive, script).success());
+    assert!(drive.uncover().unwrap());
+    assert!(drive.mount_point().join("file").exists());
+    drive.unmount().unwrap();
+}

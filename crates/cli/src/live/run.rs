@@ -43,6 +43,13 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let plan = Plan::check(arguments)?;
     // Before any thread starts: only what comes later lives in the namespace.
     let namespace = Namespace::enter().map_err(Failure::work)?;
+    if let Some(error) = namespace.ungrouped() {
+        let words = "anabranch: no control group for what the program starts";
+        let line = format!(
+            "{words} ({error}): what makes a mount namespace of its own, as containers do, can outlive this run"
+        );
+        say(&indicatif::MultiProgress::new(), &line);
+    }
     let mut live = Live::start(&plan, namespace, arguments)?;
     let voice = Voice::open(arguments.log.as_deref(), live.view.terminal())?;
     let end = live.follow_all(&stages, &voice, &mut Patience::of(arguments))?;
@@ -258,6 +265,13 @@ impl Live {
     /// Brings the drive to rest and feeds the last of it: XFS discards only as it is unmounted.
     /// Answers how the unmounting went, which is no reason to keep the table back.
     fn settle(&mut self) -> Outcome<Result<(), DiskError>> {
+        if self.drive.uncover().map_err(Failure::work)? {
+            let place = self.drive.mount_point().display();
+            let line = format!(
+                "anabranch: the program mounted something over {place}: what was written there did not reach the drive"
+            );
+            say(&self.view.terminal(), &line);
+        }
         self.drive.sync().map_err(Failure::work)?;
         let unmounted = self.drive.unmount();
         self.capturing.drain(|names, ios| {

@@ -1,0 +1,179 @@
+//! Who keeps a device or its file system from coming to rest.
+
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::libc;
+
+use crate::loop_device::LoopDevice;
+use crate::processes::{Process, process};
+
+/// Somebody who holds a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Holder {
+    /// A process that has it mounted in a namespace of its own, or a file of it open.
+    Process(Process),
+    /// The kernel, which swaps to this file.
+    Swap(PathBuf),
+    /// A loop device over a file of it.
+    Loop(PathBuf),
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Holder::Process(Process { pid, name }) => write!(f, "{name} ({pid})"),
+            Holder::Swap(path) => write!(f, "swap on {} (`swapoff`)", path.display()),
+            Holder::Loop(path) => write!(f, "{} (`losetup -d`)", path.display()),
+        }
+    }
+}
+
+/// All of them, or who else it can be, in words.
+pub(crate) fn words(holders: &[Holder]) -> String {
+    match holders {
+        [] => "this process, or the kernel itself (an export, a mount without a place)".to_owned(),
+        holders => {
+            let words: Vec<String> = holders.iter().map(Holder::to_string).collect();
+            words.join(", ")
+        }
+    }
+}
+
+/// Whether a file system on it is still alive somewhere, though it may be mounted nowhere that we can see.
+pub(crate) fn is_claimed(device: &LoopDevice) -> bool {
+    // open(2): O_EXCL without O_CREAT fails with EBUSY for a block device that is in use by the system.
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_EXCL)
+        .open(device.path());
+    opened.is_err_and(|error| error.raw_os_error() == Some(Errno::EBUSY as i32))
+}
+
+/// Those who hold `device`, but for ourselves.
+pub(crate) fn holders(device: &LoopDevice) -> Vec<Holder> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|pid| *pid != std::process::id() && holds(*pid, device))
+        .filter_map(|pid| Some(Holder::Process(process(pid)?)));
+    let swaps = swap_files(device).into_iter().map(Holder::Swap);
+    processes.chain(swaps).chain(loops(device)).collect()
+}
+
+fn holds(pid: u32, device: &LoopDevice) -> bool {
+    let process = PathBuf::from(format!("/proc/{pid}"));
+    let is_on_it = |path: PathBuf| is_on(&path, device);
+    let open = fs::read_dir(process.join("fd"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    ["cwd", "root", "exe"]
+        .iter()
+        .any(|link| is_on_it(process.join(link)))
+        || open.into_iter().any(|entry| is_on_it(entry.path()))
+        || has_column(&process.join("maps"), 3, &hexadecimal(device))
+        || !shares_our_mounts(&process)
+            && has_column(&process.join("mountinfo"), 2, &decimal(device))
+}
+
+/// Whether a path leads to a file of the file system on the device, or to the device itself.
+fn is_on(path: &Path, device: &LoopDevice) -> bool {
+    fs::metadata(path).is_ok_and(|file| {
+        file.dev() == device.device_number()
+            || file.file_type().is_block_device() && file.rdev() == device.device_number()
+    })
+}
+
+fn shares_our_mounts(process: &Path) -> bool {
+    let namespace = |process: &Path| fs::read_link(process.join("ns/mnt")).ok();
+    namespace(process) == namespace(Path::new("/proc/thread-self"))
+}
+
+/// Whether a line of a table of the kernel's has this word in that column.
+fn has_column(table: &Path, column: usize, word: &str) -> bool {
+    // Lossy: names of files in it may be anything.
+    let text = fs::read(table).unwrap_or_default();
+    String::from_utf8_lossy(&text)
+        .lines()
+        .any(|line| line.split_whitespace().nth(column) == Some(word))
+}
+
+/// As proc_pid_mountinfo(5) has device numbers.
+fn decimal(device: &LoopDevice) -> String {
+    let (major, minor) = device.major_minor();
+    format!("{major}:{minor}")
+}
+
+/// As proc_pid_maps(5) has them.
+fn hexadecimal(device: &LoopDevice) -> String {
+    let (major, minor) = device.major_minor();
+    format!("{major:02x}:{minor:02x}")
+}
+
+/// The files on the device that the kernel swaps to.
+pub(crate) fn swap_files(device: &LoopDevice) -> Vec<PathBuf> {
+    let table = fs::read("/proc/swaps").unwrap_or_default();
+    let paths = table.split(|byte| *byte == b'\n').skip(1);
+    let paths = paths.filter_map(|line| unescaped(line.split(|byte| *byte == b' ').next()?));
+    paths.filter(|path| is_on(path, device)).collect()
+}
+
+fn loops(device: &LoopDevice) -> Vec<Holder> {
+    let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let found = entries.filter_map(|entry| {
+        let file = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
+        let is_over_it = is_on(Path::new(file.trim_end_matches('\n')), device);
+        is_over_it.then(|| Holder::Loop(Path::new("/dev").join(entry.file_name())))
+    });
+    found.collect()
+}
+
+/// A path as /proc/swaps has it: blanks, tabs, line breaks and backslashes in three octal digits.
+fn unescaped(word: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    let mut path = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..3).filter(|_| byte == b'\\');
+        let escaped =
+            digits.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 8).ok());
+        path.push(escaped.unwrap_or(byte));
+        rest = if escaped.is_some() {
+            &after[3..]
+        } else {
+            after
+        };
+    }
+    (!path.is_empty()).then(|| PathBuf::from(std::ffi::OsString::from_vec(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_swap_file_with_blanks_in_its_name_is_read() {
+        let path = unescaped(br"/mnt/a\040b\134c\011").unwrap();
+        assert_eq!(path, Path::new("/mnt/a b\\c\t"));
+        assert_eq!(unescaped(b"").as_deref(), None);
+    }
+
+    #[test]
+    fn holders_are_told_in_words() {
+        let swap = Holder::Swap("/mnt/swap".into());
+        let process = Holder::Process(Process {
+            pid: 7,
+            name: "x".into(),
+        });
+        assert_eq!(
+            words(&[process, swap]),
+            "x (7), swap on /mnt/swap (`swapoff`)"
+        );
+        assert!(words(&[]).contains("kernel"));
+    }
+}
