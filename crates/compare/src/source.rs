@@ -188,6 +188,10 @@ impl TraceFile {
             let last_ns = ios.last().map_or(0, |io| io.time_ns);
             sink(&ios[..kept], trace.share(done, last_ns))?;
         }
+        if let Open::Native(reader) = &mut trace {
+            // A quick look has not come to the end, where the last of it would be checked.
+            reader.check_so_far().map_err(Fault::from)?;
+        }
         Ok(())
     }
 }

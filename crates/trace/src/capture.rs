@@ -22,7 +22,8 @@ pub struct Capture {
     pub host: String,
     /// When the capture began, in seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// Kernel events that did not reach the trace: anything but 0 makes the figures a lower bound.
+    /// Kernel events that did not reach the trace: anything but 0 makes the bytes a lower bound, and what is
+    /// computed of them wrong either way.
     pub lost_events: u64,
     /// What the probe could not do on that kernel, one sentence each.
     pub limitations: Vec<String>,

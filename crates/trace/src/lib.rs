@@ -28,7 +28,9 @@
 //!
 //! The file's key-value metadata holds `anabranch.schema`, which is `1`, and as JSON
 //! `anabranch.contexts` (a list of [`Context`]), `anabranch.files` (a list of [`File`]) and
-//! `anabranch.capture` (a [`Capture`]).
+//! `anabranch.capture` (a [`Capture`]). `anabranch.digest` (as JSON: `algorithm`, `block_rows`, `tables`, `blocks`)
+//! holds digests of these texts and of each block of so many records, and counts only where
+//! `created_by` names this program: others carry it over to records that they changed.
 
 mod ahead;
 mod capture;

@@ -2,6 +2,7 @@
 
 mod arrow;
 mod batch;
+mod digest;
 mod metadata;
 mod reader;
 mod scratch;

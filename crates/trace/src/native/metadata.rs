@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{FileMetaData, KeyValue};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::digest::{Blocks, Digests};
 use crate::capture::Tables;
 use crate::error::TraceError;
 
@@ -13,6 +14,7 @@ const SCHEMA_KEY: &str = "anabranch.schema";
 const CONTEXTS_KEY: &str = "anabranch.contexts";
 const FILES_KEY: &str = "anabranch.files";
 const CAPTURE_KEY: &str = "anabranch.capture";
+const DIGEST_KEY: &str = "anabranch.digest";
 
 /// The schema written here, and the only one read.
 const SCHEMA: &str = "1";
@@ -28,6 +30,40 @@ pub(super) fn entries(path: &Path, tables: &Tables) -> Result<Vec<KeyValue>, Tra
         entry(path, FILES_KEY, &tables.files)?,
         entry(path, CAPTURE_KEY, &tables.capture)?,
     ])
+}
+
+/// The entry that holds the digests of the tables, as these entries hold them, and of the records.
+pub(super) fn digest_entry(
+    path: &Path,
+    entries: &[KeyValue],
+    blocks: Blocks,
+) -> Result<KeyValue, TraceError> {
+    entry(path, DIGEST_KEY, &Digests::new(texts(entries), blocks))
+}
+
+/// The digests in a file's metadata, where there are any, after the tables were compared with them.
+/// Those that another program carried over into a file of its own are of what it read, not of what it
+/// wrote, and tell nothing.
+pub(super) fn digests(path: &Path, file: &FileMetaData) -> Result<Option<Digests>, TraceError> {
+    let entries = file.key_value_metadata().map_or(&[][..], Vec::as_slice);
+    let is_ours = file
+        .created_by()
+        .is_some_and(|by| by.starts_with("anabranch "));
+    if !is_ours || value(entries, DIGEST_KEY).is_none() {
+        return Ok(None);
+    }
+    let digests: Digests = parsed(path, entries, DIGEST_KEY)?;
+    match digests.fault(texts(entries)) {
+        None => Ok(Some(digests)),
+        Some(reason) => Err(unusable(path, reason.into())),
+    }
+}
+
+/// What is digested of the metadata: each key with its text.
+fn texts(entries: &[KeyValue]) -> impl Iterator<Item = (&str, &str)> {
+    let keys = [SCHEMA_KEY, CONTEXTS_KEY, FILES_KEY, CAPTURE_KEY];
+    keys.into_iter()
+        .map(|key| (key, value(entries, key).unwrap_or_default()))
 }
 
 fn entry(path: &Path, key: &str, value: &impl Serialize) -> Result<KeyValue, TraceError> {

@@ -16,6 +16,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::metadata::ParquetMetaData;
 
 use super::batch::{BatchFault, decode, schema};
+use super::digest::Check;
 use super::{BATCH_ROWS, metadata};
 use crate::ahead::Ahead;
 use crate::capture::Tables;
@@ -42,6 +43,8 @@ pub struct Reader {
     rows: u64,
     /// Rows decoded so far.
     decoded: u64,
+    /// Nothing where the file says no digest of its records.
+    check: Option<Check>,
     /// Nothing any more after the last batch, or an error.
     batches: Option<ParquetRecordBatchReader>,
     ahead: Ahead<Io>,
@@ -68,6 +71,7 @@ impl Reader {
         let found = contained(path, || ArrowReaderMetadata::load(&file, options.clone()))?;
         let entries = found.metadata().file_metadata().key_value_metadata();
         let tables = metadata::tables(path, entries.map_or(&[], Vec::as_slice))?;
+        let digests = metadata::digests(path, found.metadata().file_metadata())?;
         let wanted = wanted_schema(path, found.schema())?;
         let rows = count_rows(path, found.metadata())?;
         let batches = contained(path, || {
@@ -85,6 +89,7 @@ impl Reader {
             tables,
             rows,
             decoded: 0,
+            check: digests.map(Check::new),
             batches: Some(batches),
             ahead: Ahead::new(),
         })
@@ -98,6 +103,27 @@ impl Reader {
     /// Number of records in the whole file.
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Whether the file holds a digest of its records, with which they are compared as they are read.
+    /// One that was written by a version before there were any, or again by another program, holds
+    /// none: bits that flipped in it may change records unnoticed.
+    pub fn has_digest(&self) -> bool {
+        self.check.is_some()
+    }
+
+    /// For who reads no further: compares the records read so far with their digest, and may read some
+    /// hundred thousand more to do so. The reader is at its end then.
+    ///
+    /// # Errors
+    /// As [`Reader::read_batch`].
+    pub fn check_so_far(&mut self) -> Result<(), TraceError> {
+        let mut rest = Vec::new();
+        while self.check.as_ref().is_some_and(Check::is_within_block)
+            && self.read_batch(&mut rest)?
+        {}
+        self.batches = None;
+        Ok(())
     }
 
     /// Puts the next few thousand records into `ios`, in place of what was there. False when there
@@ -127,15 +153,25 @@ impl Reader {
         };
         decode(&batch, self.limits, ios).map_err(|fault| self.refused(fault))?;
         self.decoded += batch.num_rows() as u64;
+        let checked = self.check.as_mut().map_or(Ok(()), |check| check.add(ios));
+        checked.map_err(|row| self.altered(row))?;
         Ok(true)
     }
 
-    fn at_end(&self) -> Result<bool, TraceError> {
+    fn at_end(&mut self) -> Result<bool, TraceError> {
         if self.decoded == self.rows {
-            return Ok(false);
+            let checked = self.check.as_mut().map_or(Ok(()), Check::finish);
+            return checked.map(|()| false).map_err(|row| self.altered(row));
         }
         let reason = format!("it promises {} records and has {}", self.rows, self.decoded);
         Err(damaged(&self.path, reason))
+    }
+
+    fn altered(&self, row: u64) -> TraceError {
+        let reason = format!(
+            "records from {row} on are not those that were written: their digest is another"
+        );
+        damaged(&self.path, reason)
     }
 
     fn refused(&self, fault: BatchFault) -> TraceError {

@@ -1,4 +1,5 @@
 mod damage;
+mod digest;
 mod round_trip;
 
 use std::path::{Path, PathBuf};

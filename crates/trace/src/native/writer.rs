@@ -12,6 +12,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use super::batch::{Columns, schema};
+use super::digest::Blocks;
 use super::{BATCH_ROWS, ROW_GROUP_ROWS, metadata};
 use crate::capture::Tables;
 use crate::error::TraceError;
@@ -34,6 +35,7 @@ pub struct Writer<F: Write + Send = WholeFile> {
     columns: Columns,
     rows: u64,
     needs: Needs,
+    blocks: Blocks,
 }
 
 /// What the records ask of the tables that come after them.
@@ -81,6 +83,7 @@ impl<F: Write + Send> Writer<F> {
             columns: Columns::default(),
             rows: 0,
             needs: Needs::default(),
+            blocks: Blocks::default(),
         })
     }
 
@@ -93,6 +96,7 @@ impl<F: Write + Send> Writer<F> {
         let end_bytes = end_bytes(io).map_err(|fault| self.refused(fault))?;
         self.needs.add(io, end_bytes);
         self.columns.push(io);
+        self.blocks.add(io);
         self.rows += 1;
         if self.columns.len() == BATCH_ROWS {
             self.write_batch()?;
@@ -109,7 +113,9 @@ impl<F: Write + Send> Writer<F> {
                 reason: format!("a record does not fit them: {fault}"),
             })?;
         self.write_batch()?;
-        for entry in metadata::entries(&self.path, tables)? {
+        let mut entries = metadata::entries(&self.path, tables)?;
+        entries.push(metadata::digest_entry(&self.path, &entries, self.blocks)?);
+        for entry in entries {
             self.parquet.append_key_value_metadata(entry);
         }
         let file = self.parquet.into_inner();

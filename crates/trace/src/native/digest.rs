@@ -1,0 +1,176 @@
+//! A digest of what a trace holds: bits that flip on a disk or on a wire change figures, and no
+//! decoder notices.
+//!
+//! Records are digested in blocks, so that whoever reads the beginning of a trace alone can check what
+//! he has read. A record's bytes are its fields, little-endian, in the order of the columns; a word of
+//! a column is its place in the list of words. The tables' bytes are their keys and texts, each behind
+//! its length.
+
+use std::fmt;
+use std::hash::Hasher;
+
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
+
+use crate::io::Io;
+
+/// Records of a block: a row group of ours. Our choice.
+const BLOCK_ROWS: u64 = super::ROW_GROUP_ROWS as u64;
+/// Bytes that are digested at a time. Our choice: they stay in the first-level cache.
+const CHUNK_BYTES: usize = 8 << 10;
+/// What the digests are made by. A later version may know another.
+const ALGORITHM: &str = "xxh3-64";
+
+/// What a trace says that its digests are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Digests {
+    algorithm: String,
+    block_rows: u64,
+    tables: String,
+    blocks: Vec<String>,
+}
+
+impl Digests {
+    /// Of these tables, as texts under their keys, and these blocks of records.
+    pub(super) fn new<'a>(
+        texts: impl IntoIterator<Item = (&'a str, &'a str)>,
+        blocks: Blocks,
+    ) -> Digests {
+        Digests {
+            algorithm: ALGORITHM.into(),
+            block_rows: BLOCK_ROWS,
+            tables: of_texts(texts),
+            blocks: blocks.finish(),
+        }
+    }
+
+    /// Why the tables are not those that were written, if they are not.
+    pub(super) fn fault<'a>(
+        &self,
+        texts: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Option<&'static str> {
+        match (self.algorithm.as_str(), self.block_rows) {
+            (ALGORITHM, BLOCK_ROWS) => {}
+            _ => return Some("their digest is of a kind that this program does not know"),
+        }
+        (of_texts(texts) != self.tables)
+            .then_some("they are not those that were written: their digest is another")
+    }
+}
+
+fn of_texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut hasher = XxHash3_64::new();
+    for text in texts.into_iter().flat_map(|(key, text)| [key, text]) {
+        hasher.write(&(text.len() as u64).to_le_bytes());
+        hasher.write(text.as_bytes());
+    }
+    digits(&hasher)
+}
+
+fn digits(hasher: &XxHash3_64) -> String {
+    format!("{:016x}", hasher.finish())
+}
+
+/// Digests of records, while they pass.
+#[derive(Default)]
+pub(super) struct Blocks {
+    hasher: XxHash3_64,
+    chunk: Vec<u8>,
+    rows: u64,
+    done: Vec<String>,
+}
+
+impl Blocks {
+    pub(super) fn add(&mut self, io: &Io) {
+        let chunk = &mut self.chunk;
+        chunk.extend_from_slice(&io.time_ns.to_le_bytes());
+        chunk.push(io.operation as u8);
+        chunk.extend_from_slice(&io.offset_bytes.to_le_bytes());
+        chunk.extend_from_slice(&io.length_bytes.to_le_bytes());
+        chunk.extend_from_slice(&io.context.0.to_le_bytes());
+        chunk.extend_from_slice(&io.file.0.to_le_bytes());
+        chunk.push(io.hint as u8);
+        chunk.push(u8::from(io.hint_granted));
+        chunk.extend_from_slice(&io.tenant.to_le_bytes());
+        self.rows += 1;
+        if self.rows == BLOCK_ROWS {
+            self.close();
+        } else if self.chunk.len() >= CHUNK_BYTES {
+            self.hasher.write(&self.chunk);
+            self.chunk.clear();
+        }
+    }
+
+    /// Ends a block that is not full, if one was begun.
+    fn close(&mut self) {
+        let mut hasher = std::mem::take(&mut self.hasher);
+        hasher.write(&self.chunk);
+        self.chunk.clear();
+        self.rows = 0;
+        self.done.push(digits(&hasher));
+    }
+
+    fn finish(mut self) -> Vec<String> {
+        if self.rows > 0 {
+            self.close();
+        }
+        self.done
+    }
+}
+
+/// Compares records that are read with what a trace says that was written.
+#[derive(Debug)]
+pub(super) struct Check {
+    expected: Vec<String>,
+    blocks: Blocks,
+}
+
+impl fmt::Debug for Blocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blocks")
+            .field("done", &self.done)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Check {
+    pub(super) fn new(digests: Digests) -> Check {
+        Check {
+            expected: digests.blocks,
+            blocks: Blocks::default(),
+        }
+    }
+
+    /// Takes records as they are read. Where a block ends among them that is not what was written,
+    /// the row it began with.
+    pub(super) fn add(&mut self, ios: &[Io]) -> Result<(), u64> {
+        let before = self.blocks.done.len();
+        ios.iter().for_each(|io| self.blocks.add(io));
+        self.compare(before)
+    }
+
+    /// Whether records were taken of a block that has not ended.
+    pub(super) fn is_within_block(&self) -> bool {
+        self.blocks.rows > 0
+    }
+
+    /// After the last record, as [`Check::add`].
+    pub(super) fn finish(&mut self) -> Result<(), u64> {
+        let before = self.blocks.done.len();
+        if self.is_within_block() {
+            self.blocks.close();
+        }
+        self.compare(before)?;
+        match self.blocks.done.len() == self.expected.len() {
+            true => Ok(()),
+            false => Err(self.blocks.done.len() as u64 * BLOCK_ROWS),
+        }
+    }
+
+    fn compare(&self, before: usize) -> Result<(), u64> {
+        let new = self.blocks.done.iter().enumerate().skip(before);
+        let mut wrong = new.filter(|(place, digest)| self.expected.get(*place) != Some(digest));
+        let first = wrong.next().map(|(place, _)| place as u64 * BLOCK_ROWS);
+        first.map_or(Ok(()), Err)
+    }
+}
