@@ -3,9 +3,11 @@
 mod arguments;
 mod shadow;
 mod told;
+mod watched;
 
 use std::{
     io::{IsTerminal as _, Write as _},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -14,7 +16,8 @@ use anabranch_compare::read_text;
 use anabranch_placement::{HostGeometry, LifetimeProfile, SchemeSpec};
 use anabranch_ssd::StreamId;
 use anabranch_steer::{
-    Drive, Options, PAGE_BYTES, Policy, Pulse, Server, own_mounts, stay_in_memory,
+    Drive, NoWriters, Options, PAGE_BYTES, Policy, Pulse, Server, Writers, own_mounts,
+    stay_in_memory,
 };
 use anabranch_trace::WholeFile;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -32,6 +35,7 @@ use crate::{
 use arguments::Shadow as Wanted;
 use shadow::Shadow;
 use told::End;
+use watched::Watched;
 
 /// How often signals are looked for (our choice).
 const TICK: Duration = Duration::from_millis(50);
@@ -49,6 +53,13 @@ struct Plan {
     /// Streams that the scheme may name.
     streams: u16,
     metadata: Option<u16>,
+}
+
+/// Whoever sees the writes.
+struct Seen<'a> {
+    plan: &'a Plan,
+    shadow: Option<Shadow>,
+    watched: Option<Watched>,
 }
 
 /// Steers a drive until it is told to stop.
@@ -76,11 +87,36 @@ pub fn steer(arguments: &SteerArguments) -> Outcome {
     };
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
     let options = options(arguments, &plan);
-    let server = Server::start(drive, policy, &options).map_err(Failure::usage)?;
+    let mut watched = None;
+    let server = Server::start(
+        drive,
+        policy,
+        &options,
+        |block, took_over| match Watched::start(block, took_over) {
+            Ok(found) => watched.insert(found).writers(),
+            Err(error) => unwatched(&error),
+        },
+    );
+    let server = server.map_err(Failure::usage)?;
     // What is allocated from here on stays as well.
     stay_in_memory().map_err(Failure::work)?;
     watch(server.pulse(), Duration::from_secs(arguments.watchdog))?;
-    serve(arguments, server, &plan, shadow, &mut signals, file)
+    let seen = Seen {
+        plan: &plan,
+        shadow,
+        watched,
+    };
+    serve(arguments, server, seen, &mut signals, file)
+}
+
+/// Schemes by address work all the same.
+#[expect(
+    clippy::print_stderr,
+    reason = "what a user must know, terminal or not"
+)]
+fn unwatched(error: &anabranch_probe::ProbeError) -> Arc<dyn Writers> {
+    eprintln!("nobody tells who writes, so no scheme can go by it: {error}");
+    Arc::new(NoWriters)
 }
 
 fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Outcome<Plan> {
@@ -201,11 +237,15 @@ fn watch(pulse: Pulse, limit: Duration) -> Outcome {
 fn serve(
     arguments: &SteerArguments,
     mut server: Server,
-    plan: &Plan,
-    shadow: Option<Shadow>,
+    seen: Seen<'_>,
     signals: &mut Signals,
     file: Option<WholeFile>,
 ) -> Outcome {
+    let Seen {
+        plan,
+        shadow,
+        mut watched,
+    } = seen;
     let before = server.drive().written();
     eprintln!("{}", greeting(&server, plan));
     let view = view();
@@ -214,6 +254,9 @@ fn serve(
     loop {
         thread::sleep(TICK);
         server.tend().map_err(Failure::work)?;
+        if let Some(watched) = &mut watched {
+            watched.teach(&server);
+        }
         // The first asks for the end, the second insists.
         asked += signals.pending().count();
         match asked {
@@ -245,12 +288,15 @@ fn serve(
     drive = told::since(server.drive().written(), before).or(drive);
     keep(arguments, &server)?;
     server.policy().unwatch();
+    let handover = watched.as_ref().map(Watched::counts);
+    watched.map_or(Ok(()), Watched::end)?;
     let end = End {
         server: &server,
         scheme: plan.spec.name(),
         handles: &plan.handles,
         metadata: plan.metadata,
         drive,
+        handover,
         shadow: shadow.map(Shadow::finish),
     };
     if let Some(mut file) = file {

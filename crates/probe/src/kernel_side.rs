@@ -66,7 +66,8 @@ const PINNED: [&str; 11] = [
 pub(crate) struct KernelSide {
     // Dropped in this order: nothing is sent any more when the ring goes.
     _links: Vec<Link>,
-    ring: RingBuffer<'static>,
+    /// One thread takes records out at a time.
+    ring: Mutex<RingBuffer<'static>>,
     inbox: Inbox,
     images: MapHandle,
     writers: MapHandle,
@@ -115,7 +116,7 @@ impl KernelSide {
         }
         Ok(KernelSide {
             _links: links,
-            ring,
+            ring: Mutex::new(ring),
             inbox,
             images: map(&object, "images")?,
             writers: map(&object, "writers")?,
@@ -131,13 +132,14 @@ impl KernelSide {
         &self,
         timeout: Duration,
     ) -> Result<Vec<Result<Event, MalformedRecord>>, ProbeError> {
-        match self.ring.poll(timeout) {
+        let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        match ring.poll(timeout) {
             Err(error) if error.kind() != ErrorKind::Interrupted => {
                 return Err(refused("polling")(error));
             }
             _ => {}
         }
-        self.ring.consume().map_err(refused("polling"))?;
+        ring.consume().map_err(refused("polling"))?;
         Ok(std::mem::take(
             &mut *self.inbox.lock().unwrap_or_else(PoisonError::into_inner),
         ))

@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -72,7 +72,9 @@ impl Pulse {
 }
 
 impl Server {
-    /// Makes the block device of a drive, or goes on with the one that a dead server left.
+    /// Makes the block device of a drive, or goes on with the one that a dead server left. `writers` is told the block
+    /// device, and whether it was there before, and answers who knows the writers of its pages: in a take-over before
+    /// any request that waits is done, else before this returns.
     ///
     /// # Errors
     /// When the drive is held, steered already or has contents that are not accepted; when the kernel has no ublk, or
@@ -81,6 +83,7 @@ impl Server {
         mut drive: Drive,
         policy: Policy,
         options: &Options,
+        writers: impl FnOnce(&Path, bool) -> Arc<dyn Writers>,
     ) -> Result<Server, SteerError> {
         let mut control = Control::open()?;
         let features = control.features()?;
@@ -124,7 +127,7 @@ impl Server {
             failures,
             unplaced_bytes: 0,
         };
-        let started = server.serve(&failed);
+        let started = server.serve(&failed, writers);
         if started.is_err() && !server.took_over {
             server.device = None;
             let _ = server.control.stop(info.device);
@@ -138,7 +141,11 @@ impl Server {
     }
 
     /// Starts the queues, then the device.
-    fn serve(&mut self, failed: &Sender<SteerError>) -> Result<(), SteerError> {
+    fn serve(
+        &mut self,
+        failed: &Sender<SteerError>,
+        writers: impl FnOnce(&Path, bool) -> Arc<dyn Writers>,
+    ) -> Result<(), SteerError> {
         let number = self.info.device;
         if self.took_over {
             surroundings::let_go_of(&format!("ublkb{number}"));
@@ -148,6 +155,25 @@ impl Server {
         let device = patient_open(&path)?;
         let device = Arc::new(device);
         self.device = Some(device.clone());
+        self.start_queues(&device, failed)?;
+        if !self.took_over {
+            self.control.start(number)?;
+            self.set_writers(writers(&self.block_device(), false));
+            return Ok(());
+        }
+        self.set_writers(writers(&self.block_device(), true));
+        // What the dead server had asked of the drive must not come after what we ask for.
+        self.drive.settle()?;
+        self.control.end_recovery(number)
+    }
+
+    /// Starts a thread for each queue, and waits until all of them have fetched.
+    fn start_queues(
+        &mut self,
+        device: &Arc<File>,
+        failed: &Sender<SteerError>,
+    ) -> Result<(), SteerError> {
+        let number = self.info.device;
         let (ready, all_ready) = mpsc::channel();
         for queue in 0..self.info.queues {
             let drive = self.drive.namespace().as_fd().try_clone_to_owned();
@@ -156,7 +182,7 @@ impl Server {
                 depth: self.info.depth,
                 most_bytes: self.info.most_bytes,
                 lends: self.info.flags & feature::AUTO_BUFFER != 0,
-                device: device.clone(),
+                device: Arc::clone(device),
                 drive: drive
                     .map_err(SteerError::io("open again", self.drive.namespace().path()))?,
                 shared: self.shared.clone(),
@@ -175,12 +201,7 @@ impl Server {
                 Err(_) => return Err(SteerError::Unfit("a queue's thread died".to_owned())),
             }
         }
-        if !self.took_over {
-            return self.control.start(number);
-        }
-        // What the dead server had asked of the drive must not come after what we ask for.
-        self.drive.settle()?;
-        self.control.end_recovery(number)
+        Ok(())
     }
 
     /// Tries until the kernel is not busy with it any more.
@@ -245,7 +266,7 @@ impl Server {
     }
 
     /// Who is asked for the writers of pages from now on; before, nobody knows any.
-    pub fn set_writers(&self, writers: Arc<dyn Writers>) {
+    fn set_writers(&self, writers: Arc<dyn Writers>) {
         let mut place = self
             .shared
             .writers

@@ -1,5 +1,6 @@
 //! What a steered drive has done: a line while it works, a table and JSON at the end.
 
+use anabranch_probe::HandoverCounts;
 use anabranch_ssd::Counters as Modelled;
 use anabranch_steer::{Counters, Server, Written};
 use comfy_table::{Table, presets};
@@ -59,6 +60,7 @@ pub struct End<'a> {
     /// The stream of metadata and journals.
     pub metadata: Option<u16>,
     pub drive: Option<Written>,
+    pub handover: Option<HandoverCounts>,
     pub shadow: Option<(Counted, u64, anabranch_ssd::Config)>,
 }
 
@@ -119,6 +121,13 @@ impl End<'_> {
             "unknown_pages": counters.unknown_pages.get(),
             "metadata_pages": counters.metadata_pages.get(),
             "unplaced_bytes": counters.unplaced_bytes.get(),
+            "handover": self.handover.map(|counts| json!({
+                "found_pages": counts.found,
+                "missed_pages": counts.missed,
+                "evicted_pages": counts.evicted,
+                "nameless_pages": counts.nameless,
+                "skipped_requests": counts.skipped,
+            })),
             "shadow": self.shadow.as_ref().map(|(counted, missed, config)| json!({
                 "drive": config,
                 "missed_requests": missed,

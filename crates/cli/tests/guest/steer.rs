@@ -147,3 +147,35 @@ fn a_server_killed_under_load_is_taken_over_and_nothing_is_lost() {
     assert_eq!(report.output("kernel").trim(), "");
     served.stop();
 }
+
+#[test]
+fn writes_go_by_who_wrote_them_and_a_server_that_takes_over_still_knows() {
+    let served = Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"]);
+    let report = steered("steer-contexts.sh", &served, &[]);
+    report.output("checked");
+    assert!(!report.output("ended").contains("nobody tells"));
+    let data = |counters: &Value| -> Vec<u64> {
+        let handles = counters["handles"].as_array().unwrap().iter();
+        let data = handles.filter(|handle| handle["for"] == "data");
+        data.map(|handle| handle["written_bytes"].as_u64().unwrap())
+            .collect()
+    };
+    let counters = report.json("counters");
+    let written = data(&counters);
+    assert!(written.iter().sum::<u64>() >= 32 << 20, "{counters:#}");
+    assert!(
+        written.iter().filter(|&&bytes| bytes >= 1 << 20).count() >= 2,
+        "{counters:#}"
+    );
+    // Bytes that are not what was written.
+    let wrong: Vec<&str> = report.output("read").split_whitespace().collect();
+    assert_eq!(wrong, ["0", "0"]);
+    let later = report.json("taken-over");
+    assert!(data(&later).contains(&(8 << 20)), "{later:#}");
+    for counters in [&counters, &later] {
+        for lost in ["missed_pages", "evicted_pages", "skipped_requests"] {
+            assert_eq!(counters["handover"][lost], 0, "{lost}: {counters:#}");
+        }
+    }
+    served.stop();
+}

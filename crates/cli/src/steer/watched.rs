@@ -1,0 +1,132 @@
+//! Who writes to the steered device, seen by the probe.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use anabranch_placement::Names;
+use anabranch_probe::{FoldLimits, Handover, HandoverCounts, HandoverOptions, ProbeError};
+use anabranch_steer::{Server, Writer, Writers};
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
+
+use crate::failure::{Failure, Outcome};
+
+/// Where bpffs is mounted; what is kept there outlives the command.
+const BPFFS: &str = "/sys/fs/bpf";
+/// How long the probe waits for news before it looks whether it is to end (our choice).
+const POLL: Duration = Duration::from_millis(100);
+/// How long a take-over waits for what the server before had learned (our choice). A program that waits for this very
+/// device may hold what the probe must look at, so it is not waited for longer.
+const RELEARN: Duration = Duration::from_secs(2);
+
+/// The probe's words in the room's.
+struct Seen(Arc<Handover>);
+
+impl Writers for Seen {
+    fn writer_of(&self, page: u64) -> Option<Writer> {
+        self.0.writer_of(page).map(|writer| Writer {
+            context: writer.context,
+            file: writer.file,
+            hint: writer.hint,
+            tenant: writer.tenant,
+        })
+    }
+
+    fn done(&self, first_page: u64, pages: u64) {
+        self.0.done(first_page, pages);
+    }
+}
+
+/// The probe at work.
+pub struct Watched {
+    handover: Arc<Handover>,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+    pins: Option<PathBuf>,
+    contexts: usize,
+    files: usize,
+}
+
+impl Watched {
+    /// Watches a block device. Where it is taken over, the writers of what is on its way are known from the server
+    /// before, if the system has a bpffs.
+    pub fn start(block: &Path, took_over: bool) -> Result<Watched, ProbeError> {
+        let pins = pins_of(block);
+        if !took_over && let Some(stale) = &pins {
+            // Of a device that had this number and is gone.
+            let _ = fs::remove_dir_all(stale);
+        }
+        let handover = Arc::new(Handover::attach(&HandoverOptions {
+            device: block.to_owned(),
+            fold: FoldLimits::default(),
+            pins: pins.clone(),
+        })?);
+        let stop = Arc::new(AtomicBool::new(false));
+        let (first, learned) = mpsc::channel();
+        let (polled, ends) = (Arc::clone(&handover), Arc::clone(&stop));
+        let thread = thread::spawn(move || {
+            // A ring that cannot be read: pages go on to be found, programs that are new stay nameless, and counted.
+            while !ends.load(Ordering::Relaxed) && polled.poll(POLL).is_ok() {
+                let _ = first.send(());
+            }
+        });
+        let _ = learned.recv_timeout(RELEARN);
+        Ok(Watched {
+            handover,
+            stop,
+            thread,
+            pins,
+            contexts: 0,
+            files: 0,
+        })
+    }
+
+    /// Tells the server who is asked for writers.
+    pub fn writers(&self) -> Arc<dyn Writers> {
+        Arc::new(Seen(Arc::clone(&self.handover)))
+    }
+
+    /// Tells the scheme the names that are new.
+    pub fn teach(&mut self, server: &Server) {
+        let contexts = self.handover.contexts_from(self.contexts);
+        let files = self.handover.files_from(self.files);
+        let first = u32::try_from(self.files).unwrap_or(u32::MAX);
+        let names = Names::of_rows(first, &files, &contexts);
+        self.contexts += contexts.len();
+        self.files += files.len();
+        if !names.is_empty() {
+            server.policy().learn(&names);
+        }
+    }
+
+    /// What became of the pages so far.
+    pub fn counts(&self) -> HandoverCounts {
+        self.handover.counts()
+    }
+
+    /// Ends it for good, with the device.
+    pub fn end(self) -> Outcome {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.thread.join();
+        drop(self.handover);
+        match self.pins {
+            Some(pins) if pins.exists() => fs::remove_dir_all(pins).map_err(Failure::work),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A directory for a block device, where there is a bpffs.
+fn pins_of(block: &Path) -> Option<PathBuf> {
+    let name = block.file_name()?.to_str()?;
+    let is_there = statfs(BPFFS).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC);
+    is_there.then(|| Path::new(BPFFS).join(format!("anabranch-{name}")))
+}
