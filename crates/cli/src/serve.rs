@@ -11,11 +11,11 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use anabranch_nvme::{Options, Server, Target, connect::is_name};
+use anabranch_nvme::{CheckpointError, Options, Server, Target, connect::is_name};
 use anabranch_trace::WholeFile;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -56,8 +56,10 @@ pub fn serve(arguments: &ServeArguments) -> Outcome {
     let server = server.map_err(Failure::work)?;
     let mut view = View::new();
     view.greet(&built.told, &server, &target);
-    wait(arguments, &target, &stop, &mut view)?;
+    let saver = Saver::start(arguments, &target)?;
+    wait(&target, &stop, &saver, &mut view);
     view.end();
+    saver.end()?;
     server.stop();
     target.stop().map_err(Failure::work)?;
     outcome::publish(arguments, &target, file)
@@ -110,22 +112,49 @@ fn options(arguments: &ServeArguments, built: &build::Built) -> Options {
     }
 }
 
-/// Until a signal comes: draws the view, and writes the state from time to time, if it has changed.
-fn wait(
-    arguments: &ServeArguments,
-    target: &Arc<Target>,
-    stop: &AtomicBool,
-    view: &mut View,
-) -> Outcome {
-    let every = Duration::from_secs(arguments.checkpoint_every);
-    let mut saved = Instant::now();
-    while !stop.load(Ordering::Relaxed) {
+/// Draws the view until a signal comes, or the state cannot be written.
+fn wait(target: &Arc<Target>, stop: &AtomicBool, saver: &Saver, view: &mut View) {
+    while !stop.load(Ordering::Relaxed) && !saver.thread.is_finished() {
         thread::sleep(TICK);
         view.draw(target);
-        if saved.elapsed() >= every {
-            target.save_changes().map_err(Failure::work)?;
-            saved = Instant::now();
+    }
+}
+
+/// A thread that writes the state from time to time, if it has changed. Hosts are served meanwhile.
+struct Saver {
+    ending: Arc<AtomicBool>,
+    thread: JoinHandle<Result<(), CheckpointError>>,
+}
+
+impl Saver {
+    fn start(arguments: &ServeArguments, target: &Arc<Target>) -> Outcome<Saver> {
+        let every = Duration::from_secs(arguments.checkpoint_every);
+        let ending = Arc::new(AtomicBool::new(false));
+        let (target, is_ending) = (Arc::clone(target), Arc::clone(&ending));
+        let save = move || {
+            let mut saved = Instant::now();
+            while !is_ending.load(Ordering::Relaxed) {
+                thread::park_timeout(every.saturating_sub(saved.elapsed()));
+                if saved.elapsed() >= every {
+                    target.save_changes()?;
+                    saved = Instant::now();
+                }
+            }
+            Ok(())
+        };
+        let thread = thread::Builder::new().name("nvme-state".to_owned());
+        let thread = thread.spawn(save).map_err(Failure::work)?;
+        Ok(Saver { ending, thread })
+    }
+
+    /// Ends it, after what it may be writing.
+    fn end(self) -> Outcome {
+        self.ending.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
+        match self.thread.join() {
+            Ok(saved) => saved.map_err(Failure::work),
+            // What it panicked of has been told.
+            Err(_) => Err(Failure::say("the thread that writes the state has failed")),
         }
     }
-    Ok(())
 }

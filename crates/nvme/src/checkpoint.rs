@@ -1,13 +1,19 @@
 //! The drive's state in a file, so that a drive that is stopped and started has its age.
 //!
-//! A line of JSON, then the translation layer in the form of [`SavedDrive`]. The file appears whole
-//! or not at all. Beside it lies a mark while the drive is served: where it is still there at the
+//! A line of JSON with the form's version; pieces ([`Piece`]): the mapping in runs, what of it has
+//! changed in the meantime, and at last all else, with a line of JSON and the form of [`SavedDrive`];
+//! then a checksum of all of that (XXH3, 64 bits). Numbers are little-endian. The mapping is copied
+//! a part at a time, so that the drive is locked for no longer than a part takes. The file appears
+//! whole or not at all. Beside it lies a mark while the drive is served: where it is still there at the
 //! start, the drive was not stopped, and the file is older than the contents. Contents need no
 //! checkpoint; what the file then lacks is learned from them ([`Drive::reconcile`]).
 
+mod read;
+mod write;
+
 use std::{
     fs::{self, File},
-    io::{self, BufRead, BufReader, Read, Write},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -17,10 +23,31 @@ use thiserror::Error;
 
 use crate::{drive::Drive, target::Target, totals::Tally};
 
-/// Version of the line of JSON.
-const VERSION: u32 = 1;
-/// Longest such line (our choice).
-const MOST_HEADER: u64 = 64 << 10;
+/// Version of the form. Of version 1, a line of JSON and a whole [`SavedDrive`], files are read still.
+const VERSION: u32 = 2;
+/// Longest line of JSON (our choice).
+const MOST_HEADER: usize = 64 << 10;
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Form {
+    version: u32,
+    /// Whether the mapping tells when pages were written.
+    #[serde(default)]
+    ages: bool,
+}
+
+/// What a piece is. Before its words stand its kind and two numbers, of 32 bits each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    /// Where logical pages lie, from the first number on as many as the second; the ages of as many
+    /// follow, where there are any.
+    Run = 1,
+    /// As many pages as the first number says, where they lie, and their ages, as in a run.
+    Changes = 2,
+    /// All else: so many bytes, the second number being the higher half.
+    Rest = 3,
+}
 
 /// A state that cannot be read or written.
 #[derive(Debug, Error)]
@@ -128,23 +155,11 @@ impl Checkpoint {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(problem) => return Err(self.failed(problem)),
         };
-        let mut reader = BufReader::new(file);
-        let mut line = Vec::new();
-        let read = reader
-            .by_ref()
-            .take(MOST_HEADER)
-            .read_until(b'\n', &mut line);
-        read.map_err(|problem| self.failed(problem))?;
-        let header: Header = serde_json::from_slice(&line).map_err(|error| self.damaged(&error))?;
-        if header.version != VERSION {
-            let problem = format!("version {}, not {VERSION}", header.version);
-            return Err(self.damaged(&problem));
-        }
-        if ![9, 12].contains(&header.block_shift) {
+        let found = read::read(file).map_err(|error| self.damaged(&error))?;
+        if ![9, 12].contains(&found.header.block_shift) {
             return Err(self.damaged(&"blocks of neither 512 nor 4096 bytes"));
         }
-        let drive = SavedDrive::read(reader).map_err(|error| self.damaged(&error))?;
-        Ok(Some(Found { header, drive }))
+        Ok(Some(found))
     }
 
     /// Whether the drive was served and never stopped since.
@@ -167,9 +182,14 @@ impl Checkpoint {
     /// # Errors
     /// When it cannot be written; the former state stays.
     pub(crate) fn write(&self, target: &Target) -> Result<Mark, CheckpointError> {
-        let (bytes, mark) = self.bytes(target).map_err(|error| self.damaged(&error))?;
-        let written = self.replace(&bytes);
-        written.map_err(|problem| self.failed(problem))?;
+        let new = self.beside(".new");
+        let written = write::write(target, &new, |mark| self.header(target, mark));
+        let mark = written.map_err(|error| match error {
+            StateError::Write(problem) => self.failed(problem),
+            error => self.damaged(&error),
+        })?;
+        let renamed = fs::rename(&new, &self.path).and_then(|()| self.sync_directory());
+        renamed.map_err(|problem| self.failed(problem))?;
         Ok(mark)
     }
 
@@ -183,12 +203,8 @@ impl Checkpoint {
         removed.map_err(|problem| self.failed(problem))
     }
 
-    /// Taken in memory, so that the drive is locked no longer than that takes.
-    fn bytes(&self, target: &Target) -> Result<(Vec<u8>, Mark), StateError> {
-        let mut bytes = Vec::new();
-        let drive = target.drive();
-        let mark = Mark::of(target, &drive);
-        let header = Header {
+    fn header(&self, target: &Target, mark: &Mark) -> Header {
+        Header {
             version: VERSION,
             placement: self.placement.clone(),
             aged: self.aged,
@@ -198,21 +214,7 @@ impl Checkpoint {
                 ..mark.tally
             },
             cleared_at: mark.cleared_at,
-        };
-        let line = serde_json::to_vec(&header);
-        bytes.extend(line.map_err(|error| StateError::Inconsistent(error.to_string()))?);
-        bytes.push(b'\n');
-        drive.save(&mut bytes)?;
-        Ok((bytes, mark))
-    }
-
-    fn replace(&self, bytes: &[u8]) -> io::Result<()> {
-        let new = self.beside(".new");
-        let mut file = File::create(&new)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&new, &self.path)?;
-        self.sync_directory()
+        }
     }
 
     fn sync_directory(&self) -> io::Result<()> {

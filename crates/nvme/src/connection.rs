@@ -476,7 +476,9 @@ impl Connection {
             return Err(End::Stalled);
         }
         match &self.role {
-            Role::Admin(controller) if controller.is_silent(self.target.now_ms()) => {
+            Role::Admin(controller)
+                if controller.is_silent(self.target.now_ms(), self.target.options.idle) =>
+            {
                 Err(End::Stalled)
             }
             _ => Ok(()),

@@ -9,6 +9,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use anabranch_ssd::Host;
@@ -185,12 +186,13 @@ impl Controller {
         self.seen_ms.store(now_ms, Ordering::Relaxed);
     }
 
-    /// Whether the host has been silent for longer than it said it would be. Of a controller that
-    /// serves no drive to anybody, who said nothing of that, for longer than [`IDLE_MS`].
-    pub(crate) fn is_silent(&self, now_ms: u64) -> bool {
+    /// Whether the host has been silent for longer than it said it would be. If it said nothing of
+    /// that, a controller that serves it no drive is not kept for ever: of discovery §3.1.3.3 names
+    /// two minutes; for one that is not enabled, or is shut down, it is our choice.
+    pub(crate) fn is_silent(&self, now_ms: u64, idle: Duration) -> bool {
         let timeout = match u64::from(self.keep_alive_ms()) {
             0 if self.is_io() && self.is_serving() => return false,
-            0 => IDLE_MS,
+            0 => idle.as_millis() as u64,
             timeout => timeout,
         };
         now_ms.saturating_sub(self.seen_ms.load(Ordering::Relaxed)) > timeout
@@ -229,9 +231,6 @@ pub(crate) struct Controllers {
     last_id: u16,
 }
 
-/// How long a host without a keep-alive timeout may be silent at a discovery controller (§3.1.3.3
-/// names two minutes), or at one that it has not enabled or has shut down (our choice: as long).
-const IDLE_MS: u64 = 120_000;
 /// Discovery controllers at a time: they take no host's place (our choice).
 pub(crate) const MOST_DISCOVERIES: usize = 32;
 /// Identifiers of dynamic controllers end here; above they are reserved (§3.1.1).

@@ -3,14 +3,15 @@
 //! A synchronous value. It knows pages, streams and placement identifiers, and nothing of
 //! connections or bytes.
 
+mod changes;
 mod fdp;
 mod placement;
 mod streams;
 mod watch;
 
 use anabranch_ssd::{
-    Config, Counters, Device, FdpDevice, FdpError, Flash, Host, PageRange, Scope, StreamCounters,
-    StreamTable,
+    Config, Counters, Device, FdpDevice, FdpError, Flash, Host, PageRange, Scope, StateError,
+    StreamCounters, StreamTable,
 };
 
 pub(crate) use fdp::status as fdp_status;
@@ -159,7 +160,7 @@ impl Drive {
             Kind::Streams { device, .. } => device.observer(),
             Kind::Fdp(fdp) => fdp.device().observer(),
         };
-        watch.0.as_deref()
+        watch.flash.as_deref()
     }
 
     /// The drive's flash, to be told of requests and of the time.
@@ -168,7 +169,7 @@ impl Drive {
             Kind::Streams { device, .. } => device.observer_mut(),
             Kind::Fdp(fdp) => fdp.observer_mut(),
         };
-        watch.0.as_deref_mut()
+        watch.flash.as_deref_mut()
     }
 
     /// The stream whose unit holds a page.
@@ -234,6 +235,7 @@ impl Drive {
     /// # Errors
     /// As [`Drive::write`].
     pub fn discard(&mut self, pages: PageRange) -> Result<(), Status> {
+        self.tell_discarded(pages);
         match &mut self.0 {
             Kind::Streams {
                 device, placement, ..
@@ -359,19 +361,6 @@ impl Drive {
     pub fn cleared_at(&self) -> Counters {
         self.as_fdp()
             .map_or_else(Counters::default, |fdp| *fdp.cleared_at())
-    }
-
-    /// Writes the translation layer's state.
-    ///
-    /// # Errors
-    /// When the bytes cannot be written.
-    pub fn save(&self, to: impl std::io::Write) -> Result<(), anabranch_ssd::StateError> {
-        match &self.0 {
-            Kind::Streams {
-                device, placement, ..
-            } => device.save(placement.relocation(), to),
-            Kind::Fdp(fdp) => fdp.save(to),
-        }
     }
 
     /// Checks that the device is consistent; for tests.

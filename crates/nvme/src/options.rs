@@ -27,6 +27,9 @@ pub struct Options {
     /// How long a host may leave something half said: a handshake, a unit, data asked for, or an
     /// answer not taken.
     pub patience: Duration,
+    /// How long a host without a keep-alive timeout may be silent at a discovery controller, or at one
+    /// that it has not enabled or has shut down.
+    pub idle: Duration,
 }
 
 impl Options {
@@ -49,6 +52,7 @@ impl Options {
             block_bytes: 4096,
             advertised: None,
             patience: Duration::from_secs(30),
+            idle: Duration::from_secs(120),
         }
     }
 }

@@ -54,6 +54,8 @@ pub struct Target {
     connection_bytes: AtomicU64,
     /// Slices of long commands that were done.
     slices: AtomicU64,
+    /// Most bytes of state that were copied under one lock.
+    most_saved: AtomicU64,
     read_only: AtomicBool,
     started: Instant,
 }
@@ -105,6 +107,7 @@ impl Target {
             gate: RwLock::default(),
             connection_bytes: AtomicU64::new(0),
             slices: AtomicU64::new(0),
+            most_saved: AtomicU64::new(0),
             started: Instant::now(),
             checkpoint,
             saved: Mutex::default(),
@@ -309,6 +312,16 @@ impl Target {
     /// turn.
     pub fn slices(&self) -> u64 {
         self.slices.load(Ordering::Relaxed)
+    }
+
+    /// Most bytes of the drive's state that were copied under one lock, of all times it was written:
+    /// what a host's write may have to wait for.
+    pub fn most_saved_at_once(&self) -> u64 {
+        self.most_saved.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn saved_at_once(&self, bytes: u64) {
+        self.most_saved.fetch_max(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn sliced(&self) {

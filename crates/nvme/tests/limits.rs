@@ -219,6 +219,28 @@ fn the_limits_of_commands_are_told() {
     assert_eq!(page[8..16], blocks.to_le_bytes());
 }
 
+/// Base §3.1.3.3: a discovery controller without a keep-alive timeout may end after a time without
+/// commands; here one second instead of two minutes.
+#[test]
+fn who_asks_for_nothing_keeps_no_controller() {
+    let served = Served::new(harness::streams_drive(false), |options| {
+        options.idle = Duration::from_secs(1);
+    });
+    let ends = |queue: &mut Queue| assert!(queue.connection().receive().is_err());
+    let mut discoverer = Host::admin(served.address, &HostOptions::numbered(DISCOVERY, 9)).unwrap();
+    anabranch_initiator::enable(&mut discoverer).unwrap();
+    // One that is never enabled, and one that is shut down.
+    let mut never = admin(&served, 32).unwrap();
+    let mut shut = served.host(3);
+    anabranch_initiator::set_property(&mut shut.admin, 0x14, 0x0046_4001).unwrap();
+    let mut host = served.host(2);
+    ends(&mut discoverer);
+    ends(&mut never);
+    ends(&mut shut.admin);
+    // A host with a drive stays, however long it is silent.
+    host.write(0, &[1; 4096], Tag::None).unwrap();
+}
+
 #[test]
 fn discovery_takes_no_host_s_place() {
     let served = Served::new(harness::streams_drive(false), |options| {

@@ -120,13 +120,41 @@ impl SavedDrive {
     /// When the bytes are not those of a saved drive, not of this version, cut short, damaged, or
     /// contradict themselves.
     pub fn read(from: impl Read) -> Result<SavedDrive, StateError> {
+        SavedDrive::read_with(from, None)
+    }
+
+    /// Reads what [`Device::save_around`] wrote, around a mapping as [`Device::mapping`] has it: where
+    /// each logical page lies, and when it was written, or nothing of that.
+    ///
+    /// # Errors
+    /// As [`SavedDrive::read`].
+    pub fn read_around(
+        from: impl Read,
+        physical: Vec<u32>,
+        written_at: Vec<u32>,
+    ) -> Result<SavedDrive, StateError> {
+        SavedDrive::read_with(from, Some((physical, written_at)))
+    }
+
+    fn read_with(
+        from: impl Read,
+        mapping: Option<(Vec<u32>, Vec<u32>)>,
+    ) -> Result<SavedDrive, StateError> {
         let mut runs = RunReader::new(BufReader::new(from));
         let header = read_header(&mut runs)?;
         check::header(&header)?;
         let config = &header.config;
         let pages = u64::from(config.logical_pages);
-        let physical = runs.run(Length::Exactly(pages), "the mapping")?;
-        let written_at = runs.run(Length::AtMost(pages), "the pages' ages")?;
+        let inside = if mapping.is_some() { 0 } else { pages };
+        let physical = runs.run(Length::Exactly(inside), "the mapping")?;
+        let written_at = runs.run(Length::AtMost(inside), "the pages' ages")?;
+        let (physical, written_at) = mapping.unwrap_or((physical, written_at));
+        if physical.len() as u64 != pages {
+            return Err(StateError::Inconsistent(format!(
+                "it maps {} pages of {pages}",
+                physical.len()
+            )));
+        }
         let units = read_units(&mut runs, config)?;
         let relocation = runs.run(Length::AtMost(u64::MAX), "the relocation's state")?;
         runs.finish()?;

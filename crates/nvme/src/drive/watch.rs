@@ -1,15 +1,24 @@
-//! Who watches the flash: its clock, where time is simulated.
+//! Who watches the flash: its clock, where time is simulated, and what tells a checkpoint of changes.
 
 use anabranch_ssd::{Flash, Observe, Origin};
 
-/// The clock of a drive that has one.
+use super::changes::Changes;
+
+/// The clock of a drive that has one, and what has changed while its mapping is copied.
 #[derive(Debug, Default)]
-pub struct Watch(pub Option<Box<Flash>>);
+pub struct Watch {
+    /// The clock.
+    pub flash: Option<Box<Flash>>,
+    pub(super) changes: Changes,
+}
 
 impl Watch {
     /// Of a drive that takes time.
     pub fn timed(flash: Flash) -> Watch {
-        Watch(Some(Box::new(flash)))
+        Watch {
+            flash: Some(Box::new(flash)),
+            changes: Changes::default(),
+        }
     }
 }
 
@@ -18,28 +27,29 @@ impl Observe for Watch {
 
     #[inline]
     fn programmed(&mut self, unit: u32, first: u32, count: u32, origin: Origin) {
-        if let Some(flash) = &mut self.0 {
+        self.changes.programmed(unit, first, count);
+        if let Some(flash) = &mut self.flash {
             flash.programmed(unit, first, count, origin);
         }
     }
 
     #[inline]
     fn copied(&mut self, unit: u32, page: u32) {
-        if let Some(flash) = &mut self.0 {
+        if let Some(flash) = &mut self.flash {
             flash.copied(unit, page);
         }
     }
 
     #[inline]
     fn finished(&mut self, unit: u32) {
-        if let Some(flash) = &mut self.0 {
+        if let Some(flash) = &mut self.flash {
             flash.finished(unit);
         }
     }
 
     #[inline]
     fn erased(&mut self, unit: u32) {
-        if let Some(flash) = &mut self.0 {
+        if let Some(flash) = &mut self.flash {
             flash.erased(unit);
         }
     }

@@ -1,6 +1,6 @@
 //! A device to be saved, and made again of what was saved.
 
-use std::io::Write;
+use std::{io::Write, ops::Range};
 
 use super::{Device, NONE, OpenUnit, streams_off_above};
 use crate::{
@@ -24,6 +24,46 @@ impl<O: Observe> Device<O> {
         relocation: &(impl Relocate + ?Sized),
         to: impl Write,
     ) -> Result<(), StateError> {
+        self.save_with(relocation, (&self.physical, &self.written_at), to)
+    }
+
+    /// The same without the mapping: what [`SavedDrive::read_around`] takes together with
+    /// [`Device::mapping`], which may be copied before, a part at a time.
+    ///
+    /// # Errors
+    /// As [`Device::save`].
+    pub fn save_around(
+        &self,
+        relocation: &(impl Relocate + ?Sized),
+        to: impl Write,
+    ) -> Result<(), StateError> {
+        self.save_with(relocation, (&[], &[]), to)
+    }
+
+    /// Of a run of logical pages, as far as they are: where each lies (`unit << shift | page in unit`, all
+    /// ones where nothing is mapped), and, where ages are kept, when it was written.
+    pub fn mapping(&self, pages: Range<u32>) -> (&[u32], &[u32]) {
+        let range = pages.start as usize..pages.end as usize;
+        let of = |words: &'_ [u32]| range.start.min(words.len())..range.end.min(words.len());
+        (
+            &self.physical[of(&self.physical)],
+            &self.written_at[of(&self.written_at)],
+        )
+    }
+
+    /// The logical page that lies at a place; `None` where none does any more.
+    pub fn page_at(&self, unit: u32, offset: u32) -> Option<u32> {
+        let index = unit as usize * self.config.pages_per_unit as usize + offset as usize;
+        let &page = self.logical.get(index)?;
+        (self.locate(page) == Some((unit, offset))).then_some(page)
+    }
+
+    fn save_with(
+        &self,
+        relocation: &(impl Relocate + ?Sized),
+        (physical, written_at): (&[u32], &[u32]),
+        to: impl Write,
+    ) -> Result<(), StateError> {
         let open = |(stream, open): (u16, &Option<OpenUnit>)| {
             open.map(|open| SavedOpen {
                 stream: StreamId(stream),
@@ -45,8 +85,8 @@ impl<O: Observe> Device<O> {
                 read_only: self.read_only,
                 chances,
             },
-            physical: &self.physical,
-            written_at: &self.written_at,
+            physical,
+            written_at,
             units,
             relocation: relocation.state(),
         };

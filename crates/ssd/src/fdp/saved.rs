@@ -14,6 +14,14 @@ impl<O: Observe> FdpDevice<O> {
         self.device.save(&self.recorder, to)
     }
 
+    /// The same without the mapping, as [`Device::save_around`](crate::Device::save_around).
+    ///
+    /// # Errors
+    /// When the bytes cannot be written.
+    pub fn save_around(&self, to: impl std::io::Write) -> Result<(), StateError> {
+        self.device.save_around(&self.recorder, to)
+    }
+
     /// The device's counters when the statistics were last cleared.
     pub fn cleared_at(&self) -> &Counters {
         &self.cleared_at

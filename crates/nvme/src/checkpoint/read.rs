@@ -1,0 +1,189 @@
+//! Reading a state. What is read is not believed: memory is taken as bytes arrive, and the checksum of
+//! the whole file is compared before anything is made of it.
+
+use std::{
+    fs::File,
+    hash::Hasher as _,
+    io::{self, BufRead, BufReader, Read, Seek},
+};
+
+use anabranch_ssd::{SavedDrive, StateError};
+use twox_hash::XxHash3_64;
+
+use super::{Form, Found, Header, MOST_HEADER, Piece, VERSION};
+
+/// Bytes read at a time, whole words (our choice).
+const CHUNK: usize = 1 << 18;
+
+/// Reads the state in a file.
+pub(super) fn read(mut file: File) -> Result<Found, StateError> {
+    let mut reader = In {
+        file: BufReader::with_capacity(CHUNK, &file),
+        hasher: XxHash3_64::with_seed(0),
+    };
+    let form: Form = json(&reader.line()?)?;
+    match form.version {
+        VERSION => reader.pieces(form.ages),
+        1 => {
+            file.rewind().map_err(StateError::Read)?;
+            first_version(file)
+        }
+        found => Err(StateError::Version {
+            found,
+            known: VERSION,
+        }),
+    }
+}
+
+/// A line of JSON, and a whole drive.
+fn first_version(file: File) -> Result<Found, StateError> {
+    let mut reader = BufReader::new(file);
+    let mut line = Vec::new();
+    let read = reader.by_ref().take(MOST_HEADER as u64);
+    let read = { read }.read_until(b'\n', &mut line);
+    read.map_err(StateError::Read)?;
+    Ok(Found {
+        header: json(&line)?,
+        drive: SavedDrive::read(reader)?,
+    })
+}
+
+fn json<T: serde::de::DeserializeOwned>(line: &[u8]) -> Result<T, StateError> {
+    serde_json::from_slice(line).map_err(|error| StateError::Inconsistent(error.to_string()))
+}
+
+fn damaged(what: &str) -> StateError {
+    StateError::Damaged(what.to_owned())
+}
+
+/// The file, and the checksum of what was read of it.
+struct In<R> {
+    file: R,
+    hasher: XxHash3_64,
+}
+
+impl<R: BufRead> In<R> {
+    fn line(&mut self) -> Result<Vec<u8>, StateError> {
+        let mut line = Vec::new();
+        let read = self.file.by_ref().take(MOST_HEADER as u64);
+        { read }
+            .read_until(b'\n', &mut line)
+            .map_err(StateError::Read)?;
+        self.hasher.write(&line);
+        Ok(line)
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), StateError> {
+        let filled = self.file.read_exact(bytes);
+        filled.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => StateError::Truncated("its pieces"),
+            _ => StateError::Read(error),
+        })?;
+        self.hasher.write(bytes);
+        Ok(())
+    }
+
+    fn word(&mut self) -> Result<u32, StateError> {
+        let mut word = [0; 4];
+        self.fill(&mut word)?;
+        Ok(u32::from_le_bytes(word))
+    }
+
+    /// Bytes, in memory that grows as they arrive.
+    fn bytes(&mut self, length: u64) -> Result<Vec<u8>, StateError> {
+        let (mut bytes, mut left) = (Vec::new(), length);
+        while left > 0 {
+            let now = left.min(CHUNK as u64);
+            let begin = bytes.len();
+            bytes.resize(begin + now as usize, 0);
+            self.fill(&mut bytes[begin..])?;
+            left -= now;
+        }
+        Ok(bytes)
+    }
+
+    /// Words, behind those there are.
+    fn words(&mut self, count: u32, words: &mut Vec<u32>) -> Result<(), StateError> {
+        let mut chunk = [0; 1 << 16];
+        let mut left = count as usize;
+        while left > 0 {
+            let now = left.min(chunk.len() / 4);
+            let bytes = &mut chunk[..4 * now];
+            self.fill(bytes)?;
+            let word = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            words.extend(bytes.chunks_exact(4).map(word));
+            left -= now;
+        }
+        Ok(())
+    }
+
+    fn pieces(mut self, has_ages: bool) -> Result<Found, StateError> {
+        let mut mapping = Mapping {
+            has_ages,
+            ..Mapping::default()
+        };
+        let rest = loop {
+            let (kind, numbers) = (self.word()?, [self.word()?, self.word()?]);
+            if kind == Piece::Run as u32 {
+                self.run(&mut mapping, numbers)?;
+            } else if kind == Piece::Changes as u32 {
+                self.changes(&mut mapping, numbers[0])?;
+            } else if kind == Piece::Rest as u32 {
+                break self.bytes(u64::from(numbers[0]) | u64::from(numbers[1]) << 32)?;
+            } else {
+                return Err(damaged("it has a piece that is none"));
+            }
+        };
+        let expected = self.hasher.finish();
+        let mut found = [0; 8];
+        self.fill(&mut found)?;
+        if u64::from_le_bytes(found) != expected {
+            return Err(damaged("its checksum does not match"));
+        }
+        if self.file.read(&mut [0]).map_err(StateError::Read)? > 0 {
+            return Err(damaged("bytes follow its end"));
+        }
+        let end = rest.iter().position(|&byte| byte == b'\n');
+        let end = end.ok_or_else(|| damaged("it has no header"))?;
+        let header: Header = json(&rest[..end])?;
+        let drive = SavedDrive::read_around(&rest[end + 1..], mapping.places, mapping.ages)?;
+        Ok(Found { header, drive })
+    }
+
+    fn run(&mut self, mapping: &mut Mapping, [first, count]: [u32; 2]) -> Result<(), StateError> {
+        if first as usize != mapping.places.len() {
+            return Err(damaged("its runs are not in order"));
+        }
+        self.words(count, &mut mapping.places)?;
+        if mapping.has_ages {
+            self.words(count, &mut mapping.ages)?;
+        }
+        Ok(())
+    }
+
+    fn changes(&mut self, mapping: &mut Mapping, count: u32) -> Result<(), StateError> {
+        let (mut pages, mut places, mut ages) = (Vec::new(), Vec::new(), Vec::new());
+        self.words(count, &mut pages)?;
+        self.words(count, &mut places)?;
+        if mapping.has_ages {
+            self.words(count, &mut ages)?;
+        }
+        for (index, &page) in pages.iter().enumerate() {
+            let slot = mapping.places.get_mut(page as usize);
+            *slot.ok_or_else(|| damaged("it changes a page it has not"))? = places[index];
+            if let (Some(slot), Some(&age)) = (mapping.ages.get_mut(page as usize), ages.get(index))
+            {
+                *slot = age;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was read of the mapping.
+#[derive(Debug, Default)]
+struct Mapping {
+    places: Vec<u32>,
+    ages: Vec<u32>,
+    has_ages: bool,
+}

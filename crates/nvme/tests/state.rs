@@ -1,0 +1,200 @@
+//! The state of a drive, written while it is served, and read again.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod harness;
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use anabranch_nvme::{
+    Checkpoint, Options, Target, Totals,
+    drive::{Drive, Hint, Watch},
+    store::Store,
+};
+use anabranch_ssd::{Config, Device, Host, PageRange, RelocationKind};
+use harness::{SUBSYSTEM, config};
+
+/// Where a state is kept, and a drive of so many pages whose state is kept there.
+struct Kept {
+    _directory: tempfile::TempDir,
+    path: PathBuf,
+    config: Config,
+    kind: RelocationKind,
+}
+
+impl Kept {
+    fn of(logical_pages: u32, kind: RelocationKind) -> Kept {
+        let directory = tempfile::tempdir().unwrap();
+        let mut config = Config {
+            logical_pages,
+            ..config()
+        };
+        config.internal_streams = kind.internal_streams(&config);
+        config.physical_units = logical_pages / config.pages_per_unit + 64;
+        Kept {
+            path: directory.path().join("state"),
+            _directory: directory,
+            config,
+            kind,
+        }
+    }
+
+    fn target(&self) -> Arc<Target> {
+        let relocation = self.kind.build(&self.config);
+        let device = Device::watched(self.config.clone(), &*relocation, Watch::default()).unwrap();
+        let store = Store::memory(self.config.logical_bytes());
+        Target::new(
+            Options::new(SUBSYSTEM),
+            Drive::streams(device, Box::new(relocation), false),
+            store,
+            Totals::default(),
+            Some(self.checkpoint()),
+        )
+        .unwrap()
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint::at(&self.path, "streams")
+    }
+
+    /// The drive whose state is there.
+    fn read(&self) -> Drive {
+        let found = self.checkpoint().read().unwrap().unwrap();
+        let mut relocation = self.kind.build(&self.config);
+        let device = found.drive.resume(&mut *relocation, Watch::default());
+        Drive::streams(device.unwrap(), Box::new(relocation), false)
+    }
+}
+
+fn write(target: &Target, first: u32, count: u32) {
+    let pages = PageRange::new(first, count);
+    let written = target.drive().write(Host::Anonymous(1), Hint::None, pages);
+    written.unwrap();
+}
+
+fn same(one: &Drive, other: &Drive, pages: u32) {
+    assert_eq!(one.counters(), other.counters());
+    for page in 0..pages {
+        assert_eq!(one.locate(page), other.locate(page), "page {page}");
+        assert_eq!(one.stream_of(page), other.stream_of(page), "page {page}");
+    }
+    other.verify().unwrap();
+}
+
+#[test]
+fn what_is_read_is_what_was_written_with_ages_and_without() {
+    for kind in [RelocationKind::Gc, RelocationKind::Age] {
+        let kept = Kept::of(8192, kind);
+        let target = kept.target();
+        for step in 0..20_000_u32 {
+            write(&target, step.wrapping_mul(2_654_435_761) % 8000, 1);
+        }
+        target.drive().discard(PageRange::new(300, 500)).unwrap();
+        target.save().unwrap();
+        same(&target.drive(), &kept.read(), 8192);
+        // What comes after it is as if nothing had been.
+        let mut read = kept.read();
+        for step in 0..20_000_u32 {
+            let page = step.wrapping_mul(40_503) % 8192;
+            write(&target, page, 1);
+            let pages = PageRange::new(page, 1);
+            read.write(Host::Anonymous(1), Hint::None, pages).unwrap();
+        }
+        same(&target.drive(), &read, 8192);
+    }
+}
+
+/// A drive of 4 GiB has 4 MiB of mapping, and as much of it changes while it is copied.
+#[test]
+fn a_state_is_of_one_moment_though_hosts_write_while_it_is_copied_in_slices() {
+    const PAGES: u32 = 1 << 20;
+    let kept = Kept::of(PAGES, RelocationKind::Gc);
+    let target = kept.target();
+    write(&target, 0, PAGES);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut page = 1_u32;
+            while !done.load(Ordering::Relaxed) {
+                page = page.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                match page % 64 {
+                    0 => {
+                        let pages = PageRange::new(page % (PAGES - 3000), 3000);
+                        target.drive().discard(pages).unwrap();
+                    }
+                    1..8 => write(&target, page % (PAGES - 32), 32),
+                    _ => write(&target, page % PAGES, 1),
+                }
+                // Fewer changes than can be copied in the same time.
+                std::thread::sleep(std::time::Duration::from_micros(50));
+            }
+        });
+        for _ in 0..4 {
+            target.save().unwrap();
+            kept.read().verify().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    // A slice of the mapping, the changes of a slice, and what there is of each unit.
+    let units = u64::from(kept.config.physical_units) * 64;
+    let most = target.most_saved_at_once();
+    assert!(
+        most <= (256 << 10) + 2 * (256 << 10) + 4096 + units,
+        "{most} bytes"
+    );
+    // At rest it is the drive to the page.
+    target.save().unwrap();
+    same(&target.drive(), &kept.read(), PAGES);
+}
+
+#[test]
+fn no_flip_of_a_byte_is_passed_over() {
+    let kept = Kept::of(256, RelocationKind::Gc);
+    let target = kept.target();
+    write(&target, 3, 100);
+    target.save().unwrap();
+    let whole = fs::read(&kept.path).unwrap();
+    assert!(kept.checkpoint().read().is_ok());
+    for place in 0..whole.len() {
+        let mut flipped = whole.clone();
+        flipped[place] ^= 1 << (place % 8);
+        fs::write(&kept.path, &flipped).unwrap();
+        let read = kept.checkpoint().read();
+        assert!(read.is_err(), "byte {place} of {}", whole.len());
+    }
+    for length in (0..whole.len()).step_by(13) {
+        fs::write(&kept.path, &whole[..length]).unwrap();
+        assert!(kept.checkpoint().read().is_err(), "{length} bytes");
+    }
+    fs::write(&kept.path, [&whole[..], &[0]].concat()).unwrap();
+    assert!(kept.checkpoint().read().is_err(), "a byte too many");
+}
+
+/// As written until now: a line of JSON, then the whole device.
+#[test]
+fn a_state_of_the_first_version_is_read() {
+    let kept = Kept::of(256, RelocationKind::Gc);
+    let mut relocation = kept.kind.build(&kept.config);
+    let mut device = Device::watched(kept.config.clone(), &*relocation, Watch::default()).unwrap();
+    let stream = anabranch_ssd::StreamId::DEFAULT;
+    let pages = PageRange::new(3, 100);
+    device.write(&mut *relocation, pages, stream).unwrap();
+    let counters = serde_json::to_string(&anabranch_ssd::Counters::default()).unwrap();
+    let mut bytes = format!(
+        "{{\"version\":1,\"placement\":\"streams\",\"block_shift\":12,\"tally\":{{\"writes\":7}},\"cleared_at\":{counters}}}\n"
+    )
+    .into_bytes();
+    device.save(&*relocation, &mut bytes).unwrap();
+    fs::write(&kept.path, bytes).unwrap();
+    let found = kept.checkpoint().read().unwrap().unwrap();
+    assert_eq!(found.header.tally.writes, 7);
+    let drive = Drive::streams(device, Box::new(relocation), false);
+    same(&drive, &kept.read(), 256);
+}
