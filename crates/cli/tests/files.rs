@@ -22,7 +22,17 @@ struct Row {
     outputs: &'static [&'static str],
 }
 
-const ROWS: [Row; 10] = [
+const ROWS: [Row; 12] = [
+    Row {
+        words: "compare {dir}/result.json {dir}/other.json",
+        inputs: &["result.json", "other.json"],
+        outputs: &["-o"],
+    },
+    Row {
+        words: "coverage {dir}/t.parquet",
+        inputs: &["t.parquet"],
+        outputs: &["-o"],
+    },
     Row {
         words: "replay {dir}/t.parquet --device {dir}/own.toml --scheme manual:rules={dir}/rules.toml",
         inputs: &["t.parquet", "own.toml", "rules.toml"],
@@ -90,16 +100,15 @@ const MORE: [Row; 2] = [
     },
 ];
 
-/// Verbs that write nothing but standard output, and `record`, which reads a device.
-const WITHOUT: [&str; 7] = [
-    "compare",
-    "coverage",
-    "devices",
-    "help",
-    "record",
-    "schemes",
-    "workloads",
-];
+#[cfg(feature = "steer")]
+const STEER: [Row; 1] = [Row {
+    words: "steer --device {dir}/t.parquet --scheme manual:rules={dir}/rules.toml",
+    inputs: &["t.parquet", "rules.toml"],
+    outputs: &["-o", "--profile"],
+}];
+
+/// Verbs that read no file, and `record`, which reads a device.
+const WITHOUT: [&str; 5] = ["devices", "help", "record", "schemes", "workloads"];
 
 struct Place(TempDir);
 
@@ -126,6 +135,7 @@ impl Place {
             "aged.drive",
             "lives.json",
             "result.json",
+            "other.json",
         ] {
             place.put(name, "what was there");
         }
@@ -193,6 +203,8 @@ fn rows() -> impl Iterator<Item = Row> {
     let rows = ROWS.into_iter();
     #[cfg(all(feature = "live", feature = "serve"))]
     let rows = rows.chain(MORE);
+    #[cfg(feature = "steer")]
+    let rows = rows.chain(STEER);
     rows
 }
 
