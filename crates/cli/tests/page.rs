@@ -319,7 +319,7 @@ fn hostile_trace(directory: &TempDir) -> PathBuf {
         device_bytes: command::DEVICE_BYTES,
         ..Capture::default()
     });
-    for (id, role) in [(1, EVIL_ROLE), (2, "=HYPERLINK(\"x\")")] {
+    for (id, role, call) in [(1, EVIL_ROLE, EVIL_CALL), (2, "b", "=HYPERLINK(\"x\")")] {
         tables.contexts.push(Context {
             id: ContextId(id),
             signature: u64::from(id),
@@ -329,7 +329,7 @@ fn hostile_trace(directory: &TempDir) -> PathBuf {
                 build_id: String::new(),
                 object: "a.out".to_owned(),
                 file_offset: 1,
-                symbol: Some(EVIL_CALL.to_owned()),
+                symbol: Some(call.to_owned()),
             }],
         });
     }

@@ -23,10 +23,11 @@ fn told(arguments: &[&str]) -> String {
 fn verbs() -> Vec<String> {
     let help = told(&["--help"]);
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    // What a verb does may go on in a line of its own, further in.
     let names = lines.take_while(|line| !line.is_empty());
-    let names = names.filter_map(|line| line.split_whitespace().next());
+    let names = names.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     names
-        .filter(|name| *name != "help")
+        .filter(|name| !["", "help"].contains(name))
         .map(str::to_owned)
         .collect()
 }

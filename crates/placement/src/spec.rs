@@ -364,7 +364,6 @@ fn canonical_name(host: &str, relocation: DeviceHalf) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_ssd::Profile;
 
     const DRIVE: HostGeometry = HostGeometry {
         logical_pages: 10_000,
@@ -377,11 +376,6 @@ mod tests {
 
     fn spec(text: &str) -> SchemeSpec {
         text.parse().unwrap()
-    }
-
-    fn golden() -> Config {
-        let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
-        profile.resolve("golden").unwrap()
     }
 
     fn message(text: &str) -> String {
@@ -546,16 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_without_a_future_says_how_to_get_one() {
-        for name in ["fk", "oracle", "oracle-rate", "oracle+gc"] {
-            let drive = spec(name).drive(&golden());
-            let error = spec(name).policy(&drive, None).err().unwrap();
-            let words = error.to_string();
-            let steps = [name, "run -t trace.parquet", "replay trace.parquet"];
-            assert!(steps.iter().all(|step| words.contains(step)), "{words}");
-            let future = Arc::new(Future::default());
-            assert!(spec(name).policy(&drive, Some(&future)).is_ok());
-        }
+    fn schemes_that_need_a_future_can_be_left_out() {
         let live = |scheme: &Scheme| !(scheme.host)().needs_future();
         let specs = SchemeSpec::read_list_where("all", &no_files, live).unwrap();
         assert!(specs.iter().all(|spec| !spec.needs_future()));
