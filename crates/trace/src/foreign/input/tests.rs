@@ -67,7 +67,9 @@ fn a_packed_input_that_is_cut_off_is_an_error_that_names_it() {
     packed.truncate(packed.len() - 9);
     let error = Input::new("a trace", Cursor::new(packed)).unwrap_err();
     assert!(
-        error.to_string().starts_with("cannot read a trace: "),
+        error
+            .to_string()
+            .starts_with("a trace is damaged: what is packed in it is cut off"),
         "{error}"
     );
 }
