@@ -174,6 +174,7 @@ pub struct ComparisonArguments {
     pub publish: PublishArguments,
 }
 
+#[cfg(feature = "live")]
 impl ComparisonArguments {
     /// The options: a page shows details.
     pub fn options(&self) -> ComparisonOptions {
