@@ -113,7 +113,9 @@ Or one of the applications that `anabranch workloads` lists:
 const RECORD_EXAMPLE: &str = "\
 Examples, as root: record /dev/nvme0n1 while a program runs, for a time, or until Ctrl-C
   anabranch record --device /dev/nvme0n1 -o day.parquet -- fio job.fio
-  anabranch record --device /dev/nvme0n1 -o day.parquet --for 1h --max 100GiB";
+  anabranch record --device /dev/nvme0n1 -o day.parquet --for 1h --max 100GiB
+One of several programs on it: its writes, and everybody's discards
+  anabranch record --device /dev/nvme0n1 --cgroup system.slice/mysql.service --for 1h";
 
 const IMPORT_EXAMPLE: &str = "\
 Examples:
@@ -287,6 +289,13 @@ pub struct RecordArguments {
     /// End once so many bytes were written to the device
     #[arg(long, value_name = "BYTES")]
     pub max: Option<String>,
+    /// Record only what this process writes, and those it starts; may be given several times
+    #[arg(long, value_name = "PID", value_delimiter = ',')]
+    pub pid: Vec<u32>,
+    /// Record only what processes of this control group write, such as system.slice/mysql.service; may be
+    /// given several times
+    #[arg(long, value_name = "PATH")]
+    pub cgroup: Vec<PathBuf>,
     /// Print what was recorded as JSON
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,6 @@
 //! `anabranch contexts`: who wrote, how much, and how long it lived.
 
-use anabranch_compare::{Numbers, TraceFile, learn};
+use anabranch_compare::{Addresses, TraceFile};
 use anabranch_lifetime::ContextProfiles;
 use anabranch_placement::{HostGeometry, Names, Policy, SchemeSpec, Write};
 use anabranch_replay::{FilesWritten, Pages, labels};
@@ -65,34 +65,16 @@ pub fn contexts(arguments: &ContextsArguments) -> Outcome {
 }
 
 fn measure(source: &TraceFile, tables: &Tables, streams: u16) -> Outcome<Vec<Row>> {
-    // A trace that does not tell its device may have its addresses anywhere: they are numbered densely.
-    let mut numbers = None;
-    let pages = match tables.capture.device_bytes {
-        0 => {
-            let learned = learn(source, PAGE_BYTES, false, &mut progress::Bar::default())?;
-            numbers = Some(Numbers::clone(&learned.numbers));
-            learned.pages.max(1)
-        }
-        bytes => bytes.div_ceil(u64::from(PAGE_BYTES)),
-    };
-    let logical_pages = u32::try_from(pages)
-        .map_err(|_| Failure::say("the captured device is larger than 16 TiB"))?;
+    let mut bar = progress::Bar::default();
+    let mut addresses = Addresses::of(source, PAGE_BYTES, u32::MAX.into(), &mut bar)?;
+    let logical_pages = u32::try_from(addresses.pages)
+        .map_err(|_| Failure::say(format!("{} writes more than 16 TiB of pages", source.name)))?;
     let mut survey = Survey::new(logical_pages, tables, streams, SCHEME)?;
     let bar = progress::bar("reading");
     source.each_batch(|ios, done| {
         bar.set_position((done * 1000.0) as u64);
-        ios.iter().try_for_each(|io| match &mut numbers {
-            None => survey.apply(io),
-            Some(numbers) => {
-                let mut applied = Ok(());
-                numbers.apply(io, |piece| {
-                    if applied.is_ok() {
-                        applied = survey.apply(&piece);
-                    }
-                });
-                applied
-            }
-        })
+        ios.iter()
+            .try_for_each(|io| addresses.apply(io, |io| survey.apply(io)))
     })?;
     bar.finish_and_clear();
     Ok(survey.rows(&tables.contexts))

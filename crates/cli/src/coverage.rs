@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anabranch_compare::Addresses;
 use anabranch_lifetime::{Achieved, NARROW_FACTOR, Separation};
 use anabranch_placement::FileClasses;
 use anabranch_replay::Pages;
@@ -20,7 +21,7 @@ use crate::{
 
 /// Pages lifetimes are measured in.
 const PAGE_BYTES: u32 = 4096;
-/// The largest device that is surveyed: 256 GiB, 1 GiB of memory (our choice).
+/// The most pages that are surveyed: 256 GiB, 1 GiB of memory (our choice).
 const MAX_PAGES: u64 = 64 << 20;
 /// Contexts that wrote this share of the bytes are counted.
 const MOST_BYTES: f64 = 0.99;
@@ -97,13 +98,14 @@ fn survey(path: &Path) -> Outcome<Row> {
             path.display()
         ))
     })?;
-    let pages = tables.capture.device_bytes.div_ceil(u64::from(PAGE_BYTES));
-    let logical_pages = u32::try_from(pages)
+    let mut bar = progress::Bar::default();
+    let mut addresses = Addresses::of(&source, PAGE_BYTES, MAX_PAGES, &mut bar)?;
+    let logical_pages = u32::try_from(addresses.pages)
         .ok()
-        .filter(|_| (1..=MAX_PAGES).contains(&pages))
+        .filter(|pages| u64::from(*pages) <= MAX_PAGES)
         .ok_or_else(|| {
             Failure::say(format!(
-                "{}: its device must be known and at most 256 GiB large; import it with --renumber",
+                "{} writes more than 256 GiB of pages; --volume of `anabranch import` keeps one volume of several",
                 path.display()
             ))
         })?;
@@ -111,7 +113,8 @@ fn survey(path: &Path) -> Outcome<Row> {
     let bar = progress::bar("reading");
     source.each_batch(|ios, done| {
         bar.set_position((done * 1000.0) as u64);
-        ios.iter().try_for_each(|io| survey.apply(io))
+        ios.iter()
+            .try_for_each(|io| addresses.apply(io, |io| survey.apply(io)))
     })?;
     bar.finish_and_clear();
     Ok(survey.row(path, tables))

@@ -337,6 +337,11 @@ fn the_drive_of_an_imported_trace_follows_from_what_it_writes() {
     let contexts = anabranch(&["contexts", &name, "--json"]);
     let contexts: Value = serde_json::from_slice(&contexts.stdout).unwrap();
     assert_eq!(contexts["contexts"][0]["written_bytes"], 20_000 * 4096);
+    let coverage = anabranch(&["coverage", &name, "--json"]);
+    let words = String::from_utf8_lossy(&coverage.stderr);
+    assert!(coverage.status.success(), "{words}");
+    let coverage: Value = serde_json::from_slice(&coverage.stdout).unwrap();
+    assert_eq!(coverage["traces"][0]["written_bytes"], 20_000 * 4096);
 }
 
 #[test]

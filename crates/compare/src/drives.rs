@@ -115,7 +115,8 @@ impl Origin {
         };
         Ok(Origin {
             size: match capture.device_bytes {
-                0 if capture.is_imported() => Size::Footprint,
+                // Also one that was renumbered: how far its numbers go is no device's size.
+                _ if capture.is_imported() => Size::Footprint,
                 0 => Size::Unknown,
                 // The drive knows its own size, to the unit.
                 _ if recorded.is_some() => Size::Unknown,

@@ -32,7 +32,7 @@ pub use fault::{Fault, FaultKind, Outcome};
 pub use files::Files;
 pub use grid::{Asked, grid};
 pub use lifetimes::Lifetimes;
-pub use numbers::{Learned, Numbers, learn};
+pub use numbers::{Addresses, Learned, Numbers, learn};
 pub use options::{
     ComparisonOptions, DEFAULT_SCHEMES, DriveOptions, Issue, ReplayOptions, TimeOptions,
 };

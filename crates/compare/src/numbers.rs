@@ -69,6 +69,65 @@ pub fn learn(
     })
 }
 
+/// The addresses of a trace as those of one device: the captured one's, or, where that is not told or too
+/// large to look at page by page, those ever written, numbered densely.
+#[derive(Debug)]
+pub struct Addresses {
+    /// Pages of the device.
+    pub pages: u64,
+    numbers: Option<Numbers>,
+}
+
+impl Addresses {
+    /// Of a trace, in pages of `page_bytes`. It is read ahead where its device is not told, or has more
+    /// than `most_pages`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of(
+        source: &dyn Requests,
+        page_bytes: u32,
+        most_pages: u64,
+        watch: &mut dyn Watch,
+    ) -> Outcome<Addresses> {
+        let capture = source.tables().map(|tables| &tables.capture);
+        let bytes = capture.map_or(0, |capture| capture.device_bytes);
+        let pages = bytes.div_ceil(u64::from(page_bytes));
+        if (1..=most_pages).contains(&pages) {
+            return Ok(Addresses {
+                pages,
+                numbers: None,
+            });
+        }
+        let learned = learn(source, page_bytes, false, watch)?;
+        Ok(Addresses {
+            pages: learned.pages.max(1),
+            numbers: Some(Arc::unwrap_or_clone(learned.numbers)),
+        })
+    }
+
+    /// Hands on a request with the device's addresses, in pieces where its pages lie apart.
+    ///
+    /// # Errors
+    /// The first of `sink`.
+    pub fn apply<E>(
+        &mut self,
+        io: &Io,
+        mut sink: impl FnMut(&Io) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(numbers) = &mut self.numbers else {
+            return sink(io);
+        };
+        let mut done = Ok(());
+        numbers.apply(io, |piece| {
+            if done.is_ok() {
+                done = sink(&piece);
+            }
+        });
+        done
+    }
+}
+
 fn ahead(source: &dyn Requests, watch: &mut dyn Watch, note: &mut dyn FnMut(&Io)) -> Outcome {
     watch.begin(&format!("reading ahead: {}", source.name()));
     source.each_batch(&mut |ios, done| {

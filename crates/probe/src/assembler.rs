@@ -10,6 +10,7 @@ use crate::context_table::{Claims, ContextTable, FoldLimits};
 use crate::event::{Event, FileKey, ImageKey, IoEvent, MalformedRecord, StackEvent, WriterKind};
 use crate::file_table::FileTable;
 use crate::handover::PageWriter;
+use crate::whose::{LeftOut, Stranger, Wanted, Whose};
 use crate::window::Source;
 use crate::writer::{CallSite, Writer};
 
@@ -47,7 +48,9 @@ pub(crate) struct Assembler {
     start_ns: u64,
     last_ns: u64,
     spaces: AddressSpaces,
-    writers: BoundedMap<u64, Claims>,
+    writers: BoundedMap<u64, Result<Claims, Stranger>>,
+    /// Whose writes are captured, where not everybody's are.
+    wanted: Option<Wanted>,
     contexts: ContextTable,
     files: FileTable,
     /// Stacks of processes that were gone before they could be looked at.
@@ -66,12 +69,26 @@ impl Assembler {
             last_ns: 0,
             spaces: AddressSpaces::new(),
             writers: BoundedMap::new(MAX_WRITERS),
+            wanted: None,
             contexts: ContextTable::new(limits),
             files: FileTable::new(),
             gone: 0,
             nameless: 0,
             astray: 0,
         }
+    }
+
+    /// Captures no writes but those of `whose`, unless that is empty.
+    pub(crate) fn only(mut self, whose: &[Whose]) -> Assembler {
+        self.wanted = (!whose.is_empty()).then(|| Wanted::new(whose.to_vec()));
+        self
+    }
+
+    /// What was left out so far.
+    pub(crate) fn left_out(&self) -> LeftOut {
+        self.wanted
+            .as_ref()
+            .map_or_else(LeftOut::default, Wanted::left_out)
     }
 
     /// Takes one record; gives a request to `sink` if it was one.
@@ -83,7 +100,7 @@ impl Assembler {
         match event {
             Event::Io(event) => {
                 let (io, reply) = self.io(&event)?;
-                sink(io);
+                io.into_iter().for_each(sink);
                 Ok(reply)
             }
             Event::Stack(stack) => Ok(self.stack(&stack)),
@@ -111,6 +128,7 @@ impl Assembler {
     /// Who a page's source is; the page counts for its context.
     pub(crate) fn answer(&mut self, source: &Source) -> Answer {
         let claims = self.writers.get_mut(&source.writer);
+        let claims = claims.and_then(|known| known.as_mut().ok());
         let context = match &claims {
             Some(claims) => self.contexts.attribute(claims, PAGE_BYTES),
             None => ContextId::UNKNOWN,
@@ -159,6 +177,7 @@ impl Assembler {
                 self.astray
             ));
         }
+        limitations.extend(self.wanted.iter().flat_map(Wanted::limitations));
         (
             self.contexts.contexts(),
             self.files.into_files(),
@@ -166,10 +185,13 @@ impl Assembler {
         )
     }
 
-    fn io(&mut self, event: &IoEvent) -> Result<(Io, Option<Reply>), MalformedRecord> {
+    fn io(&mut self, event: &IoEvent) -> Result<(Option<Io>, Option<Reply>), MalformedRecord> {
         let operation = *Operation::ALL
             .get(usize::from(event.operation))
             .ok_or(MalformedRecord)?;
+        if let Some(reply) = self.leave_out(event, operation) {
+            return Ok((None, reply));
+        }
         let (context, reply) = match operation {
             Operation::Write | Operation::Discard => self.context(event),
             Operation::Read | Operation::Flush => (ContextId::UNKNOWN, None),
@@ -194,13 +216,30 @@ impl Assembler {
             hint_granted,
             tenant: self.files.tenant(event.file),
         };
-        Ok((io, reply))
+        Ok((Some(io), reply))
+    }
+
+    /// Counts a request that is nobody's whose writes are wanted, with what the kernel side is to be told
+    /// then. Discards are everybody's: they tell what no longer lives.
+    fn leave_out(&mut self, event: &IoEvent, operation: Operation) -> Option<Option<Reply>> {
+        let wanted = self.wanted.as_mut()?;
+        let (writer, reply) = match operation {
+            Operation::Discard | Operation::Flush => return None,
+            Operation::Read => (None, None),
+            Operation::Write => match self.writers.get_mut(&event.writer) {
+                Some(Ok(_)) => return None,
+                Some(Err(stranger)) => (Some(*stranger), None),
+                None => (None, Some(Reply::Resend(event.writer))),
+            },
+        };
+        wanted.leave_out(event, operation, writer);
+        Some(reply)
     }
 
     fn context(&mut self, event: &IoEvent) -> (ContextId, Option<Reply>) {
         match self.writers.get_mut(&event.writer) {
-            Some(claims) => (self.contexts.attribute(claims, event.length_bytes), None),
-            None => {
+            Some(Ok(claims)) => (self.contexts.attribute(claims, event.length_bytes), None),
+            _ => {
                 self.nameless += 1;
                 (ContextId::UNKNOWN, Some(Reply::Resend(event.writer)))
             }
@@ -208,6 +247,12 @@ impl Assembler {
     }
 
     fn stack(&mut self, stack: &StackEvent) -> Option<Reply> {
+        if let Some(wanted) = &mut self.wanted
+            && let Some(stranger) = wanted.stranger(stack)
+        {
+            self.writers.insert(stack.hash, Err(stranger));
+            return None;
+        }
         let kind = match stack.kind {
             WriterKind::User => ContextKind::Application,
             WriterKind::Journal => ContextKind::Journal,
@@ -230,7 +275,7 @@ impl Assembler {
             (_, comm) => comm,
         };
         let claims = self.contexts.claims(Writer::new(kind, role, path));
-        self.writers.insert(stack.hash, claims);
+        self.writers.insert(stack.hash, Ok(claims));
         reply
     }
 
@@ -345,6 +390,56 @@ mod tests {
         assert_eq!(ios[0].context, ContextId::UNKNOWN);
         assert!(matches!(reply, Some(Reply::Resend(9))));
         assert_eq!(assembler.finish().2.len(), 1);
+    }
+
+    #[test]
+    fn of_chosen_processes_their_writes_are_captured_and_everybodys_discards() {
+        let own = std::process::id();
+        let mut assembler = Assembler::new(0, FoldLimits::default()).only(&[Whose::Process(own)]);
+        let Event::Stack(mut ours) = stack(9, WriterKind::User, "ours") else {
+            unreachable!()
+        };
+        ours.image.tgid = own;
+        accept(&mut assembler, Event::Stack(ours));
+        accept(&mut assembler, stack(8, WriterKind::User, "other"));
+        accept(&mut assembler, stack(7, WriterKind::Journal, ""));
+        let of = |writer, operation| {
+            let Event::Io(event) = io(writer, 1) else {
+                unreachable!()
+            };
+            Event::Io(IoEvent { operation, ..event })
+        };
+        let number = |operation| {
+            let place = Operation::ALL.iter().position(|one| *one == operation);
+            u8::try_from(place.unwrap()).unwrap()
+        };
+        let (write, read) = (number(Operation::Write), number(Operation::Read));
+        let discard = number(Operation::Discard);
+        let mut taken = |writer, operation| accept(&mut assembler, of(writer, operation)).0.len();
+        let writes = [9, 8, 7].map(|writer| taken(writer, write));
+        assert_eq!(writes, [1, 0, 0]);
+        assert_eq!((taken(9, read), taken(8, discard)), (0, 1));
+        let (none, reply) = accept(&mut assembler, of(6, write));
+        assert!(none.is_empty() && matches!(reply, Some(Reply::Resend(6))));
+        let left_out = LeftOut {
+            writes: 3,
+            written_bytes: 3 * 8192,
+            kernel_bytes: 8192,
+            reads: 1,
+        };
+        assert_eq!(assembler.left_out(), left_out);
+        let (contexts, _, limitations) = assembler.finish();
+        assert!(contexts.iter().all(|context| context.role != "other"));
+        assert!(
+            limitations
+                .iter()
+                .any(|words| words.contains("3 writes of others"))
+        );
+        assert!(
+            limitations
+                .iter()
+                .any(|words| words.contains("had ended before"))
+        );
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod return_address;
 mod skipped;
 mod support;
 mod symbols;
+mod whose;
 mod window;
 mod writer;
 
@@ -39,3 +40,4 @@ pub use error::ProbeError;
 pub use handover::{Handover, HandoverCounts, HandoverOptions, PageWriter};
 pub use probe::{Captured, Options, Probe};
 pub use support::{Support, check};
+pub use whose::{LeftOut, Whose};

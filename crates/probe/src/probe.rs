@@ -15,6 +15,7 @@ use crate::error::ProbeError;
 use crate::kernel_side::{Form, KernelSide, Settings};
 use crate::support;
 use crate::symbols::symbolise;
+use crate::whose::{LeftOut, Whose};
 
 /// What to capture.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ pub struct Options {
     pub ring_bytes: u32,
     /// How stacks are folded into contexts.
     pub fold: FoldLimits,
+    /// Whose writes are captured, everybody's where it is empty. Discards are everybody's.
+    pub only: Vec<Whose>,
 }
 
 impl Options {
@@ -42,6 +45,7 @@ impl Options {
             hints: true,
             ring_bytes: 64 << 20,
             fold: FoldLimits::default(),
+            only: Vec::new(),
         }
     }
 }
@@ -92,7 +96,7 @@ impl Probe {
         }
         Ok(Probe {
             kernel_side,
-            assembler: Assembler::new(monotonic_ns(), options.fold),
+            assembler: Assembler::new(monotonic_ns(), options.fold).only(&options.only),
             limitations,
         })
     }
@@ -127,6 +131,11 @@ impl Probe {
     /// skipped the probe's program. Anything but 0 makes what was captured a lower bound.
     pub fn lost_events(&self) -> u64 {
         self.kernel_side.found_full() + self.kernel_side.skipped().events()
+    }
+
+    /// What was not captured so far because it was nobody's of [`Options::only`].
+    pub fn left_out(&self) -> LeftOut {
+        self.assembler.left_out()
     }
 
     /// The rows of the context table from `first` on, without symbols. Rows are only ever added,

@@ -125,85 +125,110 @@ pub fn labels<'a>(
         telling(many.saturating_sub(1)),
         paths.clone(),
     ];
-    let rows = contexts.clone().enumerate().map(|(row, context)| {
+    let rows = contexts.enumerate().map(|(row, context)| {
         let calls = choices
             .iter()
             .map(|choice| &choice[row])
             .find(|calls| !calls.is_empty());
         let calls = calls.map_or(&[][..], |calls| &calls[..calls.len().min(CALLS)]);
-        worded(context, &files.most_of(context.id.0), calls)
+        Wording {
+            context,
+            file: files.most_of(context.id.0),
+            calls,
+        }
     });
-    unlike(rows.collect(), contexts, &paths)
+    unlike(&rows.collect::<Vec<_>>(), &paths)
 }
 
-/// Labels that are the same get the call that tells them apart, or, where none does, their numbers.
-fn unlike<'a>(
-    labels: Vec<String>,
-    contexts: impl Iterator<Item = &'a Context>,
-    paths: &[Vec<String>],
-) -> Vec<String> {
-    let mut rows: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (row, label) in labels.iter().enumerate() {
-        rows.entry(label).or_default().push(row);
-    }
+/// What a label is made of.
+struct Wording<'a> {
+    context: &'a Context,
+    file: String,
+    calls: &'a [String],
+}
+
+/// A label for each. Those that would be the same get the call that tells them apart, or, where none does,
+/// their numbers.
+fn unlike(rows: &[Wording<'_>], paths: &[Vec<String>]) -> Vec<String> {
+    let labels: Vec<String> = rows.iter().map(|row| row.worded(None)).collect();
     let mut changed = labels.clone();
-    for same in rows.values().filter(|same| same.len() > 1) {
-        for &row in same {
+    for same in groups(&labels) {
+        for &row in &same {
             let is_apart = |call: &&String| {
                 let others = same.iter().filter(|other| **other != row);
                 others.clone().all(|other| !paths[*other].contains(call))
             };
             if let Some(call) = paths[row].iter().find(is_apart) {
-                changed[row] = format!("{} … {call}", labels[row]);
+                changed[row] = rows[row].worded(Some(call));
             }
         }
     }
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    for row in groups(&changed).into_iter().flatten() {
+        changed[row] += &format!(" #{}", rows[row].context.id.0);
+    }
     changed
-        .iter()
-        .for_each(|label| *seen.entry(label.clone()).or_default() += 1);
-    let numbered = changed
-        .into_iter()
-        .zip(contexts)
-        .map(|(label, context)| match seen[&label] {
-            1 => label,
-            _ => format!("{label} #{}", context.id.0),
-        });
-    numbered.collect()
 }
 
-fn worded(context: &Context, file: &str, calls: &[String]) -> String {
-    let role = context.role.trim_end_matches(['-', '/', ':', '.']);
-    let is_made = role.starts_with("mkfs");
-    let who = match context.kind {
-        _ if is_made => "making the file system".to_owned(),
-        ContextKind::Journal => "journal of the file system".to_owned(),
-        ContextKind::Metadata => "metadata of the file system".to_owned(),
-        ContextKind::Unknown => "writer not known".to_owned(),
-        ContextKind::Kernel => format!("kernel thread {role}"),
-        ContextKind::Folded => format!("{role}, rare call paths"),
-        ContextKind::Application => role.to_owned(),
-    };
-    let calls = if is_made {
-        String::new()
-    } else {
-        calls.join(" < ")
-    };
-    let parts = [file, &calls, &who].map(str::trim);
-    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let label = parts.join(" · ");
-    match label.char_indices().nth(WIDTH) {
-        // The role stays: it stands last.
-        Some(_) => {
-            let room = WIDTH.saturating_sub(who.chars().count() + 5);
-            let kept: String = parts[..parts.len() - 1]
-                .join(" · ")
-                .chars()
-                .take(room)
-                .collect();
-            format!("{}… · {who}", kept.trim_end())
+/// The places of labels that are the same as another.
+fn groups(labels: &[String]) -> Vec<Vec<usize>> {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, label) in labels.iter().enumerate() {
+        places.entry(label).or_default().push(place);
+    }
+    places.into_values().filter(|same| same.len() > 1).collect()
+}
+
+impl Wording<'_> {
+    /// File, calls and role. `apart` is the call that tells it from another: it is never cut off.
+    fn worded(&self, apart: Option<&str>) -> String {
+        let role = self.context.role.trim_end_matches(['-', '/', ':', '.']);
+        let is_made = role.starts_with("mkfs");
+        let who = match self.context.kind {
+            _ if is_made => "making the file system".to_owned(),
+            ContextKind::Journal => "journal of the file system".to_owned(),
+            ContextKind::Metadata => "metadata of the file system".to_owned(),
+            ContextKind::Unknown => "writer not known".to_owned(),
+            ContextKind::Kernel => format!("kernel thread {role}"),
+            ContextKind::Folded => format!("{role}, rare call paths"),
+            ContextKind::Application => role.to_owned(),
+        };
+        let known = if is_made { &[][..] } else { self.calls };
+        let around = [&self.file, "", &who].map(str::trim);
+        let around: Vec<&str> = around.into_iter().filter(|part| !part.is_empty()).collect();
+        let room = WIDTH.saturating_sub(around.join(" · ").chars().count() + 3);
+        let calls = joined(known, apart, room);
+        let parts = [&self.file, calls.as_str(), &who].map(str::trim);
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(" · ")
+    }
+}
+
+/// As many calls as there is room for, the innermost cut where not even that has room, and at the end the
+/// one that must stay.
+fn joined(calls: &[String], apart: Option<&str>, room: usize) -> String {
+    let last = apart.map_or_else(String::new, |call| {
+        let call: String = call.chars().take(room).collect();
+        format!("… < {call}")
+    });
+    let whole = |many: usize| {
+        let kept = calls[..many].join(" < ");
+        match (kept.is_empty(), last.is_empty()) {
+            (false, false) => format!("{kept} < {last}"),
+            _ => kept + &last,
         }
-        None => label,
+    };
+    let fits = |words: &String| words.chars().count() <= room;
+    if let Some(words) = (1..=calls.len()).rev().map(whole).find(fits) {
+        return words;
+    }
+    let Some(first) = calls.first() else {
+        return last;
+    };
+    let left = room.saturating_sub(last.chars().count() + 1);
+    let kept: String = first.chars().take(left).collect();
+    match last.is_empty() {
+        true => format!("{}…", kept.trim_end()),
+        false => format!("{}{last}", kept.trim_end()),
     }
 }
 

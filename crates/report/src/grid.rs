@@ -1,5 +1,7 @@
 //! A table that fits where it is shown: as wide as the terminal, or as CSV.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use comfy_table::{CellAlignment, Table, presets};
 
 /// A column of words is first cut to this, before columns are left out (our choice).
@@ -173,8 +175,13 @@ impl Grid {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        for row in &self.rows {
-            table.add_row(seen.iter().map(|&(at, width)| cut(&row[at].text, width)));
+        let columns = seen.iter().map(|&(at, width)| {
+            let texts: Vec<&str> = self.rows.iter().map(|row| row[at].text.as_str()).collect();
+            cut(&texts, width)
+        });
+        let columns: Vec<Vec<String>> = columns.collect();
+        for row in 0..self.rows.len() {
+            table.add_row(columns.iter().map(|column| &column[row]));
         }
         match left_out.is_empty() {
             true => table.to_string(),
@@ -254,13 +261,57 @@ fn needed(widths: &[Option<usize>]) -> usize {
         + 1
 }
 
-fn cut(text: &str, width: usize) -> String {
-    match text.chars().count() > width {
-        true => {
-            let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-            format!("{kept}…")
+/// The cells of a column, none wider than this. Cells that begin alike and differ farther on are shown by
+/// where they differ.
+fn cut(texts: &[&str], width: usize) -> Vec<String> {
+    let mut shown: Vec<String> = texts.iter().map(|text| window(text, 0, width)).collect();
+    let mut alike: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for (text, cut) in texts.iter().zip(&shown) {
+        alike.entry(cut.clone()).or_default().insert(text);
+    }
+    for same in alike.into_values().filter(|same| same.len() > 1) {
+        let (first, last) = (same.first().copied(), same.last().copied());
+        // Of sorted texts the first and the last have in common what all have.
+        let chars = |text: Option<&'_ str>| text.unwrap_or_default().chars().collect::<Vec<char>>();
+        let (first, last) = (chars(first), chars(last));
+        let common = first
+            .iter()
+            .zip(&last)
+            .take_while(|(one, other)| one == other);
+        let common = common.count();
+        for (text, cut) in texts.iter().zip(&mut shown) {
+            if same.contains(text) {
+                *cut = window(text, common, width);
+            }
         }
-        false => text.to_owned(),
+    }
+    shown
+}
+
+/// A text in this width, its beginning or, where that ends before `place`, some of its beginning and what
+/// stands around `place`.
+fn window(text: &str, place: usize, width: usize) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= width {
+        return text.to_owned();
+    }
+    let said = |part: &[char]| part.iter().collect::<String>();
+    if place + 2 < width {
+        return said(&chars[..width.saturating_sub(1)]) + "…";
+    }
+    let head = width / 3;
+    let room = width.saturating_sub(head + 1);
+    let start = place
+        .saturating_sub(room / 4)
+        .min(chars.len().saturating_sub(room));
+    let rest = &chars[start..];
+    match rest.len() > room {
+        true => format!(
+            "{}…{}…",
+            said(&chars[..head]),
+            said(&rest[..room.saturating_sub(1)])
+        ),
+        false => format!("{}…{}", said(&chars[..head]), said(rest)),
     }
 }
 
@@ -322,6 +373,26 @@ mod tests {
         );
         let text = grid().text(&look(24));
         assert!(width(&text) <= 24, "{text}");
+    }
+
+    #[test]
+    fn cells_that_begin_alike_are_shown_by_where_they_differ() {
+        let texts = [
+            "*.sst · WriterSyncClose < FinishCompactionOutputFile < AddToOutput · rocksdb:low",
+            "*.sst · WriterSyncClose < FinishCompactionOutputFile < CloseOutput · rocksdb:low",
+            "*.log · WriteToWAL · db_bench",
+            "*.sst · WriterSyncClose < FinishCompactionOutputFile < AddToOutput · rocksdb:low",
+        ];
+        for width in 12..90 {
+            let shown = cut(&texts, width);
+            assert!(
+                shown.iter().all(|cell| cell.chars().count() <= width),
+                "{shown:?}"
+            );
+            assert_ne!(shown[0], shown[1], "{width}");
+            assert_eq!(shown[0], shown[3], "{width}");
+        }
+        assert_eq!(cut(&texts, 36)[0], "*.sst · Writ…le < AddToOutput · roc…");
     }
 
     #[test]

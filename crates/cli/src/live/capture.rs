@@ -8,7 +8,7 @@ use std::{
 
 use anabranch_compare::bytes;
 use anabranch_placement::Names;
-use anabranch_probe::{Captured, Options, Probe, ProbeError};
+use anabranch_probe::{Captured, LeftOut, Options, Probe, ProbeError, Whose};
 use anabranch_trace::{Capture, Io, Tables, Writer};
 use serde_json::Value;
 
@@ -32,10 +32,11 @@ pub struct Capturing {
 }
 
 impl Capturing {
-    /// Attaches the probe to a device, and begins the trace where one is wanted.
+    /// Attaches the probe to a device for the writes of `only`, everybody's where that is empty, and begins the trace where one is wanted.
     pub fn start(
         device: &Path,
         arguments: &CaptureArguments,
+        only: Vec<Whose>,
         trace: Option<&PathBuf>,
     ) -> Outcome<Capturing> {
         let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
@@ -44,6 +45,7 @@ impl Capturing {
             reads: arguments.reads,
             hints: !arguments.no_hints,
             ring_bytes,
+            only,
             ..Options::new(device)
         };
         let writer = trace.map(Writer::create).transpose()?;
@@ -110,6 +112,11 @@ impl Capturing {
     /// Events lost so far.
     pub fn lost_events(&self) -> u64 {
         self.probe.lost_events()
+    }
+
+    /// What was left out so far because it was nobody's whose writes are wanted.
+    pub fn left_out(&self) -> LeftOut {
+        self.probe.left_out()
     }
 
     /// Detaches the probe. Answers what the run was and who wrote, with the trace to be kept, which

@@ -10,6 +10,7 @@ use std::{
 
 use anabranch_compare::bytes;
 use anabranch_disk::InterruptSource;
+use anabranch_probe::{LeftOut, Whose};
 use anabranch_trace::Capture;
 use nix::{
     sys::signal::{Signal, kill},
@@ -30,9 +31,12 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
     anabranch_probe::check().map_err(Failure::work)?;
     let mut interrupt = Interrupt::watch()?;
     let device_bytes = device_bytes(&arguments.device)?;
+    let only = only(arguments)?;
+    let is_filtered = !only.is_empty();
     let mut capturing = Capturing::start(
         &arguments.device,
         &arguments.capture,
+        only,
         Some(&arguments.output),
     )?;
     let mut program = Program::start(&arguments.command)?;
@@ -59,10 +63,11 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
     };
     capturing.drain(|_, ios| meter.count(ios))?;
     meter.clear();
+    let left_out = is_filtered.then(|| capturing.left_out());
     let recorded = capturing.finish(device_bytes, "", &arguments.command, None);
     let capture = recorded.tables.capture.clone();
     let older = recorded.keep(&arguments.output)?;
-    tell(arguments, &meter, &capture, older.as_deref())?;
+    tell(arguments, &meter, &capture, left_out, older.as_deref())?;
     match status.map(anabranch_disk::status_code) {
         None | Some(0) => Ok(()),
         Some(status) => Err(Failure {
@@ -72,11 +77,30 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
     }
 }
 
+/// Whose writes are recorded, everybody's where it is empty.
+fn only(arguments: &RecordArguments) -> Outcome<Vec<Whose>> {
+    let processes = arguments.pid.iter().map(|id| Whose::Process(*id));
+    let groups = arguments.cgroup.iter().cloned().map(Whose::ControlGroup);
+    let only: Vec<Whose> = processes.chain(groups).collect();
+    match only.iter().find(|whose| !whose.exists()) {
+        Some(Whose::Process(id)) => Err(Failure::say(format!(
+            "--pid {id}: there is no such process; `pgrep NAME` tells the id of one that runs"
+        ))),
+        Some(Whose::ControlGroup(path)) => Err(Failure::say(format!(
+            "--cgroup {}: there is no such control group, and no process in it; `cat /proc/PID/cgroup` \
+             tells that of a process",
+            path.display()
+        ))),
+        None => Ok(only),
+    }
+}
+
 /// What was recorded, unless the trace itself is on standard output.
 fn tell(
     arguments: &RecordArguments,
     meter: &Meter,
     capture: &Capture,
+    left_out: Option<LeftOut>,
     older: Option<&Path>,
 ) -> Outcome {
     let trace = arguments.output.display();
@@ -92,6 +116,12 @@ fn tell(
                 "older_trace": older,
                 "requests": meter.requests(),
                 "written_bytes": meter.written_bytes(),
+                "left_out": left_out.map(|left_out| json!({
+                    "writes": left_out.writes,
+                    "written_bytes": left_out.written_bytes,
+                    "kernel_bytes": left_out.kernel_bytes,
+                    "reads": left_out.reads,
+                })),
                 "capture": capture,
             })
         ));

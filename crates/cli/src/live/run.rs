@@ -179,7 +179,8 @@ impl Live {
             &anabranch_replay::Start::default(),
         )?;
         let device = drive.device().path();
-        let capturing = Capturing::start(device, &arguments.capture, plan.trace.as_ref())?;
+        let capturing =
+            Capturing::start(device, &arguments.capture, Vec::new(), plan.trace.as_ref())?;
         format(&mut drive, &mut interrupt)?;
         let view = View::new(plan.specs.len());
         Ok(Live {

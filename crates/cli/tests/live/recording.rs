@@ -186,3 +186,135 @@ fn a_recording_ends_after_its_time_or_once_enough_was_written() {
     assert_eq!(told["written_bytes"], 3 * MIB);
     assert_eq!(told["older_trace"], format!("{trace}.old"));
 }
+
+/// Starts a child of its own once it may, which writes to the device and then stays.
+const WRITER: &str = "
+import mmap, os, sys, time
+device, mebibytes, go, done = sys.argv[1:]
+while not os.path.exists(go):
+    time.sleep(0.01)
+if os.fork() == 0:
+    drive = os.open(device, os.O_WRONLY | os.O_DIRECT)
+    block = mmap.mmap(-1, 1 << 20)
+    for _ in range(int(mebibytes)):
+        os.write(drive, block)
+    open(done, 'w').close()
+    time.sleep(60)
+    os._exit(0)
+os.wait()
+";
+
+/// A control group with one process, gone at the end.
+struct Group {
+    mount: String,
+    name: String,
+}
+
+impl Group {
+    fn with(place: &Place, process: i32) -> Group {
+        let mount = place.path("groups");
+        fs::create_dir(&mount).unwrap();
+        let mounted = ["-t", "cgroup2", "none", &mount];
+        assert!(
+            Command::new("mount")
+                .args(mounted)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let name = format!("anabranch-test-{}", std::process::id());
+        let group = Group { mount, name };
+        fs::create_dir(group.path()).unwrap();
+        fs::write(
+            format!("{}/cgroup.procs", group.path()),
+            process.to_string(),
+        )
+        .unwrap();
+        group
+    }
+
+    fn path(&self) -> String {
+        format!("{}/{}", self.mount, self.name)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = fs::write(format!("{}/cgroup.kill", self.path()), "1");
+        for _ in 0..500 {
+            if fs::remove_dir(self.path()).is_ok() {
+                break;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        let _ = Command::new("umount").arg(&self.mount).status();
+    }
+}
+
+#[test]
+fn of_several_programs_on_a_device_one_process_and_one_control_group_are_recorded() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let trace = place.path("trace.parquet");
+    let go = place.path("go");
+    let writer = |mebibytes: u64| {
+        let done = place.path(&format!("done-{mebibytes}"));
+        let mut python = Command::new("python3");
+        python.args(["-c", WRITER, &device.0, &mebibytes.to_string(), &go, &done]);
+        Started::new(&mut python)
+    };
+    let (by_id, other, by_group) = (writer(3), writer(5), writer(7));
+    let group = Group::with(&place, by_group.pid());
+    let record = ["record", "--device", &device.0, "-o", &trace, "--json"];
+    let id = by_id.pid().to_string();
+    let chosen = ["--pid", &id, "--cgroup", &group.name];
+    let mut started = Started::new(Command::new(ANABRANCH).args(record).args(chosen));
+    wait_until("the probe to be attached", || is_attached(started.pid()));
+    sleep(Duration::from_millis(300));
+    File::create(&go).unwrap();
+    for mebibytes in [3, 5, 7] {
+        started.wait_for(&place, &format!("done-{mebibytes}"));
+    }
+    started.signal(Signal::SIGINT);
+    let told = started.end().with_status(0).json();
+    assert_eq!(told["written_bytes"], 10 * MIB, "{told}");
+    assert_eq!(told["left_out"]["written_bytes"], 5 * MIB, "{told}");
+    assert_eq!(
+        writes(&trace).iter().map(|io| io.length_bytes).sum::<u64>(),
+        10 * MIB
+    );
+    let notes = told["capture"]["limitations"].to_string();
+    assert!(notes.contains("writes of others, 5242880 bytes"), "{notes}");
+    // Their children stay for a minute otherwise.
+    for python in [&by_id, &other] {
+        let _ = Command::new("pkill")
+            .args(["-P", &python.pid().to_string()])
+            .status();
+    }
+}
+
+#[test]
+fn a_process_or_control_group_that_is_not_there_is_named() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let record = [
+        "record",
+        "--device",
+        &device.0,
+        "-o",
+        &place.path("t.parquet"),
+    ]
+    .map(str::to_owned);
+    let record: Vec<&str> = record.iter().map(String::as_str).collect();
+    for (chosen, words) in [
+        (["--pid", "4194304"], ["--pid 4194304", "pgrep"]),
+        (
+            ["--cgroup", "no.such"],
+            ["--cgroup no.such", "/proc/PID/cgroup"],
+        ),
+    ] {
+        let ended = anabranch(&[&record[..], &chosen, &["--", "true"]].concat());
+        ended.with_status(2).complains(&words);
+    }
+    assert!(!place.has("t.parquet"));
+}

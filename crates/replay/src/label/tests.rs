@@ -148,3 +148,31 @@ fn several_files_are_called_by_what_their_names_have_in_common() {
         ["*.sst", "binlog.*", "CURRENT", ""]
     );
 }
+
+#[test]
+fn of_long_labels_the_call_that_tells_them_apart_is_kept() {
+    let own = "/usr/bin/db";
+    let inner = [
+        "rocksdb::WritableFileWriter::FinishTheLastBlock",
+        "rocksdb::CompactionOutputs::WriteOneMoreEntry",
+        "rocksdb::CompactionIterator::FinishCompactionOutputFile",
+    ];
+    let path = |outer: &'static str| [inner[0], inner[1], inner[2], outer].map(|call| (own, call));
+    let (close, add) = ("rocksdb::Job::CloseOutput", "rocksdb::State::AddToOutput");
+    let application = ContextKind::Application;
+    let other = |id| context(id, application, "main", &[(own, "serve")]);
+    let contexts = [
+        context(1, application, "rocksdb:low", &path(close)),
+        context(2, application, "rocksdb:low", &path(add)),
+        other(3),
+        other(4),
+    ];
+    let files = files(&[(1, 1), (2, 1)], &["000012.sst"]);
+    let labels = labels(contexts.iter(), &files);
+    let calls = ["Job::CloseOutput", "State::AddToOutput"];
+    for (label, call) in labels.iter().zip(calls) {
+        assert!(label.chars().count() <= WIDTH, "{label}");
+        assert!(label.contains(call), "{label}");
+        assert!(label.ends_with("· rocksdb:low"), "{label}");
+    }
+}
