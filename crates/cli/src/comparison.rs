@@ -9,6 +9,7 @@ use anabranch_placement::SchemeSpec;
 use anabranch_replay::Outcome as Comparison;
 use anabranch_report::Look;
 use anabranch_trace::WholeFile;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
@@ -79,6 +80,11 @@ fn told(results: &[Comparison], look: &Look) -> String {
             anabranch_report::answers(results, look)
         ),
     }
+}
+
+/// What a verb found as JSON.
+pub fn json(found: &impl Serialize) -> Outcome<Value> {
+    serde_json::to_value(found).map_err(Failure::work)
 }
 
 /// What a verb found: as JSON into a file where one is named, and on standard output as JSON or in the

@@ -150,14 +150,15 @@ fn of_coverage(coverage: &CoverageArguments, files: Files) -> Files {
 }
 
 fn of_export(export: &ExportArguments, files: Files) -> Files {
+    let options = &export.options;
     let files = files
         .prints(printed("--json", export.json))
         .reads([&export.source])
-        .reads(&export.trace)
-        .reads(&export.profile)
-        .reads(export.scheme.iter().flat_map(|scheme| scheme.split(PARTS)))
-        .reads(profile_files(&export.drive));
-    match export.is_one_file() {
+        .reads(&options.trace)
+        .reads(&options.profile)
+        .reads(options.scheme.iter().flat_map(|scheme| scheme.split(PARTS)))
+        .reads(profile_files(&options.drive));
+    match options.is_one_file() {
         true => files.writes("-o", [&export.output]),
         false => files.fills("-o", [&export.output]),
     }

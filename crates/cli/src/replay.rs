@@ -1,30 +1,36 @@
 //! `anabranch replay`: the comparison, from traces.
 
-use anabranch_compare::{Requests, TraceFile, read_text, schemes};
+use std::path::PathBuf;
+
+use anabranch_compare::{ReplayOptions, Requests, TraceFile, read_text, schemes};
 use anabranch_replay::Outcome as Comparison;
 
 use crate::{
-    arguments::ReplayArguments, comparison::publish, failure::Outcome, progress::Bar, source,
+    arguments::ReplayArguments, comparison::publish, failure::Outcome, formats::Format,
+    progress::Bar, source,
 };
 
 /// Compares schemes on every trace and drive asked for, and shows what was found.
 pub fn replay(arguments: &ReplayArguments) -> Outcome {
-    publish(&compare(arguments)?, &arguments.publish)
+    let results = compare(&arguments.options(), &arguments.traces, arguments.format)?;
+    publish(&results, &arguments.publish)
 }
 
 /// Compares schemes on every trace and drive asked for.
-pub fn compare(arguments: &ReplayArguments) -> Outcome<Vec<Comparison>> {
-    let options = arguments.options();
+pub fn compare(
+    options: &ReplayOptions,
+    traces: &[PathBuf],
+    format: Option<Format>,
+) -> Outcome<Vec<Comparison>> {
     let future_is_known = options.drive_file.is_none();
     let specs = schemes(&options.comparison, future_is_known, &read_text)?;
-    let traces = arguments
-        .traces
+    let traces = traces
         .iter()
-        .map(|path| source::open(path, arguments.format, options.quick))
+        .map(|path| source::open(path, format, options.quick))
         .collect::<Outcome<Vec<TraceFile>>>()?;
     let sources: Vec<&dyn Requests> = traces.iter().map(|trace| trace as _).collect();
     Ok(anabranch_compare::replay(
-        &options,
+        options,
         &specs,
         &sources,
         &mut Bar::default(),

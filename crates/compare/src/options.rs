@@ -137,7 +137,7 @@ impl DriveOptions {
 }
 
 /// Which schemes, and how they are run.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Comparison"))]
 #[serde(default, deny_unknown_fields)]
@@ -251,7 +251,7 @@ impl TimeOptions {
 }
 
 /// A replay.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 pub struct ReplayOptions {
@@ -289,7 +289,58 @@ pub struct ReplayOptions {
     pub quick: bool,
 }
 
+/// Options that are called otherwise on the command line than in their part of a file: the command's
+/// name, the part and the key in it.
+const CALLED: [(&str, &str, &str); 4] = [
+    ("drive", "", "drive_file"),
+    ("time", "time", "issue"),
+    ("collect-after-idle", "time", "collect_after_idle_ms"),
+    ("scheme", "comparison", "schemes"),
+];
+
 impl ReplayOptions {
+    /// Options by the names they have on the command line (`no-discards`), each with its value as a file
+    /// has it.
+    ///
+    /// # Errors
+    /// When there is no such option, or a value makes no sense.
+    pub fn named(options: impl IntoIterator<Item = (String, Value)>) -> Outcome<ReplayOptions> {
+        let mut all = Map::new();
+        for (name, value) in options {
+            let (part, key) = ReplayOptions::place(&name)
+                .ok_or_else(|| Fault::say(format!("replay has no option --{name}")))?;
+            match part {
+                "" => drop(all.insert(key, value)),
+                part => {
+                    let keys = all.entry(part).or_insert_with(|| Map::new().into());
+                    keys[key] = value;
+                }
+            }
+        }
+        serde_json::from_value(all.into()).map_err(Fault::usage)
+    }
+
+    /// Whether there is an option of that name.
+    pub fn has(name: &str) -> bool {
+        ReplayOptions::place(name).is_some()
+    }
+
+    /// The part that an option is in, and its key there.
+    fn place(name: &str) -> Option<(&'static str, String)> {
+        if let Some((_, part, key)) = CALLED.iter().find(|(called, _, _)| *called == name) {
+            return Some((part, (*key).to_owned()));
+        }
+        let key = name.replace('-', "_");
+        if CALLED.iter().any(|(_, _, known)| *known == key) {
+            return None;
+        }
+        let all = serde_json::to_value(ReplayOptions::default()).ok()?;
+        let is_there = |part: &&str| all[*part].get(&key).is_some();
+        let part = ["drive", "comparison", "time"].into_iter().find(is_there);
+        let alone = all.get(&key).filter(|value| !value.is_object());
+        part.or(alone.map(|_| "")).map(|part| (part, key))
+    }
+
     /// Refuses options that do not go together, for a number of traces.
     ///
     /// # Errors
@@ -323,5 +374,41 @@ impl ReplayOptions {
             ));
         }
         self.time.validate()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn named(options: Value) -> Outcome<ReplayOptions> {
+        match options {
+            Value::Object(options) => ReplayOptions::named(options),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn options_are_found_by_the_names_of_the_command_line() {
+        let found = named(json!({
+            "unit": "24MiB", "fill": 0.9, "no-discards": true, "time": "closed", "queue-depth": 4,
+            "collect-after-idle": 5, "scheme": ["baseline"], "drive": "aged.drive", "seed": 3,
+        }));
+        let found = found.unwrap();
+        assert_eq!(found.drive.unit, ["24MiB"]);
+        assert_eq!(found.fill, ["0.9"]);
+        assert!(found.no_discards && !found.pack);
+        assert_eq!(found.time.issue, Some(Issue::Closed));
+        assert_eq!(found.time.queue_depth, Some(4));
+        assert_eq!(found.time.collect_after_idle, Some(5));
+        assert_eq!(found.comparison.schemes, ["baseline"]);
+        assert_eq!(found.comparison.seed, 3);
+        assert_eq!(found.drive_file, Some("aged.drive".into()));
+        for unknown in ["units", "schemes", "comparison", "json", "drive-file"] {
+            assert!(!ReplayOptions::has(unknown), "{unknown}");
+            assert!(named(json!({ unknown: 1 })).is_err(), "{unknown}");
+        }
     }
 }

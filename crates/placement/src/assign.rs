@@ -1,7 +1,7 @@
 //! The host's half of a scheme: which stream a write goes to.
 
 use anabranch_ssd::{PageRange, StreamId};
-use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Tables, WriteHint};
+use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Io, Tables, WriteHint};
 
 use crate::{LifetimeProfile, RuleUse};
 
@@ -20,6 +20,20 @@ pub struct Write {
     pub tenant: u32,
     /// Logical time: pages the host had written to the device before this request.
     pub now_pages: u64,
+}
+
+impl Write {
+    /// A request of a trace that covers `pages`, when `now_pages` were written before it.
+    pub fn of(io: &Io, pages: PageRange, now_pages: u64) -> Write {
+        Write {
+            pages,
+            context: io.context,
+            file: io.file,
+            hint: io.hint,
+            tenant: io.tenant,
+            now_pages,
+        }
+    }
 }
 
 /// What is known by name, told to a scheme before it sees the numbers. Names are only added, and

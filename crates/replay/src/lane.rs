@@ -264,14 +264,7 @@ impl Lane {
         if pages.count == 0 {
             return Ok(());
         }
-        let write = Write {
-            pages,
-            context: io.context,
-            file: io.file,
-            hint: io.hint,
-            tenant: io.tenant,
-            now_pages: self.clock_pages,
-        };
+        let write = Write::of(io, pages, self.clock_pages);
         self.clock_pages += u64::from(pages.count);
         let driven = &mut self.driven;
         self.policy.place(&write, |relocation, part, stream| {

@@ -10,6 +10,8 @@ mod substream;
 
 use std::{fmt, str::FromStr};
 
+use serde::Serialize;
+
 pub use substream::{Pool, Substream, Trigger};
 
 use crate::{config::Config, observe::Origin, types::StreamId, victims::ClosedUnits};
@@ -236,6 +238,12 @@ impl RelocationKind {
 impl fmt::Display for RelocationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl Serialize for RelocationKind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -2,17 +2,14 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use clap::{Args as _, Command};
+use anabranch_compare::ReplayOptions;
 use serde::{Deserialize, Serialize};
 
 use super::{
     claim::{Called, Claim},
     pivot::Pivot,
 };
-use crate::{
-    arguments::ReplayArguments,
-    failure::{Failure, Outcome},
-};
+use crate::failure::{Failure, Outcome};
 
 /// An experiment.
 #[derive(Debug, Deserialize)]
@@ -160,13 +157,8 @@ impl TryFrom<toml::Table> for Run {
 
 /// Whether `replay` has such an option, and an experiment may use it.
 fn is_option(key: &str) -> Result<(), String> {
-    const NOT_HERE: [&str; 5] = ["json", "output", "threads", "profile", "scheme"];
-    let replay = ReplayArguments::augment_args(Command::new("replay"));
-    let known = replay
-        .get_arguments()
-        .filter_map(|argument| argument.get_long())
-        .any(|long| long == key && !NOT_HERE.contains(&long));
-    match known {
+    const NOT_HERE: [&str; 3] = ["threads", "profile", "scheme"];
+    match ReplayOptions::has(key) && !NOT_HERE.contains(&key) {
         true => Ok(()),
         false => Err(format!(
             "a run has no key \"{key}\", nor has replay such an option"

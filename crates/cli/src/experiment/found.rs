@@ -202,9 +202,10 @@ impl CellFound {
         root: &Path,
         arguments: &ExperimentArguments,
     ) -> Outcome<CellFound> {
-        let mut replayed = cell.arguments(root)?;
-        replayed.options.comparison.threads = arguments.threads;
-        let [result] = <[Comparison; 1]>::try_from(compare(&replayed)?).map_err(|results| {
+        let mut options = cell.options()?;
+        options.comparison.threads = arguments.threads;
+        let [result] = <[Comparison; 1]>::try_from(compare(&options, &[cell.trace(root)], None)?)
+            .map_err(|results| {
             Failure::say(format!("{}: {} comparisons", cell.command(), results.len()))
         })?;
         let schemes = match run.schemes.len() == result.schemes.len() {

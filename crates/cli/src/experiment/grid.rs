@@ -1,36 +1,38 @@
 //! The comparisons of a run: every combination of what its options may be.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use clap::Parser;
+use anabranch_compare::ReplayOptions;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::file::Run;
-use crate::{
-    arguments::{Arguments, ReplayArguments, Verb},
-    failure::{Failure, Outcome},
-};
+use crate::failure::{Failure, Outcome};
+
+/// The key of a comparison's trace among its options.
+const TRACE: &str = "trace";
 
 /// One comparison.
 #[derive(Debug, Clone)]
 pub struct Cell {
     /// Its options, the trace among them.
     pub labels: Vec<(String, String)>,
-    /// `anabranch` and what follows, as a person would call it.
-    pub words: Vec<String>,
+    /// The schemes it compares.
+    schemes: Vec<String>,
 }
 
 /// Every comparison of a run. Of flags, `true` is given and `false` is not.
 pub fn cells(run: &Run) -> Vec<Cell> {
     let mut grid = vec![Vec::new()];
-    multiply(&mut grid, "trace", &run.traces);
+    multiply(&mut grid, TRACE, &run.traces);
     for (option, values) in &run.options {
         multiply(&mut grid, option, values);
     }
+    let schemes = &run.schemes;
     grid.into_iter()
         .map(|labels| Cell {
-            words: words(&labels, &run.schemes),
             labels,
+            schemes: schemes.clone(),
         })
         .collect()
 }
@@ -52,7 +54,7 @@ fn words(labels: &[(String, String)], schemes: &[String]) -> Vec<String> {
     let mut words = vec!["anabranch".to_owned(), "replay".to_owned()];
     for (key, value) in labels {
         match (key.as_str(), value.as_str()) {
-            ("trace", trace) => words.push(trace.to_owned()),
+            (TRACE, trace) => words.push(trace.to_owned()),
             (_, "false") => {}
             (flag, "true") => words.push(format!("--{flag}")),
             (option, value) => words.extend([format!("--{option}"), value.to_owned()]),
@@ -65,26 +67,25 @@ fn words(labels: &[(String, String)], schemes: &[String]) -> Vec<String> {
 }
 
 impl Cell {
-    /// The options, read as the command would, with traces found from `root`.
-    pub fn arguments(&self, root: &Path) -> Outcome<ReplayArguments> {
-        let read = Arguments::try_parse_from(&self.words).map_err(|error| {
-            let told = error.to_string();
-            Failure::say(format!("{}: {}", self.command(), told.trim()))
-        })?;
-        let Verb::Replay(mut arguments) = read.verb else {
-            return Err(Failure::say("an experiment replays"));
-        };
-        for trace in &mut arguments.traces {
-            if !is_synthetic(trace) {
-                *trace = root.join(&*trace);
-            }
-        }
-        Ok(arguments)
+    /// What is asked of its trace.
+    pub fn options(&self) -> Outcome<ReplayOptions> {
+        let labels = self.labels.iter().filter(|(key, _)| key != TRACE);
+        let options = labels.map(|(key, text)| (key.clone(), value(text)));
+        let schemes = Value::from(self.schemes.clone());
+        let all = options.chain([("scheme".to_owned(), schemes)]);
+        ReplayOptions::named(all)
+            .map_err(|error| Failure::say(format!("{}: {error}", self.command())))
+    }
+
+    /// Its trace, found from `root`.
+    pub fn trace(&self, root: &Path) -> PathBuf {
+        let trace = self.labels.iter().find(|(key, _)| key == TRACE);
+        located(trace.map_or("", |(_, trace)| trace), root)
     }
 
     /// The command that makes this comparison.
     pub fn command(&self) -> String {
-        command(&self.words)
+        command(&words(&self.labels, &self.schemes))
     }
 
     /// The command that makes it with some of its schemes.
@@ -134,10 +135,20 @@ fn command(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn is_synthetic(trace: &Path) -> bool {
-    trace
-        .to_str()
-        .is_some_and(|trace| trace.starts_with("synthetic:"))
+/// A trace that an experiment names: a load by rule, or a file found from `root`.
+pub fn located(trace: &str, root: &Path) -> PathBuf {
+    match trace.starts_with("synthetic:") {
+        true => PathBuf::from(trace),
+        false => root.join(trace),
+    }
+}
+
+/// What stands in an experiment's file, as options have it: a number, a flag, or words.
+fn value(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
+        _ => Value::from(text),
+    }
 }
 
 #[cfg(test)]
@@ -148,7 +159,7 @@ mod tests {
     fn every_combination_is_a_command_of_its_own() {
         let run: Run = toml::from_str(
             "name = \"a\"\ntrace = \"synthetic:cassandra\"\nscheme = [\"baseline\", \"pcstream*\"]\n\
-             unit = [\"1MiB\", \"2MiB\"]\nno-discards = [false, true]",
+             unit = [\"1MiB\", \"2MiB\"]\nno-discards = [false, true]\ntime = \"open\"\ntime-scale = 0.5",
         )
         .unwrap();
         let cells = cells(&run);
@@ -156,15 +167,14 @@ mod tests {
         assert_eq!(commands.len(), 4);
         assert_eq!(
             commands[3],
-            "anabranch replay synthetic:cassandra --no-discards --unit 2MiB --scheme baseline \
-             --scheme 'pcstream*'"
+            "anabranch replay synthetic:cassandra --no-discards --time open --time-scale 0.5 --unit \
+             2MiB --scheme baseline --scheme 'pcstream*'"
         );
-        assert!(
-            cells[3]
-                .arguments(Path::new("x"))
-                .unwrap()
-                .options
-                .no_discards
-        );
+        let options = cells[3].options().unwrap();
+        assert!(options.no_discards);
+        assert_eq!(options.time.time_scale, Some(0.5));
+        assert_eq!(options.drive.unit, ["2MiB"]);
+        assert_eq!(options.comparison.schemes, ["baseline", "pcstream*"]);
+        assert!(!cells[0].options().unwrap().no_discards);
     }
 }

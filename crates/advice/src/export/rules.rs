@@ -1,5 +1,6 @@
 //! Advice as rules, and the ways to choose their streams.
 
+use anabranch_compare::{Outcome, Watch};
 use anabranch_lifetime::{Weighted, cluster};
 use anabranch_placement::SchemeSpec;
 use anabranch_report::bytes;
@@ -8,10 +9,9 @@ use anabranch_trace::WriteHint;
 
 use super::{
     check::{measure, under_rules},
-    source::Plan,
+    plan::Plan,
     survey::Tally,
 };
-use crate::failure::Outcome;
 
 /// Rules a set may have ([`anabranch_placement::Rules`]).
 pub const MAX_RULES: usize = 64;
@@ -109,6 +109,7 @@ pub fn best(
     plan: &Plan,
     told: &str,
     ways: Vec<(&'static str, Vec<Line>)>,
+    watch: &mut dyn Watch,
 ) -> Outcome<Option<(String, String, Counters)>> {
     let describe = |way: &str| format!("{told}, {way}; made from {}", plan.scheme.name());
     let texts: Vec<(String, String)> = ways
@@ -119,7 +120,7 @@ pub fn best(
         .iter()
         .map(|(_, text)| under_rules(plan, text))
         .collect::<Outcome<_>>()?;
-    let costs = measure(plan, &specs)?;
+    let costs = measure(plan, &specs, watch)?;
     let tried = texts.into_iter().zip(costs);
     let best = tried.min_by_key(|(_, counters)| counters.copied_pages);
     Ok(best.map(|((way, text), counters)| (way, text, counters)))

@@ -4,14 +4,15 @@
 //! write's offset counts, offsets in none go to placement id 0, and lines after the 32nd are not
 //! read (fio `dataplacement.c`, `init_ruh_scheme`; `dataplacement.h`, `DP_MAX_SCHEME_ENTRIES`).
 
+use anabranch_compare::{Outcome, Watch};
+
 use super::{
     advice::{Advice, Checked},
     check::{measure, under_rules},
+    plan::Plan,
     rules::{Line, document, ways},
-    source::Plan,
     survey::{PARTS, Survey, Tally},
 };
-use crate::failure::Outcome;
 
 /// Lines fio reads.
 const MAX_RANGES: usize = 32;
@@ -26,7 +27,12 @@ struct Range {
 }
 
 /// Writes the `dp_scheme`, of the ways to make one the best.
-pub fn by_address(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
+pub fn by_address(
+    plan: &Plan,
+    survey: &Survey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Outcome {
     let written = |(_, tally): &(usize, &Tally)| tally.profile.written_pages > 0;
     let rows: Vec<(usize, &Tally)> = survey
         .parts
@@ -52,7 +58,7 @@ pub fn by_address(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome 
         tried.push((way.told, ranges, spec));
     }
     let specs: Vec<_> = tried.iter().map(|(_, _, spec)| spec.clone()).collect();
-    let costs = measure(plan, &specs)?;
+    let costs = measure(plan, &specs, watch)?;
     let best = tried
         .into_iter()
         .zip(costs)

@@ -5,7 +5,7 @@
 //! (NVMe TP4146; `nvme create-ns --phndls`), and what is written without a directive goes to its
 //! first.
 
-use anabranch_compare::read_text;
+use anabranch_compare::{Fault, Outcome, Watch, read_text};
 use anabranch_placement::SchemeSpec;
 use anabranch_report::ratio;
 use anabranch_ssd::Counters;
@@ -14,11 +14,10 @@ use super::{
     advice::{Advice, Checked},
     check::{measure, under_rules},
     names::kind,
+    plan::Plan,
     rules::{Line, document, told},
-    source::Plan,
     survey::Survey,
 };
-use crate::failure::{Failure, Outcome};
 
 /// Rows of the table of writers (our choice).
 const MAX_ROWS: usize = 16;
@@ -68,16 +67,32 @@ Cassandra gives no hints: what its tables' flushes and compactions could gain ap
 };
 
 /// What a RocksDB in the trace could do.
-pub fn rocksdb(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
-    write(&ROCKSDB, plan, survey, advice)
+pub fn rocksdb(
+    plan: &Plan,
+    survey: &Survey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Outcome {
+    write(&ROCKSDB, plan, survey, advice, watch)
 }
 
 /// What a Cassandra in the trace could do.
-pub fn cassandra(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
-    write(&CASSANDRA, plan, survey, advice)
+pub fn cassandra(
+    plan: &Plan,
+    survey: &Survey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Outcome {
+    write(&CASSANDRA, plan, survey, advice, watch)
 }
 
-fn write(application: &Application, plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
+fn write(
+    application: &Application,
+    plan: &Plan,
+    survey: &Survey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Outcome {
     let is_of_it = |name: &super::survey::Name| application.files.contains(&name.file.as_str());
     if !survey
         .names
@@ -85,16 +100,16 @@ fn write(application: &Application, plan: &Plan, survey: &Survey, advice: &mut A
         .iter()
         .any(|(name, _)| is_of_it(name))
     {
-        return Err(Failure::say(format!(
+        return Err(Fault::say(format!(
             "there is no {} in {}: no file is called {}",
             application.name,
-            plan.source.path.display(),
+            plan.source.name(),
             application.files.join(" or ")
         )));
     }
     let ways = ways(application, plan)?;
     let specs: Vec<SchemeSpec> = ways.iter().map(|(_, spec)| spec.clone()).collect();
-    let costs = measure(plan, &specs)?;
+    let costs = measure(plan, &specs, watch)?;
     let mut text = format!(
         "{}: what it writes, and what keeps it apart\n\n{}\n{}\n{}",
         application.name,
@@ -144,7 +159,7 @@ fn ways(application: &Application, plan: &Plan) -> Outcome<Vec<(String, SchemeSp
         comment: String::new(),
     };
     let log: Vec<Line> = application.log.iter().map(line).collect();
-    let hints = SchemeSpec::read("hints", &read_text).map_err(Failure::work)?;
+    let hints = SchemeSpec::read("hints", &read_text).map_err(Fault::work)?;
     let everything = under_rules(plan, &document("all together", &[]))?;
     let mut ways = vec![
         ("everything together, as it is now".to_owned(), everything),

@@ -1,5 +1,6 @@
 //! Advice by program context: placement identifiers.
 
+use anabranch_compare::{Outcome, Watch};
 use anabranch_lifetime::Weighted;
 use anabranch_placement::{KnownLifetime, LifetimeProfile};
 use anabranch_report::bytes;
@@ -7,14 +8,19 @@ use anabranch_trace::Context;
 
 use super::{
     advice::{Advice, Checked, File},
+    plan::Plan,
     rules::{Line, MAX_RULES, Way, best, document, groups, lost, told, ways},
-    source::Plan,
     survey::{Survey, Tally},
 };
-use crate::{contexts::call, failure::Outcome};
+use crate::contexts::call;
 
 /// Placement identifiers by program context: as a table, and as rules.
-pub fn by_context(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
+pub fn by_context(
+    plan: &Plan,
+    survey: &Survey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Outcome {
     let rows = rows(plan, survey);
     let tallies: Vec<&Tally> = rows.iter().map(|row| row.tally).collect();
     let ways = ways(&tallies, plan.drive.host_streams, survey.written_pages);
@@ -24,7 +30,8 @@ pub fn by_context(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome 
         (way.told, lines.collect::<Vec<Line>>())
     };
     let told = "placement identifiers by program context";
-    let Some((way, text, counters)) = best(plan, told, ways.iter().map(lines).collect())? else {
+    let Some((way, text, counters)) = best(plan, told, ways.iter().map(lines).collect(), watch)?
+    else {
         return Ok(());
     };
     advice.file("fdp.toml", text);

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anabranch_compare::{Outcome, Watch};
 use anabranch_trace::{ContextKind, WriteHint};
 
 use super::{
     advice::{Advice, Checked},
+    plan::Plan,
     rules::{LEAST_GAIN, Line, MAX_RULES, Way, best, by_lifetime, lost, told, ways},
-    source::Plan,
     survey::{Name, Survey, Tally},
 };
-use crate::failure::Outcome;
 
 /// Handles there are for the four hints that say something, and the default one.
 const HINTS: [WriteHint; 4] = [
@@ -21,7 +21,12 @@ const HINTS: [WriteHint; 4] = [
 ];
 
 /// Rules by file and thread.
-pub fn by_name(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
+pub fn by_name(
+    plan: &Plan,
+    survey: &Survey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Outcome {
     let rows = survey.names.by_weight();
     let tallies: Vec<&Tally> = rows.iter().map(|(_, tally)| *tally).collect();
     let ways = ways(&tallies, plan.drive.host_streams, survey.written_pages);
@@ -35,6 +40,7 @@ pub fn by_name(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
         plan,
         "streams by file and thread",
         ways.iter().map(lines).collect(),
+        watch,
     )?
     else {
         return Ok(());
@@ -50,7 +56,12 @@ pub fn by_name(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
 }
 
 /// The same as the four hints of the kernel.
-pub fn as_hints(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
+pub fn as_hints(
+    plan: &Plan,
+    survey: &Survey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Outcome {
     let rows = survey.names.by_weight();
     let tallies: Vec<&Tally> = rows.iter().map(|(_, tally)| *tally).collect();
     let few = |groups, gain| by_lifetime(&tallies, groups, survey.written_pages, gain);
@@ -67,7 +78,8 @@ pub fn as_hints(plan: &Plan, survey: &Survey, advice: &mut Advice) -> Outcome {
             name_lines(plan, survey, &rows, &streams, Some(&HINTS)),
         )
     });
-    let Some((way, text, counters)) = best(plan, "write life-time hints", lines.collect())? else {
+    let Some((way, text, counters)) = best(plan, "write life-time hints", lines.collect(), watch)?
+    else {
         return Ok(());
     };
     advice.file("hints.toml", text);

@@ -1,13 +1,15 @@
 //! What is given away, and what it is worth.
 
-use std::path::Path;
+use std::{fs, io::Write as _, path::Path};
 
-use anabranch_report::{bytes, ratio};
+use anabranch_compare::Outcome;
+use anabranch_report::bytes;
 use anabranch_ssd::Counters;
-use comfy_table::{CellAlignment, Table, presets};
+use anabranch_trace::WholeFile;
 use serde_json::{Value, json};
 
-use super::{source::Plan, survey::Survey};
+use super::{plan::Plan, survey::Survey};
+use crate::convert::cannot_write;
 
 /// How far from its promise a piece may be without being said to lose something.
 const TOLERANCE: f64 = 0.05;
@@ -15,7 +17,9 @@ const TOLERANCE: f64 = 0.05;
 /// A file to write, by its name in the directory.
 #[derive(Debug)]
 pub struct File {
+    /// Its path below the directory.
     pub name: String,
+    /// What it holds.
     pub text: String,
 }
 
@@ -33,16 +37,21 @@ pub struct Checked {
 /// All that is given away of one plan.
 #[derive(Debug)]
 pub struct Advice {
-    scheme: String,
-    page_bytes: u64,
-    promised: Option<Counters>,
+    /// The scheme that it stands for; empty where it is of lifetimes alone.
+    pub scheme: String,
+    /// What the scheme itself costs.
+    pub promised: Option<Counters>,
+    /// What is written.
     pub files: Vec<File>,
+    /// What each piece is worth.
     pub checks: Vec<Checked>,
-    notes: Vec<String>,
+    /// What else there is to say.
+    pub notes: Vec<String>,
+    page_bytes: u64,
 }
 
 impl Advice {
-    pub fn new(plan: &Plan, survey: &Survey) -> Advice {
+    pub(crate) fn new(plan: &Plan, survey: &Survey) -> Advice {
         let drive = &plan.drive;
         let mut notes = vec![format!(
             "drive: {} in erase units of {}, {} host and {} internal streams; {:.2} capacities were written",
@@ -70,7 +79,7 @@ impl Advice {
     }
 
     /// Files that nothing could be fed back to.
-    pub fn unchecked(files: Vec<File>) -> Advice {
+    pub(crate) fn unchecked(files: Vec<File>) -> Advice {
         Advice {
             scheme: String::new(),
             page_bytes: 0,
@@ -84,7 +93,7 @@ impl Advice {
         }
     }
 
-    pub fn file(&mut self, name: &str, text: String) {
+    pub(crate) fn file(&mut self, name: &str, text: String) {
         self.files.push(File {
             name: name.to_owned(),
             text,
@@ -92,17 +101,31 @@ impl Advice {
     }
 
     /// The share by which the flash writes more than the scheme promised, or less where negative.
-    fn off(&self, checked: &Checked) -> Option<f64> {
+    pub fn off(&self, checked: &Checked) -> Option<f64> {
         let promised = self.promised?.waf()?;
         Some(checked.counters.waf()? / promised - 1.0)
     }
 
     /// Whether it costs no more than was promised; `None` where it promised nothing.
-    fn holds(&self, checked: &Checked) -> Option<bool> {
+    pub fn holds(&self, checked: &Checked) -> Option<bool> {
         checked.loses.as_ref()?;
         Some(self.off(checked)? <= TOLERANCE)
     }
 
+    /// Writes every file into a directory, and what they are worth as `export.json`. Each appears whole
+    /// or not at all; those of the same names are replaced.
+    ///
+    /// # Errors
+    /// When one cannot be written.
+    pub fn write(&self, directory: &Path) -> Outcome {
+        for file in &self.files {
+            write(&directory.join(&file.name), &file.text)?;
+        }
+        let told = format!("{:#}\n", self.as_json());
+        write(&directory.join("export.json"), &told)
+    }
+
+    /// What was made and what it is worth, as JSON.
     pub fn as_json(&self) -> Value {
         let of = |counters: &Counters| {
             json!({
@@ -129,54 +152,14 @@ impl Advice {
             "notes": self.notes,
         })
     }
+}
 
-    pub fn as_text(&self, directory: &Path) -> String {
-        let mut text = String::new();
-        if let Some(promised) = &self.promised {
-            text += &format!("{}: WAF {}\n\n", self.scheme, ratio(promised.waf()));
-        }
-        if !self.checks.is_empty() {
-            text += &format!("{}\n\n", self.table());
-        }
-        for checked in &self.checks {
-            if let (Some(false), Some(loses)) = (self.holds(checked), &checked.loses) {
-                text += &format!("what is lost in {}: {loses}\n", checked.what);
-            }
-        }
-        for file in &self.files {
-            text += &format!("wrote {}\n", directory.join(&file.name).display());
-        }
-        for note in &self.notes {
-            text += &format!("{note}\n");
-        }
-        text
+fn write(path: &Path, text: &str) -> Outcome {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(|error| cannot_write(directory, &error))?;
     }
-
-    fn table(&self) -> Table {
-        let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN).set_header([
-            "fed back",
-            "WAF",
-            "off by",
-            "its promise",
-        ]);
-        for column in table.column_iter_mut().skip(1).take(2) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        for checked in &self.checks {
-            let off = self.off(checked);
-            table.add_row([
-                checked.what.clone(),
-                ratio(checked.counters.waf()),
-                off.map_or_else(|| "-".to_owned(), |off| format!("{:+.1} %", 100.0 * off)),
-                match self.holds(checked) {
-                    Some(true) => "holds",
-                    Some(false) => "does NOT hold",
-                    None => "-",
-                }
-                .to_owned(),
-            ]);
-        }
-        table
-    }
+    let mut file = WholeFile::create(path)?;
+    file.write_all(text.as_bytes())
+        .map_err(|error| cannot_write(path, &error))?;
+    Ok(file.finish()?)
 }

@@ -2,22 +2,19 @@
 
 use std::{num::NonZeroUsize, sync::Arc, thread};
 
+use anabranch_compare::{Fault, Outcome, Watch};
 use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_replay::Fleet;
 use anabranch_ssd::{Counters, RelocationKind};
 use anabranch_trace::Io;
 
-use super::source::Plan;
-use crate::{
-    failure::{Failure, Outcome},
-    progress,
-};
+use super::plan::Plan;
 
 /// Rules as the scheme `manual`, with the device side of the scheme they are to stand for. One whose
 /// device side is its own is stood for by `substream`.
 pub fn under_rules(plan: &Plan, rules: &str) -> Outcome<SchemeSpec> {
     let read = |_: &str| Ok(rules.to_owned());
-    let spec = SchemeSpec::read("manual:rules=exported.toml", &read).map_err(Failure::work)?;
+    let spec = SchemeSpec::read("manual:rules=exported.toml", &read).map_err(Fault::work)?;
     Ok(spec.with_relocation(match plan.scheme.relocation() {
         DeviceHalf::Relocation(kind) => kind,
         DeviceHalf::Own => RelocationKind::SUBSTREAM,
@@ -25,19 +22,19 @@ pub fn under_rules(plan: &Plan, rules: &str) -> Outcome<SchemeSpec> {
 }
 
 /// What each scheme costs, over one reading of the trace.
-pub fn measure(plan: &Plan, specs: &[SchemeSpec]) -> Outcome<Vec<Counters>> {
+pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Outcome<Vec<Counters>> {
     let lanes = specs.iter().map(|spec| plan.lane(spec));
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let fleet = Fleet::start(lanes.collect::<Outcome<Vec<_>>>()?, cores);
-    let bar = progress::bar("fed back: ");
-    plan.source.each_batch(|ios, share| {
-        bar.set_position((share * 1000.0) as u64);
+    watch.begin("fed back: ");
+    plan.source.each_batch(&mut |ios, share| {
+        watch.done(share)?;
         // A lane that has failed closes its channel; `finish` tells why.
         let _ = fleet.send(&Arc::from(ios));
-        Ok::<(), Failure>(())
+        Ok(())
     })?;
-    bar.finish_and_clear();
-    let lanes = fleet.finish().map_err(Failure::usage)?;
+    watch.end();
+    let lanes = fleet.finish().map_err(Fault::usage)?;
     Ok(lanes.iter().map(|lane| *lane.counters()).collect())
 }
 
@@ -47,6 +44,6 @@ pub fn measure_these(plan: &Plan, spec: &SchemeSpec, ios: &[Io]) -> Outcome<Coun
     ios.iter()
         .try_for_each(|io| lane.apply(io))
         .and_then(|()| lane.settle())
-        .map_err(Failure::work)?;
+        .map_err(Fault::work)?;
     Ok(*lane.counters())
 }

@@ -2,24 +2,20 @@
 
 use std::collections::HashMap;
 
+use anabranch_compare::{Fault, Outcome, Watch};
 use anabranch_lifetime::{ContextProfile, ContextProfiles};
 use anabranch_replay::{Lane, LaneError, Pages};
 use anabranch_ssd::{Counters, PageRange, StreamId};
 use anabranch_trace::{ContextId, ContextKind, Io, Operation, Tables};
 
-use super::source::Plan;
-use crate::{
-    failure::{Failure, Outcome},
-    progress,
-};
+use super::plan::Plan;
+use crate::reading::TABLE_BYTES;
 
 /// Parts of equal size the addresses are looked at in (our choice: 32 ranges can be cut from them
 /// finely enough).
 pub const PARTS: u32 = 1024;
 /// Names kept apart; the rest count as the first, which has none (our choice).
 const MAX_NAMES: usize = 4096;
-/// Memory for each lifetime table (our choice: page-exact up to a 64 GiB drive).
-const TABLE_BYTES: usize = 256 << 20;
 
 /// Who writes, by what is the same in the next run: the file's name without its numbers, the thread's
 /// without its own, and the kind of writer.
@@ -121,18 +117,18 @@ pub struct Survey {
 }
 
 /// Reads the trace once, with the scheme at work.
-pub fn survey(plan: &Plan) -> Outcome<Survey> {
+pub fn survey(plan: &Plan, watch: &mut dyn Watch) -> Outcome<Survey> {
     let mut lane = plan.lane(&plan.scheme)?;
     lane.keep_placements();
     let mut reading = Reading::new(plan, lane);
-    let bar = progress::bar("what the scheme does: ");
-    plan.source.each_batch(|ios, share| {
-        bar.set_position((share * 1000.0) as u64);
+    watch.begin("what the scheme does: ");
+    plan.source.each_batch(&mut |ios, share| {
+        watch.done(share)?;
         ios.iter()
             .try_for_each(|io| reading.apply(io, share > 0.5))
-            .map_err(Failure::usage)
+            .map_err(Fault::usage)
     })?;
-    bar.finish_and_clear();
+    watch.end();
     reading.finish()
 }
 
@@ -169,7 +165,7 @@ impl Reading {
     }
 
     fn finish(mut self) -> Outcome<Survey> {
-        self.lane.settle().map_err(Failure::usage)?;
+        self.lane.settle().map_err(Fault::usage)?;
         Ok(self.counted.finish(*self.lane.counters()))
     }
 }

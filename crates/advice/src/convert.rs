@@ -2,98 +2,93 @@
 
 use std::{io, path::Path};
 
+use anabranch_compare::{Fault, Outcome, Requests, Watch};
 use anabranch_report::bytes;
 use anabranch_trace::{
     Capture, Tables, WholeFile,
     foreign::{Exported, Exporter, Form, Packed},
 };
-use serde_json::json;
-
-use super::{ExportArguments, Target, cannot_write};
-use crate::{
-    comparison::print,
-    failure::{Failure, Outcome},
-    import::tell::say,
-    progress, source,
-};
+use serde::Serialize;
 
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
 
-/// The form that is asked for, if one is. It is one file, and alone.
-pub fn asked(arguments: &ExportArguments) -> Outcome<Option<Form>> {
-    let form = |target: &Target| match target {
-        Target::Trace(form) => Some(*form),
-        _ => None,
-    };
-    let Some(form) = arguments.targets.iter().find_map(form) else {
-        return Ok(None);
-    };
-    if arguments.targets.len() > 1 {
-        return Err(Failure::say(format!(
-            "--to {} writes one file, which -o names: export it by itself",
-            form.name()
-        )));
-    }
-    let useless = [
-        ("--scheme", arguments.scheme.is_some()),
-        ("--trace", arguments.trace.is_some()),
-        ("--profile", arguments.profile.is_some()),
-    ];
-    match useless.into_iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(Failure::say(format!(
-            "--to {} writes the trace as it is: {option} has no use there",
-            form.name()
-        ))),
-        None => Ok(Some(form)),
+/// A trace that was written in another's form.
+#[derive(Debug, Clone, Serialize)]
+pub struct Converted {
+    /// Version of the JSON.
+    pub schema: u32,
+    /// The form's name.
+    pub format: &'static str,
+    /// What was written, and what was lost.
+    pub exported: Exported,
+    #[serde(skip)]
+    form: Form,
+}
+
+impl Converted {
+    /// What there is to say of it, each line by itself; `output` is where it lies.
+    pub fn told(&self, output: &Path) -> Vec<String> {
+        let form = self.form;
+        let mut told = vec![
+            format!("format {}: {}", form.name(), form.about()),
+            format!(
+                "{} requests; {}",
+                self.exported.requests,
+                lost(form, &self.exported)
+            ),
+        ];
+        told.extend(how_to_read(form, output));
+        told
     }
 }
 
-/// Writes the source in that form, and says what was lost.
-pub fn write(arguments: &ExportArguments, form: Form) -> Outcome {
-    let (path, output) = (&arguments.source, &arguments.output);
-    let trace = source::open(path, None, false)?;
-    let tables = trace.tables.clone();
+/// Writes a trace in a form of others, to a file that appears whole or not at all.
+///
+/// # Errors
+/// When the trace cannot be read or holds nothing that the form has a word for, when the file cannot be
+/// written, or when the watch ends it.
+pub fn convert(
+    source: &dyn Requests,
+    form: Form,
+    output: &Path,
+    watch: &mut dyn Watch,
+) -> Outcome<Converted> {
+    let tables = source.tables().cloned();
     let tables = tables.unwrap_or_else(|| Tables::new(Capture::default()));
     let failed = |error: io::Error| cannot_write(output, &error);
     let file = WholeFile::create(output)?;
     let packed = Packed::by_name(output, file).map_err(failed)?;
     let mut exporter = Exporter::new(form, &tables, packed);
-    let bar = progress::bar(&path.display().to_string());
-    trace.each_batch(|ios, share| {
-        bar.set_position((share * 1000.0) as u64);
-        for io in ios {
-            exporter.push(io).map_err(failed)?;
-        }
-        Ok::<(), Failure>(())
+    watch.begin(&source.name());
+    source.each_batch(&mut |ios, share| {
+        watch.done(share)?;
+        ios.iter()
+            .try_for_each(|io| exporter.push(io))
+            .map_err(failed)
     })?;
     let (packed, done) = exporter.finish().map_err(failed)?;
-    bar.finish_and_clear();
+    watch.end();
     if done.requests == 0 {
-        return Err(Failure::say(format!(
+        return Err(Fault::say(format!(
             "{} holds no request that {} has a word for; {}",
-            path.display(),
+            source.name(),
             form.name(),
             lost(form, &done)
         )));
     }
     packed.finish().map_err(failed)?.finish()?;
-    say(&format!("format {}: {}", form.name(), form.about()));
-    say(&format!(
-        "{} requests; {}",
-        done.requests,
-        lost(form, &done)
-    ));
-    if let Some(read) = how_to_read(form, output) {
-        say(&read);
-    }
-    match arguments.json {
-        true => print(&format!(
-            "{:#}\n",
-            json!({ "schema": SCHEMA, "format": form.name(), "exported": done })
-        )),
-        false => Ok(()),
-    }
+    Ok(Converted {
+        schema: SCHEMA,
+        format: form.name(),
+        exported: done,
+        form,
+    })
+}
+
+/// A file that could not be written.
+pub fn cannot_write(path: &Path, error: &io::Error) -> Fault {
+    Fault::failed(format!("cannot write {}: {error}", path.display()))
 }
 
 /// What has to be said to read the file again, where its looks do not tell.

@@ -5,22 +5,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_compare::{Origin, TraceFile, one_drive, read_text};
+use anabranch_compare::{Fault, Origin, Outcome, Requests, TraceFile, one_drive, read_text};
 use anabranch_placement::{LifetimeProfile, Names, SchemeSpec};
 use anabranch_replay::{Lane, Outcome as Comparison, Start};
 use anabranch_ssd::Config;
 use anabranch_trace::Tables;
 
-use super::ExportArguments;
-use crate::{
-    failure::{Failure, Outcome},
-    source,
-};
+use crate::ExportOptions;
 
 /// The scheme that is exported unless another is named.
 const SCHEME: &str = "pcstream";
 
-/// What the command was given.
+/// What advice is made from.
+pub enum Source {
+    /// A trace, a result of a comparison, or lifetimes of contexts, by its first bytes.
+    File(PathBuf),
+    /// A trace that is open.
+    Trace(Box<dyn Requests>),
+}
+
+/// What the source turned out to be.
 pub enum Given {
     /// What was learned of contexts, and no more.
     Lifetimes(LifetimeProfile),
@@ -29,9 +33,8 @@ pub enum Given {
 }
 
 /// Writes, a drive for them, and the scheme that is to be told in other words.
-#[derive(Debug)]
 pub struct Plan {
-    pub source: TraceFile,
+    pub source: Box<dyn Requests>,
     pub tables: Tables,
     pub drive: Config,
     pub scheme: SchemeSpec,
@@ -41,7 +44,7 @@ pub struct Plan {
 impl Plan {
     /// The scheme at work, with what it knew before.
     pub fn lane(&self, spec: &SchemeSpec) -> Outcome<Lane> {
-        let mut lane = Lane::build(spec, &self.drive, &Start::default()).map_err(Failure::usage)?;
+        let mut lane = Lane::build(spec, &self.drive, &Start::default()).map_err(Fault::usage)?;
         lane.recall(&self.known);
         lane.learn(&Names::of(&self.tables));
         Ok(lane)
@@ -49,26 +52,30 @@ impl Plan {
 }
 
 /// Finds out what the source is, by its first bytes.
-pub fn given(arguments: &ExportArguments) -> Outcome<Given> {
-    let path = &arguments.source;
+pub fn given(source: Source, options: &ExportOptions) -> Outcome<Given> {
+    let path = match source {
+        Source::Trace(trace) => return of_trace(options, with_tables(trace)?),
+        Source::File(path) => path,
+    };
+    let path = path.as_path();
     if is_synthetic(path) || is_parquet(path)? {
-        return of_trace(arguments, path);
+        return of_trace(options, native(path)?);
     }
     let text = fs::read_to_string(path).map_err(|error| cannot_read(path, &error))?;
     if let Ok(result) = serde_json::from_str::<Comparison>(&text) {
-        return of_result(arguments, &result);
+        return of_result(options, path, &result);
     }
     if text.contains("\"anabranch_lifetimes\"") {
         let profile = LifetimeProfile::parse(&text);
         let profile =
-            profile.map_err(|error| Failure::say(format!("{}: {error}", path.display())))?;
-        return match &arguments.trace {
-            Some(trace) => with_drive(arguments, trace, profile),
+            profile.map_err(|error| Fault::say(format!("{}: {error}", path.display())))?;
+        return match &options.trace {
+            Some(trace) => with_drive(options, native(trace)?, profile),
             None => Ok(Given::Lifetimes(profile)),
         };
     }
     let several = text.contains("\"results\"");
-    Err(Failure::say(match several {
+    Err(Fault::say(match several {
         true => format!(
             "{} holds several results: export one, of a replay on one drive",
             path.display()
@@ -95,28 +102,28 @@ fn is_parquet(path: &Path) -> Outcome<bool> {
     Ok(magic == b"PAR1")
 }
 
-fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::say(format!("cannot read {}: {error}", path.display()))
+fn cannot_read(path: &Path, error: &std::io::Error) -> Fault {
+    Fault::say(format!("cannot read {}: {error}", path.display()))
 }
 
-fn of_trace(arguments: &ExportArguments, path: &Path) -> Outcome<Given> {
-    let known = match &arguments.profile {
+fn of_trace(options: &ExportOptions, trace: Trace) -> Outcome<Given> {
+    let known = match &options.profile {
         Some(profile) => {
             let text = fs::read_to_string(profile).map_err(|error| cannot_read(profile, &error))?;
             LifetimeProfile::parse(&text)
-                .map_err(|error| Failure::say(format!("{}: {error}", profile.display())))?
+                .map_err(|error| Fault::say(format!("{}: {error}", profile.display())))?
         }
         None => LifetimeProfile::default(),
     };
-    with_drive(arguments, path, known)
+    with_drive(options, trace, known)
 }
 
-fn with_drive(arguments: &ExportArguments, path: &Path, known: LifetimeProfile) -> Outcome<Given> {
-    let (source, tables) = native(path)?;
-    let origin = Origin::of(&tables.capture, &arguments.drive)?;
+fn with_drive(options: &ExportOptions, trace: Trace, known: LifetimeProfile) -> Outcome<Given> {
+    let (source, tables) = trace;
+    let origin = Origin::of(&tables.capture, &options.drive)?;
     let one = "advice is for one drive: give one value to each option of it";
-    let (drive, _) = one_drive(&arguments.drive, &origin, one)?;
-    let scheme = scheme(arguments.scheme.as_deref().unwrap_or(SCHEME))?;
+    let (drive, _) = one_drive(&options.drive, &origin, one)?;
+    let scheme = scheme(options.scheme.as_deref().unwrap_or(SCHEME))?;
     Ok(Given::Plan(Box::new(Plan {
         source,
         tables,
@@ -126,21 +133,27 @@ fn with_drive(arguments: &ExportArguments, path: &Path, known: LifetimeProfile) 
     })))
 }
 
-fn native(path: &Path) -> Outcome<(TraceFile, Tables)> {
-    let source = source::open(path, None, false)?;
-    match source.tables.clone() {
+/// A trace, and the tables beside it.
+type Trace = (Box<dyn Requests>, Tables);
+
+fn native(path: &Path) -> Outcome<Trace> {
+    with_tables(Box::new(TraceFile::open(path, None, false)?))
+}
+
+fn with_tables(source: Box<dyn Requests>) -> Outcome<Trace> {
+    match source.tables().cloned() {
         Some(tables) => Ok((source, tables)),
-        None => Err(Failure::say(format!(
+        None => Err(Fault::say(format!(
             "{} holds page numbers alone: import it first",
-            path.display()
+            source.name()
         ))),
     }
 }
 
 fn scheme(text: &str) -> Outcome<SchemeSpec> {
-    let spec = SchemeSpec::read(text, &read_text).map_err(Failure::usage)?;
+    let spec = SchemeSpec::read(text, &read_text).map_err(Fault::usage)?;
     if spec.needs_future() {
-        return Err(Failure::say(format!(
+        return Err(Fault::say(format!(
             "{} knows the future; there is no advice in it",
             spec.name()
         )));
@@ -149,9 +162,8 @@ fn scheme(text: &str) -> Outcome<SchemeSpec> {
 }
 
 /// The trace, the drive and the best scheme of a result.
-fn of_result(arguments: &ExportArguments, result: &Comparison) -> Outcome<Given> {
-    let path = &arguments.source;
-    let lacks = |what: &str| Failure::say(format!("{}: {what}", path.display()));
+fn of_result(options: &ExportOptions, path: &Path, result: &Comparison) -> Outcome<Given> {
+    let lacks = |what: &str| Fault::say(format!("{}: {what}", path.display()));
     if result.config.contains_key("fill") || result.config.contains_key("drive_file") {
         return Err(lacks(
             "its addresses were renumbered (--fill) or its drive was an old one (--drive): what is \
@@ -159,7 +171,7 @@ fn of_result(arguments: &ExportArguments, result: &Comparison) -> Outcome<Given>
         ));
     }
     let named = result.config.get("trace").and_then(|trace| trace.as_str());
-    let trace = arguments.trace.clone().or_else(|| named.map(PathBuf::from));
+    let trace = options.trace.clone().or_else(|| named.map(PathBuf::from));
     let trace = trace.ok_or_else(|| lacks("it names no trace: give it with --trace"))?;
     if !is_synthetic(&trace) && !trace.exists() {
         return Err(lacks(&format!(
@@ -170,7 +182,7 @@ fn of_result(arguments: &ExportArguments, result: &Comparison) -> Outcome<Given>
     let drive = result.config.get("drive").cloned().unwrap_or_default();
     let drive: Config = serde_json::from_value(drive)
         .map_err(|error| lacks(&format!("it does not tell its drive: {error}")))?;
-    let scheme = match &arguments.scheme {
+    let scheme = match &options.scheme {
         Some(named) => scheme(named)?,
         None => best(result).ok_or_else(|| lacks("it holds no scheme that can be exported"))?,
     };

@@ -5,6 +5,7 @@
 
 use std::{fmt::Write as _, io::Cursor, path::Path};
 
+use anabranch_compare::{Fault, Outcome, Watch};
 use anabranch_ssd::StreamId;
 use anabranch_trace::{
     Io, Operation,
@@ -14,12 +15,10 @@ use anabranch_trace::{
 use super::{
     advice::{Advice, Checked},
     check::{measure_these, under_rules},
+    plan::Plan,
+    ranges::by_address,
     rules::{Line, document},
-    source::Plan,
-};
-use crate::{
-    failure::{Failure, Outcome},
-    progress,
+    survey::Survey,
 };
 
 const HEADING: &str = "fio version 3 iolog\n";
@@ -71,9 +70,11 @@ fn opened(name: &str) -> String {
     format!("{HEADING}0 {name} add\n0 {name} open\n")
 }
 
-/// Writes one log and one job for each stream that is used, and a job for the `dp_scheme`.
-pub fn replay(plan: &Plan, advice: &mut Advice) -> Outcome {
-    let logs = logs(plan)?;
+/// A `dp_scheme` of address ranges, a log and a job for each stream that is used, and a job for the
+/// `dp_scheme`.
+pub fn jobs(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Outcome {
+    by_address(plan, survey, advice, watch)?;
+    let logs = logs(plan, watch)?;
     let used = |text: &String| text.lines().count() > 3;
     let mut job = String::from(GLOBAL);
     for (stream, _) in (0..)
@@ -123,16 +124,16 @@ rw=randwrite
 bs=4k
 ";
 
-fn logs(plan: &Plan) -> Outcome<Logs> {
+fn logs(plan: &Plan, watch: &mut dyn Watch) -> Outcome<Logs> {
     let mut lane = plan.lane(&plan.scheme)?;
     lane.keep_placements();
     let mut logs = Logs::new(plan.drive.host_streams);
     let page_bytes = u64::from(plan.drive.page_bytes);
-    let bar = progress::bar("fio's logs: ");
-    plan.source.each_batch(|ios, share| {
-        bar.set_position((share * 1000.0) as u64);
+    watch.begin("fio's logs: ");
+    plan.source.each_batch(&mut |ios, share| {
+        watch.done(share)?;
         for io in ios {
-            lane.apply(io).map_err(Failure::usage)?;
+            lane.apply(io).map_err(Fault::usage)?;
             if io.operation != Operation::Write {
                 logs.put(io, io.offset_bytes, io.length_bytes, StreamId::DEFAULT);
                 continue;
@@ -142,9 +143,9 @@ fn logs(plan: &Plan) -> Outcome<Logs> {
                 logs.put(io, offset, u64::from(pages.count) * page_bytes, stream);
             }
         }
-        Ok::<(), Failure>(())
+        Ok(())
     })?;
-    bar.finish_and_clear();
+    watch.end();
     Ok(logs)
 }
 

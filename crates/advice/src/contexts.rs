@@ -1,0 +1,235 @@
+//! Who wrote, how much, and how long it lived.
+
+use std::convert::Infallible;
+
+use anabranch_compare::{Outcome, Requests, Watch};
+use anabranch_lifetime::ContextProfiles;
+use anabranch_placement::{Names, Policy, Write};
+use anabranch_replay::{FilesWritten, labels};
+use anabranch_ssd::PageRange;
+use anabranch_trace::{Context, ContextKind, Frame, Io, Tables};
+use serde::Serialize;
+
+use crate::reading::{Measure, PAGE_BYTES, Reading, TABLE_BYTES, addresses, host_policy, tables};
+
+/// The scheme whose stream is shown.
+const SCHEME: &str = "pcstream*";
+/// Version of the JSON.
+const SCHEMA: u32 = 1;
+
+/// The program contexts of a trace.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Contexts {
+    /// Version of the JSON.
+    pub schema: u32,
+    /// Bytes of the pages that were counted.
+    pub page_bytes: u32,
+    /// Those that wrote, most bytes first.
+    pub contexts: Vec<ContextRow>,
+    /// Events that the kernel had no room for: figures are then a lower bound.
+    #[serde(skip)]
+    pub lost_events: u64,
+}
+
+/// One row: a program context over the whole trace.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ContextRow {
+    /// Its row in the trace's table.
+    pub id: u32,
+    /// 16 hexadecimal digits, as in the trace.
+    pub signature: String,
+    /// What it is called where people read of it, unlike all others.
+    pub label: String,
+    /// The file it wrote most to, or what the names of several have in common.
+    pub file: String,
+    /// What kind of writer it is.
+    pub kind: ContextKind,
+    /// The thread's name, its digits stripped.
+    pub role: String,
+    /// Innermost call first.
+    pub path: Vec<String>,
+    /// Write requests.
+    pub writes: u64,
+    /// Bytes of the pages it wrote.
+    pub written_bytes: u64,
+    /// Of all bytes written.
+    pub share: f64,
+    /// Pages whose life ended within the trace: what the lifetimes are drawn from.
+    pub samples: u64,
+    /// Bytes written to the drive between a page's write and its end: the lower quartile.
+    pub lifetime_p25_bytes: Option<u64>,
+    /// The median.
+    pub lifetime_p50_bytes: Option<u64>,
+    /// The upper quartile.
+    pub lifetime_p75_bytes: Option<u64>,
+    /// The stream that `pcstream*` gave its latest write.
+    pub stream: Option<u16>,
+}
+
+/// Measures who wrote in a trace. `streams` is what the drive has, of which `pcstream*` gives each
+/// context one.
+///
+/// # Errors
+/// When the trace does not say who wrote, or cannot be read, or when the watch ends it.
+pub fn contexts(source: &dyn Requests, streams: u16, watch: &mut dyn Watch) -> Outcome<Contexts> {
+    let tables = tables(source)?;
+    let (mut addresses, pages) = addresses(source, u32::MAX.into(), "16 TiB", watch)?;
+    let mut survey = Survey::new(pages, tables, streams, SCHEME)?;
+    let written_pages = Reading::new(pages).whole(source, &mut addresses, watch, &mut survey)?;
+    Ok(Contexts {
+        schema: SCHEMA,
+        page_bytes: PAGE_BYTES,
+        contexts: survey.rows(&tables.contexts, written_pages),
+        lost_events: tables.capture.lost_events,
+    })
+}
+
+/// Lifetimes and streams of each context, gathered over one pass.
+struct Survey {
+    profiles: ContextProfiles,
+    policy: Policy,
+    files: FilesWritten,
+    /// The stream of each context's latest write: by then it was known best.
+    streams: Vec<Option<u16>>,
+}
+
+impl Measure for Survey {
+    fn write(&mut self, io: &Io, write: &Write) {
+        let mut latest = None;
+        let Ok(()) = self.policy.place(write, |_, _, stream| {
+            latest = Some(stream.0);
+            Ok::<(), Infallible>(())
+        });
+        if let Some(known) = self.streams.get_mut(io.context.0 as usize) {
+            *known = latest.or(*known);
+        }
+        self.files.count(io.context.0, io.file, io.length_bytes);
+        self.profiles
+            .write(write.pages.indices(), io.context, write.now_pages);
+    }
+
+    fn discard(&mut self, pages: PageRange, now_pages: u64) {
+        self.policy.discard(pages, now_pages);
+        self.profiles.discard(pages.indices(), now_pages);
+    }
+}
+
+impl Survey {
+    fn new(
+        logical_pages: u32,
+        tables: &Tables,
+        host_streams: u16,
+        scheme: &str,
+    ) -> Outcome<Survey> {
+        let contexts = tables.contexts.len();
+        let names = Names::of(tables);
+        let mut files = FilesWritten::default();
+        files.learn(&names);
+        Ok(Survey {
+            profiles: ContextProfiles::new(logical_pages, TABLE_BYTES, contexts),
+            policy: host_policy(scheme, logical_pages, host_streams, &names)?,
+            files,
+            streams: vec![None; contexts],
+        })
+    }
+
+    fn rows(&self, contexts: &[Context], now_pages: u64) -> Vec<ContextRow> {
+        let page = u64::from(PAGE_BYTES);
+        let profiles = self.profiles.profiles();
+        let wrote = |context: &&Context| profiles[context.id.0 as usize].writes > 0;
+        let writers = contexts.iter().filter(wrote);
+        let labels = labels(writers.clone(), &self.files);
+        let mut rows: Vec<ContextRow> = writers
+            .zip(labels)
+            .map(|(context, label)| {
+                let profile = &profiles[context.id.0 as usize];
+                let stream = &self.streams[context.id.0 as usize];
+                let quantile = |quantile| {
+                    profile
+                        .lifetimes
+                        .quantile_pages(quantile)
+                        .map(|pages| pages * page)
+                };
+                ContextRow {
+                    id: context.id.0,
+                    signature: format!("{:016x}", context.signature),
+                    label,
+                    file: self.files.most_of(context.id.0),
+                    kind: context.kind,
+                    role: context.role.clone(),
+                    path: context.frames.iter().map(call).collect(),
+                    writes: profile.writes,
+                    written_bytes: profile.written_pages * page,
+                    share: profile.written_pages as f64 / now_pages.max(1) as f64,
+                    samples: profile.lifetimes.pages(),
+                    lifetime_p25_bytes: quantile(0.25),
+                    lifetime_p50_bytes: quantile(0.5),
+                    lifetime_p75_bytes: quantile(0.75),
+                    stream: *stream,
+                }
+            })
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.written_bytes));
+        rows
+    }
+}
+
+/// A frame as a person reads it: the function, or the object and the place in it.
+pub(crate) fn call(frame: &Frame) -> String {
+    let object = frame.object.rsplit('/').next().unwrap_or(&frame.object);
+    match &frame.symbol {
+        Some(symbol) => symbol.clone(),
+        None => format!("{object}+{:#x}", frame.file_offset),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_trace::{Capture, ContextId, File, FileId};
+
+    use super::*;
+
+    const WRITER: ContextId = ContextId(1);
+
+    /// The stream that a scheme gave one context's latest write, of files called `names`.
+    fn stream(scheme: &str, names: [&str; 2], requests: &[(u64, u64, u32)]) -> Option<u16> {
+        let file = |name: &str| File {
+            name: name.to_owned(),
+        };
+        let tables = Tables {
+            contexts: vec![Context::unknown(); 2],
+            files: names.map(file).to_vec(),
+            capture: Capture::default(),
+        };
+        let mut survey = Survey::new(64, &tables, 8, scheme).unwrap();
+        let mut reading = Reading::new(64);
+        for &(first, count, file) in requests {
+            let page = u64::from(PAGE_BYTES);
+            let io = Io {
+                context: WRITER,
+                file: FileId(file),
+                ..Io::write(first * page, count * page)
+            };
+            reading.apply(&io, &mut survey).unwrap();
+        }
+        survey.streams[WRITER.0 as usize]
+    }
+
+    #[test]
+    fn a_scheme_that_goes_by_page_is_asked_about_every_page() {
+        // The last page of the request was never written before, the first one often.
+        let hot = [(0, 1, 0); 5];
+        let alone = stream("dac", ["", ""], &[&hot[..], &[(1, 1, 0)]].concat());
+        let together = stream("dac", ["", ""], &[&hot[..], &[(0, 2, 0)]].concat());
+        assert_ne!(alone, stream("dac", ["", ""], &hot));
+        assert_eq!(together, alone);
+    }
+
+    #[test]
+    fn a_scheme_that_goes_by_names_is_told_them() {
+        // Each kind of file gets the next stream; files without a name would share stream 0.
+        let names = ["000012.log", "000034.sst"];
+        let second = stream("fstream", names, &[(0, 1, 0), (1, 1, 1)]);
+        assert_eq!(second, Some(2));
+    }
+}

@@ -1,0 +1,121 @@
+//! Advice that leaves the house, each piece fed back before it is given.
+
+mod advice;
+mod by_context;
+mod check;
+mod fio;
+mod names;
+mod namespaces;
+mod plan;
+mod ranges;
+mod rules;
+mod survey;
+
+use std::fmt;
+
+use anabranch_compare::{Fault, Outcome, Watch};
+use anabranch_placement::LifetimeProfile;
+
+use crate::{ExportOptions, Target};
+pub use advice::{Advice, Checked};
+pub use plan::Source;
+use plan::{Given, Plan};
+use survey::Survey;
+
+/// Streams that lifetimes alone are grouped into, unless it is said.
+const STREAMS: u16 = 8;
+
+/// A kind of advice.
+pub struct Kind {
+    /// What it is asked for by.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// Adds its files, and what they are worth.
+    make: fn(&Plan, &Survey, &mut Advice, &mut dyn Watch) -> Outcome,
+}
+
+/// Placement identifiers by program context, which lifetimes alone can tell, too.
+const FDP: Kind = Kind {
+    name: "fdp",
+    about: "Placement identifiers by program context",
+    make: by_context::by_context,
+};
+
+impl Kind {
+    /// Every kind there is: one row and one function a kind.
+    pub const ALL: &[Kind] = &[
+        Kind {
+            name: "rules",
+            about: "Rules by file name and thread: for people, and for the scheme `manual`",
+            make: names::by_name,
+        },
+        Kind {
+            name: "hints",
+            about: "The same as life-time hints, for `fcntl(F_SET_RW_HINT)`",
+            make: names::as_hints,
+        },
+        FDP,
+        Kind {
+            name: "fio",
+            about: "fio jobs that replay the trace with its placement, and a `dp_scheme` of address ranges",
+            make: fio::jobs,
+        },
+        Kind {
+            name: "rocksdb",
+            about: "What RocksDB writes, what lives how long, and how to keep it apart",
+            make: namespaces::rocksdb,
+        },
+        Kind {
+            name: "cassandra",
+            about: "The same of Cassandra",
+            make: namespaces::cassandra,
+        },
+    ];
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Kind) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Makes the advice that is asked for, over one reading of the trace and one more for each kind.
+///
+/// # Errors
+/// When the source makes no sense or the options do not fit it, when a trace cannot be read, or when
+/// the watch ends it.
+pub fn advise(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> Outcome<Advice> {
+    let plan = match plan::given(source, options)? {
+        Given::Lifetimes(profile) => return from_lifetimes(options, &profile),
+        Given::Plan(plan) => plan,
+    };
+    let survey = survey::survey(&plan, watch)?;
+    let mut advice = Advice::new(&plan, &survey);
+    for target in &options.targets {
+        if let Target::Advice(kind) = target {
+            (kind.make)(&plan, &survey, &mut advice, watch)?;
+        }
+    }
+    Ok(advice)
+}
+
+/// Lifetimes alone tell of contexts, and of nothing else.
+fn from_lifetimes(options: &ExportOptions, profile: &LifetimeProfile) -> Outcome<Advice> {
+    if options.targets != [Target::Advice(&FDP)] {
+        return Err(Fault::say(
+            "a lifetime profile tells of contexts alone: export it `--to fdp`, or give the trace, \
+             and the profile with --profile",
+        ));
+    }
+    let streams = options.drive.streams.first().copied().unwrap_or(STREAMS);
+    Ok(Advice::unchecked(by_context::of_lifetimes(
+        profile, streams,
+    )))
+}

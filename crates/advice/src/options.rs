@@ -1,0 +1,163 @@
+//! What an export is asked.
+
+use std::{fmt, path::PathBuf, str::FromStr};
+
+use anabranch_compare::{DriveOptions, Fault, Outcome, parsed_list};
+use anabranch_trace::foreign::Form;
+use serde::Deserialize;
+
+pub use crate::export::Kind;
+
+/// What is to be written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Target {
+    /// Advice, fed back.
+    Advice(&'static Kind),
+    /// The trace itself, in another's form.
+    Trace(Form),
+}
+
+impl Target {
+    /// Every target there is: advice, then forms of traces.
+    pub fn all() -> impl Iterator<Item = Target> {
+        let advice = Kind::ALL.iter().map(Target::Advice);
+        advice.chain(Form::ALL.into_iter().map(Target::Trace))
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Target::Advice(kind) => kind.name,
+            Target::Trace(form) => form.name(),
+        }
+    }
+
+    /// What it is, in a few words.
+    pub fn about(&self) -> &'static str {
+        match self {
+            Target::Advice(kind) => kind.about,
+            Target::Trace(form) => form.about(),
+        }
+    }
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Target, String> {
+        Target::all()
+            .find(|target| target.name() == text)
+            .ok_or_else(|| {
+                let names: Vec<&str> = Target::all().map(|target| target.name()).collect();
+                format!(
+                    "nothing to export is called so (there are: {})",
+                    names.join(", ")
+                )
+            })
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is exported, from what.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
+pub struct ExportOptions {
+    /// What to write
+    #[serde(rename = "to", deserialize_with = "parsed_list")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long = "to", value_name = "TARGET", value_delimiter = ',', required = true, value_parser = parser())
+    )]
+    pub targets: Vec<Target>,
+    /// The scheme whose placement is exported [default: pcstream; of a result, its best]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SCHEME"))]
+    pub scheme: Option<String>,
+    /// The trace of a result, where it lies elsewhere now
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub trace: Option<PathBuf>,
+    /// What earlier runs learned of contexts (`replay --profile`)
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub profile: Option<PathBuf>,
+    /// The drive.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub drive: DriveOptions,
+}
+
+impl ExportOptions {
+    /// The form of a trace that is asked for, if one is: it is one file, and alone.
+    ///
+    /// # Errors
+    /// When it is not alone, or when nothing is asked for.
+    pub fn form(&self) -> Outcome<Option<Form>> {
+        if self.targets.is_empty() {
+            return Err(Fault::say(
+                "nothing to export is named: say --to, as in --to rules,fdp",
+            ));
+        }
+        let form = self.targets.iter().find_map(|target| match target {
+            Target::Trace(form) => Some(*form),
+            Target::Advice(_) => None,
+        });
+        let Some(form) = form else {
+            return Ok(None);
+        };
+        let name = form.name();
+        if self.targets.len() > 1 {
+            return Err(Fault::say(format!(
+                "--to {name} writes one file, which -o names: export it by itself"
+            )));
+        }
+        let useless = [
+            ("--scheme", self.scheme.is_some()),
+            ("--trace", self.trace.is_some()),
+            ("--profile", self.profile.is_some()),
+        ];
+        match useless.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Fault::say(format!(
+                "--to {name} writes the trace as it is: {option} has no use there"
+            ))),
+            None => Ok(Some(form)),
+        }
+    }
+
+    /// Whether one file is written, and not a directory of advice.
+    pub fn is_one_file(&self) -> bool {
+        let is_trace = |target: &Target| matches!(target, Target::Trace(_));
+        self.targets.iter().any(is_trace)
+    }
+}
+
+#[cfg(feature = "clap")]
+fn parser() -> impl clap::builder::TypedValueParser<Value = Target> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+    let value = |target: Target| PossibleValue::new(target.name()).help(target.about());
+    PossibleValuesParser::new(Target::all().map(value)).try_map(|name| name.parse::<Target>())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_target_has_a_name_of_its_own_and_is_read_by_it() {
+        let names: BTreeSet<&str> = Target::all().map(|target| target.name()).collect();
+        assert_eq!(names.len(), Target::all().count());
+        for target in Target::all() {
+            assert_eq!(target.name().parse::<Target>(), Ok(target));
+        }
+        assert!(
+            "rulez"
+                .parse::<Target>()
+                .unwrap_err()
+                .contains("rules, hints")
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! What advice is worth, in words.
+
+use std::path::Path;
+
+use anabranch_advice::Advice;
+use anabranch_report::ratio;
+use comfy_table::{CellAlignment, Table, presets};
+
+/// The table of what was fed back, what is lost, and the files in `directory`.
+pub fn advice(advice: &Advice, directory: &Path) -> String {
+    let mut text = String::new();
+    if let Some(promised) = &advice.promised {
+        text += &format!("{}: WAF {}\n\n", advice.scheme, ratio(promised.waf()));
+    }
+    if !advice.checks.is_empty() {
+        text += &format!("{}\n\n", table(advice));
+    }
+    for checked in &advice.checks {
+        if let (Some(false), Some(loses)) = (advice.holds(checked), &checked.loses) {
+            text += &format!("what is lost in {}: {loses}\n", checked.what);
+        }
+    }
+    for file in &advice.files {
+        text += &format!("wrote {}\n", directory.join(&file.name).display());
+    }
+    for note in &advice.notes {
+        text += &format!("{note}\n");
+    }
+    text
+}
+
+fn table(advice: &Advice) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN).set_header([
+        "fed back",
+        "WAF",
+        "off by",
+        "its promise",
+    ]);
+    for column in table.column_iter_mut().skip(1).take(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for checked in &advice.checks {
+        let off = advice.off(checked);
+        table.add_row([
+            checked.what.clone(),
+            ratio(checked.counters.waf()),
+            off.map_or_else(|| "-".to_owned(), |off| format!("{:+.1} %", 100.0 * off)),
+            match advice.holds(checked) {
+                Some(true) => "holds",
+                Some(false) => "does NOT hold",
+                None => "-",
+            }
+            .to_owned(),
+        ]);
+    }
+    table
+}
