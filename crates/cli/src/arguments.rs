@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::export;
 use crate::formats::{Foreign, Format};
 use crate::look::TableArguments;
+use crate::say::SayArguments;
 
 /// What would every placement of your application's writes cost the SSD?
 #[derive(Debug, Parser)]
@@ -23,6 +24,8 @@ use crate::look::TableArguments;
 pub struct Arguments {
     #[command(subcommand)]
     pub verb: Verb,
+    #[command(flatten)]
+    pub say: SayArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -273,7 +276,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[derive(Debug, Args)]
 pub struct RecordArguments {
     /// The block device to watch, a disk or a partition
-    #[arg(long, value_name = "DEV")]
+    #[arg(short = 'd', long, value_name = "DEV")]
     pub device: PathBuf,
     /// The trace
     #[arg(

@@ -10,9 +10,8 @@ use clap::Args;
 use crate::{
     comparison::{json, print},
     failure::Outcome,
-    import::tell::say,
     progress::Bar,
-    source,
+    say, source,
 };
 
 pub const EXAMPLE: &str = "\
@@ -56,7 +55,7 @@ pub fn export(arguments: &ExportArguments) -> Outcome {
     };
     let trace = source::open(&arguments.source, None, false)?;
     let done = convert(&trace, form, output, watch)?;
-    done.told(output).iter().for_each(|line| say(line));
+    done.told(output).iter().for_each(|line| say::note(line));
     match arguments.json {
         true => print(&format!("{:#}\n", json(&done)?)),
         false => Ok(()),

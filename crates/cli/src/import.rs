@@ -17,7 +17,7 @@ use crate::{
     arguments::{Event, ImportArguments},
     failure::{Failure, Outcome},
     formats::Foreign,
-    progress,
+    progress, say,
 };
 
 /// Reads traces of other people and writes them as one of Anabranch's own.
@@ -81,7 +81,7 @@ pub fn told(asked: Foreign, found: Format) {
         Foreign::Named(_) => "",
         Foreign::Auto => ", by its looks",
     };
-    tell::say(&format!("format {}: {}{how}", found.name(), found.about()));
+    say::note(&format!("format {}: {}{how}", found.name(), found.about()));
 }
 
 /// Writes everything an importer has to a trace that is not finished yet. `one_volume` is what the

@@ -20,6 +20,7 @@ mod precondition;
 mod progress;
 mod replay;
 mod report;
+mod say;
 mod scenario;
 #[cfg(feature = "serve")]
 mod serve;
@@ -38,6 +39,7 @@ use arguments::{Arguments, Verb};
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::parse();
+    arguments.say.begin();
     match done(&mut arguments.verb) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -80,10 +82,7 @@ fn done(verb: &mut Verb) -> failure::Outcome {
     }
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "the one place where the command complains"
-)]
+/// Says an error with its causes.
 fn complain(error: &anyhow::Error) {
     let mut words = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -92,5 +91,5 @@ fn complain(error: &anyhow::Error) {
             words = format!("{words}: {cause}");
         }
     }
-    eprintln!("anabranch: {words}");
+    say::error(&words);
 }

@@ -3,10 +3,13 @@
 use anabranch_compare::{Outcome, Watch};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::import::tell::say;
+use crate::say;
 
 /// A bar with a percentage and the time to go, for work of known size.
 pub fn bar(what: &str) -> ProgressBar {
+    if !say::draws() {
+        return ProgressBar::hidden();
+    }
     let bar = ProgressBar::new(1000);
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} to go")
     {
@@ -33,7 +36,7 @@ impl Watch for Bar {
     }
 
     fn say(&mut self, words: &str) {
-        say(words);
+        say::note(words);
     }
 
     fn end(&mut self) {

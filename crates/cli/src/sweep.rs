@@ -20,7 +20,7 @@ use crate::{
     comparison::print,
     failure::{Failure, Outcome},
     look::TableArguments,
-    progress,
+    progress, say,
 };
 
 pub const EXAMPLE: &str = "\
@@ -109,7 +109,7 @@ fn here(path: &Path, arguments: &SweepArguments) -> Outcome {
     };
     let swept = local(&grid, &arguments.output, &limits, &mut teller)?;
     teller.bar.finish_and_clear();
-    say(&format!(
+    say::note(&format!(
         "{} cells done now, {} before, {} failed, of {}",
         swept.done,
         swept.finished_before,
@@ -117,7 +117,7 @@ fn here(path: &Path, arguments: &SweepArguments) -> Outcome {
         swept.cells
     ));
     for (name, fault) in &swept.failed {
-        say(&format!("failed: {name}: {fault}"));
+        say::error(&format!("failed: {name}: {fault}"));
     }
     match swept.failed.is_empty() {
         true => Ok(()),
@@ -139,7 +139,7 @@ impl Reporter for Teller {
     fn planned(&mut self, plan: &Plan) {
         let left = (plan.cells - plan.finished) as u64;
         let workers = self.workers.min(plan.batches.len());
-        say(&format!(
+        say::note(&format!(
             "{left} of {} cells to do in {} batches; {workers} workers take up to {} of memory each",
             plan.cells,
             plan.batches.len(),
@@ -158,11 +158,6 @@ impl Reporter for Teller {
     fn done(&mut self, done: &Done<'_>) {
         self.bar.inc(done.batch.schemes.len() as u64);
     }
-}
-
-#[expect(clippy::print_stderr, reason = "what is said beside the result")]
-fn say(words: &str) {
-    eprintln!("anabranch: {words}");
 }
 
 /// On a cluster: the Python package knows Dask.

@@ -40,7 +40,12 @@ pub struct DriveOptions {
     #[serde(rename = "device", deserialize_with = "text_list")]
     #[cfg_attr(
         feature = "clap",
-        arg(long = "device", value_name = "PROFILE", value_delimiter = ',')
+        arg(
+            short = 'd',
+            long = "device",
+            value_name = "PROFILE",
+            value_delimiter = ','
+        )
     )]
     pub profiles: Vec<String>,
     /// Bytes the host sees [default: the captured device's, else the profile's]
@@ -146,7 +151,7 @@ pub struct ComparisonOptions {
     #[serde(deserialize_with = "text_list")]
     #[cfg_attr(
         feature = "clap",
-        arg(long = "scheme", value_name = "SCHEME", default_value = DEFAULT_SCHEMES)
+        arg(short = 's', long = "scheme", value_name = "SCHEME", default_value = DEFAULT_SCHEMES)
     )]
     pub schemes: Vec<String>,
     /// Give each scheme's host side each of these device sides: mixed, gc, per-stream, substream,

@@ -54,6 +54,7 @@ impl BackingFile {
         };
         let file = open(&place).map_err(failed)?;
         file.set_len(bytes).map_err(failed)?;
+        tracing::debug!(?place, memory_bytes, "the drive's bytes lie there");
         Ok(BackingFile { file, place })
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::syncfs;
+use tracing::info;
 
 use crate::error::DiskError;
 use crate::file_system::FileSystemKind;
@@ -49,8 +50,10 @@ impl Drive {
     /// The size does not suit the file system, there is no room for the drive's bytes, or no loop device.
     pub fn create(namespace: Namespace, options: &DriveOptions) -> Result<Self, DiskError> {
         options.file_system.check_size(options.bytes)?;
+        let device = LoopDevice::attach(options.bytes, options.backing_dir.as_deref())?;
+        info!(device = ?device.path(), bytes = options.bytes, "drive made");
         Ok(Drive {
-            device: LoopDevice::attach(options.bytes, options.backing_dir.as_deref())?,
+            device,
             file_system: options.file_system,
             is_mounted: false,
             namespace,
@@ -77,6 +80,12 @@ impl Drive {
             source,
         })?;
         self.is_mounted = true;
+        info!(
+            file_system = self.file_system.name(),
+            options = self.file_system.mount_options(),
+            at = ?self.mount_point(),
+            "mounted"
+        );
         Ok(())
     }
 
@@ -155,6 +164,7 @@ impl Drive {
             .for_each(|file| swap_off(file));
         match unmount_patiently(self.mount_point()) {
             Ok(()) => {
+                info!(at = ?self.mount_point(), "unmounted");
                 self.is_mounted = false;
                 self.check_released()
             }

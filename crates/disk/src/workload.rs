@@ -153,7 +153,11 @@ impl Workload {
         let child = processes
             .admit(&mut program)
             .and_then(|()| program.spawn())
-            .map_err(|source| WorkloadError::Start { path, source })?;
+            .map_err(|source| WorkloadError::Start {
+                path: path.clone(),
+                source,
+            })?;
+        tracing::info!(program = ?path, pid = child.id(), "program started");
         Ok(Workload {
             child,
             processes,

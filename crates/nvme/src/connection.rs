@@ -15,6 +15,7 @@ mod work;
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use socket2::{SockRef, TcpKeepalive};
+use thiserror::Error;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -22,6 +23,7 @@ use tokio::{
     task,
     time::{self, Duration, MissedTickBehavior},
 };
+use tracing::{debug, info, warn};
 
 use crate::{
     command::Command,
@@ -90,14 +92,20 @@ pub(crate) struct Connection {
 }
 
 /// Why a connection ended.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 enum End {
-    /// The host closed it, or its controller is no more.
+    /// Nothing is wrong.
+    #[error("the host closed it, or its controller is no more")]
     Closed,
     /// The host was too slow.
+    #[error("the host neither ended in time what it had begun nor took what it had asked for")]
     Stalled,
+    /// The host has gone.
+    #[error("the host was silent for longer than its keep-alive timeout")]
+    Silent,
     /// The host made no sense, and was told so.
-    Fatal,
+    #[error("the host broke the protocol: {0}")]
+    Fatal(FatalError),
 }
 
 impl From<std::io::Error> for End {
@@ -117,7 +125,9 @@ pub(crate) async fn serve(stream: TcpStream, target: Arc<Target>) {
     let _ = SockRef::from(&stream).set_tcp_keepalive(&keep_alive());
     let (notices, mut told) = mpsc::unbounded_channel();
     let mut connection = Connection::new(target, address, notices);
-    let _ = connection.run(stream, &mut told).await;
+    let peer = stream.peer_addr().ok();
+    let end = connection.run(stream, &mut told).await;
+    connection.tell(peer, end.err().unwrap_or(End::Closed));
     connection.finish();
 }
 
@@ -197,7 +207,7 @@ impl Connection {
                     let unit = self.inbox.bytes();
                     Encoder::termination(&mut self.answers, Side::Controller, error, unit);
                     self.send(&mut writer).await?;
-                    return Err(End::Fatal);
+                    return Err(End::Fatal(error));
                 }
             };
             self.send(&mut writer).await?;
@@ -438,6 +448,7 @@ impl Connection {
 
     fn fail_with(&mut self, command: &Command, status: Status, result: u64) {
         self.tally.failed += 1;
+        debug!(opcode = command.opcode, ?status, "command failed");
         let (controller, queue) = match &self.role {
             Role::Admin(controller) => (Some(controller), 0),
             Role::Io(controller, queue) => (Some(controller), *queue),
@@ -479,9 +490,22 @@ impl Connection {
             Role::Admin(controller)
                 if controller.is_silent(self.target.now_ms(), self.target.options.idle) =>
             {
-                Err(End::Stalled)
+                Err(End::Silent)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Why it ended, for whoever asks why a host was dropped.
+    fn tell(&self, peer: Option<SocketAddr>, end: End) {
+        let (host, queue) = match &self.role {
+            Role::Admin(controller) => (controller.host_name.as_str(), 0),
+            Role::Io(controller, queue) => (controller.host_name.as_str(), *queue),
+            Role::Fresh | Role::Unconnected => ("", 0),
+        };
+        match end {
+            End::Closed => info!(?peer, host, queue, "connection ended"),
+            end => warn!(?peer, host, queue, reason = %end, "connection dropped"),
         }
     }
 

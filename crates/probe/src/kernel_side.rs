@@ -12,6 +12,7 @@ use libbpf_rs::{
     RingBuffer, RingBufferBuilder,
 };
 use nix::unistd::{SysconfVar, sysconf};
+use tracing::info;
 
 use crate::assembler::Reply;
 use crate::error::ProbeError;
@@ -86,10 +87,11 @@ impl KernelSide {
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, line| {
             loader_log().push_str(&line)
         })));
-        if support.queued_flag.is_some()
-            && let Ok(attached) = KernelSide::attach_with(REQUEST_KPROBE, settings, support)
-        {
-            return Ok(attached);
+        if support.queued_flag.is_some() {
+            match KernelSide::attach_with(REQUEST_KPROBE, settings, support) {
+                Ok(attached) => return Ok(attached),
+                Err(error) => info!(%error, "requests are watched by their tracepoint"),
+            }
         }
         KernelSide::attach_with(REQUEST_TRACEPOINT, settings, support)
     }
@@ -108,6 +110,7 @@ impl KernelSide {
         let pins = settings.pins();
         for program in object.progs_mut().filter(|program| program.autoload()) {
             let mut link = program.attach().map_err(refused("attaching"))?;
+            info!(program = ?program.name(), "attached");
             loaded.push(Loaded::new(&program));
             if let Some(pins) = pins {
                 pin(&mut link, &pins.join(program.name())).map_err(refused("pinning"))?;

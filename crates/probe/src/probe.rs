@@ -8,6 +8,7 @@ use std::time::Duration;
 use anabranch_trace::{Context, File, Io};
 use nix::sys::stat::{major, minor};
 use nix::time::{ClockId, clock_gettime};
+use tracing::{debug, info};
 
 use crate::assembler::Assembler;
 use crate::context_table::FoldLimits;
@@ -80,6 +81,7 @@ impl Probe {
     /// refuses the programs.
     pub fn attach(options: &Options) -> Result<Probe, ProbeError> {
         let support = support::check()?;
+        debug!(?support, "what this kernel offers");
         let settings = Settings {
             device: device_number(&options.device)?,
             reads: options.reads,
@@ -160,6 +162,12 @@ impl Probe {
         let mut limitations = self.limitations;
         limitations.extend(skipped.limitations());
         limitations.extend(more);
+        info!(
+            contexts = contexts.len(),
+            files = files.len(),
+            lost_events,
+            "capture ended"
+        );
         Captured {
             contexts,
             files,

@@ -11,6 +11,8 @@ use std::{
 
 use anabranch_compare::{Fault, FaultKind, Outcome, Watch};
 
+use tracing::{debug, info, warn};
+
 use crate::{
     batch::{Batch, run},
     finished::{Finished, keep, note, recall},
@@ -97,6 +99,9 @@ pub fn local(
     let finished = Finished::read(directory)?;
     let plan = grid.plan(&seen, &finished, limits.cells, limits.memory_bytes)?;
     reporter.planned(&plan);
+    for (cell, fault) in &plan.impossible {
+        warn!(cell, %fault, "cell failed");
+    }
     let mut sweep = Sweep {
         cells: plan.cells,
         finished_before: plan.finished,
@@ -138,11 +143,16 @@ impl Sweep {
             Ok(file) => {
                 keep(directory, batch, &file)?;
                 self.done += batch.schemes.len();
+                debug!(batch = batch.name(), "done");
                 reporter.done(&Done { batch, fault: None });
             }
             Err(fault) if fault.kind == FaultKind::Interrupted => return Err(fault),
-            Err(_) if batch.schemes.len() > 1 => return Ok(batch.singles()),
+            Err(fault) if batch.schemes.len() > 1 => {
+                info!(batch = batch.name(), %fault, "batch failed: its cells one by one");
+                return Ok(batch.singles());
+            }
             Err(fault) => {
+                warn!(cell = batch.name(), %fault, "cell failed");
                 reporter.done(&Done {
                     batch,
                     fault: Some(&fault),
@@ -182,6 +192,7 @@ fn look_at(
                     *slot = Some(seen);
                 }
                 (Err(fault), _, Some(asked)) if fault.kind != FaultKind::Interrupted => {
+                    warn!(trace = asked.trace, %fault, "trace cannot be read");
                     unseen.push((asked.trace.clone(), fault));
                 }
                 (Err(fault), ..) => return Err(fault),

@@ -8,6 +8,7 @@ use super::dense::Dense;
 use crate::{
     comparison::print,
     failure::{Failure, Outcome},
+    say,
 };
 
 /// Version of the JSON.
@@ -24,9 +25,9 @@ pub struct Done<'a> {
 impl Done<'_> {
     /// Says in one line what was read, and what should be known before it is used.
     pub fn tell(&self, as_json: bool) -> Outcome {
-        say(&line(&self.survey.summary(), &self.importer.skipped()));
+        say::note(&line(&self.survey.summary(), &self.importer.skipped()));
         for note in self.notes() {
-            say(&note);
+            say::note(&note);
         }
         if as_json {
             print(&format!("{:#}\n", self.json()))?;
@@ -145,12 +146,6 @@ fn span(ns: u64) -> String {
         Some((unit, name)) => format!("{:.2} {name}", s / unit),
         None => format!("{s:.6} s"),
     }
-}
-
-/// Says something on standard error.
-#[expect(clippy::print_stderr, reason = "standard output may be the trace")]
-pub fn say(words: &str) {
-    eprintln!("anabranch: {words}");
 }
 
 #[cfg(test)]

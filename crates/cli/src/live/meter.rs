@@ -1,15 +1,12 @@
 //! What a recording has seen so far, on standard error: on a terminal a line that is drawn in place,
 //! elsewhere a line now and then; and whether it has seen enough.
 
-use std::{
-    io::IsTerminal as _,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anabranch_trace::{Io, Operation};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::output::note;
+use crate::say;
 
 /// How often the line is drawn anew (our choice).
 const EVERY: Duration = Duration::from_millis(250);
@@ -30,7 +27,7 @@ pub struct Meter {
 impl Meter {
     /// A recording that ends after some time or some bytes written, where either is given.
     pub fn new(lasts: Option<Duration>, most_bytes: Option<u64>) -> Meter {
-        let line = std::io::stderr().is_terminal().then(|| {
+        let line = say::draws().then(|| {
             let style = ProgressStyle::with_template("{msg}");
             ProgressBar::new_spinner()
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
@@ -88,7 +85,7 @@ impl Meter {
         let words = self.words(self.began.elapsed().as_secs_f64(), lost_events);
         match &self.line {
             Some(line) => line.set_message(words),
-            None => note(&words),
+            None => say::note(&words),
         }
     }
 

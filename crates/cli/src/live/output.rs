@@ -11,7 +11,10 @@ use std::{
 use anabranch_disk::Output;
 use indicatif::MultiProgress;
 
-use crate::failure::{Failure, Outcome};
+use crate::{
+    failure::{Failure, Outcome},
+    say,
+};
 
 /// Where programs speak: both output streams of each as one.
 #[derive(Debug)]
@@ -72,19 +75,19 @@ fn pass_on(reader: PipeReader, terminal: &MultiProgress) {
     {
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches(['\n', '\r']);
-        say(terminal, text.rsplit('\r').next().unwrap_or(text));
+        repeat(terminal, text.rsplit('\r').next().unwrap_or(text));
         line.clear();
     }
 }
 
-/// A line on standard error, above the view.
-pub fn say(terminal: &MultiProgress, line: &str) {
+/// A line on standard error, above the view, as the program says it.
+fn repeat(terminal: &MultiProgress, line: &str) {
     terminal.suspend(|| {
         let _ = writeln!(std::io::stderr(), "{line}");
     });
 }
 
-/// A line on standard error once no view is there any more.
-pub fn note(line: &str) {
-    let _ = writeln!(std::io::stderr(), "anabranch: {line}");
+/// A note above the view.
+pub fn note_above(terminal: &MultiProgress, words: &str) {
+    terminal.suspend(|| say::note(words));
 }

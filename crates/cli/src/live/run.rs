@@ -18,7 +18,7 @@ use super::{
     capture::{Capturing, Recorded},
     end::{End, Patience},
     interrupt::Interrupt,
-    output::{Voice, note, say},
+    output::{Voice, note_above},
     stages::{Stage, Stages, fit, list_wanted},
     view::View,
 };
@@ -26,6 +26,7 @@ use crate::{
     arguments::{ListArguments, RunArguments},
     comparison::{keep, live_schemes, publish},
     failure::{Failure, INTERRUPTED, Outcome},
+    say,
     workloads::workloads,
 };
 
@@ -44,11 +45,9 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     // Before any thread starts: only what comes later lives in the namespace.
     let namespace = Namespace::enter().map_err(Failure::work)?;
     if let Some(error) = namespace.ungrouped() {
-        let words = "anabranch: no control group for what the program starts";
-        let line = format!(
-            "{words} ({error}): what makes a mount namespace of its own, as containers do, can outlive this run"
-        );
-        say(&indicatif::MultiProgress::new(), &line);
+        say::note(&format!(
+            "no control group for what the program starts ({error}): what makes a mount namespace of its own, as containers do, can outlive this run"
+        ));
     }
     let mut live = Live::start(&plan, namespace, arguments)?;
     let voice = Voice::open(arguments.log.as_deref(), live.view.terminal())?;
@@ -71,7 +70,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let seen_nothing = result.as_ref().is_ok_and(is_void);
     let is_void = seen_nothing && end.has_failed();
     if seen_nothing && !is_void && !stages.knows_the_drive() {
-        note(
+        say::note(
             "the program was not told where the drive is: {dir} in its arguments and the variable \
              ANABRANCH_DIR name it, --chdir starts it there",
         );
@@ -148,7 +147,7 @@ impl Plan {
         let older = older.map_or_else(String::new, |older| {
             format!(" (the older one is now {})", older.display())
         });
-        note(&format!("the trace is in {}{older}", trace.display()));
+        say::note(&format!("the trace is in {}{older}", trace.display()));
         Ok(())
     }
 }
@@ -214,9 +213,9 @@ impl Live {
             }
         }
         for left in workload.end_stragglers() {
-            let words = "anabranch: ended what the program left running:";
+            let words = "ended what the program left running:";
             let line = format!("{words} {} ({})", left.name, left.pid);
-            say(&self.view.terminal(), &line);
+            note_above(&self.view.terminal(), &line);
         }
         Ok(end)
     }
@@ -253,6 +252,7 @@ impl Live {
                 patience.end(&mut workload);
             }
         };
+        tracing::info!(stage = stage.what, %status, was_interrupted, "ended");
         let end = End {
             what: stage.what,
             status,
@@ -269,9 +269,9 @@ impl Live {
         if self.drive.uncover().map_err(Failure::work)? {
             let place = self.drive.mount_point().display();
             let line = format!(
-                "anabranch: the program mounted something over {place}: what was written there did not reach the drive"
+                "the program mounted something over {place}: what was written there did not reach the drive"
             );
-            say(&self.view.terminal(), &line);
+            note_above(&self.view.terminal(), &line);
         }
         self.drive.sync().map_err(Failure::work)?;
         let unmounted = self.drive.unmount();

@@ -1,16 +1,14 @@
 //! What a person sees while it runs, on standard error only: on a terminal a quiet view that is drawn
 //! in place, elsewhere a plain line now and then.
 
-use std::{
-    io::IsTerminal as _,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anabranch_compare::Running;
 use anabranch_replay::Progress;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::{output::say, spark::Spark};
+use super::{output::note_above, spark::Spark};
+use crate::say;
 
 /// How often the view is drawn anew (our choice).
 const EVERY: Duration = Duration::from_millis(250);
@@ -36,7 +34,7 @@ impl View {
     pub fn new(schemes: usize) -> View {
         let multi = MultiProgress::new();
         let shown = schemes.min(MOST_SCHEMES);
-        let lines = std::io::stderr().is_terminal().then(|| {
+        let lines = say::draws().then(|| {
             let style = ProgressStyle::with_template("{msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_bar());
             (0..=shown)
@@ -75,8 +73,8 @@ impl View {
                 format!("{name} {:.2}", progress.counters.waf().unwrap_or(1.0))
             });
             let wafs: Vec<String> = wafs.collect();
-            let line = format!("anabranch: {flow}; WAF {}", wafs.join(", "));
-            return say(&self.multi, &line);
+            let line = format!("{flow}; WAF {}", wafs.join(", "));
+            return note_above(&self.multi, &line);
         };
         lines[0].set_message(flow);
         for (spark, (_, progress)) in self.sparks.iter_mut().zip(&schemes) {

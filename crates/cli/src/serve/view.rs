@@ -1,13 +1,12 @@
 //! What a person sees while a drive is served: a line on standard error, on a terminal only.
 
-use std::{
-    io::IsTerminal as _,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anabranch_nvme::{Server, Tally, Target};
 use anabranch_ssd::Counters;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use crate::say;
 
 /// How often the view is drawn anew (our choice).
 const EVERY: Duration = Duration::from_secs(1);
@@ -25,7 +24,7 @@ pub struct View {
 impl View {
     /// A view, or none where standard error is no terminal.
     pub fn new() -> View {
-        let lines = std::io::stderr().is_terminal().then(|| {
+        let lines = say::draws().then(|| {
             let multi = MultiProgress::new();
             let style = ProgressStyle::with_template("{msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -39,23 +38,19 @@ impl View {
     }
 
     /// Says how to connect.
-    #[expect(
-        clippy::print_stderr,
-        reason = "what a user needs first, terminal or not"
-    )]
     pub fn greet(&self, told: &[String], server: &Server, target: &Target) {
         let address = server.address();
-        told.iter().for_each(|line| eprintln!("{line}"));
-        eprintln!(
+        told.iter().for_each(|line| say::line(line));
+        say::line(&format!(
             "serving {} in blocks of {} bytes at {address}; on a host:\n  nvme connect -t tcp -a {} -s {} -n {}",
             anabranch_report::bytes(target.drive().config().logical_bytes()),
             target.block_bytes(),
             address.ip(),
             address.port(),
             target.name(),
-        );
+        ));
         if let Some(address) = server.metrics_address() {
-            eprintln!("metrics at http://{address}/metrics");
+            say::line(&format!("metrics at http://{address}/metrics"));
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tracing::info;
+
 use super::{Connection, Role, commands::Answer};
 use crate::{
     command::{Command, fabrics},
@@ -122,6 +124,12 @@ impl Connection {
         self.entries = connect.size.saturating_add(1);
         self.flow_control = !connect.no_flow_control;
         self.head = 1 % self.entries;
+        info!(
+            host = controller.host_name,
+            controller = controller.id,
+            queue = connect.queue,
+            "connected"
+        );
         Ok(controller.id)
     }
 

@@ -1,0 +1,89 @@
+//! What is said beside the result, on standard error: notes, progress, and events for those who ask why.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    sync::OnceLock,
+};
+
+use clap::{ArgAction, Args, ValueEnum};
+use tracing::Level;
+
+/// How much is said.
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[command(next_help_heading = "Standard error")]
+pub struct SayArguments {
+    /// Say nothing but errors: no progress, no notes
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say what is done and why, as events; twice for every step. Progress is then lines, too
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+    /// The form of the events that -v shows
+    #[arg(long, global = true, value_name = "FORM", default_value = "text")]
+    pub log_format: LogFormat,
+}
+
+/// The form of events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// A line for people
+    #[default]
+    Text,
+    /// A line of JSON
+    Json,
+}
+
+/// Said once, before anything else is.
+static ASKED: OnceLock<SayArguments> = OnceLock::new();
+
+impl SayArguments {
+    /// Has it said so from now on.
+    pub fn begin(self) {
+        let _ = ASKED.set(self);
+        let level = match self.verbose {
+            0 => return,
+            1 => Level::INFO,
+            _ => Level::DEBUG,
+        };
+        let events = tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_ansi(false)
+            .with_writer(io::stderr);
+        // There is no other: nothing else installs one.
+        let _ = match self.log_format {
+            LogFormat::Text => tracing::subscriber::set_global_default(events.finish()),
+            LogFormat::Json => tracing::subscriber::set_global_default(events.json().finish()),
+        };
+    }
+}
+
+fn asked() -> SayArguments {
+    ASKED.get().copied().unwrap_or_default()
+}
+
+/// Whether nothing but errors is wanted.
+pub fn is_quiet() -> bool {
+    asked().quiet
+}
+
+/// Whether progress can be drawn in place: on a terminal, where no events come between.
+pub fn draws() -> bool {
+    io::stderr().is_terminal() && !is_quiet() && asked().verbose == 0
+}
+
+/// Says a line as it is, unless nothing is wanted.
+pub fn line(words: &str) {
+    if !is_quiet() {
+        let _ = writeln!(io::stderr(), "{words}");
+    }
+}
+
+/// Says what went wrong, whatever is wanted.
+pub fn error(words: &str) {
+    let _ = writeln!(io::stderr(), "anabranch: {words}");
+}
+
+/// Says a note, in the name of the command.
+pub fn note(words: &str) {
+    line(&format!("anabranch: {words}"));
+}
