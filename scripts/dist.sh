@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Everything there is to hand out, into out/dist: binary, .deb, .rpm, wheel, source, checksums.
 # Use: scripts/dist.sh                  (Debian or Ubuntu on x86_64; `make dist` installs what it needs)
-# ANABRANCH_BINARY names a binary that is built already, which is packaged in place of a new one.
+# ANABRANCH_PROFILE=dev packages a development build in place of a release: in a tree that tests are built in, a matter of minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 target=${CARGO_TARGET_DIR:-target}
+profile=${ANABRANCH_PROFILE:-release}
 out=out/dist
 summary="What would every placement of your application's writes cost the SSD?"
 description="Runs a program unmodified on an emulated multi-stream or FDP drive, tells by eBPF which path of calls
@@ -78,17 +79,17 @@ make_source() {
 }
 
 make_wheel() {
-    target/venv-dist/bin/maturin build --profile dist --out "$work/wheel"
+    target/venv-dist/bin/maturin build --profile "$profile" --strip --out "$work/wheel"
     python3 scripts/wheel-command.py "$work"/wheel/*.whl "$binary" "$out"
 }
 
-binary=${ANABRANCH_BINARY:-}
-if [ -z "$binary" ]; then
-    LIBBPF_SYS_LIBRARY_PATH=$(dirname "$(cc -print-file-name=libelf.a)")
-    export LIBBPF_SYS_LIBRARY_PATH
-    cargo build --locked --profile dist --package anabranch --features static
-    binary=$target/dist/anabranch
-fi
+# libelf and zlib are found where the C compiler finds them.
+LIBBPF_SYS_LIBRARY_PATH=$(dirname "$(cc -print-file-name=libelf.a)")
+export LIBBPF_SYS_LIBRARY_PATH
+cargo build --locked --profile "$profile" --package anabranch --features static
+built=$target/${profile/#dev/debug}/anabranch
+binary=$work/anabranch
+strip --strip-all -o "$binary" "$built"
 make_tarball
 make_deb
 make_rpm
