@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the demo or the tests need from the distribution, if it is missing.
-# Use: scripts/setup.sh demo|test|workloads|dist      (root, on Debian or Ubuntu; otherwise says what to install)
+# Use: scripts/setup.sh demo|test|workloads|programs|dist      (root, on Debian or Ubuntu; otherwise says what to install)
 set -euo pipefail
 
 # program or file to look for, and the package that brings it
@@ -10,6 +10,13 @@ demo=(db_bench:rocksdb-tools mkfs.ext4:e2fsprogs)
 applications=(fio:fio mariadbd:mariadb-server pg_createcluster:postgresql redis-server:redis-server
     redis-benchmark:redis-tools /usr/bin/python3:python3 /usr/lib/python3/dist-packages/lmdb:python3-lmdb
     setpriv:util-linux mkfs.xfs:xfsprogs java:openjdk-17-jre-headless mvn:maven go:golang-go)
+# The programs of bench/programs, and what builds them and fetches others
+programs=(cc:gcc go:golang-go java:openjdk-17-jdk-headless mvn:maven curl:curl git:git as:binutils postmark:postmark memcached:memcached
+    influxd:influxdb isql-fb:firebird3.0-utils /usr/lib/x86_64-linux-gnu/firebird/3.0/plugins/libEngine12.so:firebird3.0-server-core
+    tarantool:tarantool nats-server:nats-server restic:restic rrdtool:rrdtool tkrzw_dbm_perf:tkrzw-utils
+    mkfs.btrfs:btrfs-progs mkfs.xfs:xfsprogs mariadbd:mariadb-server /usr/lib/mysql/plugin/ha_rocksdb.so:mariadb-plugin-rocksdb losetup:mount
+    /usr/include/wiredtiger.h:libwiredtiger-dev /usr/include/db.h:libdb5.3-dev
+    /usr/lib/python3/dist-packages/plyvel:python3-plyvel /usr/lib/python3/dist-packages/xapian:python3-xapian)
 tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3
     qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux chromium:chromium)
 # What packs and unpacks: scripts/dist.sh, scripts/dist-test.sh
@@ -37,9 +44,11 @@ case ${1:-} in
     test) wanted=$(missing "${build[@]}" "${demo[@]}" "${tests[@]}")
           python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
     workloads) wanted=$(missing "${build[@]}" "${demo[@]}" "${applications[@]}") ;;
+    programs) wanted=$(missing "${build[@]}" "${programs[@]}")
+              python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
     dist) wanted=$(missing "${build[@]}" "${packers[@]}")
           python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
-    *) echo "use: $0 demo|test|workloads|dist" >&2; exit 2 ;;
+    *) echo "use: $0 demo|test|workloads|programs|dist" >&2; exit 2 ;;
 esac
 
 if [ -n "${wanted// /}" ]; then
@@ -77,6 +86,9 @@ if [ "$1" = dist ] && [ ! -e target/venv-dist/bin/maturin ]; then
 fi
 if [ "$1" = workloads ]; then
     workloads/tools.sh
+fi
+if [ "$1" = programs ]; then
+    bench/programs/tools.sh
 fi
 if [ "$1" = test ]; then
     # What no kernel here may have, a guest's has: nvme-tcp, f2fs.

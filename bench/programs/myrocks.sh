@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# drive=192MiB unit=2MiB
+# MariaDB with MyRocks: a table with an index in RocksDB, changed in transactions by a stored procedure; the binary log purged behind.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+flush_each_second "$1"
+mkdir "$1/mysql"
+chmod 755 "$1" "$scratch"
+chown mysql "$1/mysql" "$scratch"
+mariadb-install-db --no-defaults --datadir="$1/mysql" --user=mysql --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve \
+    --innodb-log-file-size=4M >/dev/null
+mariadbd --no-defaults --datadir="$1/mysql" --user=mysql --socket="$scratch/socket" --skip-networking --pid-file="$scratch/pid" --plugin-load-add=ha_rocksdb \
+    --innodb-log-file-size=4M --innodb-buffer-pool-size=8M --log-bin="$1/mysql/binlog" --binlog-format=row --max-binlog-size=8M \
+    --rocksdb-default-cf-options='write_buffer_size=4m;target_file_size_base=4m;max_bytes_for_level_base=16m;level0_file_num_compaction_trigger=4;level_compaction_dynamic_level_bytes=true;compression=kNoCompression;bottommost_compression=kNoCompression' \
+    --rocksdb-bytes-per-sync=1048576 --rocksdb-wal-bytes-per-sync=131072 --rocksdb-max-total-wal-size=16777216 --rocksdb-flush-log-at-trx-commit=2 >"$scratch/log" 2>&1 &
+children+=($!)
+client() { mariadb --no-defaults --socket="$scratch/socket" -u root "$@"; }
+wait_for client -e 'select 1'
+client <<'END'
+create database d; use d;
+create table things (id integer not null primary key, grp integer, body varbinary(1000), key (grp)) engine=rocksdb;
+delimiter //
+create procedure change_rows(begin integer, how_many integer, everyone integer)
+begin
+  declare i integer default 0; declare k integer;
+  start transaction;
+  while i < how_many do
+    set k = if(everyone = 0, begin + i, floor(rand() * rand() * everyone));
+    replace into things values (k, floor(rand() * 5000), concat(random_bytes(450), random_bytes(450)));
+    if i % 20 = 19 then commit; start transaction; end if;
+    set i = i + 1;
+  end while;
+  commit;
+end//
+END
+for ((begin = 0; begin < 440000; begin += 10000)); do
+    client d -e "call change_rows($begin, 10000, if($begin < 80000, 0, 80000)); purge binary logs before now()" || { tail -n 5 "$scratch/log"; exit 1; }
+done
