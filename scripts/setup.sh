@@ -18,7 +18,7 @@ programs=(cc:gcc go:golang-go java:openjdk-17-jdk-headless mvn:maven curl:curl g
     /usr/include/wiredtiger.h:libwiredtiger-dev /usr/include/db.h:libdb5.3-dev
     /usr/lib/python3/dist-packages/plyvel:python3-plyvel /usr/lib/python3/dist-packages/xapian:python3-xapian)
 tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3
-    qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux chromium:chromium)
+    strace:strace qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux chromium:chromium)
 # What packs and unpacks: scripts/dist.sh, scripts/dist-test.sh
 packers=(git:git objdump:binutils rpmbuild:rpm debootstrap:debootstrap xz:xz-utils python3:python3)
 

@@ -7,7 +7,7 @@ use anabranch_compare::{read_text, schemes};
 #[cfg(feature = "live")]
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Outcome as Comparison;
-use anabranch_report::Look;
+use anabranch_report::{Look, line, printable};
 use anabranch_trace::WholeFile;
 use serde::Serialize;
 use serde_json::Value;
@@ -62,9 +62,9 @@ fn told(results: &[Comparison], look: &Look) -> String {
     }
     let title = match results
         .first()
-        .map(|result| anabranch_report::heading(result).line())
+        .map(|result| line(&anabranch_report::heading(result).line()))
     {
-        Some(line) if !line.is_empty() => format!("{line}\n\n"),
+        Some(title) if !title.is_empty() => format!("{title}\n\n"),
         _ => String::new(),
     };
     match results {
@@ -107,15 +107,17 @@ pub fn give(
 /// Writes JSON to a file that appears whole or not at all.
 pub fn write_json(path: &Path, json: &Value) -> Outcome {
     let mut file = WholeFile::create(path)?;
-    writeln!(file, "{json:#}").map_err(|error| {
+    // Whatever shows the file is commanded no more than a terminal is.
+    let text = format!("{json:#}");
+    writeln!(file, "{}", printable(&text)).map_err(|error| {
         Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
     })?;
     Ok(file.finish()?)
 }
 
-/// Prints to standard output. A reader that went away early (`| head`) is no failure.
+/// Prints to standard output, without what a terminal would obey but our colours. A reader that went away early (`| head`) is no failure.
 pub fn print(text: &str) -> Outcome {
-    match std::io::stdout().write_all(text.as_bytes()) {
+    match std::io::stdout().write_all(printable(text).as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::work(error)),
         _ => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! `anabranch contexts`: who wrote, how much, and how long it lived.
 
 use anabranch_advice::{ContextRow, Contexts};
-use anabranch_report::{Cell, Column, Grid};
+use anabranch_report::{Cell, Column, Grid, foreign};
 
 use crate::{
     arguments::ContextsArguments,
@@ -30,9 +30,13 @@ fn describe(found: &Contexts, arguments: &ContextsArguments) -> String {
     }
     let mut text = format!("{}\n\n", table(shown).text(&look));
     for row in shown.iter().filter(|row| !row.path.is_empty()) {
-        text += &format!("#{} {} (innermost call first)\n", row.id, row.label);
+        text += &format!(
+            "#{} {} (innermost call first)\n",
+            row.id,
+            foreign(&row.label)
+        );
         for call in &row.path {
-            text += &format!("    {}\n", without_parameters(call));
+            text += &format!("    {}\n", foreign(without_parameters(call)));
         }
     }
     if rows.len() > shown.len() {

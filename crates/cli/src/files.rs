@@ -169,7 +169,7 @@ fn of_sweep(sweep: &SweepArguments, files: Files) -> Files {
     let Some(grid) = &sweep.grid else {
         return files;
     };
-    let text = std::fs::read_to_string(grid).unwrap_or_default();
+    let text = anabranch_compare::small_file::settings(grid).unwrap_or_default();
     // What is wrong with the grid is told by whoever sweeps.
     let known = Grid::parse("", &text).ok();
     let traces = known

@@ -33,12 +33,10 @@ mod workloads;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use arguments::{Arguments, Verb};
+use arguments::Verb;
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::parse();
+    let mut arguments = say::arguments();
     arguments.say.begin();
     match done(&mut arguments.verb) {
         Ok(()) => ExitCode::SUCCESS,

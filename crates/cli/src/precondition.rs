@@ -89,7 +89,7 @@ fn told(device: &Device, aged: &Aged, path: &Path) -> String {
     format!(
         "{}: a drive of {} that holds {}\nwritten: {} = {:.2} capacities, WAF {}, in the last capacity \
          {}\nerases: {} to {} a unit, {:.1} on average\nsteady state: {verdict}\n",
-        path.display(),
+        anabranch_report::line(&path.to_string_lossy()),
         bytes(u64::from(config.logical_pages)),
         bytes(device.mapped_pages()),
         bytes(counters.host_pages),

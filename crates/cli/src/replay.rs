@@ -7,7 +7,7 @@ use anabranch_replay::Outcome as Comparison;
 
 use crate::{
     arguments::ReplayArguments, comparison::publish, failure::Outcome, formats::Format,
-    progress::Bar, source,
+    progress::Bar, say, source,
 };
 
 /// Compares schemes on every trace and drive asked for, and shows what was found.
@@ -29,10 +29,14 @@ pub fn compare(
         .map(|path| source::open(path, format, options.quick))
         .collect::<Outcome<Vec<TraceFile>>>()?;
     let sources: Vec<&dyn Requests> = traces.iter().map(|trace| trace as _).collect();
-    Ok(anabranch_compare::replay(
-        options,
-        &specs,
-        &sources,
-        &mut Bar::default(),
-    )?)
+    let results = anabranch_compare::replay(options, &specs, &sources, &mut Bar::default())?;
+    let drives = (results.len() / traces.len().max(1)).max(1);
+    for (trace, results) in traces.iter().zip(results.chunks(drives)) {
+        let written_bytes = results
+            .first()
+            .map_or(0, |result| result.source.write_bytes);
+        let short = trace.short_of(written_bytes);
+        short.iter().for_each(|words| say::note(words));
+    }
+    Ok(results)
 }

@@ -7,9 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use anabranch_compare::small_file;
 use anabranch_replay::Outcome as Comparison;
 use anabranch_trace::WholeFile;
 use clap::Args;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use crate::{
@@ -107,7 +109,7 @@ fn write_text(path: &Path, page: &str) -> Outcome {
 /// The results in a file: one, or those of a grid or an experiment.
 pub fn read(path: &Path) -> Outcome<Vec<Comparison>> {
     let name = path.display();
-    let bytes = std::fs::read(path)
+    let text = small_file::results(path)
         .map_err(|error| Failure::say(format!("cannot read {name}: {error}")))?;
     let wrong = |error: serde_json::Error| {
         Failure::say(format!(
@@ -115,19 +117,38 @@ pub fn read(path: &Path) -> Outcome<Vec<Comparison>> {
              RESULT.json`)"
         ))
     };
-    let mut json: Value = serde_json::from_slice(&bytes).map_err(wrong)?;
-    check_schema(path, &json)?;
-    let results = match json.get_mut("results").map(Value::take) {
-        Some(Value::Array(results)) => results,
-        Some(_) => return Err(Failure::say(format!("{name}: \"results\" is no list"))),
-        None if json.get("runs").is_some() => compared(&mut json),
-        None => vec![json],
+    let found: Found = match serde_json::from_str(&text) {
+        // JSON of another make has no schema that we could read.
+        Err(error) if error.is_data() => Found::default(),
+        found => found.map_err(wrong)?,
     };
-    if results.is_empty() {
-        return Err(Failure::say(format!("{name} holds no result")));
+    check_schema(path, found.schema)?;
+    let results = match (found.results, found.runs) {
+        (Some(_), _) => serde_json::from_str(&text).map(|many: Many| many.results),
+        (None, Some(_)) => serde_json::from_str(&text).and_then(|mut json| {
+            let results = compared(&mut json).into_iter();
+            results.map(serde_json::from_value).collect()
+        }),
+        (None, None) => serde_json::from_str(&text).map(|one| vec![one]),
+    };
+    match results.map_err(wrong)? {
+        results if results.is_empty() => Err(Failure::say(format!("{name} holds no result"))),
+        results => Ok(results),
     }
-    let results = results.into_iter().map(serde_json::from_value);
-    results.collect::<Result<_, _>>().map_err(wrong)
+}
+
+/// What a file is, without what is in it: what is not ours can be large.
+#[derive(Default, Deserialize)]
+struct Found {
+    schema: Option<u64>,
+    results: Option<IgnoredAny>,
+    runs: Option<IgnoredAny>,
+}
+
+/// The results of a grid.
+#[derive(Deserialize)]
+struct Many {
+    results: Vec<Comparison>,
 }
 
 /// The results of an experiment. What tells them apart joins their configuration.
@@ -150,9 +171,9 @@ fn compared(experiment: &mut Value) -> Vec<Value> {
 }
 
 /// Refuses results of a form that is not ours.
-fn check_schema(path: &Path, json: &Value) -> Outcome {
+fn check_schema(path: &Path, schema: Option<u64>) -> Outcome {
     let ours = anabranch_replay::SCHEMA;
-    match json.get("schema").and_then(Value::as_u64) {
+    match schema {
         Some(schema) if schema == u64::from(ours) => Ok(()),
         Some(schema) => Err(Failure::say(format!(
             "{} has schema {schema}, and this anabranch reads {ours}: use the anabranch that wrote it",

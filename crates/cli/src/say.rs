@@ -1,12 +1,16 @@
 //! What is said beside the result, on standard error: notes, progress, and events for those who ask why.
 
 use std::{
+    ffi::OsString,
     io::{self, IsTerminal as _, Write as _},
     sync::OnceLock,
 };
 
-use clap::{ArgAction, Args, ValueEnum};
+use anabranch_report::{message, printable};
+use clap::{ArgAction, Args, Parser as _, ValueEnum, error::Error as WrongUse};
 use tracing::Level;
+
+use crate::arguments::Arguments;
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -71,19 +75,36 @@ pub fn draws() -> bool {
     io::stderr().is_terminal() && !is_quiet() && asked().verbose == 0
 }
 
-/// Says a line as it is, unless nothing is wanted.
+/// Says lines, unless nothing is wanted.
 pub fn line(words: &str) {
     if !is_quiet() {
-        let _ = writeln!(io::stderr(), "{words}");
+        let _ = writeln!(io::stderr(), "{}", printable(words));
     }
 }
 
 /// Says what went wrong, whatever is wanted.
 pub fn error(words: &str) {
-    let _ = writeln!(io::stderr(), "anabranch: {words}");
+    let _ = writeln!(io::stderr(), "anabranch: {}", message(words));
 }
 
 /// Says a note, in the name of the command.
 pub fn note(words: &str) {
-    line(&format!("anabranch: {words}"));
+    line(&format!("anabranch: {}", message(words)));
+}
+
+/// The arguments of this process. Where they are wrong, the process ends with the reason.
+pub fn arguments() -> Arguments {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    Arguments::try_parse_from(&given).unwrap_or_else(|wrong| refuse(&wrong, &given))
+}
+
+/// The parser's message has colours and many lines, and repeats arguments as they are: those that are
+/// not harmless are told by a message of our own.
+fn refuse(wrong: &WrongUse, given: &[OsString]) -> ! {
+    let is_harmless = |word: &OsString| word.to_str().is_some_and(|word| message(word) == word);
+    if !wrong.use_stderr() || given.iter().all(is_harmless) {
+        wrong.exit();
+    }
+    error(&wrong.to_string());
+    std::process::exit(wrong.exit_code())
 }

@@ -186,7 +186,8 @@ impl Scenario {
         let path = folder.join(DESCRIPTION);
         let complain =
             |error: &dyn std::fmt::Display| Failure::say(format!("{}: {error}", path.display()));
-        let text = std::fs::read_to_string(&path).map_err(|error| complain(&error))?;
+        let text =
+            anabranch_compare::small_file::settings(&path).map_err(|error| complain(&error))?;
         let description: Description = toml::from_str(&text).map_err(|error| complain(&error))?;
         let extent = match scale {
             Scale::Quick => description.quick,

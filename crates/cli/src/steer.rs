@@ -14,6 +14,7 @@ use std::{
 
 use anabranch_compare::read_text;
 use anabranch_placement::{HostGeometry, LifetimeProfile, SchemeSpec};
+use anabranch_report::{message, printable};
 use anabranch_ssd::StreamId;
 use anabranch_steer::{
     Drive, NoWriters, Options, PAGE_BYTES, Policy, Pulse, Server, Writers, own_mounts,
@@ -115,7 +116,10 @@ pub fn steer(arguments: &SteerArguments) -> Outcome {
     reason = "what a user must know, terminal or not"
 )]
 fn unwatched(error: &anabranch_probe::ProbeError) -> Arc<dyn Writers> {
-    eprintln!("nobody tells who writes, so no scheme can go by it: {error}");
+    eprintln!(
+        "nobody tells who writes, so no scheme can go by it: {}",
+        message(&error.to_string())
+    );
     Arc::new(NoWriters)
 }
 
@@ -247,7 +251,7 @@ fn serve(
         mut watched,
     } = seen;
     let before = server.drive().written();
-    eprintln!("{}", greeting(&server, plan));
+    eprintln!("{}", printable(&greeting(&server, plan)));
     let view = view();
     let (mut drawn, mut asked, mut waits) = (Instant::now(), 0, false);
     let mut drive = None;

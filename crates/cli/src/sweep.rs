@@ -9,8 +9,8 @@ use std::{
     thread,
 };
 
-use anabranch_compare::bytes;
-use anabranch_report::{Cell, Column, Grid as Table, Look};
+use anabranch_compare::{bytes, small_file};
+use anabranch_report::{Cell, Column, Grid as Table, Look, line};
 use anabranch_sweep::{Done, Grid, Group, Limits, Plan, Quantiles, Reporter, local, summary};
 use clap::Args;
 use indicatif::ProgressBar;
@@ -91,7 +91,7 @@ pub fn sweep(arguments: &SweepArguments) -> Outcome {
 /// On the cores of this machine.
 fn here(path: &Path, arguments: &SweepArguments) -> Outcome {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = small_file::settings(path)
         .map_err(|error| Failure::say(format!("cannot read {name}: {error}")))?;
     let grid = Grid::parse(&name, &text)?;
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -233,7 +233,7 @@ fn told(groups: &[Group], look: &Look) -> String {
         return format!("{table}\n");
     }
     let title = match (is_apart, drives.first()) {
-        (false, Some(drive)) => format!("{drive}\n\n"),
+        (false, Some(drive)) => format!("{}\n\n", line(drive)),
         _ => String::new(),
     };
     format!(

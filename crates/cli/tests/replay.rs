@@ -359,3 +359,16 @@ fn every_verb_shows_an_example_and_every_list_its_rows() {
         String::from_utf8(anabranch(&["devices", "--show", "pcstream-emulator"]).stdout).unwrap();
     assert!(shown.contains("pages_per_block = 384"));
 }
+
+#[test]
+fn a_load_that_ends_before_it_has_written_what_was_asked_for_says_so() {
+    let said = |write: &str| {
+        let load = format!("synthetic:rocksdb-update:size=512MiB,write={write}");
+        let output = anabranch(&["replay", &load, "--scheme", "baseline", "--unit", "2MiB"]);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let words = said("40GiB");
+    assert!(words.contains(" of the 40.00 GiB asked for"), "{words}");
+    assert_eq!(said("600MiB"), "");
+}

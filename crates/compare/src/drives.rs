@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     fault::{Fault, Outcome},
-    grid::{Point, bases, points},
+    grid::{Point, bases, check_size, points},
     options::{DriveOptions, Issue, TimeOptions},
     recorded::Recorded,
+    small_file::settings,
 };
 
 /// The profile where none is named, and no trace tells of one.
@@ -161,6 +162,7 @@ pub fn aged_drives(
     saved: &Config,
 ) -> Outcome<Vec<NamedDrive>> {
     options.check_aged()?;
+    check_size(options.drives())?;
     let profile = options.profiles.first();
     let profile = load(profile.map_or(DEFAULT_PROFILE, String::as_str))?;
     let or_own = |list: &[u16], own: u16| match list {
@@ -250,7 +252,7 @@ pub fn load(name: &str) -> Outcome<Profile> {
     if !name.ends_with(".toml") && !Path::new(name).exists() {
         return Err(unknown(name));
     }
-    let text = std::fs::read_to_string(name)
+    let text = settings(Path::new(name))
         .map_err(|error| Fault::say(format!("device profile {name}: {error}")))?;
     Ok(Profile::parse(name, &text)?)
 }

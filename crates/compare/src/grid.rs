@@ -45,6 +45,11 @@ pub fn grid(
     pages: &mut dyn FnMut(u32) -> Outcome<u64>,
 ) -> Outcome<Vec<Asked>> {
     let drive = &options.drive;
+    check_size(
+        drive
+            .drives()
+            .saturating_mul(options.fill.len().max(1) as u128),
+    )?;
     let mut all = Vec::new();
     for text in &options.fill {
         for base in bases(drive, origin)? {
@@ -78,6 +83,20 @@ pub fn grid(
     }
     let points = points(drive, origin)?;
     Ok(points.iter().map(|point| point.asked(None)).collect())
+}
+
+/// Drives of a grid (our choice: a hundred times what was ever compared on one trace).
+const MOST_DRIVES: u128 = 100_000;
+
+/// Refuses a grid that would never end, before it is made.
+pub(crate) fn check_size(drives: u128) -> Outcome {
+    match drives > MOST_DRIVES {
+        false => Ok(()),
+        true => Err(Fault::say(format!(
+            "the lists multiply to {drives} drives, and a grid may have {MOST_DRIVES}: give fewer values, or several \
+             grids"
+        ))),
+    }
 }
 
 /// A share of `--fill`.
@@ -255,6 +274,7 @@ fn works(profile: &Profile) -> String {
 /// # Errors
 /// When a profile or a value is wrong by itself.
 pub(crate) fn points(options: &DriveOptions, origin: &Origin) -> Outcome<Vec<Point>> {
+    check_size(options.drives())?;
     bases(options, origin)?
         .into_iter()
         .try_fold(Vec::new(), |mut all, base| {

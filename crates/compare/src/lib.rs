@@ -21,6 +21,7 @@ mod result;
 mod running;
 mod saved;
 mod schemes;
+pub mod small_file;
 mod source;
 mod texts;
 mod watch;

@@ -1,7 +1,6 @@
 //! Lifetimes of contexts in a file, from one run to the next.
 
 use std::{
-    fs,
     io::{ErrorKind, Write as _},
     path::{Path, PathBuf},
 };
@@ -10,7 +9,10 @@ use anabranch_placement::LifetimeProfile;
 use anabranch_replay::Lane;
 use anabranch_trace::WholeFile;
 
-use crate::fault::{Fault, Outcome};
+use crate::{
+    fault::{Fault, Outcome},
+    small_file::settings,
+};
 
 /// The file, and what it held when the run began.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ impl Lifetimes {
         let say = |what: &dyn std::fmt::Display| {
             Fault::say(format!("--profile {}: {what}", path.display()))
         };
-        let profile = match fs::read_to_string(path) {
+        let profile = match settings(path) {
             Ok(text) => LifetimeProfile::parse(&text).map_err(|error| say(&error))?,
             Err(error) if error.kind() == ErrorKind::NotFound => LifetimeProfile::default(),
             Err(error) => return Err(say(&error)),

@@ -114,6 +114,21 @@ impl DriveOptions {
         given
     }
 
+    /// Drives that its lists multiply to.
+    pub fn drives(&self) -> u128 {
+        let lists = [
+            self.profiles.len(),
+            self.over_provisioning.len(),
+            self.unit.len(),
+            self.victim.len(),
+            self.streams.len(),
+            self.internal_streams.len(),
+            self.levelling.len(),
+        ];
+        let lists = lists.iter().map(|list| (*list).max(1) as u128);
+        lists.fold(1, u128::saturating_mul)
+    }
+
     /// Whether an option has several values, so that there are several drives.
     fn is_grid(&self) -> bool {
         // Several faults are injected into one drive.

@@ -1,11 +1,14 @@
 //! The schemes of a comparison.
 
+use std::path::Path;
+
 use anabranch_placement::{Scheme, SchemeSpec};
 use anabranch_ssd::RelocationKind;
 
 use crate::{
     fault::{Fault, Outcome},
     options::ComparisonOptions,
+    small_file::settings,
 };
 
 /// The schemes asked for, in order, each once. Where the future cannot be known, `all` leaves out
@@ -38,7 +41,7 @@ pub fn schemes(
 /// # Errors
 /// In words, when it cannot be read.
 pub fn read_text(name: &str) -> Result<String, String> {
-    std::fs::read_to_string(name).map_err(|error| format!("cannot read {name}: {error}"))
+    settings(Path::new(name)).map_err(|error| format!("cannot read {name}: {error}"))
 }
 
 /// A scheme as it is, or its host side with each of the relocations asked for.

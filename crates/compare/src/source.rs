@@ -148,6 +148,21 @@ impl TraceFile {
         capture.is_some_and(|capture| capture.is_imported() && capture.device_bytes == 0)
     }
 
+    /// A sentence where a synthetic load has written less than it was asked for, which the figures do not show.
+    pub fn short_of(&self, write_bytes: u64) -> Option<String> {
+        let asked_bytes = self.synthetic.as_ref()?.plan().write_bytes;
+        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+        (write_bytes < asked_bytes && !self.quick).then(|| {
+            format!(
+                "{} ended after {:.2} of the {:.2} GiB asked for, when its store could do nothing more: figures are of these alone \
+                 (give it a larger size, or ask for less)",
+                self.name,
+                gib(write_bytes),
+                gib(asked_bytes)
+            )
+        })
+    }
+
     /// Refuses what can be read once only.
     ///
     /// # Errors

@@ -130,7 +130,8 @@ impl Probe {
     }
 
     /// Records that found the ring full so far, and requests and dirtied pages on which the kernel
-    /// skipped the probe's program. Anything but 0 makes what was captured a lower bound.
+    /// skipped the probe's program. Anything but 0 makes what was captured a lower bound in bytes,
+    /// and leaves what is computed of them (copies, lifetimes) without one.
     pub fn lost_events(&self) -> u64 {
         self.kernel_side.found_full() + self.kernel_side.skipped().events()
     }

@@ -59,7 +59,8 @@ pub struct Source {
     pub read_bytes: u64,
     /// Flushes.
     pub flushes: u64,
-    /// Events the kernel could not hand over: anything but 0 makes every figure a lower bound.
+    /// Events the kernel could not hand over: anything but 0 makes host bytes a lower bound, and
+    /// copies too low (for lost writes) or too high (for lost discards).
     pub lost_events: u64,
     /// Bytes written to files the application had given a write life-time hint.
     #[serde(default)]

@@ -225,7 +225,12 @@ impl<'a> Known<'a> {
     fn loss(&self) -> Option<String> {
         let lost = self.outcome.source.lost_events;
         (lost > 0)
-            .then(|| format!("{lost} kernel events were lost: every figure is a lower bound."))
+            .then(|| {
+                format!(
+                    "{lost} kernel events were lost: host bytes are at least what is shown; copies and WAF may be too \
+                     low (for lost writes) or too high (for lost discards)."
+                )
+            })
     }
 
     fn takes(&self, answer: Answer) -> String {

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use comfy_table::{CellAlignment, Table, presets};
 
+use crate::foreign::{COLOURS, line, whole};
+
 /// A column of words is first cut to this, before columns are left out (our choice).
 const WORDS_WIDTH: usize = 36;
 /// And to this when nothing else helps (our choice).
@@ -21,20 +23,21 @@ pub struct Look {
 }
 
 impl Look {
-    /// Words in green, or as they are where there are no colours.
+    /// One line of words in green, or as they are where there are no colours.
     pub fn good(&self, words: &str) -> String {
-        self.coloured("32;1", words)
+        self.coloured(COLOURS[0], words)
     }
 
-    /// Words in yellow, or as they are where there are no colours.
+    /// One line of words in yellow, or as they are where there are no colours.
     pub fn bad(&self, words: &str) -> String {
-        self.coloured("33", words)
+        self.coloured(COLOURS[1], words)
     }
 
-    fn coloured(&self, code: &str, words: &str) -> String {
+    fn coloured(&self, colour: &str, words: &str) -> String {
+        let words = line(words);
         match self.colour {
-            true => format!("\u{1b}[{code}m{words}\u{1b}[0m"),
-            false => words.to_owned(),
+            true => format!("{colour}{words}{}", COLOURS[2]),
+            false => words,
         }
     }
 }
@@ -52,7 +55,7 @@ impl Column {
     /// A column of words, cut where there is no room.
     pub fn words(name: impl Into<String>) -> Column {
         Column {
-            name: name.into(),
+            name: line(&name.into()),
             key: None,
             is_number: false,
             rank: 0,
@@ -83,7 +86,8 @@ impl Column {
     }
 }
 
-/// A cell: how it is read, and the figure itself.
+/// A cell: how it is read, and the figure itself. Either is one line and commands no terminal,
+/// whoever wrote it.
 #[derive(Debug, Clone)]
 pub struct Cell {
     text: String,
@@ -94,8 +98,8 @@ impl Cell {
     /// Rounded or with a unit for people, `raw` for programs.
     pub fn new(text: impl Into<String>, raw: impl ToString) -> Cell {
         Cell {
-            text: text.into(),
-            raw: raw.to_string(),
+            text: line(&text.into()),
+            raw: whole(&raw.to_string()),
         }
     }
 
@@ -124,8 +128,8 @@ impl<T: ToString> From<T> for Cell {
     fn from(value: T) -> Cell {
         let text = value.to_string();
         Cell {
-            raw: text.clone(),
-            text,
+            raw: whole(&text),
+            text: line(&text),
         }
     }
 }

@@ -6,8 +6,10 @@ use anabranch_replay::{Answer, Outcome, SchemeOutcome, Verdict};
 use serde_json::Value;
 
 use crate::{
+    foreign::line,
     format::{bytes, ratio},
     grid::{Cell, Column, Grid, Look},
+    lost::lost_events,
     time,
 };
 
@@ -143,15 +145,15 @@ fn gap(scheme: &SchemeOutcome, bound: &str) -> Cell {
 /// The answers of several comparisons, a line each, with the settings that tell them apart.
 pub fn answers(outcomes: &[Outcome], look: &Look) -> String {
     let settings = differing(outcomes);
-    let line = |outcome: &Outcome| {
+    let answer = |outcome: &Outcome| {
         let words = settings
             .iter()
-            .map(|(name, of)| format!("{name} {}", of(outcome).text()));
+            .map(|(name, of)| line(&format!("{name} {}", of(outcome).text())));
         let verdict = verdict(outcome);
         let headline = coloured(&verdict, look);
         format!("{}: {headline}", words.collect::<Vec<_>>().join(", "))
     };
-    outcomes.iter().map(line).collect::<Vec<_>>().join("\n")
+    outcomes.iter().map(answer).collect::<Vec<_>>().join("\n")
 }
 
 fn coloured(verdict: &Verdict, look: &Look) -> String {
@@ -165,9 +167,9 @@ fn coloured(verdict: &Verdict, look: &Look) -> String {
 pub fn answer(outcome: &Outcome, look: &Look) -> String {
     let verdict = verdict(outcome);
     let warnings = verdict.warnings.iter().map(|warning| look.bad(warning));
-    let lines = [coloured(&verdict, look), verdict.evidence.clone()];
+    let lines = [coloured(&verdict, look), line(&verdict.evidence)];
     let lines = lines.into_iter().chain(warnings);
-    let lines = lines.chain([verdict.takes.clone(), verdict.next.clone()]);
+    let lines = lines.chain([line(&verdict.takes), line(&verdict.next)]);
     let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
     lines.join("\n")
 }
@@ -227,12 +229,11 @@ pub fn notes(outcome: &Outcome) -> String {
     lines.extend(sealed(outcome));
     lines.extend(failed(outcome));
     lines.extend(life(outcome));
-    if outcome.source.lost_events > 0 {
-        lines.push(format!(
-            "LOST EVENTS: {} kernel events were not captured; every figure is a lower bound",
-            outcome.source.lost_events
-        ));
-    }
+    lines.extend(lost_events(
+        outcome.source.lost_events,
+        outcome.source.records,
+    ));
+    let lines: Vec<String> = lines.iter().map(|told| line(told)).collect();
     lines.join("\n")
 }
 

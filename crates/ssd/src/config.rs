@@ -263,6 +263,21 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn ticks_are_as_fine_as_thirty_two_bits_allow() {
+        let ticks = |logical_pages| {
+            let config = Config {
+                logical_pages,
+                ..small()
+            };
+            config.tick_bits()
+        };
+        // A page number of 26 bits and 64 capacities are 32 bits.
+        assert_eq!(ticks((1 << 26) - 1), 0);
+        assert_eq!(ticks(1 << 26), 1);
+        assert_eq!(ticks(u32::MAX), 6);
+    }
+
+    #[test]
     fn streams_belong_to_groups_in_runs() {
         let mut config = small();
         config.reclaim_groups = 2;

@@ -14,6 +14,9 @@ use crate::{
     memory::Needs,
 };
 
+/// Cells of a sweep (our choice: a week of one core at 16 cells a second).
+const MOST_CELLS: u128 = 10_000_000;
+
 /// What is to be done.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
@@ -34,6 +37,7 @@ impl Grid {
     /// When a scheme or a profile is wrong.
     pub fn looks(&self, traces: &[(String, u64)]) -> Outcome<Vec<Look>> {
         let (specs, _) = self.specs()?;
+        self.check_size(traces.len(), specs.len())?;
         let fills = !self.fill.is_empty();
         let follows = self.drive.profiles.is_empty() && self.drive.size.is_none();
         let page_bytes = match fills {
@@ -52,6 +56,20 @@ impl Grid {
             counts_writes: specs.iter().any(SchemeSpec::needs_future),
         };
         Ok(traces.iter().map(look).collect())
+    }
+
+    /// Refuses what would never end: before anything is read.
+    fn check_size(&self, traces: usize, schemes: usize) -> Outcome {
+        let lists = [traces, schemes, self.seeds.len(), self.fill.len().max(1)];
+        let cells = lists.iter().fold(self.drive.drives(), |cells, list| {
+            cells.saturating_mul(*list as u128)
+        });
+        match cells > MOST_CELLS {
+            false => Ok(()),
+            true => Err(Fault::say(format!(
+                "the grid has {cells} cells, and a sweep may have {MOST_CELLS}: give fewer values, or several grids"
+            ))),
+        }
     }
 
     /// The page sizes of the profiles it names, each once.
@@ -210,5 +228,33 @@ impl Plan {
     pub fn most_memory_bytes(&self) -> u64 {
         let bytes = self.batches.iter().map(|batch| batch.memory_bytes);
         bytes.max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_that_never_ends_is_refused_before_anything_is_read() {
+        let list = |count: u32| {
+            (1..=count)
+                .map(|n| n.to_string())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let grid = |seeds| {
+            let text = format!(
+                "traces = [\"nowhere\"]\nschemes = [\"baseline\", \"hints\"]\nseeds = [{}]\n[drive]\nstreams = [{}]\n",
+                list(seeds),
+                list(1_000)
+            );
+            Grid::parse("g.toml", &text)
+                .unwrap()
+                .looks(&[("nowhere".to_owned(), 1)])
+        };
+        let words = grid(6_000).unwrap_err().to_string();
+        assert!(words.contains("the grid has 12000000 cells"), "{words}");
+        assert_eq!(grid(5_000).unwrap().len(), 1);
     }
 }

@@ -82,7 +82,7 @@ impl Row<'_> {
             asks: vec![("context", format!("{:016x}", self.context.signature))],
             stream,
             hint: None,
-            comment: format!("{} {}\n{what}", self.context.role, self.path()),
+            comments: vec![format!("{} {}", self.context.role, self.path()), what],
         }
     }
 }
@@ -130,7 +130,7 @@ pub fn of_lifetimes(profile: &LifetimeProfile, streams: u16) -> Vec<File> {
             asks: vec![("context", format!("{:016x}", one.signature))],
             stream,
             hint: None,
-            comment: format!("mean lifetime {}", bytes(one.lifetime_bytes)),
+            comments: vec![format!("mean lifetime {}", bytes(one.lifetime_bytes))],
         });
     }
     lines.truncate(MAX_RULES);

@@ -167,7 +167,7 @@ fn by_tenant(logs: &Logs) -> Outcome<(String, Vec<Io>)> {
             .and_then(|number| number.parse().ok())
             .unwrap_or(0),
         hint: None,
-        comment: String::new(),
+        comments: Vec::new(),
     };
     let lines: Vec<Line> = (0..).zip(importer.volumes()).map(line).collect();
     Ok((document("streams by job", &lines), all))

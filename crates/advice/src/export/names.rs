@@ -126,7 +126,7 @@ fn name_lines(
         match lines.iter_mut().find(|(_, line)| line.asks == asks) {
             Some((all, line)) => {
                 *all += pages;
-                line.comment += &format!("\n{comment}");
+                line.comments.push(comment);
             }
             None => lines.push((
                 pages,
@@ -135,7 +135,7 @@ fn name_lines(
                     stream,
                     hint: hints
                         .and_then(|hints| hints.get(usize::from(stream).checked_sub(1)?).copied()),
-                    comment,
+                    comments: vec![comment],
                 },
             )),
         }

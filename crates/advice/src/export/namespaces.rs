@@ -7,7 +7,7 @@
 
 use anabranch_compare::{Fault, Outcome, Watch, read_text};
 use anabranch_placement::SchemeSpec;
-use anabranch_report::ratio;
+use anabranch_report::{foreign, ratio};
 use anabranch_ssd::Counters;
 
 use super::{
@@ -124,7 +124,7 @@ fn write(
     text += &format!(
         "  WAF {}  {}, from which the rules of `--to rules` are made\n",
         ratio(survey.promised.waf()),
-        plan.scheme.name()
+        foreign(plan.scheme.name())
     );
     advice.file(application.file, text);
     advice.checks.extend(checks(application, ways, costs));
@@ -156,7 +156,7 @@ fn ways(application: &Application, plan: &Plan) -> Outcome<Vec<(String, SchemeSp
         asks: vec![("file", (*pattern).to_owned())],
         stream: 1,
         hint: None,
-        comment: String::new(),
+        comments: Vec::new(),
     };
     let log: Vec<Line> = application.log.iter().map(line).collect();
     let hints = SchemeSpec::read("hints", &read_text).map_err(Fault::work)?;
@@ -188,9 +188,9 @@ fn writers(plan: &Plan, survey: &Survey) -> String {
     let mut text = String::new();
     for (name, tally) in rows.iter().take(MAX_ROWS) {
         let file = if name.file.is_empty() {
-            "-"
+            "-".to_owned()
         } else {
-            &name.file
+            foreign(&name.file)
         };
         let what = told(
             tally,
@@ -199,7 +199,7 @@ fn writers(plan: &Plan, survey: &Survey) -> String {
         );
         text += &format!(
             "  {file:<24} {:<18} {:<12} stream {}  {what}\n",
-            name.role,
+            foreign(&name.role),
             kind(name.kind),
             tally.stream()
         );

@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_compare::{Fault, Origin, Outcome, Requests, TraceFile, one_drive, read_text};
+use anabranch_compare::{
+    Fault, Origin, Outcome, Requests, TraceFile, one_drive, read_text, small_file,
+};
 use anabranch_placement::{LifetimeProfile, Names, SchemeSpec};
 use anabranch_replay::{Lane, Outcome as Comparison, Start};
 use anabranch_ssd::Config;
@@ -61,7 +63,7 @@ pub fn given(source: Source, options: &ExportOptions) -> Outcome<Given> {
     if is_synthetic(path) || is_parquet(path)? {
         return of_trace(options, native(path)?);
     }
-    let text = fs::read_to_string(path).map_err(|error| cannot_read(path, &error))?;
+    let text = small_file::results(path).map_err(|error| cannot_read(path, &error))?;
     if let Ok(result) = serde_json::from_str::<Comparison>(&text) {
         return of_result(options, path, &result);
     }
@@ -109,7 +111,8 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> Fault {
 fn of_trace(options: &ExportOptions, trace: Trace) -> Outcome<Given> {
     let known = match &options.profile {
         Some(profile) => {
-            let text = fs::read_to_string(profile).map_err(|error| cannot_read(profile, &error))?;
+            let text =
+                small_file::settings(profile).map_err(|error| cannot_read(profile, &error))?;
             LifetimeProfile::parse(&text)
                 .map_err(|error| Fault::say(format!("{}: {error}", profile.display())))?
         }

@@ -107,7 +107,7 @@ fn lines(plan: &Plan, ranges: &[Range]) -> Vec<Line> {
             ],
             stream: range.stream,
             hint: None,
-            comment: String::new(),
+            comments: Vec::new(),
         }
     };
     ranges.iter().map(line).collect()

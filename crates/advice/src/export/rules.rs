@@ -6,6 +6,7 @@ use anabranch_placement::SchemeSpec;
 use anabranch_report::bytes;
 use anabranch_ssd::Counters;
 use anabranch_trace::WriteHint;
+use toml::{Table, Value};
 
 use super::{
     check::{measure, under_rules},
@@ -26,34 +27,36 @@ pub struct Line {
     pub asks: Vec<(&'static str, String)>,
     pub stream: u16,
     pub hint: Option<WriteHint>,
-    pub comment: String,
+    /// A line each, as others named things.
+    pub comments: Vec<String>,
 }
 
 /// Rules in the form of the scheme `manual`.
 pub fn document(description: &str, lines: &[Line]) -> String {
-    let quoted = |text: &str| toml::Value::from(text).to_string();
-    let mut text = format!(
-        "description = {}\nsource = \"anabranch export\"\n",
-        quoted(description)
-    );
+    let head = [("description", description), ("source", "anabranch export")];
+    let head = head.map(|(key, value)| (key.to_owned(), Value::from(value)));
+    let mut text = Table::from_iter(head).to_string();
     for line in lines {
         text += "\n";
-        for comment in line.comment.lines() {
-            text += &format!("# {comment}\n");
+        for comment in &line.comments {
+            text += &format!("# {}\n", anabranch_report::line(comment));
         }
-        text += "[[rule]]\n";
-        for (key, value) in &line.asks {
-            match value.parse::<u64>() {
-                Ok(number) if NUMBERS.contains(key) => text += &format!("{key} = {number}\n"),
-                _ => text += &format!("{key} = {}\n", quoted(value)),
-            }
-        }
-        if let Some(hint) = line.hint {
-            text += &format!("write_hint = {}\n", quoted(hint.name()));
-        }
-        text += &format!("stream = {}\n", line.stream);
+        text += &format!("[[rule]]\n{}", line.table());
     }
     text
+}
+
+impl Line {
+    fn table(&self) -> Table {
+        let asks = self.asks.iter().map(|(key, text)| match text.parse() {
+            Ok::<i64, _>(number) if NUMBERS.contains(key) => (*key, Value::from(number)),
+            _ => (*key, Value::from(text.as_str())),
+        });
+        let hint = self.hint.map(|hint| ("write_hint", hint.name().into()));
+        let stream = ("stream", Value::from(i64::from(self.stream)));
+        let all = asks.chain(hint).chain([stream]);
+        all.map(|(key, value)| (key.to_owned(), value)).collect()
+    }
 }
 
 /// A way to give each of some writers a stream, to be tried.

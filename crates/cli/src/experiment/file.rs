@@ -83,7 +83,8 @@ impl Experiment {
     pub fn read(path: &Path) -> Outcome<Experiment> {
         let wrong =
             |problem: String| Failure::say(format!("experiment {}: {problem}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let text = anabranch_compare::small_file::settings(path)
+            .map_err(|error| wrong(error.to_string()))?;
         let mut experiment: Experiment =
             toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         experiment.name = path

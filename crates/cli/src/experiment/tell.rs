@@ -1,5 +1,6 @@
 //! Experiments as people read them.
 
+use anabranch_report::{cells, line, message};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::{
@@ -12,7 +13,7 @@ use super::{
 pub fn list(experiments: &[Experiment]) -> String {
     let mut table = table(["experiment", "what", "published by"]);
     for one in experiments {
-        table.add_row([&one.name, &one.title, &one.source]);
+        table.add_row(cells([&one.name, &one.title, &one.source]));
     }
     format!("{table}\n")
 }
@@ -21,19 +22,19 @@ pub fn list(experiments: &[Experiment]) -> String {
 pub fn found(found: &Found) -> String {
     let mut text = format!(
         "# {}: {}\n\n{}\n{}\n\n",
-        found.name,
-        found.title,
-        found.source,
-        found.setup.trim()
+        line(&found.name),
+        line(&found.title),
+        line(&found.source),
+        message(found.setup.trim())
     );
     for run in &found.runs {
-        text += &format!("## {}\n\n{}\n\n", run.name, results(run));
+        text += &format!("## {}\n\n{}\n\n", line(&run.name), results(run));
     }
     for lifetimes in &found.lifetimes {
         text += &format!(
             "## {}: lifetimes in {}\n\n{}\n\n",
-            lifetimes.name,
-            lifetimes.trace,
+            line(&lifetimes.name),
+            line(&lifetimes.trace),
             groups(lifetimes)
         );
     }
@@ -53,7 +54,7 @@ fn claims(found: &Found) -> Table {
     ]);
     for claim in &found.claims {
         let holds = if claim.holds { "yes" } else { "no" };
-        table.add_row([
+        table.add_row(cells([
             &claim.row.to_string(),
             &claim.claim,
             &claim.published,
@@ -61,7 +62,7 @@ fn claims(found: &Found) -> Table {
             holds,
             &claim.basis.words(),
             &claim.why,
-        ]);
+        ]));
     }
     table
 }
@@ -108,7 +109,7 @@ fn results(run: &RunFound) -> Table {
     }
     for cell in cells {
         for index in 0..cell.schemes.len() {
-            table.add_row(row(cell, index, &varied, timed));
+            table.add_row(anabranch_report::cells(row(cell, index, &varied, timed)));
         }
     }
     table

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use anabranch_advice::Advice;
-use anabranch_report::ratio;
+use anabranch_report::{foreign, line, ratio};
 use comfy_table::{CellAlignment, Table, presets};
 
 /// The table of what was fed back, what is lost, and the files in `directory`.
 pub fn advice(advice: &Advice, directory: &Path) -> String {
     let mut text = String::new();
     if let Some(promised) = &advice.promised {
-        text += &format!("{}: WAF {}\n\n", advice.scheme, ratio(promised.waf()));
+        let scheme = foreign(&advice.scheme);
+        text += &format!("{scheme}: WAF {}\n\n", ratio(promised.waf()));
     }
     if !advice.checks.is_empty() {
         text += &format!("{}\n\n", table(advice));
@@ -21,10 +22,11 @@ pub fn advice(advice: &Advice, directory: &Path) -> String {
         }
     }
     for file in &advice.files {
-        text += &format!("wrote {}\n", directory.join(&file.name).display());
+        let path = directory.join(&file.name);
+        text += &format!("wrote {}\n", line(&path.to_string_lossy()));
     }
     for note in &advice.notes {
-        text += &format!("{note}\n");
+        text += &format!("{}\n", line(note));
     }
     text
 }

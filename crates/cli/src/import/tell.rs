@@ -43,7 +43,8 @@ impl Done<'_> {
         let lost_events = self.importer.tables().capture.lost_events;
         if lost_events > 0 {
             notes.push(format!(
-                "the trace says that {lost_events} events are missing: figures are a lower bound"
+                "the trace says that {lost_events} events are missing: bytes are at least what is told, and what is \
+                 copied may be off either way"
             ));
         }
         if let Some(dense) = &self.dense {

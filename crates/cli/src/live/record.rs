@@ -11,6 +11,7 @@ use std::{
 use anabranch_compare::bytes;
 use anabranch_disk::InterruptSource;
 use anabranch_probe::{LeftOut, Whose};
+use anabranch_report::line;
 use anabranch_trace::Capture;
 use nix::{
     sys::signal::{Signal, kill},
@@ -103,7 +104,7 @@ fn tell(
     left_out: Option<LeftOut>,
     older: Option<&Path>,
 ) -> Outcome {
-    let trace = arguments.output.display();
+    let trace = line(&arguments.output.to_string_lossy());
     if is_standard_output(&arguments.output) {
         return Ok(());
     }

@@ -11,6 +11,7 @@ use anabranch_disk::{
 };
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Outcome as Comparison;
+use anabranch_report::foreign;
 use nix::sys::statvfs::statvfs;
 use serde_json::{Value, json};
 
@@ -214,7 +215,7 @@ impl Live {
         }
         for left in workload.end_stragglers() {
             let words = "ended what the program left running:";
-            let line = format!("{words} {} ({})", left.name, left.pid);
+            let line = format!("{words} {} ({})", foreign(&left.name), left.pid);
             note_above(&self.view.terminal(), &line);
         }
         Ok(end)

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anabranch_compare::Running;
 use anabranch_replay::Progress;
+use anabranch_report::foreign;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::{output::note_above, spark::Spark};
@@ -66,7 +67,8 @@ impl View {
             return;
         }
         self.drawn = Instant::now();
-        let schemes = running.progress();
+        let schemes = running.progress().into_iter();
+        let schemes: Vec<_> = schemes.map(|(name, now)| (foreign(&name), now)).collect();
         let flow = self.flow(running, &schemes, lost_events);
         let Some(lines) = &self.lines else {
             let wafs = schemes.iter().map(|(name, progress)| {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anabranch_nvme::{Server, Tally, Target};
+use anabranch_report::foreign;
 use anabranch_ssd::Counters;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
@@ -47,7 +48,7 @@ impl View {
             target.block_bytes(),
             address.ip(),
             address.port(),
-            target.name(),
+            foreign(target.name()),
         ));
         if let Some(address) = server.metrics_address() {
             say::line(&format!("metrics at http://{address}/metrics"));
@@ -101,7 +102,7 @@ impl View {
         let hosts: Vec<String> = target
             .hosts()
             .into_iter()
-            .map(|(name, queues)| format!("{name} ({queues} queues)"))
+            .map(|(name, queues)| format!("{} ({queues} queues)", foreign(&name)))
             .collect();
         lines[2].set_message(match hosts.is_empty() {
             true => "no host is connected".to_owned(),

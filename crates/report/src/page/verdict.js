@@ -54,7 +54,7 @@ function trustFacts(known) {
   const settled = known.answer.is_settled;
   return [
     fact("Steady state", settled ? "reached" : "not reached", settled ? "by the schemes compared here" : "longer runs may show more", settled ? "good small" : "bad small"),
-    fact("Events lost", tellCount(lost), lost === 0 ? "all writes were seen" : "every figure is a lower bound",
+    fact("Events lost", tellCount(lost), lost === 0 ? "all writes were seen" : "copies and WAF may be off either way",
       lost === 0 ? "small" : "bad small"),
   ];
 }

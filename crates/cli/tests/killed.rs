@@ -1,0 +1,311 @@
+//! What is written is whole or absent, at whichever system call the command is killed, and it is on the
+//! disk before it has its name. strace counts the calls and kills at one of them.
+//!
+//! What a file system holds changes at the calls of [`CALLS`] alone, so that kills at these are kills at
+//! any moment. ANABRANCH_KILLS says how many kills each verb gets; the short form is 12. Where there are
+//! more kills than calls, calls are met again.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr
+)]
+
+mod command;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fs,
+    path::Path,
+    process::{Command, ExitStatus, Stdio},
+};
+
+use command::{anabranch, text, trace};
+use tempfile::TempDir;
+
+const KILLS: usize = 12;
+/// Calls at which what a file system holds can change.
+const CALLS: &str = "openat,creat,write,writev,pwrite64,pwritev,pwritev2,copy_file_range,sendfile,splice,fallocate,\
+                     ftruncate,fsync,fdatasync,link,linkat,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat";
+/// What stood at an output before.
+const BEFORE: &str = "before <!-- experiment small -->\n<!-- end of small -->\n";
+
+/// A verb with what it writes below `{out}`; inputs lie below `{in}`.
+struct Case {
+    words: &'static str,
+    /// Whether something may be at the outputs before; it must for a document.
+    over: Over,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Over {
+    Nothing,
+    Anything,
+    Always,
+}
+
+const CASES: [Case; 15] = [
+    on("replay {in}/t.parquet --scheme baseline --unit 1MiB -o {out}/r.json --html {out}/p.html"),
+    // What was there is a profile, or wrong.
+    new("replay {in}/t.parquet --scheme pcstream --unit 1MiB --profile {out}/lives.json"),
+    on("import {in}/t.csv --format msr -o {out}/i.parquet"),
+    on("contexts {in}/t.parquet -o {out}/c.json"),
+    on("coverage {in}/t.parquet -o {out}/c.json"),
+    on("compare {in}/r.json {in}/other.json -o {out}/d.json"),
+    on("report {in}/r.json -o {out}/p.html"),
+    on("precondition --size 8MiB --unit 64KiB --capacities 1 -o {out}/aged.drive"),
+    on("export {in}/t.parquet --unit 1MiB --to rules,hints,fdp,fio -o {out}/advice"),
+    on("export {in}/t.parquet --to csv -o {out}/t.csv"),
+    on(
+        "experiment {in}/small.toml --directory {in}/experiments -o {out}/r.json --html {out}/p.html",
+    ),
+    Case {
+        words: "experiment {in}/small.toml --directory {in}/experiments -o {in}/r2.json --document {out}/d.md",
+        over: Over::Always,
+    },
+    new("sweep {in}/grid.toml -o {out}/fleet --batch 1 --workers 1"),
+    on("schemes -o {out}/s.json"),
+    on("devices -o {out}/d.json"),
+];
+
+/// `serve` and `steer` end with the files of others' hands and drives: `serve` has a test below.
+/// `workloads` writes as `schemes` does, and `run` and `record` write as `import` and `replay` do, after
+/// minutes of a live drive.
+const WITHOUT: [&str; 6] = ["help", "record", "run", "serve", "steer", "workloads"];
+
+const fn on(words: &'static str) -> Case {
+    let over = Over::Anything;
+    Case { words, over }
+}
+
+const fn new(words: &'static str) -> Case {
+    let over = Over::Nothing;
+    Case { words, over }
+}
+
+/// The files below a directory by name, but for those that are hidden until they are whole.
+type Tree = BTreeMap<String, Vec<u8>>;
+
+fn tree(root: &Path) -> Tree {
+    let (mut tree, mut left) = (Tree::new(), vec![root.to_owned()]);
+    while let Some(directory) = left.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = text(path.strip_prefix(root).unwrap()).to_owned();
+            let own = text(Path::new(path.file_name().unwrap()));
+            if path.is_dir() {
+                left.push(path);
+            } else if !(own.starts_with(".anabranch-") && own.ends_with(".partial")) {
+                tree.insert(name, fs::read(path).unwrap());
+            }
+        }
+    }
+    tree
+}
+
+/// Empties the place of outputs, and puts what was there before.
+fn prepare(out: &Path, names: impl Iterator<Item = impl AsRef<str>>) {
+    fs::remove_dir_all(out).unwrap();
+    fs::create_dir(out).unwrap();
+    for name in names {
+        let path = out.join(name.as_ref());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, BEFORE).unwrap();
+    }
+}
+
+fn strace(log: &Path, more: &[&str], words: &[String]) -> ExitStatus {
+    let mut command = Command::new("strace");
+    command
+        .args(["-f", "-qqq", "-e", "signal=none", "-o", text(log)])
+        .args(["-e", &format!("trace={CALLS}")])
+        .args(more)
+        .arg(env!("CARGO_BIN_EXE_anabranch"))
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let status = command.status();
+    status.expect("strace is missing: apt-get install strace")
+}
+
+/// A call at which files change: its name, and how many of that name its thread has made with it.
+type Point = (String, usize);
+
+/// The calls of a run that was not killed. What gets a name must be on the disk by then.
+fn points(log: &Path) -> Vec<Point> {
+    let log = fs::read_to_string(log).unwrap();
+    let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
+    let (mut points, mut unsynced) = (Vec::new(), BTreeSet::new());
+    let mut named = 0;
+    for line in log.lines() {
+        let (thread, call) = line.split_once(' ').unwrap();
+        let call = call.trim_start();
+        let Some((name, rest)) = call
+            .split_once('(')
+            .filter(|_| !call.starts_with(['<', '+']))
+        else {
+            continue;
+        };
+        let count = counts.entry((thread, name)).or_default();
+        *count += 1;
+        let file: u32 = rest
+            .split([',', ')', ' '])
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap_or(0);
+        let changes = match name {
+            "openat" => rest.contains("O_CREAT") || rest.contains("O_TMPFILE"),
+            "write" | "writev" | "pwrite64" => {
+                unsynced.insert(file);
+                file > 2
+            }
+            "fsync" | "fdatasync" => {
+                unsynced.remove(&file);
+                true
+            }
+            "linkat" => {
+                named += 1;
+                let (_, open) = rest.split_once("/proc/self/fd/").unwrap();
+                let open: u32 = open.split('"').next().unwrap().parse().unwrap();
+                assert!(
+                    !unsynced.contains(&open),
+                    "named before it is on the disk: {line}"
+                );
+                true
+            }
+            _ => true,
+        };
+        if changes {
+            points.push((name.to_owned(), *count));
+        }
+    }
+    assert!(named > 0, "nothing got a name: {log}");
+    points
+}
+
+/// Which call each kill is at: spread over all, and, in the short form as well, the last ones, where files
+/// get their names.
+fn chosen(points: &[Point], kills: usize) -> Vec<&Point> {
+    let all = points.len();
+    let at = |kill: usize| match kills < all {
+        true if kill.is_multiple_of(2) => all * kill / kills,
+        true => all - 1 - kill / 2,
+        false => kill % all,
+    };
+    (0..kills).map(|kill| &points[at(kill)]).collect()
+}
+
+fn inputs() -> TempDir {
+    let place = TempDir::new().unwrap();
+    let input = trace(&place);
+    let at = |name: &str| text(&place.path().join(name)).to_owned();
+    let made = |words: &[&str]| assert!(anabranch(words).status.success(), "{words:?}");
+    made(&["export", text(&input), "--to", "msr", "-o", &at("t.csv")]);
+    for (name, scheme) in [("r.json", "baseline"), ("other.json", "pcstream")] {
+        made(&[
+            "replay",
+            text(&input),
+            "--unit",
+            "1MiB",
+            "--scheme",
+            scheme,
+            "-o",
+            &at(name),
+        ]);
+    }
+    let grid = format!(
+        "traces = '{}'\nschemes = ['baseline', 'hints']\n[drive]\nunit = '1MiB'\n",
+        text(&input)
+    );
+    fs::write(at("grid.toml"), grid).unwrap();
+    let experiment = "title = 'a'\nsource = 'a'\nsetup = 'a'\n[[run]]\nname = 'a'\ntrace = 't.parquet'\n\
+                      scheme = 'baseline'\nunit = '1MiB'\n";
+    fs::write(at("small.toml"), experiment).unwrap();
+    fs::create_dir(at("experiments")).unwrap();
+    place
+}
+
+/// Kills a verb so often, half of them with something at its outputs where there may be, and answers how
+/// many kills met it alive.
+fn kill(case: &Case, inputs: &Path, kills: usize) -> usize {
+    let place = TempDir::new().unwrap();
+    let (out, log) = (place.path().join("out"), place.path().join("log"));
+    fs::create_dir(&out).unwrap();
+    let words = case
+        .words
+        .replace("{in}", text(inputs))
+        .replace("{out}", text(&out));
+    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    if case.over == Over::Always {
+        prepare(&out, ["d.md"].iter());
+    }
+    assert!(strace(&log, &[], &words).success(), "{words:?}");
+    let whole = tree(&out);
+    assert!(!whole.is_empty(), "{words:?} wrote nothing");
+    let modes: &[bool] = match case.over {
+        Over::Nothing => &[false],
+        Over::Anything => &[false, true],
+        Over::Always => &[true],
+    };
+    let (mut killed, mut calls) = (0, 0);
+    for &is_over in modes {
+        let prepare = || prepare(&out, whole.keys().filter(|_| is_over));
+        prepare();
+        let before = tree(&out);
+        assert!(strace(&log, &[], &words).success(), "{words:?}");
+        let points = points(&log);
+        calls += points.len();
+        for (name, count) in chosen(&points, kills / modes.len()) {
+            prepare();
+            let inject = format!("inject={name}:signal=SIGKILL:when={count}");
+            let ended = strace(Path::new("/dev/null"), &["-e", &inject], &words);
+            killed += usize::from(!ended.success());
+            let found = tree(&out);
+            for (file, bytes) in &found {
+                assert!(
+                    whole.get(file) == Some(bytes) || before.get(file) == Some(bytes),
+                    "{words:?} killed at {name} {count} left {} bytes of {file}, which has {:?}",
+                    bytes.len(),
+                    whole.get(file).map(Vec::len)
+                );
+            }
+            let lost = before.keys().find(|file| !found.contains_key(*file));
+            assert_eq!(lost, None, "{words:?} killed at {name} {count}");
+        }
+    }
+    // What a kill leaves is no obstacle: the same again is done to its end.
+    assert!(strace(&log, &[], &words).success(), "{words:?}");
+    assert_eq!(tree(&out), whole, "{words:?} after a kill");
+    eprintln!(
+        "{killed:>5} of {kills} kills at {calls} calls: {}",
+        case.words
+    );
+    killed
+}
+
+#[test]
+fn a_verb_that_is_killed_at_any_call_leaves_what_was_there_or_the_whole() {
+    let kills = std::env::var("ANABRANCH_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let inputs = inputs();
+    for case in &CASES {
+        let killed = kill(case, inputs.path(), kills);
+        assert!(killed * 2 >= kills, "{}: {killed} of {kills}", case.words);
+    }
+}
+
+#[test]
+fn every_verb_with_an_output_is_killed_or_is_told_why_not() {
+    let help = String::from_utf8(anabranch(&["--help"]).stdout).unwrap();
+    let (_, verbs) = help.split_once("Commands:\n").unwrap();
+    let verbs = verbs.lines().take_while(|line| !line.is_empty());
+    let verbs = verbs.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    for verb in verbs.filter(|verb| !verb.is_empty()) {
+        let is_killed = CASES
+            .iter()
+            .any(|case| case.words.split(' ').next() == Some(verb));
+        assert!(is_killed || WITHOUT.contains(&verb), "{verb}");
+    }
+}
