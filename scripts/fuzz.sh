@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes what reads bytes off the network, and traces of other people, a bounded time each (FUZZ_SECONDS, 60), from the cases in fuzz/corpus.
+# Fuzzes what reads bytes off the network, traces, states of drives, texts of people and results, a bounded time each (FUZZ_SECONDS, 60), from the cases in fuzz/corpus.
 # A case that fails is left in fuzz/artifacts; copied to fuzz/corpus with a telling name, `make test` replays it.
 # Needs a nightly compiler and cargo-fuzz, and fetches them if they are missing.
 set -euo pipefail
