@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import sys
 
-ROUNDS = 1000
+ROUNDS = 420
 draw = random.Random(1)
 noise = draw.randbytes(8 << 20)
 root = sys.argv[1]
@@ -41,7 +41,7 @@ def keep(folder, name, data, most):
 kept = {}
 for number in range(ROUNDS):
     for visit in range(draw.randrange(25)):
-        keep("cache", f"{number}-{visit}", some(draw.choice((20_000, 60_000, 400_000))), 80 << 20)
+        keep("cache", f"{number}-{visit}", some(draw.choice((20_000, 60_000, 400_000))), 70 << 20)
     for database in databases:
         database.execute("begin")
         for _ in range(draw.randrange(120)):
@@ -57,7 +57,7 @@ for number in range(ROUNDS):
             os.fsync(file.fileno())
         os.rename(f"{root}/documents/new", f"{root}/documents/{name}")
     if draw.random() < 0.12:
-        keep("photographs", str(number), some(6_000_000), 60 << 20)
+        keep("photographs", str(number), some(6_000_000), 50 << 20)
     if number % 60 == 30:
         shutil.rmtree(root + "/packages", ignore_errors=True)
         os.mkdir(root + "/packages")

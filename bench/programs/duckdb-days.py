@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# drive=192MiB unit=2MiB
+# drive=192MiB unit=4MiB
 """DuckDB, an analytical database in one file: days of rows appended, old days deleted, some rows changed, a summary made anew."""
 import sys
 

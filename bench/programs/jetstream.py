@@ -17,7 +17,7 @@ async def main():
     async def add(name, **limits):
         await stream.add_stream(StreamConfig(name=name, subjects=[name + ".*"], storage=StorageType.FILE, **limits))
 
-    await add("audit", max_bytes=64 << 20)
+    await add("audit", max_bytes=36 << 20)
     await add("telemetry", max_bytes=24 << 20)
     await add("orders", retention=RetentionPolicy.WORK_QUEUE)
     await add("state", max_msgs_per_subject=1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# drive=192MiB unit=2MiB
+# drive=256MiB unit=2MiB
 # MariaDB with MyRocks: a table with an index in RocksDB, changed in transactions by a stored procedure; the binary log purged behind.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
@@ -11,7 +11,7 @@ mariadb-install-db --no-defaults --datadir="$1/mysql" --user=mysql --auth-root-a
     --innodb-log-file-size=4M >/dev/null
 mariadbd --no-defaults --datadir="$1/mysql" --user=mysql --socket="$scratch/socket" --skip-networking --pid-file="$scratch/pid" --plugin-load-add=ha_rocksdb \
     --innodb-log-file-size=4M --innodb-buffer-pool-size=8M --log-bin="$1/mysql/binlog" --binlog-format=row --max-binlog-size=8M \
-    --rocksdb-default-cf-options='write_buffer_size=4m;target_file_size_base=4m;max_bytes_for_level_base=16m;level0_file_num_compaction_trigger=4;level_compaction_dynamic_level_bytes=true;compression=kNoCompression;bottommost_compression=kNoCompression' \
+    --rocksdb-default-cf-options='write_buffer_size=4m;target_file_size_base=4m;max_bytes_for_level_base=16m;level0_file_num_compaction_trigger=4;level_compaction_dynamic_level_bytes=true;soft_pending_compaction_bytes_limit=33554432;hard_pending_compaction_bytes_limit=67108864;compression=kNoCompression;bottommost_compression=kNoCompression' \
     --rocksdb-bytes-per-sync=1048576 --rocksdb-wal-bytes-per-sync=131072 --rocksdb-max-total-wal-size=16777216 --rocksdb-flush-log-at-trx-commit=2 >"$scratch/log" 2>&1 &
 children+=($!)
 client() { mariadb --no-defaults --socket="$scratch/socket" -u root "$@"; }
