@@ -39,7 +39,7 @@ pub enum Verb {
     #[cfg(feature = "live")]
     #[command(after_help = RECORD_EXAMPLE)]
     Record(RecordArguments),
-    /// Turn traces of other people into Anabranch's own
+    /// Turn block traces of other tools into Anabranch's own
     #[command(after_help = IMPORT_EXAMPLE)]
     Import(ImportArguments),
     /// Compare schemes on recorded writes
@@ -71,7 +71,7 @@ pub enum Verb {
     /// Show what two results differ in
     #[command(after_help = crate::compare::COMPARE_EXAMPLE)]
     Compare(crate::compare::CompareArguments),
-    /// Write advice that leaves the house: rules, hints, placement tables, fio jobs, each fed back
+    /// Write what to do about it: rules, hints, FDP tables, fio jobs, each replayed to show what it keeps
     #[command(after_help = export::EXAMPLE)]
     Export(export::ExportArguments),
     /// List the schemes there are

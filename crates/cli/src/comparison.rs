@@ -67,7 +67,7 @@ fn told(results: &[Comparison], look: &Look) -> String {
         Some(title) if !title.is_empty() => format!("{title}\n\n"),
         _ => String::new(),
     };
-    match results {
+    let text = match results {
         [result] => format!(
             "{title}{table}\n\n{}{}\n\n{}\n\n",
             anabranch_report::times(result, look),
@@ -79,7 +79,8 @@ fn told(results: &[Comparison], look: &Look) -> String {
              the scheme\n\n{}\n\n",
             anabranch_report::answers(results, look)
         ),
-    }
+    };
+    look.wrapped(&text)
 }
 
 /// What a verb found as JSON.

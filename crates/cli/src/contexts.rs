@@ -28,8 +28,10 @@ fn describe(found: &Contexts, arguments: &ContextsArguments) -> String {
     if look.csv {
         return format!("{}\n", table(rows).text(&look));
     }
-    let mut text = format!("{}\n\n", table(shown).text(&look));
-    for row in shown.iter().filter(|row| !row.path.is_empty()) {
+    let mut text = format!("{}\n", table(shown).text(&look));
+    let with_paths = shown.iter().filter(|row| !row.path.is_empty());
+    for (at, row) in with_paths.enumerate() {
+        text += if at == 0 { "\n" } else { "" };
         text += &format!(
             "#{} {} (innermost call first)\n",
             row.id,
@@ -55,7 +57,7 @@ fn describe(found: &Contexts, arguments: &ContextsArguments) -> String {
             found.lost_events
         );
     }
-    text
+    look.wrapped(&text)
 }
 
 fn table(rows: &[ContextRow]) -> Grid {

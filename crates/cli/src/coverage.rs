@@ -81,11 +81,11 @@ fn describe(rows: &[CoverageRow], look: &Look) -> String {
     if look.csv {
         return format!("{table}\n");
     }
-    format!(
+    look.wrapped(&format!(
         "{table}\n\nended: share of the bytes that were overwritten or discarded within the trace; what follows is of these\n\
          call path: written by an application whose calls are known; contexts: those that wrote 99 %\n\
          narrow: share in groups whose lifetimes have a 90 % quantile of at most {NARROW_FACTOR} times the 10 % quantile\n\
          explained: share of the variance of log2 lifetime between groups; address: by the page's life before\n\
          file: class of the file's name; both: context and class\n"
-    )
+    ))
 }

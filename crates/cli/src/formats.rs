@@ -102,7 +102,7 @@ impl ValueEnum for Format {
                     .help("Raw little-endian u32 page numbers, one 4 KiB write each"),
             ),
             Format::Foreign(Foreign::Auto) => {
-                Some(PossibleValue::new("auto").help("The one of other people's it looks like"))
+                Some(PossibleValue::new("auto").help("The one of other tools' it looks like"))
             }
             Format::Foreign(named) => named.to_possible_value(),
         }

@@ -2,16 +2,15 @@
 //! the Python package, on a Dask cluster.
 
 use std::{
-    collections::BTreeSet,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     process::Command,
     thread,
 };
 
-use anabranch_compare::{bytes, small_file};
+use anabranch_compare::{Fault, bytes, small_file};
 use anabranch_report::{Cell, Column, Grid as Table, Look, line};
-use anabranch_sweep::{Done, Grid, Group, Limits, Plan, Quantiles, Reporter, local, summary};
+use anabranch_sweep::{Done, FEW, Grid, Group, Limits, Plan, Quantiles, Reporter, local, summary};
 use clap::Args;
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -75,21 +74,35 @@ pub struct SweepArguments {
 
 /// Does what is left of a grid, and sums it up.
 pub fn sweep(arguments: &SweepArguments) -> Outcome {
-    if let Some(grid) = &arguments.grid {
-        match &arguments.scheduler {
-            Some(address) => elsewhere(grid, address, arguments)?,
-            None => here(grid, arguments)?,
-        }
+    let done = match (&arguments.grid, &arguments.scheduler) {
+        (None, _) => Ok(true),
+        (Some(grid), Some(address)) => elsewhere(grid, address, arguments).map(|()| true),
+        (Some(grid), None) => here(grid, arguments),
+    }?;
+    // What could be done is summed up all the same.
+    match (summary(&arguments.output), done) {
+        (Ok(groups), _) => tell(&groups, arguments)?,
+        (Err(fault), true) => return Err(fault.into()),
+        (Err(_), false) => {}
     }
-    let groups = summary(&arguments.output)?;
+    match done {
+        true => Ok(()),
+        false => Err(Failure::work(anyhow::anyhow!(
+            "some cells could not be done; the others are in {}",
+            arguments.output.display()
+        ))),
+    }
+}
+
+fn tell(groups: &[Group], arguments: &SweepArguments) -> Outcome {
     if arguments.json {
         return print(&format!("{:#}\n", json!({ "schema": 1, "groups": groups })));
     }
-    print(&told(&groups, &arguments.tables.look()))
+    print(&told(groups, &arguments.tables.look()))
 }
 
-/// On the cores of this machine.
-fn here(path: &Path, arguments: &SweepArguments) -> Outcome {
+/// On the cores of this machine. Answers whether all cells could be done.
+fn here(path: &Path, arguments: &SweepArguments) -> Outcome<bool> {
     let name = path.display().to_string();
     let text = small_file::settings(path)
         .map_err(|error| Failure::say(format!("cannot read {name}: {error}")))?;
@@ -116,17 +129,10 @@ fn here(path: &Path, arguments: &SweepArguments) -> Outcome {
         swept.failed.len(),
         swept.cells
     ));
-    for (name, fault) in &swept.failed {
-        say::error(&format!("failed: {name}: {fault}"));
-    }
-    match swept.failed.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::work(anyhow::anyhow!(
-            "{} cells could not be done; the others are in {}",
-            swept.failed.len(),
-            arguments.output.display()
-        ))),
-    }
+    failures(&swept.failed)
+        .iter()
+        .for_each(|line| say::error(line));
+    Ok(swept.failed.is_empty())
 }
 
 /// Tells a person how far the sweep is.
@@ -199,69 +205,224 @@ fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Outcome 
     }
 }
 
-/// Groups as one table, the drives told apart by a column where there are several.
-fn told(groups: &[Group], look: &Look) -> String {
-    let figures = [
-        ("cells", 1),
-        ("steady", 5),
-        ("WAF p10", 4),
-        ("WAF p50", 0),
-        ("WAF p90", 2),
-        ("WAF p99", 6),
-        ("WAF most", 3),
-        ("WAF of all", 0),
-        ("lifetime p10", 4),
-        ("lifetime p50", 0),
-        ("lifetime p90", 4),
-        ("worse", 1),
+/// A column of the summary: its name, its rank, and its cell of a group.
+type Figure = (&'static str, u8, fn(&Group) -> Cell);
+
+fn waf(group: &Group, of: fn(&Quantiles) -> f64) -> Cell {
+    Cell::maybe(group.waf.as_ref().map(of), |waf| format!("{waf:.2}"))
+}
+
+fn life(group: &Group, of: fn(&Quantiles) -> f64) -> Cell {
+    let life = group.lifetime_vs_baseline.as_ref().map(of);
+    Cell::maybe(life, |times| format!("{times:.2}x"))
+}
+
+/// The columns of the summary: of few volumes the least and the most stand for tenths, and CSV has all.
+fn figures(is_csv: bool, are_few: bool) -> Vec<Figure> {
+    let all: [(Figure, bool, bool); 14] = [
+        (("cells", 1, |one| Cell::from(one.cells)), true, true),
+        (("steady", 5, |one| Cell::from(one.steady)), true, true),
+        (
+            ("WAF least", 4, |one| waf(one, |waf| waf.least)),
+            true,
+            false,
+        ),
+        (("WAF p10", 4, |one| waf(one, |waf| waf.p10)), false, true),
+        (("WAF p50", 0, |one| waf(one, |waf| waf.p50)), true, true),
+        (("WAF p90", 2, |one| waf(one, |waf| waf.p90)), false, true),
+        (("WAF p99", 6, |one| waf(one, |waf| waf.p99)), false, true),
+        (("WAF most", 3, |one| waf(one, |waf| waf.most)), true, true),
+        (
+            ("WAF of all", 0, |one| {
+                Cell::maybe(one.waf_of_all, |waf| anabranch_report::ratio(Some(*waf)))
+            }),
+            true,
+            true,
+        ),
+        (
+            ("lifetime least", 4, |one| life(one, |life| life.least)),
+            true,
+            false,
+        ),
+        (
+            ("lifetime p10", 4, |one| life(one, |life| life.p10)),
+            false,
+            true,
+        ),
+        (
+            ("lifetime p50", 0, |one| life(one, |life| life.p50)),
+            true,
+            true,
+        ),
+        (
+            ("lifetime p90", 4, |one| life(one, |life| life.p90)),
+            false,
+            true,
+        ),
+        (
+            ("worse", 1, |one| Cell::from(one.worse_than_baseline)),
+            true,
+            true,
+        ),
     ];
-    let drives: BTreeSet<&str> = groups.iter().map(|group| group.drive.as_str()).collect();
-    let is_apart = drives.len() > 1 || look.csv;
-    let drive = is_apart.then(|| Column::words("drive"));
-    let figures = figures.map(|(name, rank)| Column::number(name).rank(rank));
-    let heads = drive
+    let is_told = |of_few: bool, of_many: bool| is_csv || if are_few { of_few } else { of_many };
+    let told = all
         .into_iter()
-        .chain([Column::words("scheme")])
-        .chain(figures);
-    let mut grid = Table::new(heads);
-    for group in groups {
-        let drive = is_apart.then(|| Cell::from(&group.drive));
-        grid.push(drive.into_iter().chain(row(group)));
+        .filter(|(_, few, many)| is_told(*few, *many));
+    told.map(|(figure, ..)| figure).collect()
+}
+
+/// Groups as one table. What all drives have in common stands above it, and what tells them apart in a
+/// column.
+fn told(groups: &[Group], look: &Look) -> String {
+    let are_few = groups.iter().all(|group| group.cells < FEW);
+    let figures = figures(look.csv, are_few);
+    let (common, own) = match look.csv {
+        true => (
+            String::new(),
+            groups.iter().map(|group| group.drive.clone()).collect(),
+        ),
+        false => apart(groups),
+    };
+    let is_apart = look.csv || own.iter().any(|drive| !drive.is_empty());
+    let drive = is_apart.then(|| Column::words("drive"));
+    let heads = drive.into_iter().chain([Column::words("scheme")]);
+    let numbers = figures
+        .iter()
+        .map(|(name, rank, _)| Column::number(*name).rank(*rank));
+    let mut grid = Table::new(heads.chain(numbers));
+    for (group, own) in groups.iter().zip(&own) {
+        let drive = is_apart.then(|| Cell::from(own));
+        let cells = figures.iter().map(|(_, _, of)| of(group));
+        grid.push(
+            drive
+                .into_iter()
+                .chain([Cell::from(&group.scheme)])
+                .chain(cells),
+        );
     }
     let table = grid.text(look);
     if look.csv {
         return format!("{table}\n");
     }
-    let title = match (is_apart, drives.first()) {
-        (false, Some(drive)) => format!("{}\n\n", line(drive)),
-        _ => String::new(),
+    let spread = match are_few {
+        true => "p50 is the median; of so few there are no tenths, but the least and the most",
+        false => "pN is what N % lie at or below",
     };
-    format!(
-        "{title}{table}\n\nover the traces: pN is what N % lie at or below; of all: media bytes / host bytes of all \
-         together; lifetime = WAF of baseline / of the scheme; worse: cells that copy more than \
-         baseline; steady: cells whose WAF had settled\n"
-    )
+    let notes = format!(
+        "over the traces: {spread}; of all: media bytes / host bytes of all together; lifetime = WAF of baseline / \
+         of the scheme; worse: cells that copy more than baseline; steady: cells whose WAF had settled"
+    );
+    look.wrapped(&format!("{}\n\n{table}\n\n{notes}\n", line(&common)))
 }
 
-fn row(group: &Group) -> Vec<Cell> {
-    let some = |found: Option<&Quantiles>, of: fn(&Quantiles) -> f64, unit: &str| {
-        Cell::maybe(found.map(of), |value| format!("{value:.2}{unit}"))
+/// What the drives of all groups have in common, and what each has of its own.
+fn apart(groups: &[Group]) -> (String, Vec<String>) {
+    let split =
+        |group: &'_ Group| -> Vec<String> { group.drive.split(", ").map(str::to_owned).collect() };
+    let parts: Vec<Vec<String>> = groups.iter().map(split).collect();
+    let Some(first) = parts.first() else {
+        return (String::new(), Vec::new());
     };
-    let waf = |of| some(group.waf.as_ref(), of, "");
-    let life = |of| some(group.lifetime_vs_baseline.as_ref(), of, "x");
-    vec![
-        Cell::from(&group.scheme),
-        Cell::from(group.cells),
-        Cell::from(group.steady),
-        waf(|found| found.p10),
-        waf(|found| found.p50),
-        waf(|found| found.p90),
-        waf(|found| found.p99),
-        waf(|found| found.most),
-        Cell::maybe(group.waf_of_all, |waf| anabranch_report::ratio(Some(*waf))),
-        life(|found| found.p10),
-        life(|found| found.p50),
-        life(|found| found.p90),
-        Cell::from(group.worse_than_baseline),
-    ]
+    let is_common = |at: usize| parts.iter().all(|drive| drive.get(at) == first.get(at));
+    let kept = |drive: &[String], common: bool| {
+        let places = drive.iter().enumerate();
+        let kept = places.filter(|(at, _)| is_common(*at) == common);
+        kept.map(|(_, part)| part.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let own = parts.iter().map(|drive| kept(drive, false)).collect();
+    (kept(first, true), own)
+}
+
+/// Why cells could not be done, a line for each trace, drive and reason.
+fn failures(failed: &[(String, Fault)]) -> Vec<String> {
+    let mut reasons: Vec<(&str, String, Vec<&str>)> = Vec::new();
+    for (name, fault) in failed {
+        let (place, scheme) = name.rsplit_once(": ").unwrap_or(("", name));
+        // A drive that cannot be is named by both.
+        let drive = place.split_once(" on ").map_or("", |(_, drive)| drive);
+        let fault = fault.to_string();
+        let words = fault
+            .strip_prefix(drive)
+            .and_then(|rest| rest.strip_prefix(": "));
+        let words = words.unwrap_or(&fault).to_owned();
+        let known = reasons
+            .iter_mut()
+            .find(|(at, why, _)| *at == place && *why == words);
+        match known {
+            Some((_, _, schemes)) => schemes.push(scheme),
+            None => reasons.push((place, words, vec![scheme])),
+        }
+    }
+    let line = |(place, words, schemes): &(&str, String, Vec<&str>)| {
+        format!("failed: {place}: {words} ({})", schemes.join(", "))
+    };
+    reasons.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(drive: &str, cells: usize) -> Group {
+        let some = Quantiles::of(vec![1.0, 1.5]);
+        Group {
+            drive: drive.to_owned(),
+            scheme: "sepbit".to_owned(),
+            is_bound: false,
+            cells,
+            steady: cells,
+            waf: some,
+            waf_of_all: Some(1.2),
+            lifetime_vs_baseline: some,
+            copies_removed: None,
+            best: 0,
+            worse_than_baseline: 0,
+        }
+    }
+
+    #[test]
+    fn what_drives_have_in_common_is_told_once() {
+        let drives = ["demo, 80 % full, greedy", "demo, 90 % full, greedy"];
+        let text = told(&drives.map(|drive| group(drive, 30)), &Look::default());
+        assert!(text.starts_with("demo, greedy\n\n| drive"), "{text}");
+        assert!(text.contains("| 80 % full | sepbit"), "{text}");
+    }
+
+    #[test]
+    fn few_volumes_have_no_tenths_but_as_csv() {
+        let groups = [group("demo", FEW - 1)];
+        let text = told(&groups, &Look::default());
+        assert!(!text.contains("p90") && !text.contains("p99"), "{text}");
+        assert!(text.contains("WAF least"), "{text}");
+        let csv = told(
+            &groups,
+            &Look {
+                csv: true,
+                ..Look::default()
+            },
+        );
+        assert!(
+            csv.contains("WAF_p10") && csv.contains("WAF_least"),
+            "{csv}"
+        );
+        let text = told(&[group("demo", FEW)], &Look::default());
+        assert!(
+            text.contains("p99") && !text.contains("WAF least"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn one_reason_is_told_once_and_its_drive_once() {
+        let cell = |scheme: &str| format!("a.parquet on demo --unit 8MiB: {scheme}");
+        let fault = Fault::say("demo --unit 8MiB: too few units");
+        let failed = ["baseline", "sepbit"].map(|scheme| (cell(scheme), fault.clone()));
+        assert_eq!(
+            failures(&failed),
+            ["failed: a.parquet on demo --unit 8MiB: too few units (baseline, sepbit)"]
+        );
+    }
 }

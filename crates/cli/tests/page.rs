@@ -240,6 +240,44 @@ fn a_grid_is_a_heat_map_whose_cells_open_their_result() {
     assert_silent(&browser);
 }
 
+/// The sentences of a verdict.
+fn sentences(result: &Value) -> Vec<String> {
+    let verdict = &result["verdict"];
+    let warnings = verdict["warnings"].as_array().unwrap().iter();
+    let all = ["headline", "evidence", "takes", "next"].map(|key| &verdict[key]);
+    let all = all.into_iter().chain(warnings);
+    let all = all.map(|words| words.as_str().unwrap().to_owned());
+    all.filter(|words| !words.is_empty()).collect()
+}
+
+#[test]
+fn the_verdict_has_the_same_words_on_the_terminal_on_the_page_and_as_json() {
+    let directory = TempDir::new().unwrap();
+    let own = trace(&directory);
+    let own = text(&own);
+    // Worth it but for refused hints; not worth it; too little written to judge.
+    let questions: [(&[&str], &str); 3] = [
+        (&[ROCKSDB], "the kernel refused"),
+        (
+            &[own, "--unit", "1MiB", "--over-provisioning", "60%"],
+            "Not worth it",
+        ),
+        (&[own, "--size", "16GiB"], "No answer yet"),
+    ];
+    for (arguments, part) in questions {
+        let (page, result) = replay(&directory, arguments);
+        let told = anabranch(&[&["replay"], arguments].concat());
+        let told = String::from_utf8(told.stdout).unwrap();
+        let shown = words(&mut open(&page), "#verdict");
+        let sentences = sentences(&result);
+        assert!(sentences.concat().contains(part), "{sentences:?}");
+        for sentence in sentences {
+            assert!(told.contains(&sentence), "{sentence}: {told}");
+            assert!(shown.contains(&sentence), "{sentence}: {shown}");
+        }
+    }
+}
+
 #[test]
 fn one_scheme_and_all_schemes_have_a_page() {
     let directory = TempDir::new().unwrap();

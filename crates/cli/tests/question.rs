@@ -108,11 +108,15 @@ fn an_impossible_cell_is_told_and_the_others_are_done() {
         text(&missing)
     );
     fs::write(&grid, words).unwrap();
-    let told = complaint(&["sweep", text(&grid), "-o", text(&out)], 1);
+    let swept = anabranch(&["sweep", text(&grid), "-o", text(&out)]);
+    assert_eq!(swept.status.code(), Some(1));
+    let table = String::from_utf8(swept.stdout).unwrap();
+    assert!(table.contains("| pcstream |"), "{table}");
+    let told = String::from_utf8(swept.stderr).unwrap();
     for named in [
-        "demo --unit 24MiB: baseline",
-        "demo --unit 24MiB: pcstream",
-        "demo --unit 5000: baseline",
+        "demo --unit 24MiB: ",
+        "demo --unit 5000: ",
+        " (baseline, pcstream)\n",
         "missing.parquet",
         "2 cells done now",
     ] {
@@ -183,5 +187,5 @@ fn a_trace_is_replayed_on_the_drive_it_was_recorded_for_unless_another_is_named(
     let swept = anabranch(&["sweep", text(&grid), "-o", text(&out), "--json"]);
     let swept: Value = json(&swept);
     let drive = swept["groups"][0]["drive"].as_str().unwrap();
-    assert!(drive.contains("units of 524288 bytes"), "{drive}");
+    assert!(drive.contains("units of 512KiB"), "{drive}");
 }

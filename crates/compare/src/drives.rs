@@ -24,6 +24,8 @@ pub const DEFAULT_PROFILE: &str = "demo";
 pub struct NamedDrive {
     /// The profile it was made from.
     pub profile: String,
+    /// Its spare flash, as a share of what the host sees, before it was rounded up to whole units.
+    pub over_provisioning: f64,
     /// The drive.
     pub config: Config,
     /// How long its flash takes, where the profile says.
@@ -201,8 +203,9 @@ pub fn aged_drives(
             rules.iter().map(with).collect()
         }
     };
-    let named = |config| NamedDrive {
+    let named = |config: Config| NamedDrive {
         profile: path.display().to_string(),
+        over_provisioning: profile.geometry.over_provisioning,
         config,
         timing: profile.timing,
         layout: profile.layout(),

@@ -182,6 +182,7 @@ impl Point {
         })?;
         Ok(NamedDrive {
             profile: self.name.clone(),
+            over_provisioning: profile.geometry.over_provisioning,
             config,
             timing: profile.timing,
             layout: profile.layout(),

@@ -113,7 +113,7 @@ pub enum DiskError {
     },
 
     /// The backing file cannot be made.
-    #[error("no backing file in {place} ({source}): name another directory for it")]
+    #[error("no backing file in {place} ({source}): name another directory for it (--backing)")]
     Backing {
         /// Where the backing file was to lie.
         place: BackingPlace,

@@ -10,6 +10,8 @@ use anabranch_trace::{Context, ContextKind, FileId, Frame};
 const CALLS: usize = 3;
 /// Characters of a label (our choice).
 const WIDTH: usize = 96;
+/// Characters of a call that are worth showing (our choice).
+const LEAST: usize = 8;
 /// Libraries that carry out what others decide: the C and C++ runtimes and the loader.
 const RUNTIMES: [&str; 9] = [
     "libc.",
@@ -30,11 +32,12 @@ const GO: [&str; 12] = [
 /// Functions of interpreters, by how their names begin: what runs a script is not what it does.
 const INTERPRETERS: [&str; 6] = ["Py", "_Py", "py_", "PyEval", "v8::", "node::"];
 /// Functions that any path ends or begins with.
-const EVERYWHERE: [&str; 5] = [
+const EVERYWHERE: [&str; 6] = [
     "main",
     "_start",
     "start_thread",
     "__libc_start_main",
+    "__libc_start_call_main",
     "clone",
 ];
 
@@ -154,11 +157,15 @@ fn unlike(rows: &[Wording<'_>], paths: &[Vec<String>]) -> Vec<String> {
     let mut changed = labels.clone();
     for same in groups(&labels) {
         for &row in &same {
-            let is_apart = |call: &&String| {
-                let others = same.iter().filter(|other| **other != row);
-                others.clone().all(|other| !paths[*other].contains(call))
+            // The call that fewest of the others have; of equals the innermost.
+            let others = || same.iter().filter(|other| **other != row);
+            let sharing = |call: &String| {
+                others()
+                    .filter(|other| paths[**other].contains(call))
+                    .count()
             };
-            if let Some(call) = paths[row].iter().find(is_apart) {
+            let call = paths[row].iter().min_by_key(|call| sharing(call));
+            if let Some(call) = call.filter(|call| sharing(call) < same.len() - 1) {
                 changed[row] = rows[row].worded(Some(call));
             }
         }
@@ -217,18 +224,25 @@ fn joined(calls: &[String], apart: Option<&str>, room: usize) -> String {
             _ => kept + &last,
         }
     };
-    let fits = |words: &String| words.chars().count() <= room;
-    if let Some(words) = (1..=calls.len()).rev().map(whole).find(fits) {
-        return words;
-    }
-    let Some(first) = calls.first() else {
-        return last;
-    };
-    let left = room.saturating_sub(last.chars().count() + 1);
-    let kept: String = first.chars().take(left).collect();
-    match last.is_empty() {
-        true => format!("{}…", kept.trim_end()),
-        false => format!("{}{last}", kept.trim_end()),
+    let fits = |many: &usize| whole(*many).chars().count() <= room;
+    let many = (1..=calls.len()).rev().find(fits).unwrap_or(0);
+    let words = if many > 0 { whole(many) } else { last.clone() };
+    // The rest of the room goes to the beginning of the next call.
+    let left = room.saturating_sub(words.chars().count() + if words.is_empty() { 1 } else { 4 });
+    match calls
+        .get(many)
+        .filter(|_| many == 0 || last.is_empty() && left >= LEAST)
+    {
+        None => words,
+        Some(next) => {
+            let next: String = next.chars().take(left).collect();
+            let next = next.trim_end();
+            match (many, last.is_empty()) {
+                (0, true) => format!("{next}…"),
+                (0, false) => format!("{next}{last}"),
+                _ => format!("{words} < {next}…"),
+            }
+        }
     }
 }
 
@@ -252,7 +266,8 @@ fn own_calls(frames: &[Frame]) -> Vec<String> {
     let own = named().filter(|(frame, symbol)| is_own(frame, symbol));
     let mut calls: Vec<String> = own.map(|(_, symbol)| short(symbol)).collect();
     if calls.is_empty() {
-        calls = named().map(|(_, symbol)| short(symbol)).collect();
+        let named = named().filter(|(_, symbol)| !EVERYWHERE.contains(symbol));
+        calls = named.map(|(_, symbol)| short(symbol)).collect();
     }
     // Of calls within one class the innermost tells enough.
     calls.dedup_by(|outer, inner| {

@@ -1,6 +1,7 @@
 //! The answer a comparison is made for, in words: are streams worth it, how much, which scheme, what
 //! does it take, and what comes next. Computed once; terminal, page and JSON say the same.
 
+use anabranch_trace::Capture;
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Outcome, SchemeOutcome};
@@ -142,27 +143,32 @@ impl<'a> Known<'a> {
         let life = self.life().unwrap_or(1.0);
         let (before, best) = (self.before.map(waf), self.best.map(waf));
         let name = self.best.map_or("", |best| best.name.as_str());
+        let so_far = match self.unsettled() {
+            None => "",
+            Some(_) => " so far",
+        };
         match (answer, before, best) {
             (Answer::TooLittleWritten, ..) => {
                 "No answer yet: the drive never filled, so nothing had to be copied.".to_owned()
             }
             (Answer::WorthIt, Some(before), Some(best)) => {
                 let spared = (before - best) / (before - 1.0).max(1e-9);
-                let opening = match self.unsettled() {
-                    None => "Worth it",
-                    Some(_) => "Worth it so far, but not settled",
+                let unsettled = if so_far.is_empty() {
+                    ""
+                } else {
+                    ", but not settled"
                 };
                 format!(
-                    "{opening}: with {name} the flash lasts {life:.2} times as long, and {} of the copies are spared.",
+                    "Worth it{so_far}{unsettled}: with {name} the flash lasts {life:.2} times as long, and {} of the copies are spared.",
                     percent(spared)
                 )
             }
             (Answer::NotWorthIt, Some(before), Some(best)) if best < before => format!(
-                "Not worth it: without streams each byte written costs {before:.2} bytes of flash, and with \
+                "Not worth it{so_far}: without streams each byte written costs {before:.2} bytes of flash, and with \
                  {name}, the best, {best:.2}."
             ),
             (Answer::NotWorthIt, Some(before), Some(_)) => format!(
-                "Not worth it: no scheme compared does better than none at all, at {before:.2} bytes of flash \
+                "Not worth it{so_far}: no scheme compared does better than none at all, at {before:.2} bytes of flash \
                  for each byte written."
             ),
             (_, None, Some(best)) if self.outcome.schemes.len() == 1 => {
@@ -262,6 +268,8 @@ impl<'a> Known<'a> {
             let is_host_only = one.drive_half.as_deref() == Some("mixed");
             is_host_only && !one.is_bound && !is_without_streams(one) && !one.goes_by_hints
         }));
+        let before = self.before.map_or(1.0, waf);
+        let host_only = host_only.filter(|other| before / waf(other) >= WORTH);
         match host_only {
             Some(other) => format!(
                 "{words}. The best that needs streams alone is {}, at {:.2}.",
@@ -269,6 +277,22 @@ impl<'a> Known<'a> {
                 waf(other)
             ),
             None => words + ".",
+        }
+    }
+
+    /// Whether the trace is one of other tools', whose writers are names of processes at most.
+    fn is_foreign(&self) -> bool {
+        match self.outcome.config.get("capture") {
+            Some(capture) => {
+                let capture = serde_json::from_value::<Capture>(capture.clone());
+                capture.is_ok_and(|capture| capture.is_imported())
+            }
+            // One without tables; who runs a program live knows its calls.
+            None => self
+                .outcome
+                .config
+                .get("verb")
+                .is_some_and(|verb| verb == "replay"),
         }
     }
 
@@ -292,6 +316,11 @@ impl<'a> Known<'a> {
         let is_young = self.outcome.source.capacities_written < CAPACITIES_TO_JUDGE;
         match (answer, self.best) {
             (Answer::TooLittleWritten, _) => fuller("Next, the same writes on a drive they fill"),
+            (Answer::WorthIt, _) if self.is_foreign() => {
+                "Next, as this trace does not tell which calls wrote: see what your own program would gain: anabranch \
+                 run -- PROGRAM"
+                    .to_owned()
+            }
             (Answer::WorthIt, Some(best)) => format!(
                 "Next, what to do about it: anabranch export {trace} --scheme {} --to rules,fdp,fio -o advice",
                 quoted(&best.name)

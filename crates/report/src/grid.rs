@@ -33,6 +33,21 @@ impl Look {
         self.coloured(COLOURS[1], words)
     }
 
+    /// A text whose sentences are as wide as the terminal at most. Lines of tables and indented ones stay, and
+    /// so do commands, which stand on a line of their own where they would be broken.
+    pub fn wrapped(&self, text: &str) -> String {
+        let Some(width) = self.width else {
+            return text.to_owned();
+        };
+        let lines = text
+            .split('\n')
+            .map(|line| match line.starts_with(['|', ' ']) {
+                true => line.to_owned(),
+                false => broken(line, width),
+            });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     fn coloured(&self, colour: &str, words: &str) -> String {
         let words = line(words);
         match self.colour {
@@ -255,6 +270,42 @@ impl Grid {
     }
 }
 
+/// A line of prose in as many as it takes, those after the first indented.
+fn broken(line: &str, width: usize) -> String {
+    if seen(line) <= width {
+        return line.to_owned();
+    }
+    let (prose, command) = match line.split_once(": anabranch ") {
+        Some((prose, command)) => (format!("{prose}:"), Some(format!("anabranch {command}"))),
+        None => (line.to_owned(), None),
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for word in prose.split(' ') {
+        match lines.last_mut() {
+            Some(last) if seen(last) + 1 + seen(word) <= width => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            Some(_) => lines.push(format!("  {word}")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines.extend(command.map(|command| format!("  {command}")));
+    lines.join("\n")
+}
+
+/// The characters of a text that take room: the codes of colours do not.
+fn seen(text: &str) -> usize {
+    let mut is_code = false;
+    text.chars()
+        .filter(|letter| {
+            let is_seen = !is_code && *letter != '\u{1b}';
+            is_code = *letter == '\u{1b}' || is_code && *letter != 'm';
+            is_seen
+        })
+        .count()
+}
+
 /// Characters that columns of these widths take, with what stands between them.
 fn needed(widths: &[Option<usize>]) -> usize {
     widths
@@ -412,6 +463,33 @@ mod tests {
             "{text}"
         );
         assert!(text.ends_with(",1073741824,0.5"), "{text}");
+    }
+
+    #[test]
+    fn sentences_are_as_wide_as_the_terminal_and_tables_and_commands_stay_whole() {
+        let look = Look {
+            width: Some(30),
+            colour: true,
+            ..Look::default()
+        };
+        let table = "| a table that is as wide as it is |";
+        let command = "anabranch export a-long-name.parquet --to rules -o advice";
+        let text = format!(
+            "{table}\n{}\nNext, what to do: {command}",
+            look.bad("some words that do not fit on a line of thirty")
+        );
+        let wrapped = look.wrapped(&text);
+        let lines: Vec<&str> = wrapped.lines().collect();
+        assert_eq!(lines[0], table);
+        assert_eq!(
+            lines[1..3],
+            [
+                "\u{1b}[33msome words that do not fit on",
+                "  a line of thirty\u{1b}[0m"
+            ]
+        );
+        assert_eq!(lines[3..], ["Next, what to do:", &format!("  {command}")]);
+        assert_eq!(Look::default().wrapped(&text), text);
     }
 
     #[test]

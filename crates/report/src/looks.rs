@@ -104,4 +104,57 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), ORDER.len());
     }
+
+    /// A colour of sRGB in OKLab (Ottosson 2020), where distances are about as far apart as people see them.
+    fn oklab(colour: &str) -> [f64; 3] {
+        let part = |at: usize| {
+            let byte = u8::from_str_radix(&colour[at..at + 2], 16).unwrap();
+            let part = f64::from(byte) / 255.0;
+            match part <= 0.04045 {
+                true => part / 12.92,
+                false => ((part + 0.055) / 1.055).powf(2.4),
+            }
+        };
+        let [red, green, blue] = [1, 3, 5].map(part);
+        let cone = |share: [f64; 3]| (share[0] * red + share[1] * green + share[2] * blue).cbrt();
+        let [l, m, s] = [
+            [0.412_221_470_8, 0.536_332_536_3, 0.051_445_992_9],
+            [0.211_903_498_2, 0.680_699_545_1, 0.107_396_956_6],
+            [0.088_302_461_9, 0.281_718_837_6, 0.629_978_700_5],
+        ]
+        .map(cone);
+        [
+            0.210_454_255_3 * l + 0.793_617_785_0 * m - 0.004_072_046_8 * s,
+            1.977_998_495_1 * l - 2.428_592_205_0 * m + 0.450_593_709_9 * s,
+            0.025_904_037_1 * l + 0.782_771_766_2 * m - 0.808_675_766_0 * s,
+        ]
+    }
+
+    #[test]
+    fn hues_are_far_from_each_other_and_from_their_kin_on_light_and_dark_grounds() {
+        let programs = include_str!("page/colours.js");
+        for name in ["const ON_LIGHT = [", "const ON_DARK = ["] {
+            let list = programs.split(name).nth(1).unwrap();
+            let list = list.split(']').next().unwrap();
+            let hues: Vec<&str> = list.split('"').filter(|hue| hue.starts_with('#')).collect();
+            assert_eq!(hues.len(), HUES);
+            for (at, one) in hues.iter().enumerate() {
+                for other in &hues[..at] {
+                    let pairs = oklab(one).into_iter().zip(oklab(other));
+                    let apart = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+                    assert!(apart > 0.12, "{one} and {other}: {apart:.3}");
+                    // Two blues may be far apart and are still both called blue.
+                    let hue = |colour: &str| {
+                        let [_, a, b] = oklab(colour);
+                        b.atan2(a).to_degrees()
+                    };
+                    let turn = (hue(one) - hue(other)).rem_euclid(360.0);
+                    assert!(
+                        turn.min(360.0 - turn) > 16.0,
+                        "{one} and {other}: {turn:.0} degrees"
+                    );
+                }
+            }
+        }
+    }
 }

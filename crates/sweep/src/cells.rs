@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fmt, fs::File, path::Path};
 
 use anabranch_compare::{Fault, Outcome};
-use anabranch_placement::SchemeSpec;
+use anabranch_placement::{Bytes, SchemeSpec};
 use arrow_array::{
     Array, RecordBatch,
     cast::AsArray,
@@ -51,7 +51,8 @@ pub struct Drive {
     pub fill: Option<f64>,
     /// Bytes the host sees, where there is no fill.
     pub logical_bytes: Option<u64>,
-    /// Spare flash as a share of those bytes, where there is no fill.
+    /// Spare flash as a share of what the host sees; where there is a fill, before it is rounded up to whole
+    /// units, which differs from size to size; none in sweeps of older versions.
     pub spare: Option<f64>,
     /// Bytes of an erase unit.
     pub unit_bytes: u64,
@@ -65,20 +66,28 @@ pub struct Drive {
 
 impl fmt::Display for Drive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.device)?;
-        match (self.fill, self.logical_bytes, self.spare) {
-            (None, Some(logical), Some(spare)) => {
-                write!(f, "{logical} bytes, {:.1} % spare", 100.0 * spare)?;
-            }
-            // Their spare is rounded up to whole units: it differs from size to size.
-            (fill, _, _) => write!(f, "{:.1} % full", 100.0 * fill.unwrap_or(0.0))?,
+        write!(f, "{}, ", self.device)?;
+        match (self.fill, self.logical_bytes) {
+            (None, Some(logical)) => write!(f, "{}", Bytes(logical))?,
+            (fill, _) => write!(f, "{} % full", tenths(fill.unwrap_or(0.0)))?,
+        }
+        if let Some(spare) = self.spare {
+            write!(f, ", {} % spare", tenths(spare))?;
         }
         write!(
             f,
-            ", units of {} bytes, {}, {}+{} streams",
-            self.unit_bytes, self.victim_rule, self.host_streams, self.internal_streams
+            ", units of {}, {}, {}+{} streams",
+            Bytes(self.unit_bytes),
+            self.victim_rule,
+            self.host_streams,
+            self.internal_streams
         )
     }
+}
+
+/// A share in percent, to tenths.
+fn tenths(share: f64) -> f64 {
+    (1000.0 * share).round() / 10.0
 }
 
 /// Every cell of a sweep's directory, in the order of the files.
@@ -146,15 +155,19 @@ fn read(batch: &RecordBatch) -> Option<Vec<Cell>> {
     let copied_bytes = counts("copied_bytes")?;
     let (logical, physical) = (counts("logical_bytes")?, counts("physical_bytes")?);
     let (waf, fill) = (reals("waf")?, reals("fill")?);
+    let asked = reals("over_provisioning");
     let steady = batch.column_by_name("steady")?.as_boolean_opt()?;
     let drive = |at: usize| {
         let fill = fill.is_valid(at).then(|| fill.value(at));
-        let spare = physical.value(at) as f64 / logical.value(at).max(1) as f64 - 1.0;
+        let spare = match fill {
+            Some(_) => asked.map(|asked| asked.value(at)),
+            None => Some(physical.value(at) as f64 / logical.value(at).max(1) as f64 - 1.0),
+        };
         Drive {
             device: device.value(at).to_owned(),
             fill,
             logical_bytes: fill.is_none().then(|| logical.value(at)),
-            spare: fill.is_none().then_some(spare),
+            spare,
             unit_bytes: unit.value(at),
             victim_rule: victim.value(at).to_owned(),
             host_streams: host.value(at),

@@ -33,5 +33,5 @@ pub use local::{Done, Failures, Limits, Reporter, Sweep, local};
 pub use look::{Look, Seen, look};
 pub use plan::Plan;
 pub use rows::schema;
-pub use summary::{Group, Quantiles, summary, summed_up};
+pub use summary::{FEW, Group, Quantiles, summary, summed_up};
 pub use traces::local_traces;

@@ -143,6 +143,10 @@ const COLUMNS: &[Column] = &[
     ),
     ("drive", Value::Text(|row| text(&row.common.drive.config))),
     ("outcome", Value::Text(|row| text(row.scheme))),
+    (
+        "over_provisioning",
+        Value::MaybeReal(|row| Some(row.common.drive.over_provisioning)),
+    ),
 ];
 
 fn text(value: &impl Serialize) -> Outcome<String> {

@@ -13,6 +13,9 @@ use crate::cells::{Cell, cells};
 /// What a group is measured against.
 const BASELINE: &str = "baseline";
 
+/// Fewer values than this have no tenths to speak of: the least and the most are told of them (our choice).
+pub const FEW: usize = 20;
+
 /// The values below which shares of all values lie.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Quantiles {

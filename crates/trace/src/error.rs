@@ -39,7 +39,10 @@ pub enum TraceError {
         source: io::Error,
     },
     /// Does not begin as a Parquet file begins.
-    #[error("{path} is not a Parquet file; a trace of another format has to be imported first")]
+    #[error(
+        "{path} is not a Parquet file; `anabranch import {path} -o trace.parquet` makes one of a trace of another \
+         format"
+    )]
     NotParquet {
         /// The file.
         path: PathBuf,

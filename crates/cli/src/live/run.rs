@@ -214,8 +214,12 @@ impl Live {
             }
         }
         for left in workload.end_stragglers() {
-            let words = "ended what the program left running:";
-            let line = format!("{words} {} ({})", foreign(&left.name), left.pid);
+            let line = format!(
+                "ended what the program left running: {} ({}); --wait follows such programs to their end, --until 10m \
+                 for a time",
+                foreign(&left.name),
+                left.pid
+            );
             note_above(&self.view.terminal(), &line);
         }
         Ok(end)

@@ -131,6 +131,13 @@ fn contexts_that_would_be_called_the_same_are_told_apart() {
 }
 
 #[test]
+fn a_program_without_symbols_is_not_called_by_what_starts_every_program() {
+    let path = [(LIBC, "__libc_start_call_main")];
+    let one = context(1, ContextKind::Application, "dd", &path);
+    assert_eq!(labels([one].iter(), &FilesWritten::default()), ["dd"]);
+}
+
+#[test]
 fn several_files_are_called_by_what_their_names_have_in_common() {
     let written = [(1, 1), (1, 2), (2, 3), (2, 4), (3, 5)];
     let files = files(

@@ -101,6 +101,14 @@ fn only_the_two_schemes_compared_need_to_have_settled() {
         verdict.headline
     );
     assert_eq!(verdict.warnings, ["Not settled: baseline: it moves."]);
+    let mut calm = scheme("baseline", 1.03);
+    calm["steady"] = json!(false);
+    let verdict = Verdict::of(&outcome(&[calm, scheme("pcstream", 1.0)]));
+    assert!(
+        verdict.headline.starts_with("Not worth it so far: "),
+        "{}",
+        verdict.headline
+    );
 }
 
 #[test]
@@ -137,6 +145,31 @@ fn a_scheme_that_asks_more_of_the_drive_than_streams_names_the_best_that_does_no
         "{}",
         verdict.takes
     );
+}
+
+#[test]
+fn what_needs_streams_alone_and_gains_nothing_is_not_named() {
+    let mut whole = scheme("sepbit", 1.9);
+    whole["drive_half"] = json!("own");
+    let verdict = Verdict::of(&outcome(&[
+        scheme("baseline", 4.01),
+        whole,
+        scheme("pcstream*", 4.12),
+    ]));
+    assert!(!verdict.takes.contains("pcstream*"), "{}", verdict.takes);
+}
+
+#[test]
+fn of_a_trace_of_other_tools_no_advice_by_calls_is_promised() {
+    let mut outcome = outcome(&[scheme("baseline", 1.6), scheme("pcstream", 1.1)]);
+    let mut capture = Capture::default();
+    outcome.config.insert("capture".to_owned(), json!(capture));
+    assert!(Verdict::of(&outcome).next.contains("anabranch export"));
+    let limitation = "imported (msr): contexts are names of processes, if anything";
+    capture.limitations.push(limitation.to_owned());
+    outcome.config.insert("capture".to_owned(), json!(capture));
+    let next = Verdict::of(&outcome).next;
+    assert!(next.ends_with(": anabranch run -- PROGRAM"), "{next}");
 }
 
 #[test]

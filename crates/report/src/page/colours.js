@@ -1,10 +1,10 @@
 // Colours that colour-blind readers can tell apart, on light and on dark grounds.
 
-// Okabe and Ito (2008), "Color Universal Design", without black and with its yellow darkened; and
-// the same hues for a dark ground, lighter.
+// Okabe and Ito (2008), "Color Universal Design", without black, with violet for its second blue and its yellow
+// darkened; and the same hues for a dark ground, lighter. looks.rs holds how far apart they are.
 const HUES = 7;
-const ON_LIGHT = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#a8961c"];
-const ON_DARK = ["#3f92dc", "#eba81d", "#1fb88f", "#dd93bd", "#93d2f6", "#ea7536", "#cdbd55"];
+const ON_LIGHT = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#5b2a9b", "#d55e00", "#6b5900"];
+const ON_DARK = ["#3f92dc", "#eba81d", "#1fb88f", "#dd93bd", "#8a5cf6", "#ea7536", "#f2ee6b"];
 const NEUTRAL = "#8a94a3";
 
 // Viridis (van der Walt and Smith, 2015): lightness rises evenly, also without colour.

@@ -10,7 +10,7 @@ function boxRows(known, scheme) {
   const add = (of) => {
     for (const stream of of?.details?.stream_lives ?? []) {
       if (stream.quantiles_bytes.length === 5) {
-        rows.push({ scheme: of.name, name: of === known.before && of !== scheme ? `${of.name}: all data` : `${of.name}: stream ${stream.id}`, ...stream });
+        rows.push({ scheme: of.name, name: of === known.before && of !== scheme ? `all data (${of.name})` : `stream ${stream.id} (${of.name})`, ...stream });
       }
     }
   };

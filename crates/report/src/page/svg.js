@@ -41,7 +41,7 @@ function yAxis(place, ticks, at, left, right, tell, unit) {
 
 /** Words cut to about so many pixels. */
 function fitted(words, width, size = 12) {
-  const most = Math.floor(width / (size * 0.56));
+  const most = Math.floor(width / (size * 0.6));
   if (words.length <= most) return words;
   return most < 3 ? "" : `${words.slice(0, most - 1)}…`;
 }

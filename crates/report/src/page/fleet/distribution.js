@@ -7,7 +7,10 @@ const FLEET_MEASURES = {
 };
 const CURVE_HEIGHT = 340;
 const FLEET_BOX_ROW = 34;
-const QUANTILES = ["least", "p10", "p25", "p50", "p75", "p90", "p99", "most"];
+/** The quantiles that so many volumes have. */
+function toldQuantiles(fleet) {
+  return fleet.traces < FEW ? ["least", "p50", "most"] : ["least", "p10", "p25", "p50", "p75", "p90", "p99", "most"];
+}
 
 /** The values of each scheme in rising order; schemes without any are left out. */
 function valuesByScheme(drive, of) {
@@ -78,32 +81,42 @@ function drawFleetBoxes(place, width, fleet, rows) {
   const ticks = isLog ? powerTicks(low, high, 2, width / 110) : roundTicks(low, high, width / 110);
   xAxis(picture, ticks, at, 6, bottom, tellRatio, `write amplification${isLog ? " (logarithmic)" : ""}`, width - 18);
   rows.forEach((row, index) => {
-    const [p10, p25, p50, p75, p90, most] = ["p10", "p25", "p50", "p75", "p90", "most"].map((key) => at(row.waf[key]));
+    const [least, p10, p25, p50, p75, p90, most] = ["least", "p10", "p25", "p50", "p75", "p90", "most"].map((key) => at(row.waf[key]));
     const y = 10 + index * FLEET_BOX_ROW + FLEET_BOX_ROW / 2;
     const colour = schemeColour(fleet, row.scheme);
-    picture.append(
-      label(0, y + 4, fitted(row.scheme, left - 12), { colour: "ink" }),
-      svg("line", { x1: p10, x2: p90, y1: y, y2: y, stroke: colour, "stroke-width": 2 }),
-      svg("rect", { x: p25, y: y - 9, width: Math.max(p75 - p25, 2), height: 18, fill: colour, rx: 3 }),
-      svg("line", { x1: p50, x2: p50, y1: y - 11, y2: y + 11, stroke: theme("ink"), "stroke-width": 2.5 }),
-      svg("circle", { cx: most, cy: y, r: 3.5, fill: colour }),
-    );
+    picture.append(label(0, y + 4, fitted(row.scheme, left - 12), { colour: "ink" }));
+    if (row.values) {
+      picture.append(
+        svg("line", { x1: least, x2: most, y1: y, y2: y, stroke: theme("line"), "stroke-width": 2 }),
+        ...row.values.map((value) => svg("circle", { cx: at(value), cy: y, r: 5, fill: colour, "fill-opacity": 0.75 })),
+      );
+    } else {
+      picture.append(
+        svg("line", { x1: p10, x2: p90, y1: y, y2: y, stroke: colour, "stroke-width": 2 }),
+        svg("rect", { x: p25, y: y - 9, width: Math.max(p75 - p25, 2), height: 18, fill: colour, rx: 3 }),
+        svg("circle", { cx: most, cy: y, r: 3.5, fill: colour }),
+      );
+    }
+    picture.append(svg("line", { x1: p50, x2: p50, y1: y - 11, y2: y + 11, stroke: theme("ink"), "stroke-width": 2.5 }));
   });
   place.append(picture);
 }
 
-/** Boxes of the write amplification over the volumes. */
+/** The write amplification over the volumes: boxes, or, of few volumes, each. */
 function boxesFigure(fleet, drive) {
-  const rows = drive.groups.filter((group) => group.waf);
+  const areFew = fleet.traces < FEW;
+  const values = new Map(valuesByScheme(drive, (cell) => cell.waf).map((line) => [line.scheme, line.values]));
+  const rows = drive.groups.filter((group) => group.waf).map((group) => ({ ...group, values: areFew ? values.get(group.scheme) : null }));
   if (rows.length === 0) return null;
   return figure("boxes", "Write amplification over the volumes",
-    "Boxes hold the middle half of the volumes, the mark in them is the median, lines reach from p10 to p90, and the dot is the worst volume of all.",
+    areFew ? "Each dot is a volume, and the mark is the median."
+      : "Boxes hold the middle half of the volumes, the mark in them is the median, lines reach from p10 to p90, and the dot is the worst volume of all.",
     plot(`Write amplification: ${rows.map((row) => `${row.scheme}, median ${tellRatio(row.waf.p50)}`).join("; ")}`,
       (place, width) => drawFleetBoxes(place, width, fleet, rows)),
     numbers("boxes", () => [
       column("scheme", "scheme", (row) => row.scheme, null, { text: true }),
       column("cells", "cells", (row) => row.cells),
-      ...QUANTILES.map((key) => column(`waf_${key}`, key, (row) => row.waf[key], tellRatioExactly)),
+      ...toldQuantiles(fleet).map((key) => column(`waf_${key}`, key, (row) => row.waf[key], tellRatioExactly)),
       column("waf_of_all", "of all bytes", (row) => row.waf_of_all, tellRatioExactly),
     ], () => rows));
 }

@@ -55,7 +55,8 @@ function tellDriveSetting(key, value) {
 /** A drive in a sentence. */
 function driveWords(drive) {
   const { device, fill, logical_bytes: logical, spare, unit_bytes: unit, victim_rule: victim, host_streams: host, internal_streams: internal } = drive.settings;
-  const size = fill === null ? `${tellBytes(logical)}, ${tellShare(spare)} spare` : `${tellShare(fill)} full`;
+  const full = fill === null ? tellBytes(logical) : `${tellShare(fill)} full`;
+  const size = spare === null ? full : `${full}, ${tellShare(spare)} spare`;
   return `${device}: ${size}, erase units of ${tellBytes(unit)}, ${victim} victims, ${host} host and ${internal} internal streams`;
 }
 

@@ -5,16 +5,18 @@ const WIN_ROW = 30;
 function drawWins(place, width, fleet, rows) {
   const left = Math.min(170, width * 0.34);
   const bottom = 10 + rows.length * WIN_ROW;
-  const at = scale(0, 1, left, width - 18, false);
+  // What stands behind the longest bar has room.
+  const right = width - 52;
+  const at = scale(0, 1, left, right, false);
   const picture = drawing(width, bottom + 40);
-  xAxis(picture, [0, 0.25, 0.5, 0.75, 1], at, 6, bottom, tellShare, "share of volumes", width - 18);
+  xAxis(picture, [0, 0.25, 0.5, 0.75, 1], at, 6, bottom, tellShare, "share of volumes", right);
   rows.forEach((row, index) => {
     const y = 10 + index * WIN_ROW;
     const share = row.best / Math.max(row.cells, 1);
     picture.append(
       label(0, y + WIN_ROW / 2 + 4, fitted(row.scheme, left - 12), { colour: "ink" }),
       svg("rect", { x: left, y: y + 6, width: Math.max(at(share) - left, 1), height: WIN_ROW - 12, rx: 3, fill: schemeColour(fleet, row.scheme) }),
-      label(Math.min(at(share) + 6, width - 60), y + WIN_ROW / 2 + 4, tellShare(share), { colour: "ink" }),
+      label(at(share) + 6, y + WIN_ROW / 2 + 4, tellShare(share), { colour: "ink" }),
     );
   });
   place.append(picture);
@@ -42,12 +44,20 @@ function winsFigure(fleet, drive) {
 }
 
 const HEAT_VALUES = {
+  "waf.most": ["WAF of the worst volume", (group) => group.waf?.most ?? null, tellRatio],
   "waf.p50": ["median WAF", (group) => group.waf?.p50 ?? null, tellRatio],
   "waf.p90": ["WAF at p90", (group) => group.waf?.p90 ?? null, tellRatio],
   waf_of_all: ["WAF of all bytes", (group) => group.waf_of_all, tellRatio],
+  "lifetime.least": ["least lifetime against baseline", (group) => group.lifetime_vs_baseline?.least ?? null, times],
   "lifetime.p10": ["lifetime against baseline at p10", (group) => group.lifetime_vs_baseline?.p10 ?? null, times],
   "lifetime.p50": ["median lifetime against baseline", (group) => group.lifetime_vs_baseline?.p50 ?? null, times],
 };
+
+/** What the heat map may show of so many volumes. */
+function heatValues(fleet) {
+  const isTold = (key) => (fleet.traces < FEW ? !/p[19]0$/.test(key) : !/(most|least)$/.test(key));
+  return Object.entries(HEAT_VALUES).filter(([key]) => isTold(key));
+}
 
 /** The heat map over the settings in which the drives differ; a click shows that drive. */
 function fleetHeatFigure(fleet, drive, choose) {
@@ -84,12 +94,12 @@ function fleetHeatFigure(fleet, drive, choose) {
       selection("columns", names, state.column, set("column")),
       keys.length > 1 ? selection("rows", names, state.row, set("row")) : null,
       selection("scheme", fleet.schemes.map((name) => [name, name]), state.scheme, set("scheme")),
-      selection("colour", Object.entries(HEAT_VALUES).map(([key, [words]]) => [key, words]), state.value, set("value"))),
+      selection("colour", heatValues(fleet).map(([key, [words]]) => [key, words]), state.value, set("value"))),
     holder,
     numbers("parameters", () => [
       ...keys.map((key) => column(key, settingName(key), (row) => row.drive.settings[key], (value) => tellDriveSetting(key, value), { text: true })),
       column("scheme", "scheme", (row) => row.group.scheme, null, { text: true }),
-      ...Object.entries(HEAT_VALUES).map(([key, [words, of, tell]]) => column(key, words, (row) => of(row.group), tell)),
+      ...heatValues(fleet).map(([key, [words, of, tell]]) => column(key, words, (row) => of(row.group), tell)),
     ], () => fleet.drives.flatMap((each) => each.groups.map((group) => ({ drive: each, group })))));
 }
 
