@@ -5,9 +5,9 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 truncate --size=340M "$1/disk.img"
 mkfs.ext4 -q -F "$1/disk.img"
-loop=$(losetup --find --show --direct-io=off "$1/disk.img")
 mkdir "$scratch/inside"
-mount -o nodiscard "$loop" "$scratch/inside"
-trap 'kill "${children[@]}" 2>/dev/null; wait; umount "$scratch/inside"; losetup --detach "$loop"; rm -rf "$scratch"' EXIT
+# The loop device goes with its mount, however that ends.
+mount -o loop,nodiscard "$1/disk.img" "$scratch/inside"
+trap 'kill "${children[@]}" 2>/dev/null || true; wait; umount --lazy "$scratch/inside"; rmdir "$scratch/inside"; rm -rf --one-file-system "$scratch"' EXIT
 flush_each_second "$1"
 /usr/bin/python3 "$(dirname "$0")/vm-disk.py" "$scratch/inside"
