@@ -69,7 +69,7 @@ const CASES: [Case; 15] = [
     on("devices -o {out}/d.json"),
 ];
 
-/// `serve` and `steer` end with the files of others' hands and drives: `serve` has a test below.
+/// `serve` has a test of its own, and `steer` needs a drive, which it writes beside what others write.
 /// `workloads` writes as `schemes` does, and `run` and `record` write as `import` and `replay` do, after
 /// minutes of a live drive.
 const WITHOUT: [&str; 6] = ["help", "record", "run", "serve", "steer", "workloads"];
@@ -138,6 +138,7 @@ fn points(log: &Path) -> Vec<Point> {
     let log = fs::read_to_string(log).unwrap();
     let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
     let (mut points, mut unsynced) = (Vec::new(), BTreeSet::new());
+    let mut made = HashMap::new();
     let mut named = 0;
     for line in log.lines() {
         let (thread, call) = line.split_once(' ').unwrap();
@@ -157,7 +158,18 @@ fn points(log: &Path) -> Vec<Point> {
             .parse()
             .unwrap_or(0);
         let changes = match name {
-            "openat" => rest.contains("O_CREAT") || rest.contains("O_TMPFILE"),
+            "openat" => {
+                let opened = rest
+                    .rsplit(' ')
+                    .next()
+                    .and_then(|number| number.parse().ok());
+                if let (Some(opened), Some(path)) = (opened, rest.split('"').nth(1)) {
+                    // The number of a file that was closed is given to the next.
+                    unsynced.remove(&opened);
+                    made.insert(path, opened);
+                }
+                rest.contains("O_CREAT") || rest.contains("O_TMPFILE")
+            }
             "write" | "writev" | "pwrite64" => {
                 unsynced.insert(file);
                 file > 2
@@ -172,6 +184,15 @@ fn points(log: &Path) -> Vec<Point> {
                 let open: u32 = open.split('"').next().unwrap().parse().unwrap();
                 assert!(
                     !unsynced.contains(&open),
+                    "named before it is on the disk: {line}"
+                );
+                true
+            }
+            "rename" | "renameat" | "renameat2" => {
+                named += 1;
+                let old = rest.split('"').nth(1).and_then(|old| made.get(old));
+                assert!(
+                    old.is_none_or(|old| !unsynced.contains(old)),
                     "named before it is on the disk: {line}"
                 );
                 true
@@ -293,6 +314,83 @@ fn a_verb_that_is_killed_at_any_call_leaves_what_was_there_or_the_whole() {
     for case in &CASES {
         let killed = kill(case, inputs.path(), kills);
         assert!(killed * 2 >= kills, "{}: {killed} of {kills}", case.words);
+    }
+}
+
+#[cfg(feature = "serve")]
+mod served_state {
+    use std::io::{BufRead as _, BufReader};
+
+    use anabranch_nvme::Checkpoint;
+    use nix::{
+        sys::signal::{Signal, kill},
+        unistd::Pid,
+    };
+
+    use super::*;
+
+    /// `serve` with its state in a file, under strace until it listens, then told to stop: whether it ended well.
+    fn serve(state: &Path, log: &Path, more: &[&str]) -> bool {
+        let address =
+            "127.0.0.1:0 --size 8MiB --unit 64KiB --over-provisioning 50% --data memory --state";
+        let mut command = Command::new("strace");
+        command
+            .args(["-f", "-qqq", "-e", "signal=none", "-o", text(log)])
+            .args(["-e", &format!("trace={CALLS}")])
+            .args(more)
+            .args([env!("CARGO_BIN_EXE_anabranch"), "serve", "--listen"])
+            .args(address.split(' '))
+            .arg(state)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .expect("strace is missing: apt-get install strace");
+        let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+        // Nothing more is told by one that was killed before it listened.
+        if told.any(|line| line.unwrap().contains("nvme connect")) {
+            let children = format!("/proc/{0}/task/{0}/children", child.id());
+            let served = fs::read_to_string(children).unwrap();
+            for served in served.split_whitespace() {
+                // One that was killed meanwhile is gone.
+                let _ = kill(Pid::from_raw(served.parse().unwrap()), Signal::SIGTERM);
+            }
+        }
+        told.for_each(drop);
+        child.wait().unwrap().success()
+    }
+
+    #[test]
+    fn a_served_drives_state_is_the_old_or_the_new_one_whenever_it_is_killed() {
+        let kills = std::env::var("ANABRANCH_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+        let place = TempDir::new().unwrap();
+        let (state, log) = (place.path().join("state"), place.path().join("log"));
+        assert!(serve(&state, &log, &[]));
+        let mut killed = 0;
+        for is_over in [false, true] {
+            if !is_over {
+                fs::remove_file(&state).unwrap();
+            }
+            assert!(serve(&state, &log, &[]));
+            let calls = points(&log);
+            for (name, count) in chosen(&calls, kills / 2) {
+                if !is_over {
+                    let _ = fs::remove_file(&state);
+                }
+                let inject = format!("inject={name}:signal=SIGKILL:when={count}");
+                killed += usize::from(!serve(&state, Path::new("/dev/null"), &["-e", &inject]));
+                let found = Checkpoint::at(&state, "").read().unwrap();
+                assert!(
+                    found.is_some() || !is_over,
+                    "killed at {name} {count}: no state"
+                );
+            }
+        }
+        // It goes on from what a kill left.
+        assert!(serve(&state, &log, &[]));
+        eprintln!("{killed:>5} of {kills} kills: serve --state");
+        assert!(killed * 2 >= kills, "{killed} of {kills}");
     }
 }
 
