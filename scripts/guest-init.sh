@@ -4,9 +4,10 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs tmp /tmp
-mount -t configfs config /sys/kernel/config 2>/dev/null
 export PATH=/usr/sbin:/usr/bin HOME=/tmp
 while read -r module; do modprobe "$module" 2>/dev/null; done </etc/modules
+# A module's.
+mount -t configfs config /sys/kernel/config 2>/dev/null
 
 # QEMU's user network: the machine is 10.0.2.2.
 ip link set lo up

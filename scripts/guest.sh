@@ -9,16 +9,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
-guest=$here/target/guest
+# GUEST_KERNEL=trixie or =sid: a guest with that suite's kernel, beside the other.
+guest=$here/target/guest${GUEST_KERNEL:+-$GUEST_KERNEL}
 
 # The suite with nvme-cli >= 2.11 (fdp verbs) and fio >= 3.38 (dataplacement=streams), and the one whose
 # kernel is new enough for block write streams (6.16).
 suite=trixie
-kernel_suite=trixie-backports
-packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin "linux-image-amd64/$kernel_suite")
+kernel_suite=${GUEST_KERNEL:-trixie-backports}
+packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin)
 programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/sbin/mkfs.xfs usr/sbin/xfs_repair
     usr/sbin/mkfs.f2fs usr/sbin/fsck.f2fs usr/sbin/xfs_io)
-modules=(virtio_pci virtio_net nvme-tcp nvme ublk_drv ext4 xfs f2fs)
+modules=(virtio_pci virtio_net nvme-tcp nvme ublk_drv null_blk ext4 xfs f2fs)
 
 fail() {
     echo "guest: $*" >&2
@@ -62,6 +63,17 @@ download() {
     apt-get -qq update >&2 || fail "apt has no lists of $suite"
     apt-get -qq --download-only --no-install-recommends --yes install "${packages[@]}" >/dev/null ||
         fail "apt does not give the guest's packages"
+    # Of another suite, an installation would be of that suite as a whole: its kernel's own packages alone.
+    (cd "$1/archives" && download_kernel linux-image-amd64) || fail "apt does not give the kernel of $kernel_suite"
+}
+
+# A package of the kernel's suite, and what it needs of the kernel's.
+download_kernel() {
+    local needed
+    apt-get -qq download "$1/$kernel_suite" >/dev/null || return
+    for needed in $(dpkg-deb --field "$1"_*.deb Depends | tr ',|' '\n\n' | sed -n 's/^ *\(linux-\(image\|binary\|modules\|base\)-[0-9][^ ]*\).*/\1/p'); do
+        [ -n "$(find . -name "${needed}_*.deb")" ] || download_kernel "$needed" || return
+    done
 }
 
 # All packages but the kernel's, unpacked; of the kernel, its image and the modules' trees that hold ours.

@@ -59,6 +59,10 @@ pub enum Verb {
     #[cfg(feature = "steer")]
     #[command(after_help = crate::steer::EXAMPLE)]
     Steer(crate::steer::SteerArguments),
+    /// Say what reaches a drive on this host: each way, what is missing, and the remedy
+    #[cfg(feature = "doctor")]
+    #[command(after_help = crate::doctor::EXAMPLE)]
+    Doctor(crate::doctor::DoctorArguments),
     /// Compare schemes on many traces and drives, on all cores or on a Dask cluster
     #[command(after_help = crate::sweep::EXAMPLE)]
     Sweep(crate::sweep::SweepArguments),

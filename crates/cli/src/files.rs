@@ -66,6 +66,11 @@ impl Verb {
                 .holds("--data", serve.data_file())
                 .holds("--state", serve.state_file())
                 .writes("-o", &serve.output),
+            #[cfg(feature = "doctor")]
+            Verb::Doctor(doctor) => files
+                .prints(printed("--json", doctor.json))
+                .reads(&doctor.device)
+                .writes("-o", &doctor.output),
             #[cfg(feature = "steer")]
             Verb::Steer(steer) => of_steer(steer, files),
             Verb::Sweep(sweep) => of_sweep(sweep, files),
@@ -95,6 +100,8 @@ impl Verb {
             Verb::Serve(serve) => (&mut serve.output, &mut serve.json),
             #[cfg(feature = "steer")]
             Verb::Steer(steer) => (&mut steer.output, &mut steer.json),
+            #[cfg(feature = "doctor")]
+            Verb::Doctor(doctor) => (&mut doctor.output, &mut doctor.json),
             Verb::Contexts(contexts) => (&mut contexts.output, &mut contexts.json),
             Verb::Compare(compare) => (&mut compare.output, &mut compare.json),
             Verb::Coverage(coverage) => (&mut coverage.output, &mut coverage.json),

@@ -5,6 +5,8 @@ mod compare;
 mod comparison;
 mod contexts;
 mod coverage;
+#[cfg(feature = "doctor")]
+mod doctor;
 mod experiment;
 mod export;
 mod failure;
@@ -64,6 +66,8 @@ fn done(verb: &mut Verb) -> failure::Outcome {
         Verb::Serve(arguments) => serve::serve(arguments),
         #[cfg(feature = "steer")]
         Verb::Steer(arguments) => steer::steer(arguments),
+        #[cfg(feature = "doctor")]
+        Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Precondition(arguments) => precondition::precondition(arguments),
         Verb::Experiment(arguments) => experiment::experiment(arguments),
         Verb::Sweep(arguments) => sweep::sweep(arguments),

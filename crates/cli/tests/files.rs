@@ -100,6 +100,13 @@ const MORE: [Row; 2] = [
     },
 ];
 
+#[cfg(feature = "doctor")]
+const DOCTOR: [Row; 1] = [Row {
+    words: "doctor {dir}/t.parquet",
+    inputs: &["t.parquet"],
+    outputs: &["-o"],
+}];
+
 #[cfg(feature = "steer")]
 const STEER: [Row; 1] = [Row {
     words: "steer --device {dir}/t.parquet --scheme manual:rules={dir}/rules.toml",
@@ -205,6 +212,8 @@ fn rows() -> impl Iterator<Item = Row> {
     let rows = rows.chain(MORE);
     #[cfg(feature = "steer")]
     let rows = rows.chain(STEER);
+    #[cfg(feature = "doctor")]
+    let rows = rows.chain(DOCTOR);
     rows
 }
 

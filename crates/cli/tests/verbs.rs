@@ -12,6 +12,8 @@ use tempfile::TempDir;
 use command::{anabranch, json, text, trace};
 
 const SCHEMA: &str = include_str!("../../../docs/result.schema.json");
+#[cfg(feature = "doctor")]
+const DOCTOR_SCHEMA: &str = include_str!("../../../docs/doctor.schema.json");
 
 fn told(arguments: &[&str]) -> String {
     let output = anabranch(arguments);
@@ -154,6 +156,37 @@ fn results_are_of_the_form_that_the_schema_tells() {
     assert!(check(&wrong).is_some());
     wrong = one;
     wrong.as_object_mut().unwrap().remove("device");
+    assert!(check(&wrong).is_some());
+}
+
+/// Whatever this machine has or lacks.
+#[cfg(feature = "doctor")]
+#[test]
+fn the_doctors_words_are_of_the_form_that_its_schema_tells() {
+    let schema: Value = serde_json::from_str(DOCTOR_SCHEMA).unwrap();
+    let check = |value: &Value| fault(&schema, &schema, value, "doctor");
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("found.json");
+    let asked = |words: &[&str]| {
+        let output = anabranch(words);
+        assert!(
+            [Some(0), Some(3)].contains(&output.status.code()),
+            "{words:?}"
+        );
+        output
+    };
+    let host = json(&asked(&["doctor", "--json", "-o", text(&path)]));
+    assert_eq!(check(&host), None);
+    assert_eq!(host, read(&path));
+    let conduits = |found: &Value| found["verdicts"].as_array().unwrap().len();
+    assert_eq!(conduits(&host), 2);
+    let mut devices = std::fs::read_dir("/sys/class/block").unwrap();
+    let name = devices.next().unwrap().unwrap().file_name();
+    let device = Path::new("/dev").join(name);
+    let device = json(&asked(&["doctor", text(&device), "-o", "-"]));
+    assert_eq!((check(&device), conduits(&device)), (None, 6));
+    let mut wrong = device;
+    wrong["verdicts"][0]["reach"] = "perhaps".into();
     assert!(check(&wrong).is_some());
 }
 

@@ -52,6 +52,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ),
     ("report", &["replay"]),
     ("steer", &["ssd", "trace", "placement"]),
+    ("doctor", &["ssd", "placement", "probe", "steer"]),
     (
         "anabranch",
         &[
@@ -63,6 +64,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "disk",
             "nvme",
             "steer",
+            "doctor",
             "replay",
             "compare",
             "advice",

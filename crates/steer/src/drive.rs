@@ -1,5 +1,9 @@
 //! The drive that is steered: what it is, how it takes placement, and whether it may be touched.
 
+mod written;
+
+pub use written::Written;
+
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -45,15 +49,6 @@ impl Directive {
     }
 }
 
-/// Host and media bytes as the drive counts them since its placement was configured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
-    /// Bytes that hosts wrote.
-    pub host_bytes: u128,
-    /// Bytes that the drive wrote to its media for that.
-    pub media_bytes: u128,
-}
-
 /// What can be asked of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities {
@@ -89,11 +84,12 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Opens `/dev/ngXnY` (or `/dev/nvmeXnY`). Of a drive with the Streams Directive, streams are on from here.
+    /// Opens `/dev/ngXnY` or `/dev/nvmeXnY`, or a link to one. Of a drive with the Streams Directive, streams are on from here.
     ///
     /// # Errors
     /// When it is no NVMe namespace with FDP or streams.
     pub fn open(path: &Path) -> Result<Drive, SteerError> {
+        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let name = path
             .file_name()
             .and_then(|name| name.to_str())
@@ -141,7 +137,10 @@ impl Drive {
     }
 
     /// What is on it, as far as its beginning tells.
-    pub(crate) fn contents(&self) -> Result<Option<&'static str>, SteerError> {
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn contents(&self) -> Result<Option<&'static str>, SteerError> {
         look(&self.block)
     }
 
@@ -200,23 +199,15 @@ impl Drive {
         })
     }
 
-    /// What it counts of its writes; nothing where it counts none. FDP statistics log (page 22h): host bytes, then media
-    /// bytes, 16 bytes each.
+    /// What it counts of its writes: by its FDP statistics, else by OCP's log, else by its endurance group's, which counts
+    /// in billions of bytes; nothing where it has none of them.
     pub fn written(&self) -> Option<Written> {
-        if self.directive != Directive::Placement {
-            return None;
+        let log = |page, specific| self.namespace.log(page, specific, 512).ok();
+        if self.directive == Directive::Placement {
+            return written::of_fdp(&self.namespace.log(0x22, self.endurance_group, 64).ok()?);
         }
-        let log = self.namespace.log(0x22, self.endurance_group, 64).ok()?;
-        let number = |at: usize| {
-            log.get(at..at + 16)?
-                .try_into()
-                .ok()
-                .map(u128::from_le_bytes)
-        };
-        Some(Written {
-            host_bytes: number(0)?,
-            media_bytes: number(16)?,
-        })
+        let ocp = log(0xc0, 0).and_then(|ocp| written::of_ocp(&ocp, &log(0x02, 0)?));
+        ocp.or_else(|| written::of_endurance_group(&log(0x09, self.endurance_group)?))
     }
 
     /// Waits until the drive has nothing left to do that anybody asked of it, a dead server included. The kernel lets a

@@ -136,6 +136,29 @@ pub fn run_text(
     report
 }
 
+/// `anabranch` for a guest, without what only debuggers read, and its libraries: `anabranch` of `prelude.sh` starts it.
+pub fn program(directory: &Path) -> Vec<PathBuf> {
+    let built = env!("CARGO_BIN_EXE_anabranch");
+    let stripped = directory.join("anabranch");
+    let mut strip = Command::new("strip");
+    let status = strip.arg("-o").arg(&stripped).arg(built).status();
+    assert!(status.expect("strip runs").success(), "{built}");
+    libraries(built.as_ref())
+        .into_iter()
+        .chain([stripped])
+        .collect()
+}
+
+/// The libraries of a program, its loader among them.
+pub fn libraries(program: &Path) -> Vec<PathBuf> {
+    let listed = Command::new("ldd").arg(program).output().expect("ldd runs");
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let words = listed
+        .split_whitespace()
+        .filter(|word| word.starts_with('/'));
+    words.map(PathBuf::from).collect()
+}
+
 fn start(script: &Path, seconds: u32, files: &[PathBuf]) -> Child {
     // The guest dies with us, however we die.
     let mut command = Command::new("setpriv");

@@ -10,6 +10,8 @@
     clippy::print_stderr
 )]
 
+mod captured;
+mod doctor;
 mod exported;
 mod machine;
 #[path = "../served/mod.rs"]

@@ -50,6 +50,9 @@ await() {
     exit 1
 }
 
+# The command, where a test brings it.
+anabranch() { /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch "$@"; }
+
 host_name=nqn.2014-08.org.nvmexpress:uuid:2cd2c43b-a90a-45c1-a8cd-86b33ab273b5
 host_identifier=2cd2c43b-a90a-45c1-a8cd-86b33ab273b5
 

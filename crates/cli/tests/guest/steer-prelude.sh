@@ -1,7 +1,5 @@
 # What scripts that steer a drive begin with, behind the prelude.
 
-anabranch() { /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch "$@"; }
-
 # Starts a server, and waits for its block device.
 steer() {
     : >/tmp/steer_error

@@ -1,0 +1,128 @@
+//! `anabranch doctor`: what reaches a drive on this host.
+
+use std::path::PathBuf;
+
+use anabranch_doctor::{
+    Conduit, Device, Found, Proof, Reach, Verdict, device, host, prove, verdicts,
+};
+use clap::Args;
+use serde_json::json;
+
+use crate::{
+    comparison::give,
+    failure::{Failure, Outcome},
+};
+
+pub const EXAMPLE: &str = "\
+Examples, as root:
+  anabranch doctor
+  anabranch doctor /dev/nvme0n1
+  anabranch doctor /dev/nvme0n1 --prove
+Without --prove it changes nothing: it only asks. Exit status: 0 if `anabranch steer` would carry each write (without
+DEVICE: if the kernel has what it needs), 3 if not, 2 for wrong use.";
+
+/// Status when nothing carries each write.
+const NOTHING_CARRIES: u8 = 3;
+
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// The drive: a block device, or an NVMe namespace's character device
+    pub device: Option<PathBuf>,
+    /// Write 64 KiB through each conduit, and ask the drive where they arrived. What is written is what
+    /// was there; refused where the drive is used or, without --yes, holds something
+    #[arg(long, requires = "device")]
+    pub prove: bool,
+    /// Prove on a drive that holds something: nobody else may use it meanwhile
+    #[arg(long, requires = "prove")]
+    pub yes: bool,
+    /// Write what was found and the verdicts to FILE, as JSON
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print what was found and the verdicts as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Says what reaches a drive, with the remedy where something does not.
+pub fn doctor(arguments: &DoctorArguments) -> Outcome {
+    let asked = arguments.device.as_deref();
+    let device = asked.map(|path| device("/".as_ref(), path)).transpose();
+    let device = device.map_err(Failure::say)?;
+    let found = Found { device, ..host() };
+    let verdicts = verdicts(&found);
+    let proofs = match arguments.prove {
+        true => prove(&found, arguments.yes).map_err(Failure::say)?,
+        false => Vec::new(),
+    };
+    let json = json!({ "schema": 1, "found": found, "verdicts": verdicts, "proofs": proofs });
+    give(&json, arguments.output.as_deref(), arguments.json, || {
+        text(&found, &verdicts, &proofs)
+    })?;
+    match carries(&verdicts, &proofs) {
+        true => Ok(()),
+        false => Err(Failure {
+            status: NOTHING_CARRIES,
+            error: None,
+        }),
+    }
+}
+
+/// Whether each write would get where a scheme sends it; a proof to the contrary counts.
+fn carries(verdicts: &[Verdict], proofs: &[Proof]) -> bool {
+    let is_there = |conduit| {
+        verdicts
+            .iter()
+            .any(|verdict| verdict.conduit == conduit && verdict.reach != Reach::No)
+    };
+    let refuted = |proof: &Proof| proof.conduit == Conduit::Ublk && !proof.holds;
+    is_there(Conduit::Ublk) && is_there(Conduit::Tracing) && !proofs.iter().any(refuted)
+}
+
+/// A paragraph for each conduit.
+fn text(found: &Found, verdicts: &[Verdict], proofs: &[Proof]) -> String {
+    let mut text = format!("Linux {}\n", found.kernel);
+    if let Some(device) = &found.device {
+        text += &format!("{}{}\n", device.name, surroundings(device));
+    }
+    for verdict in verdicts {
+        let reach = match verdict.reach {
+            Reach::Yes => "yes",
+            Reach::Partly => "partly",
+            Reach::No => "no",
+        };
+        text += &format!("\n{:<14} {reach}\n", verdict.conduit.name());
+        text += &format!("  {}\n", verdict.words.replace('\n', "\n  "));
+        if let Some(remedy) = &verdict.remedy {
+            text += &format!("  remedy: {remedy}\n");
+        }
+        for proof in proofs
+            .iter()
+            .filter(|proof| proof.conduit == verdict.conduit)
+        {
+            let holds = if proof.holds { "proved" } else { "NOT proved" };
+            text += &format!("  {holds}: {}\n", proof.words);
+        }
+    }
+    // Names of processes and places are other people's.
+    let plain = |c: char| if c.is_control() && c != '\n' { '?' } else { c };
+    text.chars().map(plain).collect()
+}
+
+/// Who else is on the device.
+fn surroundings(device: &Device) -> String {
+    let mounts = device.mounts.iter();
+    let mounts = mounts.map(|mount| format!("{} on {}", mount.file_system, mount.place));
+    let all: Vec<String> = [
+        ("mounted", mounts.collect()),
+        ("holds", device.holders.clone()),
+        ("open in", device.users.clone()),
+    ]
+    .into_iter()
+    .filter(|(_, names): &(_, Vec<String>)| !names.is_empty())
+    .map(|(word, names)| format!("{word} {}", names.join(", ")))
+    .collect();
+    match all.is_empty() {
+        true => ": nobody uses it".to_owned(),
+        false => format!(": {}", all.join("; ")),
+    }
+}

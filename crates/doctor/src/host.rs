@@ -1,0 +1,169 @@
+//! Reading the host: sysfs, procfs, the kernel's own answers. Every place lies below a root, so that tests make their own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::drive;
+use crate::found::{Device, Found, Mount, Tracing};
+
+/// What this host has, without a device.
+pub fn host() -> Found {
+    let tracing = anabranch_probe::check().map(|support| Tracing {
+        has_kprobes: support.queued_flag.is_some(),
+        limitations: support.limitations(),
+    });
+    Found {
+        kernel: line(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default(),
+        tracing: tracing.map_err(|error| error.to_string()),
+        ublk: anabranch_steer::features().map_err(|error| error.to_string()),
+        device: None,
+    }
+}
+
+/// A block device below `root` (`/`), by its path or that of its NVMe character device.
+///
+/// # Errors
+/// In words, when it is none.
+pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
+    let real = fs::canonicalize(path).map_err(|error| {
+        format!(
+            "{}: {error}; `lsblk` lists the block devices there are",
+            path.display()
+        )
+    })?;
+    let asked = real
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let name = match asked.strip_prefix("ng") {
+        Some(rest) => format!("nvme{rest}"),
+        None => asked.to_owned(),
+    };
+    let class = root.join("sys/class/block").join(&name);
+    if !class.exists() {
+        return Err(format!(
+            "{} is no block device; `lsblk` lists those there are",
+            path.display()
+        ));
+    }
+    let disk = disk_of(&class, &name);
+    let of_disk = root.join("sys/class/block").join(&disk);
+    let character = character_of(root, &disk);
+    let parts: Vec<String> = names(&of_disk)
+        .filter(|part| of_disk.join(part).join("partition").exists())
+        .collect();
+    let mut family = vec![name.clone()];
+    if name == disk {
+        family.extend(parts.iter().cloned());
+    }
+    let mut holders: Vec<String> = family
+        .iter()
+        .flat_map(|one| {
+            names(&root.join("sys/class/block").join(one).join("holders")).collect::<Vec<_>>()
+        })
+        .collect();
+    if name == disk {
+        holders.splice(0..0, parts);
+    }
+    let streams = line(&of_disk.join("queue/max_write_streams"));
+    let drive = character
+        .as_deref()
+        .map(|path| drive::ask(Path::new(path)).map_err(|error| error.to_string()));
+    Ok(Device {
+        write_streams: streams.and_then(|streams| streams.parse().ok()),
+        mounts: mounts(root, &family),
+        users: users(root, &family, character.as_deref()),
+        holders,
+        drive,
+        character,
+        name,
+        disk,
+    })
+}
+
+/// The disk a partition lies on; the device itself where it is none.
+fn disk_of(class: &Path, name: &str) -> String {
+    let above = fs::canonicalize(class).ok().and_then(|place| {
+        let disk = place.parent()?.file_name()?.to_str()?.to_owned();
+        place.join("partition").exists().then_some(disk)
+    });
+    above.unwrap_or_else(|| name.to_owned())
+}
+
+/// `/dev/ng0n1` of `nvme0n1`, where the kernel made one.
+fn character_of(root: &Path, disk: &str) -> Option<String> {
+    let rest = disk.strip_prefix("nvme")?;
+    let path = root.join("dev").join(format!("ng{rest}"));
+    path.exists().then(|| path.display().to_string())
+}
+
+/// Where the devices are mounted, by their numbers.
+fn mounts(root: &Path, family: &[String]) -> Vec<Mount> {
+    let numbers: Vec<String> = family
+        .iter()
+        .filter_map(|one| line(&root.join("sys/class/block").join(one).join("dev")))
+        .collect();
+    let sources: Vec<String> = family.iter().map(|one| format!("/dev/{one}")).collect();
+    let table = fs::read_to_string(root.join("proc/self/mountinfo")).unwrap_or_default();
+    let mut mounts: Vec<Mount> = Vec::new();
+    for entry in table.lines() {
+        let Some((before, after)) = entry.split_once(" - ") else {
+            continue;
+        };
+        let before: Vec<&str> = before.split(' ').collect();
+        let after: Vec<&str> = after.split(' ').collect();
+        let (Some(number), Some(place)) = (before.get(2), before.get(4)) else {
+            continue;
+        };
+        let source = after.get(1).copied().unwrap_or_default();
+        // A file system of several devices has a number of its own: its source names one.
+        if numbers.iter().any(|own| own == number) || sources.iter().any(|own| own == source) {
+            mounts.push(Mount {
+                place: (*place).to_owned(),
+                file_system: after.first().copied().unwrap_or_default().to_owned(),
+            });
+        }
+    }
+    mounts.dedup_by(|one, other| one.place == other.place);
+    mounts
+}
+
+/// Processes that have one of the devices open, as far as this process may see.
+fn users(root: &Path, family: &[String], character: Option<&str>) -> Vec<String> {
+    let mut devices: Vec<PathBuf> = family
+        .iter()
+        .map(|one| Path::new("/dev").join(one))
+        .collect();
+    devices.extend(character.map(PathBuf::from));
+    let own = std::process::id().to_string();
+    let proc = root.join("proc");
+    names(&proc)
+        .filter(|name| *name != own && name.bytes().all(|digit| digit.is_ascii_digit()))
+        .filter(|process| {
+            let open = proc.join(process).join("fd");
+            names(&open).any(|number| {
+                let target = fs::read_link(open.join(number));
+                target.is_ok_and(|target| devices.contains(&target))
+            })
+        })
+        .map(|process| {
+            let name = line(&proc.join(&process).join("comm")).unwrap_or_default();
+            format!("{process} ({name})")
+        })
+        .collect()
+}
+
+fn names(directory: &Path) -> impl Iterator<Item = String> {
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names.into_iter()
+}
+
+fn line(path: &Path) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+}

@@ -1,0 +1,337 @@
+//! What is found -> what reaches the drive, in plain words. Pure.
+
+use anabranch_steer::feature;
+use serde::Serialize;
+
+use crate::found::{Device, Drive, Found};
+
+/// A way by which writes, or what is known of them, get to a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Conduit {
+    /// `record` and `run`: who writes is seen.
+    Tracing,
+    /// The drive itself: handles or streams there are.
+    Drive,
+    /// `steer`: a block device in front of the drive, each write in the handle of its context.
+    Ublk,
+    /// Life-time hints of files, handed on by the file system.
+    FileHints,
+    /// The kernel's block write streams: io_uring's `write_stream` on the raw device.
+    WriteStreams,
+    /// NVMe commands of one's own.
+    Passthrough,
+}
+
+/// How far a conduit carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// It works.
+    Yes,
+    /// It works with what the words say.
+    Partly,
+    /// It does not.
+    No,
+}
+
+/// What is to be said of one conduit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// Which.
+    pub conduit: Conduit,
+    /// How far it carries.
+    pub reach: Reach,
+    /// What is so.
+    pub words: String,
+    /// What to do about it; nothing where nothing helps or nothing is missing.
+    pub remedy: Option<String>,
+}
+
+impl Conduit {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Conduit::Tracing => "tracing",
+            Conduit::Drive => "drive",
+            Conduit::Ublk => "ublk",
+            Conduit::FileHints => "file hints",
+            Conduit::WriteStreams => "write streams",
+            Conduit::Passthrough => "passthrough",
+        }
+    }
+}
+
+/// One verdict for each conduit that the question touches: without a device, what the kernel offers.
+pub fn verdicts(found: &Found) -> Vec<Verdict> {
+    let mut verdicts = vec![tracing(found)];
+    match &found.device {
+        None => verdicts.push(ublk_driver(found)),
+        Some(device) => verdicts.extend([
+            drive(device),
+            ublk(found, device),
+            file_hints(device),
+            write_streams(device),
+            passthrough(device),
+        ]),
+    }
+    verdicts
+}
+
+fn verdict(conduit: Conduit, reach: Reach, words: impl Into<String>) -> Verdict {
+    Verdict {
+        conduit,
+        reach,
+        words: words.into(),
+        remedy: None,
+    }
+}
+
+impl Verdict {
+    fn remedy(self, words: impl Into<String>) -> Verdict {
+        Verdict {
+            remedy: Some(words.into()),
+            ..self
+        }
+    }
+}
+
+fn tracing(found: &Found) -> Verdict {
+    let tracing = match &found.tracing {
+        // The probe's own words name the remedy.
+        Err(refusal) => return verdict(Conduit::Tracing, Reach::No, refusal),
+        Ok(tracing) => tracing,
+    };
+    let hook = match tracing.has_kprobes {
+        true => {
+            "`record`, `run` and `steer` see who writes; requests are seen by a kprobe, which is never skipped."
+        }
+        false => {
+            "`record`, `run` and `steer` see who writes; there are no kprobes, so requests are seen by a tracepoint: on kernels that run it preemptibly (7.0 and later) some are skipped, and counted."
+        }
+    };
+    let reach = match tracing.limitations.is_empty() {
+        true => Reach::Yes,
+        false => Reach::Partly,
+    };
+    let words: Vec<&str> = std::iter::once(hook)
+        .chain(tracing.limitations.iter().map(String::as_str))
+        .collect();
+    verdict(Conduit::Tracing, reach, words.join(" "))
+}
+
+const RECOVERY: u64 = feature::USER_RECOVERY | feature::RECOVERY_REISSUE;
+
+fn ublk_driver(found: &Found) -> Verdict {
+    let features = match &found.ublk {
+        Err(refusal) => return verdict(Conduit::Ublk, Reach::No, refusal),
+        Ok(features) => *features,
+    };
+    let copies = match features & feature::AUTO_BUFFER {
+        0 => "each write is copied once more",
+        _ => "no write is copied",
+    };
+    if features & RECOVERY != RECOVERY {
+        let words = format!(
+            "The kernel has ublk (features {features:#x}), and {copies}; but it does not ask again what a killed server had not answered."
+        );
+        return verdict(Conduit::Ublk, Reach::Partly, words)
+            .remedy("boot a newer kernel: a file system must survive its server");
+    }
+    let words = format!(
+        "The kernel has ublk (features {features:#x}): {copies}, and a killed server may be followed by another."
+    );
+    verdict(Conduit::Ublk, Reach::Yes, words)
+}
+
+fn told(device: &Device) -> Option<&Drive> {
+    device.drive.as_ref()?.as_ref().ok()
+}
+
+/// Handles or streams that the drive has for this namespace.
+fn places(drive: &Drive) -> u16 {
+    let handles = drive.fdp.as_ref().map_or(0, |fdp| fdp.handles);
+    handles.max(drive.streams.unwrap_or(0))
+}
+
+fn drive(device: &Device) -> Verdict {
+    let none = |words: String| verdict(Conduit::Drive, Reach::No, words);
+    let drive = match &device.drive {
+        None => {
+            return none(format!(
+                "{} is no NVMe namespace: it has no handles and no streams.",
+                device.disk
+            ))
+            .remedy("`anabranch serve` gives a drive with both over NVMe/TCP, to try on");
+        }
+        Some(Err(refusal)) => {
+            return none(format!("The drive cannot be asked: {refusal}."))
+                .remedy("run it as root: NVMe commands of one's own need it");
+        }
+        Some(Ok(drive)) => drive,
+    };
+    let group = match drive.endurance_group {
+        0 => "no endurance group".to_owned(),
+        group => format!("endurance group {group}"),
+    };
+    let which = format!(
+        "{} (up to {} namespaces, {group})",
+        drive.model, drive.namespaces
+    );
+    if let Some(fdp) = &drive.fdp {
+        let isolation = match fdp.persistently_isolated {
+            true => "persistently isolated, so that garbage collection keeps them apart too",
+            false => "initially isolated, so that garbage collection may mix them",
+        };
+        let unit = match fdp.unit_bytes {
+            0 => String::new(),
+            bytes => format!(", reclaim units of {} MiB", bytes >> 20),
+        };
+        let words = format!(
+            "{which} has Flexible Data Placement: {} handles, {isolation}{unit}.",
+            fdp.handles
+        );
+        let reach = if fdp.handles > 1 {
+            Reach::Yes
+        } else {
+            Reach::Partly
+        };
+        let verdict = verdict(Conduit::Drive, reach, words);
+        return match fdp.handles {
+            0 | 1 => verdict.remedy(
+                "make the namespace anew with more placement handles (`nvme create-ns --nphndls`)",
+            ),
+            _ => verdict,
+        };
+    }
+    match drive.streams {
+        Some(0) => verdict(Conduit::Drive, Reach::Yes, format!("{which} has the Streams Directive; how many streams, it says once that is enabled.")),
+        Some(streams) => verdict(Conduit::Drive, Reach::Yes, format!("{which} has the Streams Directive: {streams} streams.")),
+        None if drive.has_fdp => none(format!("{which} has Flexible Data Placement, but not switched on for this namespace."))
+            .remedy("switching it on deletes nothing by itself but needs an endurance group without namespaces: `nvme delete-ns`, `nvme set-feature -f 0x1d -c 1`, `nvme create-ns --nphndls`"),
+        None => none(format!("{which} has neither Flexible Data Placement nor the Streams Directive.")),
+    }
+}
+
+fn ublk(found: &Found, device: &Device) -> Verdict {
+    let kernel = ublk_driver(found);
+    if kernel.reach == Reach::No {
+        return kernel;
+    }
+    let none = |words: String| verdict(Conduit::Ublk, Reach::No, words);
+    if !told(device).is_some_and(|drive| places(drive) > 1 || drive.streams == Some(0)) {
+        return none("ublk is there, but the drive has nothing to steer to.".to_owned());
+    }
+    if let Err(refusal) = &found.tracing {
+        return none(format!(
+            "ublk is there, but nobody sees who writes: {refusal}."
+        ));
+    }
+    if let Some(mount) = device.mounts.first() {
+        return none(format!(
+            "ublk would carry each write, but {} is mounted on {}.",
+            mount.file_system, mount.place
+        ))
+        .remedy(format!(
+            "`umount {}`, then `anabranch steer`, and mount the device it gives",
+            mount.place
+        ));
+    }
+    if let Some(holder) = device.holders.first() {
+        return none(format!(
+            "ublk would carry each write, but {holder} lies on the drive."
+        ))
+        .remedy("steer a drive that nothing else is made of");
+    }
+    if let Some(user) = device.users.first() {
+        return none(format!(
+            "ublk would carry each write, but process {user} has the drive open."
+        ))
+        .remedy("end that process first");
+    }
+    let words = format!(
+        "`anabranch steer` would carry each write, of any file system, in the handle that a scheme chooses for it. {}",
+        kernel.words
+    );
+    Verdict { words, ..kernel }
+}
+
+fn file_hints(device: &Device) -> Verdict {
+    let streams = device.write_streams.unwrap_or(0);
+    let system = device
+        .mounts
+        .first()
+        .map(|mount| mount.file_system.as_str());
+    if streams == 0 {
+        let words = "The kernel hands no life-time hint of a file to this drive: all of them end in its default place.";
+        return verdict(Conduit::FileHints, Reach::No, words);
+    }
+    match system {
+        Some("f2fs") => verdict(
+            Conduit::FileHints,
+            Reach::Partly,
+            "F2FS hands hints on in newer kernels only (7.2 did: four hints to three handles; 6.18 did not); no kernel says which. The drive's own counters tell.",
+        ),
+        Some(system) => verdict(
+            Conduit::FileHints,
+            Reach::No,
+            format!("Hints of {system} end in handle 0 on every kernel tried (6.12 to 7.3)."),
+        )
+        .remedy("ublk (`anabranch steer`) would carry each write"),
+        None => verdict(
+            Conduit::FileHints,
+            Reach::Partly,
+            "Nothing is mounted: hints on the raw device reach handles with O_DIRECT, and are ignored without.",
+        ),
+    }
+}
+
+fn write_streams(device: &Device) -> Verdict {
+    match device.write_streams {
+        None => verdict(
+            Conduit::WriteStreams,
+            Reach::No,
+            "The kernel has no block write streams.",
+        ),
+        Some(0) => verdict(
+            Conduit::WriteStreams,
+            Reach::No,
+            "The kernel has block write streams, and none for this drive (max_write_streams is 0).",
+        ),
+        Some(streams) => verdict(
+            Conduit::WriteStreams,
+            Reach::Yes,
+            format!(
+                "{streams} block write streams: programs of one's own reach {streams} handles of the raw device by io_uring."
+            ),
+        ),
+    }
+}
+
+fn passthrough(device: &Device) -> Verdict {
+    match (&device.character, told(device)) {
+        (None, _) => verdict(
+            Conduit::Passthrough,
+            Reach::No,
+            "There is no NVMe character device for commands of one's own.",
+        ),
+        (Some(path), None) => verdict(
+            Conduit::Passthrough,
+            Reach::No,
+            format!("{path} is there, and refuses this process."),
+        ),
+        (Some(path), Some(drive)) if places(drive) < 2 => verdict(
+            Conduit::Passthrough,
+            Reach::Partly,
+            format!("{path} takes commands; the drive has no handles to name in them."),
+        ),
+        (Some(path), Some(_)) => verdict(
+            Conduit::Passthrough,
+            Reach::Yes,
+            format!("{path} takes writes with a handle or stream named in each, on any kernel."),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;
