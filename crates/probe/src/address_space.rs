@@ -34,6 +34,7 @@ struct Mapping {
 #[derive(Debug)]
 pub(crate) struct AddressSpace {
     mappings: Vec<Mapping>,
+    coarse: Vec<(u64, u64)>,
     loaded: Instant,
 }
 
@@ -53,13 +54,17 @@ impl AddressSpace {
         })
     }
 
+    /// Whether the kernel side takes `address` for code: [`AddressSpace::ranges`] holds it.
+    pub(crate) fn is_code(&self, address: u64) -> bool {
+        let after = self.coarse.partition_point(|range| range.0 <= address);
+        after
+            .checked_sub(1)
+            .is_some_and(|at| address < self.coarse[at].1)
+    }
+
     /// At most [`MAX_RANGES`] sorted, disjoint ranges that hold all its code.
-    pub(crate) fn ranges(&self) -> Vec<(u64, u64)> {
-        let exact = self
-            .mappings
-            .iter()
-            .map(|mapping| (mapping.start, mapping.end));
-        coalesce(exact.collect(), MAX_RANGES)
+    pub(crate) fn ranges(&self) -> &[(u64, u64)] {
+        &self.coarse
     }
 }
 
@@ -192,7 +197,9 @@ impl AddressSpaces {
         if mappings.is_empty() || image_of(image.tgid)? != image.image {
             return None;
         }
+        let exact = mappings.iter().map(|mapping| (mapping.start, mapping.end));
         let space = Arc::new(AddressSpace {
+            coarse: coalesce(exact.collect(), MAX_RANGES),
             mappings,
             loaded: Instant::now(),
         });

@@ -19,6 +19,8 @@ use crate::writer::{CallSite, Writer};
 const MAX_WRITERS: usize = 65536;
 /// A walk along frame pointers that keeps fewer frames than this led nowhere; as in `writer.bpf.h`.
 const MIN_FRAMES: usize = 3;
+/// Words of a stack that are taken for return addresses; as there.
+const SCANNED_FRAMES: usize = 5;
 
 /// Pages of a handover.
 const PAGE_BYTES: u64 = 4096;
@@ -40,6 +42,8 @@ pub(crate) struct Answer {
     pub is_settled: bool,
     /// Nobody knows the writer (yet).
     pub is_nameless: bool,
+    /// What its writer is has not come from the kernel side yet, or was forgotten.
+    pub is_awaited: bool,
 }
 
 /// Puts records together. Holds everything that a capture learns.
@@ -106,7 +110,7 @@ impl Assembler {
             Event::Stack(stack) => Ok(self.stack(&stack)),
             Event::Process(image) => {
                 let space = self.spaces.get(image);
-                Ok(space.map(|space| Reply::Ranges(image, space.ranges())))
+                Ok(space.map(|space| Reply::Ranges(image, space.ranges().to_vec())))
             }
             Event::File {
                 key,
@@ -134,6 +138,7 @@ impl Assembler {
             None => ContextId::UNKNOWN,
         };
         Answer {
+            is_awaited: source.writer != 0 && claims.is_none(),
             is_settled: claims.is_some_and(|claims| self.contexts.is_settled(claims)),
             is_nameless: context == ContextId::UNKNOWN,
             writer: PageWriter {
@@ -263,7 +268,7 @@ impl Assembler {
         let mut path = Vec::new();
         if !stack.frames.is_empty() {
             let newer = self.spaces.reload_for(stack.image, stack.outside);
-            reply = newer.map(|space| Reply::Ranges(stack.image, space.ranges()));
+            reply = newer.map(|space| Reply::Ranges(stack.image, space.ranges().to_vec()));
             match self.spaces.get(stack.image) {
                 Some(space) => path = self.path(stack, &space),
                 None => self.gone += 1,
@@ -282,32 +287,30 @@ impl Assembler {
     /// The call path in a form that survives a restart; empty when the addresses lead nowhere.
     fn path(&mut self, stack: &StackEvent, space: &Arc<AddressSpace>) -> Vec<CallSite> {
         if stack.scanned {
-            if !stack.known {
-                return Vec::new();
-            }
-            let mut sites: Vec<CallSite> = stack
-                .frames
-                .iter()
-                .filter_map(|&word| space.find(word))
-                .collect();
-            let mut first = true;
-            // The first is where the thread stands, not a return address.
-            sites.retain(|site| {
-                std::mem::take(&mut first) || self.spaces.is_return_address(stack.image.tgid, site)
-            });
-            return sites;
+            return self.guessed(stack.image.tgid, &stack.frames, space);
         }
         let sites: Vec<CallSite> = stack
             .frames
             .iter()
             .map_while(|&frame| space.find(frame))
             .collect();
-        // Had the kernel side known this, it would have scanned the stack: do not let the first
-        // moments of a process make contexts that no later moment makes again.
-        match !stack.known && sites.len() < MIN_FRAMES {
-            true => Vec::new(),
-            false => sites,
+        if stack.known || sites.len() >= MIN_FRAMES {
+            return sites;
         }
+        // Had the kernel side known where there is code, it would have scanned the stack: what it would have taken.
+        let first = stack.frames.first().into_iter();
+        let code = stack.words.iter().filter(|&&word| space.is_code(word));
+        let taken: Vec<u64> = first.chain(code.take(SCANNED_FRAMES)).copied().collect();
+        self.guessed(stack.image.tgid, &taken, space)
+    }
+
+    /// Of where a thread stands and words of its stack, those that are return addresses.
+    fn guessed(&mut self, tgid: u32, words: &[u64], space: &AddressSpace) -> Vec<CallSite> {
+        let mut sites: Vec<CallSite> = words.iter().filter_map(|&word| space.find(word)).collect();
+        let mut first = true;
+        sites
+            .retain(|site| std::mem::take(&mut first) || self.spaces.is_return_address(tgid, site));
+        sites
     }
 }
 
@@ -358,6 +361,7 @@ mod tests {
                 WriterKind::User => vec![0x1000, 0x2000, 0x3000],
                 _ => Vec::new(),
             },
+            words: Vec::new(),
         }))
     }
 

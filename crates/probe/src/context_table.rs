@@ -16,6 +16,8 @@ pub struct FoldLimits {
     pub max_contexts_per_role: u32,
     /// Stacks that are watched because they may yet earn a context; the one not seen for longest goes.
     pub max_candidates: usize,
+    /// Stacks of a role that have a context from their first write on; later ones earn it.
+    pub free_contexts: u32,
     /// Bytes a stack must have written to earn a context of its own ...
     pub earn_bytes: u64,
     /// ... or the number of its writes.
@@ -32,6 +34,7 @@ impl Default for FoldLimits {
             max_contexts: 1024,
             max_contexts_per_role: 128,
             max_candidates: 8192,
+            free_contexts: 0,
             earn_bytes: 64 << 10,
             earn_writes: 4,
             contexts_per_doubling: 16,
@@ -186,6 +189,9 @@ impl ContextTable {
         if full || earned + 1 >= self.limits.max_contexts_per_role {
             return false;
         }
+        if earned < self.limits.free_contexts {
+            return true;
+        }
         let mut written = self.candidates.remove(&claim.signature).unwrap_or_default();
         written.bytes = written.bytes.saturating_add(bytes);
         written.writes += 1;
@@ -262,6 +268,20 @@ mod tests {
         });
         let folded = ContextKind::Folded;
         assert_eq!(kinds, [folded, folded, folded, ContextKind::Application]);
+    }
+
+    #[test]
+    fn the_first_stacks_of_a_role_have_their_contexts_at_once_where_they_are_free() {
+        let mut table = ContextTable::new(FoldLimits {
+            free_contexts: 2,
+            ..FoldLimits::default()
+        });
+        let kinds = [1, 2, 1, 3].map(|call| {
+            let id = attribute(&mut table, writer("a", &[call]), PAGE);
+            kind_of(&table, id)
+        });
+        let own = ContextKind::Application;
+        assert_eq!(kinds, [own, own, own, ContextKind::Folded]);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::fmt;
 
 /// Most return addresses a stack record holds.
 pub(crate) const MAX_FRAMES: usize = 24;
+/// Words of a stack that come with a record of a process not looked at yet.
+pub(crate) const SCAN_WORDS: usize = 128;
 /// Most executable ranges the kernel side keeps of a program image.
 pub(crate) const MAX_RANGES: usize = 128;
 const COMM_BYTES: usize = 16;
@@ -88,6 +90,8 @@ pub(crate) struct StackEvent {
     pub comm: String,
     /// Innermost first.
     pub frames: Vec<u64>,
+    /// The words from the stack pointer on, where the kernel side did not know where the process has code.
+    pub words: Vec<u64>,
 }
 
 /// One record of the ring buffer.
@@ -121,7 +125,8 @@ impl Event {
         let mut fields = Fields(record);
         match fields.u32()? {
             1 => fields.io(),
-            2 => fields.stack(),
+            2 => fields.stack(0),
+            5 => fields.stack(SCAN_WORDS),
             3 => {
                 fields.u32()?;
                 Ok(Event::Process(fields.image()?))
@@ -203,7 +208,7 @@ impl Fields<'_> {
         }))
     }
 
-    fn stack(mut self) -> Result<Event, MalformedRecord> {
+    fn stack(mut self, words: usize) -> Result<Event, MalformedRecord> {
         let kind = match self.u8()? {
             0 => WriterKind::User,
             1 => WriterKind::Journal,
@@ -220,10 +225,15 @@ impl Fields<'_> {
             image: self.image()?,
             outside: self.u64()?,
             comm: self.text::<COMM_BYTES>()?,
-            frames: Vec::with_capacity(count.into()),
+            frames: Vec::with_capacity(MAX_FRAMES),
+            words: Vec::with_capacity(words),
         };
-        for _ in 0..usize::from(count).min(MAX_FRAMES) {
+        for _ in 0..MAX_FRAMES {
             stack.frames.push(self.u64()?);
+        }
+        stack.frames.truncate(count.into());
+        for _ in 0..words {
+            stack.words.push(self.u64()?);
         }
         Ok(Event::Stack(Box::new(stack)))
     }

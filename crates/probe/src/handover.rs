@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anabranch_trace::{Context, ContextId, File, FileId, WriteHint};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
@@ -71,8 +72,9 @@ struct Told {
     settled: bool,
 }
 
-/// Pages on their way to a block device, and who wrote them. All of its methods may be called from any thread;
-/// [`Handover::writer_of`] and [`Handover::done`] never wait.
+/// Pages on their way to a block device, and who wrote them. All of its methods may be called from any thread.
+/// [`Handover::done`] never waits; [`Handover::writer_of`] waits for a tenth of a second at most, and once for a writer:
+/// until [`Handover::poll`] has been told who it is.
 ///
 /// The kernel side notes a page's writer when the request enters the block layer, before merges and splits, in a
 /// window of 2^20 pages; with all its maps it takes less than 32 MiB whatever the drive's size. Two pages that want
@@ -87,6 +89,8 @@ pub struct Handover {
     told: Vec<RwLock<Option<Told>>>,
     /// What a process before this one learnt is still to be read.
     relearn: AtomicBool,
+    /// Somebody waited for [`Handover::poll`] in vain since it last came round.
+    is_late: AtomicBool,
     found: AtomicU64,
     missed: AtomicU64,
     nameless: AtomicU64,
@@ -135,6 +139,7 @@ impl Handover {
             assembler: Mutex::new(Assembler::new(0, options.fold)),
             told: (0..MAX_SOURCES).map(|_| RwLock::new(None)).collect(),
             relearn: AtomicBool::new(true),
+            is_late: AtomicBool::new(false),
             found: AtomicU64::new(0),
             missed: AtomicU64::new(0),
             nameless: AtomicU64::new(0),
@@ -181,7 +186,9 @@ impl Handover {
             }
         }
         let mut events = self.kernel_side.receive(timeout)?.into_iter();
-        events.try_for_each(|event| self.accept(event))
+        events.try_for_each(|event| self.accept(event))?;
+        self.is_late.store(false, Ordering::Release);
+        Ok(())
     }
 
     fn accept(&self, event: Result<Event, MalformedRecord>) -> Result<(), ProbeError> {
@@ -190,16 +197,6 @@ impl Handover {
             self.kernel_side.tell(&reply);
         }
         Ok(())
-    }
-
-    /// The rows of the context table from `first` on, without symbols. Rows are only ever added.
-    pub fn contexts_from(&self, first: usize) -> Vec<Context> {
-        self.assembler().contexts_from(first)
-    }
-
-    /// The rows of the file table from `first` on. Rows are only ever added.
-    pub fn files_from(&self, first: usize) -> Vec<File> {
-        self.assembler().files_from(first).to_vec()
     }
 
     /// What became of the pages so far.
@@ -236,8 +233,25 @@ impl Handover {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The rows of the tables of contexts, without symbols, and of files from these rows on. Rows are only ever added.
+    /// Nothing while another thread is looking at a program.
+    pub fn news(&self, contexts: usize, files: usize) -> Option<(Vec<Context>, Vec<File>)> {
+        let assembler = self.try_assembler()?;
+        let files = assembler.files_from(files).to_vec();
+        Some((assembler.contexts_from(contexts), files))
+    }
+
+    fn try_assembler(&self) -> Option<MutexGuard<'_, Assembler>> {
+        match self.assembler.try_lock() {
+            Ok(assembler) => Some(assembler),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// What a number stands for. While another thread is looking at a program, which takes its time, what was answered
-    /// before is answered again.
+    /// before is answered again; who is new is waited for, but no longer than [`PATIENCE`]: the program that is looked at
+    /// may itself wait for this very device.
     fn resolve(&self, number: u32) -> Option<PageWriter> {
         let place = &self.told[number as usize % MAX_SOURCES];
         let told = *place.read().unwrap_or_else(PoisonError::into_inner);
@@ -247,13 +261,25 @@ impl Handover {
         {
             return Some(told.writer);
         }
-        let mut assembler = match self.assembler.try_lock() {
-            Ok(assembler) => assembler,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return told.map(|told| told.writer),
+        let source = self.window.source(number)?;
+        let until = Instant::now() + PATIENCE;
+        let answer = loop {
+            let answer = self
+                .try_assembler()
+                .map(|mut assembler| self.ask(&mut assembler, source));
+            let is_new = answer.is_none_or(|answer| answer.is_awaited);
+            if !is_new || told.is_some() || self.is_late.load(Ordering::Acquire) {
+                break answer;
+            }
+            if Instant::now() >= until {
+                self.is_late.store(true, Ordering::Release);
+                break answer;
+            }
+            thread::sleep(PAUSE);
         };
-        let answer = self.ask(&mut assembler, self.window.source(number)?);
-        drop(assembler);
+        let Some(answer) = answer else {
+            return told.map(|told| told.writer);
+        };
         if answer.is_nameless {
             self.nameless.fetch_add(1, Ordering::Relaxed);
         }
@@ -278,6 +304,12 @@ impl Handover {
         assembler.answer(&source)
     }
 }
+
+/// How long the first request of a writer waits until it is known who that is. Our choice: to look at a program takes
+/// some milliseconds.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// How often it is asked meanwhile. Our choice.
+const PAUSE: Duration = Duration::from_micros(200);
 
 /// The ring carries stacks and names only, each once. Our choice.
 const RING_BYTES: u32 = 1 << 20;

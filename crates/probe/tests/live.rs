@@ -101,6 +101,23 @@ fn xfs_writes_of_every_kind_carry_their_writer() {
 }
 
 #[test]
+fn the_first_write_of_a_program_without_frame_pointers_has_its_call_path() {
+    let drive = Drive::with("ext4", 64);
+    let file = drive.path().join("first");
+    let watched = watch(&Options::new(&drive.device), || {
+        // It lives until it was looked at.
+        let once = "import os, sys, time; file = open(sys.argv[1], 'wb', 0); file.write(bytes(4 << 20)); os.fsync(file); time.sleep(1)";
+        python(once, &file);
+    });
+    watched.assert_written("first", 4 * MIB, "python");
+    for io in watched.writes_to("first") {
+        let context = watched.context(io);
+        assert_eq!(context.kind, ContextKind::Application, "{context:?}");
+        assert!(context.frames.len() > 1, "{context:?}");
+    }
+}
+
+#[test]
 fn one_request_with_the_pages_of_two_writers_is_split() {
     let drive = Drive::with("ext4", 64);
     let file = drive.path().join("shared");

@@ -1,6 +1,6 @@
 //! The host's half of a scheme at work on one drive, asked request by request.
 
-use anabranch_placement::{Assign, Names, Write};
+use anabranch_placement::{Assign, Write};
 use anabranch_ssd::{PageRange, StreamId};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
@@ -23,6 +23,8 @@ pub struct Policy {
     /// Where metadata and journal go, where they have a place of their own.
     metadata: Option<StreamId>,
     witness: Option<Box<dyn Witness>>,
+    /// Contexts and files that the scheme knows the names of.
+    named: (usize, usize),
 }
 
 impl std::fmt::Debug for Policy {
@@ -52,6 +54,7 @@ impl Policy {
             now_pages: 0,
             metadata,
             witness: None,
+            named: (0, 0),
         }
     }
 
@@ -65,9 +68,15 @@ impl Policy {
         self.witness = None;
     }
 
-    /// Names the scheme may go by.
-    pub fn learn(&mut self, names: &Names) {
-        self.assign.learn(names);
+    /// Tells the scheme the names it may go by before it meets a number of theirs.
+    fn learn(&mut self, writer: Writer, writers: &dyn Writers) {
+        let is_new =
+            writer.context.0 as usize >= self.named.0 || writer.file.0 as usize >= self.named.1;
+        if is_new && let Some(names) = writers.news(self.named.0, self.named.1) {
+            self.named.0 += names.contexts.len();
+            self.named.1 += names.files.len();
+            self.assign.learn(&names);
+        }
     }
 
     /// The scheme.
@@ -103,9 +112,12 @@ impl Policy {
             while !self.goes_by_page && next < end && writers.writer_of(next.into()) == writer {
                 next += 1;
             }
-            unknown += if writer.is_none() { next - page } else { 0 };
+            let is_known = writer.is_some_and(|writer| writer.context != UNKNOWN.context);
+            unknown += if is_known { 0 } else { next - page };
             let range = PageRange::new(page, next - page);
-            let stream = self.ask(range, writer.unwrap_or(UNKNOWN));
+            let writer = writer.unwrap_or(UNKNOWN);
+            self.learn(writer, writers);
+            let stream = self.ask(range, writer);
             self.wrote(range, stream, runs);
             page = next;
         }
@@ -160,6 +172,8 @@ impl Policy {
 mod tests {
     use super::*;
     use crate::writers::{KnownWriters, NoWriters};
+    use anabranch_placement::{ContextName, Names};
+    use anabranch_trace::ContextKind;
     use std::sync::{Arc, Mutex};
 
     /// Pages, context and time of each question.
@@ -210,6 +224,65 @@ mod tests {
         assert_eq!(pages, [(2, 1), (1, 2), (2, 0)]);
         let expected = [(10, 2, 1, 0), (12, 1, 2, 2), (13, 2, 0, 3)];
         assert_eq!(*asked.lock().unwrap(), expected);
+    }
+
+    /// Row 0 and those of a context and of a file.
+    struct Named(KnownWriters);
+
+    impl Writers for Named {
+        fn writer_of(&self, page: u64) -> Option<Writer> {
+            self.0.writer_of(page)
+        }
+
+        fn news(&self, contexts: usize, files: usize) -> Option<Names> {
+            let file = |id: usize| (FileId(id as u32), format!("file {id}"));
+            let context = |id: usize| ContextName {
+                id: ContextId(id as u32),
+                signature: 7,
+                kind: ContextKind::Application,
+                role: "it".to_owned(),
+            };
+            Some(Names {
+                files: (files..2).map(file).collect(),
+                contexts: (contexts..3).map(context).collect(),
+            })
+        }
+
+        fn done(&self, _first_page: u64, _pages: u64) {}
+    }
+
+    /// What it learned, in the order of its questions.
+    struct Learns(Arc<Mutex<Vec<String>>>);
+
+    impl Assign for Learns {
+        fn assign(&mut self, write: &Write) -> StreamId {
+            self.0
+                .lock()
+                .unwrap()
+                .push(format!("asked of {}", write.context.0));
+            StreamId(0)
+        }
+
+        fn learn(&mut self, names: &Names) {
+            let told = format!("told {} {}", names.contexts.len(), names.files.len());
+            self.0.lock().unwrap().push(told);
+        }
+    }
+
+    #[test]
+    fn a_scheme_is_told_names_once_and_before_it_meets_their_numbers() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let mut policy = Policy::new(Box::new(Learns(told.clone())), None);
+        let writers = Named(KnownWriters::default());
+        writers.0.tell(0..1, writer(2));
+        writers.0.tell(1..2, writer(1));
+        let mut runs = Vec::new();
+        policy.place(PageRange::new(0, 2), false, &writers, &mut runs);
+        policy.place(PageRange::new(0, 1), false, &writers, &mut runs);
+        assert_eq!(
+            *told.lock().unwrap(),
+            ["told 3 2", "asked of 2", "asked of 1", "asked of 2"]
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use anabranch_placement::Names;
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
 /// Who wrote a page, in the words of a recorded request.
@@ -19,11 +20,18 @@ pub struct Writer {
 }
 
 /// Tells the writer of each page of a steered block device. Pages are 4 KiB, counted from the
-/// first byte of the whole device. All queues ask the same object, each on its own thread, so it
-/// must never wait.
+/// first byte of the whole device. All queues ask the same object, each on its own thread, and wait
+/// for one another meanwhile.
 pub trait Writers: Send + Sync {
-    /// Who wrote what is now on its way to `page`; nothing where nobody saw it.
+    /// Who wrote what is now on its way to `page`; nothing where nobody saw it. May wait for a
+    /// moment where somebody writes for the first time.
     fn writer_of(&self, page: u64) -> Option<Writer>;
+
+    /// Names of contexts and files that were not told yet, where these numbers of rows were.
+    /// Nothing where they cannot be had at once: they are asked for again.
+    fn news(&self, _contexts: usize, _files: usize) -> Option<Names> {
+        None
+    }
 
     /// A request of `pages` pages from `first_page` on is about to be acknowledged: what is known
     /// of them may be forgotten. Not called for a request that the device will be asked for again.

@@ -14,7 +14,7 @@ use std::{
 
 use anabranch_placement::Names;
 use anabranch_probe::{FoldLimits, Handover, HandoverCounts, HandoverOptions, ProbeError};
-use anabranch_steer::{Server, Writer, Writers};
+use anabranch_steer::{Writer, Writers};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::failure::{Failure, Outcome};
@@ -26,6 +26,10 @@ const POLL: Duration = Duration::from_millis(100);
 /// How long a take-over waits for what the server before had learned (our choice). A program that waits for this very
 /// device may hold what the probe must look at, so it is not waited for longer.
 const RELEARN: Duration = Duration::from_secs(2);
+
+/// Call paths of a thread's role that have a context, and so a stream, from their first page on (our choice). A
+/// recording lets each earn its own, so that paths that hardly write leave none; here every page goes somewhere.
+const FREE_CONTEXTS: u32 = 16;
 
 /// The probe's words in the room's.
 struct Seen(Arc<Handover>);
@@ -40,6 +44,12 @@ impl Writers for Seen {
         })
     }
 
+    fn news(&self, contexts: usize, files: usize) -> Option<Names> {
+        let (contexts, named) = self.0.news(contexts, files)?;
+        let first = u32::try_from(files).unwrap_or(u32::MAX);
+        Some(Names::of_rows(first, &named, &contexts))
+    }
+
     fn done(&self, first_page: u64, pages: u64) {
         self.0.done(first_page, pages);
     }
@@ -51,8 +61,6 @@ pub struct Watched {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
     pins: Option<PathBuf>,
-    contexts: usize,
-    files: usize,
 }
 
 impl Watched {
@@ -66,7 +74,10 @@ impl Watched {
         }
         let handover = Arc::new(Handover::attach(&HandoverOptions {
             device: block.to_owned(),
-            fold: FoldLimits::default(),
+            fold: FoldLimits {
+                free_contexts: FREE_CONTEXTS,
+                ..FoldLimits::default()
+            },
             pins: pins.clone(),
         })?);
         let stop = Arc::new(AtomicBool::new(false));
@@ -84,27 +95,12 @@ impl Watched {
             stop,
             thread,
             pins,
-            contexts: 0,
-            files: 0,
         })
     }
 
     /// Tells the server who is asked for writers.
     pub fn writers(&self) -> Arc<dyn Writers> {
         Arc::new(Seen(Arc::clone(&self.handover)))
-    }
-
-    /// Tells the scheme the names that are new.
-    pub fn teach(&mut self, server: &Server) {
-        let contexts = self.handover.contexts_from(self.contexts);
-        let files = self.handover.files_from(self.files);
-        let first = u32::try_from(self.files).unwrap_or(u32::MAX);
-        let names = Names::of_rows(first, &files, &contexts);
-        self.contexts += contexts.len();
-        self.files += files.len();
-        if !names.is_empty() {
-            server.policy().learn(&names);
-        }
     }
 
     /// What became of the pages so far.

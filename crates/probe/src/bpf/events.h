@@ -9,6 +9,7 @@
 
 #define MAX_FRAMES 24
 #define MAX_RANGES 128
+#define SCAN_WORDS 128
 #define COMM_BYTES 16
 #define NAME_BYTES 256
 #define DIRECTORY_BYTES 32
@@ -19,6 +20,7 @@ enum event_type {
 	EVENT_STACK = 2,
 	EVENT_PROCESS = 3,
 	EVENT_FILE = 4,
+	EVENT_EARLY_STACK = 5, /* a stack event, and the stack's first SCAN_WORDS words behind it */
 };
 
 /* As anabranch_trace::Operation. */

@@ -9,8 +9,6 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-#define SCAN_WORDS 128
-
 /*
  * What is remembered. The handover to a server of the device keeps within
  * 32 MiB with all its maps; a capture lives shorter and affords more.
@@ -50,10 +48,10 @@ struct {
 /* Too large for a BPF stack. Each program has a slot of its own. */
 struct scratch {
 	struct stack_event stack;
+	__u64 words[SCAN_WORDS]; /* behind the stack event: the two are sent as one */
 	struct process_event process;
 	struct file_event file;
 	struct io_event io;
-	__u64 words[SCAN_WORDS];
 };
 
 enum slot {

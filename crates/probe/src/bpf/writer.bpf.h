@@ -52,19 +52,33 @@ static __always_inline __u64 mix_role(__u64 hash, const char *comm)
 	return hash;
 }
 
-__noinline __u64 publish(struct stack_event *stack)
+/*
+ * While it is not known where a process has code, its stack's words tell call
+ * paths apart, and user space looks for the path in them.
+ */
+static __always_inline bool is_early(const struct stack_event *stack)
+{
+	return stack->count && !stack->known;
+}
+
+__noinline __u64 publish(struct scratch *scratch)
 {
 	static const __u8 seen = 1;
 
-	if (!stack)
+	if (!scratch)
 		return 0;
 
+	struct stack_event *stack = &scratch->stack;
 	__u64 hash = mix(stack->kind + 1, stack->image.tgid);
+	bool sent;
 
 	hash = mix(hash, stack->image.image);
 	hash = mix_role(hash, stack->comm);
 	for (int i = 0; i < MAX_FRAMES && i < stack->count; i++)
 		hash = mix(hash, stack->frames[i]);
+	if (is_early(stack))
+		for (int i = 0; i < SCAN_WORDS; i++)
+			hash = mix(hash, scratch->words[i]);
 	stack->hash = hash;
 	stack->type = EVENT_STACK;
 	if (bpf_map_lookup_elem(&writers, &hash))
@@ -72,7 +86,13 @@ __noinline __u64 publish(struct stack_event *stack)
 #ifdef HANDOVER
 	bpf_map_update_elem(&stacks, &hash, stack, BPF_ANY);
 #endif
-	if (send(stack, sizeof(*stack), SEND_STACKS_AT_ONCE))
+	if (is_early(stack)) {
+		stack->type = EVENT_EARLY_STACK;
+		sent = send(stack, sizeof(*stack) + sizeof(scratch->words), SEND_STACKS_AT_ONCE);
+	} else {
+		sent = send(stack, sizeof(*stack), SEND_STACKS_AT_ONCE);
+	}
+	if (sent)
 		bpf_map_update_elem(&writers, &hash, &seen, BPF_ANY);
 	return hash;
 }
@@ -165,16 +185,22 @@ static long scan_word(__u32 i, void *context)
  * words that point into code. Where the thread stands is certain and comes
  * first.
  */
+static __always_inline __u32 read_words(struct walk *walk, const void *top)
+{
+	if (!bpf_probe_read_user(walk->words, SCAN_WORDS * 8, top))
+		return SCAN_WORDS;
+	/* Near the stack's end there is less to read; what cannot be read is zeroed. */
+	if (!bpf_probe_read_user(walk->words, SCAN_WORDS, top))
+		return SCAN_WORDS / 8;
+	return 0;
+}
+
 static __always_inline void scan_stack(struct walk *walk, const void *top)
 {
-	__u32 words = SCAN_WORDS;
+	__u32 words = read_words(walk, top);
 
-	/* Near the stack's end there is less to read. */
-	if (bpf_probe_read_user(walk->words, SCAN_WORDS * 8, top)) {
-		words = SCAN_WORDS / 8;
-		if (bpf_probe_read_user(walk->words, SCAN_WORDS, top))
-			return;
-	}
+	if (!words)
+		return;
 	walk->stack->scanned = 1;
 	walk->stack->count = 1;
 	bpf_loop(words, scan_word, walk, 0);
@@ -219,7 +245,9 @@ static __always_inline void walk_stack(struct task_struct *task, struct scratch 
 	stack->frames[0] = INSTRUCTION(regs);
 	stack->count = 1;
 	bpf_loop(MAX_FRAMES, step_frame, &walk, 0);
-	if (stack->count < MIN_FRAMES)
+	if (!stack->known)
+		read_words(&walk, (const void *)(unsigned long)regs->sp);
+	else if (stack->count < MIN_FRAMES)
 		scan_stack(&walk, (const void *)(unsigned long)regs->sp);
 }
 
@@ -254,7 +282,7 @@ static __always_inline __u64 current_writer(struct scratch *scratch)
 		stack->image.tgid = task->tgid;
 		walk_stack(task, scratch);
 	}
-	return publish(stack);
+	return publish(scratch);
 }
 
 /* The last system call of a thread in which it made a page dirty. */
@@ -322,7 +350,7 @@ __noinline __u64 file_system_writer(bool log)
 		stack->comm[0] = 0;
 	if (log || is_jbd2(stack->comm))
 		stack->kind = WRITER_JOURNAL;
-	return publish(stack);
+	return publish(scratch);
 }
 
 #endif

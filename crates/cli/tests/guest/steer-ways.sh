@@ -1,0 +1,27 @@
+# Call paths of one program, and two calls of another without frame pointers, on a file system that was made before;
+# afterwards everything is read back from the bare drive.
+connect
+# Where writers are kept while no server is there.
+must mount -t bpf bpf /sys/fs/bpf
+OPTIONS="--scheme pcstream-fcfs:samples=0 --shadow off --json"
+steer --scheme baseline --shadow off
+must mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/ublkb0
+unsteer
+# shellcheck disable=SC2086 # words
+steer $OPTIONS --yes
+must mount /dev/ublkb0 /mnt
+# shellcheck disable=SC2086 # words
+must /job/paths /mnt $PATHS
+must xfs_io -f -c 'pwrite -q -b 64k -S 1 0 12m' /mnt/plain
+must xfs_io -f -c 'pwrite -q -V 4 -b 64k -S 2 0 20m' /mnt/wide
+must sync
+must umount /mnt
+kill -INT $server
+wait $server
+section ended sh -c "cat /tmp/steer_error; exit $?"
+section counters cat /tmp/steered
+section checked e2fsck -fn /dev/nvme0n1
+must mount -o ro /dev/nvme0n1 /mnt
+section read sh -c "head -c 12582912 /mnt/plain | tr -d '\001' | wc -c; head -c 20971520 /mnt/wide | tr -d '\002' | wc -c"
+must umount /mnt
+disconnect
