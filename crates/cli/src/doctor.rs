@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anabranch_doctor::{
     Conduit, Device, Found, Proof, Reach, Verdict, device, host, prove, verdicts,
 };
+use anabranch_report::{line, message};
 use clap::Args;
 use serde_json::json;
 
@@ -82,7 +83,8 @@ fn carries(verdicts: &[Verdict], proofs: &[Proof]) -> bool {
 fn text(found: &Found, verdicts: &[Verdict], proofs: &[Proof]) -> String {
     let mut text = format!("Linux {}\n", found.kernel);
     if let Some(device) = &found.device {
-        text += &format!("{}{}\n", device.name, surroundings(device));
+        let used = device.name.clone() + &surroundings(device);
+        text += &(line(&used) + "\n");
     }
     for verdict in verdicts {
         let reach = match verdict.reach {
@@ -91,9 +93,9 @@ fn text(found: &Found, verdicts: &[Verdict], proofs: &[Proof]) -> String {
             Reach::No => "no",
         };
         text += &format!("\n{:<14} {reach}\n", verdict.conduit.name());
-        text += &format!("  {}\n", verdict.words.replace('\n', "\n  "));
+        text += &format!("  {}\n", message(&verdict.words));
         if let Some(remedy) = &verdict.remedy {
-            text += &format!("  remedy: {remedy}\n");
+            text += &format!("  remedy: {}\n", line(remedy));
         }
         for proof in proofs
             .iter()
@@ -103,9 +105,7 @@ fn text(found: &Found, verdicts: &[Verdict], proofs: &[Proof]) -> String {
             text += &format!("  {holds}: {}\n", proof.words);
         }
     }
-    // Names of processes and places are other people's.
-    let plain = |c: char| if c.is_control() && c != '\n' { '?' } else { c };
-    text.chars().map(plain).collect()
+    text
 }
 
 /// Who else is on the device.

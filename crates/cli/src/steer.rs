@@ -1,6 +1,8 @@
 //! `anabranch steer`: a scheme at work on a real drive.
 
 mod arguments;
+mod kept;
+mod metrics;
 mod shadow;
 mod told;
 mod watched;
@@ -13,7 +15,7 @@ use std::{
 };
 
 use anabranch_compare::read_text;
-use anabranch_placement::{HostGeometry, LifetimeProfile, SchemeSpec};
+use anabranch_placement::{HostGeometry, SchemeSpec};
 use anabranch_report::{message, printable};
 use anabranch_ssd::StreamId;
 use anabranch_steer::{
@@ -32,8 +34,11 @@ pub use arguments::{EXAMPLE, SteerArguments};
 use crate::{
     comparison::print,
     failure::{Failure, INTERRUPTED, Outcome},
+    say,
 };
 use arguments::Shadow as Wanted;
+use kept::Kept;
+use metrics::Metrics;
 use shadow::Shadow;
 use told::End;
 use watched::Watched;
@@ -61,6 +66,8 @@ struct Seen<'a> {
     plan: &'a Plan,
     shadow: Option<Shadow>,
     watched: Option<Watched>,
+    kept: Kept,
+    metrics: Option<Metrics>,
 }
 
 /// Steers a drive until it is told to stop.
@@ -81,11 +88,13 @@ pub fn steer(arguments: &SteerArguments) -> Outcome {
     let drive = Drive::open(&arguments.device).map_err(Failure::usage)?;
     let plan = plan(arguments, spec, &drive)?;
     let mut policy = policy(&plan, &drive)?;
-    recall(arguments, &mut policy)?;
+    let kept = Kept::read(arguments.profile.as_deref())?;
+    policy.assign_mut().recall(kept.known());
     let shadow = match wants_shadow(arguments, &drive) {
         true => Some(start_shadow(arguments, &plan, &drive, &mut policy)?),
         false => None,
     };
+    let metrics = arguments.metrics.map(Metrics::start).transpose()?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
     let options = options(arguments, &plan);
     let mut watched = None;
@@ -106,6 +115,8 @@ pub fn steer(arguments: &SteerArguments) -> Outcome {
         plan: &plan,
         shadow,
         watched,
+        kept,
+        metrics,
     };
     serve(arguments, server, seen, &mut signals, file)
 }
@@ -164,16 +175,6 @@ fn policy(plan: &Plan, drive: &Drive) -> Outcome<Policy> {
     };
     let assign = plan.spec.build(&geometry).map_err(Failure::usage)?;
     Ok(Policy::new(assign, plan.metadata.map(StreamId)))
-}
-
-fn recall(arguments: &SteerArguments, policy: &mut Policy) -> Outcome {
-    let Some(path) = arguments.profile.as_deref().filter(|path| path.exists()) else {
-        return Ok(());
-    };
-    let text = read_text(&path.display().to_string()).map_err(Failure::say)?;
-    let known = LifetimeProfile::parse(&text).map_err(Failure::usage)?;
-    policy.assign_mut().recall(&known);
-    Ok(())
 }
 
 fn wants_shadow(arguments: &SteerArguments, drive: &Drive) -> bool {
@@ -248,49 +249,40 @@ fn serve(
     let Seen {
         plan,
         shadow,
-        mut watched,
+        watched,
+        mut kept,
+        metrics,
     } = seen;
     let before = server.drive().written();
     eprintln!("{}", printable(&greeting(&server, plan)));
+    if let Some(metrics) = &metrics {
+        say::note(&format!("metrics at http://{}/metrics", metrics.address()));
+    }
     let view = view();
     let (mut drawn, mut asked, mut waits) = (Instant::now(), 0, false);
     let mut drive = None;
     loop {
         thread::sleep(TICK);
         server.tend().map_err(Failure::work)?;
-        if let Some(watched) = &mut watched {
-            watched.teach(&server);
-        }
         // The first asks for the end, the second insists.
         asked += signals.pending().count();
-        match asked {
-            0 => {}
-            1 if server.stop().map_err(Failure::work)? => break,
-            1 if !waits => {
-                waits = true;
-                eprintln!(
-                    "{} is in use: it ends when it is unmounted; a second signal leaves it as it is, and programs wait \
-                     until it is steered again",
-                    server.block_device().display()
-                );
-            }
-            1 => {}
-            _ => {
-                return Err(Failure {
-                    status: INTERRUPTED,
-                    error: None,
-                });
-            }
+        if asked > 0 && ends(&mut server, asked, &mut waits)? {
+            break;
         }
+        kept.tend(&server);
         if drawn.elapsed() >= EVERY {
             drawn = Instant::now();
             drive = told::since(server.drive().written(), before);
-            view.set_message(told::line(server.counters(), drive, shadow.as_ref()));
+            let (counters, shadow) = (server.counters(), shadow.as_ref());
+            view.set_message(told::line(counters, drive, shadow));
+            if let Some(metrics) = &metrics {
+                metrics.show(metrics::text(counters, &plan.handles, drive, shadow));
+            }
         }
     }
     view.finish_and_clear();
     drive = told::since(server.drive().written(), before).or(drive);
-    keep(arguments, &server)?;
+    let is_kept = kept.keep(&server);
     server.policy().unwatch();
     let handover = watched.as_ref().map(Watched::counts);
     watched.map_or(Ok(()), Watched::end)?;
@@ -308,9 +300,34 @@ fn serve(
         file.finish()?;
     }
     match arguments.json {
-        true => print(&format!("{:#}\n", end.json())),
-        false => print(&end.text()),
+        true => print(&format!("{:#}\n", end.json()))?,
+        false => print(&end.text())?,
     }
+    is_kept
+}
+
+/// Whether it has ended, since somebody asked for it; the second time it is left as it is.
+#[expect(
+    clippy::print_stderr,
+    reason = "what a user must know, terminal or not"
+)]
+fn ends(server: &mut Server, asked: usize, waits: &mut bool) -> Outcome<bool> {
+    if asked > 1 {
+        return Err(Failure {
+            status: INTERRUPTED,
+            error: None,
+        });
+    }
+    let has_ended = server.stop().map_err(Failure::work)?;
+    if !has_ended && !*waits {
+        *waits = true;
+        eprintln!(
+            "{} is in use: it ends when it is unmounted; a second signal leaves it as it is, and programs wait until it \
+             is steered again",
+            server.block_device().display()
+        );
+    }
+    Ok(has_ended)
 }
 
 fn greeting(server: &Server, plan: &Plan) -> String {
@@ -349,17 +366,4 @@ fn view() -> ProgressBar {
         ),
         false => ProgressBar::hidden(),
     }
-}
-
-/// Keeps what was learned of contexts.
-fn keep(arguments: &SteerArguments, server: &Server) -> Outcome {
-    let learned = server.policy().assign().learned();
-    let (Some(path), Some(learned)) = (&arguments.profile, learned) else {
-        return Ok(());
-    };
-    let mut file = WholeFile::create(path)?;
-    file.write_all(learned.text().as_bytes())
-        .map_err(Failure::work)?;
-    file.finish()?;
-    Ok(())
 }

@@ -1,13 +1,13 @@
 //! What `anabranch steer` understands.
 
-use std::{ops::RangeInclusive, path::PathBuf, str::FromStr};
+use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf, str::FromStr};
 
 use clap::{Args, ValueEnum};
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
 Examples: a block device in front of an FDP drive, and a file system on it
-  anabranch steer --device /dev/ng0n1 --scheme autostream-sfr
+  anabranch steer --device /dev/ng0n1
   mkfs.ext4 /dev/ublkb0 && mount /dev/ublkb0 /mnt
 Addresses are the drive's own: what is on the drive is on the block device, and stays when it is
 gone. Unmount, then Ctrl-C ends it. After a crash of the command, the same command goes on with the
@@ -64,7 +64,7 @@ pub struct SteerArguments {
     #[arg(long, value_name = "PATH")]
     pub device: PathBuf,
     /// The scheme whose host's half chooses each write's stream (`anabranch schemes`)
-    #[arg(long, value_name = "SCHEME", default_value = "autostream-sfr")]
+    #[arg(long, value_name = "SCHEME", default_value = "anabranch")]
     pub scheme: String,
     /// The drive's handles that the streams go to, in order; of three or more, the last is for
     /// metadata and journals [default: all of FDP's; stream identifiers 0-7]
@@ -88,13 +88,17 @@ pub struct SteerArguments {
     /// Spare flash of that model, as a share of the drive's size (our choice of default)
     #[arg(long, value_name = "SHARE", default_value_t = 0.07)]
     pub spare: f64,
-    /// Lifetimes of contexts: read at the start if the file is there, written at the end
+    /// Lifetimes of contexts: read at the start if the file is there; what is learned joins it every minute and at
+    /// the end
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
     /// Give up when a queue has been silent for so long: the block device then waits for the next
     /// server
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(5..))]
     pub watchdog: u64,
+    /// Answer requests for metrics, http://ADDRESS/metrics, in Prometheus' text; an address of this machine
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
     /// Write the counters to FILE, as JSON
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -14,12 +14,20 @@ pub fn since(now: Option<Written>, before: Option<Written>) -> Option<Written> {
     Some(Written {
         host_bytes: now.host_bytes.saturating_sub(before.host_bytes),
         media_bytes: now.media_bytes.saturating_sub(before.media_bytes),
+        grain_bytes: now.grain_bytes,
     })
 }
 
+/// From so many of what a log counts in (our choice: a hundredth is known then).
+const GRAINS: u128 = 100;
+
 fn waf(written: Option<Written>) -> Option<f64> {
     let written = written?;
-    (written.host_bytes > 0).then(|| written.media_bytes as f64 / written.host_bytes as f64)
+    let known = match written.grain_bytes {
+        0 | 1 => 1,
+        grain => u128::from(grain) * GRAINS,
+    };
+    (written.host_bytes >= known).then(|| written.media_bytes as f64 / written.host_bytes as f64)
 }
 
 fn bytes(number: u64) -> String {
