@@ -12,11 +12,14 @@ where they are wrong the same words, as exceptions.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
+from anabranch._advice import Exported, contexts, coverage, export, report
 from anabranch._core import AnabranchError, UsageError, WorkError, Write, __version__
 from anabranch._device import Device
 from anabranch._lists import devices, schemes
+from anabranch._live import import_, record, run
 from anabranch._replay import replay
 from anabranch._result import Result
 from anabranch._scheme import Scheme
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AnabranchError",
     "Device",
+    "Exported",
     "Result",
     "Scheme",
     "Sweep",
@@ -36,8 +40,15 @@ __all__ = [
     "WorkError",
     "Write",
     "__version__",
+    "contexts",
+    "coverage",
     "devices",
+    "export",
+    "import_",
+    "record",
     "replay",
+    "report",
+    "run",
     "schemes",
     "sweep",
 ]
@@ -45,9 +56,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Sweeps are loaded when they are asked for, as NumPy, pandas and pyarrow are within: a replay
-    from a script shall not wait for them."""
+    from a script shall not wait for them. So are plots."""
     if name in ("Sweep", "sweep"):
         from anabranch import _sweep
 
         return getattr(_sweep, name)
+    if name == "plots":
+        return importlib.import_module("anabranch.plots")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

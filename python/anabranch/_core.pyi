@@ -67,6 +67,29 @@ def replay(
     format: str | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> str: ...
+def contexts(
+    trace: Any,
+    streams: int,
+    quick: bool = False,
+    format: str | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> str: ...
+def coverage(
+    traces: list[Any], progress: Callable[[float], object] | None = None
+) -> str: ...
+def export(
+    source: Any,
+    options: str,
+    output: str | PathLike[str],
+    progress: Callable[[float], object] | None = None,
+) -> str: ...
+def report(
+    results: list[str],
+    sweeps: list[str],
+    read: list[str],
+    output: str | PathLike[str],
+) -> None: ...
+def shown(result: str) -> str: ...
 def schemes() -> list[tuple[str, str, str]]: ...
 def devices() -> list[tuple[str, str]]: ...
 def sweep_traces(name: str, grid: str) -> list[str]: ...

@@ -35,6 +35,7 @@ def replay(
     profile: str | PathLike[str] | None = None,
     drive: str | PathLike[str] | None = None,
     no_discards: bool = False,
+    details: bool = False,
     quick: bool = False,
     format: str | None = None,
     seed: int = 0,
@@ -50,7 +51,8 @@ def replay(
 
     ``trace`` is a :class:`Trace`, a path, or several; ``schemes`` are names, classes or objects
     written in Python (:class:`Scheme`), or a mixture. ``progress`` is called with the share of the
-    pass that is done, a few times a second.
+    pass that is done, a few times a second. With ``details`` the result holds what a page shows beyond
+    the figures (:func:`report`): maps of the drives, lifetimes, contexts.
 
     The interpreter is free while the core runs; Ctrl-C ends it.
 
@@ -67,6 +69,7 @@ def replay(
             {
                 "relocation": listed(relocation),
                 "profile": path_text(profile),
+                "details": details,
                 "seed": seed,
                 "threads": threads,
             }

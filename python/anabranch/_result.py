@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from anabranch import _core
 
 if TYPE_CHECKING:
     import pandas
@@ -30,6 +34,9 @@ class Result:
     False
     """
 
+    #: The program's own exit status, where one was run (:func:`anabranch.run`).
+    exit_status: int | None = None
+
     def __init__(self, text: str) -> None:
         self._text = text
 
@@ -48,6 +55,24 @@ class Result:
         """Every comparison as the JSON has it."""
         found = json.loads(self._text)
         return found["results"] if "results" in found else [found]
+
+    @property
+    def answer(self) -> str:
+        """Whether streams are worth it, how much, what it takes and what comes next, in the command's
+        words; of several comparisons a line each.
+
+        >>> import anabranch
+        >>> result = anabranch.replay("traces/rocksdb-demo.parquet", ["baseline", "pcstream"])
+        >>> print(result.answer.split(":")[0])
+        Worth it so far, but not settled
+        """
+        return str(self._shown["answer"])
+
+    @cached_property
+    def _shown(self) -> dict[str, str]:
+        """Heading, table and answer as the command prints them."""
+        shown: dict[str, str] = json.loads(_core.shown(self._text))
+        return shown
 
     @property
     def steady(self) -> bool:
@@ -117,6 +142,12 @@ class Result:
             for row in scheme[key]
         )
 
+    def report(self, output: str | PathLike[str]) -> Path:
+        """Writes the page of pictures; see :func:`anabranch.report`."""
+        from anabranch._advice import report
+
+        return report(self, output)
+
     def plot_waf(self, comparison: int = 0, axes: Axes | None = None, window: bool = True) -> Axes:
         """WAF over the bytes written; see :func:`anabranch.plots.waf`."""
         from anabranch import plots
@@ -141,6 +172,21 @@ class Result:
             for _, scheme in self._each()
         ]
         return "Result(" + ", ".join(lines) + ")"
+
+
+    def _repr_html_(self) -> str:
+        """The command's heading, answer and table, for notebooks."""
+        heading, answer = html.escape(self._shown["heading"]), html.escape(self.answer)
+        lines = self._shown["table"].splitlines()
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+        head, *body = [row for row in rows if not set("".join(row)) <= set("-: ")]
+        table = _row("th", head) + "".join(_row("td", row) for row in body)
+        told = "".join(f"<p>{line}</p>" for line in answer.splitlines() if line)
+        return f"<div><p><small>{heading}</small></p>{told}<table>{table}</table></div>"
+
+
+def _row(tag: str, cells: list[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
 def _plain(scheme: dict[str, Any]) -> dict[str, Any]:

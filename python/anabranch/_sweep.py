@@ -54,6 +54,12 @@ class Sweep:
         #: ``cells``, ``finished_before``, ``done``, ``failed`` of the last call.
         self.outcome = outcome or {}
 
+    def report(self, output: str | PathLike[str]) -> Path:
+        """Writes the page of the sweep; see :func:`anabranch.report`."""
+        from anabranch._advice import report
+
+        return report(self, output)
+
     @property
     def frame(self) -> pandas.DataFrame:
         """Every cell as a row (docs/sweeps.md has the columns), in the order of the files."""

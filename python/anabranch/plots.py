@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from anabranch._result import Result
 
 GIB = float(1 << 30)
+MIB = float(1 << 20)
 
 
 def waf(
@@ -82,6 +83,22 @@ def distribution(frame: pandas.DataFrame, value: str = "waf", axes: Axes | None 
     return axes
 
 
+def contexts(frame: pandas.DataFrame, most: int = 10, axes: Axes | None = None) -> Axes:
+    """How long the data of each context live (:func:`anabranch.contexts`): a line from the lower to the
+    upper quartile and a point at the median, those with most bytes on top."""
+    axes = _axes(axes)
+    columns = [f"lifetime_p{quartile}_bytes" for quartile in (25, 50, 75)]
+    shown = frame.dropna(subset=columns).head(most).iloc[::-1]
+    low, middle, high = (shown[column].astype(float) / MIB for column in columns)
+    places = range(len(shown))
+    axes.hlines(places, low, high, linewidth=3)
+    axes.plot(middle, places, "o", color="black", markersize=4)
+    axes.set_yticks(list(places), shown["label"].str.slice(0, 60).tolist(), fontsize=7)
+    axes.set_xscale("log")
+    axes.set_xlabel("life of a page (MiB written meanwhile)")
+    return axes
+
+
 def _bars(axes: Axes, schemes: pandas.DataFrame, column: str, label: str, text: str) -> Axes:
     drawn = axes.bar(schemes["scheme"], schemes[column])
     axes.bar_label(drawn, [text.format(value) for value in schemes[column]], padding=2)
@@ -102,7 +119,9 @@ def _of(frame: pandas.DataFrame, comparison: int) -> pandas.DataFrame:
 def _axes(axes: Axes | None) -> Any:
     if axes is not None:
         return axes
-    from matplotlib import pyplot
-
+    try:
+        from matplotlib import pyplot
+    except ModuleNotFoundError as error:
+        raise UsageError("plots need matplotlib: pip install 'anabranch[plots]'") from error
     _, made = pyplot.subplots(layout="constrained")
     return made

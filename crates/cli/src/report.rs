@@ -1,7 +1,5 @@
 //! `anabranch report`: results, or a sweep's, as one page of pictures.
 
-mod fleet;
-
 use std::{
     io::Write as _,
     path::{Path, PathBuf},
@@ -11,7 +9,6 @@ use anabranch_compare::small_file;
 use anabranch_replay::Outcome as Comparison;
 use anabranch_trace::WholeFile;
 use clap::Args;
-use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use crate::{
@@ -52,7 +49,7 @@ pub fn report(arguments: &ReportArguments) -> Outcome {
     match directories.count() {
         0 => {}
         all if all == arguments.results.len() => {
-            let fleet = fleet::fleet(&arguments.results)?;
+            let fleet = anabranch_sweep::fleet(&arguments.results)?;
             let page = anabranch_report::fleet_page(&fleet).map_err(Failure::work)?;
             write_text(&arguments.output, &page)?;
             return tell(
@@ -111,78 +108,5 @@ pub fn read(path: &Path) -> Outcome<Vec<Comparison>> {
     let name = path.display();
     let text = small_file::results(path)
         .map_err(|error| Failure::say(format!("cannot read {name}: {error}")))?;
-    let wrong = |error: serde_json::Error| {
-        Failure::say(format!(
-            "{name} is no result of anabranch: {error} (write one with `anabranch replay TRACE -o \
-             RESULT.json`)"
-        ))
-    };
-    let found: Found = match serde_json::from_str(&text) {
-        // JSON of another make has no schema that we could read.
-        Err(error) if error.is_data() => Found::default(),
-        found => found.map_err(wrong)?,
-    };
-    check_schema(path, found.schema)?;
-    let results = match (found.results, found.runs) {
-        (Some(_), _) => serde_json::from_str(&text).map(|many: Many| many.results),
-        (None, Some(_)) => serde_json::from_str(&text).and_then(|mut json| {
-            let results = compared(&mut json).into_iter();
-            results.map(serde_json::from_value).collect()
-        }),
-        (None, None) => serde_json::from_str(&text).map(|one| vec![one]),
-    };
-    match results.map_err(wrong)? {
-        results if results.is_empty() => Err(Failure::say(format!("{name} holds no result"))),
-        results => Ok(results),
-    }
-}
-
-/// What a file is, without what is in it: what is not ours can be large.
-#[derive(Default, Deserialize)]
-struct Found {
-    schema: Option<u64>,
-    results: Option<IgnoredAny>,
-    runs: Option<IgnoredAny>,
-}
-
-/// The results of a grid.
-#[derive(Deserialize)]
-struct Many {
-    results: Vec<Comparison>,
-}
-
-/// The results of an experiment. What tells them apart joins their configuration.
-fn compared(experiment: &mut Value) -> Vec<Value> {
-    let mut results = Vec::new();
-    let runs = experiment["runs"].as_array_mut();
-    for run in runs.into_iter().flatten() {
-        let name = run["name"].take();
-        let cells = run["comparisons"].as_array_mut();
-        for cell in cells.into_iter().flatten() {
-            let mut result = cell["result"].take();
-            if let Some(config) = result.get_mut("config").and_then(Value::as_object_mut) {
-                config.insert("run".to_owned(), name.clone());
-                config.insert("at".to_owned(), cell["at"].take());
-            }
-            results.push(result);
-        }
-    }
-    results
-}
-
-/// Refuses results of a form that is not ours.
-fn check_schema(path: &Path, schema: Option<u64>) -> Outcome {
-    let ours = anabranch_replay::SCHEMA;
-    match schema {
-        Some(schema) if schema == u64::from(ours) => Ok(()),
-        Some(schema) => Err(Failure::say(format!(
-            "{} has schema {schema}, and this anabranch reads {ours}: use the anabranch that wrote it",
-            path.display()
-        ))),
-        None => Err(Failure::say(format!(
-            "{} is no result of anabranch: it has no \"schema\" (write one with `anabranch replay \
-             TRACE -o RESULT.json`)",
-            path.display()
-        ))),
-    }
+    Ok(anabranch_compare::results(&name.to_string(), &text)?)
 }

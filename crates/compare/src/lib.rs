@@ -39,7 +39,7 @@ pub use options::{
 };
 pub use recorded::Recorded;
 pub use replay::{Cell, Filled, replay};
-pub use result::json;
+pub use result::{json, results};
 pub use running::Running;
 pub use saved::open as open_saved;
 pub use schemes::{read_text, schemes};

@@ -1,6 +1,7 @@
 //! Results as the JSON other people script against.
 
 use anabranch_replay::{Outcome as Comparison, SCHEMA};
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use crate::fault::{Fault, Outcome};
@@ -16,4 +17,84 @@ pub fn json(results: &[Comparison]) -> Outcome<Value> {
             .map(|results| json!({ "schema": SCHEMA, "results": results })),
     }
     .map_err(Fault::work)
+}
+
+/// The results in a text: one, or those of a grid or an experiment. `name` is what the text is called in
+/// errors.
+///
+/// # Errors
+/// When it holds none, or such as another version wrote.
+pub fn results(name: &str, text: &str) -> Outcome<Vec<Comparison>> {
+    let wrong = |error: serde_json::Error| {
+        Fault::say(format!(
+            "{name} is no result of anabranch: {error} (write one with `anabranch replay TRACE -o \
+             RESULT.json`)"
+        ))
+    };
+    let found: Found = match serde_json::from_str(text) {
+        // JSON of another make has no schema that we could read.
+        Err(error) if error.is_data() => Found::default(),
+        found => found.map_err(wrong)?,
+    };
+    check_schema(name, found.schema)?;
+    let results = match (found.results, found.runs) {
+        (Some(_), _) => serde_json::from_str(text).map(|many: Many| many.results),
+        (None, Some(_)) => serde_json::from_str(text).and_then(|mut json| {
+            let results = compared(&mut json).into_iter();
+            results.map(serde_json::from_value).collect()
+        }),
+        (None, None) => serde_json::from_str(text).map(|one| vec![one]),
+    };
+    match results.map_err(wrong)? {
+        results if results.is_empty() => Err(Fault::say(format!("{name} holds no result"))),
+        results => Ok(results),
+    }
+}
+
+/// What a file is, without what is in it: what is not ours can be large.
+#[derive(Default, Deserialize)]
+struct Found {
+    schema: Option<u64>,
+    results: Option<IgnoredAny>,
+    runs: Option<IgnoredAny>,
+}
+
+/// The results of a grid.
+#[derive(Deserialize)]
+struct Many {
+    results: Vec<Comparison>,
+}
+
+/// The results of an experiment. What tells them apart joins their configuration.
+fn compared(experiment: &mut Value) -> Vec<Value> {
+    let mut results = Vec::new();
+    let runs = experiment["runs"].as_array_mut().into_iter().flatten();
+    for run in runs.filter(|run| run.is_object()) {
+        let name = run["name"].take();
+        let cells = run["comparisons"].as_array_mut().into_iter().flatten();
+        for cell in cells.filter(|cell| cell.is_object()) {
+            let mut result = cell["result"].take();
+            if let Some(config) = result.get_mut("config").and_then(Value::as_object_mut) {
+                config.insert("run".to_owned(), name.clone());
+                config.insert("at".to_owned(), cell["at"].take());
+            }
+            results.push(result);
+        }
+    }
+    results
+}
+
+/// Refuses results of a form that is not ours.
+fn check_schema(name: &str, schema: Option<u64>) -> Outcome {
+    let ours = SCHEMA;
+    match schema {
+        Some(schema) if schema == u64::from(ours) => Ok(()),
+        Some(schema) => Err(Fault::say(format!(
+            "{name} has schema {schema}, and this anabranch reads {ours}: use the anabranch that wrote it"
+        ))),
+        None => Err(Fault::say(format!(
+            "{name} is no result of anabranch: it has no \"schema\" (write one with `anabranch replay \
+             TRACE -o RESULT.json`)"
+        ))),
+    }
 }

@@ -1,6 +1,7 @@
 //! `anabranch._core`: traces, devices and comparisons for the Python package around it, which
 //! has what people see (`python/anabranch`). Thin: nothing is decided here.
 
+mod advice;
 mod columns;
 mod device;
 mod errors;
@@ -24,5 +25,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(lists::schemes, module)?)?;
     module.add_function(wrap_pyfunction!(lists::devices, module)?)?;
+    module.add_function(wrap_pyfunction!(advice::contexts, module)?)?;
+    module.add_function(wrap_pyfunction!(advice::coverage, module)?)?;
+    module.add_function(wrap_pyfunction!(advice::export, module)?)?;
+    module.add_function(wrap_pyfunction!(advice::report, module)?)?;
+    module.add_function(wrap_pyfunction!(advice::shown, module)?)?;
     sweep::register(module)
 }

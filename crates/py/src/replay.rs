@@ -1,6 +1,9 @@
 //! The comparison.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anabranch_compare::{Format, ReplayOptions, Requests, TraceFile, read_text, schemes};
 use pyo3::{prelude::*, types::PyList};
@@ -13,7 +16,7 @@ use crate::{
 };
 
 /// A trace as it was given: in memory, or in a file.
-enum Given {
+pub enum Given {
     Memory(InMemory),
     File(PathBuf, Option<Format>),
 }
@@ -65,7 +68,8 @@ pub fn replay(
     }
 }
 
-fn given(trace: &Bound<'_, PyAny>, format: Option<Format>) -> PyResult<Given> {
+/// A trace, as it was given.
+pub fn given(trace: &Bound<'_, PyAny>, format: Option<Format>) -> PyResult<Given> {
     if let Ok(core) = trace.cast::<TraceCore>() {
         return Ok(Given::Memory(InMemory(Arc::clone(&core.get().0))));
     }
@@ -73,7 +77,16 @@ fn given(trace: &Bound<'_, PyAny>, format: Option<Format>) -> PyResult<Given> {
 }
 
 impl Given {
-    fn open(self, quick: bool) -> anabranch_compare::Outcome<Box<dyn Requests>> {
+    /// Where it lies, if that is a file.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Given::Memory(_) => None,
+            Given::File(path, _) => Some(path),
+        }
+    }
+
+    /// Opens it; with `quick` for its first GiB of writes.
+    pub fn open(self, quick: bool) -> anabranch_compare::Outcome<Box<dyn Requests>> {
         Ok(match self {
             Given::Memory(trace) => Box::new(trace),
             Given::File(path, format) => Box::new(TraceFile::open(&path, format, quick)?),

@@ -37,7 +37,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "report",
         ],
     ),
-    ("sweep", &["ssd", "trace", "placement", "replay", "compare"]),
+    (
+        "sweep",
+        &["ssd", "trace", "placement", "replay", "compare", "report"],
+    ),
     (
         "py",
         &[

@@ -10,11 +10,12 @@
 //! 3. [`Plan`] resolves every drive and scheme, says how much memory each batch takes at most, and
 //!    leaves out what is [`Finished`].
 //! 4. [`run`] each batch, [`keep`] its file, then say that it is done.
-//! 5. [`summary`] tells how figures are distributed over the traces; [`cells`] are the rows.
+//! 5. [`summary`] tells how figures are distributed over the traces; [`cells`] are the rows, [`fleet`] what a page of them needs.
 
 mod batch;
 mod cells;
 mod finished;
+mod fleet;
 mod grid;
 mod key;
 mod local;
@@ -28,6 +29,7 @@ mod traces;
 pub use batch::{Batch, run};
 pub use cells::{Cell, Drive, cells};
 pub use finished::{Finished, directories, files, keep, note, recall};
+pub use fleet::fleet;
 pub use grid::Grid;
 pub use local::{Done, Failures, Limits, Reporter, Sweep, local};
 pub use look::{Look, Seen, look};

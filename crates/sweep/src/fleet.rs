@@ -2,16 +2,19 @@
 
 use std::path::PathBuf;
 
+use anabranch_compare::{Fault, Outcome};
 use anabranch_report::{Fleet, FleetDrive, FleetScheme};
-use anabranch_sweep::{Cell, cells, summed_up};
 use serde_json::Value;
 
-use crate::failure::{Failure, Outcome};
+use crate::{Cell, cells, summed_up};
 
 /// The scheme that the others are held against.
 const BASELINE: &str = "baseline";
 
 /// Everything that the page of these sweeps needs.
+///
+/// # Errors
+/// When one of the directories holds no sweep, or what is there cannot be read.
 pub fn fleet(directories: &[PathBuf]) -> Outcome<Fleet> {
     let mut all = Vec::new();
     for directory in directories {
@@ -27,7 +30,7 @@ pub fn fleet(directories: &[PathBuf]) -> Outcome<Fleet> {
             || cell.trace.clone(),
         );
         let name = cell.drive.to_string();
-        let settings = serde_json::to_value(&cell.drive).map_err(Failure::work)?;
+        let settings = serde_json::to_value(&cell.drive).map_err(Fault::work)?;
         let drive = place(
             &mut fleet.drives,
             |drive| drive.name == name,
@@ -60,7 +63,7 @@ pub fn fleet(directories: &[PathBuf]) -> Outcome<Fleet> {
     let groups = summed_up(&all).into_iter().map(serde_json::to_value);
     fleet.groups = groups
         .collect::<Result<Vec<Value>, _>>()
-        .map_err(Failure::work)?;
+        .map_err(Fault::work)?;
     Ok(fleet)
 }
 
