@@ -55,7 +55,7 @@ fn read(bytes: &[u8], format: Format, options: &Options) -> Result<(), ImportErr
 }
 
 fn write(ios: &[Io], importer: &Importer) {
-    for form in Form::ALL {
+    for form in Form::ALL.iter().copied() {
         let mut exporter = Exporter::new(form, &importer.tables(), Vec::new());
         for io in ios {
             // Memory takes everything; splitting what is long must come to an end.

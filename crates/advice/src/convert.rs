@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn every_unit_of_a_form_has_its_word() {
-        for form in Form::ALL {
+        for form in Form::ALL.iter().copied() {
             let ns = form.holds().time_unit_ns;
             assert!(ns == 1 || unit(ns) != "nanoseconds", "{}", form.name());
         }

@@ -21,7 +21,7 @@ impl Target {
     /// Every target there is: advice, then forms of traces.
     pub fn all() -> impl Iterator<Item = Target> {
         let advice = Kind::ALL.iter().map(Target::Advice);
-        advice.chain(Form::ALL.into_iter().map(Target::Trace))
+        advice.chain(Form::ALL.iter().copied().map(Target::Trace))
     }
 
     /// What it is called.

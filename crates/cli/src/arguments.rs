@@ -4,11 +4,11 @@ use std::path::PathBuf;
 #[cfg(feature = "live")]
 use std::time::Duration;
 
-use anabranch_compare::{ComparisonOptions, DriveOptions, ReplayOptions};
+use anabranch_compare::{ComparisonOptions, DriveOptions, Format, ReplayOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::export;
-use crate::formats::{Foreign, Format};
+use crate::formats::{imported, replayed};
 use crate::look::TableArguments;
 use crate::say::SayArguments;
 
@@ -346,8 +346,8 @@ pub struct ImportArguments {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     /// Form of the traces
-    #[arg(long, default_value = "auto")]
-    pub format: Foreign,
+    #[arg(long, default_value = "auto", value_parser = imported())]
+    pub format: Format,
     /// The trace to write
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: PathBuf,
@@ -379,7 +379,7 @@ pub struct ReplayArguments {
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
     /// Form of the traces [default: by the file's name, native unless it ends in .u32]
-    #[arg(long)]
+    #[arg(long, value_parser = replayed())]
     pub format: Option<Format>,
     #[command(flatten)]
     pub options: ReplayOptions,

@@ -6,17 +6,16 @@ pub mod tell;
 
 use std::io::Write;
 
-use anabranch_compare::overlap;
+use anabranch_compare::{Format, overlap};
 use anabranch_trace::{
     Io, Tables, Writer,
-    foreign::{self, ColumnMap, Format, Importer, Input, Options, Survey},
+    foreign::{self, ColumnMap, Importer, Input, Options, Survey},
 };
 use indicatif::ProgressBar;
 
 use crate::{
     arguments::{Event, ImportArguments},
     failure::{Failure, Outcome},
-    formats::Foreign,
     progress, say,
 };
 
@@ -65,21 +64,21 @@ fn options(arguments: &ImportArguments) -> Outcome<Options> {
 }
 
 /// The format asked for, or the one the first input looks like; said aloud either way.
-fn format(asked: Foreign, inputs: &mut [Input]) -> Outcome<Format> {
+fn format(asked: Format, inputs: &mut [Input]) -> Outcome<foreign::Format> {
     let format = match (asked, inputs.first_mut()) {
-        (Foreign::Named(format), _) => format,
-        (Foreign::Auto, Some(first)) => first.sniff()?,
-        (Foreign::Auto, None) => return Err(Failure::say("no trace to read")),
+        (Format::Foreign(format), _) => format,
+        (_, Some(first)) => first.sniff()?,
+        (_, None) => return Err(Failure::say("no trace to read")),
     };
     told(asked, format);
     Ok(format)
 }
 
 /// Says which format is read, and whether it was guessed.
-pub fn told(asked: Foreign, found: Format) {
+pub fn told(asked: Format, found: foreign::Format) {
     let how = match asked {
-        Foreign::Named(_) => "",
-        Foreign::Auto => ", by its looks",
+        Format::Auto => ", by its looks",
+        _ => "",
     };
     say::note(&format!("format {}: {}{how}", found.name(), found.about()));
 }

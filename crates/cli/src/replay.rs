@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use anabranch_compare::{ReplayOptions, Requests, TraceFile, read_text, schemes};
+use anabranch_compare::{Format, ReplayOptions, Requests, TraceFile, read_text, schemes};
 use anabranch_replay::Outcome as Comparison;
 
 use crate::{
-    arguments::ReplayArguments, comparison::publish, failure::Outcome, formats::Format,
-    progress::Bar, say, source,
+    arguments::ReplayArguments, comparison::publish, failure::Outcome, progress::Bar, say, source,
 };
 
 /// Compares schemes on every trace and drive asked for, and shows what was found.

@@ -43,7 +43,8 @@ fn every_form_of_a_trace_is_known_by_its_looks_and_has_all_its_writes() {
     let directory = TempDir::new().unwrap();
     let source = trace(&directory);
     for (form, ending) in Form::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .zip(["", ".gz", ".zst"].iter().cycle())
     {
         let file = directory.path().join(format!("exported{ending}"));

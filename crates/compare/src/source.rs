@@ -69,16 +69,18 @@ impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Format, String> {
-        let known = |format: &foreign::Format| format.name() == text;
         match text {
             "native" => Ok(Format::Native),
             "u32" => Ok(Format::U32),
             "auto" => Ok(Format::Auto),
-            _ => match foreign::Format::ALL.into_iter().find(known) {
-                Some(foreign::Format::Csv) => Err("a CSV has to be imported first".to_owned()),
+            _ => match foreign::Format::from_name(text) {
+                Some(format) if format.needs_columns() => {
+                    Err("a CSV has to be imported first".to_owned())
+                }
                 Some(format) => Ok(Format::Foreign(format)),
                 None => {
-                    let names = foreign::Format::ALL.map(foreign::Format::name).join(", ");
+                    let names = foreign::Format::ALL.iter().map(|format| format.name());
+                    let names = names.collect::<Vec<_>>().join(", ");
                     Err(format!(
                         "no form of traces is called so (there are: native, u32, auto, {names})"
                     ))

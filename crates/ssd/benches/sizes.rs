@@ -5,7 +5,7 @@
 
 use std::{hint::black_box, time::Duration};
 
-use anabranch_ssd::{Config, Faults, PageRange, RelocationKind, StreamId, VictimRule, Wear};
+use anabranch_ssd::{Config, PageRange, RelocationKind, StreamId};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 #[path = "../tests/driven/mod.rs"]
@@ -74,22 +74,8 @@ fn drive(size: &Size) -> Config {
     let pages_per_unit = (size.unit_bytes / u64::from(size.page_bytes)) as u32;
     let units = f64::from(size.logical_pages) / (1.0 - SPARE) / f64::from(pages_per_unit);
     Config {
-        logical_pages: size.logical_pages,
         page_bytes: size.page_bytes,
-        pages_per_unit,
-        physical_units: units.ceil() as u32,
-        host_streams: 1,
-        internal_streams: 0,
-        victim_rule: VictimRule::Greedy,
-        chips: 1,
-        seed: 0,
-        gc_start_free_units: 1,
-        gc_stop_free_units: 1,
-        reclaim_groups: 1,
-        persistently_isolated: 0,
-        streams_off_permille: 1000,
-        wear: Wear::default(),
-        faults: Faults::default(),
+        ..Config::new(size.logical_pages, pages_per_unit, units.ceil() as u32)
     }
 }
 

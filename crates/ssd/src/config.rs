@@ -63,6 +63,38 @@ pub struct Config {
 }
 
 impl Config {
+    /// A plain device: pages of 4 KiB, one stream, greedy victims, and garbage collection that starts
+    /// when one unit is free. What is to be otherwise is set after: `Config { host_streams: 8,
+    /// ..Config::new(…) }`.
+    ///
+    /// ```
+    /// use anabranch_ssd::{Config, Device};
+    /// // 1 GiB in units of 8 MiB, with a sixteenth more flash.
+    /// let config = Config::new(262_144, 2048, 128 + 8);
+    /// let device = Device::new(config, &()).unwrap();
+    /// assert_eq!(device.config().logical_bytes(), 1 << 30);
+    /// ```
+    pub fn new(logical_pages: u32, pages_per_unit: u32, physical_units: u32) -> Config {
+        Config {
+            logical_pages,
+            page_bytes: 4096,
+            pages_per_unit,
+            physical_units,
+            host_streams: 1,
+            internal_streams: 0,
+            victim_rule: VictimRule::Greedy,
+            chips: 1,
+            seed: 0,
+            gc_start_free_units: 1,
+            gc_stop_free_units: 1,
+            reclaim_groups: 1,
+            persistently_isolated: 0,
+            streams_off_permille: 1000,
+            wear: Wear::default(),
+            faults: Faults::default(),
+        }
+    }
+
     /// Streams of the host and internal ones.
     pub fn streams(&self) -> u16 {
         self.host_streams.saturating_add(self.internal_streams)
@@ -243,22 +275,10 @@ pub(crate) mod tests {
     /// A device of 64 pages in units of 8, with 8 units to spare.
     pub(crate) fn small() -> Config {
         Config {
-            logical_pages: 64,
-            page_bytes: 4096,
-            pages_per_unit: 8,
-            physical_units: 16,
             host_streams: 4,
             internal_streams: 4,
-            victim_rule: VictimRule::Greedy,
-            chips: 1,
             seed: 1,
-            gc_start_free_units: 1,
-            gc_stop_free_units: 1,
-            reclaim_groups: 1,
-            persistently_isolated: 0,
-            streams_off_permille: 1000,
-            wear: Wear::default(),
-            faults: Faults::default(),
+            ..Config::new(64, 8, 16)
         }
     }
 

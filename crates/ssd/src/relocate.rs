@@ -173,65 +173,87 @@ impl RelocationKind {
         RelocationKind::Substream(Trigger::Filled, Pool::Separate);
 
     /// Every kind, in the order of the lists people see.
-    pub const ALL: [RelocationKind; 11] = [
-        RelocationKind::Mixed,
-        RelocationKind::Gc,
-        RelocationKind::PerStream,
-        RelocationKind::SUBSTREAM,
-        RelocationKind::Substream(Trigger::Filled, Pool::Shared),
-        RelocationKind::Substream(Trigger::Ranked, Pool::Separate),
-        RelocationKind::Substream(Trigger::Ranked, Pool::Shared),
-        RelocationKind::AgeChain,
-        RelocationKind::Age,
-        RelocationKind::Forget,
-        RelocationKind::Fdp,
-    ];
+    pub const ALL: [RelocationKind; ROWS.len()] = {
+        let mut all = [RelocationKind::Mixed; ROWS.len()];
+        let mut at = 0;
+        while at < ROWS.len() {
+            all[at] = ROWS[at].kind;
+            at += 1;
+        }
+        all
+    };
+
+    fn row(self) -> &'static Row {
+        let known = ROWS.iter().find(|row| row.kind == self);
+        known.unwrap_or(&ROWS[0])
+    }
 
     /// The name used after the `+` of a scheme.
     pub fn name(self) -> &'static str {
-        match self {
-            RelocationKind::Mixed => "mixed",
-            RelocationKind::Gc => "gc",
-            RelocationKind::PerStream => "per-stream",
-            RelocationKind::Substream(Trigger::Filled, Pool::Separate) => "substream",
-            RelocationKind::Substream(Trigger::Filled, Pool::Shared) => "substream-shared",
-            RelocationKind::Substream(Trigger::Ranked, Pool::Separate) => "substream-ranked",
-            RelocationKind::Substream(Trigger::Ranked, Pool::Shared) => "substream-ranked-shared",
-            RelocationKind::AgeChain => "age-chain",
-            RelocationKind::Age => "age",
-            RelocationKind::Forget => "forget",
-            RelocationKind::Fdp => "fdp",
-        }
+        self.row().name
     }
 
     /// Internal streams this relocation uses on a drive, of those it offers.
     pub fn internal_streams(self, drive: &Config) -> u16 {
-        let budget = drive.internal_streams;
-        match self {
-            RelocationKind::Mixed | RelocationKind::Forget => 0,
-            RelocationKind::Gc => gc::internal_streams(drive),
-            RelocationKind::PerStream
-            | RelocationKind::Substream(..)
-            | RelocationKind::AgeChain
-            | RelocationKind::Age => budget,
-            RelocationKind::Fdp => fdp::internal_streams(drive),
-        }
+        (self.row().internal_streams)(drive)
     }
 
     /// The relocation for a device.
     pub fn build(self, config: &Config) -> Box<dyn Relocate> {
-        match self {
-            RelocationKind::Mixed => Box::new(()),
-            RelocationKind::Gc => Box::new(Gc::new(config)),
-            RelocationKind::PerStream => Box::new(PerStream::new(config)),
-            RelocationKind::Substream(trigger, pool) => {
-                Box::new(Substream::new(config, trigger, pool))
-            }
-            RelocationKind::AgeChain => Box::new(AgeChain::new(config)),
-            RelocationKind::Age => Box::new(Age::new(config)),
-            RelocationKind::Forget => Box::new(Forget),
-            RelocationKind::Fdp => Box::new(Fdp::new(config)),
-        }
+        (self.row().build)(config)
+    }
+}
+
+/// A kind of relocation: a row of the table.
+struct Row {
+    kind: RelocationKind,
+    name: &'static str,
+    /// Internal streams it uses on a drive.
+    internal_streams: fn(&Config) -> u16,
+    build: fn(&Config) -> Box<dyn Relocate>,
+}
+
+/// No internal stream.
+fn none(_: &Config) -> u16 {
+    0
+}
+
+/// All internal streams there are.
+fn all(drive: &Config) -> u16 {
+    drive.internal_streams
+}
+
+/// Every relocation there is, in the order of the lists people see.
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    row(RelocationKind::Mixed, "mixed", none, |_| Box::new(())),
+    row(RelocationKind::Gc, "gc", gc::internal_streams, |config| Box::new(Gc::new(config))),
+    row(RelocationKind::PerStream, "per-stream", all, |config| Box::new(PerStream::new(config))),
+    row(RelocationKind::SUBSTREAM, "substream", all,
+        |config| Box::new(Substream::new(config, Trigger::Filled, Pool::Separate))),
+    row(RelocationKind::Substream(Trigger::Filled, Pool::Shared), "substream-shared", all,
+        |config| Box::new(Substream::new(config, Trigger::Filled, Pool::Shared))),
+    row(RelocationKind::Substream(Trigger::Ranked, Pool::Separate), "substream-ranked", all,
+        |config| Box::new(Substream::new(config, Trigger::Ranked, Pool::Separate))),
+    row(RelocationKind::Substream(Trigger::Ranked, Pool::Shared), "substream-ranked-shared", all,
+        |config| Box::new(Substream::new(config, Trigger::Ranked, Pool::Shared))),
+    row(RelocationKind::AgeChain, "age-chain", all, |config| Box::new(AgeChain::new(config))),
+    row(RelocationKind::Age, "age", all, |config| Box::new(Age::new(config))),
+    row(RelocationKind::Forget, "forget", none, |_| Box::new(Forget)),
+    row(RelocationKind::Fdp, "fdp", fdp::internal_streams, |config| Box::new(Fdp::new(config))),
+];
+
+const fn row(
+    kind: RelocationKind,
+    name: &'static str,
+    internal_streams: fn(&Config) -> u16,
+    build: fn(&Config) -> Box<dyn Relocate>,
+) -> Row {
+    Row {
+        kind,
+        name,
+        internal_streams,
+        build,
     }
 }
 
@@ -251,10 +273,11 @@ impl FromStr for RelocationKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<RelocationKind, String> {
-        let known = RelocationKind::ALL.map(RelocationKind::name).join(", ");
-        RelocationKind::ALL
-            .into_iter()
-            .find(|kind| kind.name() == text)
-            .ok_or_else(|| format!("no relocation is called \"{text}\" (there are: {known})"))
+        let found = ROWS.iter().find(|row| row.name == text);
+        found.map(|row| row.kind).ok_or_else(|| {
+            let known: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+            let known = known.join(", ");
+            format!("no relocation is called \"{text}\" (there are: {known})")
+        })
     }
 }

@@ -48,17 +48,23 @@ pub enum VictimRule {
     PerChip,
 }
 
+/// The rules that have a name, in the order of the lists people see; `N-choices` has a number besides.
+pub(crate) const NAMED: &[(VictimRule, &str)] = &[
+    (VictimRule::Greedy, "greedy"),
+    (VictimRule::CostBenefit, "cost-benefit"),
+    (VictimRule::CostBenefitRoot, "cost-benefit-root"),
+    (VictimRule::Fifo, "fifo"),
+    (VictimRule::Random, "random"),
+    (VictimRule::PerChip, "greedy-per-chip"),
+    (VictimRule::Scheme, "scheme"),
+];
+
 impl fmt::Display for VictimRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            VictimRule::Greedy => f.write_str("greedy"),
-            VictimRule::CostBenefit => f.write_str("cost-benefit"),
-            VictimRule::CostBenefitRoot => f.write_str("cost-benefit-root"),
-            VictimRule::Fifo => f.write_str("fifo"),
-            VictimRule::Random => f.write_str("random"),
-            VictimRule::Choices(choices) => write!(f, "{choices}-choices"),
-            VictimRule::Scheme => f.write_str("scheme"),
-            VictimRule::PerChip => f.write_str("greedy-per-chip"),
+        match (self, NAMED.iter().find(|(rule, _)| rule == self)) {
+            (VictimRule::Choices(choices), _) => write!(f, "{choices}-choices"),
+            (_, Some((_, name))) => f.write_str(name),
+            (_, None) => fmt::Debug::fmt(self, f),
         }
     }
 }
@@ -67,24 +73,17 @@ impl FromStr for VictimRule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<VictimRule, String> {
-        Ok(match text {
-            "greedy" => VictimRule::Greedy,
-            "cost-benefit" => VictimRule::CostBenefit,
-            "cost-benefit-root" => VictimRule::CostBenefitRoot,
-            "fifo" => VictimRule::Fifo,
-            "random" => VictimRule::Random,
-            "scheme" => VictimRule::Scheme,
-            "greedy-per-chip" => VictimRule::PerChip,
-            _ => match text.strip_suffix("-choices").map(str::parse) {
-                Some(Ok(choices @ 1..)) => VictimRule::Choices(choices),
-                _ => {
-                    return Err(format!(
-                        "no victim rule is called \"{text}\" (there are: greedy, cost-benefit, \
-                         cost-benefit-root, fifo, random, N-choices with N from 1 to 255, greedy-per-chip, scheme)"
-                    ));
-                }
-            },
-        })
+        if let Some((rule, _)) = NAMED.iter().find(|(_, name)| *name == text) {
+            return Ok(*rule);
+        }
+        let names: Vec<&str> = NAMED.iter().map(|(_, name)| *name).collect();
+        match text.strip_suffix("-choices").map(str::parse) {
+            Some(Ok(choices @ 1..)) => Ok(VictimRule::Choices(choices)),
+            _ => Err(format!(
+                "no victim rule is called \"{text}\" (there are: {}, and N-choices with N from 1 to 255)",
+                names.join(", ")
+            )),
+        }
     }
 }
 

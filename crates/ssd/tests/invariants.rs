@@ -6,8 +6,7 @@ mod driven;
 mod naive;
 
 use anabranch_ssd::{
-    Config, ConfigError, Destination, DeviceError, Faults, PageRange, RelocationKind, StreamId,
-    VictimRule, Wear,
+    Config, ConfigError, Destination, DeviceError, PageRange, RelocationKind, StreamId, VictimRule,
 };
 use driven::Driven;
 use naive::Naive;
@@ -30,22 +29,13 @@ fn config(
     stop: u32,
 ) -> Config {
     let config = Config {
-        logical_pages: pages,
-        page_bytes: 4096,
-        pages_per_unit,
-        physical_units: 0,
         host_streams: host,
         internal_streams: internal,
-        victim_rule: VictimRule::Greedy,
         chips: 3,
         seed: 7,
         gc_start_free_units: start,
         gc_stop_free_units: start + stop,
-        reclaim_groups: 1,
-        persistently_isolated: 0,
-        streams_off_permille: 1000,
-        wear: Wear::default(),
-        faults: Faults::default(),
+        ..Config::new(pages, pages_per_unit, 0)
     };
     let physical_units = config.least_physical_units() as u32 + start - 1 + spare;
     Config {

@@ -8,9 +8,9 @@ mod driven;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anabranch_ssd::{
-    Activation, Allocation, AtClose, Config, ContextError, EmmcContexts, Faults, Host, PageRange,
+    Activation, Allocation, AtClose, Config, ContextError, EmmcContexts, Host, PageRange,
     RelocationKind, Resolution, Scope, ScsiStreams, StreamError, StreamId, StreamParameters,
-    StreamTable, VictimRule, Wear,
+    StreamTable,
 };
 use driven::Driven;
 use proptest::prelude::*;
@@ -296,22 +296,10 @@ fn no_emmc_context_is_open_after_power_on() {
 
 fn drive(pages: u32, host_streams: u16) -> Config {
     let config = Config {
-        logical_pages: pages,
-        page_bytes: 4096,
-        pages_per_unit: 10,
-        physical_units: 0,
         host_streams,
         internal_streams: 1,
-        victim_rule: VictimRule::Greedy,
-        chips: 1,
         seed: 7,
-        gc_start_free_units: 1,
-        gc_stop_free_units: 1,
-        reclaim_groups: 1,
-        persistently_isolated: 0,
-        streams_off_permille: 1000,
-        wear: Wear::default(),
-        faults: Faults::default(),
+        ..Config::new(pages, 10, 0)
     };
     Config {
         physical_units: config.least_physical_units() as u32 + 6,

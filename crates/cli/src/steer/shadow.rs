@@ -10,8 +10,7 @@ use std::{
 };
 
 use anabranch_ssd::{
-    Config, Counters, Device, DeviceError, Faults, PageRange, Relocate, RelocationKind, StreamId,
-    VictimRule, Wear,
+    Config, Counters, Device, DeviceError, PageRange, Relocate, RelocationKind, StreamId,
 };
 use anabranch_steer::{Directive, Drive, PAGE_BYTES, Witness};
 
@@ -162,22 +161,13 @@ pub fn model(drive: &Drive, streams: u16, spare: f64) -> (Config, RelocationKind
         Directive::Streams => RelocationKind::Mixed,
     };
     let mut config = Config {
-        logical_pages: small(logical_pages),
         page_bytes: small(page_bytes),
-        pages_per_unit: small(pages_per_unit),
-        physical_units: small(physical.div_ceil(pages_per_unit).max(fewest)),
         host_streams: streams,
-        internal_streams: 0,
-        victim_rule: VictimRule::Greedy,
-        chips: 1,
-        seed: 0,
-        gc_start_free_units: 1,
-        gc_stop_free_units: 1,
-        reclaim_groups: 1,
-        persistently_isolated: 0,
-        streams_off_permille: 1000,
-        wear: Wear::default(),
-        faults: Faults::default(),
+        ..Config::new(
+            small(logical_pages),
+            small(pages_per_unit),
+            small(physical.div_ceil(pages_per_unit).max(fewest)),
+        )
     };
     config.internal_streams = kind.internal_streams(&config);
     (config, kind)

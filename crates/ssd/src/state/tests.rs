@@ -4,20 +4,14 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    config::tests::small, relocate::RelocationKind, types::PageRange, victims::VictimRule,
-    wear::Faults,
+    config::tests::small, relocate::RelocationKind, types::PageRange, victims::NAMED,
+    victims::VictimRule, wear::Faults,
 };
 
-const RULES: [VictimRule; 8] = [
-    VictimRule::Greedy,
-    VictimRule::CostBenefit,
-    VictimRule::CostBenefitRoot,
-    VictimRule::Fifo,
-    VictimRule::Random,
-    VictimRule::Choices(2),
-    VictimRule::PerChip,
-    VictimRule::Scheme,
-];
+fn rules() -> impl Iterator<Item = VictimRule> {
+    let named = NAMED.iter().map(|(rule, _)| *rule);
+    named.chain([VictimRule::Choices(2)])
+}
 
 fn drive(victim_rule: VictimRule, kind: RelocationKind) -> SavedDrive {
     let faults = Faults {
@@ -118,7 +112,7 @@ proptest! {
     /// Either it is refused, or it is a device that works: in no case a panic.
     #[test]
     fn whatever_a_file_says_it_is_refused_or_a_device_that_works(
-        rule in prop::sample::select(RULES.to_vec()),
+        rule in prop::sample::select(rules().collect::<Vec<_>>()),
         kind in prop::sample::select(RelocationKind::ALL.to_vec()),
         spoilt in prop::collection::vec((any::<usize>(), any::<usize>(), values()), 1..3),
     ) {

@@ -10,7 +10,7 @@ mod warp;
 #[allow(dead_code)]
 mod workload;
 
-use anabranch_ssd::{Config, Faults, VictimRule, Wear};
+use anabranch_ssd::Config;
 
 /// The namespace of these tests.
 const NAMESPACE: u32 = 1;
@@ -26,22 +26,12 @@ fn drive(
 ) -> Config {
     let per_group = u16::from(isolated < handles) + isolated;
     let config = Config {
-        logical_pages: pages,
-        page_bytes: 4096,
-        pages_per_unit: per_unit,
-        physical_units: 0,
         host_streams: handles * groups as u16,
         internal_streams: per_group * groups as u16,
-        victim_rule: VictimRule::Greedy,
-        chips: 1,
         seed: 7,
-        gc_start_free_units: 1,
-        gc_stop_free_units: 1,
         reclaim_groups: groups,
         persistently_isolated: isolated,
-        streams_off_permille: 1000,
-        wear: Wear::default(),
-        faults: Faults::default(),
+        ..Config::new(pages, per_unit, 0)
     };
     Config {
         physical_units: config.least_physical_units() as u32 + spare,

@@ -206,22 +206,11 @@ pub const RULES: [VictimRule; 8] = [
 /// A small device that never fails.
 pub fn small(pages: u32, pages_per_unit: u32, spare: u32) -> Config {
     let config = Config {
-        logical_pages: pages,
-        page_bytes: 4096,
-        pages_per_unit,
-        physical_units: 0,
         host_streams: 2,
         internal_streams: 1,
-        victim_rule: VictimRule::Greedy,
         chips: 3,
         seed: 7,
-        gc_start_free_units: 1,
-        gc_stop_free_units: 1,
-        reclaim_groups: 1,
-        persistently_isolated: 0,
-        streams_off_permille: 1000,
-        wear: Wear::default(),
-        faults: Faults::default(),
+        ..Config::new(pages, pages_per_unit, 0)
     };
     with_spare(config, spare)
 }

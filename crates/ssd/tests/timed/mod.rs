@@ -8,8 +8,8 @@ use std::{
 };
 
 use anabranch_ssd::{
-    Config, DeviceError, Drive, Faults, Layout, PageRange, Relocate, RelocationKind, Request,
-    StreamId, TimedDevice, Timing, TimingError, VictimRule, Wear,
+    Config, DeviceError, Drive, Layout, PageRange, Relocate, RelocationKind, Request, StreamId,
+    TimedDevice, Timing, TimingError,
 };
 
 pub const PAGE_BYTES: u64 = 4096;
@@ -17,22 +17,15 @@ pub const PAGE_BYTES: u64 = 4096;
 /// So many logical pages in units of `pages_per_unit`, and `spare` units more than they fill.
 pub fn config(logical_pages: u32, pages_per_unit: u32, spare: u32) -> Config {
     Config {
-        logical_pages,
         page_bytes: PAGE_BYTES as u32,
-        pages_per_unit,
-        physical_units: logical_pages.div_ceil(pages_per_unit) + spare,
         host_streams: 2,
         internal_streams: 4,
-        victim_rule: VictimRule::Greedy,
-        chips: 1,
         seed: 1,
-        gc_start_free_units: 1,
-        gc_stop_free_units: 1,
-        reclaim_groups: 1,
-        persistently_isolated: 0,
-        streams_off_permille: 1000,
-        wear: Wear::default(),
-        faults: Faults::default(),
+        ..Config::new(
+            logical_pages,
+            pages_per_unit,
+            logical_pages.div_ceil(pages_per_unit) + spare,
+        )
     }
 }
 

@@ -16,10 +16,26 @@
 
 use super::fault::Fault;
 use super::fields::{Cells, MICROSECOND_NS, time_ns, volume};
-use super::found::{Found, LineReader, Passed, is_comment, request};
+use super::form::{BYTES, READ_WRITE};
+use super::format::{Clock, FormRow, FormatRow, Reads};
+use super::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "alibaba",
+    about: "Alibaba block traces: bytes, microseconds since 1970",
+    clock: Clock::Unix,
+    reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Alibaba)))),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow =
+    FormRow::new(BYTES.every(1000).only(READ_WRITE), |started_unix_s| {
+        Box::new(AlibabaWriter { started_unix_s })
+    });
 
 /// Reads lines of Alibaba's block traces.
 #[derive(Debug)]

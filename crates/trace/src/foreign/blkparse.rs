@@ -26,12 +26,30 @@
 
 use super::fault::Fault;
 use super::fields::{SECOND_NS, SECTOR_BYTES, Words, bytes, time_ns};
+use super::form::SECTORS;
+use super::format::{Clock, FormRow, FormatRow, Reads};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use super::options::Event;
 use super::rwbs;
 use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "blkparse",
+    about: "text of blkparse: sectors of 512 bytes, seconds",
+    clock: Clock::Own,
+    reader: Reads::Lines(|options| {
+        Ok(Box::new(Blkparse {
+            event: options.event,
+        }))
+    }),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow =
+    FormRow::new(SECTORS.named(), |_| Box::new(BlkparseWriter::default()));
 
 /// How the lines of the summary begin.
 const SUMMARY: [&[u8]; 11] = [

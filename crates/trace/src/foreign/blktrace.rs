@@ -33,6 +33,8 @@ use memchr::memmem;
 use super::error::ImportError;
 use super::fault::Fault;
 use super::fields::{SECTOR_BYTES, bytes};
+use super::form::{MOST_32_BIT_BYTES, SECTORS};
+use super::format::{Clock, FormRow, FormatRow, Reads};
 use super::found::{Found, Passed, request};
 use super::input::Input;
 use super::names::Names;
@@ -40,6 +42,26 @@ use super::options::Event;
 use super::records::{Layout, Record, RecordReader, bad};
 use super::writer::{FormWriter, Request};
 use crate::io::{ContextId, Operation};
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "blktrace",
+    about: "binary of blktrace: sectors of 512 bytes, nanoseconds",
+    clock: Clock::Shared,
+    reader: Reads::Records(
+        |options| {
+            Box::new(Blktrace {
+                event: options.event,
+            })
+        },
+        looks_like,
+    ),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow = FormRow::new(SECTORS.named().up_to(MOST_32_BIT_BYTES), |_| {
+    Box::new(BlktraceWriter::default())
+});
 
 /// The magic number without the version, in both byte orders.
 const MAGIC_BIG: &[u8] = b"eat";

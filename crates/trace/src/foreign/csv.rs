@@ -10,9 +10,25 @@ use super::columns::ColumnMap;
 use super::error::ColumnsError;
 use super::fault::Fault;
 use super::fields::{Cells, bytes, number, time_ns, volume};
+use super::form::{BYTES, WITH_DISCARD};
+use super::format::{Clock, FormRow, FormatRow, Reads};
 use super::found::{Found, LineReader, Passed, is_comment, is_heading, request};
 use super::names::Names;
 use super::writer::{FormWriter, Request, text};
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "csv",
+    about: "a CSV by its column map",
+    clock: Clock::Own,
+    reader: Reads::Lines(|options| Ok(Box::new(Csv::new(options.columns.as_ref())?))),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow = FormRow {
+    about: Some("a CSV with a heading: bytes, nanoseconds"),
+    ..FormRow::new(BYTES.only(WITH_DISCARD), |_| Box::new(CsvWriter))
+};
 
 /// Reads lines of a CSV.
 #[derive(Debug)]

@@ -5,20 +5,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::alibaba::AlibabaWriter;
-use super::blkparse::BlkparseWriter;
-use super::blktrace::BlktraceWriter;
-use super::csv::CsvWriter;
-use super::fio::FioWriter;
-use super::fiu::FiuWriter;
-use super::form::{Form, Holds};
-use super::ftrace::FtraceWriter;
-use super::mqsim::MqSimWriter;
-use super::msr::MsrWriter;
+use super::form::Holds;
+use super::format::Form;
 use super::names::kind;
-use super::oracle_general::OracleGeneralWriter;
-use super::spc::SpcWriter;
-use super::tencent::TencentWriter;
 use super::writer::{FormWriter, Request};
 use crate::capture::Tables;
 use crate::context::{Context, ContextKind};
@@ -78,31 +67,13 @@ impl<W> fmt::Debug for Exporter<W> {
     }
 }
 
-fn writer(form: Form, started_unix_s: u64) -> Box<dyn FormWriter> {
-    match form {
-        Form::Blkparse => Box::new(BlkparseWriter::default()),
-        Form::Blktrace => Box::new(BlktraceWriter::default()),
-        Form::Ftrace => Box::new(FtraceWriter),
-        Form::FioIologV2 => Box::new(FioWriter::second()),
-        Form::FioIologV3 => Box::new(FioWriter::third()),
-        Form::Fiu => Box::new(FiuWriter),
-        Form::Msr => Box::new(MsrWriter { started_unix_s }),
-        Form::Alibaba => Box::new(AlibabaWriter { started_unix_s }),
-        Form::Tencent => Box::new(TencentWriter { started_unix_s }),
-        Form::MqSim => Box::new(MqSimWriter),
-        Form::Spc => Box::new(SpcWriter),
-        Form::OracleGeneral => Box::new(OracleGeneralWriter),
-        Form::Csv => Box::new(CsvWriter),
-    }
-}
-
 impl<W: Write> Exporter<W> {
     /// Begins a file of that form. Contexts and the time the capture began at are of `tables`.
     pub fn new(form: Form, tables: &Tables, out: W) -> Exporter<W> {
         let mut exporter = Exporter {
             form,
             holds: form.holds(),
-            writer: writer(form, tables.capture.started_unix_s),
+            writer: (form.row().writer)(tables.capture.started_unix_s),
             names: tables.contexts.iter().map(name).collect(),
             out,
             bytes: Vec::with_capacity(BUFFER_BYTES),

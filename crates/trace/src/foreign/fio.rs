@@ -23,10 +23,34 @@ use std::collections::HashSet;
 
 use super::fault::Fault;
 use super::fields::{MICROSECOND_NS, Words, time_ns};
+use super::form::BYTES;
+use super::format::{Clock, FormRow, FormatRow, Reads};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "fio",
+    about: "fio's I/O log, version 2 or 3: bytes, microseconds",
+    clock: Clock::Own,
+    reader: Reads::Lines(|_| Ok(Box::new(Fio::default()))),
+};
+
+/// Its form in version 2.
+pub(super) const SECOND: FormRow = FormRow {
+    name: Some("fio-iolog-v2"),
+    about: Some("fio's I/O log, version 2: bytes, microseconds by `wait`"),
+    ..FormRow::new(BYTES.every(1000), |_| Box::new(FioWriter::second()))
+};
+
+/// Its form in version 3.
+pub(super) const THIRD: FormRow = FormRow {
+    name: Some("fio-iolog-v3"),
+    about: Some("fio's I/O log, version 3: bytes, microseconds"),
+    ..FormRow::new(BYTES.every(1000), |_| Box::new(FioWriter::third()))
+};
 
 /// The first lines of the versions.
 const HEADINGS: [(&[u8], Version); 2] = [

@@ -19,10 +19,24 @@
 
 use super::fault::Fault;
 use super::fields::{SECTOR_BYTES, Words, bytes, time_ns};
+use super::form::{READ_WRITE, SECTORS};
+use super::format::{Clock, FormRow, FormatRow, Reads};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "fiu",
+    about: "FIU at SNIA: sectors of 512 bytes, nanoseconds",
+    clock: Clock::Own,
+    reader: Reads::Lines(|_| Ok(Box::new(Fiu))),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow =
+    FormRow::new(SECTORS.named().only(READ_WRITE), |_| Box::new(FiuWriter));
 
 /// Reads lines of FIU's traces.
 #[derive(Debug)]

@@ -35,6 +35,8 @@
 use super::blkparse::bracketed;
 use super::fault::Fault;
 use super::fields::{MICROSECOND_NS, SECOND_NS, SECTOR_BYTES, Words, bytes, number, time_ns};
+use super::form::SECTORS;
+use super::format::{Clock, FormRow, FormatRow, Reads};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use super::rwbs;
@@ -44,6 +46,20 @@ use memchr::memmem;
 mod mmc;
 
 use mmc::Cards;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "ftrace",
+    about: "text of Linux' trace events: sectors of 512 bytes, seconds",
+    clock: Clock::Shared,
+    reader: Reads::Lines(|_| Ok(Box::new(Ftrace::default()))),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow = FormRow {
+    about: Some("block_rq_issue of trace_pipe: sectors of 512 bytes, seconds"),
+    ..FormRow::new(SECTORS.named().every(1000), |_| Box::new(FtraceWriter))
+};
 
 /// The events that are taken.
 const BLOCK_EVENT: &[u8] = b"block_rq_issue";

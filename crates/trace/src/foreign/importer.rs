@@ -84,7 +84,7 @@ impl Importer {
             .into_iter()
             .map(|input| Reader::new(input, format, options))
             .collect::<Result<Vec<Reader>, ImportError>>()?;
-        let order = if readers.len() > 1 && format.clock().orders_files() {
+        let order = if readers.len() > 1 && format.row().clock.orders_files() {
             Order::Merge(Merge::default())
         } else {
             Order::Sequence(0)
@@ -154,7 +154,7 @@ impl Importer {
         };
         let clock = match self.clock {
             None => {
-                let started = self.format.clock().unix_s(first.time_ns);
+                let started = self.format.row().clock.unix_s(first.time_ns);
                 self.started_unix_s = started.unwrap_or(0);
                 Clock::start(input, first.time_ns)
             }

@@ -17,10 +17,23 @@
 
 use super::fault::Fault;
 use super::fields::{SECTOR_BYTES, Words, bytes, time_ns, volume};
+use super::form::{READ_WRITE, SECTORS};
+use super::format::{Clock, FormRow, FormatRow, Reads};
 use super::found::{Found, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "mqsim",
+    about: "MQSim: sectors of 512 bytes, nanoseconds, 0 write, 1 read",
+    clock: Clock::Own,
+    reader: Reads::Lines(|_| Ok(Box::new(MqSim))),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow = FormRow::new(SECTORS.only(READ_WRITE), |_| Box::new(MqSimWriter));
 
 /// Reads lines of MQSim's traces.
 #[derive(Debug)]

@@ -17,11 +17,27 @@
 
 use super::fault::Fault;
 use super::fields::{Cells, SECOND_NS, time_ns};
+use super::form::{BYTES, READ_WRITE};
 use super::format::WINDOWS_TO_UNIX_S;
-use super::found::{Found, LineReader, Passed, is_comment, request};
+use super::format::{Clock, FormRow, FormatRow, Reads};
+use super::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "msr",
+    about: "MSR Cambridge: bytes, 100 nanoseconds since 1601",
+    clock: Clock::Windows,
+    reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Msr)))),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow =
+    FormRow::new(BYTES.every(100).only(READ_WRITE), |started_unix_s| {
+        Box::new(MsrWriter { started_unix_s })
+    });
 
 /// Nanoseconds of a unit of Windows' file time.
 const FILETIME_NS: u64 = 100;

@@ -19,12 +19,44 @@
 use super::columns::ColumnMap;
 use super::error::ImportError;
 use super::fault::Fault;
-use super::fields::bytes;
+use super::fields::{SECOND_NS, bytes};
+use super::form::{BYTES, Holds, MOST_32_BIT_BYTES};
+use super::format::{Clock, FormRow, FormatRow, Reads};
 use super::found::{Found, request};
 use super::input::Input;
 use super::names::Names;
 use super::records::{Layout, Record, RecordReader, bad};
 use super::writer::{FormWriter, Request};
+use crate::io::Operation;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "oracle-general",
+    about: "binary of libCacheSim: objects, seconds",
+    clock: Clock::Own,
+    reader: Reads::Records(
+        |options| {
+            Box::new(OracleGeneral {
+                columns: options.columns.clone().unwrap_or_default(),
+            })
+        },
+        looks_like,
+    ),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow = FormRow {
+    about: Some("binary of libCacheSim: writes of 4 KiB objects, seconds"),
+    ..FormRow::new(
+        Holds {
+            offset_unit_bytes: 4096,
+            volumes: false,
+            ..BYTES.every(SECOND_NS).only(&[Operation::Write])
+        }
+        .up_to(MOST_32_BIT_BYTES),
+        |_| Box::new(OracleGeneralWriter),
+    )
+};
 
 /// Bytes of a record.
 const RECORD_BYTES: usize = 24;

@@ -2,26 +2,14 @@
 
 use std::path::Path;
 
-use super::alibaba::Alibaba;
-use super::blkparse::Blkparse;
-use super::blktrace::Blktrace;
-use super::csv::Csv;
 use super::error::{ColumnsError, ImportError, Place};
 use super::fault::Fault;
-use super::fio::Fio;
-use super::fiu::Fiu;
-use super::format::Format;
-use super::found::{Found, Headed, LineReader, Passed, Skipped};
-use super::ftrace::Ftrace;
+use super::format::{Format, Reads};
+use super::found::{Found, LineReader, Passed, Skipped};
 use super::input::{Input, LINE_BYTES, Line};
-use super::mqsim::MqSim;
-use super::msr::Msr;
 use super::names::Names;
 use super::options::Options;
-use super::oracle_general::OracleGeneral;
 use super::records::{Record, RecordReader};
-use super::spc::Spc;
-use super::tencent::Tencent;
 use crate::io::{Io, Operation};
 use crate::record::end_bytes;
 
@@ -66,44 +54,11 @@ struct Wanted {
     number: Option<u32>,
 }
 
-/// The reader of a text format; none of a binary one.
-pub(super) fn line_reader(
-    format: Format,
-    options: &Options,
-) -> Option<Result<Box<dyn LineReader>, ColumnsError>> {
-    let reader: Box<dyn LineReader> = match format {
-        Format::Blktrace | Format::OracleGeneral => return None,
-        Format::Csv => {
-            let csv = Csv::new(options.columns.as_ref());
-            return Some(csv.map(|csv| Box::new(csv) as Box<dyn LineReader>));
-        }
-        Format::Blkparse => Box::new(Blkparse {
-            event: options.event,
-        }),
-        Format::FioIolog => Box::new(Fio::default()),
-        Format::Msr => Box::new(Headed::new(Msr)),
-        Format::Alibaba => Box::new(Headed::new(Alibaba)),
-        Format::Tencent => Box::new(Headed::new(Tencent)),
-        Format::MqSim => Box::new(MqSim),
-        Format::Spc => Box::new(Headed::new(Spc)),
-        Format::Fiu => Box::new(Fiu),
-        Format::Ftrace => Box::new(Ftrace::default()),
-    };
-    Some(Ok(reader))
-}
-
 fn parser(format: Format, options: &Options) -> Result<Parser, ColumnsError> {
-    if let Some(lines) = line_reader(format, options) {
-        return lines.map(Parser::Lines);
-    }
-    Ok(Parser::Records(match format {
-        Format::OracleGeneral => Box::new(OracleGeneral {
-            columns: options.columns.clone().unwrap_or_default(),
-        }),
-        _ => Box::new(Blktrace {
-            event: options.event,
-        }),
-    }))
+    Ok(match format.row().reader {
+        Reads::Lines(open) => Parser::Lines(open(options)?),
+        Reads::Records(open, _) => Parser::Records(open(options)),
+    })
 }
 
 impl Reader {

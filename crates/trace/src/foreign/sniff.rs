@@ -1,32 +1,27 @@
 //! Which format an input looks like.
 
-use super::blktrace;
-use super::format::Format;
-use super::found::Found;
+use super::format::{Format, Reads};
+use super::found::{Found, LineReader, Passed};
 use super::names::Names;
 use super::options::Options;
-use super::oracle_general;
-use super::reader::line_reader;
 
 /// Lines a guess is made from. Our choice.
 const LINES: usize = 64;
 
 /// The first format whose reader understands the beginning of an input.
 pub(super) fn sniff(head: &[u8]) -> Option<Format> {
-    Format::ALL.into_iter().find(|format| match format {
-        Format::Blktrace => blktrace::looks_like(head),
-        Format::OracleGeneral => oracle_general::looks_like(head),
-        // Which columns it has cannot be seen.
-        Format::Csv => false,
-        _ => understands(*format, head),
+    let mut all = Format::ALL.iter().copied();
+    all.find(|format| match format.row().reader {
+        Reads::Records(_, looks_like) => looks_like(head),
+        // Which columns a CSV has cannot be seen.
+        Reads::Lines(open) => {
+            open(&Options::default()).is_ok_and(|reader| understands(reader, head))
+        }
     })
 }
 
 /// Whether a text format's reader understands the first lines, and finds more in them than notes.
-fn understands(format: Format, head: &[u8]) -> bool {
-    let Some(Ok(mut reader)) = line_reader(format, &Options::default()) else {
-        return false;
-    };
+fn understands(mut reader: Box<dyn LineReader>, head: &[u8]) -> bool {
     let mut names = Names::new();
     let mut found_any = false;
     // The last line is mostly cut off; where it is not, nothing follows its end.
@@ -38,7 +33,7 @@ fn understands(format: Format, head: &[u8]) -> bool {
     for line in lines.take(LINES) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         match reader.line(line, &mut names) {
-            Ok(Found::Passed(super::found::Passed::Note)) => {}
+            Ok(Found::Passed(Passed::Note)) => {}
             Ok(_) => found_any = true,
             Err(_) => return false,
         }

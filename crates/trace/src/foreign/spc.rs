@@ -20,10 +20,29 @@
 
 use super::fault::Fault;
 use super::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, volume};
-use super::found::{Found, LineReader, Passed, is_comment, request};
+use super::form::{Holds, READ_WRITE, SECTORS};
+use super::format::{Clock, FormRow, FormatRow, Reads};
+use super::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "spc",
+    about: "SPC: blocks of 512 bytes, lengths in bytes, seconds",
+    clock: Clock::Own,
+    reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Spc)))),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow = FormRow::new(
+    Holds {
+        length_unit_bytes: 1,
+        ..SECTORS.only(READ_WRITE)
+    },
+    |_| Box::new(SpcWriter),
+);
 
 /// Reads lines of SPC traces.
 #[derive(Debug)]

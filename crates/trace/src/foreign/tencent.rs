@@ -15,10 +15,26 @@
 
 use super::fault::Fault;
 use super::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, volume};
-use super::found::{Found, LineReader, Passed, is_comment, request};
+use super::form::{READ_WRITE, SECTORS};
+use super::format::{Clock, FormRow, FormatRow, Reads};
+use super::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use super::names::Names;
 use super::writer::{FormWriter, Request, text};
 use crate::io::Operation;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "tencent",
+    about: "Tencent CBS: sectors of 512 bytes, seconds, 0 read, 1 write",
+    clock: Clock::Unix,
+    reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Tencent)))),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow = FormRow::new(
+    SECTORS.every(SECOND_NS).only(READ_WRITE),
+    |started_unix_s| Box::new(TencentWriter { started_unix_s }),
+);
 
 /// Reads lines of Tencent's block traces.
 #[derive(Debug)]

@@ -186,3 +186,20 @@ fn what_looks_like_nothing_is_not_guessed() {
         assert!(error.to_string().contains("--format"), "{error}");
     }
 }
+
+#[test]
+fn every_format_and_form_stands_in_the_manual() {
+    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/traces.md");
+    let text = std::fs::read_to_string(manual).unwrap();
+    for format in Format::ALL {
+        let row = format!("\n| `{}` |", format.name());
+        assert!(text.contains(&row), "docs/traces.md has no row{row}");
+    }
+    for form in anabranch_trace::foreign::Form::ALL {
+        assert!(
+            text.contains(&format!("`{}`", form.name())),
+            "{}",
+            form.name()
+        );
+    }
+}

@@ -196,7 +196,7 @@ fn rest_comes_back(ios: &[Io], form: Form) -> Result<(), TestCaseError> {
 }
 
 fn any_form() -> impl Strategy<Value = Form> {
-    prop::sample::select(&Form::ALL[..])
+    prop::sample::select(Form::ALL)
 }
 
 proptest! {
@@ -229,7 +229,7 @@ fn every_form_is_known_by_its_looks_but_a_csv() {
     let ios: Vec<Io> = (0..100)
         .map(|number| Io::write(number * 4096, 4096))
         .collect();
-    for form in Form::ALL.into_iter().filter(|form| *form != Form::Csv) {
+    for form in Form::ALL.iter().copied().filter(|form| *form != Form::Csv) {
         let (bytes, _) = export(&ios, form);
         assert_eq!(
             input("t", bytes).sniff().unwrap(),
