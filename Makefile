@@ -47,7 +47,7 @@ publish-test:
 
 # The documents as a site, out/docs/index.html; builds mdBook where it is not there.
 docs:
-	command -v mdbook >/dev/null || cargo install --locked mdbook
+	command -v mdbook >/dev/null || cargo install --locked mdbook --no-default-features --features search
 	mdbook build
 
 bench:
@@ -59,7 +59,7 @@ lint:
 	@scripts/setup.sh demo
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --package anabranch --no-default-features --all-targets -- -D warnings
+	cargo clippy --workspace --no-default-features --all-targets -- -D warnings
 
 # What reads bytes off the network and traces of other people, a minute each; needs a nightly compiler.
 fuzz:

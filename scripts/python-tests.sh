@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export VIRTUAL_ENV=$PWD/target/venv PATH=$PWD/target/venv/bin:$PATH
-cargo build --quiet --package anabranch
+# As `cargo test` has just built it: for one package alone the dependencies would have other features, and be compiled again.
+cargo build --quiet --workspace --bins --tests
 maturin develop --quiet
 python -m pytest "$@"
