@@ -1,7 +1,8 @@
 """Results of comparisons -> `anabranch` beside the best of all other schemes, in markdown.
 
-Use: schemes.py [--others FOLDER] TRACE@UNIT.json...
-With --others, the other schemes may also have the WAF they have in the result of the same name there.
+Use: schemes.py [--ours NAME] [--others FOLDER] TRACE@UNIT.json...
+With --ours, NAME stands in for `anabranch`; where it has a relocation (`anabranch+gc`), others are `baseline` and those with
+the same one. With --others, the other schemes may also have the WAF they have in the result of the same name there.
 """
 
 import json
@@ -21,6 +22,10 @@ def read(path, others):
     schemes = json.load(open(path))["schemes"]
     known = {scheme["name"]: scheme for scheme in schemes if not scheme["is_bound"]}
     known.pop("fk", None)
+    _, plus, relocation = OURS.partition("+")
+    half = plus + relocation
+    known = {name: scheme for name, scheme in known.items()
+             if name == "baseline" or (name.endswith(half) if half else "+" not in name or name == "baseline+gc")}
     bounds = {scheme["name"]: scheme for scheme in schemes if scheme["is_bound"]}
     second = others and os.path.join(others, os.path.basename(path))
     if second and os.path.exists(second):
@@ -62,11 +67,14 @@ def row(path, known, bounds):
 
 def main(arguments):
     """Prints the table and the means."""
+    global OURS
     others = None
+    if arguments and arguments[0] == "--ours":
+        OURS, arguments = arguments[1], arguments[2:]
     if arguments and arguments[0] == "--others":
         others, arguments = arguments[1], arguments[2:]
     results = [(path, *read(path, others)) for path in arguments]
-    print("| trace | unit | `baseline` | best other | `anabranch` | beside it | `oracle` | gap to `oracle` closed |")
+    print(f"| trace | unit | `baseline` | best other | `{OURS}` | beside it | `oracle` | gap to `oracle` closed |")
     print("|---|---|---|---|---|---|---|---|")
     within = 0
     for path, known, bounds in results:
@@ -78,7 +86,10 @@ def main(arguments):
     mean = {name: sum(copies(known[name]) for _, known, _ in results) / count for name in every}
     best = min((mean[name], name) for name in every if name != OURS)
     apart = sum(min(copies(known[n]) for n in known if n != OURS) for _, known, _ in results) / count
-    print(f"\nWithin 1 % of the best other: {within} of {count}. Mean copies: `{OURS}` {mean[OURS]:.4f}, "
+    worst = max(known[OURS]["waf"] / min(known[n]["waf"] for n in known if n != OURS) for _, known, _ in results)
+    behind = sum(known[OURS]["waf"] > 1.005 * known["baseline"]["waf"] for _, known, _ in results)
+    print(f"\nWithin 1 % of the best other: {within} of {count}, at worst {100 * (worst - 1):+.1f} %; "
+          f"more than 0.5 % above `baseline`: {behind}. Mean copies: `{OURS}` {mean[OURS]:.4f}, "
           f"best single other `{best[1]}` {best[0]:.4f} ({100 * (mean[OURS] / best[0] - 1):+.1f} %), "
           f"best other of each row {apart:.4f}.")
 

@@ -7,7 +7,9 @@ mod load;
 
 use std::sync::Arc;
 
-use anabranch_placement::{Assign, Future, Host, HostGeometry, SCHEMES, SchemeSpec, Whole, Write};
+use anabranch_placement::{
+    Assign, DeviceHalf, Future, Host, HostGeometry, SCHEMES, SchemeSpec, Whole, Write,
+};
 use anabranch_ssd::{Destination, PageRange, StreamId, Survivor, Victim};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -72,7 +74,7 @@ fn wholes() -> Vec<(&'static str, Box<dyn Whole>)> {
     let mut wholes = Vec::new();
     for scheme in SCHEMES {
         let spec = scheme.name.parse::<SchemeSpec>();
-        let host = spec.map(|spec| spec.host(&DRIVE, None));
+        let host = spec.map(|spec| spec.host(&DRIVE.drive(), DeviceHalf::Own, None));
         if let Ok(Ok(Host::Whole(mut whole))) = host {
             for page in 0..DRIVE.logical_pages {
                 whole.assign(&page_write(page, u64::from(page)));

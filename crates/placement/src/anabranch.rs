@@ -16,7 +16,8 @@ mod trust;
 mod unfinished;
 
 use anabranch_ssd::{
-    ClosedUnits, Destination, Origin, PageRange, Relocate, StreamId, Survivor, Victim, VictimRule,
+    ClosedUnits, Config, Destination, Origin, PageRange, Relocate, RelocationKind, StreamId,
+    Survivor, Victim, VictimRule,
 };
 
 use crate::{
@@ -24,13 +25,14 @@ use crate::{
     by_page::place_each,
     parameter::one_of,
     scheme::{Host, HostGeometry, HostScheme, Unfit},
+    spec::DeviceHalf,
 };
 use mind::Mind;
 use predictor::Senses;
 use rehearsal::Rehearsal;
 use sample::Sample;
 pub use setting::{Copies, Victims};
-use setting::{Room, Setting};
+use setting::{Guide, Room, Setting};
 use unfinished::Unfinished;
 
 one_of! {
@@ -62,7 +64,7 @@ pub struct AnabranchScheme {
     pub unit_pages: u32,
     /// Pages a miniature drive keeps at least.
     pub least_pages: u32,
-    /// What a setting must save to lead, in open units of all streams.
+    /// What a setting must save to lead, in units.
     pub margin: f64,
     /// Seed of the sample.
     pub seed: u32,
@@ -77,9 +79,9 @@ impl Default for AnabranchScheme {
             victims: Victims::Patient,
             contexts: Switch::On,
             history: Switch::On,
-            unit_pages: 8,
+            unit_pages: 32,
             least_pages: 4096,
-            margin: 1.0,
+            margin: 8.0,
             seed: 1,
         }
     }
@@ -139,7 +141,7 @@ impl HostScheme for AnabranchScheme {
             ),
             parameter(
                 "margin",
-                "what another setting must save to take over, in open units of all streams",
+                "what another setting must save to take over, in units",
                 Value::Number(&mut self.margin, 0.0..=1e6),
             ),
             parameter(
@@ -151,7 +153,13 @@ impl HostScheme for AnabranchScheme {
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(Anabranch::new(self, geometry)))
+        let drive = geometry.drive();
+        Ok(Host::whole(Anabranch::new(self, &drive, DeviceHalf::Own)))
+    }
+
+    fn build_beside(&self, drive: &Config, relocation: RelocationKind) -> Result<Host, Unfit> {
+        let beside = DeviceHalf::Relocation(relocation);
+        Ok(Host::alone(Anabranch::new(self, drive, beside)))
     }
 
     fn victim_rule(&self) -> Option<VictimRule> {
@@ -168,7 +176,8 @@ const SETTLE_PARTS: u64 = 4;
 /// Predicts how long each page will live, as a processor predicts branches, and how long a copied one
 /// still will; classes of predicted lives, with the bounds between them where they part what is
 /// written best, are the streams of both. How many classes pay, where copies go and which unit is
-/// the best victim no prediction says: that is rehearsed on miniature drives.
+/// the best victim no prediction says: that is rehearsed on miniature drives. Beside a drive that
+/// relocates by itself it is the host's half alone, and rehearses on miniatures that relocate so.
 ///
 /// Memory: 8 bytes a page of the drive, 2 MiB of curves, and the miniature drives: each 8 bytes for
 /// every page sampled.
@@ -178,6 +187,7 @@ pub struct Anabranch {
     rehearsal: Option<Rehearsal>,
     setting: Setting,
     room: Room,
+    beside: DeviceHalf,
     capacity: u64,
     unfinished: Unfinished,
     started_at: Option<u64>,
@@ -185,8 +195,9 @@ pub struct Anabranch {
 }
 
 impl Anabranch {
-    /// For a drive.
-    pub fn new(parameters: &AnabranchScheme, geometry: &HostGeometry) -> Anabranch {
+    /// For a drive whose copies and victims `beside` decides.
+    pub fn new(parameters: &AnabranchScheme, drive: &Config, beside: DeviceHalf) -> Anabranch {
+        let geometry = &HostGeometry::of(drive);
         let senses = Senses {
             contexts: parameters.contexts == Switch::On,
             history: parameters.history == Switch::On,
@@ -198,20 +209,22 @@ impl Anabranch {
             parameters.seed,
         );
         let rehearsal = match parameters.rehearse {
-            Switch::On => Rehearsal::new(geometry, sample, parameters.margin),
+            Switch::On => Rehearsal::new(drive, beside, sample, parameters.margin),
             Switch::Off => None,
         };
         let room = Room::new(geometry);
         let fixed = Setting {
+            guide: Guide::Lives,
             classes: room.classes(parameters.classes),
             copies: parameters.copies,
             victims: parameters.victims,
         };
         Anabranch {
-            mind: Mind::new(geometry.logical_pages, senses),
+            mind: Mind::new(geometry, senses),
             setting: rehearsal.as_ref().map_or(fixed, Rehearsal::leader),
             rehearsal,
             room,
+            beside,
             capacity: u64::from(geometry.logical_pages).max(1),
             unfinished: Unfinished::new(room.count(), geometry.pages_per_unit),
             started_at: None,
@@ -224,17 +237,20 @@ impl Anabranch {
         if now_pages >= self.settle_at {
             self.settle(now_pages);
         }
-        let life = self.mind.predictor.write(page, write, now_pages);
-        self.mind.classes.count(life);
+        let outlook = self.mind.write(page, write, now_pages);
         if let Some(rehearsal) = &mut self.rehearsal
-            && rehearsal.write(&self.mind, page, life)
+            && rehearsal.write(&self.mind, page, outlook)
         {
             self.setting = rehearsal.leader();
-            let heir = |stream| self.setting.heir(stream, &self.room);
-            self.unfinished.change(heir);
+            self.unfinished.change();
         }
-        let stream = self.setting.host_stream(&self.mind, life, &self.room);
-        self.unfinished.place(stream, self.room.host_streams())
+        let stream = self.setting.host_stream(&self.mind, outlook, &self.room);
+        let stream = self.unfinished.place(stream, self.room.host_streams());
+        if self.beside != DeviceHalf::Own {
+            // A drive that relocates by itself does not tell what it appends where.
+            self.unfinished.appended(stream, 1, Origin::Host);
+        }
+        stream
     }
 
     #[cold]
@@ -254,16 +270,14 @@ impl Assign for Anabranch {
     }
 
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
-        self.mind.predictor.discard(pages, now_pages);
+        self.mind.discard(pages, now_pages);
         if let Some(rehearsal) = &mut self.rehearsal {
             rehearsal.discard(pages);
         }
     }
 
     fn learn(&mut self, names: &Names) {
-        for (file, name) in &names.files {
-            self.mind.predictor.files_mut().learn(*file, name);
-        }
+        self.mind.learn(names);
     }
 
     fn goes_by_page(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use anabranch_ssd::{Config, Relocate, VictimRule};
+use anabranch_ssd::{Config, Relocate, RelocationKind, VictimRule};
 
 use crate::{Assign, Future, Parameter};
 
@@ -71,6 +71,28 @@ impl HostGeometry {
             physical_units: drive.physical_units,
         }
     }
+
+    /// Such a drive as it is sold: greedy victims, one reclaim group, no faults.
+    pub fn drive(&self) -> Config {
+        Config {
+            logical_pages: self.logical_pages,
+            page_bytes: self.page_bytes,
+            pages_per_unit: self.pages_per_unit,
+            physical_units: self.physical_units,
+            host_streams: self.host_streams,
+            internal_streams: self.internal_streams,
+            victim_rule: VictimRule::Greedy,
+            chips: 1,
+            seed: 0,
+            gc_start_free_units: 1,
+            gc_stop_free_units: 1,
+            reclaim_groups: 1,
+            persistently_isolated: 0,
+            streams_off_permille: 1000,
+            wear: Default::default(),
+            faults: Default::default(),
+        }
+    }
 }
 
 /// The host's half of a scheme before it meets a drive: its name and its parameters.
@@ -93,6 +115,14 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
     /// # Errors
     /// When a parameter does not fit that drive.
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit>;
+
+    /// The same, where copies are left to a relocation of the drive.
+    ///
+    /// # Errors
+    /// When a parameter does not fit that drive.
+    fn build_beside(&self, drive: &Config, _relocation: RelocationKind) -> Result<Host, Unfit> {
+        self.build(&HostGeometry::of(drive))
+    }
 
     /// The same, for a scheme that must know when pages will die.
     ///

@@ -217,30 +217,36 @@ impl SchemeSpec {
         }
     }
 
-    /// The host's half, at work on a drive; of a scheme that needs the future, as far as it does
-    /// without.
+    /// The host's half, at work on a drive that relocates by itself, by FDP's rules for initially
+    /// isolated handles; of a scheme that needs the future, as far as it does without.
     ///
     /// # Errors
     /// When a parameter does not fit the drive, or it has no stream or no page.
     pub fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, SchemeError> {
-        Ok(self.host(geometry, None)?.into_assign())
+        let beside = DeviceHalf::Relocation(RelocationKind::Fdp);
+        Ok(self.host(&geometry.drive(), beside, None)?.into_assign())
     }
 
-    /// What the host's half is at work on a drive. `future` is for schemes that need it.
+    /// What the host's half is at work on a drive, beside who decides about copies.
     ///
     /// # Errors
     /// When a parameter does not fit the drive, or it has no stream or no page.
     pub fn host(
         &self,
-        geometry: &HostGeometry,
+        drive: &Config,
+        beside: DeviceHalf,
         future: Option<&Arc<Future>>,
     ) -> Result<Host, SchemeError> {
+        let geometry = &HostGeometry::of(drive);
         if geometry.host_streams == 0 || geometry.page_bytes == 0 {
             return Err(SchemeError::NoDrive);
         }
-        let build = || match future {
-            Some(future) => self.fit(self.host.build_foreseeing(geometry, future)),
-            None => self.fit(self.host.build(geometry)),
+        let build = || match (future, beside) {
+            (Some(future), _) if self.needs_future() => {
+                self.fit(self.host.build_foreseeing(geometry, future))
+            }
+            (_, DeviceHalf::Own) => self.fit(self.host.build(geometry)),
+            (_, DeviceHalf::Relocation(kind)) => self.fit(self.host.build_beside(drive, kind)),
         };
         if self.tenants == 1 {
             return build();
@@ -264,7 +270,7 @@ impl SchemeSpec {
         if self.needs_future() && future.is_none() {
             return Err(self.refused());
         }
-        let host = self.host(&HostGeometry::of(drive), future)?;
+        let host = self.host(drive, self.relocation, future)?;
         Ok(match (self.relocation, host) {
             (DeviceHalf::Own, Host::Whole(whole)) => Policy::whole(whole),
             (DeviceHalf::Own, Host::Alone(assign)) => Policy::of_host(assign),
@@ -356,7 +362,7 @@ fn canonical_name(host: &str, relocation: DeviceHalf) -> String {
     let same = |scheme: &&Scheme| (scheme.host)().name() == host && scheme.relocation == relocation;
     match (SCHEMES.iter().find(same), relocation) {
         (Some(scheme), _) => scheme.name.to_owned(),
-        (None, DeviceHalf::Relocation(kind)) => format!("{host}+{kind}"),
+        (_, DeviceHalf::Relocation(kind)) => format!("{host}+{kind}"),
         (None, DeviceHalf::Own) => host.to_owned(),
     }
 }

@@ -132,6 +132,9 @@ fn answers(assign: &mut dyn Assign, requests: &[Request], start_pages: u64) -> V
 /// Bytes for names of files: 2 for each file named, and the classes there are of them.
 const FILE_CLASSES: usize = 64 * 2 + 2 * 64 * (32 + 64);
 
+/// Rules over names: the rules, and which match each file and context named.
+const RULES: usize = 8 * (64 + 16) + 64 * 96;
+
 /// The bound each host part states, in bytes, for the drive and the names of these tests.
 fn memory_bound(scheme: &str) -> usize {
     let (name, parameters) = scheme.split_once(':').unwrap_or((scheme, ""));
@@ -139,7 +142,7 @@ fn memory_bound(scheme: &str) -> usize {
     // The smallest chunk is 1 MiB.
     let chunks = LOGICAL_PAGES.div_ceil(256) as usize;
     let of_one = match host {
-        "manual" => 8 * (64 + 16) + 64 * 96,
+        "manual" => RULES,
         "sequential" => 24 * (4 + 16),
         "autostream-sfr" => chunks * 24 + 64 * 8 + 1024 * 16,
         "autostream-mq" => chunks * 40 + 64 * 16,
@@ -180,14 +183,14 @@ fn published_memory_bound(scheme: &str) -> usize {
 }
 
 /// What `anabranch` states beside 8 bytes a page: 8,192 curves of 172 bytes, what is known of 1,024
-/// writers and 4,096 files, the table curves are read with, names of files; and six miniature
-/// drives, here of all pages (4 bytes each, and 4 in the units), 60 units and up to 72 streams, whose own predictors are
+/// writers and 4,096 files, the table curves are read with, names of files, rules over them; and seven
+/// miniature drives, here of all pages (4 bytes each, and 4 in the units), 60 units and up to 72 streams, whose own predictors are
 /// empty but for the fixed tables.
 fn anabranch_fixed_bytes() -> usize {
     let tables = 1024 * 8 + 4096 * 8;
     let mind = 40 * 40 * 4 + 256 * 4 + 2048;
     let miniature = 4 * LOGICAL_PAGES as usize + 60 * (100 * 4 + 96) + 72 * 102 * 8 + 2048;
-    8192 * 172 + tables + mind + FILE_CLASSES + 6 * (miniature + mind)
+    8192 * 172 + tables + mind + FILE_CLASSES + RULES + 7 * (miniature + mind)
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_placement::{
-    Assign, DeviceHalf, Host, HostGeometry, Names, Policy, SCHEMES, SchemeSpec, Whole, Write,
+    Assign, DeviceHalf, Host, Names, Policy, SCHEMES, SchemeSpec, Whole, Write,
 };
 use anabranch_replay::{Engine, Lane};
 use anabranch_ssd::{
@@ -137,7 +137,7 @@ impl Relocate for Checked {
 /// The lane of a scheme, looked at.
 fn lane(spec: &SchemeSpec, drive: &Config, aged: Option<&SavedDrive>) -> Lane {
     let config = spec.drive(drive);
-    let Host::Whole(scheme) = spec.host(&HostGeometry::of(&config), None).unwrap() else {
+    let Host::Whole(scheme) = spec.host(&config, DeviceHalf::Own, None).unwrap() else {
         unreachable!("these schemes hold both halves");
     };
     let checked = Checked {

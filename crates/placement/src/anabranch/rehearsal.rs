@@ -6,11 +6,11 @@ use anabranch_ssd::{
 };
 
 use super::{
-    mind::Mind,
+    mind::{Mind, Outlook},
     sample::Sample,
-    setting::{Copies, Room, Setting, Victims},
+    setting::{Copies, Guide, Room, Setting, Victims},
 };
-use crate::scheme::HostGeometry;
+use crate::{scheme::HostGeometry, spec::DeviceHalf};
 
 /// Judgements in each capacity written (our choice).
 const JUDGEMENTS: u32 = 16;
@@ -19,25 +19,37 @@ const JUDGEMENTS: u32 = 16;
 /// both worse on the recordings tuned with).
 const CLASSES: u32 = 6;
 
-/// The settings rehearsed on a drive, the one to begin with first: as many classes as pay mostly,
-/// more and fewer; copies among new data or by themselves; both kinds of victims; and the last as if
-/// nothing were known. Of 30 combinations on the recordings tuned with, the best of these was within
-/// 1.5 % of the best.
-fn settings(room: &Room) -> Vec<Setting> {
+/// The settings rehearsed on a drive, the one to begin with first. Where copies and victims are ours
+/// to decide: as many classes as pay mostly, more and two; copies among new data or by themselves;
+/// both kinds of victims; rules over files' names; and the last as if nothing were known. Where they are
+/// the drive's: numbers of classes, down to one, which is a drive without streams, and those rules.
+fn settings(room: &Room, beside: DeviceHalf) -> Vec<Setting> {
     use Copies::{Apart, One, Together};
     use Victims::{Emptiest, Patient};
     let usual = room.classes(CLASSES);
     let more = room.classes(u32::from(usual) + 2);
-    let all = [
-        (usual, Together, Patient),
-        (usual, Together, Emptiest),
-        (more, Together, Patient),
-        (usual, Apart, Patient),
-        (1, One, Emptiest),
-    ];
+    let two = room.classes(2);
+    let all = match beside {
+        DeviceHalf::Own => vec![
+            (Guide::Lives, usual, Together, Patient),
+            (Guide::Lives, usual, Together, Emptiest),
+            (Guide::Lives, more, Together, Patient),
+            (Guide::Lives, usual, Apart, Patient),
+            (Guide::Lives, two, Together, Emptiest),
+            (Guide::Rules, usual, One, Emptiest),
+            (Guide::Lives, 1, One, Emptiest),
+        ],
+        DeviceHalf::Relocation(_) => {
+            let lives = [usual, more, room.classes(4), room.classes(3), two, 1];
+            let rules = (Guide::Rules, usual, Together, Emptiest);
+            let lives = lives.map(|classes| (Guide::Lives, classes, Together, Emptiest));
+            lives.into_iter().chain([rules]).collect()
+        }
+    };
     let mut settings: Vec<Setting> = Vec::with_capacity(all.len());
-    for (classes, copies, victims) in all {
+    for (guide, classes, copies, victims) in all {
         let setting = Setting {
+            guide,
             classes,
             copies,
             victims,
@@ -81,6 +93,8 @@ impl Relocate for Understudy<'_> {
 struct Stage {
     drive: Device,
     setting: Setting,
+    /// The drive's own relocation, where copies are not ours to decide.
+    relocation: Option<Box<dyn Relocate>>,
     /// Pages it would have saved the drive had it led, since it last did worse.
     saved_pages: f64,
     /// Pages it had copied when that was last worked out.
@@ -88,6 +102,50 @@ struct Stage {
 }
 
 impl Stage {
+    /// A miniature for a setting; `None` where there is no room for it.
+    fn new(drive: &Config, beside: DeviceHalf, sample: Sample, setting: Setting) -> Option<Stage> {
+        let mut config = miniature(drive, sample, &setting);
+        let relocation = match beside {
+            DeviceHalf::Own => {
+                config.victim_rule = VictimRule::Scheme;
+                None
+            }
+            DeviceHalf::Relocation(kind) => {
+                config.internal_streams = kind.internal_streams(&config);
+                Some(kind.build(&config))
+            }
+        };
+        // An understudy wants to hear of neither ages nor places; no more does nobody.
+        let listener = relocation.as_deref().unwrap_or(&());
+        Some(Stage {
+            drive: Device::new(config, listener).ok()?,
+            setting,
+            relocation,
+            saved_pages: 0.0,
+            counted_pages: 0,
+        })
+    }
+
+    /// The sampled page `number` is written.
+    fn write(&mut self, mind: &Mind, room: Room, sample: Sample, number: u32, outlook: Outlook) {
+        let page = PageRange::new(number, 1);
+        let stream = self.setting.host_stream(mind, outlook, &room);
+        // A miniature is made without faults, and the number and stream are its own: it has
+        // nothing to refuse.
+        let _ = match &mut self.relocation {
+            Some(relocation) => self.drive.write(&mut **relocation, page, stream),
+            None => {
+                let mut understudy = Understudy {
+                    setting: self.setting,
+                    room,
+                    sample,
+                    mind,
+                };
+                self.drive.write(&mut understudy, page, stream)
+            }
+        };
+    }
+
     /// Pages copied since this was last asked.
     fn newly_copied(&mut self) -> u64 {
         let counted = self.drive.counters().copied_pages;
@@ -124,21 +182,18 @@ pub(super) struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// Drives for a drive. A setting takes over once it would have saved `margin` times what all
-    /// streams' open units hold. `None` for a drive of which no miniature can be made.
-    pub fn new(geometry: &HostGeometry, sample: Sample, margin: f64) -> Option<Rehearsal> {
-        let unit_pages = sample.unit_pages(geometry.pages_per_unit);
-        let room = Room::new(geometry).shrunk(unit_pages);
-        let settings = settings(&room);
-        // An understudy wants to hear of neither ages nor places; no more does nobody.
-        let stage = |&setting: &Setting| {
-            Some(Stage {
-                drive: Device::new(miniature(geometry, sample, &setting), &()).ok()?,
-                setting,
-                saved_pages: 0.0,
-                counted_pages: 0,
-            })
-        };
+    /// Miniatures of a drive whose copies and victims `beside` decides. A setting takes over once it
+    /// would have saved `margin` units. `None` for a drive of which no miniature can be made.
+    pub fn new(
+        drive: &Config,
+        beside: DeviceHalf,
+        sample: Sample,
+        margin: f64,
+    ) -> Option<Rehearsal> {
+        let unit_pages = sample.unit_pages(drive.pages_per_unit);
+        let room = Room::new(&HostGeometry::of(drive)).shrunk(unit_pages);
+        let settings = settings(&room, beside);
+        let stage = |&setting: &Setting| Stage::new(drive, beside, sample, setting);
         Some(Rehearsal {
             stages: settings.iter().map(stage).collect::<Option<Vec<Stage>>>()?,
             leader: *settings.first()?,
@@ -146,7 +201,7 @@ impl Rehearsal {
             sample,
             pending_pages: 0,
             judge_pages: (sample.pages() / JUDGEMENTS).max(1),
-            margin_pages: margin * f64::from(unit_pages) * f64::from(room.count()),
+            margin_pages: margin * f64::from(unit_pages),
         })
     }
 
@@ -155,28 +210,18 @@ impl Rehearsal {
         self.leader
     }
 
-    /// A page of a predicted life is written. Answers whether another setting leads now.
+    /// A page is written. Answers whether another setting leads now.
     #[inline]
-    pub fn write(&mut self, mind: &Mind, page: u32, life: f32) -> bool {
+    pub fn write(&mut self, mind: &Mind, page: u32, outlook: Outlook) -> bool {
         match self.sample.number(page) {
-            Some(number) => self.perform(mind, number, life),
+            Some(number) => self.perform(mind, number, outlook),
             None => false,
         }
     }
 
-    fn perform(&mut self, mind: &Mind, number: u32, life: f32) -> bool {
-        let page = PageRange::new(number, 1);
+    fn perform(&mut self, mind: &Mind, number: u32, outlook: Outlook) -> bool {
         for stage in &mut self.stages {
-            let mut understudy = Understudy {
-                setting: stage.setting,
-                room: self.room,
-                sample: self.sample,
-                mind,
-            };
-            let stream = stage.setting.host_stream(mind, life, &self.room);
-            // A miniature is made without faults, and the number and stream are its own: it has
-            // nothing to refuse.
-            let _ = stage.drive.write(&mut understudy, page, stream);
+            stage.write(mind, self.room, self.sample, number, outlook);
         }
         self.pending_pages += 1;
         self.pending_pages >= self.judge_pages && self.judge()
@@ -224,31 +269,24 @@ impl Rehearsal {
 
 /// A drive with the sample's pages and as much spare, where a setting is tried. An open unit is half
 /// empty in the mean; where a miniature has fewer units, that would weigh more, and is given back.
-fn miniature(geometry: &HostGeometry, sample: Sample, setting: &Setting) -> Config {
+fn miniature(drive: &Config, sample: Sample, setting: &Setting) -> Config {
     let thinning = sample.thinning();
     let open_units = setting.streams() * (thinning - 1) / (2 * thinning);
-    Config {
+    let geometry = HostGeometry {
         logical_pages: sample.pages(),
-        page_bytes: geometry.page_bytes,
-        pages_per_unit: sample.unit_pages(geometry.pages_per_unit),
-        physical_units: geometry.physical_units.div_ceil(thinning) + open_units,
-        host_streams: geometry.host_streams,
-        internal_streams: geometry.internal_streams,
-        victim_rule: VictimRule::Scheme,
-        chips: 1,
-        seed: 0,
-        gc_start_free_units: 1,
-        gc_stop_free_units: 1,
-        reclaim_groups: 1,
-        persistently_isolated: 0,
-        streams_off_permille: 1000,
-        wear: Default::default(),
-        faults: Default::default(),
+        pages_per_unit: sample.unit_pages(drive.pages_per_unit),
+        physical_units: drive.physical_units.div_ceil(thinning) + open_units,
+        ..HostGeometry::of(drive)
+    };
+    Config {
+        victim_rule: drive.victim_rule,
+        ..geometry.drive()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use anabranch_ssd::RelocationKind;
     use anabranch_trace::{ContextId, FileId, WriteHint};
 
     use super::{super::predictor::Senses, *};
@@ -262,14 +300,14 @@ mod tests {
         ..DRIVE
     };
 
-    fn rehearsal(margin: f64) -> (Rehearsal, Mind) {
+    fn rehearsal(beside: DeviceHalf, margin: f64) -> (Rehearsal, Mind) {
         let senses = Senses {
             contexts: true,
             history: true,
         };
         let sample = Sample::new(&GEOMETRY, 16, 1024, 1);
-        let rehearsal = Rehearsal::new(&GEOMETRY, sample, margin).unwrap();
-        (rehearsal, Mind::new(PAGES, senses))
+        let rehearsal = Rehearsal::new(&GEOMETRY.drive(), beside, sample, margin).unwrap();
+        (rehearsal, Mind::new(&GEOMETRY, senses))
     }
 
     /// Writes pages of one writer; how often the lead changed.
@@ -288,12 +326,11 @@ mod tests {
                 tenant: 0,
                 now_pages: *now,
             };
-            let life = mind.predictor.write(page, &write, *now);
-            mind.classes.count(life);
+            let outlook = mind.write(page, &write, *now);
             if now.is_multiple_of(2048) {
                 mind.classes.settle();
             }
-            changes += usize::from(rehearsal.write(mind, page, life));
+            changes += usize::from(rehearsal.write(mind, page, outlook));
             *now += 1;
         }
         changes
@@ -306,7 +343,7 @@ mod tests {
 
     #[test]
     fn the_setting_that_copies_least_comes_to_lead() {
-        let (mut rehearsal, mut mind) = rehearsal(1.0);
+        let (mut rehearsal, mut mind) = rehearsal(DeviceHalf::Own, 16.0);
         let first = rehearsal.leader();
         let mut now = 0;
         run((&mut rehearsal, &mut mind), &mut now, at_random(40 * PAGES));
@@ -322,7 +359,7 @@ mod tests {
 
     #[test]
     fn where_nothing_is_copied_the_lead_stays() {
-        let (mut rehearsal, mut mind) = rehearsal(1.0);
+        let (mut rehearsal, mut mind) = rehearsal(DeviceHalf::Own, 16.0);
         let mut now = 0;
         let round = (0..10 * PAGES).map(|step| step % PAGES);
         assert_eq!(run((&mut rehearsal, &mut mind), &mut now, round), 0);
@@ -331,7 +368,7 @@ mod tests {
     #[test]
     fn a_greater_margin_changes_less() {
         let changes = |margin| {
-            let (mut rehearsal, mut mind) = rehearsal(margin);
+            let (mut rehearsal, mut mind) = rehearsal(DeviceHalf::Own, margin);
             let mut now = 0;
             run((&mut rehearsal, &mut mind), &mut now, at_random(20 * PAGES))
         };
@@ -342,8 +379,8 @@ mod tests {
     #[test]
     fn a_miniature_has_the_spare_of_its_drive() {
         let sample = Sample::new(&GEOMETRY, 16, 1024, 1);
-        let setting = settings(&Room::new(&GEOMETRY))[0];
-        let small = miniature(&GEOMETRY, sample, &setting);
+        let setting = settings(&Room::new(&GEOMETRY), DeviceHalf::Own)[0];
+        let small = miniature(&GEOMETRY.drive(), sample, &setting);
         assert_eq!((small.pages_per_unit, small.logical_pages), (16, 1024));
         assert_eq!(small.physical_units, GEOMETRY.physical_units);
         let large = HostGeometry {
@@ -352,7 +389,7 @@ mod tests {
             ..GEOMETRY
         };
         let sample = Sample::new(&large, 16, 1024, 1);
-        let small = miniature(&large, sample, &setting);
+        let small = miniature(&large.drive(), sample, &setting);
         assert_eq!((small.pages_per_unit, small.logical_pages), (16, 256 * 16));
         // An eighth of the units, and seven eighths of half a unit for each of six classes.
         assert_eq!(small.physical_units, 275 + 2);
@@ -365,21 +402,39 @@ mod tests {
             ..GEOMETRY
         };
         let sample = Sample::new(&full, 16, 1024, 1);
-        assert!(Rehearsal::new(&full, sample, 1.0).is_none());
+        assert!(Rehearsal::new(&full.drive(), DeviceHalf::Own, sample, 1.0).is_none());
     }
 
     #[test]
     fn settings_differ_and_fit_the_drive() {
-        for host_streams in 1..10 {
+        let halves = [DeviceHalf::Own, DeviceHalf::Relocation(RelocationKind::Fdp)];
+        for (host_streams, beside) in (1..10).flat_map(|streams| halves.map(|half| (streams, half)))
+        {
             let geometry = HostGeometry {
                 host_streams,
                 ..GEOMETRY
             };
-            let settings = settings(&Room::new(&geometry));
+            let settings = settings(&Room::new(&geometry), beside);
             for (index, setting) in settings.iter().enumerate() {
                 assert!(u16::from(setting.classes) <= host_streams);
                 assert!(!settings[..index].contains(setting));
             }
+        }
+    }
+
+    #[test]
+    fn beside_a_drive_that_relocates_random_deaths_end_in_one_class() {
+        let beside = DeviceHalf::Relocation(RelocationKind::Gc);
+        let (mut rehearsal, mut mind) = rehearsal(beside, 8.0);
+        assert!(rehearsal.leader().classes > 1);
+        let mut now = 0;
+        run((&mut rehearsal, &mut mind), &mut now, at_random(40 * PAGES));
+        assert_eq!(rehearsal.leader().classes, 1);
+        // The drives collect by the rule and with the streams of the drive rehearsed for.
+        for stage in &rehearsal.stages {
+            let config = stage.drive.config();
+            assert_eq!(config.victim_rule, VictimRule::Greedy);
+            assert_eq!(config.internal_streams, 1);
         }
     }
 }

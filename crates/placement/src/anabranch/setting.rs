@@ -2,7 +2,11 @@
 
 use anabranch_ssd::{ClosedUnit, ClosedUnits, StreamId};
 
-use super::{classes::MOST_CLASSES, mind::Mind, span::Eighths};
+use super::{
+    classes::MOST_CLASSES,
+    mind::{Mind, Outlook},
+    span::Eighths,
+};
 use crate::{parameter::one_of, scheme::HostGeometry};
 
 one_of! {
@@ -28,9 +32,19 @@ one_of! {
     }
 }
 
-/// One way to use the predictions.
+/// What tells new data apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guide {
+    /// Predicted lives.
+    Lives,
+    /// Rules over files' names, those of `manual`.
+    Rules,
+}
+
+/// One way to use what is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Setting {
+    pub guide: Guide,
     pub classes: u8,
     pub copies: Copies,
     pub victims: Victims,
@@ -103,10 +117,13 @@ impl Setting {
         mind.classes.of(life, usize::from(classes))
     }
 
-    /// The stream of a page the host writes, by its predicted life.
+    /// The stream of a page the host writes.
     #[inline]
-    pub fn host_stream(&self, mind: &Mind, life: Eighths, room: &Room) -> StreamId {
-        StreamId(self.class(mind, life, room))
+    pub fn host_stream(&self, mind: &Mind, outlook: Outlook, room: &Room) -> StreamId {
+        match self.guide {
+            Guide::Lives => StreamId(self.class(mind, outlook.life, room)),
+            Guide::Rules => outlook.ruled,
+        }
     }
 
     /// The stream of a copied page, by what is predicted to remain of its life. On a drive with
@@ -179,6 +196,7 @@ mod tests {
     use crate::by_page::tests::DRIVE;
 
     const SETTING: Setting = Setting {
+        guide: Guide::Lives,
         classes: 3,
         copies: Copies::Together,
         victims: Victims::Patient,
@@ -189,7 +207,7 @@ mod tests {
             contexts: true,
             history: true,
         };
-        let mut mind = Mind::new(DRIVE.logical_pages, senses);
+        let mut mind = Mind::new(&DRIVE, senses);
         for _ in 0..100 {
             for life in [20.0, 60.0, 100.0] {
                 mind.classes.count(life);
@@ -197,6 +215,13 @@ mod tests {
         }
         mind.classes.settle();
         mind
+    }
+
+    fn outlook(life: Eighths) -> Outlook {
+        Outlook {
+            life,
+            ruled: StreamId(7),
+        }
     }
 
     fn room(host_streams: u16, internal_streams: u16) -> Room {
@@ -211,7 +236,7 @@ mod tests {
         let mind = mind();
         let lives = [20.0, 60.0, 100.0];
         [
-            lives.map(|life| setting.host_stream(&mind, life, room).0),
+            lives.map(|life| setting.host_stream(&mind, outlook(life), room).0),
             lives.map(|life| setting.copy_stream(&mind, life, room).0),
         ]
     }
@@ -223,6 +248,16 @@ mod tests {
         assert_eq!(of(Copies::Together), [[0, 1, 2], [0, 1, 2]]);
         assert_eq!(of(Copies::Apart), [[0, 1, 2], [8, 9, 10]]);
         assert_eq!(of(Copies::One), [[0, 1, 2], [8, 8, 8]]);
+    }
+
+    #[test]
+    fn rules_place_what_is_written_and_not_what_is_copied() {
+        let ruled = Setting {
+            guide: Guide::Rules,
+            copies: Copies::One,
+            ..SETTING
+        };
+        assert_eq!(streams(ruled, &room(8, 4)), [[7, 7, 7], [8, 8, 8]]);
     }
 
     #[test]

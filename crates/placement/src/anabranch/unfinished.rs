@@ -1,4 +1,4 @@
-//! Units that a change of setting leaves open.
+//! Units that a change of leader leaves open.
 
 use anabranch_ssd::{Origin, StreamId};
 
@@ -9,17 +9,17 @@ struct Open {
     filled: u32,
     /// Pages on their way to it: lanes hand over several at a time (`docs/design.md`).
     coming: u32,
-    /// The stream that takes what this one took, itself while it is used.
-    heir: StreamId,
+    /// Whether the present leader has named the stream.
+    is_named: bool,
 }
 
-/// Streams that are written no more still have an open unit each, whose free pages are lost to
-/// the drive. Pages of the stream nearest in life finish it.
+/// Streams that are written no more still have an open unit each, whose free pages are lost to the
+/// drive. A stream that has no open unit finishes one of those before it opens its own.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     streams: Vec<Open>,
     pages_per_unit: u32,
-    /// Streams written no more that have an open unit.
+    /// Units left open.
     left: u32,
     /// Whether the host's pages that were on their way have come.
     has_arrived: bool,
@@ -27,26 +27,25 @@ pub(super) struct Unfinished {
 
 impl Unfinished {
     pub fn new(streams: u16, pages_per_unit: u32) -> Unfinished {
-        let open = |stream| Open {
+        let open = Open {
             filled: 0,
             coming: 0,
-            heir: StreamId(stream),
+            is_named: true,
         };
         Unfinished {
-            streams: (0..streams).map(open).collect(),
+            streams: vec![open; streams.into()],
             pages_per_unit: pages_per_unit.max(1),
             left: 0,
             has_arrived: true,
         }
     }
 
-    /// From now on streams are used as `heir` says: a stream's heir is the one that takes what it
-    /// took, itself if it is used still.
-    pub fn change(&mut self, heir: impl Fn(StreamId) -> StreamId) {
+    /// Another leads from now on: every open unit is left, until its stream is named again.
+    pub fn change(&mut self) {
         self.left = 0;
-        for (stream, open) in (0..).map(StreamId).zip(&mut self.streams) {
-            open.heir = heir(stream);
-            self.left += u32::from(open.heir != stream && open.filled > 0);
+        for open in &mut self.streams {
+            open.is_named = false;
+            self.left += u32::from(open.filled > 0);
         }
     }
 
@@ -65,9 +64,19 @@ impl Unfinished {
         if std::mem::take(&mut self.has_arrived) {
             self.streams.iter_mut().for_each(|open| open.coming = 0);
         }
+        let Some(open) = self.streams.get_mut(wanted.index()) else {
+            return wanted;
+        };
+        if !std::mem::replace(&mut open.is_named, true) && open.filled > 0 {
+            self.left -= 1;
+        }
+        let room = self.pages_per_unit;
+        if (1..room).contains(&(open.filled + open.coming)) {
+            open.coming += 1;
+            return wanted;
+        }
         for (stream, open) in (0..streams).map(StreamId).zip(&mut self.streams) {
-            let is_left = open.heir == wanted && stream != wanted && open.filled > 0;
-            if is_left && open.filled + open.coming < self.pages_per_unit {
+            if !open.is_named && open.filled > 0 && open.filled + open.coming < room {
                 open.coming += 1;
                 return stream;
             }
@@ -82,7 +91,7 @@ impl Unfinished {
         let Some(open) = self.streams.get_mut(stream.index()) else {
             return;
         };
-        self.left += u32::from(open.heir != stream && open.filled == 0);
+        self.left += u32::from(!open.is_named && open.filled == 0);
         open.filled += pages;
         open.coming = open.coming.saturating_sub(pages);
         if open.filled >= self.pages_per_unit {
@@ -93,7 +102,7 @@ impl Unfinished {
     /// A stream's unit is open no more.
     pub fn gone(&mut self, stream: StreamId) {
         if let Some(open) = self.streams.get_mut(stream.index()) {
-            self.left -= u32::from(open.heir != stream && open.filled > 0);
+            self.left -= u32::from(!open.is_named && open.filled > 0);
             open.filled = 0;
         }
     }
@@ -109,17 +118,15 @@ mod tests {
 
     const UNIT: u32 = 100;
 
-    /// Streams 0 to 3 are used by the host, 4 and 5 by copies; each begins a unit.
-    fn begun() -> Unfinished {
+    /// Streams 0 to 3 are used by the host, 4 and 5 by copies; each has begun a unit, and another
+    /// leader follows.
+    fn left() -> Unfinished {
         let mut unfinished = Unfinished::new(6, UNIT);
         for stream in 0..6 {
             unfinished.appended(StreamId(stream), 70, Origin::Host);
         }
+        unfinished.change();
         unfinished
-    }
-
-    fn two_classes(stream: StreamId) -> StreamId {
-        StreamId(stream.0.min(1))
     }
 
     /// Where pages meant for stream 1 go, each appended before the next is placed.
@@ -133,67 +140,72 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_given_up_is_finished_by_its_heir() {
-        let mut unfinished = begun();
-        unfinished.change(two_classes);
-        let taken = placed(&mut unfinished, 70, 4);
-        assert_eq!(taken[..30], [2; 30]);
-        assert_eq!(taken[30..60], [3; 30]);
-        assert_eq!(taken[60..], [1; 10]);
+    fn a_stream_fills_its_own_unit_then_those_that_were_left() {
+        let mut unfinished = left();
+        let taken = placed(&mut unfinished, 130, 4);
+        assert_eq!(taken[..30], [1; 30]);
+        assert_eq!(taken[30..60], [0; 30]);
+        assert_eq!(taken[60..90], [2; 30]);
+        assert_eq!(taken[90..120], [3; 30]);
+        assert_eq!(taken[120..], [1; 10]);
+    }
+
+    #[test]
+    fn a_stream_that_is_named_keeps_its_unit() {
+        let mut unfinished = left();
         assert_eq!(unfinished.place(StreamId(0), 4), StreamId(0));
+        let taken = placed(&mut unfinished, 91, 4);
+        assert_eq!(taken[..30], [1; 30]);
+        assert_eq!(taken[30..60], [2; 30]);
+        assert_eq!(taken[60..90], [3; 30]);
+        assert_eq!(taken[90], 1);
     }
 
     #[test]
     fn the_host_never_finishes_what_is_of_copies() {
-        let mut unfinished = begun();
-        unfinished.change(two_classes);
+        let mut unfinished = left();
         let host = placed(&mut unfinished, 500, 4);
         assert!(host.iter().max() < Some(&4));
-        let copies = placed(&mut unfinished, 60, 6);
-        assert_eq!(copies[..30], [4; 30]);
-        assert_eq!(copies[30..], [5; 30]);
+        let copies = placed(&mut unfinished, 200, 6);
+        assert_eq!(copies.iter().filter(|&&stream| stream == 4).count(), 30);
+        assert_eq!(copies.iter().filter(|&&stream| stream == 5).count(), 30);
     }
 
     #[test]
     fn pages_on_their_way_take_no_more_than_the_room_there_is() {
-        let mut unfinished = begun();
-        unfinished.change(two_classes);
+        let mut unfinished = left();
         let sent: Vec<u16> = (0..64)
             .map(|_| unfinished.place(StreamId(1), 4).0)
             .collect();
-        assert_eq!(sent[..30], [2; 30]);
-        assert_eq!(sent[30..60], [3; 30]);
-        assert_eq!(sent[60..], [1; 4]);
-        unfinished.appended(StreamId(2), 30, Origin::Host);
-        unfinished.appended(StreamId(3), 30, Origin::Host);
-        assert_eq!(unfinished.left, 2, "of copies");
+        assert_eq!(sent[..30], [1; 30]);
+        assert_eq!(sent[30..60], [0; 30]);
+        assert_eq!(sent[60..], [2; 4]);
     }
 
     #[test]
     fn a_unit_that_the_device_took_needs_no_finishing() {
-        let mut unfinished = begun();
-        unfinished.change(two_classes);
-        unfinished.gone(StreamId(2));
-        assert_eq!(unfinished.place(StreamId(1), 4), StreamId(3));
+        let mut unfinished = left();
+        placed(&mut unfinished, 30, 4);
+        unfinished.gone(StreamId(0));
+        assert_eq!(unfinished.place(StreamId(1), 4), StreamId(2));
     }
 
     #[test]
     fn what_went_elsewhere_than_it_was_meant_for_is_not_counted_where_it_was_meant() {
-        let mut unfinished = begun();
-        unfinished.change(two_classes);
-        assert_eq!(unfinished.place(StreamId(1), 4), StreamId(2));
+        let mut unfinished = left();
+        placed(&mut unfinished, 30, 4);
+        assert_eq!(unfinished.place(StreamId(1), 4), StreamId(0));
         // The device had no unit for it there.
-        unfinished.appended(StreamId(0), 1, Origin::Host);
+        unfinished.appended(StreamId(3), 1, Origin::Host);
         let taken = placed(&mut unfinished, 31, 4);
-        assert_eq!(taken[..30], [2; 30]);
-        assert_eq!(taken[30], 3);
+        assert_eq!(taken[..30], [0; 30]);
+        assert_eq!(taken[30], 2);
     }
 
     #[test]
-    fn a_stream_given_up_that_is_opened_all_the_same_is_finished_too() {
-        let mut unfinished = begun();
-        unfinished.change(two_classes);
-        placed(&mut unfinished, 60, 4);
+    fn a_stream_nobody_names_that_is_opened_all_the_same_is_finished_too() {
+        let mut unfinished = left();
+        placed(&mut unfinished, 120, 4);
         unfinished.appended(StreamId(2), 5, Origin::Host);
         let taken = placed(&mut unfinished, 96, 4);
         assert_eq!(taken[..95], [2; 95]);
@@ -201,9 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_still_needs_none() {
-        let mut unfinished = begun();
-        unfinished.change(|stream| stream);
+    fn before_any_change_none_is_left() {
+        let mut unfinished = Unfinished::new(6, UNIT);
+        unfinished.appended(StreamId(2), 70, Origin::Host);
         assert!((0..4).all(|stream| unfinished.place(StreamId(stream), 4) == StreamId(stream)));
     }
 }
