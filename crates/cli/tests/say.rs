@@ -11,6 +11,10 @@ use std::{
     process::{Command, Stdio},
 };
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -101,7 +105,8 @@ fn a_host_that_breaks_the_protocol_is_dropped_and_v_says_why() {
     stream.write_all(&[0xee; 256]).unwrap();
     let dropped = line("connection dropped").expect("it says so");
     assert!(dropped.contains("the host broke the protocol"), "{dropped}");
-    served.kill().unwrap();
+    // `timeout` passes it on; killed, it would leave what it started behind.
+    kill(Pid::from_raw(served.id() as i32), Signal::SIGTERM).unwrap();
     served.wait().unwrap();
 }
 
