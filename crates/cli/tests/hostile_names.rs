@@ -268,6 +268,8 @@ fn calls(directory: &Path) -> Vec<Vec<String>> {
         &["coverage", &words],
         &["workloads", EVIL],
         &["steer", "--device", &nowhere],
+        &["doctor", EVIL],
+        &["doctor", "--device", &nowhere],
         &["completions", EVIL],
         &["man", &at(&format!("{EVIL}-man"))],
         &["help", EVIL],

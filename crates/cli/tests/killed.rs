@@ -70,9 +70,17 @@ const CASES: [Case; 15] = [
 ];
 
 /// `serve` has a test of its own, and `steer` needs a drive, which it writes beside what others write.
-/// `workloads` writes as `schemes` does, and `run` and `record` write as `import` and `replay` do, after
+/// `doctor` and `workloads` write as `schemes` does, and `run` and `record` write as `import` and `replay` do, after
 /// minutes of a live drive.
-const WITHOUT: [&str; 6] = ["help", "record", "run", "serve", "steer", "workloads"];
+const WITHOUT: [&str; 7] = [
+    "doctor",
+    "help",
+    "record",
+    "run",
+    "serve",
+    "steer",
+    "workloads",
+];
 
 const fn on(words: &'static str) -> Case {
     let over = Over::Anything;
