@@ -4,6 +4,8 @@
 //! ANABRANCH_FUZZ says how many changed cases each target gets instead of the short form's number, and
 //! ANABRANCH_SEED where they begin.
 
+// A drive's checkpoint is read by the served drive's room, which a command without `serve` has not.
+#![cfg(feature = "serve")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
