@@ -362,7 +362,7 @@ fn canonical_name(host: &str, relocation: DeviceHalf) -> String {
     let same = |scheme: &&Scheme| (scheme.host)().name() == host && scheme.relocation == relocation;
     match (SCHEMES.iter().find(same), relocation) {
         (Some(scheme), _) => scheme.name.to_owned(),
-        (_, DeviceHalf::Relocation(kind)) => format!("{host}+{kind}"),
+        (None, DeviceHalf::Relocation(kind)) => format!("{host}+{kind}"),
         (None, DeviceHalf::Own) => host.to_owned(),
     }
 }

@@ -10,7 +10,6 @@
     clippy::print_stderr
 )]
 
-mod captured;
 mod doctor;
 mod exported;
 mod machine;
