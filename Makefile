@@ -41,6 +41,12 @@ dist-test:
 	@scripts/setup.sh dist
 	@scripts/dist-test.sh
 
+# Built for aarch64; the core's tests run there under qemu-user.
+.PHONY: aarch64-test
+aarch64-test:
+	@scripts/setup.sh aarch64
+	@scripts/aarch64.sh
+
 # What crates.io is to have is complete; nothing is sent.
 publish-test:
 	cargo publish --dry-run --no-verify --workspace

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything there is to hand out, into out/dist: binary, .deb, .rpm, wheel, source, checksums.
 # Use: scripts/dist.sh                  (Debian or Ubuntu on x86_64; `make dist` installs what it needs)
-# ANABRANCH_PROFILE=dev packages a development build in place of a release: in a tree that tests are built in, a matter of minutes.
+# ANABRANCH_PROFILE=dev packages a development build in place of a release, to try out the packing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the demo or the tests need from the distribution, if it is missing.
-# Use: scripts/setup.sh demo|test|workloads|programs|dist      (root, on Debian or Ubuntu; otherwise says what to install)
+# Use: scripts/setup.sh demo|test|workloads|programs|dist|aarch64      (root, on Debian or Ubuntu; otherwise says what to install)
 set -euo pipefail
 
 # program or file to look for, and the package that brings it
@@ -19,6 +19,9 @@ programs=(cc:gcc go:golang-go java:openjdk-17-jdk-headless mvn:maven curl:curl g
     /usr/lib/python3/dist-packages/plyvel:python3-plyvel /usr/lib/python3/dist-packages/xapian:python3-xapian)
 tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3
     strace:strace qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux chromium:chromium)
+# What builds for aarch64 and runs it here: scripts/aarch64.sh
+crossing=(aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross
+    qemu-aarch64:qemu-user python3:python3)
 # What packs and unpacks: scripts/dist.sh, scripts/dist-test.sh
 packers=(git:git objdump:binutils rpmbuild:rpm debootstrap:debootstrap xz:xz-utils python3:python3)
 
@@ -48,7 +51,8 @@ case ${1:-} in
               python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
     dist) wanted=$(missing "${build[@]}" "${packers[@]}")
           python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
-    *) echo "use: $0 demo|test|workloads|programs|dist" >&2; exit 2 ;;
+    aarch64) wanted=$(missing "${build[@]}" "${crossing[@]}") ;;
+    *) echo "use: $0 demo|test|workloads|programs|dist|aarch64" >&2; exit 2 ;;
 esac
 
 if [ -n "${wanted// /}" ]; then

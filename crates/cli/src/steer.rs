@@ -235,10 +235,6 @@ fn watch(pulse: Pulse, limit: Duration) -> Outcome {
 }
 
 /// Until the end is asked for, and possible.
-#[expect(
-    clippy::print_stderr,
-    reason = "what a user needs first, terminal or not"
-)]
 fn serve(
     arguments: &SteerArguments,
     mut server: Server,
@@ -254,7 +250,7 @@ fn serve(
         metrics,
     } = seen;
     let before = server.drive().written();
-    eprintln!("{}", printable(&greeting(&server, plan)));
+    say::line(&printable(&greeting(&server, plan)));
     if let Some(metrics) = &metrics {
         say::note(&format!("metrics at http://{}/metrics", metrics.address()));
     }

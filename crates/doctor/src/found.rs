@@ -1,6 +1,35 @@
 //! What a host has.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+
+/// What was asked, or why there is no answer: `{"answer": …}` or `{"refusal": "…"}`.
+fn asked<T: Serialize, S: Serializer>(
+    asked: &Result<T, String>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Asked<'a, T> {
+        Answer(&'a T),
+        Refusal(&'a str),
+    }
+    match asked {
+        Ok(answer) => Asked::Answer(answer),
+        Err(refusal) => Asked::Refusal(refusal),
+    }
+    .serialize(serializer)
+}
+
+/// The same of what may not have been asked at all: `null` then.
+fn asked_if_possible<T: Serialize, S: Serializer>(
+    possible: &Option<Result<T, String>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match possible {
+        Some(result) => asked(result, serializer),
+        None => serializer.serialize_none(),
+    }
+}
 
 /// What was found. What could not be asked says why, in the words of who refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -8,8 +37,10 @@ pub struct Found {
     /// Release of the running kernel; nothing is concluded from it.
     pub kernel: String,
     /// Whether eBPF programs see who writes.
+    #[serde(serialize_with = "asked")]
     pub tracing: Result<Tracing, String>,
     /// The ublk driver's feature flags (`UBLK_U_CMD_GET_FEATURES`).
+    #[serde(serialize_with = "asked")]
     pub ublk: Result<u64, String>,
     /// The device asked for.
     pub device: Option<Device>,
@@ -36,6 +67,7 @@ pub struct Device {
     /// The character device for commands of one's own: `/dev/ng0n1`; none where it is no NVMe namespace.
     pub character: Option<String>,
     /// What the drive says of itself; none where there is no way to ask.
+    #[serde(serialize_with = "asked_if_possible")]
     pub drive: Option<Result<Drive, String>>,
     /// Where it or a partition of it is mounted.
     pub mounts: Vec<Mount>,
