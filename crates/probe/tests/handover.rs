@@ -15,7 +15,7 @@ use std::process::Command;
 use anabranch_probe::{FoldLimits, Handover, HandoverOptions};
 
 use drive::{Drive, run};
-use pages::{Judged, follow, judge, write};
+use pages::{Judged, follow, judge, judge_in_the_end, write};
 
 const THREADS: u64 = 32;
 const PAGES: usize = 300;
@@ -95,7 +95,8 @@ fn who_takes_over_knows_what_was_written_before_and_meanwhile() {
         write(drive.path(), 16..24, PAGES);
         sync(&drive);
     });
-    assert_eq!(judge(&next, &drive.device), all_right(24 * PAGES as u64));
+    let judged = judge_in_the_end(&next, &drive.device);
+    assert_eq!(judged, all_right(24 * PAGES as u64));
     next.end().unwrap();
     assert!(!pins.exists());
     run(Command::new("umount").arg(mount.path()));

@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anabranch_probe::Handover;
 use nix::libc::O_DIRECT;
@@ -109,6 +109,19 @@ pub fn follow(handover: &Handover, work: impl FnOnce() + Send) {
         }
     });
     handover.poll(Duration::ZERO).unwrap();
+}
+
+/// What a handover says of the marked pages once it has looked at all programs, which takes a loaded machine long. What
+/// is unknown after ten seconds stays so.
+pub fn judge_in_the_end(handover: &Handover, device: &Path) -> Judged {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        let judged = judge(handover, device);
+        if judged.unknown == 0 || Instant::now() >= until {
+            return judged;
+        }
+        handover.poll(Duration::from_millis(20)).unwrap();
+    }
 }
 
 /// What a handover says of the marked pages of a device.
