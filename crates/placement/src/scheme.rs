@@ -75,22 +75,10 @@ impl HostGeometry {
     /// Such a drive as it is sold: greedy victims, one reclaim group, no faults.
     pub fn drive(&self) -> Config {
         Config {
-            logical_pages: self.logical_pages,
             page_bytes: self.page_bytes,
-            pages_per_unit: self.pages_per_unit,
-            physical_units: self.physical_units,
             host_streams: self.host_streams,
             internal_streams: self.internal_streams,
-            victim_rule: VictimRule::Greedy,
-            chips: 1,
-            seed: 0,
-            gc_start_free_units: 1,
-            gc_stop_free_units: 1,
-            reclaim_groups: 1,
-            persistently_isolated: 0,
-            streams_off_permille: 1000,
-            wear: Default::default(),
-            faults: Default::default(),
+            ..Config::new(self.logical_pages, self.pages_per_unit, self.physical_units)
         }
     }
 }
