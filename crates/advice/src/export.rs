@@ -92,7 +92,7 @@ impl fmt::Debug for Kind {
 /// When the source makes no sense or the options do not fit it, when a trace cannot be read, or when
 /// the watch ends it.
 pub fn advise(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> Outcome<Advice> {
-    let plan = match plan::given(source, options)? {
+    let plan = match plan::given(source, options, watch)? {
         Given::Lifetimes(profile) => return from_lifetimes(options, &profile),
         Given::Plan(plan) => plan,
     };

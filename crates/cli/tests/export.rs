@@ -247,3 +247,117 @@ fn what_cannot_be_exported_is_named_with_the_reason() {
     }
     assert!(!to.exists());
 }
+
+// An imported volume that does not tell its size: 2 MiB that are written again and again and 16 MiB
+// that seldom are, each far up, a terabyte from the other.
+const HOT_BYTES: u64 = 1 << 40;
+const COLD_BYTES: u64 = 1 << 41;
+
+fn far_volume(directory: &TempDir) -> PathBuf {
+    let mut drawn = 1_u64;
+    let mut draw = |most: u64| {
+        drawn = drawn
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (drawn >> 33) % most
+    };
+    let mut lines = String::new();
+    for second in 0..40_000 {
+        let byte = match second % 4 {
+            0 => COLD_BYTES + 4096 * draw(4096),
+            _ => HOT_BYTES + 4096 * draw(512),
+        };
+        lines += &format!("3,W,{byte},4096,{second}\n");
+    }
+    let file = directory.path().join("volume.csv");
+    let imported = directory.path().join("volume.parquet");
+    fs::write(&file, lines).unwrap();
+    let done = anabranch(&[
+        "import",
+        text(&file),
+        "--format",
+        "alibaba",
+        "-o",
+        text(&imported),
+    ]);
+    assert!(done.status.success());
+    imported
+}
+
+/// Its addresses; the last range may end a part of the drive (16 KiB) behind them.
+fn is_of_the_volume(byte: u64) -> bool {
+    let within = |from: u64, bytes: u64| (from..=from + bytes).contains(&byte);
+    within(HOT_BYTES, 2 << 20) || within(COLD_BYTES, (16 << 20) + (16 << 10))
+}
+
+#[test]
+fn an_imported_volume_is_exported_on_the_drive_it_is_replayed_on_at_its_own_addresses() {
+    let directory = TempDir::new().unwrap();
+    let volume = far_volume(&directory);
+    let result = directory.path().join("result.json");
+    let replayed = anabranch(&[
+        "replay",
+        text(&volume),
+        "--scheme",
+        "sepbit",
+        "-o",
+        text(&result),
+    ]);
+    assert!(replayed.status.success());
+    let replayed: Value = serde_json::from_slice(&fs::read(&result).unwrap()).unwrap();
+    let of_result = |told: &Value| {
+        assert_eq!(
+            told["promised"]["copied_bytes"],
+            replayed["schemes"][0]["copied_bytes"]
+        );
+        assert_eq!(check(told, "fio/streams.fio")["holds"], true, "{told}");
+    };
+    of_result(&export(&result, &["--to", "fio"], &directory));
+    of_result(&export(
+        &volume,
+        &["--to", "fio", "--scheme", "sepbit"],
+        &directory,
+    ));
+    let fio = directory.path().join("advice/fio");
+    let ranges = fs::read_to_string(fio.join("dp_scheme")).unwrap();
+    let bytes = ranges.lines().flat_map(|line| line.split(',').take(2));
+    let bytes: Vec<u64> = bytes.map(|byte| byte.parse().unwrap()).collect();
+    assert!(bytes.len() >= 4, "{ranges}");
+    assert!(bytes.iter().all(|&byte| is_of_the_volume(byte)), "{ranges}");
+    for log in fs::read_dir(&fio).unwrap().map(|entry| entry.unwrap()) {
+        if !text(&log.path()).ends_with(".iolog") {
+            continue;
+        }
+        let log = fs::read_to_string(log.path()).unwrap();
+        let offsets = log.lines().filter(|line| line.contains(" write "));
+        let offset = |line: &str| line.split(' ').nth(3).unwrap().parse().unwrap();
+        assert!(offsets.map(offset).all(is_of_the_volume));
+    }
+}
+
+#[test]
+fn a_result_whose_addresses_were_handed_out_anew_is_not_exported() {
+    let directory = TempDir::new().unwrap();
+    let result = directory.path().join("result.json");
+    let replayed = anabranch(&[
+        "replay",
+        text(&far_volume(&directory)),
+        "--fill",
+        "80%",
+        "--pack",
+        "--unit",
+        "256KiB",
+        "--scheme",
+        "baseline",
+        "-o",
+        text(&result),
+    ]);
+    let words = String::from_utf8_lossy(&replayed.stderr);
+    assert!(replayed.status.success(), "{words}");
+    let to = directory.path().join("x");
+    let words = complaint(
+        &["export", text(&result), "--to", "rules", "-o", text(&to)],
+        2,
+    );
+    assert!(words.contains("--pack"), "{words}");
+}

@@ -38,7 +38,7 @@ pub use options::{
     ComparisonOptions, DEFAULT_SCHEMES, DriveOptions, Issue, ReplayOptions, TimeOptions,
 };
 pub use recorded::Recorded;
-pub use replay::{Cell, Filled, replay};
+pub use replay::{Cell, Filled, one_cell, replay};
 pub use result::{json, results};
 pub use running::Running;
 pub use saved::open as open_saved;

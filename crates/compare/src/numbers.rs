@@ -25,6 +25,15 @@ impl Numbers {
             Numbers::Packed(pack) => pack.apply(io, sink),
         }
     }
+
+    /// The address of the trace that an address of the drive stands for, both in bytes; `None` where no
+    /// single one does.
+    pub fn original_bytes(&self, bytes: u64) -> Option<u64> {
+        match self {
+            Numbers::Dense(numbers) => Some(numbers.original_bytes(bytes)),
+            Numbers::Packed(_) => None,
+        }
+    }
 }
 
 /// What a trace writes, in pages of a drive.

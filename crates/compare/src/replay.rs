@@ -17,7 +17,7 @@ use crate::{
     fault::{Fault, Outcome},
     grid::{Asked, grid},
     numbers::{Learned, Numbers, learn},
-    options::ReplayOptions,
+    options::{DriveOptions, ReplayOptions},
     running::Running,
     saved,
     source::Requests,
@@ -63,6 +63,26 @@ pub fn replay(
         }
     }
     Ok(results)
+}
+
+/// The one drive that `replay` would take for a trace, for whoever works with one alone. `otherwise`
+/// says why there can be no more of them.
+///
+/// # Errors
+/// When it cannot be, or there are several; when the trace cannot be read.
+pub fn one_cell(
+    options: &DriveOptions,
+    source: &dyn Requests,
+    otherwise: &str,
+    watch: &mut dyn Watch,
+) -> Outcome<Cell> {
+    let options = ReplayOptions {
+        drive: options.clone(),
+        ..ReplayOptions::default()
+    };
+    let cells = cells(&options, source, None, watch)?;
+    let [cell] = <[Cell; 1]>::try_from(cells).map_err(|_| Fault::say(otherwise))?;
+    Ok(cell)
 }
 
 /// The drive that every scheme begins with, where one is given.

@@ -89,6 +89,17 @@ impl Renumber {
             });
         }
     }
+
+    /// The address that one of the dense drive was, both in bytes, after [`Renumber::settle`]. What
+    /// lies beyond all that is ever written goes on behind the last of it.
+    pub fn original_bytes(&self, dense_bytes: u64) -> u64 {
+        let page = dense_bytes / self.page_bytes;
+        let after = self.ranges.partition_point(|range| range.2 <= page);
+        let range = after.checked_sub(1).and_then(|last| self.ranges.get(last));
+        range.map_or(dense_bytes, |&(first, _, dense)| {
+            (first + (page - dense)) * self.page_bytes + dense_bytes % self.page_bytes
+        })
+    }
 }
 
 #[cfg(test)]
@@ -123,5 +134,16 @@ mod tests {
         );
         assert_eq!(applied(&numbers, discard(600, 100)), []);
         assert_eq!(applied(&numbers, discard(120, 400)), [(20, 10), (30, 10)]);
+    }
+
+    #[test]
+    fn a_dense_address_is_the_one_it_was() {
+        let mut numbers = Renumber::new(10);
+        for (offset, length) in [(100, 30), (1000, 20)] {
+            numbers.learn(&Io::write(offset, length));
+        }
+        numbers.settle();
+        let originals = [0, 29, 30, 45, 49, 50].map(|dense| numbers.original_bytes(dense));
+        assert_eq!(originals, [100, 129, 1000, 1015, 1019, 1020]);
     }
 }

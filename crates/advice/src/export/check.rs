@@ -26,14 +26,11 @@ pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Outc
     let lanes = specs.iter().map(|spec| plan.lane(spec));
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let fleet = Fleet::start(lanes.collect::<Outcome<Vec<_>>>()?, cores);
-    watch.begin("fed back: ");
-    plan.source.each_batch(&mut |ios, share| {
-        watch.done(share)?;
+    plan.each_batch("fed back: ", watch, &mut |ios, _| {
         // A lane that has failed closes its channel; `finish` tells why.
         let _ = fleet.send(&Arc::from(ios));
         Ok(())
     })?;
-    watch.end();
     let lanes = fleet.finish().map_err(Fault::usage)?;
     Ok(lanes.iter().map(|lane| *lane.counters()).collect())
 }

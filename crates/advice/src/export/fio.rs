@@ -88,6 +88,7 @@ pub fn jobs(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn W
         );
     }
     let (rules, ios) = by_tenant(&logs)?;
+    let ios = plan.at_the_drive(ios);
     let counters = measure_these(plan, &under_rules(plan, &rules)?, &ios)?;
     for (stream, text) in (0..).zip(logs.of_stream).filter(|(_, text)| used(text)) {
         advice.file(&format!("fio/{}.iolog", name(StreamId(stream))), text);
@@ -129,23 +130,21 @@ fn logs(plan: &Plan, watch: &mut dyn Watch) -> Outcome<Logs> {
     lane.keep_placements();
     let mut logs = Logs::new(plan.drive.host_streams);
     let page_bytes = u64::from(plan.drive.page_bytes);
-    watch.begin("fio's logs: ");
-    plan.source.each_batch(&mut |ios, share| {
-        watch.done(share)?;
+    plan.each_batch("fio's logs: ", watch, &mut |ios, _| {
         for io in ios {
             lane.apply(io).map_err(Fault::usage)?;
             if io.operation != Operation::Write {
-                logs.put(io, io.offset_bytes, io.length_bytes, StreamId::DEFAULT);
+                let offset = plan.original_bytes(io.offset_bytes);
+                logs.put(io, offset, io.length_bytes, StreamId::DEFAULT);
                 continue;
             }
             for &(pages, stream) in lane.placements() {
-                let offset = u64::from(pages.first) * page_bytes;
+                let offset = plan.original_bytes(u64::from(pages.first) * page_bytes);
                 logs.put(io, offset, u64::from(pages.count) * page_bytes, stream);
             }
         }
         Ok(())
     })?;
-    watch.end();
     Ok(logs)
 }
 

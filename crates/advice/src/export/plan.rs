@@ -3,15 +3,16 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anabranch_compare::{
-    Fault, Origin, Outcome, Requests, TraceFile, one_drive, read_text, small_file,
+    Fault, Numbers, Outcome, Requests, TraceFile, Watch, learn, one_cell, read_text, small_file,
 };
 use anabranch_placement::{LifetimeProfile, Names, SchemeSpec};
 use anabranch_replay::{Lane, Outcome as Comparison, Start};
 use anabranch_ssd::Config;
-use anabranch_trace::Tables;
+use anabranch_trace::{Io, Tables};
 
 use crate::ExportOptions;
 
@@ -41,9 +42,47 @@ pub struct Plan {
     pub drive: Config,
     pub scheme: SchemeSpec,
     pub known: LifetimeProfile,
+    /// How the trace's addresses became the drive's, where that was sized for what is ever written.
+    pub numbers: Option<Arc<Numbers>>,
 }
 
 impl Plan {
+    /// One pass over the writes, at the drive's addresses; `sink` is told the share that is then done.
+    pub fn each_batch(
+        &self,
+        what: &str,
+        watch: &mut dyn Watch,
+        sink: &mut dyn FnMut(&[Io], f64) -> Outcome,
+    ) -> Outcome {
+        // A pass begins with what was learned.
+        let mut numbers = self.numbers.as_deref().cloned();
+        watch.begin(what);
+        self.source.each_batch(&mut |ios, share| {
+            watch.done(share)?;
+            match &mut numbers {
+                Some(numbers) => sink(&renumbered(numbers, ios), share),
+                None => sink(ios, share),
+            }
+        })?;
+        watch.end();
+        Ok(())
+    }
+
+    /// Requests of the trace at the drive's addresses.
+    pub fn at_the_drive(&self, ios: Vec<Io>) -> Vec<Io> {
+        match self.numbers.as_deref().cloned() {
+            Some(mut numbers) => renumbered(&mut numbers, &ios),
+            None => ios,
+        }
+    }
+
+    /// The trace's address for one of the drive's, in bytes: advice is for the trace as it is.
+    pub fn original_bytes(&self, bytes: u64) -> u64 {
+        let numbers = self.numbers.as_ref();
+        let original = numbers.and_then(|numbers| numbers.original_bytes(bytes));
+        original.unwrap_or(bytes)
+    }
+
     /// The scheme at work, with what it knew before.
     pub fn lane(&self, spec: &SchemeSpec) -> Outcome<Lane> {
         let mut lane = Lane::build(spec, &self.drive, &Start::default()).map_err(Fault::usage)?;
@@ -53,26 +92,34 @@ impl Plan {
     }
 }
 
+fn renumbered(numbers: &mut Numbers, ios: &[Io]) -> Vec<Io> {
+    let mut pieces = Vec::with_capacity(ios.len());
+    for io in ios {
+        numbers.apply(io, |piece| pieces.push(piece));
+    }
+    pieces
+}
+
 /// Finds out what the source is, by its first bytes.
-pub fn given(source: Source, options: &ExportOptions) -> Outcome<Given> {
+pub fn given(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> Outcome<Given> {
     let path = match source {
-        Source::Trace(trace) => return of_trace(options, with_tables(trace)?),
+        Source::Trace(trace) => return of_trace(options, with_tables(trace)?, watch),
         Source::File(path) => path,
     };
     let path = path.as_path();
     if is_synthetic(path) || is_parquet(path)? {
-        return of_trace(options, native(path)?);
+        return of_trace(options, native(path)?, watch);
     }
     let text = small_file::results(path).map_err(|error| cannot_read(path, &error))?;
     if let Ok(result) = serde_json::from_str::<Comparison>(&text) {
-        return of_result(options, path, &result);
+        return of_result(options, path, &result, watch);
     }
     if text.contains("\"anabranch_lifetimes\"") {
         let profile = LifetimeProfile::parse(&text);
         let profile =
             profile.map_err(|error| Fault::say(format!("{}: {error}", path.display())))?;
         return match &options.trace {
-            Some(trace) => with_drive(options, native(trace)?, profile),
+            Some(trace) => with_drive(options, native(trace)?, profile, watch),
             None => Ok(Given::Lifetimes(profile)),
         };
     }
@@ -108,7 +155,7 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> Fault {
     Fault::say(format!("cannot read {}: {error}", path.display()))
 }
 
-fn of_trace(options: &ExportOptions, trace: Trace) -> Outcome<Given> {
+fn of_trace(options: &ExportOptions, trace: Trace, watch: &mut dyn Watch) -> Outcome<Given> {
     let known = match &options.profile {
         Some(profile) => {
             let text =
@@ -118,21 +165,26 @@ fn of_trace(options: &ExportOptions, trace: Trace) -> Outcome<Given> {
         }
         None => LifetimeProfile::default(),
     };
-    with_drive(options, trace, known)
+    with_drive(options, trace, known, watch)
 }
 
-fn with_drive(options: &ExportOptions, trace: Trace, known: LifetimeProfile) -> Outcome<Given> {
+fn with_drive(
+    options: &ExportOptions,
+    trace: Trace,
+    known: LifetimeProfile,
+    watch: &mut dyn Watch,
+) -> Outcome<Given> {
     let (source, tables) = trace;
-    let origin = Origin::of(&tables.capture, &options.drive)?;
     let one = "advice is for one drive: give one value to each option of it";
-    let (drive, _) = one_drive(&options.drive, &origin, one)?;
+    let cell = one_cell(&options.drive, source.as_ref(), one, watch)?;
     let scheme = scheme(options.scheme.as_deref().unwrap_or(SCHEME))?;
     Ok(Given::Plan(Box::new(Plan {
         source,
         tables,
-        drive: drive.config,
+        drive: cell.drive.config,
         scheme,
         known,
+        numbers: cell.filled.map(|filled| filled.numbers),
     })))
 }
 
@@ -165,12 +217,18 @@ fn scheme(text: &str) -> Outcome<SchemeSpec> {
 }
 
 /// The trace, the drive and the best scheme of a result.
-fn of_result(options: &ExportOptions, path: &Path, result: &Comparison) -> Outcome<Given> {
+fn of_result(
+    options: &ExportOptions,
+    path: &Path,
+    result: &Comparison,
+    watch: &mut dyn Watch,
+) -> Outcome<Given> {
     let lacks = |what: &str| Fault::say(format!("{}: {what}", path.display()));
-    if result.config.contains_key("fill") || result.config.contains_key("drive_file") {
+    let is_set = |key: &str| result.config.get(key).is_some_and(|set| *set == true);
+    if is_set("pack") || result.config.contains_key("drive_file") {
         return Err(lacks(
-            "its addresses were renumbered (--fill) or its drive was an old one (--drive): what is \
-             exported must hold for the trace as it is",
+            "its addresses were handed out anew (--pack) or its drive was an old one (--drive): what \
+             is exported must hold for the trace as it is; replay it without, or export the trace",
         ));
     }
     let named = result.config.get("trace").and_then(|trace| trace.as_str());
@@ -190,12 +248,17 @@ fn of_result(options: &ExportOptions, path: &Path, result: &Comparison) -> Outco
         None => best(result).ok_or_else(|| lacks("it holds no scheme that can be exported"))?,
     };
     let (source, tables) = native(&trace)?;
+    let numbers = match result.config.contains_key("fill") {
+        true => Some(learn(source.as_ref(), drive.page_bytes, false, watch)?.numbers),
+        false => None,
+    };
     Ok(Given::Plan(Box::new(Plan {
         source,
         tables,
         drive,
         scheme,
         known: LifetimeProfile::default(),
+        numbers,
     })))
 }
 

@@ -68,7 +68,8 @@ pub fn by_address(
     };
     let text = ranges.iter().map(|range| {
         let (start, end) = bytes_of(plan, range);
-        format!("{start},{end},{}\n", range.stream)
+        let end = plan.original_bytes(end.saturating_sub(1)) + 1;
+        format!("{},{end},{}\n", plan.original_bytes(start), range.stream)
     });
     advice.file("fio/dp_scheme", text.collect());
     let elsewhere: u64 = tallies

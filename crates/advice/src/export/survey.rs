@@ -121,14 +121,11 @@ pub fn survey(plan: &Plan, watch: &mut dyn Watch) -> Outcome<Survey> {
     let mut lane = plan.lane(&plan.scheme)?;
     lane.keep_placements();
     let mut reading = Reading::new(plan, lane);
-    watch.begin("what the scheme does: ");
-    plan.source.each_batch(&mut |ios, share| {
-        watch.done(share)?;
+    plan.each_batch("what the scheme does: ", watch, &mut |ios, share| {
         ios.iter()
             .try_for_each(|io| reading.apply(io, share > 0.5))
             .map_err(Fault::usage)
     })?;
-    watch.end();
     reading.finish()
 }
 
