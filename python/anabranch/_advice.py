@@ -110,6 +110,7 @@ def export(
     scheme: str | None = None,
     trace: AnyPath | None = None,
     profile: AnyPath | None = None,
+    fill: str | float | None = None,
     device: str | None = None,
     progress: Progress | None = None,
     **drive_is: Unpack[DriveOptions],
@@ -117,8 +118,8 @@ def export(
     """Writes advice that leaves the house, each piece fed back before it is written, or the trace in
     another's form, as ``anabranch export`` does with the same options. ``source`` is a trace, or the file
     of a trace, a result or a lifetime profile. ``to`` is what to write: ``rules``, ``hints``, ``fdp``,
-    ``fio``, ``rocksdb``, ``cassandra`` go to the directory ``output``; a form of traces, such as ``msr``,
-    to the file ``output``.
+    ``fio``, ``rocksdb``, ``mysql``, ``postgres``, ``cassandra`` go to the directory ``output``; a form of
+    traces, such as ``msr``, to the file ``output``.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -132,6 +133,7 @@ def export(
             "scheme": scheme,
             "trace": path_text(trace),
             "profile": path_text(profile),
+            "fill": None if fill is None else str(fill),
             "drive": drive_options(device, drive_is),
         }
     )

@@ -67,6 +67,16 @@ impl Kind {
             make: namespaces::rocksdb,
         },
         Kind {
+            name: "mysql",
+            about: "The same of MySQL or MariaDB",
+            make: namespaces::mysql,
+        },
+        Kind {
+            name: "postgres",
+            about: "The same of PostgreSQL",
+            make: namespaces::postgres,
+        },
+        Kind {
             name: "cassandra",
             about: "The same of Cassandra",
             make: namespaces::cassandra,

@@ -84,6 +84,10 @@ pub struct ExportOptions {
     /// What earlier runs learned of contexts (`replay --profile`)
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub profile: Option<PathBuf>,
+    /// Renumber the addresses and size the drive so that the pages ever written fill this share of it, as
+    /// `replay --fill` does; what is written is at the trace's own addresses
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    pub fill: Option<String>,
     /// The drive.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub drive: DriveOptions,
@@ -117,6 +121,7 @@ impl ExportOptions {
             ("--scheme", self.scheme.is_some()),
             ("--trace", self.trace.is_some()),
             ("--profile", self.profile.is_some()),
+            ("--fill", self.fill.is_some()),
         ];
         match useless.into_iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(Fault::say(format!(

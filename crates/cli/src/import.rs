@@ -97,9 +97,11 @@ fn write<F: Write + Send>(
     while importer.read_batch(&mut ios)? {
         bar.set_position((share(importer) * 1000.0) as u64);
         for io in &ios {
+            let first = *volume.get_or_insert(io.tenant);
             match one_volume {
-                Some(name) if *volume.get_or_insert(io.tenant) != io.tenant => {
-                    return Err(overlap(name, importer.volumes()).into());
+                Some(name) if first != io.tenant => {
+                    let numbers = [first, io.tenant];
+                    return Err(overlap(name, importer.volumes(), numbers).into());
                 }
                 _ => survey.note(io),
             }

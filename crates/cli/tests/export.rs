@@ -146,6 +146,85 @@ fn a_rocksdb_is_told_what_its_own_options_can_do() {
     assert!(words.contains("no Cassandra"), "{words}");
 }
 
+/// A trace that is shipped.
+fn shipped(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../traces/{name}.parquet"))
+}
+
+#[test]
+fn each_database_is_told_what_its_own_options_can_do() {
+    let directory = TempDir::new().unwrap();
+    for (name, to, way, option) in [
+        (
+            "mariadb-tpcc",
+            "mysql",
+            "the redo log",
+            "log_bin=DIR/binlog",
+        ),
+        (
+            "postgres-pgbench",
+            "postgres",
+            "the write-ahead log",
+            "--waldir=DIR",
+        ),
+    ] {
+        let drive = ["--to", to, "--unit", "4MiB"];
+        let told = export(&shipped(name), &drive, &directory);
+        let file = format!("{to}.txt");
+        let copied = |what: &str| {
+            let check = check(&told, &format!("{file}: {what}"));
+            check["under_it"]["copied_bytes"].as_u64().unwrap()
+        };
+        // A way that no file of the trace is of would cost what everything together does.
+        assert!(copied(way) != copied("everything together"), "{told}");
+        let advice = fs::read_to_string(directory.path().join("advice").join(&file)).unwrap();
+        assert!(
+            advice.contains(option) && advice.contains("--phndls"),
+            "{advice}"
+        );
+        let other = match to {
+            "mysql" => "postgres",
+            _ => "mysql",
+        };
+        let x = directory.path().join("x");
+        let trace = shipped(name);
+        let wrong = [
+            "export",
+            text(&trace),
+            "--to",
+            other,
+            "--unit",
+            "4MiB",
+            "-o",
+            text(&x),
+        ];
+        let words = complaint(&wrong, 2);
+        assert!(words.contains("there is no "), "{words}");
+    }
+}
+
+#[test]
+fn advice_is_made_on_a_drive_as_full_as_is_asked() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    let drive = ["--fill", "80%", "--unit", "1MiB"];
+    let told = export(
+        &trace,
+        &[&["--to", "rules"], &drive[..]].concat(),
+        &directory,
+    );
+    let call = [
+        &["replay", text(&trace), "--scheme", "pcstream", "--json"],
+        &drive[..],
+    ]
+    .concat();
+    let replayed = json(&anabranch(&call));
+    assert_eq!(
+        told["promised"]["copied_bytes"],
+        replayed["schemes"][0]["copied_bytes"]
+    );
+}
+
 #[test]
 fn a_result_is_exported_by_its_best_scheme_on_its_own_drive() {
     let directory = TempDir::new().unwrap();

@@ -280,7 +280,14 @@ fn volumes_that_overlap_are_not_replayed_as_one_drive() {
     ]);
     assert!(words.contains("several volumes"), "{words}");
     assert!(words.contains("--renumber"), "{words}");
+    assert!(words.contains("(3, 4, …)"), "{words}");
+    assert!(words.contains("import --volume 3`"), "{words}");
     let (_, name) = output(&directory);
+    let wrong = [
+        "import", &file, "--format", "alibaba", "--volume", "5", "-o", &name,
+    ];
+    let words = complaint(&wrong);
+    assert!(words.contains("--volume 3 has some"), "{words}");
     let imported = complaint(&["import", &file, "--format", "alibaba", "-o", &name]);
     let why = |words: &str| words.split(" has several").nth(1).unwrap().to_owned();
     assert_eq!(

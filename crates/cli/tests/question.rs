@@ -168,7 +168,10 @@ fn a_trace_is_replayed_on_the_drive_it_was_recorded_for_unless_another_is_named(
         1
     );
     assert_eq!(device(&run, &["--streams", "3"]).0, (512, 3));
-    assert_eq!(device(&run, &["--unit", "1MiB"]).0, (1024, 5));
+    let (changed, said) = device(&run, &["--unit", "1MiB"]);
+    assert_eq!(changed, (1024, 5));
+    let told = "recorded for, changed to demo of 64MiB in erase units of 1MiB";
+    assert!(said.contains(told), "{said}");
     let (named, said) = device(&run, &["--device", "demo", "--unit", "1MiB"]);
     assert_eq!((named, said.as_str()), ((1024, 8), ""));
     // A trace that tells of no drive is on the default one, as ever.

@@ -17,7 +17,7 @@ use crate::{
     fault::{Fault, Outcome},
     grid::{Asked, grid},
     numbers::{Learned, Numbers, learn},
-    options::{DriveOptions, ReplayOptions},
+    options::ReplayOptions,
     running::Running,
     saved,
     source::Requests,
@@ -71,16 +71,12 @@ pub fn replay(
 /// # Errors
 /// When it cannot be, or there are several; when the trace cannot be read.
 pub fn one_cell(
-    options: &DriveOptions,
+    options: &ReplayOptions,
     source: &dyn Requests,
     otherwise: &str,
     watch: &mut dyn Watch,
 ) -> Outcome<Cell> {
-    let options = ReplayOptions {
-        drive: options.clone(),
-        ..ReplayOptions::default()
-    };
-    let cells = cells(&options, source, None, watch)?;
+    let cells = cells(options, source, None, watch)?;
     let [cell] = <[Cell; 1]>::try_from(cells).map_err(|_| Fault::say(otherwise))?;
     Ok(cell)
 }
@@ -157,9 +153,7 @@ fn cells(
         })
     };
     let cells = grid.into_iter().map(cell).collect::<Outcome<Vec<Cell>>>()?;
-    if let Some(first) = cells.first()
-        && let Some(words) = unasked(options, &origin, source, first)
-    {
+    if let Some(words) = unasked(options, &origin, source, &cells) {
         watch.say(&words);
     }
     Ok(cells)
@@ -170,8 +164,9 @@ fn unasked(
     options: &ReplayOptions,
     origin: &Origin,
     source: &dyn Requests,
-    cell: &Cell,
+    cells: &[Cell],
 ) -> Option<String> {
+    let cell = cells.first()?;
     let (name, config) = (source.name(), &cell.drive.config);
     let drive = format!(
         "{} of {} in erase units of {}",
@@ -179,10 +174,17 @@ fn unasked(
         Bytes(config.logical_bytes()),
         Bytes(config.unit_bytes())
     );
-    if origin.recorded.is_some() {
-        return Some(format!(
-            "{name}: on the drive it was recorded for ({drive}); any drive option changes it"
-        ));
+    if let Some(recorded) = &origin.recorded {
+        let own = recorded.profile.resolve(&recorded.device);
+        return Some(match own.is_ok_and(|own| own == *config) {
+            true => format!(
+                "{name}: on the drive it was recorded for ({drive}); any drive option changes it"
+            ),
+            false if cells.len() > 1 => {
+                format!("{name}: on the drive it was recorded for, changed as the options say")
+            }
+            false => format!("{name}: on the drive it was recorded for, changed to {drive}"),
+        });
     }
     let filled = cell.filled.as_ref().filter(|_| options.fill.is_empty())?;
     Some(format!(

@@ -195,9 +195,11 @@ impl TraceFile {
         let mut volume = None;
         while left > 0 && trace.read_batch(&mut ios)? {
             if self.has_volumes() {
-                let mut tenants = ios.iter().map(|io| io.tenant);
-                if tenants.any(|tenant| *volume.get_or_insert(tenant) != tenant) {
-                    return Err(overlap(&self.name, &[]).into());
+                for tenant in ios.iter().map(|io| io.tenant) {
+                    let first = *volume.get_or_insert(tenant);
+                    if first != tenant {
+                        return Err(overlap(&self.name, &[], [first, tenant]).into());
+                    }
                 }
             }
             let kept = ios.iter().take_while(|io| take(io, &mut left)).count();
@@ -327,33 +329,31 @@ impl ForeignTrace {
     fn read_batch(&mut self, ios: &mut Vec<Io>) -> Outcome<bool> {
         let any = self.importer.read_batch(ios)?;
         for io in ios {
-            if *self.volume.get_or_insert(io.tenant) != io.tenant {
+            let first = *self.volume.get_or_insert(io.tenant);
+            if first != io.tenant {
                 let name = self.path.display().to_string();
-                return Err(overlap(&name, self.importer.volumes()));
+                let numbers = [first, io.tenant];
+                return Err(overlap(&name, self.importer.volumes(), numbers));
             }
         }
         Ok(any)
     }
 }
 
-/// Why a trace with several volumes is no drive.
-pub fn overlap(name: &str, volumes: &[String]) -> Fault {
-    let (some, named) = match volumes {
-        [] => (String::new(), "N"),
-        [first, ..] => {
-            let shown: Vec<&str> = volumes.iter().take(5).map(String::as_str).collect();
-            let more = if volumes.len() > shown.len() {
-                ", …"
-            } else {
-                ""
-            };
-            (format!(" ({}{more})", shown.join(", ")), first.as_str())
-        }
+/// Why a trace with several volumes is no drive: their names, or, where it has none, the numbers of the
+/// first two.
+pub fn overlap(name: &str, volumes: &[String], numbers: [u32; 2]) -> Fault {
+    let numbered = numbers.map(|number| number.to_string());
+    let (shown, more) = match volumes {
+        [] => (&numbered[..], ", …"),
+        some if some.len() > 5 => (&some[..5], ", …"),
+        some => (some, ""),
     };
     Fault::say(format!(
-        "{name} has several volumes{some}, whose addresses would overlap on one drive: import one of \
-         them (`anabranch import --volume {named}`), or lay them side by side (`anabranch import \
-         --renumber`)"
+        "{name} has several volumes ({}{more}), whose addresses would overlap on one drive: import one of \
+         them (`anabranch import --volume {}`), or lay them side by side (`anabranch import --renumber`)",
+        shown.join(", "),
+        shown[0]
     ))
 }
 

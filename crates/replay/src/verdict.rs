@@ -306,10 +306,14 @@ impl<'a> Known<'a> {
             return String::new();
         };
         let trace = quoted(trace);
-        let is_filled = self.outcome.config.contains_key("fill");
-        let fuller = |why: &str| match is_filled {
-            true => String::new(),
-            false => format!("{why}: anabranch replay {trace} --fill 90%"),
+        let fill = self
+            .outcome
+            .config
+            .get("fill")
+            .and_then(|fill| fill.as_f64());
+        let fuller = |why: &str| match fill {
+            Some(_) => String::new(),
+            None => format!("{why}: anabranch replay {trace} --fill 90%"),
         };
         let drive = self.outcome.device.logical_bytes.max(1) as f64;
         let mapped = self.before.map_or(0, |scheme| scheme.mapped_bytes) as f64 / drive;
@@ -322,7 +326,8 @@ impl<'a> Known<'a> {
                     .to_owned()
             }
             (Answer::WorthIt, Some(best)) => format!(
-                "Next, what to do about it: anabranch export {trace} --scheme {} --to rules,fdp,fio -o advice",
+                "Next, what to do about it: anabranch export {trace}{} --scheme {} --to rules,fdp,fio -o advice",
+                fill.map_or_else(String::new, |fill| format!(" --fill {fill}")),
                 quoted(&best.name)
             ),
             (Answer::NotWorthIt, _) if is_young => {

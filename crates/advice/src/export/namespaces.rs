@@ -9,6 +9,7 @@ use anabranch_compare::{Fault, Outcome, Watch, read_text};
 use anabranch_placement::SchemeSpec;
 use anabranch_report::{foreign, ratio};
 use anabranch_ssd::Counters;
+use glob::Pattern;
 
 use super::{
     advice::{Advice, Checked},
@@ -25,18 +26,23 @@ const MAX_ROWS: usize = 16;
 /// An application whose files tell it.
 struct Application {
     name: &'static str,
-    /// Patterns of which its files have at least one, as the survey writes them.
+    /// Patterns of which its files have at least one.
     files: &'static [&'static str],
-    /// The patterns of its log.
-    log: &'static [&'static str],
+    /// What its own options keep apart: in words, and by patterns of file names.
+    apart: &'static [(&'static str, &'static [&'static str])],
+    /// Whether it asks for life-time hints.
+    gives_hints: bool,
     file: &'static str,
     text: &'static str,
 }
 
+const LOG_APART: &str = "the log in a namespace of its own";
+
 const ROCKSDB: Application = Application {
     name: "RocksDB",
     files: &["*.sst"],
-    log: &["*.log"],
+    apart: &[(LOG_APART, &["*.log"])],
+    gives_hints: true,
     file: "rocksdb.txt",
     text: "\
 Options (RocksDB's own names; db_bench takes the same with two dashes)
@@ -55,7 +61,8 @@ do not yet. Otherwise use the namespaces below.
 const CASSANDRA: Application = Application {
     name: "Cassandra",
     files: &["*-big-Data.db", "nb-*-big-Data.db", "CommitLog-*-*.log", "me-*-big-Data.db"],
-    log: &["CommitLog-*-*.log", "CommitLog-*.log"],
+    apart: &[(LOG_APART, &["CommitLog-*-*.log", "CommitLog-*.log"])],
+    gives_hints: false,
     file: "cassandra.txt",
     text: "\
 cassandra.yaml
@@ -63,6 +70,55 @@ cassandra.yaml
   data_file_directories: [DIR]               tables, all flushes and compactions together
 Cassandra gives no hints: what its tables' flushes and compactions could gain apart, only the rules of
 `--to rules` can have (by thread), on a system that applies them.
+",
+};
+
+const MYSQL: Application = Application {
+    name: "MySQL or MariaDB",
+    files: &["*.ibd", "ibdata*", "ib_logfile*"],
+    apart: &[
+        (
+            "the redo log in a namespace of its own",
+            &["ib_logfile*", "#ib_redo*"],
+        ),
+        (
+            "the redo log and the binary log in one namespace of their own",
+            &["ib_logfile*", "#ib_redo*", "*binlog.*", "*-bin.*"],
+        ),
+    ],
+    gives_hints: false,
+    file: "mysql.txt",
+    text: "\
+Options (my.cnf)
+  innodb_log_group_home_dir=DIR              the redo log in a directory, so in a namespace, of its own
+  log_bin=DIR/binlog                         the binary log
+  innodb_doublewrite_dir=DIR                 the doublewrite buffer: MySQL from 8.0.20 on. MariaDB's lies in
+                                             ibdata1, which innodb_data_home_dir=DIR moves
+  innodb_undo_directory=DIR                  undo tablespaces, where there are any
+  CREATE TABLE ... DATA DIRECTORY='DIR'      one table: those whose rows die young, as `--to rules` finds them
+MariaDB (10.11 was watched) asks for no life-time hints.
+",
+};
+
+/// A write-ahead log's segment has a name of 24 hexadecimal digits, and before its first use another.
+const POSTGRES: Application = Application {
+    name: "PostgreSQL",
+    files: &["pg_control", "xlogtemp.*", "pg_filenode.map"],
+    apart: &[(
+        "the write-ahead log in a namespace of its own",
+        &["xlogtemp.*", "????????????????????????"],
+    )],
+    gives_hints: false,
+    file: "postgres.txt",
+    text: "\
+Options
+  initdb --waldir=DIR                        the write-ahead log in a directory, so in a namespace, of its own; of
+                                             a stopped server, move pg_wal there and leave a symbolic link
+  CREATE TABLESPACE t LOCATION 'DIR'         and ALTER TABLE ... SET TABLESPACE t: tables and indexes that are
+                                             written much, apart from those that are not
+  temp_tablespaces = 't'                     sorts and hashes that do not fit the memory
+PostgreSQL (15 was watched) asks for no life-time hints. Its tables are files named by numbers (pg_relation_filepath tells
+whose), which `--to rules` therefore cannot tell apart.
 ",
 };
 
@@ -86,6 +142,21 @@ pub fn cassandra(
     write(&CASSANDRA, plan, survey, advice, watch)
 }
 
+/// What a MySQL or MariaDB in the trace could do.
+pub fn mysql(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Outcome {
+    write(&MYSQL, plan, survey, advice, watch)
+}
+
+/// What a PostgreSQL in the trace could do.
+pub fn postgres(
+    plan: &Plan,
+    survey: &Survey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Outcome {
+    write(&POSTGRES, plan, survey, advice, watch)
+}
+
 fn write(
     application: &Application,
     plan: &Plan,
@@ -93,13 +164,13 @@ fn write(
     advice: &mut Advice,
     watch: &mut dyn Watch,
 ) -> Outcome {
-    let is_of_it = |name: &super::survey::Name| application.files.contains(&name.file.as_str());
-    if !survey
-        .names
-        .by_weight()
-        .iter()
-        .any(|(name, _)| is_of_it(name))
-    {
+    let patterns = application.files.iter();
+    let patterns: Vec<Pattern> = patterns
+        .filter_map(|pattern| Pattern::new(pattern).ok())
+        .collect();
+    let is_of_it = |file: &str| patterns.iter().any(|pattern| pattern.matches(file));
+    let names = survey.names.by_weight();
+    if !names.iter().any(|(name, _)| is_of_it(&name.file)) {
         return Err(Fault::say(format!(
             "there is no {} in {}: no file is called {}",
             application.name,
@@ -158,17 +229,17 @@ fn ways(application: &Application, plan: &Plan) -> Outcome<Vec<(String, SchemeSp
         hint: None,
         comments: Vec::new(),
     };
-    let log: Vec<Line> = application.log.iter().map(line).collect();
-    let hints = SchemeSpec::read("hints", &read_text).map_err(Fault::work)?;
-    let everything = under_rules(plan, &document("all together", &[]))?;
-    let mut ways = vec![
-        ("everything together, as it is now".to_owned(), everything),
-        (
-            "the log in a namespace of its own".to_owned(),
-            under_rules(plan, &document("the log apart", &log))?,
-        ),
-    ];
-    if plan.drive.host_streams > 1 && application.name == ROCKSDB.name {
+    let mut ways = vec![(
+        "everything together, as it is now".to_owned(),
+        under_rules(plan, &document("all together", &[]))?,
+    )];
+    for (told, patterns) in application.apart {
+        let lines: Vec<Line> = patterns.iter().map(line).collect();
+        let rules = document(told, &lines);
+        ways.push(((*told).to_owned(), under_rules(plan, &rules)?));
+    }
+    if plan.drive.host_streams > 1 && application.gives_hints {
+        let hints = SchemeSpec::read("hints", &read_text).map_err(Fault::work)?;
         let relocation = under_rules(plan, "")?.relocation();
         let hints = match relocation {
             anabranch_placement::DeviceHalf::Relocation(kind) => hints.with_relocation(kind),

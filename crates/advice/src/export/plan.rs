@@ -7,7 +7,8 @@ use std::{
 };
 
 use anabranch_compare::{
-    Fault, Numbers, Outcome, Requests, TraceFile, Watch, learn, one_cell, read_text, small_file,
+    Fault, Numbers, Outcome, ReplayOptions, Requests, TraceFile, Watch, learn, one_cell, read_text,
+    small_file,
 };
 use anabranch_placement::{LifetimeProfile, Names, SchemeSpec};
 use anabranch_replay::{Lane, Outcome as Comparison, Start};
@@ -176,7 +177,12 @@ fn with_drive(
 ) -> Outcome<Given> {
     let (source, tables) = trace;
     let one = "advice is for one drive: give one value to each option of it";
-    let cell = one_cell(&options.drive, source.as_ref(), one, watch)?;
+    let replay = ReplayOptions {
+        drive: options.drive.clone(),
+        fill: options.fill.iter().cloned().collect(),
+        ..ReplayOptions::default()
+    };
+    let cell = one_cell(&replay, source.as_ref(), one, watch)?;
     let scheme = scheme(options.scheme.as_deref().unwrap_or(SCHEME))?;
     Ok(Given::Plan(Box::new(Plan {
         source,
@@ -224,6 +230,11 @@ fn of_result(
     watch: &mut dyn Watch,
 ) -> Outcome<Given> {
     let lacks = |what: &str| Fault::say(format!("{}: {what}", path.display()));
+    if options.fill.is_some() {
+        return Err(lacks(
+            "a result has a drive of its own: leave out --fill, or export its trace",
+        ));
+    }
     let is_set = |key: &str| result.config.get(key).is_some_and(|set| *set == true);
     if is_set("pack") || result.config.contains_key("drive_file") {
         return Err(lacks(

@@ -80,12 +80,13 @@ impl Done<'_> {
 pub fn nothing(importer: &Importer) -> Failure {
     let skipped_records = importer.skipped();
     if skipped_records.other_volumes > 0 {
-        let named = match importer.volumes() {
-            [] => "its volumes are numbered, see the trace".to_owned(),
-            some => format!("it has {}", some.join(", ")),
+        let first = skipped_records.first_other_volume.unwrap_or_default();
+        let (found, works) = match importer.volumes() {
+            [] => ("its volumes are numbers".to_owned(), first.to_string()),
+            [some @ ..] => (format!("it has {}", some.join(", ")), some[0].clone()),
         };
         return Failure::say(format!(
-            "no request is of the volume that --volume names, and {} are of others: {named}",
+            "no request is of the volume that --volume names, and {} are of others: {found}; --volume {works} has some",
             skipped_records.other_volumes
         ));
     }

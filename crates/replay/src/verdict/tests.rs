@@ -197,3 +197,14 @@ fn a_drive_that_never_filled_gives_no_answer_but_a_drive_that_would() {
         verdict.next
     );
 }
+
+#[test]
+fn advice_is_made_on_the_drive_that_was_judged() {
+    let mut outcome = outcome(&[scheme("baseline", 1.6), scheme("pcstream", 1.1)]);
+    outcome.config.insert("fill".to_owned(), json!(0.9));
+    let next = Verdict::of(&outcome).next;
+    assert!(
+        next.contains("export 'my app.parquet' --fill 0.9 --scheme pcstream"),
+        "{next}"
+    );
+}

@@ -39,6 +39,8 @@ pub struct Skipped {
     pub notes: u64,
     /// Requests to volumes that were not asked for.
     pub other_volumes: u64,
+    /// The volume of the first of these, as [`crate::Io::tenant`] has it.
+    pub first_other_volume: Option<u32>,
     /// Records that were not understood.
     pub malformed: u64,
     /// The first of these, in words.
@@ -61,6 +63,7 @@ impl Skipped {
         self.without_data += other.without_data;
         self.notes += other.notes;
         self.other_volumes += other.other_volumes;
+        self.first_other_volume = self.first_other_volume.or(other.first_other_volume);
         self.malformed += other.malformed;
         if self.first_malformed.is_none() {
             self.first_malformed.clone_from(&other.first_malformed);

@@ -210,6 +210,7 @@ impl Tally {
         end_bytes(&io)?;
         if !filter.lets(io.tenant, names) {
             self.skipped.other_volumes += 1;
+            self.skipped.first_other_volume.get_or_insert(io.tenant);
             return Ok(None);
         }
         Ok(Some(io))
