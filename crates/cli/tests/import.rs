@@ -286,8 +286,8 @@ fn volumes_that_overlap_are_not_replayed_as_one_drive() {
     let wrong = [
         "import", &file, "--format", "alibaba", "--volume", "5", "-o", &name,
     ];
-    let words = complaint(&wrong);
-    assert!(words.contains("--volume 3 has some"), "{words}");
+    let other = complaint(&wrong);
+    assert!(other.contains("--volume 3 has some"), "{other}");
     let imported = complaint(&["import", &file, "--format", "alibaba", "-o", &name]);
     let why = |words: &str| words.split(" has several").nth(1).unwrap().to_owned();
     assert_eq!(
