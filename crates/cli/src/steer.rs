@@ -15,7 +15,7 @@ use std::{
 };
 
 use anabranch_compare::read_text;
-use anabranch_placement::{HostGeometry, SchemeSpec};
+use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_report::{message, printable};
 use anabranch_ssd::StreamId;
 use anabranch_steer::{
@@ -87,7 +87,7 @@ pub fn steer(arguments: &SteerArguments) -> Outcome {
     let file = file.transpose()?;
     let drive = Drive::open(&arguments.device).map_err(Failure::usage)?;
     let plan = plan(arguments, spec, &drive)?;
-    let mut policy = policy(&plan, &drive)?;
+    let mut policy = policy(&plan, &drive, arguments.spare)?;
     let kept = Kept::read(arguments.profile.as_deref())?;
     policy.assign_mut().recall(kept.known());
     let shadow = match wants_shadow(arguments, &drive) {
@@ -122,15 +122,11 @@ pub fn steer(arguments: &SteerArguments) -> Outcome {
 }
 
 /// Schemes by address work all the same.
-#[expect(
-    clippy::print_stderr,
-    reason = "what a user must know, terminal or not"
-)]
 fn unwatched(error: &anabranch_probe::ProbeError) -> Arc<dyn Writers> {
-    eprintln!(
+    say::line(&format!(
         "nobody tells who writes, so no scheme can go by it: {}",
         message(&error.to_string())
-    );
+    ));
     Arc::new(NoWriters)
 }
 
@@ -157,24 +153,20 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Outcome<
     })
 }
 
-fn policy(plan: &Plan, drive: &Drive) -> Outcome<Policy> {
-    let (config, _) = shadow::model(drive, plan.streams, 0.0);
+/// The host's half of the scheme, on the drive as far as it is known: what a drive keeps spare it does not tell.
+fn policy(plan: &Plan, drive: &Drive, spare: f64) -> Outcome<Policy> {
     if drive.abilities().bytes / PAGE_BYTES > u64::from(u32::MAX) {
         return Err(Failure::say(format!(
             "{} is larger than 16 TiB",
             drive.title()
         )));
     }
-    let geometry = HostGeometry {
-        logical_pages: config.logical_pages,
-        page_bytes: config.page_bytes,
-        host_streams: plan.streams,
-        internal_streams: 0,
-        pages_per_unit: config.pages_per_unit,
-        physical_units: config.physical_units,
-    };
-    let assign = plan.spec.build(&geometry).map_err(Failure::usage)?;
-    Ok(Policy::new(assign, plan.metadata.map(StreamId)))
+    let (config, kind) = shadow::model(drive, plan.streams, spare);
+    let host = plan
+        .spec
+        .host(&config, DeviceHalf::Relocation(kind), None)
+        .map_err(Failure::usage)?;
+    Ok(Policy::new(host.into_assign(), plan.metadata.map(StreamId)))
 }
 
 fn wants_shadow(arguments: &SteerArguments, drive: &Drive) -> bool {
@@ -210,10 +202,6 @@ fn options(arguments: &SteerArguments, plan: &Plan) -> Options {
 }
 
 /// Ends the process when a queue is stuck: programs that wait for it are served by the next.
-#[expect(
-    clippy::print_stderr,
-    reason = "the last word of a process that ends itself"
-)]
 fn watch(pulse: Pulse, limit: Duration) -> Outcome {
     let thread = thread::Builder::new().name("watchdog".to_owned());
     let spawned = thread.spawn(move || {
@@ -223,10 +211,10 @@ fn watch(pulse: Pulse, limit: Duration) -> Outcome {
             // A process that was stopped as a whole, and goes on, is not stuck: its queues come round at once.
             strikes = if pulse.silence() > limit { strikes + 1 } else { 0 };
             if strikes > 2 {
-                eprintln!(
-                    "error: a queue has been silent for {} s: start the command again, programs wait for it",
+                say::error(&format!(
+                    "a queue has been silent for {} s: start the command again, programs wait for it",
                     pulse.silence().as_secs()
-                );
+                ));
                 std::process::abort();
             }
         }
@@ -303,10 +291,6 @@ fn serve(
 }
 
 /// Whether it has ended, since somebody asked for it; the second time it is left as it is.
-#[expect(
-    clippy::print_stderr,
-    reason = "what a user must know, terminal or not"
-)]
 fn ends(server: &mut Server, asked: usize, waits: &mut bool) -> Outcome<bool> {
     if asked > 1 {
         return Err(Failure {
@@ -317,11 +301,11 @@ fn ends(server: &mut Server, asked: usize, waits: &mut bool) -> Outcome<bool> {
     let has_ended = server.stop().map_err(Failure::work)?;
     if !has_ended && !*waits {
         *waits = true;
-        eprintln!(
+        say::line(&format!(
             "{} is in use: it ends when it is unmounted; a second signal leaves it as it is, and programs wait until it \
              is steered again",
             server.block_device().display()
-        );
+        ));
     }
     Ok(has_ended)
 }

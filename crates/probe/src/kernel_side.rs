@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use crate::error::ProbeError;
 use crate::event::{Event, MAX_RANGES, MalformedRecord};
 use crate::skipped::{Loaded, Skipped, skipped, told_of};
 use crate::support::Support;
+use crate::words::Words;
 
 static CAPTURE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
 static HANDOVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/handover.bpf.o"));
@@ -72,7 +74,7 @@ pub(crate) struct KernelSide {
     inbox: Inbox,
     images: MapHandle,
     writers: MapHandle,
-    lost: MapHandle,
+    lost: Words,
     loaded: Vec<Loaded>,
     object: Object,
 }
@@ -123,7 +125,10 @@ impl KernelSide {
             inbox,
             images: map(&object, "images")?,
             writers: map(&object, "writers")?,
-            lost: map(&object, "lost")?,
+            lost: Words::map(&map(&object, "lost")?, 1).map_err(|error| ProbeError::Read {
+                path: PathBuf::from("lost"),
+                source: error.into(),
+            })?,
             loaded,
             object,
         })
@@ -161,14 +166,7 @@ impl KernelSide {
 
     /// Records that found the ring full.
     pub(crate) fn found_full(&self) -> u64 {
-        let per_core = self.lost.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY);
-        per_core
-            .ok()
-            .flatten()
-            .iter()
-            .flatten()
-            .filter_map(|count| count.first_chunk().copied().map(u64::from_ne_bytes))
-            .sum()
+        self.lost.word(0).load(Ordering::Relaxed)
     }
 
     /// A map by its name.

@@ -33,6 +33,7 @@ mod support;
 mod symbols;
 mod whose;
 mod window;
+mod words;
 mod writer;
 
 pub use context_table::FoldLimits;

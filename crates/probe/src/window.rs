@@ -1,73 +1,18 @@
 //! The kernel side's window, in memory: which writer's pages are on their way. The layouts are those of
 //! `bpf/window.bpf.h`.
-//!
-//! `unsafe` only to map the kernel's arrays and to look at their words.
-#![allow(unsafe_code)]
 
-use std::num::NonZeroUsize;
-use std::os::fd::AsFd;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use libbpf_rs::MapHandle;
-use nix::libc::c_void;
-use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::event::FileKey;
+use crate::words::Words;
 
 const BUCKET_BITS: u32 = 18;
 const SLOTS_PER_BUCKET: usize = 4;
 /// Sources that are remembered.
 pub(crate) const MAX_SOURCES: usize = 16384;
 const WORDS_PER_SOURCE: usize = 5;
-
-/// One of the kernel side's arrays, mapped: words that both sides change.
-#[derive(Debug)]
-struct Words {
-    start: NonNull<c_void>,
-    words: usize,
-}
-
-// SAFETY: the memory is mapped while `self` lives and is only looked at by atomic operations.
-unsafe impl Send for Words {}
-// SAFETY: as above.
-unsafe impl Sync for Words {}
-
-impl Words {
-    fn map(array: &MapHandle, words: usize) -> nix::Result<Words> {
-        let bytes = NonZeroUsize::new(words * 8).ok_or(nix::errno::Errno::EINVAL)?;
-        let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: the kernel chooses a place that is free; the descriptor is a mappable array of that size.
-        let start = unsafe {
-            mmap(
-                None,
-                bytes,
-                protection,
-                MapFlags::MAP_SHARED,
-                array.as_fd(),
-                0,
-            )
-        }?;
-        Ok(Words { start, words })
-    }
-
-    /// The word `at`; one that is always 0 where there is none.
-    fn word(&self, at: usize) -> &AtomicU64 {
-        static NONE: AtomicU64 = AtomicU64::new(0);
-        if at >= self.words {
-            return &NONE;
-        }
-        // SAFETY: within the mapping, which starts at a page and lives as long as `self`; all access is atomic.
-        unsafe { AtomicU64::from_ptr(self.start.cast::<u64>().as_ptr().add(at)) }
-    }
-}
-
-impl Drop for Words {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `map` with this length, and nobody has a reference any more.
-        let _ = unsafe { munmap(self.start, self.words * 8) };
-    }
-}
 
 /// A writer and the file it writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -85,7 +85,8 @@ pub struct SteerArguments {
     /// Feed a model of the drive with the same writes, in the scheme's streams and in one
     #[arg(long, default_value = "auto")]
     pub shadow: Shadow,
-    /// Spare flash of that model, as a share of the drive's size (our choice of default)
+    /// Spare flash that the drive is taken to have, by the scheme and by that model, as a share of its size: drives do
+    /// not tell theirs (our choice of default)
     #[arg(long, value_name = "SHARE", default_value_t = 0.07)]
     pub spare: f64,
     /// Lifetimes of contexts: read at the start if the file is there; what is learned joins it every minute and at

@@ -10,6 +10,7 @@
     clippy::print_stderr
 )]
 
+mod captured;
 mod doctor;
 mod exported;
 mod machine;
