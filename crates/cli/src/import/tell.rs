@@ -83,7 +83,7 @@ pub fn nothing(importer: &Importer) -> Failure {
         let first = skipped_records.first_other_volume.unwrap_or_default();
         let (found, works) = match importer.volumes() {
             [] => ("its volumes are numbers".to_owned(), first.to_string()),
-            [some @ ..] => (format!("it has {}", some.join(", ")), some[0].clone()),
+            some => (format!("it has {}", some.join(", ")), some[0].clone()),
         };
         return Failure::say(format!(
             "no request is of the volume that --volume names, and {} are of others: {found}; --volume {works} has some",
