@@ -8,18 +8,22 @@
 //! start, the drive was not stopped, and the file is older than the contents. Contents need no
 //! checkpoint; what the file then lacks is learned from them ([`Drive::reconcile`]).
 
+mod files;
 mod read;
 mod write;
 
 use std::{
-    fs::{self, File},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anabranch_ssd::{Counters, SavedDrive, StateError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use files::System;
+pub use files::{Files, Input, Output};
 
 use crate::{drive::Drive, target::Target, totals::Tally};
 
@@ -115,6 +119,7 @@ impl Mark {
 /// Where the state is kept.
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
+    files: Arc<dyn Files>,
     path: PathBuf,
     placement: String,
     aged: bool,
@@ -133,6 +138,7 @@ impl Checkpoint {
     /// A state in a file, of a drive that places writes so.
     pub fn at(path: &Path, placement: &str) -> Checkpoint {
         Checkpoint {
+            files: Arc::new(System),
             path: path.to_owned(),
             placement: placement.to_owned(),
             aged: false,
@@ -145,12 +151,18 @@ impl Checkpoint {
         Checkpoint { aged, ..self }
     }
 
+    /// The same, in other files than the system's.
+    #[must_use]
+    pub fn within(self, files: Arc<dyn Files>) -> Checkpoint {
+        Checkpoint { files, ..self }
+    }
+
     /// Reads the state; `None` if there is none yet.
     ///
     /// # Errors
     /// When there is one that cannot be read or makes no sense.
     pub fn read(&self) -> Result<Option<Found>, CheckpointError> {
-        let file = match File::open(&self.path) {
+        let file = match self.files.open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(problem) => return Err(self.failed(problem)),
@@ -164,7 +176,7 @@ impl Checkpoint {
 
     /// Whether the drive was served and never stopped since.
     pub fn was_killed(&self) -> bool {
-        self.mark().exists()
+        self.files.is_there(&self.mark())
     }
 
     /// The drive is served from now on.
@@ -172,7 +184,8 @@ impl Checkpoint {
     /// # Errors
     /// When the mark cannot be made.
     pub fn begin(&self) -> Result<(), CheckpointError> {
-        let made = File::create(self.mark()).and_then(|mark| mark.sync_all());
+        let mark = self.files.create(&self.mark());
+        let made = mark.and_then(|mut mark| mark.sync());
         let made = made.and_then(|()| self.sync_directory());
         made.map_err(|problem| self.failed(problem))
     }
@@ -183,12 +196,17 @@ impl Checkpoint {
     /// When it cannot be written; the former state stays.
     pub(crate) fn write(&self, target: &Target) -> Result<Mark, CheckpointError> {
         let new = self.beside(".new");
-        let written = write::write(target, &new, |mark| self.header(target, mark));
+        let file = self.files.create(&new).map_err(StateError::Write);
+        let written =
+            file.and_then(|file| write::write(target, file, |mark| self.header(target, mark)));
         let mark = written.map_err(|error| match error {
             StateError::Write(problem) => self.failed(problem),
             error => self.damaged(&error),
         })?;
-        let renamed = fs::rename(&new, &self.path).and_then(|()| self.sync_directory());
+        let renamed = self
+            .files
+            .rename(&new, &self.path)
+            .and_then(|()| self.sync_directory());
         renamed.map_err(|problem| self.failed(problem))?;
         Ok(mark)
     }
@@ -199,7 +217,10 @@ impl Checkpoint {
     /// As [`Checkpoint::write`].
     pub(crate) fn end(&self, target: &Target) -> Result<(), CheckpointError> {
         self.write(target)?;
-        let removed = fs::remove_file(self.mark()).and_then(|()| self.sync_directory());
+        let removed = self
+            .files
+            .remove(&self.mark())
+            .and_then(|()| self.sync_directory());
         removed.map_err(|problem| self.failed(problem))
     }
 
@@ -220,7 +241,7 @@ impl Checkpoint {
     fn sync_directory(&self) -> io::Result<()> {
         let parent = self.path.parent();
         let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
-        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+        self.files.sync_directory(parent.unwrap_or(Path::new(".")))
     }
 
     fn mark(&self) -> PathBuf {

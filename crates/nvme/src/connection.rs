@@ -8,11 +8,12 @@ mod buffer;
 mod commands;
 mod fabrics;
 mod long;
+mod offline;
 mod parked;
 mod transfers;
 mod work;
 
-use std::{net::SocketAddr, sync::Arc, time::Instant};
+use std::{net::SocketAddr, sync::Arc};
 
 use socket2::{SockRef, TcpKeepalive};
 use thiserror::Error;
@@ -37,6 +38,8 @@ use crate::{
 use buffer::Inbox;
 pub(crate) use commands::Answer;
 use long::LongWork;
+#[doc(hidden)]
+pub use offline::{Offline, converse};
 use parked::Parked;
 use transfers::Transfers;
 use work::Work;
@@ -87,7 +90,7 @@ pub(crate) struct Connection {
     flow_control: bool,
     closing: bool,
     /// When the host last finished something it had begun.
-    settled: Instant,
+    settled_ms: u64,
     notices: UnboundedSender<Notice>,
 }
 
@@ -139,24 +142,6 @@ fn keep_alive() -> TcpKeepalive {
         .with_retries(6)
 }
 
-/// What connections answer to the bytes that come on each, with no network between, one connection
-/// after the other and all of them open to the end: for fuzzing.
-#[doc(hidden)]
-pub fn converse(target: &Arc<Target>, streams: &[&[u8]]) -> Vec<Vec<u8>> {
-    let address = SocketAddr::from(([127, 0, 0, 1], 4420));
-    let mut open = Vec::new();
-    let mut said = Vec::new();
-    for stream in streams {
-        let (notices, mut told) = mpsc::unbounded_channel();
-        let mut connection = Connection::new(Arc::clone(target), address, notices);
-        said.push(connection.converse(stream, &mut told));
-        open.push((connection, told));
-    }
-    open.into_iter()
-        .for_each(|(connection, _)| connection.finish());
-    said
-}
-
 impl Connection {
     fn new(
         target: Arc<Target>,
@@ -181,7 +166,7 @@ impl Connection {
             head: 0,
             flow_control: true,
             closing: false,
-            settled: Instant::now(),
+            settled_ms: target.now_ms(),
             role: Role::Fresh,
             encoder: Encoder::default(),
             answers: Vec::new(),
@@ -253,30 +238,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes bytes as they would come, and answers them, to their end or the connection's.
-    fn converse(&mut self, bytes: &[u8], told: &mut UnboundedReceiver<Notice>) -> Vec<u8> {
-        let (mut rest, mut said) = (bytes, Vec::new());
-        while !self.closing {
-            let space = self.inbox.space();
-            let (now, later) = rest.split_at(space.len().min(rest.len()));
-            space[..now.len()].copy_from_slice(now);
-            self.inbox.fill(now.len());
-            rest = later;
-            let outcome = self.process();
-            while let Ok(Notice::Complete(completion)) = told.try_recv() {
-                self.complete(completion);
-            }
-            said.append(&mut self.answers);
-            match outcome {
-                Ok(true) => {}
-                Ok(false) if rest.is_empty() && self.long.is_empty() => break,
-                Ok(false) => {}
-                Err(_) => break,
-            }
-        }
-        said
-    }
-
     async fn send(&mut self, writer: &mut (impl AsyncWriteExt + Unpin)) -> Result<(), End> {
         if self.answers.is_empty() {
             return Ok(());
@@ -327,7 +288,7 @@ impl Connection {
             self.busy = true;
             self.settle();
             if !matches!(self.role, Role::Unconnected) {
-                self.settled = Instant::now();
+                self.settled_ms = target.now_ms();
             }
         }
         self.inbox.make_room();
@@ -480,16 +441,16 @@ impl Connection {
             Role::Fresh | Role::Unconnected => true,
             _ => !self.inbox.bytes().is_empty() || !self.transfers.is_empty(),
         };
+        let now_ms = self.target.now_ms();
         if !begun {
-            self.settled = Instant::now();
+            self.settled_ms = now_ms;
         }
-        if self.settled.elapsed() > self.target.options.patience {
+        let patience_ms = self.target.options.patience.as_millis() as u64;
+        if now_ms.saturating_sub(self.settled_ms) > patience_ms {
             return Err(End::Stalled);
         }
         match &self.role {
-            Role::Admin(controller)
-                if controller.is_silent(self.target.now_ms(), self.target.options.idle) =>
-            {
+            Role::Admin(controller) if controller.is_silent(now_ms, self.target.options.idle) => {
                 Err(End::Silent)
             }
             _ => Ok(()),

@@ -319,35 +319,47 @@ impl Drive {
     /// Makes the translation layer agree with the contents, of which `data` are the parts that may
     /// hold any, in order: pages with data that it does not know are written to it, and those without
     /// that it knows are discarded, if it should `give_up` any. Answers with how many pages were
-    /// written and discarded.
+    /// written and discarded. A drive that is read-only, or becomes so, takes in no more; its contents
+    /// are read all the same.
     ///
     /// # Errors
-    /// As [`Drive::write`].
+    /// As [`Drive::write`], write protection apart.
     pub fn reconcile(&mut self, data: &[(u64, u64)], give_up: bool) -> Result<(u64, u64), Status> {
+        let mut counts = (0, 0);
+        match self.take_in(data, give_up, &mut counts) {
+            Ok(()) | Err(Status::WRITE_PROTECTED) => Ok(counts),
+            Err(status) => Err(status),
+        }
+    }
+
+    fn take_in(
+        &mut self,
+        data: &[(u64, u64)],
+        give_up: bool,
+        (written, discarded): &mut (u64, u64),
+    ) -> Result<(), Status> {
         let page_bytes = self.config().page_bytes;
         let all = self.config().logical_pages;
-        let (mut written, mut discarded) = (0, 0);
         let mut page = 0;
         for &(begin, end) in data {
             let held = touched(begin, end - begin, page_bytes);
             let first = held.first.max(page).min(all);
             let last = held.end().min(all.into()) as u32;
             if give_up {
-                discarded += self.discard_mapped(page, first)?;
+                *discarded += self.discard_mapped(page, first)?;
             }
-            for unknown in (first..last)
-                .filter(|&one| self.locate(one).is_none())
-                .collect::<Vec<_>>()
-            {
-                self.write(Host::Anonymous(0), Hint::None, PageRange::new(unknown, 1))?;
-                written += 1;
+            for unknown in first..last {
+                if self.locate(unknown).is_none() {
+                    self.write(Host::Anonymous(0), Hint::None, PageRange::new(unknown, 1))?;
+                    *written += 1;
+                }
             }
             page = last.max(first);
         }
         if give_up {
-            discarded += self.discard_mapped(page, all)?;
+            *discarded += self.discard_mapped(page, all)?;
         }
-        Ok((written, discarded))
+        Ok(())
     }
 
     /// Discards what is mapped from one page to another (excluded). Answers how many pages were.

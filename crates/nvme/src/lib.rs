@@ -22,12 +22,13 @@ pub mod pdu;
 mod server;
 pub mod store;
 mod target;
+mod time;
 mod totals;
 pub mod wire;
 
-pub use checkpoint::{Checkpoint, CheckpointError, Found, Header};
+pub use checkpoint::{Checkpoint, CheckpointError, Files, Found, Header, Input, Output};
 #[doc(hidden)]
-pub use connection::converse;
+pub use connection::{Offline, converse};
 pub use options::Options;
 pub use server::{Server, ServerError};
 pub use target::{BadName, StopError, Target};

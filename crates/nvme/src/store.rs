@@ -9,8 +9,9 @@ mod file;
 mod memory;
 
 use std::{
-    io,
+    fmt, io,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use thiserror::Error;
@@ -47,21 +48,55 @@ pub enum StoreError {
     },
 }
 
-/// Contents of a drive. Any number of threads may use it; two that write the same bytes at a time
-/// leave either's, as on any drive.
-#[derive(Debug)]
-pub struct Store(Kind);
+/// Where bytes lie. Any number of threads may use it; two that write the same bytes at a time leave
+/// either's, as on any drive.
+pub trait Contents: fmt::Debug + Send + Sync {
+    /// Whether what was written outlives the process.
+    fn is_kept(&self) -> bool;
 
+    /// Reads bytes at an address.
+    ///
+    /// # Errors
+    /// When they lie beyond the end, or cannot be read.
+    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
+
+    /// Writes bytes at an address.
+    ///
+    /// # Errors
+    /// When they lie beyond the end, or cannot be written; they may be there in part.
+    fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes bytes zero, and gives their room back where it can.
+    ///
+    /// # Errors
+    /// As [`Contents::write`].
+    fn zero(&self, at: u64, length: u64) -> io::Result<()>;
+
+    /// Makes safe what was written.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn flush(&self) -> io::Result<()>;
+
+    /// As [`Store::data`].
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    fn data(&self) -> io::Result<Vec<(u64, u64)>>;
+}
+
+/// Contents of a drive.
 #[derive(Debug)]
-enum Kind {
-    Memory(Memory),
-    File(FileStore),
+pub struct Store {
+    contents: Box<dyn Contents>,
+    /// They could not be made safe once.
+    failed_to_flush: AtomicBool,
 }
 
 impl Store {
     /// An empty store in memory, of which only what is written takes room.
     pub fn memory(bytes: u64) -> Store {
-        Store(Kind::Memory(Memory::new(bytes)))
+        Store::of(Box::new(Memory::new(bytes)))
     }
 
     /// A sparse file, made if it is not there.
@@ -69,56 +104,61 @@ impl Store {
     /// # Errors
     /// When it cannot be opened, is in use, or has another length.
     pub fn file(path: &Path, bytes: u64) -> Result<Store, StoreError> {
-        Ok(Store(Kind::File(FileStore::open(path, bytes)?)))
+        Ok(Store::of(Box::new(FileStore::open(path, bytes)?)))
+    }
+
+    /// Any that is as long as the drive.
+    pub fn of(contents: Box<dyn Contents>) -> Store {
+        Store {
+            contents,
+            failed_to_flush: AtomicBool::new(false),
+        }
     }
 
     /// Whether what was written outlives the process.
     pub fn is_file(&self) -> bool {
-        matches!(self.0, Kind::File(_))
+        self.contents.is_kept()
     }
 
     /// Reads bytes at an address.
     ///
     /// # Errors
-    /// When they lie beyond the end, or the file cannot be read.
+    /// As [`Contents::read`].
     pub fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        match &self.0 {
-            Kind::Memory(memory) => memory.read(at, into),
-            Kind::File(file) => file.read(at, into),
-        }
+        self.contents.read(at, into)
     }
 
     /// Writes bytes at an address.
     ///
     /// # Errors
-    /// When they lie beyond the end, or the file cannot be written.
+    /// As [`Contents::write`].
     pub fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        match &self.0 {
-            Kind::Memory(memory) => memory.write(at, bytes),
-            Kind::File(file) => file.write(at, bytes),
-        }
+        self.contents.write(at, bytes)
     }
 
     /// Makes bytes zero, and gives their room back where it can.
     ///
     /// # Errors
-    /// When they lie beyond the end, or the file cannot be written.
+    /// As [`Contents::write`].
     pub fn zero(&self, at: u64, length: u64) -> io::Result<()> {
-        match &self.0 {
-            Kind::Memory(memory) => memory.zero(at, length),
-            Kind::File(file) => file.zero(at, length),
-        }
+        self.contents.zero(at, length)
     }
 
-    /// Makes safe what was written (`fdatasync`).
+    /// Makes safe what was written (`fdatasync`). What could not be made safe once may be lost though a
+    /// later call succeeds, since Linux counts pages that it failed to write as written. So after one
+    /// failure every call fails.
     ///
     /// # Errors
-    /// When the file's device cannot.
+    /// When the file's device cannot, or could not before.
     pub fn flush(&self) -> io::Result<()> {
-        match &self.0 {
-            Kind::Memory(_) => Ok(()),
-            Kind::File(file) => file.flush(),
+        if self.failed_to_flush.load(Ordering::Relaxed) {
+            return Err(io::Error::other("data could not be made safe before"));
         }
+        let flushed = self.contents.flush();
+        if flushed.is_err() {
+            self.failed_to_flush.store(true, Ordering::Relaxed);
+        }
+        flushed
     }
 
     /// The parts of a file that may hold data, in order: `(first byte, one past the last)`. All
@@ -127,10 +167,7 @@ impl Store {
     /// # Errors
     /// When the file's system does not tell.
     pub fn data(&self) -> io::Result<Vec<(u64, u64)>> {
-        match &self.0 {
-            Kind::Memory(_) => Ok(Vec::new()),
-            Kind::File(file) => file.data(),
-        }
+        self.contents.data()
     }
 }
 
@@ -208,11 +245,11 @@ mod tests {
         const READS: u32 = 200_000;
         let (_directory, stores) = stores();
         for store in &stores {
-            let done = std::sync::atomic::AtomicBool::new(false);
+            let done = AtomicBool::new(false);
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     let mut byte = 0_u8;
-                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    while !done.load(Ordering::Relaxed) {
                         byte = byte.wrapping_add(1);
                         store.write(12_288, &[byte; 4096]).unwrap();
                     }
@@ -223,7 +260,7 @@ mod tests {
                     block.iter().any(|&byte| byte != block[0])
                 });
                 let torn = torn.count();
-                done.store(true, std::sync::atomic::Ordering::Relaxed);
+                done.store(true, Ordering::Relaxed);
                 assert_eq!(torn, 0, "of {READS} reads");
             });
         }

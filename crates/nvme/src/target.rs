@@ -6,7 +6,6 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
-    time::Instant,
 };
 
 use anabranch_ssd::Host;
@@ -20,6 +19,7 @@ use crate::{
     drive::{Drive, Hint, Mode, touched},
     options::Options,
     store::Store,
+    time::Time,
     totals::Totals,
 };
 
@@ -48,6 +48,8 @@ pub struct Target {
     block_shift: AtomicU32,
     /// Formats that were begun and that ended: odd while one is under way.
     formats: AtomicU64,
+    /// That number while the last Format was under way that erased everything.
+    erased: AtomicU64,
     /// Held by batches of I/O commands, and for a moment by a Format that begins.
     gate: RwLock<()>,
     /// Bytes of memory that connections take.
@@ -57,7 +59,7 @@ pub struct Target {
     /// Most bytes of state that were copied under one lock.
     most_saved: AtomicU64,
     read_only: AtomicBool,
-    started: Instant,
+    time: Time,
 }
 
 /// A name that is none.
@@ -104,11 +106,12 @@ impl Target {
             read_only: AtomicBool::new(drive.is_read_only()),
             block_shift: AtomicU32::new(block_shift.clamp(9, 12)),
             formats: AtomicU64::new(0),
+            erased: AtomicU64::new(0),
             gate: RwLock::default(),
             connection_bytes: AtomicU64::new(0),
             slices: AtomicU64::new(0),
             most_saved: AtomicU64::new(0),
-            started: Instant::now(),
+            time: Time::machine(),
             checkpoint,
             saved: Mutex::default(),
             drive: Mutex::new(drive),
@@ -183,7 +186,14 @@ impl Target {
 
     /// Milliseconds since the target began.
     pub(crate) fn now_ms(&self) -> u64 {
-        self.started.elapsed().as_millis() as u64
+        self.time.now_ms()
+    }
+
+    /// From now on it is so late, and no later until this is said again: for tests in which all that
+    /// happens follows from a seed.
+    #[doc(hidden)]
+    pub fn set_now_ms(&self, now_ms: u64) {
+        self.time.set_ms(now_ms);
     }
 
     pub(crate) fn controllers(&self) -> MutexGuard<'_, Controllers> {
@@ -244,6 +254,11 @@ impl Target {
         self.formats.load(Ordering::Relaxed)
     }
 
+    /// Whether what was there at that number of [`Target::formats`] was erased.
+    pub(crate) fn has_erased_since(&self, formats: u64) -> bool {
+        self.erased.load(Ordering::Relaxed) > formats
+    }
+
     pub(crate) fn is_formatting(&self) -> bool {
         !self.formats().is_multiple_of(2)
     }
@@ -261,6 +276,7 @@ impl Target {
         let status = self.erase();
         if status.is_success() {
             self.block_shift.store(block_shift, Ordering::Relaxed);
+            self.erased.store(self.formats(), Ordering::Relaxed);
         }
         self.formats.fetch_add(1, Ordering::Relaxed);
         if !status.is_success() {
@@ -275,17 +291,24 @@ impl Target {
 
     /// Discards and zeroes everything, so much at a time.
     fn erase(&self) -> Status {
-        self.drive().close_streams();
+        {
+            let mut drive = self.drive();
+            if drive.is_read_only() {
+                return Status::WRITE_PROTECTED;
+            }
+            drive.close_streams();
+        }
         let mut at = 0;
         while at < self.bytes {
             let length = ERASED.min(self.bytes - at);
+            // Contents first: the drive knows of all data there are, though this fails in between.
+            if self.store.zero(at, length).is_err() {
+                return Status::INTERNAL;
+            }
             let result = self.drive().discard(touched(at, length, self.page_bytes));
             let status = self.note(result);
             if !status.is_success() {
                 return status;
-            }
-            if self.store.zero(at, length).is_err() {
-                return Status::INTERNAL;
             }
             at += length;
         }
@@ -380,8 +403,19 @@ impl Target {
     pub(crate) fn wrote_part(&self, host: Host, hint: Hint, at: u64, length: u64) {
         if length > 0 {
             let pages = touched(at, length, self.page_bytes);
+            let hint = self.still(host, hint);
             let result = self.drive().write(host, hint, pages);
             self.note(result);
+        }
+    }
+
+    /// Where a write goes whose data came after its command: streams may have been disabled in between,
+    /// and then it opens none, which nobody would close.
+    #[inline]
+    pub(crate) fn still(&self, host: Host, hint: Hint) -> Hint {
+        match hint {
+            Hint::Stream(_) if !self.is_streaming(host) => Hint::None,
+            hint => hint,
         }
     }
 }

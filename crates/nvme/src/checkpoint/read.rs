@@ -2,23 +2,22 @@
 //! the whole file is compared before anything is made of it.
 
 use std::{
-    fs::File,
     hash::Hasher as _,
-    io::{self, BufRead, BufReader, Read, Seek},
+    io::{self, BufRead, BufReader, Read},
 };
 
 use anabranch_ssd::{SavedDrive, StateError};
 use twox_hash::XxHash3_64;
 
-use super::{Form, Found, Header, MOST_HEADER, Piece, VERSION};
+use super::{Form, Found, Header, Input, MOST_HEADER, Piece, VERSION};
 
 /// Bytes read at a time, whole words (our choice).
 const CHUNK: usize = 1 << 18;
 
 /// Reads the state in a file.
-pub(super) fn read(mut file: File) -> Result<Found, StateError> {
+pub(super) fn read(mut file: Box<dyn Input>) -> Result<Found, StateError> {
     let mut reader = In {
-        file: BufReader::with_capacity(CHUNK, &file),
+        file: BufReader::with_capacity(CHUNK, &mut file),
         hasher: XxHash3_64::with_seed(0),
     };
     let form: Form = json(&reader.line()?)?;
@@ -36,7 +35,7 @@ pub(super) fn read(mut file: File) -> Result<Found, StateError> {
 }
 
 /// A line of JSON, and a whole drive.
-fn first_version(file: File) -> Result<Found, StateError> {
+fn first_version(file: Box<dyn Input>) -> Result<Found, StateError> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
     let read = reader.by_ref().take(MOST_HEADER as u64);

@@ -1,16 +1,14 @@
 //! Writing a state while the drive is served.
 
 use std::{
-    fs::File,
     hash::Hasher as _,
     io::{self, BufWriter, Write},
-    path::Path,
 };
 
 use anabranch_ssd::StateError;
 use twox_hash::XxHash3_64;
 
-use super::{Form, Header, Mark, Piece, VERSION};
+use super::{Form, Header, Mark, Output, Piece, VERSION};
 use crate::{drive::Drive, target::Target};
 
 /// Pages copied, and changes looked at, under one lock (our choice: 256 KiB of the mapping, or twice that
@@ -26,11 +24,11 @@ const PATIENT_ROUNDS: u32 = 64;
 /// relocation has learned.
 pub(super) fn write(
     target: &Target,
-    path: &Path,
+    file: Box<dyn Output>,
     header: impl Fn(&Mark) -> Header,
 ) -> Result<Mark, StateError> {
     let mut out = Out {
-        file: BufWriter::new(File::create(path).map_err(StateError::Write)?),
+        file: BufWriter::new(file),
         hasher: XxHash3_64::with_seed(0),
     };
     let copied = copy(target, &mut out, header);
@@ -150,7 +148,7 @@ fn rest(
 
 /// The file, and the checksum of what was written to it.
 struct Out {
-    file: BufWriter<File>,
+    file: BufWriter<Box<dyn Output>>,
     hasher: XxHash3_64,
 }
 
@@ -165,6 +163,6 @@ impl Out {
 
     fn finish(mut self) -> io::Result<()> {
         self.file.write_all(&self.hasher.finish().to_le_bytes())?;
-        self.file.into_inner()?.sync_all()
+        self.file.into_inner()?.sync()
     }
 }

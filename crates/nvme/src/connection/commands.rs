@@ -120,12 +120,11 @@ impl Connection {
         let Some(bytes) = self.capsule(command, data)? else {
             return Ok(Some((length as u32, sink)));
         };
-        match &mut sink {
-            Sink::Compare { differ, .. } => *differ = !is_same(&self.target, at, bytes)?,
-            _ => {
-                let written = self.target.store.write(at, bytes);
-                written.map_err(|_| Status::INTERNAL)?;
-            }
+        if let Sink::Compare { differ, .. } = &mut sink {
+            *differ = !is_same(&self.target, at, bytes)?;
+        } else if self.target.store.write(at, bytes).is_err() {
+            self.wrote_part(&sink, length);
+            return Err(Status::INTERNAL);
         }
         self.took(command, sink, length);
         Ok(None)
@@ -137,23 +136,28 @@ impl Connection {
             command,
             sink,
             length,
+            format,
             status,
             ..
         } = pending;
         if !status.is_success() {
             // What a Format has erased is not there in part.
-            let erased = status == Status::FORMAT_IN_PROGRESS;
-            if let (false, Sink::Write { at, hint, .. }, Role::Io(controller, _)) =
-                (erased, &sink, &self.role)
-            {
-                let host = controller.host_key();
-                self.target.wrote_part(host, *hint, *at, length.into());
+            if !self.target.has_erased_since(format) {
+                self.wrote_part(&sink, length.into());
             }
             return self.fail(&command, status);
         }
         match sink {
             Sink::Collect(bytes) => self.execute(&command, &bytes),
             sink => self.took(&command, sink, length.into()),
+        }
+    }
+
+    /// The data of a write that failed may be in the store in part.
+    fn wrote_part(&self, sink: &Sink, length: u64) {
+        if let (Sink::Write { at, hint, .. }, Role::Io(controller, _)) = (sink, &self.role) {
+            let host = controller.host_key();
+            self.target.wrote_part(host, *hint, *at, length);
         }
     }
 

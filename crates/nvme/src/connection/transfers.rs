@@ -128,9 +128,8 @@ impl Transfers {
         let Role::Io(controller, _) = role else {
             return;
         };
-        let formats = target.formats();
         for pending in self.slots.drain(..).flatten() {
-            if pending.format != formats {
+            if target.has_erased_since(pending.format) {
                 continue;
             }
             if let Sink::Write { at, hint, part } = pending.sink {

@@ -114,7 +114,7 @@ impl Work {
             flash.pass(clock.now_ns());
         }
         for item in &self.items {
-            let status = target.note(apply(&mut drive, host, item));
+            let status = target.note(apply(target, &mut drive, host, item));
             self.results.push(status);
             let tag = match (&target.clock, drive.flash_mut()) {
                 (Some(clock), Some(flash)) if status.is_success() => match item.last {
@@ -156,9 +156,9 @@ impl Item {
 }
 
 #[inline]
-fn apply(drive: &mut Drive, host: Host, item: &Item) -> Result<(), Status> {
+fn apply(target: &Target, drive: &mut Drive, host: Host, item: &Item) -> Result<(), Status> {
     match item.change {
-        Some(Change::Write(hint)) => drive.write(host, hint, item.pages),
+        Some(Change::Write(hint)) => drive.write(host, target.still(host, hint), item.pages),
         Some(Change::Discard) => drive.discard(item.pages),
         None => Ok(()),
     }

@@ -14,7 +14,7 @@ use nix::{
     unistd::{Whence, lseek},
 };
 
-use super::{StoreError, check};
+use super::{Contents, StoreError, check};
 
 /// Bytes of zeroes written at a time where the file's system cannot make holes (our choice).
 const ZEROES: usize = 64 << 10;
@@ -79,19 +79,6 @@ impl FileStore {
         })
     }
 
-    pub(super) fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        check(at, into.len() as u64, self.bytes)?;
-        let mut rest = into;
-        for (stripe, at, length) in stripes(at, rest.len() as u64) {
-            let (now, later) = rest.split_at_mut(length);
-            let lock = self.lock(stripe);
-            let _shared = lock.map(|lock| lock.read().unwrap_or_else(PoisonError::into_inner));
-            self.file.read_exact_at(now, at)?;
-            rest = later;
-        }
-        Ok(())
-    }
-
     fn lock(&self, stripe: u64) -> Option<&RwLock<()>> {
         self.locks.get((stripe % LOCKS) as usize)
     }
@@ -111,26 +98,6 @@ impl FileStore {
         Ok(())
     }
 
-    pub(super) fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut rest = bytes;
-        self.change((at, bytes.len() as u64), |at, length| {
-            let (now, later) = rest.split_at(length);
-            rest = later;
-            self.file.write_all_at(now, at)
-        })
-    }
-
-    /// A hole where whole blocks of the file's system are zeroed; zeroes else.
-    pub(super) fn zero(&self, at: u64, length: u64) -> io::Result<()> {
-        let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
-        self.change((at, length), |at, length| {
-            match fallocate(&*self.file, flags, at as i64, length as i64) {
-                Err(Errno::EOPNOTSUPP) => self.write_zeroes(at, length as u64),
-                result => Ok(result?),
-            }
-        })
-    }
-
     fn write_zeroes(&self, at: u64, length: u64) -> io::Result<()> {
         let (mut at, mut left) = (at, length);
         while left > 0 {
@@ -141,12 +108,51 @@ impl FileStore {
         }
         Ok(())
     }
+}
 
-    pub(super) fn flush(&self) -> io::Result<()> {
+impl Contents for FileStore {
+    fn is_kept(&self) -> bool {
+        true
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        check(at, into.len() as u64, self.bytes)?;
+        let mut rest = into;
+        for (stripe, at, length) in stripes(at, rest.len() as u64) {
+            let (now, later) = rest.split_at_mut(length);
+            let lock = self.lock(stripe);
+            let _shared = lock.map(|lock| lock.read().unwrap_or_else(PoisonError::into_inner));
+            self.file.read_exact_at(now, at)?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        self.change((at, bytes.len() as u64), |at, length| {
+            let (now, later) = rest.split_at(length);
+            rest = later;
+            self.file.write_all_at(now, at)
+        })
+    }
+
+    /// A hole where whole blocks of the file's system are zeroed; zeroes else.
+    fn zero(&self, at: u64, length: u64) -> io::Result<()> {
+        let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+        self.change((at, length), |at, length| {
+            match fallocate(&*self.file, flags, at as i64, length as i64) {
+                Err(Errno::EOPNOTSUPP) => self.write_zeroes(at, length as u64),
+                result => Ok(result?),
+            }
+        })
+    }
+
+    fn flush(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 
-    pub(super) fn data(&self) -> io::Result<Vec<(u64, u64)>> {
+    fn data(&self) -> io::Result<Vec<(u64, u64)>> {
         let seek = |at: u64, whence| match lseek(&*self.file, at as i64, whence) {
             Ok(found) => Ok(found as u64),
             // No data from there to the end.

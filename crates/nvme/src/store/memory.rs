@@ -5,7 +5,7 @@ use std::{
     sync::{PoisonError, RwLock},
 };
 
-use super::check;
+use super::{Contents, check};
 
 /// Bytes of an extent, which is taken when it is first written (our choice: small, so that a large
 /// drive written at random does not take all of its size at once).
@@ -28,8 +28,14 @@ impl Memory {
             extents: (0..count).map(|_| Extent::default()).collect(),
         }
     }
+}
 
-    pub(super) fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+impl Contents for Memory {
+    fn is_kept(&self) -> bool {
+        false
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
         check(at, into.len() as u64, self.bytes)?;
         let mut rest = into;
         for piece in pieces(at, rest.len() as u64) {
@@ -45,7 +51,7 @@ impl Memory {
         Ok(())
     }
 
-    pub(super) fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
         check(at, bytes.len() as u64, self.bytes)?;
         let mut rest = bytes;
         for piece in pieces(at, bytes.len() as u64) {
@@ -60,7 +66,7 @@ impl Memory {
         Ok(())
     }
 
-    pub(super) fn zero(&self, at: u64, length: u64) -> io::Result<()> {
+    fn zero(&self, at: u64, length: u64) -> io::Result<()> {
         check(at, length, self.bytes)?;
         for piece in pieces(at, length) {
             let Some(extent) = self.extents.get(piece.extent) else {
@@ -74,6 +80,14 @@ impl Memory {
             }
         }
         Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn data(&self) -> io::Result<Vec<(u64, u64)>> {
+        Ok(Vec::new())
     }
 }
 

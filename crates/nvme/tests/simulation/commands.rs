@@ -1,0 +1,322 @@
+//! Commands and the models: what begins, what ends, and what it may come to.
+
+use std::sync::Arc;
+
+use anabranch_initiator::{Completion, Entry, Tag};
+
+use super::{
+    host::{Blocks, Command, What, configure},
+    model::Value,
+    plan::counted,
+    streams::scope,
+    world::{Attached, Check, World},
+};
+
+impl World {
+    /// A command begins: a name for it, and what it may change.
+    pub fn begin(&mut self, what: What) -> Command {
+        self.now += 1;
+        self.last_command += 1;
+        let command = Command {
+            number: self.last_command,
+            begun: self.now,
+            failures: self.disk.failures(),
+            data: Arc::from(self.data(&what)),
+            received: Vec::new(),
+            what,
+        };
+        self.tell(&(command.number, &command.what));
+        for (blocks, value) in self.changed(&command.what) {
+            for block in blocks.first..blocks.first + u64::from(blocks.count) {
+                self.blocks.begin(block, command.number, value, self.now);
+            }
+            let (begin, end) = self.pages_of(blocks, value);
+            for page in begin..end {
+                self.pages.begin(page, command.number, value, self.now);
+            }
+        }
+        command
+    }
+
+    pub fn end(&mut self, command: &Command, done: bool) {
+        let under_way = self
+            .lines
+            .values()
+            .flat_map(|line| line.link.commands.values());
+        let oldest = under_way.map(|one| one.begun).min().unwrap_or(self.now);
+        let times = (self.now, oldest);
+        let forced = matches!(command.what, What::Write(.., true));
+        for (blocks, value) in self.changed(&command.what) {
+            for block in blocks.first..blocks.first + u64::from(blocks.count) {
+                self.blocks
+                    .end(block, command.number, (done, forced), times);
+            }
+            let (begin, end) = self.pages_of(blocks, value);
+            for page in begin..end {
+                self.pages.end(page, command.number, (done, true), times);
+            }
+        }
+    }
+
+    fn pages_of(&self, blocks: Blocks, value: Value) -> (u64, u64) {
+        match value {
+            Value::Gone => self.plan.covered(blocks.first, blocks.count),
+            Value::Data(_) => self.plan.touched(blocks.first, blocks.count),
+        }
+    }
+
+    /// Blocks that a command changes, and to what.
+    fn changed(&self, what: &What) -> Vec<(Blocks, Value)> {
+        match what {
+            What::Write(blocks, number, ..) => vec![(*blocks, Value::Data(*number))],
+            What::Zero(blocks, _) => vec![(*blocks, Value::Data(0))],
+            What::Discard(ranges) => ranges.iter().map(|&one| (one, Value::Gone)).collect(),
+            What::Format => {
+                let count = self.plan.blocks() as u32;
+                vec![(Blocks { first: 0, count }, Value::Gone)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The data that a command brings.
+    fn data(&self, what: &What) -> Vec<u8> {
+        match what {
+            What::Write(blocks, number, ..) | What::Compare(blocks, number) => {
+                let words = self.plan.block_bytes as usize / 8;
+                let mut data = Vec::new();
+                for block in blocks.first..blocks.first + u64::from(blocks.count) {
+                    let word = Value::Data(*number).word(block).to_le_bytes();
+                    data.extend_from_slice(&word.repeat(words));
+                }
+                data
+            }
+            What::Discard(ranges) => {
+                let mut data = Vec::new();
+                for range in ranges {
+                    data.extend([0; 4]);
+                    data.extend(range.count.to_le_bytes());
+                    data.extend(range.first.to_le_bytes());
+                }
+                data
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A command was answered.
+    pub fn completed(&mut self, key: u32, command: Command, completion: &Completion) -> Check {
+        let Some(line) = self.lines.get(&key) else {
+            return Ok(());
+        };
+        let (host, queue) = (line.host, line.queue);
+        let identity = self.identities[host];
+        let done = completion.status.is_success();
+        let status = completion.status.number();
+        if status == 0x20 {
+            self.count("writes refused by a read-only drive");
+        }
+        self.tell(&(
+            key,
+            command.number,
+            format_args!("answered with {status:#x}"),
+        ));
+        // A queue is refused whose controller was reset, or is no more.
+        if !(command.what == What::Connect && queue > 0 && [0x0c, 0x182].contains(&status)) {
+            self.check_status(identity, &command, status)?;
+        }
+        if command.what == What::Format {
+            // It writes the state as well.
+            self.formatted = self.now;
+            self.saved.push(Some(counted(&self.target.drive())));
+            // One that fails on its way has closed them.
+            if [0, 0x06].contains(&status) {
+                self.streams.table().close_namespace(1);
+            }
+        }
+        if !done && let What::Write(blocks, ..) | What::Zero(blocks, _) = &command.what {
+            self.perhaps_wrote(*blocks);
+        }
+        if done {
+            self.succeeded((key, host, queue), &command, completion)?;
+        }
+        self.end(&command, done);
+        // A host whose queue was refused goes.
+        match command.what == What::Connect && !done {
+            true => self.close(key),
+            false => Ok(()),
+        }
+    }
+
+    fn succeeded(
+        &mut self,
+        (key, host, queue): (u32, usize, u16),
+        command: &Command,
+        completion: &Completion,
+    ) -> Check {
+        let identity = self.identities[host];
+        match &command.what {
+            What::Connect if queue == 0 => {
+                self.attached[host] = Some(Attached {
+                    line: key,
+                    controller: completion.result as u16,
+                    ready: false,
+                });
+            }
+            What::Enable => {
+                if let Some(attached) = &mut self.attached[host] {
+                    attached.ready = true;
+                }
+            }
+            What::Reset => {
+                // One that is not enabled is not reset.
+                let attached = self.attached[host].as_mut();
+                if attached.is_some_and(|one| std::mem::take(&mut one.ready)) {
+                    self.reset(host);
+                }
+            }
+            What::Read(blocks) => self.check_read(*blocks, command)?,
+            What::Compare(blocks, number) => {
+                self.check_compared(*blocks, *number, command.begun)?
+            }
+            What::Write(blocks, _, tag, _) | What::Zero(blocks, tag) => {
+                let (begin, end) = self.plan.touched(blocks.first, blocks.count);
+                // Data that come after streams were disabled go where all others do.
+                let tag = match tag {
+                    Tag::Stream(_) if !self.is_streaming(identity) => Tag::None,
+                    tag => *tag,
+                };
+                self.streams.wrote(identity, tag, end - begin);
+            }
+            What::Flush => self.blocks.flushed(command.begun),
+            What::Streams(on) => {
+                self.streaming.insert(identity, (*on, self.now));
+                if !on {
+                    self.streams.table().release_all(scope(identity));
+                }
+            }
+            What::ReleaseStream(identifier) => {
+                self.streams.table().release(scope(identity), *identifier);
+            }
+            What::AllocateStreams(count) => {
+                let given = self.streams.table().allocate(scope(identity), *count);
+                let given = given.map_err(|error| format!("allocated, though {error}"))?;
+                if u64::from(given.streams) != completion.result {
+                    return Err(format!(
+                        "{} streams, ought to be {given:?}",
+                        completion.result
+                    ));
+                }
+            }
+            What::Statistics => self.check_statistics(&command.received)?,
+            What::Format => {
+                self.saved = vec![Some(counted(&self.target.drive()))];
+            }
+            What::Nonsense => return Err("nonsense succeeded".to_owned()),
+            What::Connect | What::Discard(_) | What::Verify(_) => {}
+        }
+        Ok(())
+    }
+
+    /// A status that the command may have come to.
+    fn check_status(&self, identity: u8, command: &Command, status: u16) -> Check {
+        let what = &command.what;
+        let streams = matches!(
+            what,
+            What::Write(_, _, Tag::Stream(_), _)
+                | What::Zero(_, Tag::Stream(_))
+                | What::ReleaseStream(_)
+                | What::AllocateStreams(_)
+        );
+        let (is_on, since) = self.streaming.get(&identity).copied().unwrap_or((false, 0));
+        let changed = since >= command.begun;
+        let writes = !self.changed(what).is_empty();
+        let may = match status {
+            0 => !streams || is_on || changed,
+            // Invalid Field.
+            0x02 if *what == What::Nonsense => true,
+            0x02 => streams && (!is_on || changed) || matches!(what, What::AllocateStreams(_)),
+            // Internal Error: the disk fails, or it could not make data safe once.
+            0x06 => self.disk.failures() > command.failures || self.disk.has_failed_to_flush(),
+            0x0b | 0x80 | 0x01 => *what == What::Nonsense,
+            0x20 => writes && self.target.drive().is_read_only(),
+            0x84 => self.formatted >= command.begun,
+            0x17f => matches!(what, What::AllocateStreams(_)),
+            0x285 => matches!(what, What::Compare(..)),
+            // Commands of a queue whose controller was reset.
+            0x0c => true,
+            _ => false,
+        };
+        match may {
+            true => Ok(()),
+            false => Err(format!("status {status:#x} of {what:?}")),
+        }
+    }
+
+    fn check_read(&self, blocks: Blocks, command: &Command) -> Check {
+        let bytes = self.plan.block_bytes as usize;
+        if command.received.len() != bytes * blocks.count as usize {
+            return Err(format!("{} bytes of {blocks:?}", command.received.len()));
+        }
+        for (block, held) in (blocks.first..).zip(command.received.chunks(bytes)) {
+            self.check_block(block, held, command.begun)?;
+        }
+        Ok(())
+    }
+
+    fn check_compared(&self, blocks: Blocks, number: u64, begun: u64) -> Check {
+        for block in blocks.first..blocks.first + u64::from(blocks.count) {
+            let word = Value::Data(number).word(block);
+            let values = self.blocks.values(block, begun);
+            if !values.iter().any(|value| value.word(block) == word) {
+                return Err(format!(
+                    "block {block} compares equal, and may hold {values:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The log of FDP statistics (22h): bytes that hosts wrote, in its first 16.
+    fn check_statistics(&mut self, log: &[u8]) -> Check {
+        let field = log.get(..16).ok_or("a short log")?;
+        let bytes = u128::from_le_bytes(field.try_into().map_err(|_| "a short log")?);
+        let ought = u128::from(self.streams.total()) * 4096;
+        match bytes == ought {
+            true => Ok(()),
+            false => Err(format!("HBMW is {bytes}, ought to be {ought}")),
+        }
+    }
+}
+
+/// An I/O command's entry, as the initiator makes it.
+pub fn entry(what: &What, block_bytes: u64) -> Entry {
+    match what {
+        What::Read(blocks) => Entry::read(blocks.first, blocks.count),
+        What::Write(blocks, _, tag, forced) => {
+            let entry = Entry::write(blocks.first, blocks.count, *tag);
+            if *forced { entry.forced() } else { entry }
+        }
+        What::Zero(blocks, tag) => {
+            let mut entry = Entry::write(blocks.first, blocks.count, *tag);
+            entry.0[0] = 0x08;
+            entry
+        }
+        What::Discard(ranges) => Entry::new(0x09, 1)
+            .dword(10, ranges.len() as u32 - 1)
+            .dword(11, 1 << 2),
+        What::Compare(blocks, _) => Entry::blocks(0x05, blocks.first, blocks.count),
+        What::Verify(blocks) => Entry::blocks(0x0c, blocks.first, blocks.count),
+        What::Flush => Entry::flush(),
+        What::Streams(on) => Entry::directive(true, 0, 1, 0, 0).dword(12, u32::from(*on) | 1 << 8),
+        What::ReleaseStream(identifier) => Entry::directive(true, 1, 1, *identifier, 0),
+        What::AllocateStreams(count) => {
+            Entry::directive(false, 1, 3, 0, 0).dword(12, (*count).into())
+        }
+        What::Statistics => Entry::log(0x22, u32::MAX, 64, 1),
+        What::Format => Entry::new(0x80, 1).dword(10, u32::from(block_bytes == 4096)),
+        What::Enable => configure(true),
+        What::Reset => configure(false),
+        What::Connect | What::Nonsense => Entry::read(u64::MAX / 2, 1),
+    }
+}
