@@ -25,10 +25,15 @@ workloads-test:
 	@scripts/setup.sh workloads
 	ANABRANCH_SCENARIOS=all cargo test --package anabranch --test live applications -- --nocapture --test-threads 1
 
-# A drive in the hands of a Linux guest, the long form; `make test` runs the short one.
+# A drive in the hands of a Linux guest, the long form; `make test` runs the short one. What steers is tried with the
+# kernels of other suites of Debian, too.
 test-guest:
 	@scripts/setup.sh test
-	ANABRANCH_GUEST=long cargo test --package anabranch --test guest -- --nocapture
+	ANABRANCH_GUEST=long cargo test --package anabranch --test guest -- --nocapture --include-ignored
+	for suite in trixie sid; do \
+	    GUEST_KERNEL=$$suite scripts/guest.sh build && \
+	    GUEST_KERNEL=$$suite cargo test --package anabranch --test guest -- --nocapture captured doctor steer || exit; \
+	done
 
 # Everything there is to hand out, in out/dist.
 .PHONY: dist dist-test publish-test docs

@@ -20,6 +20,8 @@ packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bi
 programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/sbin/mkfs.xfs usr/sbin/xfs_repair
     usr/sbin/mkfs.f2fs usr/sbin/fsck.f2fs usr/sbin/xfs_io)
 modules=(virtio_pci virtio_net nvme-tcp nvme ublk_drv null_blk ext4 xfs f2fs)
+# What file systems ask the kernel's crypto for by name, where it is a module (6.12).
+checksums=(crc32c_generic crc32_generic)
 
 fail() {
     echo "guest: $*" >&2
@@ -140,8 +142,8 @@ copy_modules() {
     foreign "$work/tree" depmod usr/bin/kmod -b "$work/kernel" "$version"
     mkdir -p "$to/usr/lib/modules/$version"
     : >"$to/etc/modules"
-    for module in "${modules[@]}"; do
-        foreign "$work/tree" modprobe usr/bin/kmod -d "$work/kernel" -S "$version" --show-depends "$module" 2>/dev/null |
+    for module in "${checksums[@]}" "${modules[@]}"; do
+        { foreign "$work/tree" modprobe usr/bin/kmod -d "$work/kernel" -S "$version" --show-depends "$module" 2>/dev/null || true; } |
             sed -n 's/^insmod //p' | while read -r file _; do
                 install -D -m 644 "$file" "$to/usr/lib/modules/$version/$(basename "$file")"
                 echo "$module" >>"$to/etc/modules"

@@ -19,7 +19,7 @@ use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_report::{message, printable};
 use anabranch_ssd::StreamId;
 use anabranch_steer::{
-    Drive, NoWriters, Options, PAGE_BYTES, Policy, Pulse, Server, Writers, own_mounts,
+    Drive, NoWriters, Options, PAGE_BYTES, Placer, Pulse, Server, Writers, own_mounts,
     stay_in_memory,
 };
 use anabranch_trace::WholeFile;
@@ -87,11 +87,11 @@ pub fn steer(arguments: &SteerArguments) -> Outcome {
     let file = file.transpose()?;
     let drive = Drive::open(&arguments.device).map_err(Failure::usage)?;
     let plan = plan(arguments, spec, &drive)?;
-    let mut policy = policy(&plan, &drive, arguments.spare)?;
+    let mut placer = placer(&plan, &drive, arguments.spare)?;
     let kept = Kept::read(arguments.profile.as_deref())?;
-    policy.assign_mut().recall(kept.known());
+    placer.recall(kept.known());
     let shadow = match wants_shadow(arguments, &drive) {
-        true => Some(start_shadow(arguments, &plan, &drive, &mut policy)?),
+        true => Some(start_shadow(arguments, &plan, &drive, &mut placer)?),
         false => None,
     };
     let metrics = arguments.metrics.map(Metrics::start).transpose()?;
@@ -100,7 +100,7 @@ pub fn steer(arguments: &SteerArguments) -> Outcome {
     let mut watched = None;
     let server = Server::start(
         drive,
-        policy,
+        placer,
         &options,
         |block, took_over| match Watched::start(block, took_over) {
             Ok(found) => watched.insert(found).writers(),
@@ -154,7 +154,7 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Outcome<
 }
 
 /// The host's half of the scheme, on the drive as far as it is known: what a drive keeps spare it does not tell.
-fn policy(plan: &Plan, drive: &Drive, spare: f64) -> Outcome<Policy> {
+fn placer(plan: &Plan, drive: &Drive, spare: f64) -> Outcome<Placer> {
     if drive.abilities().bytes / PAGE_BYTES > u64::from(u32::MAX) {
         return Err(Failure::say(format!(
             "{} is larger than 16 TiB",
@@ -166,7 +166,7 @@ fn policy(plan: &Plan, drive: &Drive, spare: f64) -> Outcome<Policy> {
         .spec
         .host(&config, DeviceHalf::Relocation(kind), None)
         .map_err(Failure::usage)?;
-    Ok(Policy::new(host.into_assign(), plan.metadata.map(StreamId)))
+    Ok(Placer::new(host.into_assign(), plan.metadata.map(StreamId)))
 }
 
 fn wants_shadow(arguments: &SteerArguments, drive: &Drive) -> bool {
@@ -181,12 +181,12 @@ fn start_shadow(
     arguments: &SteerArguments,
     plan: &Plan,
     drive: &Drive,
-    policy: &mut Policy,
+    placer: &mut Placer,
 ) -> Outcome<Shadow> {
     let all = plan.streams + u16::from(plan.metadata.is_some());
     let (config, kind) = shadow::model(drive, all, arguments.spare);
     let (shadow, witness) = Shadow::start(config, kind)?;
-    policy.watch(witness);
+    placer.watch(witness);
     Ok(shadow)
 }
 
@@ -267,7 +267,7 @@ fn serve(
     view.finish_and_clear();
     drive = told::since(server.drive().written(), before).or(drive);
     let is_kept = kept.keep(&server);
-    server.policy().unwatch();
+    server.placer().unwatch();
     let handover = watched.as_ref().map(Watched::counts);
     watched.map_or(Ok(()), Watched::end)?;
     let end = End {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use anabranch_placement::{Assign, Write};
 use anabranch_ssd::StreamId;
 use anabranch_steer::nvme::{Namespace, Queue, opcode};
-use anabranch_steer::{Directive, Drive, NoWriters, Options, Policy, Server};
+use anabranch_steer::{Directive, Drive, NoWriters, Options, Placer, Server};
 use io_uring::{IoUring, opcode::Write as RingWrite, types::Fd};
 use nix::libc::{O_DIRECT, O_EXCL};
 use serde::Serialize;
@@ -372,8 +372,8 @@ impl Bench {
             copy: false,
             accept_contents: true,
         };
-        let policy = Policy::new(Box::new(OneStream), None);
-        let server = Server::start(drive, policy, &options, |_, _| Arc::new(NoWriters));
+        let placer = Placer::new(Box::new(OneStream), None);
+        let server = Server::start(drive, placer, &options, |_, _| Arc::new(NoWriters));
         let mut server = server.map_err(say)?;
         let path = server.block_device();
         let sent = self.again(&path, |file, blocks| {

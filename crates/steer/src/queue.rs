@@ -19,7 +19,7 @@ use crate::command::{Asked, Command, Request, Target, error_of, refuses_directiv
 use crate::counters::Counters;
 use crate::error::SteerError;
 use crate::memory::{Buffers, Descriptors};
-use crate::policy::Policy;
+use crate::placer::Placer;
 use crate::split::{Piece, Run, pages_of, split};
 use crate::writers::Writers;
 use anabranch_ssd::PageRange;
@@ -30,7 +30,7 @@ const IDLE: types::Timespec = types::Timespec::new().sec(1);
 /// What all queues of a device share.
 pub struct Shared {
     pub target: Target,
-    pub policy: Mutex<Policy>,
+    pub placer: Mutex<Placer>,
     pub writers: RwLock<Arc<dyn Writers>>,
     pub counters: Counters,
     /// When each queue last went round, in milliseconds since the server began.
@@ -289,8 +289,8 @@ impl Queue {
 
     fn discard(&self, pages: PageRange) {
         if pages.count > 0 {
-            let policy = self.make.shared.policy.lock();
-            policy
+            let placer = self.make.shared.placer.lock();
+            placer
                 .unwrap_or_else(PoisonError::into_inner)
                 .discard(pages);
         }
@@ -298,8 +298,8 @@ impl Queue {
 
     fn zero(&self, pages: PageRange) {
         if pages.count > 0 {
-            let policy = self.make.shared.policy.lock();
-            policy.unwrap_or_else(PoisonError::into_inner).zero(pages);
+            let placer = self.make.shared.placer.lock();
+            placer.unwrap_or_else(PoisonError::into_inner).zero(pages);
         }
     }
 
@@ -318,10 +318,10 @@ impl Queue {
             .writers
             .read()
             .unwrap_or_else(PoisonError::into_inner);
-        let policy = shared.policy.lock();
-        let mut policy = policy.unwrap_or_else(PoisonError::into_inner);
-        let unknown = policy.place(pages, is_metadata, &**writers, &mut self.runs);
-        drop(policy);
+        let placer = shared.placer.lock();
+        let mut placer = placer.unwrap_or_else(PoisonError::into_inner);
+        let unknown = placer.place(pages, is_metadata, &**writers, &mut self.runs);
+        drop(placer);
         split(
             request.start_bytes,
             length_bytes,

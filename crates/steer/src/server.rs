@@ -18,7 +18,7 @@ use crate::control::{Control, block_device, character_device};
 use crate::counters::Counters;
 use crate::drive::{Directive, Drive};
 use crate::error::SteerError;
-use crate::policy::Policy;
+use crate::placer::Placer;
 use crate::queue::{Make, Queue, Shared, slowest};
 use crate::surroundings;
 use crate::writers::{NoWriters, Writers};
@@ -81,7 +81,7 @@ impl Server {
     /// refuses.
     pub fn start(
         mut drive: Drive,
-        policy: Policy,
+        placer: Placer,
         options: &Options,
         writers: impl FnOnce(&Path, bool) -> Arc<dyn Writers>,
     ) -> Result<Server, SteerError> {
@@ -109,7 +109,7 @@ impl Server {
                 directive: drive.directive(),
                 handles: options.handles.clone(),
             },
-            policy: Mutex::new(policy),
+            placer: Mutex::new(placer),
             writers: RwLock::new(Arc::new(NoWriters)),
             counters: Counters::new(options.handles.len()),
             pulses: (0..info.queues).map(|_| AtomicU64::new(0)).collect(),
@@ -258,9 +258,9 @@ impl Server {
     }
 
     /// The scheme; queues wait for it meanwhile.
-    pub fn policy(&self) -> MutexGuard<'_, Policy> {
+    pub fn placer(&self) -> MutexGuard<'_, Placer> {
         self.shared
-            .policy
+            .placer
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
@@ -296,7 +296,7 @@ impl Server {
     /// Ends: the block device disappears. Nothing is done, and false answered, while it is mounted or held.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// When the kernel refuses; and, once it has ended, when what was still to be written could not be.
     pub fn stop(&mut self) -> Result<bool, SteerError> {
         let block = self.block_device();
         let held = OpenOptions::new()
@@ -308,8 +308,8 @@ impl Server {
             Err(error) if error.raw_os_error() == Some(EBUSY) => return Ok(false),
             held => held.map_err(SteerError::io("open", &block))?,
         };
-        held.sync_all()
-            .map_err(SteerError::io("write out", &block))?;
+        // Of a drive that is gone, or fails, the block device goes too: nobody is to wait for it.
+        let written_out = held.sync_all();
         self.control.stop(self.info.device)?;
         drop(held);
         // A device whose requests are still mapped cannot be deleted.
@@ -318,6 +318,7 @@ impl Server {
             .drain(..)
             .for_each(|thread| drop(thread.join()));
         self.control.delete(self.info.device)?;
+        written_out.map_err(SteerError::io("write out", &block))?;
         Ok(true)
     }
 }

@@ -61,7 +61,7 @@ impl Kept {
 
     /// Keeps what a server's scheme has learned.
     pub fn keep(&mut self, server: &Server) -> Outcome {
-        let learned = server.policy().assign().learned();
+        let learned = server.placer().assign().learned();
         self.join(learned)
     }
 

@@ -11,6 +11,7 @@
 )]
 
 mod captured;
+mod chain;
 mod doctor;
 mod exported;
 mod machine;

@@ -1,5 +1,6 @@
 # A file system on a steered drive; what its writes come to. OPTIONS are the server's.
 connect
+section host anabranch doctor --json
 section nothing-there anabranch steer --device /dev/null
 # shellcheck disable=SC2086 # words
 steer $OPTIONS

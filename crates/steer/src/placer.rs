@@ -1,7 +1,9 @@
 //! The host's half of a scheme at work on one drive, asked request by request.
 
-use anabranch_placement::{Assign, Write};
-use anabranch_ssd::{PageRange, StreamId};
+use std::convert::Infallible;
+
+use anabranch_placement::{Assign, LifetimeProfile, Policy, Write};
+use anabranch_ssd::{PageRange, Relocate, StreamId};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
 use crate::split::Run;
@@ -15,10 +17,9 @@ pub trait Witness: Send {
     fn discarded(&mut self, pages: PageRange);
 }
 
-/// A scheme, its clock, and who watches.
-pub struct Policy {
-    assign: Box<dyn Assign>,
-    goes_by_page: bool,
+/// A scheme's host half, its clock, and who watches: asks it of what the block device is asked to do. Copies are the drive's.
+pub struct Placer {
+    scheme: Policy,
     now_pages: u64,
     /// Where metadata and journal go, where they have a place of their own.
     metadata: Option<StreamId>,
@@ -27,9 +28,9 @@ pub struct Policy {
     named: (usize, usize),
 }
 
-impl std::fmt::Debug for Policy {
+impl std::fmt::Debug for Placer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Policy")
+        f.debug_struct("Placer")
             .field("now_pages", &self.now_pages)
             .field("metadata", &self.metadata)
             .finish_non_exhaustive()
@@ -44,13 +45,12 @@ const UNKNOWN: Writer = Writer {
     tenant: 0,
 };
 
-impl Policy {
+impl Placer {
     /// A scheme that was built for as many streams as it may name. Blocks that a file system marks
     /// as its metadata or journal never meet the scheme where `metadata` names a stream for them.
-    pub fn new(assign: Box<dyn Assign>, metadata: Option<StreamId>) -> Policy {
-        Policy {
-            goes_by_page: assign.goes_by_page(),
-            assign,
+    pub fn new(assign: Box<dyn Assign>, metadata: Option<StreamId>) -> Placer {
+        Placer {
+            scheme: Policy::of_host(assign),
             now_pages: 0,
             metadata,
             witness: None,
@@ -75,18 +75,18 @@ impl Policy {
         if is_new && let Some(names) = writers.news(self.named.0, self.named.1) {
             self.named.0 += names.contexts.len();
             self.named.1 += names.files.len();
-            self.assign.learn(&names);
+            self.scheme.learn(&names);
         }
     }
 
     /// The scheme.
     pub fn assign(&self) -> &dyn Assign {
-        &*self.assign
+        self.scheme.host()
     }
 
-    /// The scheme, to tell it what an earlier run learned.
-    pub fn assign_mut(&mut self) -> &mut dyn Assign {
-        &mut *self.assign
+    /// Tells the scheme what an earlier run learned, before anything else.
+    pub fn recall(&mut self, profile: &LifetimeProfile) {
+        self.scheme.recall(profile);
     }
 
     /// Where the pages of one write go. Gives how many of them have no known writer; metadata with
@@ -100,7 +100,8 @@ impl Policy {
     ) -> u32 {
         runs.clear();
         if let (true, Some(stream)) = (is_metadata, self.metadata) {
-            self.wrote(pages, stream, runs);
+            let witness = self.witness.as_deref_mut();
+            wrote(pages, stream, &mut self.now_pages, witness, runs);
             return 0;
         }
         let mut unknown = 0;
@@ -109,7 +110,7 @@ impl Policy {
         while page < end {
             let writer = writers.writer_of(page.into());
             let mut next = page + 1;
-            while !self.goes_by_page && next < end && writers.writer_of(next.into()) == writer {
+            while next < end && writers.writer_of(next.into()) == writer {
                 next += 1;
             }
             let is_known = writer.is_some_and(|writer| writer.context != UNKNOWN.context);
@@ -117,42 +118,38 @@ impl Policy {
             let range = PageRange::new(page, next - page);
             let writer = writer.unwrap_or(UNKNOWN);
             self.learn(writer, writers);
-            let stream = self.ask(range, writer);
-            self.wrote(range, stream, runs);
+            self.ask(range, writer, runs);
             page = next;
         }
         unknown
     }
 
-    fn ask(&mut self, pages: PageRange, writer: Writer) -> StreamId {
-        self.assign.assign(&Write {
+    fn ask(&mut self, pages: PageRange, writer: Writer, runs: &mut Vec<Run>) {
+        let write = Write {
             pages,
             context: writer.context,
             file: writer.file,
             hint: writer.hint,
             tenant: writer.tenant,
             now_pages: self.now_pages,
-        })
-    }
-
-    fn wrote(&mut self, pages: PageRange, stream: StreamId, runs: &mut Vec<Run>) {
-        self.now_pages += u64::from(pages.count);
-        if let Some(witness) = &mut self.witness {
-            witness.wrote(pages, stream);
-        }
-        match runs.last_mut() {
-            Some(last) if last.stream == stream => last.pages += pages.count,
-            _ => runs.push(Run {
-                pages: pages.count,
-                stream,
-            }),
-        }
+        };
+        let Placer {
+            scheme,
+            now_pages,
+            witness,
+            ..
+        } = self;
+        let perform = |_: &mut dyn Relocate, part: &Write, stream| {
+            wrote(part.pages, stream, now_pages, witness.as_deref_mut(), runs);
+            Ok::<(), Infallible>(())
+        };
+        let Ok(()) = scheme.place(&write, perform);
     }
 
     /// Zeroes are written by command, which carries no handle: what the pages held has died, and the drive may write
     /// them as data of its default handle.
     pub fn zero(&mut self, pages: PageRange) {
-        self.assign.discard(pages, self.now_pages);
+        self.scheme.discard(pages, self.now_pages);
         self.now_pages += u64::from(pages.count);
         if let Some(witness) = &mut self.witness {
             witness.wrote(pages, StreamId::DEFAULT);
@@ -161,10 +158,31 @@ impl Policy {
 
     /// Pages were discarded: what they held has died.
     pub fn discard(&mut self, pages: PageRange) {
-        self.assign.discard(pages, self.now_pages);
+        self.scheme.discard(pages, self.now_pages);
         if let Some(witness) = &mut self.witness {
             witness.discarded(pages);
         }
+    }
+}
+
+/// Pages go to a stream: time passes, the witness sees it, and they join the run before if that goes there too.
+fn wrote(
+    pages: PageRange,
+    stream: StreamId,
+    now_pages: &mut u64,
+    witness: Option<&mut (dyn Witness + 'static)>,
+    runs: &mut Vec<Run>,
+) {
+    *now_pages += u64::from(pages.count);
+    if let Some(witness) = witness {
+        witness.wrote(pages, stream);
+    }
+    match runs.last_mut() {
+        Some(last) if last.stream == stream => last.pages += pages.count,
+        _ => runs.push(Run {
+            pages: pages.count,
+            stream,
+        }),
     }
 }
 
@@ -205,20 +223,20 @@ mod tests {
         }
     }
 
-    fn policy(by_page: bool, metadata: Option<StreamId>) -> (Policy, Asked) {
+    fn placer(by_page: bool, metadata: Option<StreamId>) -> (Placer, Asked) {
         let asked = Asked::default();
         let scheme = ByContext(asked.clone(), by_page);
-        (Policy::new(Box::new(scheme), metadata), asked)
+        (Placer::new(Box::new(scheme), metadata), asked)
     }
 
     #[test]
     fn a_merged_request_is_asked_for_writer_by_writer() {
-        let (mut policy, asked) = policy(false, None);
+        let (mut placer, asked) = placer(false, None);
         let writers = KnownWriters::default();
         writers.tell(10..12, writer(1));
         writers.tell(12..13, writer(2));
         let mut runs = Vec::new();
-        let unknown = policy.place(PageRange::new(10, 5), false, &writers, &mut runs);
+        let unknown = placer.place(PageRange::new(10, 5), false, &writers, &mut runs);
         assert_eq!(unknown, 2);
         let pages: Vec<_> = runs.iter().map(|run| (run.pages, run.stream.0)).collect();
         assert_eq!(pages, [(2, 1), (1, 2), (2, 0)]);
@@ -272,13 +290,13 @@ mod tests {
     #[test]
     fn a_scheme_is_told_names_once_and_before_it_meets_their_numbers() {
         let told = Arc::new(Mutex::new(Vec::new()));
-        let mut policy = Policy::new(Box::new(Learns(told.clone())), None);
+        let mut placer = Placer::new(Box::new(Learns(told.clone())), None);
         let writers = Named(KnownWriters::default());
         writers.0.tell(0..1, writer(2));
         writers.0.tell(1..2, writer(1));
         let mut runs = Vec::new();
-        policy.place(PageRange::new(0, 2), false, &writers, &mut runs);
-        policy.place(PageRange::new(0, 1), false, &writers, &mut runs);
+        placer.place(PageRange::new(0, 2), false, &writers, &mut runs);
+        placer.place(PageRange::new(0, 1), false, &writers, &mut runs);
         assert_eq!(
             *told.lock().unwrap(),
             ["told 3 2", "asked of 2", "asked of 1", "asked of 2"]
@@ -287,10 +305,10 @@ mod tests {
 
     #[test]
     fn a_scheme_that_goes_by_page_is_asked_for_each() {
-        let (mut policy, asked) = policy(true, None);
+        let (mut placer, asked) = placer(true, None);
         let mut runs = Vec::new();
         assert_eq!(
-            policy.place(PageRange::new(0, 3), false, &NoWriters, &mut runs),
+            placer.place(PageRange::new(0, 3), false, &NoWriters, &mut runs),
             3
         );
         assert_eq!(asked.lock().unwrap().len(), 3);
@@ -299,7 +317,7 @@ mod tests {
 
     #[test]
     fn metadata_never_meets_the_scheme_where_it_has_a_place() {
-        let (mut apart, asked) = policy(false, Some(StreamId(7)));
+        let (mut apart, asked) = placer(false, Some(StreamId(7)));
         let mut runs = Vec::new();
         assert_eq!(
             apart.place(PageRange::new(0, 2), true, &NoWriters, &mut runs),
@@ -307,26 +325,26 @@ mod tests {
         );
         assert!(asked.lock().unwrap().is_empty());
         assert_eq!(runs[0].stream, StreamId(7));
-        let (mut mixed, asked) = policy(false, None);
+        let (mut mixed, asked) = placer(false, None);
         mixed.place(PageRange::new(0, 2), true, &NoWriters, &mut runs);
         assert_eq!(asked.lock().unwrap().len(), 1);
     }
 
     #[test]
     fn zeroes_by_command_pass_time_and_go_to_the_default_handle() {
-        let (mut policy, asked) = policy(false, None);
+        let (mut placer, asked) = placer(false, None);
         let mut runs = Vec::new();
-        policy.zero(PageRange::new(0, 4));
-        policy.place(PageRange::new(9, 1), false, &NoWriters, &mut runs);
+        placer.zero(PageRange::new(0, 4));
+        placer.place(PageRange::new(9, 1), false, &NoWriters, &mut runs);
         assert_eq!(*asked.lock().unwrap(), [(9, 1, 0, 4)]);
     }
 
     #[test]
     fn the_clock_counts_metadata_too() {
-        let (mut policy, asked) = policy(false, Some(StreamId(3)));
+        let (mut placer, asked) = placer(false, Some(StreamId(3)));
         let mut runs = Vec::new();
-        policy.place(PageRange::new(0, 5), true, &NoWriters, &mut runs);
-        policy.place(PageRange::new(9, 1), false, &NoWriters, &mut runs);
+        placer.place(PageRange::new(0, 5), true, &NoWriters, &mut runs);
+        placer.place(PageRange::new(9, 1), false, &NoWriters, &mut runs);
         assert_eq!(*asked.lock().unwrap(), [(9, 1, 0, 5)]);
     }
 }
