@@ -158,7 +158,7 @@ fn each_database_is_told_what_its_own_options_can_do() {
         (
             "mariadb-tpcc",
             "mysql",
-            "the redo log",
+            "the doublewrite buffer",
             "log_bin=DIR/binlog",
         ),
         (
@@ -201,6 +201,31 @@ fn each_database_is_told_what_its_own_options_can_do() {
         let words = complaint(&wrong, 2);
         assert!(words.contains("there is no "), "{words}");
     }
+}
+
+#[test]
+fn the_command_that_a_verdict_names_works_as_it_stands() {
+    let directory = TempDir::new().unwrap();
+    // On the drive that is taken without an option, this trace cannot be replayed at all.
+    let replayed = json(&anabranch(&[
+        "replay",
+        text(&shipped("mariadb-tpcc")),
+        "--unit",
+        "4MiB",
+        "--scheme",
+        "baseline,pcstream",
+        "--json",
+    ]));
+    let next = replayed["verdict"]["next"].as_str().unwrap();
+    let command = next.split(": anabranch ").nth(1).unwrap();
+    assert!(command.contains(" --unit 4MiB "), "{command}");
+    let mut words: Vec<&str> = command.split(' ').collect();
+    let to = directory.path().join("advice");
+    *words.last_mut().unwrap() = text(&to);
+    let done = anabranch(&words);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    assert!(to.join("rules.toml").exists());
 }
 
 #[test]

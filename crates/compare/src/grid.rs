@@ -26,6 +26,10 @@ const LEAST_UNITS: u32 = 56;
 pub struct Asked {
     /// The profile and its options, as a person gives them.
     pub label: String,
+    /// The profile.
+    pub profile: String,
+    /// Its options, as words of a command.
+    pub options: Vec<String>,
     /// The share of it that what the trace ever writes fills, where addresses are renumbered.
     pub fill: Option<f64>,
     /// Bytes of its pages.
@@ -154,8 +158,11 @@ impl Point {
     }
 
     fn asked(&self, fill: Option<f64>) -> Asked {
+        let words = self.options.iter().flat_map(|option| option.split(' '));
         Asked {
             label: self.label(),
+            profile: self.name.clone(),
+            options: words.map(str::to_owned).collect(),
             fill,
             page_bytes: self.page_bytes(),
             drive: self.resolve(),

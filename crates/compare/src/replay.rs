@@ -40,6 +40,8 @@ pub struct Cell {
     pub drive: NamedDrive,
     /// How addresses are renumbered, where that is asked for.
     pub filled: Option<Filled>,
+    /// The options that make this drive of the one that is taken without any, as words of a command.
+    pub options: Vec<String>,
 }
 
 /// Compares schemes on every trace and drive asked for; the results in the order of the traces,
@@ -118,6 +120,7 @@ fn cells(
         let cell = |drive| Cell {
             drive,
             filled: None,
+            options: Vec::new(),
         };
         return Ok(grid.into_iter().map(cell).collect());
     }
@@ -147,9 +150,14 @@ fn cells(
             fill,
             numbers: Arc::clone(&learned.numbers),
         });
+        let device = match options.drive.profiles.is_empty() {
+            true => Vec::new(),
+            false => vec!["--device".to_owned(), asked.profile],
+        };
         Ok(Cell {
             drive: asked.drive?,
             filled,
+            options: device.into_iter().chain(asked.options).collect(),
         })
     };
     let cells = grid.into_iter().map(cell).collect::<Outcome<Vec<Cell>>>()?;
@@ -305,6 +313,9 @@ impl Cell {
         if let Some(filled) = &self.filled {
             config.insert("fill".to_owned(), json!(filled.fill));
             config.insert("pack".to_owned(), json!(options.pack));
+        }
+        if !self.options.is_empty() {
+            config.insert("drive_options".to_owned(), json!(self.options));
         }
         if options.no_discards {
             config.insert("no_discards".to_owned(), json!(true));

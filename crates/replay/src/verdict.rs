@@ -296,6 +296,21 @@ impl<'a> Known<'a> {
         }
     }
 
+    /// The options that made the drive, for a command that is to take the same one, but for those named.
+    fn drive_options(&self, but: &[&str]) -> String {
+        let words = self.outcome.config.get("drive_options");
+        let words = words
+            .and_then(|words| words.as_array())
+            .into_iter()
+            .flatten();
+        let words: Vec<&str> = words.filter_map(|word| word.as_str()).collect();
+        let pairs = words.chunks(2).filter(|pair| !but.contains(&pair[0]));
+        pairs
+            .flatten()
+            .map(|word| format!(" {}", quoted(word)))
+            .collect()
+    }
+
     fn next(&self, answer: Answer) -> String {
         let Some(trace) = self
             .outcome
@@ -306,14 +321,12 @@ impl<'a> Known<'a> {
             return String::new();
         };
         let trace = quoted(trace);
-        let fill = self
-            .outcome
-            .config
-            .get("fill")
-            .and_then(|fill| fill.as_f64());
-        let fuller = |why: &str| match fill {
-            Some(_) => String::new(),
-            None => format!("{why}: anabranch replay {trace} --fill 90%"),
+        let fuller = |why: &str| match self.outcome.config.contains_key("fill") {
+            true => String::new(),
+            false => format!(
+                "{why}: anabranch replay {trace}{} --fill 90%",
+                self.drive_options(&["--size"])
+            ),
         };
         let drive = self.outcome.device.logical_bytes.max(1) as f64;
         let mapped = self.before.map_or(0, |scheme| scheme.mapped_bytes) as f64 / drive;
@@ -327,7 +340,7 @@ impl<'a> Known<'a> {
             }
             (Answer::WorthIt, Some(best)) => format!(
                 "Next, what to do about it: anabranch export {trace}{} --scheme {} --to rules,fdp,fio -o advice",
-                fill.map_or_else(String::new, |fill| format!(" --fill {fill}")),
+                self.drive_options(&[]),
                 quoted(&best.name)
             ),
             (Answer::NotWorthIt, _) if is_young => {

@@ -128,6 +128,7 @@ pub fn run(batch: &Batch, path: &Path, watch: &mut dyn Watch) -> Outcome<Vec<u8>
     let cell = Cell {
         drive: common.drive.clone(),
         filled,
+        options: Vec::new(),
     };
     let options = ReplayOptions {
         comparison: ComparisonOptions {

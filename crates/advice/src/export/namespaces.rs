@@ -78,6 +78,10 @@ const MYSQL: Application = Application {
     files: &["*.ibd", "ibdata*", "ib_logfile*"],
     apart: &[
         (
+            "the doublewrite buffer (MariaDB: ibdata1) in a namespace of its own",
+            &["ibdata*", "#ib_*.dblwr"],
+        ),
+        (
             "the redo log in a namespace of its own",
             &["ib_logfile*", "#ib_redo*"],
         ),
@@ -90,10 +94,11 @@ const MYSQL: Application = Application {
     file: "mysql.txt",
     text: "\
 Options (my.cnf)
-  innodb_log_group_home_dir=DIR              the redo log in a directory, so in a namespace, of its own
+  innodb_doublewrite_dir=DIR                 the doublewrite buffer in a directory, so in a namespace, of its own:
+                                             MySQL from 8.0.20 on. MariaDB's lies in ibdata1, which
+                                             innodb_data_home_dir=DIR moves
+  innodb_log_group_home_dir=DIR              the redo log
   log_bin=DIR/binlog                         the binary log
-  innodb_doublewrite_dir=DIR                 the doublewrite buffer: MySQL from 8.0.20 on. MariaDB's lies in
-                                             ibdata1, which innodb_data_home_dir=DIR moves
   innodb_undo_directory=DIR                  undo tablespaces, where there are any
   CREATE TABLE ... DATA DIRECTORY='DIR'      one table: those whose rows die young, as `--to rules` finds them
 MariaDB (10.11 was watched) asks for no life-time hints.

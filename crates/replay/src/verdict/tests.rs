@@ -201,10 +201,23 @@ fn a_drive_that_never_filled_gives_no_answer_but_a_drive_that_would() {
 #[test]
 fn advice_is_made_on_the_drive_that_was_judged() {
     let mut outcome = outcome(&[scheme("baseline", 1.6), scheme("pcstream", 1.1)]);
-    outcome.config.insert("fill".to_owned(), json!(0.9));
+    let options = json!([
+        "--device",
+        "my drive.toml",
+        "--size",
+        "1GiB",
+        "--unit",
+        "4MiB"
+    ]);
+    outcome.config.insert("drive_options".to_owned(), options);
     let next = Verdict::of(&outcome).next;
-    assert!(
-        next.contains("export 'my app.parquet' --fill 0.9 --scheme pcstream"),
-        "{next}"
-    );
+    let drive = "--device 'my drive.toml' --size 1GiB --unit 4MiB";
+    let told = format!("export 'my app.parquet' {drive} --scheme pcstream");
+    assert!(next.contains(&told), "{next}");
+    for scheme in &mut outcome.schemes {
+        scheme.erased_units = 0;
+    }
+    let next = Verdict::of(&outcome).next;
+    let told = "replay 'my app.parquet' --device 'my drive.toml' --unit 4MiB --fill 90%";
+    assert!(next.ends_with(told), "{next}");
 }
