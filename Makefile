@@ -77,6 +77,13 @@ fuzz:
 	@scripts/setup.sh demo
 	@scripts/fuzz.sh
 
+# Everything that runs for long, for MINUTES: hosts that come, go and lie, processes killed, seeds of the simulation.
+MINUTES = 120
+.PHONY: soak
+soak:
+	@scripts/setup.sh test
+	scripts/soak.sh $(MINUTES)
+
 # Changes to the code that no test notices, where figures are made: hours. `cargo install cargo-mutants` brings the tool;
 # what was missed is listed in target/mutants/*/mutants.out/missed.txt. `ARGUMENTS='--shard 0/8'` does an eighth.
 MUTANTS = cargo mutants --no-shuffle --timeout-multiplier 3 $(ARGUMENTS)

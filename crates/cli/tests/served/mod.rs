@@ -65,6 +65,14 @@ impl Served {
         SocketAddr::from(([127, 0, 0, 1], self.port))
     }
 
+    /// Bytes of memory its process has (VmRSS).
+    pub fn resident_bytes(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        kib.expect("a process has memory") << 10
+    }
+
     /// Killed as it is.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
