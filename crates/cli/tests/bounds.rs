@@ -57,6 +57,7 @@ fn native(directory: &TempDir) -> PathBuf {
         limitations: Vec::new(),
         host: String::new(),
         drive: None,
+        sampled: None,
     });
     writer.finish(&tables).unwrap();
     path

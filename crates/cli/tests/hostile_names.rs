@@ -68,6 +68,7 @@ fn evil_trace(directory: &Path) -> PathBuf {
         limitations: vec![EVIL.to_owned()],
         host: EVIL.to_owned(),
         drive: None,
+        sampled: None,
     });
     for id in 1..=2 {
         let frame = |symbol: Option<String>| Frame {

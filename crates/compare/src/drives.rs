@@ -5,7 +5,7 @@ use std::path::Path;
 use anabranch_placement::Bytes;
 use anabranch_replay::Clock;
 use anabranch_ssd::{Config, Drive as Pace, Layout, Profile, Timing};
-use anabranch_trace::Capture;
+use anabranch_trace::{Capture, Rate, Sampled};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
     grid::{Point, bases, check_size, points},
     options::{DriveOptions, Issue, TimeOptions},
     recorded::Recorded,
+    sampling::Thinned,
     small_file::settings,
 };
 
@@ -32,9 +33,41 @@ pub struct NamedDrive {
     pub timing: Option<Timing>,
     /// Where its flash is.
     pub layout: Layout,
+    /// How its pages were thinned out, where it is sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinned: Option<Thinned>,
 }
 
 impl NamedDrive {
+    /// One page of how many it has.
+    pub fn rate(&self) -> Rate {
+        self.thinned.map_or(Rate::WHOLE, |thinned| thinned.rate)
+    }
+
+    /// Bytes of a page before it was sampled.
+    pub fn page_bytes(&self) -> u32 {
+        self.config.page_bytes / self.rate().pages()
+    }
+
+    /// The same drive sampled at a finer rate; `None` where it has no more pages, or more than can be
+    /// numbered.
+    pub fn finer(&self) -> Option<NamedDrive> {
+        let thinned = self.thinned?;
+        let rate = thinned.rate.finer()?;
+        let logical_pages = thinned.logical_pages.div_ceil(u64::from(rate.pages()));
+        let config = Config {
+            logical_pages: u32::try_from(logical_pages).ok()?,
+            page_bytes: self.config.page_bytes / 2,
+            pages_per_unit: self.config.pages_per_unit.checked_mul(2)?,
+            ..self.config.clone()
+        };
+        Some(NamedDrive {
+            config,
+            thinned: Some(Thinned { rate, ..thinned }),
+            ..self.clone()
+        })
+    }
+
     /// The drive's clock, where time is to be simulated.
     pub fn clock(&self, options: &TimeOptions) -> Outcome<Option<Clock>> {
         let Some(issue) = options.issue else {
@@ -72,6 +105,8 @@ pub struct Origin {
     pub size: Size,
     /// The drive that it was recorded for.
     pub recorded: Option<Recorded>,
+    /// What was sampled when the writes were recorded.
+    pub sampled: Option<Sampled>,
 }
 
 /// What the source of the writes says of its own size, where nobody else does.
@@ -94,7 +129,7 @@ impl Origin {
     pub fn of_addresses() -> Origin {
         Origin {
             size: Size::Footprint,
-            recorded: None,
+            ..Origin::default()
         }
     }
 
@@ -126,6 +161,7 @@ impl Origin {
                 bytes => Size::Captured(bytes),
             },
             recorded,
+            sampled: capture.sampled,
         })
     }
 }
@@ -209,6 +245,7 @@ pub fn aged_drives(
         config,
         timing: profile.timing,
         layout: profile.layout(),
+        thinned: None,
     };
     let grid = grid.into_iter().flat_map(victims).flat_map(levelled);
     Ok(grid.map(named).collect())
@@ -349,7 +386,7 @@ mod tests {
         };
         let origin = Origin {
             size: Size::Captured(1 << 30),
-            recorded: None,
+            ..Origin::default()
         };
         let grid = drives(&options, &origin).unwrap();
         assert_eq!(grid.len(), 6);

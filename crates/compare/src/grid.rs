@@ -3,6 +3,7 @@
 
 use anabranch_placement::Bytes;
 use anabranch_ssd::{ConfigError, Profile};
+use anabranch_trace::Rate;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -13,6 +14,7 @@ use crate::{
     fault::{Fault, Outcome},
     options::{DriveOptions, ReplayOptions},
     recorded::Recorded,
+    sampling::{Sampling, Thinned, check, coarsest},
 };
 
 /// The share of the drive that a trace fills which does not tell its device's size, where nobody says
@@ -49,6 +51,8 @@ pub fn grid(
     pages: &mut dyn FnMut(u32) -> Outcome<u64>,
 ) -> Outcome<Vec<Asked>> {
     let drive = &options.drive;
+    let recorded = origin.sampled.map(|sampled| Sampling::Rate(sampled.rate));
+    let sampling = options.comparison.sample.or(recorded);
     check_size(
         drive
             .drives()
@@ -59,7 +63,7 @@ pub fn grid(
         for base in bases(drive, origin)? {
             let fill = Some(share_of(text)?);
             let points = filled(base, drive, text, pages)?;
-            all.extend(points.iter().map(|point| point.asked(fill)));
+            all.extend(points.iter().map(|point| point.asked(fill, sampling)));
         }
     }
     if !options.fill.is_empty() {
@@ -82,11 +86,13 @@ pub fn grid(
             .map(units)
             .collect::<Option<Vec<Point>>>()
         {
-            return Ok(points.iter().map(|point| point.asked(fill)).collect());
+            let asked = points.iter().map(|point| point.asked(fill, sampling));
+            return Ok(asked.collect());
         }
     }
     let points = points(drive, origin)?;
-    Ok(points.iter().map(|point| point.asked(None)).collect())
+    let asked = points.iter().map(|point| point.asked(None, sampling));
+    Ok(asked.collect())
 }
 
 /// Drives of a grid (our choice: a hundred times what was ever compared on one trace).
@@ -157,7 +163,7 @@ impl Point {
         format!("{}{}", self.name, options.collect::<String>())
     }
 
-    fn asked(&self, fill: Option<f64>) -> Asked {
+    fn asked(&self, fill: Option<f64>, sampling: Option<Sampling>) -> Asked {
         let words = self.options.iter().flat_map(|option| option.split(' '));
         Asked {
             label: self.label(),
@@ -165,14 +171,37 @@ impl Point {
             options: words.map(str::to_owned).collect(),
             fill,
             page_bytes: self.page_bytes(),
-            drive: self.resolve(),
+            drive: self.sampled(sampling),
         }
     }
 
     /// The drive. What keeps it from being is told with its options, and one that works.
     pub(crate) fn resolve(&self) -> Outcome<NamedDrive> {
+        self.resolve_at(Rate::WHOLE)
+    }
+
+    /// The drive as it is sampled: `auto` begins with the coarsest rate.
+    pub(crate) fn sampled(&self, sampling: Option<Sampling>) -> Outcome<NamedDrive> {
         let profile = self.profile.clone()?;
-        let config = profile.resolve(&self.name).map_err(|error| {
+        let rate = match sampling {
+            None => return self.resolve(),
+            Some(Sampling::Auto) => coarsest(&profile),
+            Some(Sampling::Rate(rate)) => rate,
+        };
+        check(&profile, rate)?;
+        Ok(NamedDrive {
+            thinned: Some(Thinned {
+                rate,
+                logical_pages: profile.logical_pages(),
+            }),
+            ..self.resolve_at(rate)?
+        })
+    }
+
+    fn resolve_at(&self, rate: Rate) -> Outcome<NamedDrive> {
+        let profile = self.profile.clone()?;
+        let resolved = profile.resolve_sampled(&self.name, rate.pages());
+        let config = resolved.map_err(|error| {
             let label = self.label();
             match error {
                 ConfigError::TooFewUnits { .. } => {
@@ -193,6 +222,7 @@ impl Point {
             config,
             timing: profile.timing,
             layout: profile.layout(),
+            thinned: None,
         })
     }
 

@@ -10,6 +10,7 @@
 
 mod drives;
 mod fault;
+mod feed;
 mod files;
 mod grid;
 mod lifetimes;
@@ -19,6 +20,7 @@ mod recorded;
 mod replay;
 mod result;
 mod running;
+mod sampling;
 mod saved;
 mod schemes;
 pub mod small_file;
@@ -41,6 +43,7 @@ pub use recorded::Recorded;
 pub use replay::{Cell, Filled, one_cell, replay};
 pub use result::{json, results};
 pub use running::Running;
+pub use sampling::{SAMPLES, Sampling, Thinned, samples};
 pub use saved::open as open_saved;
 pub use schemes::{read_text, schemes};
 pub use source::{Format, Requests, Sink, TraceFile, matching, overlap};

@@ -10,12 +10,16 @@ use serde_json::{Map, Value};
 
 use crate::{
     fault::{Fault, Outcome},
+    sampling::Sampling,
     texts::{number, parsed_list, text, text_list},
 };
 
 /// What is compared unless other schemes are named: both baselines, what the papers compare, and ours.
 pub const DEFAULT_SCHEMES: &str =
     "baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream,anabranch";
+
+/// Samples of a drive at most (our choice: the error bar then is half as wide as that of the default).
+pub(crate) const MOST_SAMPLES: u32 = 16;
 
 /// Requests under way at most, unless it is said (our choice, a common depth of NVMe benchmarks).
 const QUEUE_DEPTH: u32 = 32;
@@ -185,7 +189,16 @@ pub struct ComparisonOptions {
     /// contexts. Costs 8 bytes of memory a page of the drive for each scheme
     #[cfg_attr(feature = "clap", arg(long))]
     pub details: bool,
-    /// Seed of everything random: the victim rules that draw
+    /// Sample the drive: one page of N stands for all N, for an Nth of memory and time, as in `1/64`; `auto`
+    /// takes the coarsest rate whose error bars stay below 2 % of the WAF
+    #[serde(deserialize_with = "number")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "1/N"))]
+    pub sample: Option<Sampling>,
+    /// Samples whose mean is told, each of other pages; their spread is the error bar [default: 4]
+    #[serde(deserialize_with = "number")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_SAMPLES as i64)))]
+    pub samples: Option<u32>,
+    /// Seed of everything random: the victim rules that draw, the pages that are sampled
     #[cfg_attr(feature = "clap", arg(long, default_value_t = 0))]
     pub seed: u64,
     /// Threads to replay on [default: one for each core]
@@ -200,6 +213,8 @@ impl Default for ComparisonOptions {
             relocation: Vec::new(),
             profile: None,
             details: false,
+            sample: None,
+            samples: None,
             seed: 0,
             threads: None,
         }
@@ -387,6 +402,7 @@ impl ReplayOptions {
                  as in --fill 90% --pack",
             ));
         }
+        self.validate_sampling()?;
         let several = traces > 1 || self.fill.len() > 1 || self.drive.is_grid();
         if several && self.comparison.profile.is_some() {
             return Err(Fault::say(

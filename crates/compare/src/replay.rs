@@ -9,7 +9,7 @@ use std::{
 use anabranch_placement::{Bytes, Future, Names, SchemeSpec};
 use anabranch_replay::{FleetError, Foresight, Outcome as Comparison, Start};
 use anabranch_ssd::SavedDrive;
-use anabranch_trace::{Io, Operation};
+use anabranch_trace::{Io, Operation, Sample};
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,6 +19,7 @@ use crate::{
     numbers::{Learned, Numbers, learn},
     options::ReplayOptions,
     running::Running,
+    sampling::{ERROR, Sampling, samples, untimed},
     saved,
     source::Requests,
     watch::Watch,
@@ -161,6 +162,9 @@ fn cells(
         })
     };
     let cells = grid.into_iter().map(cell).collect::<Outcome<Vec<Cell>>>()?;
+    if origin.sampled.is_some() && options.time.issue.is_some() {
+        return Err(untimed());
+    }
     if let Some(words) = unasked(options, &origin, source, &cells) {
         watch.say(&words);
     }
@@ -242,7 +246,8 @@ struct Told<'a> {
 }
 
 impl Cell {
-    /// Replays a trace on the drive. `aged` is what the drive holds at the beginning.
+    /// Replays a trace on the drive. `aged` is what the drive holds at the beginning. With `--sample auto`
+    /// at finer and finer rates, until the error bars are narrow.
     ///
     /// # Errors
     /// When a scheme does not fit the drive, or the trace does not, or cannot be read.
@@ -254,18 +259,50 @@ impl Cell {
         aged: Option<&SavedDrive>,
         watch: &mut dyn Watch,
     ) -> Outcome<Comparison> {
+        let mut found = self.run_once(options, specs, source, aged, watch)?;
+        if options.comparison.sample != Some(Sampling::Auto) {
+            return Ok(found);
+        }
+        source.check_twice()?;
+        let mut cell = self.clone();
+        while !is_narrow(&found) {
+            let Some(drive) = cell.drive.finer() else {
+                break;
+            };
+            cell.drive = drive;
+            found = cell.run_once(options, specs, source, aged, watch)?;
+        }
+        Ok(found)
+    }
+
+    fn run_once(
+        &self,
+        options: &ReplayOptions,
+        specs: &[SchemeSpec],
+        source: &dyn Requests,
+        aged: Option<&SavedDrive>,
+        watch: &mut dyn Watch,
+    ) -> Outcome<Comparison> {
         let clock = self.drive.clock(&options.time)?;
+        let samples = self.samples(options, source)?;
         let needed = specs.iter().any(SchemeSpec::needs_future);
-        let future = match needed {
-            true => Some(self.foresee(options, source, watch)?),
-            false => None,
+        let futures = match needed {
+            true => self.foresee(options, source, &samples, watch)?,
+            false => Vec::new(),
         };
         let start = Start {
-            future: future.as_ref(),
             clock: clock.as_ref(),
             aged,
+            ..Start::default()
         };
-        let mut running = Running::start(specs, &self.drive, &options.comparison, &start)?;
+        let mut running = Running::start(
+            specs,
+            &self.drive,
+            &options.comparison,
+            &start,
+            &samples,
+            &futures,
+        )?;
         if let Some(tables) = source.tables() {
             running.learn(Names::of(tables));
             running.name(tables.contexts.clone());
@@ -286,21 +323,52 @@ impl Cell {
         }
     }
 
-    /// Reads the trace ahead, for schemes that must know when data will die.
+    /// The samples of a trace: none where the drive is not sampled.
+    fn samples(&self, options: &ReplayOptions, source: &dyn Requests) -> Outcome<Vec<Sample>> {
+        let comparison = &options.comparison;
+        match self.drive.thinned {
+            None => Ok(Vec::new()),
+            Some(thinned) => samples(
+                thinned.rate,
+                self.drive.page_bytes(),
+                source.tables().and_then(|tables| tables.capture.sampled),
+                comparison.seed,
+                comparison.samples,
+            ),
+        }
+    }
+
+    /// Reads the trace ahead, for schemes that must know when data will die: in each sample.
     fn foresee(
         &self,
         options: &ReplayOptions,
         source: &dyn Requests,
+        samples: &[Sample],
         watch: &mut dyn Watch,
-    ) -> Outcome<Arc<Future>> {
+    ) -> Outcome<Vec<Arc<Future>>> {
         source.check_twice()?;
-        let mut foresight = Foresight::new(&self.drive.config);
+        let mut foreseen: Vec<(Option<&Sample>, Foresight)> = match samples {
+            [] => vec![(None, Foresight::new(&self.drive.config))],
+            samples => samples
+                .iter()
+                .map(|sample| (Some(sample), Foresight::new(&self.drive.config)))
+                .collect(),
+        };
         let told = self.told(options);
         pass(source, "reading ahead: ", &told, watch, &mut |ios| {
-            let noted = ios.iter().try_for_each(|io| foresight.note(io));
-            noted.map_err(|error| FleetError::from(error).into())
+            for (sample, foresight) in &mut foreseen {
+                let noted = ios.iter().try_for_each(|io| match sample {
+                    None => foresight.note(io),
+                    Some(sample) => sample.apply(io).map_or(Ok(()), |io| foresight.note(&io)),
+                });
+                noted.map_err(FleetError::from)?;
+            }
+            Ok(())
         })?;
-        Ok(Arc::new(foresight.finish()))
+        let finished = foreseen
+            .into_iter()
+            .map(|(_, foresight)| Arc::new(foresight.finish()));
+        Ok(finished.collect())
     }
 
     /// What decided the result, beside the drive and the schemes.
@@ -328,4 +396,15 @@ impl Cell {
         }
         config
     }
+}
+
+/// Whether the error bar of each scheme's WAF is as narrow as `--sample auto` wants it.
+fn is_narrow(found: &Comparison) -> bool {
+    found.schemes.iter().all(|scheme| {
+        let error = scheme.sampled.as_ref().and_then(|sampled| sampled.error);
+        // One sample alone is all that there is.
+        error
+            .zip(scheme.waf)
+            .is_none_or(|(error, waf)| error < ERROR * waf)
+    })
 }

@@ -2,18 +2,19 @@
 
 use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
 
-use anabranch_placement::{DeviceHalf, Names, SchemeSpec};
+use anabranch_placement::{DeviceHalf, Future, Names, SchemeSpec};
 use anabranch_replay::{
-    Clock, Drive, Fleet, Lane, Outcome as Comparison, Progress, Source, Start, Survey, Verdict,
-    best, close_gaps, outcome,
+    Clock, Drawn, Drive, Fleet, Lane, Outcome as Comparison, Progress, SampledDrive, Source, Start,
+    Survey, Verdict, close_gaps, outcome, pooled,
 };
 use anabranch_ssd::Config;
-use anabranch_trace::{Context, Io};
+use anabranch_trace::{Context, Io, Sample};
 use serde_json::{Value, json};
 
 use crate::{
     drives::NamedDrive,
     fault::{Fault, Outcome},
+    feed::{Feeds, Trial, kept},
     lifetimes::Lifetimes,
     options::ComparisonOptions,
 };
@@ -22,8 +23,10 @@ use crate::{
 #[derive(Debug)]
 pub struct Running {
     specs: Vec<SchemeSpec>,
-    /// For each lane which of `specs` it is of, and that scheme as it is set there.
-    trials: Vec<(usize, SchemeSpec)>,
+    /// What each lane is.
+    trials: Vec<Trial>,
+    samples: Vec<Sample>,
+    feeds: Feeds,
     drive: NamedDrive,
     clock: Option<Clock>,
     fleet: Fleet,
@@ -36,37 +39,45 @@ pub struct Running {
 }
 
 impl Running {
-    /// Builds every scheme's device and sets the lanes to work.
+    /// Builds every scheme's device and sets the lanes to work, on each of some samples of what they are
+    /// fed, or all of it. `futures` are each sample's, where schemes need them.
     pub fn start(
         specs: &[SchemeSpec],
         drive: &NamedDrive,
         options: &ComparisonOptions,
         start: &Start<'_>,
+        samples: &[Sample],
+        futures: &[Arc<Future>],
     ) -> Outcome<Running> {
         let mut drive = drive.clone();
         drive.config.seed = options.seed;
         let lifetimes = options.profile.as_deref().map(Lifetimes::open);
         let lifetimes = lifetimes.transpose()?;
-        let trials = trials(specs, &drive.config)?;
-        let mut lanes = trials
-            .iter()
-            .map(|(_, spec)| Lane::build(spec, &drive.config, start))
-            .collect::<Result<Vec<Lane>, _>>()
-            .map_err(Fault::usage)?;
+        let mut feeds = Feeds::new(samples);
+        let (trials, mut lanes) = feeds.lanes(specs, &drive, start, futures)?;
         if let Some(lifetimes) = &lifetimes {
-            lanes.iter_mut().for_each(|lane| lifetimes.recall(lane));
+            lanes
+                .iter_mut()
+                .for_each(|(_, lane)| lifetimes.recall(lane));
         }
         let survey = options.details.then(|| Survey::new(&drive.config));
         if survey.is_some() {
-            lanes.iter_mut().for_each(Lane::watch);
+            // What is shown is the first sample.
+            let shown = trials
+                .iter()
+                .zip(&mut lanes)
+                .filter(|(trial, _)| trial.sample == 0);
+            shown.for_each(|(_, (_, lane))| lane.watch());
         }
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Running {
             specs: specs.to_vec(),
             trials,
+            samples: samples.to_vec(),
+            feeds,
             drive,
             clock: start.clock.cloned(),
-            fleet: Fleet::start(lanes, options.threads.unwrap_or(cores)),
+            fleet: Fleet::start_fed(lanes, options.threads.unwrap_or(cores)),
             source: Source::default(),
             lifetimes,
             survey,
@@ -93,11 +104,14 @@ impl Running {
     /// Feeds every scheme.
     pub fn feed(&mut self, ios: &[Io]) {
         ios.iter().for_each(|io| self.source.count(io));
-        if let Some(survey) = &mut self.survey {
-            ios.iter().for_each(|io| survey.apply(io));
-        }
-        // A lane that has failed closes its channel; `finish` tells why.
-        let _ = self.fleet.send(&Arc::from(ios));
+        let (fleet, survey) = (&self.fleet, &mut self.survey);
+        self.feeds.feed(ios, |feed, batch| {
+            if let Some(survey) = survey.as_mut().filter(|_| feed == 0) {
+                batch.iter().for_each(|io| survey.apply(io));
+            }
+            // A lane that has failed closes its channel; `finish` tells why.
+            let _ = fleet.send_to(feed, batch);
+        });
     }
 
     /// What was fed so far.
@@ -110,15 +124,18 @@ impl Running {
         &self.drive.config
     }
 
-    /// Scheme names with how far they are, as of a moment ago.
+    /// Scheme names with how far they are in the first sample, as of a moment ago.
     pub fn progress(&self) -> Vec<(String, Progress)> {
-        let names = self.trials.iter().map(|(_, spec)| spec.name().to_owned());
-        names.zip(self.fleet.progress()).collect()
+        let trials = self.trials.iter().zip(self.fleet.progress());
+        let first = trials.filter(|(trial, _)| trial.sample == 0);
+        first
+            .map(|(trial, progress)| (trial.setting.name().to_owned(), progress))
+            .collect()
     }
 
     /// Waits for every lane and puts the result together.
     pub fn finish(
-        self,
+        mut self,
         mut config: BTreeMap<String, Value>,
         lost_events: u64,
     ) -> Outcome<Comparison> {
@@ -130,16 +147,22 @@ impl Running {
         if let Some(lifetimes) = &self.lifetimes {
             lifetimes.keep(&lanes)?;
         }
-        let lanes = kept(&self.specs, self.trials, lanes);
         let bounds = self.specs.iter().filter(|spec| spec.is_bound());
         let bounds: Vec<String> = bounds.map(|spec| spec.name().to_owned()).collect();
-        let source = Source {
-            lost_events,
-            ..self.source
-        };
-        let drive = Drive::new(&self.drive.profile, &self.drive.config);
+        self.source.lost_events = lost_events;
+        let mut drive = Drive::new(&self.drive.profile, &self.drive.config);
+        drive.page_bytes = self.drive.page_bytes();
         let seed = self.drive.config.seed;
-        let mut outcome = outcome(config, seed, source, drive, &lanes);
+        let mut sampled: Vec<Vec<(Trial, Lane)>> = Vec::new();
+        sampled.resize_with(self.feeds.comparisons(), Vec::new);
+        for (trial, lane) in self.trials.into_iter().zip(lanes) {
+            sampled[trial.sample].push((trial, lane));
+        }
+        let outcomes = sampled.into_iter().map(|lanes| {
+            let lanes = kept(&self.specs, lanes);
+            outcome(config.clone(), seed, self.source, drive.clone(), &lanes)
+        });
+        let mut outcome = of_samples(outcomes.collect(), &self.drive, &self.samples)?;
         close_gaps(&mut outcome.schemes, &bounds);
         for (scheme, spec) in outcome.schemes.iter_mut().zip(&self.specs) {
             scheme.goes_by_hints = spec.goes_by_hints();
@@ -154,31 +177,27 @@ impl Running {
     }
 }
 
-/// A lane for every setting that is to be tried: which of `specs` it is of, and the setting.
-fn trials(specs: &[SchemeSpec], drive: &Config) -> Outcome<Vec<(usize, SchemeSpec)>> {
-    let mut trials = Vec::new();
-    for (index, spec) in specs.iter().enumerate() {
-        let settings = Lane::trials(spec, drive).map_err(Fault::usage)?;
-        trials.extend(settings.into_iter().map(|setting| (index, setting)));
+/// The results of the samples as one; the only one as it is, where the drive is not sampled.
+fn of_samples(
+    mut outcomes: Vec<Comparison>,
+    drive: &NamedDrive,
+    samples: &[Sample],
+) -> Outcome<Comparison> {
+    let none = || Fault::failed("no sample was compared: a defect of anabranch, please report it");
+    if drive.thinned.is_none() {
+        return outcomes.pop().ok_or_else(none);
     }
-    Ok(trials)
-}
-
-/// Of each scheme's lanes the best: the scheme's name, the parameters it was set to there, and
-/// the lane.
-fn kept(
-    specs: &[SchemeSpec],
-    trials: Vec<(usize, SchemeSpec)>,
-    lanes: Vec<Lane>,
-) -> Vec<(String, BTreeMap<String, String>, Lane)> {
-    let mut tried: Vec<Vec<(SchemeSpec, Lane)>> = specs.iter().map(|_| Vec::new()).collect();
-    for ((index, setting), lane) in trials.into_iter().zip(lanes) {
-        tried[index].push((setting, lane));
-    }
-    let best = tried.into_iter().filter_map(best);
-    let kept = specs.iter().zip(best).map(|(spec, (setting, lane))| {
-        let parameters = setting.parameters().iter().cloned().collect();
-        (spec.name().to_owned(), parameters, lane)
+    let from = samples.first().map_or(drive.rate(), Sample::trace_rate);
+    let drawn = Drawn {
+        sample: drive.rate().pages(),
+        trace: from.pages(),
+    };
+    let mut outcome = pooled(outcomes, drawn).ok_or_else(none)?;
+    outcome.sampled = Some(SampledDrive {
+        rate: drive.rate().to_string(),
+        trace_rate: from.to_string(),
+        unit_pages: drive.config.pages_per_unit,
+        hashes: samples.iter().map(Sample::hash).collect(),
     });
-    kept.collect()
+    Ok(outcome)
 }

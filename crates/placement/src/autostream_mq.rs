@@ -149,6 +149,10 @@ impl HostScheme for AutoStreamMqParameters {
         PRESETS
     }
 
+    fn goes_by_requests(&self) -> bool {
+        true
+    }
+
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::alone(AutoStreamMq::new(self, geometry)?))
     }

@@ -183,6 +183,10 @@ impl HostScheme for AutoStreamSfrParameters {
         PRESETS
     }
 
+    fn goes_by_requests(&self) -> bool {
+        true
+    }
+
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::alone(AutoStreamSfr::new(self, geometry)?))
     }

@@ -58,6 +58,10 @@ impl HostScheme for EtiScheme {
         ]
     }
 
+    fn goes_by_requests(&self) -> bool {
+        true
+    }
+
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::whole(Eti::new(self, geometry)))
     }

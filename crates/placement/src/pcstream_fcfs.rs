@@ -53,6 +53,10 @@ impl HostScheme for FirstComeParameters {
         ]
     }
 
+    fn goes_by_requests(&self) -> bool {
+        true
+    }
+
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::alone(FirstCome::new(self, geometry.host_streams)))
     }

@@ -145,6 +145,13 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether it goes by requests and their neighbourhood: where they begin and end, whom they continue, how
+    /// many come to a stretch of addresses, or who comes first. Of a sampled drive such a scheme is shown every request as
+    /// it came, for it learns nothing else of pages.
+    fn goes_by_requests(&self) -> bool {
+        false
+    }
+
     /// The settings of which a comparison runs every one and keeps the best, where the scheme as
     /// it is set leaves that open; else none.
     fn trials(&self, _geometry: &HostGeometry) -> Vec<Vec<Setting>> {

@@ -55,6 +55,10 @@ impl HostScheme for SequentialParameters {
         ]
     }
 
+    fn goes_by_requests(&self) -> bool {
+        true
+    }
+
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::alone(SequentialDetector::new(
             self,

@@ -169,6 +169,11 @@ impl SchemeSpec {
         self.host.goes_by_hints()
     }
 
+    /// Whether it goes by requests and their neighbourhood, and not by pages.
+    pub fn goes_by_requests(&self) -> bool {
+        self.host.goes_by_requests()
+    }
+
     /// Whether other schemes are measured against it.
     pub fn is_bound(&self) -> bool {
         self.host.is_bound()
@@ -267,10 +272,24 @@ impl SchemeSpec {
         drive: &Config,
         future: Option<&Arc<Future>>,
     ) -> Result<Policy, SchemeError> {
+        self.policy_of(drive, drive, future)
+    }
+
+    /// The same where the host's half is shown another drive than the one that relocates: a sampled
+    /// drive's whole.
+    ///
+    /// # Errors
+    /// As for [`SchemeSpec::policy`].
+    pub fn policy_of(
+        &self,
+        shown: &Config,
+        drive: &Config,
+        future: Option<&Arc<Future>>,
+    ) -> Result<Policy, SchemeError> {
         if self.needs_future() && future.is_none() {
             return Err(self.refused());
         }
-        let host = self.host(drive, self.relocation, future)?;
+        let host = self.host(shown, self.relocation, future)?;
         Ok(match (self.relocation, host) {
             (DeviceHalf::Own, Host::Whole(whole)) => Policy::whole(whole),
             (DeviceHalf::Own, Host::Alone(assign)) => Policy::of_host(assign),

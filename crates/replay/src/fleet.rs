@@ -33,11 +33,20 @@ pub enum FleetError {
 /// What every lane is given.
 #[derive(Debug, Clone)]
 enum News {
-    Requests(Arc<[Io]>),
+    /// Of the feed with that number.
+    Requests(usize, Arc<[Io]>),
     Names(Arc<Names>),
 }
 
 type Finished = Result<Vec<(usize, Lane)>, LaneError>;
+
+/// A lane at work: which of all it is, and whose requests it performs.
+#[derive(Debug)]
+struct Fed {
+    index: usize,
+    feed: usize,
+    lane: Lane,
+}
 
 /// Lanes at work on threads of their own. Lanes share nothing, so the counts are the same
 /// whatever the number of threads.
@@ -69,14 +78,20 @@ impl Progress {
 impl Fleet {
     /// Spreads the lanes over at most `threads` threads.
     pub fn start(lanes: Vec<Lane>, threads: NonZeroUsize) -> Fleet {
+        let lanes = lanes.into_iter().map(|lane| (0, lane)).collect();
+        Fleet::start_fed(lanes, threads)
+    }
+
+    /// The same with lanes that are not all fed alike: each with the number of its feed.
+    pub fn start_fed(lanes: Vec<(usize, Lane)>, threads: NonZeroUsize) -> Fleet {
         let progress: Arc<[Mutex<Progress>]> = lanes
             .iter()
-            .map(|lane| Mutex::new(Progress::of(lane)))
+            .map(|(_, lane)| Mutex::new(Progress::of(lane)))
             .collect();
         let count = threads.get().min(lanes.len());
-        let mut shares: Vec<Vec<(usize, Lane)>> = (0..count).map(|_| Vec::new()).collect();
-        for (index, lane) in lanes.into_iter().enumerate() {
-            shares[index % count].push((index, lane));
+        let mut shares: Vec<Vec<Fed>> = (0..count).map(|_| Vec::new()).collect();
+        for (index, (feed, lane)) in lanes.into_iter().enumerate() {
+            shares[index % count].push(Fed { index, feed, lane });
         }
         let (senders, workers) = shares
             .into_iter()
@@ -101,7 +116,15 @@ impl Fleet {
     /// # Errors
     /// When a lane has failed; [`Fleet::finish`] tells why.
     pub fn send(&self, batch: &Arc<[Io]>) -> Result<(), FleetError> {
-        self.tell(&News::Requests(Arc::clone(batch)))
+        self.send_to(0, batch)
+    }
+
+    /// Every lane of a feed performs these requests, after all those it was sent before.
+    ///
+    /// # Errors
+    /// When a lane has failed; [`Fleet::finish`] tells why.
+    pub fn send_to(&self, feed: usize, batch: &Arc<[Io]>) -> Result<(), FleetError> {
+        self.tell(&News::Requests(feed, Arc::clone(batch)))
     }
 
     /// Every lane learns these names, before all requests that are sent later.
@@ -142,28 +165,23 @@ impl Fleet {
     }
 }
 
-fn work(
-    mut share: Vec<(usize, Lane)>,
-    receiver: &Receiver<News>,
-    progress: &[Mutex<Progress>],
-) -> Finished {
+fn work(mut share: Vec<Fed>, receiver: &Receiver<News>, progress: &[Mutex<Progress>]) -> Finished {
     for news in receiver {
-        let batch = match news {
-            News::Requests(batch) => batch,
+        let (feed, batch) = match news {
+            News::Requests(feed, batch) => (feed, batch),
             News::Names(names) => {
-                share.iter_mut().for_each(|(_, lane)| lane.learn(&names));
+                let lanes = share.iter_mut().map(|fed| &mut fed.lane);
+                lanes.for_each(|lane| lane.learn(&names));
                 continue;
             }
         };
-        for (index, lane) in &mut share {
-            batch.iter().try_for_each(|io| lane.apply(io))?;
-            *progress[*index]
+        for fed in share.iter_mut().filter(|fed| fed.feed == feed) {
+            batch.iter().try_for_each(|io| fed.lane.apply(io))?;
+            *progress[fed.index]
                 .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Progress::of(lane);
+                .unwrap_or_else(PoisonError::into_inner) = Progress::of(&fed.lane);
         }
     }
-    for (_, lane) in &mut share {
-        lane.finish()?;
-    }
-    Ok(share)
+    share.iter_mut().try_for_each(|fed| fed.lane.finish())?;
+    Ok(share.into_iter().map(|fed| (fed.index, fed.lane)).collect())
 }

@@ -9,7 +9,7 @@ use anabranch_ssd::{
     Config, ConfigError, Counters, Device, DeviceError, Drive as Pace, Layout, PageRange, Relocate,
     Request, SavedDrive, StateError, StreamId, TimedDevice, Timing, TimingError,
 };
-use anabranch_trace::{Io, Operation};
+use anabranch_trace::{Io, Operation, Sample};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -84,6 +84,15 @@ pub fn best<T>(lanes: Vec<(T, Lane)>) -> Option<(T, Lane)> {
     })
 }
 
+/// A sampled drive whose scheme is shown every request, as the whole drive would be.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown {
+    /// The pages that the drive has.
+    pub sample: Sample,
+    /// Pages of the whole.
+    pub logical_pages: u32,
+}
+
 /// What a lane begins with, beside its scheme and its drive.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Start<'a> {
@@ -91,6 +100,8 @@ pub struct Start<'a> {
     pub future: Option<&'a Arc<Future>>,
     /// How long the drive's flash takes, where time is simulated.
     pub clock: Option<&'a Clock>,
+    /// What is sampled, for a scheme that is shown all requests of the whole drive.
+    pub shown: Option<Shown>,
     /// The drive as it was left by what was written before; empty without it.
     pub aged: Option<&'a SavedDrive>,
 }
@@ -100,6 +111,8 @@ pub struct Lane {
     policy: Policy,
     driven: Driven,
     pages: Pages,
+    /// Which of the pages the device has, where the scheme is shown more.
+    sample: Option<Sample>,
     /// Pages the host has written since the drive was new, those still in a batch included: the
     /// clock that a scheme's both halves go by.
     clock_pages: u64,
@@ -150,6 +163,7 @@ impl Lane {
                 logical_pages: config.logical_pages,
                 page_bytes: config.page_bytes,
             },
+            sample: None,
             clock_pages: engine.clock_pages(),
             driven: Driven {
                 series: Series::new(u64::from(config.logical_pages) / POINTS_PER_CAPACITY),
@@ -179,7 +193,13 @@ impl Lane {
     /// When the scheme does not fit the drive, or the drive cannot be.
     pub fn build(spec: &SchemeSpec, drive: &Config, start: &Start<'_>) -> Result<Lane, UnfitLane> {
         let config = spec.drive(drive);
-        let mut policy = spec.policy(&config, start.future)?;
+        let whole = start.shown.map(|shown| shown.whole(&config));
+        let shown = whole.as_ref().unwrap_or(&config);
+        let mut policy = spec.policy_of(shown, &config, start.future)?;
+        let pages = Pages {
+            logical_pages: shown.logical_pages,
+            page_bytes: shown.page_bytes,
+        };
         let relocation = policy.relocation_mut();
         let engine = match (start.clock, start.aged) {
             (None, None) => Engine::Counted(Box::new(Device::new(config, relocation)?)),
@@ -202,7 +222,11 @@ impl Lane {
                 relocation,
             )?)),
         };
-        Ok(Lane::new(policy, engine))
+        Ok(Lane {
+            pages,
+            sample: start.shown.map(|shown| shown.sample),
+            ..Lane::new(policy, engine)
+        })
     }
 
     /// What an earlier run learned of contexts; told before anything else.
@@ -266,9 +290,12 @@ impl Lane {
         }
         let write = Write::of(io, pages, self.clock_pages);
         self.clock_pages += u64::from(pages.count);
-        let driven = &mut self.driven;
+        let (driven, sample) = (&mut self.driven, &self.sample);
         self.policy.place(&write, |relocation, part, stream| {
-            driven.place(relocation, part, stream)
+            match sampled(sample, part.pages) {
+                None => Ok(()),
+                Some(pages) => driven.place(relocation, &Write { pages, ..*part }, stream),
+            }
         })?;
         self.driven.engine.end_write();
         Ok(())
@@ -282,6 +309,9 @@ impl Lane {
         }
         self.driven.settle(self.policy.relocation_mut())?;
         self.policy.discard(pages, self.clock_pages);
+        let Some(pages) = sampled(&self.sample, pages) else {
+            return Ok(());
+        };
         let relocation = self.policy.relocation_mut();
         self.driven.discard(relocation, pages, self.clock_pages)
     }
@@ -328,6 +358,30 @@ impl Lane {
     /// Counters over the run.
     pub fn series(&self) -> &Series {
         &self.driven.series
+    }
+}
+
+/// Those of some pages that the device has, by its own numbers.
+#[inline]
+fn sampled(sample: &Option<Sample>, pages: PageRange) -> Option<PageRange> {
+    let Some(sample) = sample else {
+        return Some(pages);
+    };
+    // Kept pages have numbers no greater than their own.
+    let (first, end) = sample.kept(u64::from(pages.first), pages.end())?;
+    Some(PageRange::new(first as u32, (end - first) as u32))
+}
+
+impl Shown {
+    /// The whole of a sampled drive.
+    fn whole(&self, sampled: &Config) -> Config {
+        let one_of = self.sample.rate().pages();
+        Config {
+            logical_pages: self.logical_pages,
+            page_bytes: sampled.page_bytes / one_of,
+            pages_per_unit: sampled.pages_per_unit.saturating_mul(one_of),
+            ..sampled.clone()
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     details::{Details, SchemeDetails},
     lane::Lane,
+    pooled::{SampledDrive, SampledWaf},
     steady::{Band, Steady, verdict},
     verdict::Verdict,
 };
@@ -30,6 +31,9 @@ pub struct Outcome {
     pub source: Source,
     /// The drive every scheme had.
     pub device: Drive,
+    /// How it was sampled, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledDrive>,
     /// Whether every scheme's WAF had settled.
     pub steady: bool,
     /// Why not, in words; empty when it had.
@@ -192,6 +196,9 @@ pub struct SchemeOutcome {
     pub mapped_bytes: u64,
     /// Write amplification of the whole run; null before the first write.
     pub waf: Option<f64>,
+    /// What the samples tell of that, where the drive is sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledWaf>,
     /// Write amplification of the last window: one capacity of writes.
     pub waf_window: Option<f64>,
     /// Write amplification of the second half of the host's writes.
@@ -292,6 +299,7 @@ impl SchemeOutcome {
             discarded_bytes: now.discarded_pages * page,
             mapped_bytes: lane.engine().mapped_pages() * page,
             waf: now.waf(),
+            sampled: None,
             waf_window: since(now.host_pages.saturating_sub(logical)),
             waf_second_half: since(now.host_pages / 2),
             lifetime_vs_baseline: None,
@@ -343,38 +351,48 @@ fn series(lane: &Lane, page: u64) -> Vec<Point> {
 pub fn outcome(
     config: BTreeMap<String, serde_json::Value>,
     seed: u64,
-    mut source: Source,
+    source: Source,
     drive: Drive,
     lanes: &[(String, BTreeMap<String, String>, Lane)],
 ) -> Outcome {
-    let mut schemes: Vec<SchemeOutcome> = lanes
+    let schemes: Vec<SchemeOutcome> = lanes
         .iter()
         .map(|(name, parameters, lane)| SchemeOutcome::new(name, parameters.clone(), lane))
         .collect();
-    let most = schemes.iter().map(|scheme| scheme.host_bytes).max();
-    source.host_bytes = most.unwrap_or(0);
-    source.capacities_written = source.host_bytes as f64 / drive.logical_bytes.max(1) as f64;
-    let baseline = schemes.iter().find(|scheme| scheme.name == "baseline");
-    let baseline = baseline.and_then(|scheme| scheme.waf);
-    for scheme in &mut schemes {
-        scheme.lifetime_vs_baseline = baseline
-            .zip(scheme.waf)
-            .map(|(baseline, own)| baseline / own);
-    }
     let unsteady = schemes
         .iter()
         .find(|scheme| !scheme.steady)
         .map(|scheme| format!("{}: {}", scheme.name, scheme.steady_reason));
-    Outcome {
+    let mut outcome = Outcome {
         schema: SCHEMA,
         config,
         seed,
         source,
         device: drive,
+        sampled: None,
         steady: unsteady.is_none(),
         steady_reason: unsteady.unwrap_or_default(),
         schemes,
         verdict: None,
         details: None,
+    };
+    outcome.settle_schemes();
+    outcome
+}
+
+impl Outcome {
+    /// Works out what compares schemes with each other, from what each of them wrote.
+    pub(crate) fn settle_schemes(&mut self) {
+        let most = self.schemes.iter().map(|scheme| scheme.host_bytes).max();
+        self.source.host_bytes = most.unwrap_or(0);
+        let logical = self.device.logical_bytes.max(1);
+        self.source.capacities_written = self.source.host_bytes as f64 / logical as f64;
+        let baseline = self.schemes.iter().find(|scheme| scheme.name == "baseline");
+        let baseline = baseline.and_then(|scheme| scheme.waf);
+        for scheme in &mut self.schemes {
+            scheme.lifetime_vs_baseline = baseline
+                .zip(scheme.waf)
+                .map(|(baseline, own)| baseline / own);
+        }
     }
 }

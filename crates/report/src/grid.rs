@@ -77,6 +77,11 @@ impl Column {
         }
     }
 
+    /// What stands at its head.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// A column of figures, never cut.
     pub fn number(name: impl Into<String>) -> Column {
         Column {

@@ -58,6 +58,19 @@ fn figures() -> Vec<Figure> {
 pub fn comparison(outcomes: &[Outcome], look: &Look) -> String {
     let settings = differing(outcomes);
     let mut figures = figures();
+    let is_sampled = |scheme: &SchemeOutcome| error(scheme).is_some();
+    if outcomes.iter().flat_map(|one| &one.schemes).any(is_sampled) {
+        let behind = figures
+            .iter()
+            .position(|(column, _)| column.name() == "WAF");
+        let column = Column::number("±").key("waf_error");
+        figures.insert(
+            behind.map_or(0, |at| at + 1),
+            (column, |one| {
+                Cell::maybe(error(one), |error| ratio(Some(*error)))
+            }),
+        );
+    }
     if look.csv
         && outcomes
             .iter()
@@ -82,6 +95,11 @@ pub fn comparison(outcomes: &[Outcome], look: &Look) -> String {
         }
     }
     grid.text(look)
+}
+
+/// The error bar of a scheme's WAF, where its drive is sampled.
+fn error(scheme: &SchemeOutcome) -> Option<f64> {
+    scheme.sampled.as_ref()?.error
 }
 
 /// A setting of a comparison: its name, and its cell.
@@ -224,6 +242,7 @@ pub fn notes(outcome: &Outcome) -> String {
                 .to_owned(),
         );
     }
+    lines.extend(sampled(outcome));
     lines.extend(hints(outcome));
     lines.extend(idle_rules(outcome));
     lines.extend(sealed(outcome));
@@ -244,6 +263,26 @@ fn steady_band(outcome: &Outcome) -> String {
     band.map_or_else(String::new, |(name, band)| {
         format!(": {name} {:.2} to {:.2}", band.least, band.most)
     })
+}
+
+/// How the drive was sampled, and what the error bars say.
+fn sampled(outcome: &Outcome) -> Option<String> {
+    let sampled = outcome.sampled.as_ref()?;
+    let bars = match sampled.hashes.len() {
+        1 => "one sample: its error is not known".to_owned(),
+        count => format!(
+            "means of {count} samples; ± = where the whole drive's WAF lies in 95 of 100 cases, as far as their \
+             spread tells"
+        ),
+    };
+    let trace = match sampled.trace_rate == "1/1" {
+        true => String::new(),
+        false => format!(" (the trace holds {})", sampled.trace_rate),
+    };
+    Some(format!(
+        "sampled: {} of the pages{trace}, {} in an erase unit; {bars}",
+        sampled.rate, sampled.unit_pages
+    ))
 }
 
 /// What the application asked for, and what became of it.

@@ -179,7 +179,13 @@ impl Profile {
         u64::from(self.geometry.channels) * u64::from(self.geometry.dies_per_channel)
     }
 
-    fn pages_per_unit(&self) -> u64 {
+    /// Pages the host can address.
+    pub fn logical_pages(&self) -> u64 {
+        self.logical_bytes() / u64::from(self.geometry.page_bytes.max(1))
+    }
+
+    /// Pages in a reclaim unit.
+    pub fn pages_per_unit(&self) -> u64 {
         let dies = self.geometry.dies_per_unit.map_or(self.dies(), u64::from);
         u64::from(self.geometry.pages_per_block) * dies
     }
@@ -200,6 +206,17 @@ impl Profile {
     /// # Errors
     /// When the profile contradicts itself, or its numbers do not fit.
     pub fn resolve(&self, name: &str) -> Result<Config, ConfigError> {
+        self.resolve_sampled(name, 1)
+    }
+
+    /// The device with one page of every `one_of`, which must divide an erase unit's: as many times as
+    /// large, so that all that is told in bytes stays as it is. A device that is too large for 32-bit
+    /// addresses can be one when it is sampled.
+    ///
+    /// # Errors
+    /// As for [`Profile::resolve`].
+    pub fn resolve_sampled(&self, name: &str, one_of: u32) -> Result<Config, ConfigError> {
+        let one_of = u64::from(one_of.max(1));
         let fail = |problem: String| ConfigError::Profile {
             name: name.to_owned(),
             problem,
@@ -231,9 +248,9 @@ impl Profile {
         };
         let share = |share: f64| ((physical_units as f64 * share) as u32).max(1);
         let config = Config {
-            logical_pages: number("pages", logical_bytes / u64::from(geometry.page_bytes))?,
-            page_bytes: geometry.page_bytes,
-            pages_per_unit: number("pages in a unit", self.pages_per_unit())?,
+            logical_pages: number("pages", self.logical_pages().div_ceil(one_of))?,
+            page_bytes: number("bytes in a page", u64::from(geometry.page_bytes) * one_of)?,
+            pages_per_unit: number("pages in a unit", self.pages_per_unit() / one_of)?,
             physical_units: number("units", physical_units)?,
             host_streams: self.streams.host,
             internal_streams: self.streams.internal,

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::context::{Context, ContextKind};
+use crate::{
+    context::{Context, ContextKind},
+    sample::Sampled,
+};
 
 /// The device and the run a trace was captured from. Travels inside the trace file.
 ///
@@ -31,6 +34,10 @@ pub struct Capture {
     /// drives. Absent where a device was only watched, and from older traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<serde_json::Value>,
+    /// Which pages of the device the trace holds, each of them at the size of all that it stands for;
+    /// absent where it holds all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
 }
 
 /// How the limitation begins that every imported trace has.

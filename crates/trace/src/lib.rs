@@ -5,6 +5,7 @@
 //! - [`Writer`] and [`Reader`] keep both in one Parquet file, which pandas, polars and DuckDB open.
 //! - [`ArrowTrace`] is a trace in memory, as Arrow has it.
 //! - [`RawReader`] reads bare page numbers.
+//! - [`Sample`] keeps one page of many, each to stand for its neighbours.
 //! - [`foreign`] reads traces of other people, and writes theirs.
 //! - [`WholeFile`] is how a file is written here: it appears whole or not at all.
 //!
@@ -42,6 +43,7 @@ mod native;
 mod open;
 mod raw;
 mod record;
+mod sample;
 mod whole_file;
 
 pub use capture::{Capture, File, Tables};
@@ -51,4 +53,5 @@ pub use io::{ContextId, FileId, Io, Operation, WriteHint};
 pub use native::{ArrowTrace, Reader, Scratch, Writer};
 pub use raw::RawReader;
 pub use record::RecordFault;
+pub use sample::{NoRate, Rate, Sample, Sampled};
 pub use whole_file::WholeFile;

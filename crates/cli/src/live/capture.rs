@@ -147,6 +147,7 @@ impl Capturing {
             lost_events,
             limitations,
             drive,
+            sampled: None,
         };
         let tables = Tables {
             contexts,

@@ -177,6 +177,8 @@ impl Live {
             &plan.model,
             &arguments.comparison.options(),
             &anabranch_replay::Start::default(),
+            &[],
+            &[],
         )?;
         let device = drive.device().path();
         let capturing =

@@ -66,6 +66,7 @@ pub fn trace(directory: &TempDir) -> PathBuf {
         limitations: Vec::new(),
         host: String::new(),
         drive: None,
+        sampled: None,
     });
     for id in 1..=2 {
         tables.contexts.push(Context {

@@ -52,6 +52,7 @@ fn any_capture() -> impl Strategy<Value = Capture> {
             started_unix_s,
             lost_events,
             drive: None,
+            sampled: None,
             limitations: texts.3,
             ..Capture::default()
         },

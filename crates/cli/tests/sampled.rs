@@ -1,0 +1,197 @@
+//! Sampled drives on the command line.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod command;
+
+use std::fs;
+
+use command::{anabranch, complaint, json};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A shipped trace.
+const TRACE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../traces/mariadb-tpcc.parquet"
+);
+const UNIT: [&str; 2] = ["--unit", "4MiB"];
+/// What is compared: schemes that go by page, by context, by requests, and by the future.
+const SCHEMES: &str = "baseline,baseline+gc,sepbit,pcstream,autostream-sfr,eti,sequential,fk";
+
+fn replay(more: &[&str]) -> Value {
+    let output = anabranch(&[&["replay", TRACE, "--json"], &UNIT[..], more].concat());
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words}");
+    json(&output)
+}
+
+/// Each scheme with all that its drive counted.
+fn counts(result: &Value) -> Vec<Value> {
+    let keys = [
+        "name",
+        "host_bytes",
+        "media_bytes",
+        "erased_units",
+        "discarded_bytes",
+        "mapped_bytes",
+    ];
+    let schemes = result["schemes"].as_array().unwrap();
+    let keys = |scheme: &Value| keys.iter().map(|key| scheme[key].clone()).collect();
+    schemes.iter().map(keys).collect()
+}
+
+fn waf(result: &Value, scheme: usize) -> (f64, f64) {
+    let scheme = &result["schemes"][scheme];
+    (
+        scheme["waf"].as_f64().unwrap(),
+        scheme["sampled"]["error"].as_f64().unwrap(),
+    )
+}
+
+#[test]
+fn every_page_sampled_is_the_drive_to_the_page() {
+    let schemes = ["--scheme", "all"];
+    let full = replay(&schemes);
+    let sampled = replay(&[&schemes[..], &["--sample", "1/1"]].concat());
+    assert_eq!(counts(&sampled), counts(&full));
+    assert_eq!(full["schemes"].as_array().unwrap().len(), 24);
+    assert!(full["sampled"].is_null());
+    assert_eq!(sampled["sampled"]["hashes"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_sample_is_near_the_drive_and_says_how_near() {
+    let schemes = ["--scheme", SCHEMES];
+    let full = replay(&schemes);
+    let sampled = replay(&[&schemes[..], &["--sample", "1/4"]].concat());
+    assert_eq!(sampled["sampled"]["rate"], "1/4");
+    assert_eq!(sampled["sampled"]["unit_pages"], 256);
+    assert_eq!(sampled["device"], full["device"]);
+    for (index, scheme) in full["schemes"].as_array().unwrap().iter().enumerate() {
+        let (mean, error) = waf(&sampled, index);
+        let truth = scheme["waf"].as_f64().unwrap();
+        assert!(
+            (mean / truth - 1.0).abs() < 0.03,
+            "{}: {mean} {truth}",
+            scheme["name"]
+        );
+        assert!(error > 0.0 && error < 0.1, "{}: {error}", scheme["name"]);
+        assert_eq!(
+            sampled["schemes"][index]["sampled"]["each"]
+                .as_array()
+                .unwrap()
+                .len(),
+            4
+        );
+        let bytes = |result: &Value| result["schemes"][index]["host_bytes"].as_f64().unwrap();
+        assert!((bytes(&sampled) / bytes(&full) - 1.0).abs() < 0.02);
+    }
+}
+
+#[test]
+fn auto_takes_the_coarsest_rate_whose_error_is_small() {
+    let schemes = ["--scheme", "baseline,baseline+gc,sepbit"];
+    let found = replay(&[&schemes[..], &["--sample", "auto"]].concat());
+    let narrow = |result: &Value| {
+        let all = (0..3).map(|index| waf(result, index));
+        all.into_iter().all(|(waf, error)| error < 0.02 * waf)
+    };
+    assert!(narrow(&found));
+    let rate = found["sampled"]["rate"].as_str().unwrap();
+    let again = replay(&[&schemes[..], &["--sample", rate]].concat());
+    assert_eq!(counts(&again), counts(&found));
+    let one_of: u32 = rate.strip_prefix("1/").unwrap().parse().unwrap();
+    // Units of 1,024 pages: 1/64 leaves 16.
+    for coarser in (1..)
+        .map(|more| one_of << more)
+        .take_while(|&pages| pages <= 64)
+    {
+        let rate = format!("1/{coarser}");
+        assert!(
+            !narrow(&replay(&[&schemes[..], &["--sample", &rate]].concat())),
+            "{rate}"
+        );
+    }
+}
+
+#[test]
+fn seeds_draw_other_samples() {
+    let of = |seed| {
+        replay(&[
+            "--scheme",
+            "baseline",
+            "--sample",
+            "1/16",
+            "--samples",
+            "1",
+            "--seed",
+            seed,
+        ])
+    };
+    let (one, same, other) = (of("1"), of("1"), of("2"));
+    assert_eq!(counts(&one), counts(&same));
+    assert_ne!(counts(&one), counts(&other));
+    assert!(one["schemes"][0]["sampled"]["error"].is_null());
+}
+
+#[test]
+fn the_table_and_the_page_say_how_it_was_sampled() {
+    let directory = TempDir::new().unwrap();
+    let page = directory.path().join("page.html");
+    let more = [
+        "--sample",
+        "1/16",
+        "--scheme",
+        "baseline,sepbit",
+        "--html",
+        page.to_str().unwrap(),
+    ];
+    let output = anabranch(&[&["replay", TRACE], &UNIT[..], &more].concat());
+    let words = String::from_utf8(output.stdout).unwrap();
+    assert!(words.contains("| ± "), "{words}");
+    assert!(
+        words.contains("sampled: 1/16 of the pages, 64 in an erase unit; means of 4 samples"),
+        "{words}"
+    );
+    assert!(
+        fs::read_to_string(page)
+            .unwrap()
+            .contains("\"unit_pages\":64")
+    );
+}
+
+#[test]
+fn what_cannot_be_sampled_is_refused_with_what_works() {
+    let refused = |more: &[&str]| complaint(&[&["replay", TRACE], &UNIT[..], more].concat(), 2);
+    for (wrong, words) in [
+        ("1/0", "1/64"),
+        ("2/3", "1/64"),
+        ("1/10000000", "1/1048576"),
+        ("1/128", "--sample 1/64 works"),
+        ("1/1048576", "--sample 1/64 works"),
+    ] {
+        let said = refused(&["--sample", wrong]);
+        assert!(said.contains("--sample") && said.contains(words), "{said}");
+    }
+    for (more, words) in [
+        (&["--samples", "3"][..], "it goes with --sample"),
+        (&["--sample", "1/8", "--samples", "17"], "1..=16"),
+        (
+            &["--sample", "1/8", "--time", "closed"],
+            "leave out --time or --sample",
+        ),
+        (
+            &["--sample", "1/8", "--fault", "program=1000"],
+            "leave one out",
+        ),
+    ] {
+        let said = refused(more);
+        assert!(said.contains(words), "{said}");
+    }
+    let aged = complaint(
+        &["replay", TRACE, "--sample", "1/8", "--drive", "aged.drive"],
+        2,
+    );
+    assert!(aged.contains("leave one out"), "{aged}");
+}

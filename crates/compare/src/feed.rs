@@ -1,0 +1,150 @@
+//! What lanes are fed: requests as they come, or samples of them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anabranch_placement::{Future, SchemeSpec};
+use anabranch_replay::{Lane, Shown, Start};
+use anabranch_trace::{Io, Rate, Sample};
+
+use crate::{
+    drives::NamedDrive,
+    fault::{Fault, Outcome},
+};
+
+/// A scheme in one sample, and how it is set there.
+#[derive(Debug)]
+pub(crate) struct Trial {
+    /// Which sample.
+    pub sample: usize,
+    /// Which of the schemes asked for.
+    pub scheme: usize,
+    /// That scheme as it is set.
+    pub setting: SchemeSpec,
+}
+
+/// The feeds of a comparison: one for each sample, and behind them all requests as they come, for schemes
+/// that go by requests. The only one is the latter, where the drive is not sampled.
+#[derive(Debug)]
+pub(crate) struct Feeds {
+    samples: Vec<Sample>,
+    /// Whether any lane is fed all requests.
+    feeds_all: bool,
+}
+
+impl Feeds {
+    /// Feeds for no lane yet; all requests as they come where there is no sample.
+    pub fn new(samples: &[Sample]) -> Feeds {
+        Feeds {
+            samples: samples.to_vec(),
+            feeds_all: samples.is_empty(),
+        }
+    }
+
+    /// Comparisons that are fed: one for each sample.
+    pub fn comparisons(&self) -> usize {
+        self.samples.len().max(1)
+    }
+
+    /// A lane for every setting of every scheme in every sample: what it is, and the lane with the number of
+    /// its feed. `futures` are each sample's.
+    pub fn lanes(
+        &mut self,
+        specs: &[SchemeSpec],
+        drive: &NamedDrive,
+        start: &Start<'_>,
+        futures: &[Arc<Future>],
+    ) -> Outcome<(Vec<Trial>, Vec<(usize, Lane)>)> {
+        let (mut trials, mut lanes) = (Vec::new(), Vec::new());
+        for sample in 0..self.comparisons() {
+            for (scheme, spec) in specs.iter().enumerate() {
+                let shown = self.shown(sample, spec, drive)?;
+                let start = Start {
+                    future: futures.get(sample),
+                    shown,
+                    ..*start
+                };
+                let feed = if shown.is_some() {
+                    self.samples.len()
+                } else {
+                    sample
+                };
+                let settings = Lane::trials(spec, &drive.config).map_err(Fault::usage)?;
+                for setting in settings {
+                    let lane = Lane::build(&setting, &drive.config, &start);
+                    lanes.push((feed, lane.map_err(Fault::usage)?));
+                    trials.push(Trial {
+                        sample,
+                        scheme,
+                        setting,
+                    });
+                }
+                self.feeds_all |= shown.is_some();
+            }
+        }
+        Ok((trials, lanes))
+    }
+
+    /// What a scheme is shown that goes by requests, of a sampled drive.
+    fn shown(
+        &self,
+        number: usize,
+        spec: &SchemeSpec,
+        drive: &NamedDrive,
+    ) -> Outcome<Option<Shown>> {
+        let sampled = drive.thinned.zip(self.samples.get(number));
+        let Some((thinned, sample)) = sampled.filter(|_| spec.goes_by_requests()) else {
+            return Ok(None);
+        };
+        if sample.trace_rate() > Rate::WHOLE {
+            return Err(Fault::say(format!(
+                "{} goes by requests and their neighbourhood, and the trace was recorded with --sample {}, which \
+                 leaves most requests out: leave out the scheme (--scheme names those that are compared)",
+                spec.name(),
+                sample.trace_rate()
+            )));
+        }
+        let logical_pages = u32::try_from(thinned.logical_pages).map_err(|_| {
+            Fault::say(format!(
+                "{} goes by requests and is shown all {} pages of the drive, more than 32 bits number: leave it \
+                 out, or give the drive larger pages",
+                spec.name(),
+                thinned.logical_pages
+            ))
+        })?;
+        Ok(Some(Shown {
+            sample: *sample,
+            logical_pages,
+        }))
+    }
+
+    /// Hands each feed's share of some requests to `send`, the first sample's or the only one first.
+    pub fn feed(&self, ios: &[Io], mut send: impl FnMut(usize, &Arc<[Io]>)) {
+        for (number, sample) in self.samples.iter().enumerate() {
+            let batch: Arc<[Io]> = ios.iter().filter_map(|io| sample.apply(io)).collect();
+            if !batch.is_empty() {
+                send(number, &batch);
+            }
+        }
+        if self.feeds_all {
+            send(self.samples.len(), &Arc::from(ios));
+        }
+    }
+}
+
+/// Of each scheme's lanes in a sample the best: the scheme's name, the parameters it was set to there, and
+/// the lane.
+pub(crate) fn kept(
+    specs: &[SchemeSpec],
+    lanes: Vec<(Trial, Lane)>,
+) -> Vec<(String, BTreeMap<String, String>, Lane)> {
+    let mut tried: Vec<Vec<(SchemeSpec, Lane)>> = specs.iter().map(|_| Vec::new()).collect();
+    for (trial, lane) in lanes {
+        tried[trial.scheme].push((trial.setting, lane));
+    }
+    let best = tried.into_iter().filter_map(anabranch_replay::best);
+    let kept = specs.iter().zip(best).map(|(spec, (setting, lane))| {
+        let parameters = setting.parameters().iter().cloned().collect();
+        (spec.name().to_owned(), parameters, lane)
+    });
+    kept.collect()
+}

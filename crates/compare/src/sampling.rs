@@ -1,0 +1,261 @@
+//! Sampled drives: one page stands for many, and what that goes with.
+
+use std::{fmt, str::FromStr};
+
+use anabranch_ssd::Profile;
+use anabranch_trace::{NoRate, Rate, Sample, Sampled};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    fault::{Fault, Outcome},
+    options::ReplayOptions,
+};
+
+/// Pages that an erase unit of a sampled drive must be left (our choice: below, what one unit holds is
+/// chance).
+const LEAST_UNIT_PAGES: u64 = 16;
+/// Samples of one rate, unless it is said: the fewest whose error bar is not mostly the doubt about itself
+/// (our choice; Student's t of 3 degrees of freedom is 3.2, of 2 it is 4.3).
+pub const SAMPLES: u32 = 4;
+/// The error bar, as a share of the WAF, that `--sample auto` is content with.
+pub(crate) const ERROR: f64 = 0.02;
+
+/// How a drive is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Sampling {
+    /// At the coarsest rate whose error bars are narrow.
+    Auto,
+    /// At this rate.
+    Rate(Rate),
+}
+
+impl fmt::Display for Sampling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sampling::Auto => f.write_str("auto"),
+            Sampling::Rate(rate) => rate.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Sampling {
+    type Err = NoRate;
+
+    fn from_str(text: &str) -> Result<Sampling, NoRate> {
+        match text {
+            "auto" => Ok(Sampling::Auto),
+            rate => rate.parse().map(Sampling::Rate),
+        }
+    }
+}
+
+impl From<Sampling> for String {
+    fn from(sampling: Sampling) -> String {
+        sampling.to_string()
+    }
+}
+
+impl TryFrom<String> for Sampling {
+    type Error = NoRate;
+
+    fn try_from(text: String) -> Result<Sampling, NoRate> {
+        text.parse()
+    }
+}
+
+/// The rate of a drive, and what it had before it was sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thinned {
+    /// One page of how many it has.
+    pub rate: Rate,
+    /// Pages the host could address.
+    pub logical_pages: u64,
+}
+
+/// The coarsest rate that leaves a drive's erase units pages enough.
+pub(crate) fn coarsest(profile: &Profile) -> Rate {
+    let unit_pages = profile.pages_per_unit();
+    let works = |rate: &Rate| leaves_enough(unit_pages, *rate) && fits(profile, *rate);
+    let rates = (0..=20).rev().filter_map(|bits| Rate::one_of(1 << bits));
+    let mut working = rates.filter(works);
+    working.next().unwrap_or(Rate::WHOLE)
+}
+
+fn leaves_enough(unit_pages: u64, rate: Rate) -> bool {
+    let one_of = u64::from(rate.pages());
+    unit_pages.is_multiple_of(one_of) && unit_pages / one_of >= LEAST_UNIT_PAGES
+}
+
+/// Whether a sampled page's size can be told in 32 bits.
+fn fits(profile: &Profile, rate: Rate) -> bool {
+    let bytes = profile.geometry.page_bytes.checked_mul(rate.pages());
+    bytes.is_some()
+}
+
+/// Refuses a rate that tells nothing of a drive.
+pub(crate) fn check(profile: &Profile, rate: Rate) -> Outcome {
+    if rate == Rate::WHOLE {
+        return Ok(());
+    }
+    if profile.faults.pages_per_program_failure > 0 {
+        return Err(Fault::say(
+            "--sample leaves most pages out, and with --fault program=N single pages fail: leave one out",
+        ));
+    }
+    let unit_pages = profile.pages_per_unit();
+    if leaves_enough(unit_pages, rate) && fits(profile, rate) {
+        return Ok(());
+    }
+    let works = match coarsest(profile) {
+        Rate::WHOLE => "leave it out, or give a larger --unit".to_owned(),
+        rate => format!("--sample {rate} works"),
+    };
+    Err(Fault::say(format!(
+        "--sample {rate}: of the {unit_pages} pages of an erase unit it must leave a whole number, at least \
+         {LEAST_UNIT_PAGES}: {works}"
+    )))
+}
+
+impl ReplayOptions {
+    /// Refuses what a sampled drive cannot do.
+    pub(crate) fn validate_sampling(&self) -> Outcome {
+        let comparison = &self.comparison;
+        if comparison.sample.is_none() {
+            return match comparison.samples {
+                None => Ok(()),
+                Some(_) => Err(Fault::say(
+                    "--samples says how many samples tell the error: it goes with --sample, as in --sample 1/64",
+                )),
+            };
+        }
+        if self.time.issue.is_some() {
+            return Err(untimed());
+        }
+        if self.drive_file.is_some() {
+            return Err(Fault::say(
+                "--drive begins with a drive as it is, all its pages, and --sample leaves most out: leave one out",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Why time is not sampled.
+pub(crate) fn untimed() -> Fault {
+    Fault::say(
+        "--time has requests wait for each other, and of a sampled drive most are left out: leave out --time or \
+         --sample",
+    )
+}
+
+/// The samples of a trace for a drive: none where the requests are taken as they come. `recorded` is what
+/// was sampled when the trace was made.
+///
+/// # Errors
+/// When the trace has fewer pages than asked for, or those of another size.
+pub fn samples(
+    rate: Rate,
+    page_bytes: u32,
+    recorded: Option<Sampled>,
+    seed: u64,
+    count: Option<u32>,
+) -> Outcome<Vec<Sample>> {
+    let from = recorded.map_or(Rate::WHOLE, |recorded| recorded.rate);
+    if let Some(recorded) = recorded {
+        if rate < from {
+            return Err(Fault::say(format!(
+                "--sample {rate}: the trace was recorded with --sample {from}, and holds no more: {from} works"
+            )));
+        }
+        if recorded.page_bytes != page_bytes {
+            return Err(Fault::say(format!(
+                "the trace was recorded with --sample {from} of pages of {} bytes, and the drive has pages of \
+                 {page_bytes}: name a --device with such pages",
+                recorded.page_bytes
+            )));
+        }
+    }
+    // Samples of all there is are all alike.
+    let most = if rate == from { 1 } else { u32::MAX };
+    let first = recorded.map_or(seed, |recorded| recorded.hash);
+    let sample = |number: u32| {
+        let sampled = Sampled {
+            rate,
+            hash: first.wrapping_add(u64::from(number) << 32),
+            page_bytes,
+        };
+        Sample::thinned(from, sampled)
+    };
+    Ok((0..count.unwrap_or(SAMPLES).min(most))
+        .map(sample)
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{drives::load, options::Issue};
+
+    fn rate(text: &str) -> Rate {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_rate_leaves_an_erase_unit_sixteen_pages() {
+        // 24 MiB are 6,144 pages: 24 of 256.
+        let demo = load("demo").unwrap();
+        assert_eq!(coarsest(&demo), rate("1/256"));
+        assert!(check(&demo, rate("1/256")).is_ok());
+        let words = check(&demo, rate("1/512")).unwrap_err().to_string();
+        assert!(
+            words.contains("--sample 1/512") && words.ends_with("--sample 1/256 works"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn a_rate_must_divide_an_erase_unit() {
+        let mut odd = load("demo").unwrap();
+        odd.geometry.pages_per_block = 100;
+        odd.geometry.dies_per_unit = Some(1);
+        assert!(check(&odd, rate("1/4")).is_ok());
+        let words = check(&odd, rate("1/8")).unwrap_err().to_string();
+        assert!(words.ends_with("--sample 1/4 works"), "{words}");
+        odd.geometry.pages_per_block = 33;
+        let words = check(&odd, rate("1/2")).unwrap_err().to_string();
+        assert!(words.contains("larger --unit"), "{words}");
+    }
+
+    #[test]
+    fn time_and_old_drives_are_not_sampled() {
+        let mut options = ReplayOptions::default();
+        options.comparison.samples = Some(3);
+        assert!(options.validate_sampling().is_err());
+        options.comparison.sample = Some(Sampling::Auto);
+        assert!(options.validate_sampling().is_ok());
+        options.time.issue = Some(Issue::Open);
+        assert!(options.validate_sampling().is_err());
+        options.time.issue = None;
+        options.drive_file = Some("aged.drive".into());
+        assert!(options.validate_sampling().is_err());
+    }
+
+    #[test]
+    fn a_sampled_trace_has_its_own_sample_and_coarser_ones() {
+        let recorded = Some(Sampled {
+            rate: rate("1/8"),
+            hash: 7,
+            page_bytes: 4096,
+        });
+        let made = |rate, page_bytes| samples(rate, page_bytes, recorded, 0, None);
+        assert_eq!(made(rate("1/8"), 4096).unwrap().len(), 1);
+        assert_eq!(made(rate("1/16"), 4096).unwrap().len(), 4);
+        assert!(made(rate("1/4"), 4096).is_err());
+        assert!(made(rate("1/16"), 16_384).is_err());
+        assert_eq!(
+            samples(Rate::WHOLE, 512, None, 3, Some(9)).unwrap().len(),
+            1
+        );
+    }
+}

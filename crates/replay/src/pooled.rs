@@ -1,0 +1,168 @@
+//! Several samples of one drive as one result.
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::{Outcome, SchemeOutcome, StreamOutcome};
+
+/// Student's t, both sides of 95 %, for 1, 2, … degrees of freedom (any table of it).
+const STUDENT: [f64; 15] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131,
+];
+
+/// How a drive was sampled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SampledDrive {
+    /// One page of how many was kept, as in `1/64`.
+    pub rate: String,
+    /// One page of how many the trace itself held.
+    pub trace_rate: String,
+    /// Pages that an erase unit was left.
+    pub unit_pages: u32,
+    /// Which pages: a number for each sample. Figures are means over these samples; curves, wear and what
+    /// was learned are the first one's.
+    pub hashes: Vec<u64>,
+}
+
+/// What samples tell of a scheme's write amplification.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SampledWaf {
+    /// The WAF in each sample.
+    pub each: Vec<f64>,
+    /// Half the width of the interval that holds the whole drive's WAF in 95 of 100 cases, as far as the
+    /// spread of the samples tells; absent where there is one sample.
+    pub error: Option<f64>,
+}
+
+/// One page of how many: in a sample, and in the trace it was drawn from.
+#[derive(Debug, Clone, Copy)]
+pub struct Drawn {
+    /// In the sample.
+    pub sample: u32,
+    /// In the trace.
+    pub trace: u32,
+}
+
+impl SampledWaf {
+    fn new(each: Vec<f64>, drawn: Drawn) -> SampledWaf {
+        SampledWaf {
+            error: error(&each, drawn),
+            each,
+        }
+    }
+}
+
+/// The error bar of the mean of samples. A variance is as the pages that one page stands for; of a trace
+/// that was itself sampled, what that left out is common to all samples, and is not in their spread.
+fn error(each: &[f64], drawn: Drawn) -> Option<f64> {
+    let count = each.len() as f64;
+    let student = STUDENT.get(each.len().checked_sub(2)?)?;
+    let mean = each.iter().sum::<f64>() / count;
+    let squares = each.iter().map(|waf| (waf - mean).powi(2));
+    let variance = squares.sum::<f64>() / (count - 1.0);
+    let (sample, trace) = (f64::from(drawn.sample), f64::from(drawn.trace));
+    let common = (trace - 1.0) / (sample - trace).max(1.0);
+    Some(student * (variance * (1.0 / count + common)).sqrt())
+}
+
+/// The mean of several samples' results. Curves, wear, parameters and details are the first sample's.
+pub fn pooled(mut samples: Vec<Outcome>, drawn: Drawn) -> Option<Outcome> {
+    let mut first = match samples.is_empty() {
+        true => return None,
+        false => samples.remove(0),
+    };
+    for (index, scheme) in first.schemes.iter_mut().enumerate() {
+        let others: Vec<&SchemeOutcome> = samples
+            .iter()
+            .filter_map(|sample| sample.schemes.get(index))
+            .collect();
+        pool(scheme, &others, drawn);
+    }
+    first.settle_schemes();
+    Some(first)
+}
+
+fn pool(scheme: &mut SchemeOutcome, others: &[&SchemeOutcome], drawn: Drawn) {
+    let own = scheme.clone();
+    let all = || std::iter::once(&own).chain(others.iter().copied());
+    let count = all().count() as u64;
+    let mean = |of: fn(&SchemeOutcome) -> u64| (all().map(of).sum::<u64>() + count / 2) / count;
+    scheme.host_bytes = mean(|one| one.host_bytes);
+    scheme.copied_bytes = mean(|one| one.copied_bytes);
+    scheme.media_bytes = scheme.host_bytes + scheme.copied_bytes;
+    scheme.erased_bytes = mean(|one| one.erased_bytes);
+    scheme.erased_units = mean(|one| one.erased_units);
+    scheme.sealed_units = mean(|one| one.sealed_units);
+    scheme.redirected_bytes = mean(|one| one.redirected_bytes);
+    scheme.levelled_bytes = mean(|one| one.levelled_bytes);
+    scheme.failed_erases = mean(|one| one.failed_erases);
+    scheme.retired_units = mean(|one| one.retired_units);
+    scheme.discarded_bytes = mean(|one| one.discarded_bytes);
+    scheme.mapped_bytes = mean(|one| one.mapped_bytes);
+    scheme.memory_bytes = mean(|one| one.memory_bytes);
+    scheme.read_only = all().any(|one| one.read_only);
+    scheme.streams = streams(all());
+    scheme.streams_used = scheme.streams.len() as u32;
+    let ratio = |of: fn(&SchemeOutcome) -> Option<f64>| {
+        let known: Vec<f64> = all().filter_map(of).collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    };
+    scheme.waf = ratio(|one| one.waf);
+    scheme.waf_window = ratio(|one| one.waf_window);
+    scheme.waf_second_half = ratio(|one| one.waf_second_half);
+    let each = all().filter_map(|one| one.waf).collect();
+    scheme.sampled = Some(SampledWaf::new(each, drawn));
+}
+
+/// The mean of each stream that any sample used.
+fn streams<'a>(all: impl Iterator<Item = &'a SchemeOutcome>) -> Vec<StreamOutcome> {
+    let mut pooled: Vec<StreamOutcome> = Vec::new();
+    let mut count = 0;
+    for scheme in all {
+        count += 1;
+        for stream in &scheme.streams {
+            match pooled.iter_mut().find(|known| known.id == stream.id) {
+                None => pooled.push(stream.clone()),
+                Some(known) => {
+                    known.host_bytes += stream.host_bytes;
+                    known.copied_bytes += stream.copied_bytes;
+                    known.media_bytes += stream.media_bytes;
+                    known.erased_bytes += stream.erased_bytes;
+                }
+            }
+        }
+    }
+    for stream in &mut pooled {
+        stream.host_bytes /= count;
+        stream.copied_bytes /= count;
+        stream.media_bytes = stream.host_bytes + stream.copied_bytes;
+        stream.erased_bytes /= count;
+    }
+    pooled.sort_by_key(|stream| stream.id);
+    pooled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_bar_is_students_of_the_mean() {
+        let drawn = |sample, trace| Drawn { sample, trace };
+        let each = [1.0, 1.2, 1.4, 1.2];
+        // A variance of 0.08 / 3, its root over two.
+        let bar = error(&each, drawn(8, 1)).unwrap();
+        assert!((bar - 3.182 * (0.08_f64 / 3.0).sqrt() / 2.0).abs() < 1e-9);
+        assert_eq!(error(&each[..1], drawn(8, 1)), None);
+        assert_eq!(error(&[1.5, 1.5], drawn(8, 1)), Some(0.0));
+    }
+
+    #[test]
+    fn what_a_sampled_trace_left_out_is_in_the_bar() {
+        let each = [1.0, 1.2, 1.4, 1.2];
+        let bar = |trace| error(&each, Drawn { sample: 64, trace }).unwrap();
+        // The samples differ by 56 parts of 64, and have 7 in common: an eighth more variance.
+        let wider = (bar(8) / bar(1)).powi(2);
+        assert!((wider - (0.25 + 0.125) / 0.25).abs() < 1e-9, "{wider}");
+    }
+}

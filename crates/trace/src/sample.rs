@@ -1,0 +1,215 @@
+//! A sample of a device's pages, and the requests that it sees.
+//!
+//! One page of every N neighbours is kept, drawn by a hash, and stands for all N: it gets the N-fold
+//! size, and the number of its neighbourhood. So what a sampled request says in bytes is in the
+//! device's measure, runs stay runs, neighbours stay neighbours, and a page that is N times as large is all
+//! that whoever comes after must know.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{Io, Operation};
+
+/// Halvings at most: one page of 1,048,576 (our choice: of 16 TB that leaves 4,000 pages).
+const MOST_HALVINGS: u32 = 20;
+
+/// One page of how many: a power of two, so that a sample can be thinned by halves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Rate {
+    halvings: u32,
+}
+
+/// What is no rate.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("\"{text}\" is no rate: write one page of a power of two up to 1048576, as in {works}")]
+pub struct NoRate {
+    text: String,
+    works: Rate,
+}
+
+impl Rate {
+    /// Every page.
+    pub const WHOLE: Rate = Rate { halvings: 0 };
+
+    /// One page of so many; `None` unless that is a power of two that is not too large.
+    pub fn one_of(pages: u32) -> Option<Rate> {
+        let halvings = pages.trailing_zeros();
+        (pages.is_power_of_two() && halvings <= MOST_HALVINGS).then_some(Rate { halvings })
+    }
+
+    /// One page of how many.
+    pub fn pages(self) -> u32 {
+        1 << self.halvings
+    }
+
+    /// The rate with twice as many pages; `None` where there are no more.
+    pub fn finer(self) -> Option<Rate> {
+        let halvings = self.halvings.checked_sub(1)?;
+        Some(Rate { halvings })
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1/{}", self.pages())
+    }
+}
+
+impl From<Rate> for String {
+    fn from(rate: Rate) -> String {
+        rate.to_string()
+    }
+}
+
+impl TryFrom<String> for Rate {
+    type Error = NoRate;
+
+    fn try_from(text: String) -> Result<Rate, NoRate> {
+        text.parse()
+    }
+}
+
+impl FromStr for Rate {
+    type Err = NoRate;
+
+    fn from_str(text: &str) -> Result<Rate, NoRate> {
+        let number = text.trim().strip_prefix("1/").map(str::parse::<u64>);
+        let pages = number.and_then(Result::ok);
+        let rate = pages.and_then(|pages| Rate::one_of(u32::try_from(pages).ok()?));
+        // What is meant is near: the next finer one, or the finest of a sample.
+        let near = pages.filter(|&pages| pages > 1).map_or(6, u64::ilog2);
+        rate.ok_or_else(|| NoRate {
+            text: text.to_owned(),
+            works: Rate {
+                halvings: near.min(MOST_HALVINGS),
+            },
+        })
+    }
+}
+
+/// What is sampled of a trace, as it carries that itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sampled {
+    /// One page of how many.
+    pub rate: Rate,
+    /// Which of them: another number draws others.
+    pub hash: u64,
+    /// Bytes of a page of the device.
+    pub page_bytes: u32,
+}
+
+/// The pages of a device that are kept. A coarser sample of one hash is a sample of a finer one's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Bytes of a page as requests come.
+    page_bytes: u64,
+    from: Rate,
+    to: Rate,
+    hash: u64,
+}
+
+impl Sample {
+    /// A sample of a device's pages.
+    pub fn new(sampled: Sampled) -> Sample {
+        Sample::thinned(Rate::WHOLE, sampled)
+    }
+
+    /// A sample of requests that are themselves sampled, at the rate `from` with the same hash: what is
+    /// left is what [`Sample::new`] keeps of all. With a coarser `from` than asked for, all of it.
+    pub fn thinned(from: Rate, sampled: Sampled) -> Sample {
+        Sample {
+            page_bytes: u64::from(sampled.page_bytes.max(1)) << from.halvings,
+            from,
+            to: sampled.rate.max(from),
+            hash: sampled.hash,
+        }
+    }
+
+    /// One page of how many of the device's.
+    pub fn rate(&self) -> Rate {
+        self.to
+    }
+
+    /// One page of how many of the device's the requests have that come.
+    pub fn trace_rate(&self) -> Rate {
+        self.from
+    }
+
+    /// Which of the pages are kept.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// The request as the sample sees it; nothing where no page of it is kept. A write is widened to
+    /// whole pages, a discard shrunk to them. Flushes change no page, and are not kept.
+    #[inline]
+    pub fn apply(&self, io: &Io) -> Option<Io> {
+        let end_bytes = io.offset_bytes.saturating_add(io.length_bytes);
+        let (first, end) = match io.operation {
+            Operation::Flush => return None,
+            Operation::Discard => (
+                io.offset_bytes.div_ceil(self.page_bytes),
+                end_bytes / self.page_bytes,
+            ),
+            Operation::Read | Operation::Write => (
+                io.offset_bytes / self.page_bytes,
+                end_bytes.div_ceil(self.page_bytes),
+            ),
+        };
+        let (first, end) = self.kept(first, end)?;
+        let bytes = self.page_bytes << (self.to.halvings - self.from.halvings);
+        Some(Io {
+            offset_bytes: first.saturating_mul(bytes),
+            length_bytes: (end - first).saturating_mul(bytes),
+            ..*io
+        })
+    }
+
+    /// The numbers of the kept pages among `first..end` of those that come, if there are any.
+    #[inline]
+    pub fn kept(&self, mut first: u64, mut end: u64) -> Option<(u64, u64)> {
+        for halving in self.from.halvings..self.to.halvings {
+            if first >= end {
+                return None;
+            }
+            first = self.half(halving, first);
+            end = self.half(halving, end);
+        }
+        (first < end).then_some((first, end))
+    }
+
+    /// Of those before `end`, one of each two neighbours is kept: how many?
+    #[inline]
+    fn half(&self, halving: u32, end: u64) -> u64 {
+        let pair = end >> 1;
+        match end & 1 {
+            0 => pair,
+            _ => pair + u64::from(!self.keeps_latter(halving, pair)),
+        }
+    }
+
+    /// Whether of a pair of neighbours the latter is kept.
+    #[inline]
+    fn keeps_latter(&self, halving: u32, pair: u64) -> bool {
+        let seed = self.hash ^ (u64::from(halving) << 56);
+        mixed(seed.wrapping_mul(GOLDEN) ^ pair) >> 63 == 1
+    }
+}
+
+/// 2^64 over the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Stafford's variant 13 of the mixing of bits at MurmurHash3's end: each bit depends on all.
+#[inline]
+fn mixed(mut word: u64) -> u64 {
+    word = word.wrapping_add(GOLDEN);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+#[cfg(test)]
+mod tests;
