@@ -34,6 +34,8 @@ class RunOptions(CaptureOptions, total=False):
     relocation: Union[str, list[str], None]
     profile: Union[AnyPath, None]
     details: bool
+    sample: Union[str, None]
+    samples: Union[int, None]
     seed: Union[int, None]
     threads: Union[int, None]
     file_system: Union[str, None]

@@ -36,6 +36,8 @@ def replay(
     drive: str | PathLike[str] | None = None,
     no_discards: bool = False,
     details: bool = False,
+    sample: str | None = None,
+    samples: int | None = None,
     quick: bool = False,
     format: str | None = None,
     seed: int = 0,
@@ -48,6 +50,9 @@ def replay(
     ``size``, ``unit``, ``over_provisioning``, ``victim``, ``streams``, ``internal_streams``,
     ``levelling``, ``rated_erases`` and ``fault``. Without any the drive is the one that the trace was
     recorded for, if it tells.
+
+    With ``sample="1/64"``, or ``"auto"``, one page of many stands for all: ``samples`` of them, whose spread
+    is the error bar.
 
     ``trace`` is a :class:`Trace`, a path, or several; ``schemes`` are names, classes or objects
     written in Python (:class:`Scheme`), or a mixture. ``progress`` is called with the share of the
@@ -70,6 +75,8 @@ def replay(
                 "relocation": listed(relocation),
                 "profile": path_text(profile),
                 "details": details,
+                "sample": sample,
+                "samples": samples,
                 "seed": seed,
                 "threads": threads,
             }

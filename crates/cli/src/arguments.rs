@@ -303,6 +303,13 @@ pub struct RecordArguments {
     /// given several times
     #[arg(long, value_name = "PATH")]
     pub cgroup: Vec<PathBuf>,
+    /// Keep a sample of the device: one page of N stands for all N, as in `1/64`, for an Nth of the trace.
+    /// `replay` knows by itself that it is one, and at a coarser rate tells the error
+    #[arg(long, value_name = "1/N")]
+    pub sample: Option<anabranch_trace::Rate>,
+    /// Which pages are sampled: another number draws others
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "sample")]
+    pub seed: u64,
     /// Print what was recorded as JSON
     #[arg(long)]
     pub json: bool,

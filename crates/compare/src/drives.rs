@@ -13,7 +13,7 @@ use crate::{
     grid::{Point, bases, check_size, points},
     options::{DriveOptions, Issue, TimeOptions},
     recorded::Recorded,
-    sampling::Thinned,
+    sampling::{Sampling, Thinned},
     small_file::settings,
 };
 
@@ -191,6 +191,17 @@ pub fn one_drive(
         [one] => Ok((one.resolve()?, one.recorded()?)),
         _ => Err(Fault::say(otherwise)),
     }
+}
+
+/// The one drive that options describe, with one page of many.
+///
+/// # Errors
+/// When it cannot be, or tells nothing at that rate.
+pub fn one_sampled(options: &DriveOptions, rate: Rate) -> Outcome<NamedDrive> {
+    let sampling = Some(Sampling::Rate(rate));
+    let points = points(options, &Origin::default())?;
+    let sampled = points.first().map(|point| point.sampled(sampling));
+    sampled.unwrap_or_else(|| Err(Fault::say("no drive is described")))
 }
 
 /// The grid of drives that hold what a saved one holds. Its timing is the profile's.

@@ -54,6 +54,16 @@ impl Feeds {
         start: &Start<'_>,
         futures: &[Arc<Future>],
     ) -> Outcome<(Vec<Trial>, Vec<(usize, Lane)>)> {
+        if drive.rate() > Rate::WHOLE
+            && let Some((spec, why)) = specs
+                .iter()
+                .find_map(|spec| Some((spec, spec.unsampled()?)))
+        {
+            return Err(Fault::say(format!(
+                "{} {why}: leave out the scheme, or --sample",
+                spec.name()
+            )));
+        }
         let (mut trials, mut lanes) = (Vec::new(), Vec::new());
         for sample in 0..self.comparisons() {
             for (scheme, spec) in specs.iter().enumerate() {

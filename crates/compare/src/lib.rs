@@ -29,7 +29,8 @@ mod texts;
 mod watch;
 
 pub use drives::{
-    DEFAULT_PROFILE, NamedDrive, Origin, Size, aged_drives, bytes, drives, load, one_drive, share,
+    DEFAULT_PROFILE, NamedDrive, Origin, Size, aged_drives, bytes, drives, load, one_drive,
+    one_sampled, share,
 };
 pub use fault::{Fault, FaultKind, Outcome};
 pub use files::Files;

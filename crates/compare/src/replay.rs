@@ -187,7 +187,8 @@ fn unasked(
         Bytes(config.unit_bytes())
     );
     if let Some(recorded) = &origin.recorded {
-        let own = recorded.profile.resolve(&recorded.device);
+        let one_of = cell.drive.rate().pages();
+        let own = recorded.profile.resolve_sampled(&recorded.device, one_of);
         return Some(match own.is_ok_and(|own| own == *config) {
             true => format!(
                 "{name}: on the drive it was recorded for ({drive}); any drive option changes it"

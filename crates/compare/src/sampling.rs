@@ -30,6 +30,13 @@ pub enum Sampling {
     Rate(Rate),
 }
 
+impl Sampling {
+    /// Whether pages may be left out.
+    pub(crate) fn leaves_out(self) -> bool {
+        self != Sampling::Rate(Rate::WHOLE)
+    }
+}
+
 impl fmt::Display for Sampling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

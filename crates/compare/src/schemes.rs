@@ -8,11 +8,13 @@ use anabranch_ssd::RelocationKind;
 use crate::{
     fault::{Fault, Outcome},
     options::ComparisonOptions,
+    sampling::Sampling,
     small_file::settings,
 };
 
 /// The schemes asked for, in order, each once. Where the future cannot be known, `all` leaves out
-/// those that must know it. `read` gives the text of a file that a scheme's parameter names.
+/// those that must know it, and where the drive is sampled
+/// those that cannot be. `read` gives the text of a file that a scheme's parameter names.
 ///
 /// # Errors
 /// When one of them is wrong.
@@ -21,7 +23,11 @@ pub fn schemes(
     future_is_known: bool,
     read: &dyn Fn(&str) -> Result<String, String>,
 ) -> Outcome<Vec<SchemeSpec>> {
-    let belongs = |scheme: &Scheme| future_is_known || !(scheme.host)().needs_future();
+    let is_sampled = options.sample.is_some_and(Sampling::leaves_out);
+    let belongs = |scheme: &Scheme| {
+        let host = (scheme.host)();
+        (future_is_known || !host.needs_future()) && !(is_sampled && host.unsampled().is_some())
+    };
     let mut specs: Vec<SchemeSpec> = Vec::new();
     for list in &options.schemes {
         let read = SchemeSpec::read_list_where(list, read, belongs);

@@ -96,6 +96,12 @@ impl HostScheme for DogiScheme {
         ]
     }
 
+    fn unsampled(&self) -> Option<&'static str> {
+        Some(
+            "learns from a number of writes, which of a sampled drive are many times as much of its life",
+        )
+    }
+
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::whole(Dogi::new(self, geometry)))
     }

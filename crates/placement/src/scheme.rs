@@ -152,6 +152,12 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Why it does something else on a drive of which one page of many is kept, in words that follow its
+    /// name; `None` for those that do the same.
+    fn unsampled(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The settings of which a comparison runs every one and keeps the best, where the scheme as
     /// it is set leaves that open; else none.
     fn trials(&self, _geometry: &HostGeometry) -> Vec<Vec<Setting>> {

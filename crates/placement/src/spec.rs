@@ -174,6 +174,11 @@ impl SchemeSpec {
         self.host.goes_by_requests()
     }
 
+    /// Why it cannot be sampled, if it cannot.
+    pub fn unsampled(&self) -> Option<&'static str> {
+        self.host.unsampled()
+    }
+
     /// Whether other schemes are measured against it.
     pub fn is_bound(&self) -> bool {
         self.host.is_bound()

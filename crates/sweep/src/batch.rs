@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, num::NonZeroUsize, path::Path};
 
 use anabranch_compare::{
-    Cell, ComparisonOptions, Fault, Filled, Format, NamedDrive, Outcome, ReplayOptions,
+    Cell, ComparisonOptions, Fault, Filled, Format, NamedDrive, Outcome, ReplayOptions, Sampling,
     TimeOptions, TraceFile, Watch, learn, schemes,
 };
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,9 @@ pub struct Common {
     pub time: TimeOptions,
     /// Seed of everything random.
     pub seed: u64,
+    /// Samples of the drive, where that is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u32>,
     /// Texts of the files that schemes' parameters name.
     pub texts: BTreeMap<String, String>,
 }
@@ -119,7 +122,7 @@ pub fn run(batch: &Batch, path: &Path, watch: &mut dyn Watch) -> Outcome<Vec<u8>
     let filled = match common.fill {
         None => None,
         Some(fill) => {
-            let page_bytes = common.drive.config.page_bytes;
+            let page_bytes = common.drive.page_bytes();
             let learned = learn(&file, page_bytes, common.pack, watch)?;
             let numbers = learned.numbers;
             Some(Filled { fill, numbers })
@@ -134,6 +137,11 @@ pub fn run(batch: &Batch, path: &Path, watch: &mut dyn Watch) -> Outcome<Vec<u8>
         comparison: ComparisonOptions {
             schemes: batch.schemes.clone(),
             seed: common.seed,
+            sample: common
+                .drive
+                .thinned
+                .map(|thinned| Sampling::Rate(thinned.rate)),
+            samples: common.samples,
             // Batches run beside each other: one thread each.
             threads: Some(NonZeroUsize::MIN),
             ..ComparisonOptions::default()

@@ -1,8 +1,8 @@
 //! What is asked for, as a TOML file has it.
 
 use anabranch_compare::{
-    ComparisonOptions, DriveOptions, Fault, Outcome, ReplayOptions, TimeOptions, parsed_list,
-    text_list,
+    ComparisonOptions, DriveOptions, Fault, Outcome, ReplayOptions, Sampling, TimeOptions, number,
+    parsed_list, text_list,
 };
 use anabranch_ssd::RelocationKind;
 use serde::Deserialize;
@@ -26,6 +26,12 @@ pub struct Grid {
     /// Seeds of everything random.
     #[serde(default = "one_seed", deserialize_with = "parsed_list")]
     pub seeds: Vec<u64>,
+    /// How the drives are sampled: at a rate, `1/64`.
+    #[serde(default, deserialize_with = "number")]
+    pub sample: Option<Sampling>,
+    /// Samples of each drive.
+    #[serde(default, deserialize_with = "number")]
+    pub samples: Option<u32>,
     /// Shares of the drive that what a trace ever writes fills.
     #[serde(default, deserialize_with = "text_list")]
     pub fill: Vec<String>,
@@ -70,6 +76,12 @@ impl Grid {
             }
         }
         grid.question().validate(grid.traces.len())?;
+        if grid.sample == Some(Sampling::Auto) {
+            return Err(Fault::say(format!(
+                "grid {name}: sample = \"auto\" finds out by trial what a cell costs, and a sweep must know before: \
+                 give a rate, as in sample = \"1/64\""
+            )));
+        }
         Ok(grid)
     }
 
@@ -80,6 +92,8 @@ impl Grid {
             comparison: ComparisonOptions {
                 schemes: self.schemes.clone(),
                 relocation: self.relocation.clone(),
+                sample: self.sample,
+                samples: self.samples,
                 ..ComparisonOptions::default()
             },
             time: self.time.clone(),

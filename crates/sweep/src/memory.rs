@@ -1,6 +1,6 @@
 //! How much memory a batch takes at most.
 
-use anabranch_compare::{Fault, NamedDrive, Outcome};
+use anabranch_compare::{Fault, NamedDrive, Outcome, SAMPLES};
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Lane;
 
@@ -32,6 +32,8 @@ pub(crate) struct Needs<'a> {
     pub(crate) seen: &'a Seen,
     pub(crate) fills: bool,
     pub(crate) packs: bool,
+    /// Samples of the drive, where that is said.
+    pub(crate) samples: Option<u32>,
     /// The drive in words.
     pub(crate) label: &'a str,
 }
@@ -47,16 +49,24 @@ impl Needs<'_> {
         for spec in specs {
             lanes += Lane::trials(spec, config).map_err(Fault::usage)?.len() as u64;
         }
+        // Each sample has drives of its own.
+        let (samples, whole) = match self.drive.thinned {
+            None => (1, logical),
+            Some(thinned) => (
+                u64::from(self.samples.unwrap_or(SAMPLES)),
+                thinned.logical_pages,
+            ),
+        };
         let written = self.seen.written_bytes / u64::from(config.page_bytes.max(1));
         let future = match specs.iter().any(SchemeSpec::needs_future) {
             true => written * FUTURE_WRITTEN_BYTES + logical * FUTURE_LOGICAL_BYTES,
             false => 0,
         };
         let numbers = match self.fills {
-            true => 2 * RANGE_BYTES * self.seen.requests.min(logical),
+            true => 2 * RANGE_BYTES * self.seen.requests.min(whole),
             false => 0,
         };
-        let pack = if self.packs { logical * PACK_BYTES } else { 0 };
-        Ok(BASE_BYTES + lanes * lane + future + numbers + pack)
+        let pack = if self.packs { whole * PACK_BYTES } else { 0 };
+        Ok(BASE_BYTES + samples * (lanes * lane + future) + numbers + pack)
     }
 }

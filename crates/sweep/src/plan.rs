@@ -130,6 +130,7 @@ impl Grid {
                         seen,
                         fills: asked.fill.is_some(),
                         packs: self.pack,
+                        samples: self.samples,
                         label: &asked.label,
                     };
                     for some in left.chunks(most_cells.max(1)) {
@@ -171,6 +172,7 @@ impl Grid {
             drive,
             time: self.time.clone(),
             seed,
+            samples: self.samples,
             texts: texts.clone(),
         }
     }

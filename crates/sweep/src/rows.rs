@@ -147,6 +147,17 @@ const COLUMNS: &[Column] = &[
         "over_provisioning",
         Value::MaybeReal(|row| Some(row.common.drive.over_provisioning)),
     ),
+    (
+        "sampled_one_of",
+        Value::MaybeCount(|row| {
+            let thinned = row.common.drive.thinned;
+            thinned.map(|thinned| u64::from(thinned.rate.pages()))
+        }),
+    ),
+    (
+        "waf_error",
+        Value::MaybeReal(|row| row.scheme.sampled.as_ref()?.error),
+    ),
 ];
 
 fn text(value: &impl Serialize) -> Outcome<String> {

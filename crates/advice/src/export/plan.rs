@@ -176,6 +176,12 @@ fn with_drive(
     watch: &mut dyn Watch,
 ) -> Outcome<Given> {
     let (source, tables) = trace;
+    if let Some(sampled) = tables.capture.sampled {
+        return Err(Fault::say(format!(
+            "the trace was recorded with --sample {}, and advice is checked on all writes: record without it",
+            sampled.rate
+        )));
+    }
     let one = "advice is for one drive: give one value to each option of it";
     let replay = ReplayOptions {
         drive: options.drive.clone(),

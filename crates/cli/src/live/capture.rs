@@ -9,7 +9,7 @@ use std::{
 use anabranch_compare::bytes;
 use anabranch_placement::Names;
 use anabranch_probe::{Captured, LeftOut, Options, Probe, ProbeError, Whose};
-use anabranch_trace::{Capture, Io, Tables, Writer};
+use anabranch_trace::{Capture, Io, Sample, Sampled, Tables, Writer};
 use serde_json::Value;
 
 use crate::{
@@ -24,6 +24,8 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct Capturing {
     probe: Probe,
     writer: Option<Writer>,
+    /// What is kept of what happens, where that is not all.
+    sampled: Option<Sampled>,
     batch: Vec<Io>,
     /// Rows of the tables whose names were handed on.
     files: usize,
@@ -59,11 +61,17 @@ impl Capturing {
         Ok(Capturing {
             probe,
             writer,
+            sampled: None,
             batch: Vec::new(),
             files: 0,
             contexts: 0,
             started_unix_s,
         })
+    }
+
+    /// Keeps a sample of the device's pages from now on.
+    pub fn sample(&mut self, sampled: Sampled) {
+        self.sampled = Some(sampled);
     }
 
     /// Hands on what has happened since, and the names that are new in it, waiting a moment if
@@ -88,6 +96,11 @@ impl Capturing {
     }
 
     fn hand_on(&mut self, mut sink: impl FnMut(Names, &[Io])) -> Outcome {
+        if let Some(sampled) = self.sampled {
+            let sample = Sample::new(sampled);
+            let kept = self.batch.iter().filter_map(|io| sample.apply(io));
+            self.batch = kept.collect();
+        }
         if let Some(writer) = &mut self.writer {
             self.batch.iter().try_for_each(|io| writer.push(io))?;
         }
@@ -147,7 +160,7 @@ impl Capturing {
             lost_events,
             limitations,
             drive,
-            sampled: None,
+            sampled: self.sampled,
         };
         let tables = Tables {
             contexts,

@@ -12,7 +12,7 @@ use anabranch_compare::bytes;
 use anabranch_disk::InterruptSource;
 use anabranch_probe::{LeftOut, Whose};
 use anabranch_report::line;
-use anabranch_trace::Capture;
+use anabranch_trace::{Capture, Rate, Sampled};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -27,6 +27,9 @@ use crate::{
     files::is_standard_output,
 };
 
+/// Bytes of the pages that are sampled: those of memory, which file systems write.
+const PAGE_BYTES: u32 = 4096;
+
 /// Records a device while a program runs, or until interrupted.
 pub fn record(arguments: &RecordArguments) -> Outcome {
     anabranch_probe::check().map_err(Failure::work)?;
@@ -40,6 +43,13 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
         only,
         Some(&arguments.output),
     )?;
+    if let Some(rate) = arguments.sample.filter(|rate| *rate > Rate::WHOLE) {
+        capturing.sample(Sampled {
+            rate,
+            hash: arguments.seed,
+            page_bytes: PAGE_BYTES,
+        });
+    }
     let mut program = Program::start(&arguments.command)?;
     let most_bytes = arguments.max.as_deref().map(bytes).transpose()?;
     let mut meter = Meter::new(arguments.lasts, most_bytes);

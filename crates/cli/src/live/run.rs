@@ -5,13 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_compare::{NamedDrive, Origin, Running, one_drive};
+use anabranch_compare::{NamedDrive, Origin, Running, Sampling, one_drive, one_sampled, samples};
 use anabranch_disk::{
     DiskError, Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code,
 };
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Outcome as Comparison;
 use anabranch_report::foreign;
+use anabranch_trace::Sample;
 use nix::sys::statvfs::statvfs;
 use serde_json::{Value, json};
 
@@ -88,6 +89,25 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     end.conclude(is_void, bytes)
 }
 
+/// What every scheme has of a run's drive: all of it, or a sample.
+fn sampled(arguments: &RunArguments, whole: &NamedDrive) -> Outcome<(NamedDrive, Vec<Sample>)> {
+    let options = &arguments.comparison.options;
+    let rate = match options.sample {
+        None => return Ok((whole.clone(), Vec::new())),
+        Some(Sampling::Rate(rate)) => rate,
+        Some(Sampling::Auto) => {
+            return Err(Failure::say(
+                "--sample auto looks at the writes several times, and a run sees them once: give a rate, as in \
+                 --sample 1/8, or replay the trace with auto",
+            ));
+        }
+    };
+    let drive = one_sampled(&arguments.drive, rate)?;
+    let page_bytes = drive.page_bytes();
+    let samples = samples(rate, page_bytes, None, options.seed, options.samples)?;
+    Ok((drive, samples))
+}
+
 /// What decided the result, beside the drive and the schemes.
 fn config(end: &End, plan: &Plan, recorded: &Recorded) -> BTreeMap<String, Value> {
     let mut config = BTreeMap::from([
@@ -112,6 +132,8 @@ struct Plan {
     file_system: FileSystemKind,
     specs: Vec<SchemeSpec>,
     model: NamedDrive,
+    /// The drive that every scheme has, and the samples of the writes that it sees.
+    sampled: (NamedDrive, Vec<Sample>),
     /// Where the trace is kept, if it is.
     trace: Option<PathBuf>,
     /// Whether `-t` names it.
@@ -127,6 +149,7 @@ impl Plan {
         let plan = Plan {
             file_system: arguments.file_system.parse().map_err(Failure::usage)?,
             specs: live_schemes(&arguments.comparison)?,
+            sampled: sampled(arguments, &model)?,
             model,
             drive: recorded.note(),
             trace: arguments.trace_file(),
@@ -174,10 +197,10 @@ impl Live {
         let mut drive = Drive::create(namespace, &options).map_err(drive_failure)?;
         let running = Running::start(
             &plan.specs,
-            &plan.model,
+            &plan.sampled.0,
             &arguments.comparison.options(),
             &anabranch_replay::Start::default(),
-            &[],
+            &plan.sampled.1,
             &[],
         )?;
         let device = drive.device().path();

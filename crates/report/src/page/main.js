@@ -5,6 +5,8 @@ function schemesFigure(known) {
   const columns = () => [
     column("scheme", "scheme", (row) => row.name, null, { text: true }),
     column("waf", "WAF", (row) => row.waf, tellRatioExactly),
+    ...(known.schemes.some((row) => row.sampled)
+      ? [column("waf_error", "±", (row) => row.sampled?.error ?? null, (error) => (error === null ? "–" : tellRatioExactly(error)))] : []),
     column("waf_window", "WAF, last capacity", (row) => row.waf_window, tellRatioExactly),
     column("lifetime_vs_baseline", "lifetime", (row) => row.lifetime_vs_baseline, (times) => (times === null ? "–" : `${tellRatio(times)}×`)),
     column("streams_used", "streams", (row) => row.streams_used),

@@ -5,9 +5,12 @@ function subline(known) {
   const { result } = known;
   const drive = result.device;
   const spare = drive.physical_bytes / Math.max(drive.logical_bytes, 1) - 1;
+  const sampled = result.sampled
+    ? ` Sampled: ${result.sampled.rate} of the pages, ${tellCount(result.sampled.unit_pages)} in an erase unit, means of ${tellCount(result.sampled.hashes.length)} samples.`
+    : "";
   return `${tellBytes(result.source.host_bytes)} written to a drive of ${tellBytes(drive.logical_bytes)} `
     + `(${tellShare(spare)} spare, ${tellCount(drive.physical_units)} erase units of ${tellBytes(drive.unit_bytes)}, `
-    + `${drive.victim_rule} victims), ${significant(result.source.capacities_written)} times its capacity.`;
+    + `${drive.victim_rule} victims), ${significant(result.source.capacities_written)} times its capacity.${sampled}`;
 }
 
 function wafFact(known) {
