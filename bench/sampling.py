@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What sampled drives cost and how far they are off: every shipped trace on the drive it was recorded for,
-whole and sampled, until an erase unit has so many pages. Prints the tables of docs/results.md.
+"""What sampled drives cost and how far they are off: every shipped trace on the drive that
+traces/README.md names, whole and sampled, at the coarsest rate that leaves an erase unit so many pages. Prints the tables of docs/results.md.
 
     bench/sampling.py [--command target/release/anabranch] [--schemes all] [--pages 256,128] [TRACE ...]
 """
@@ -8,6 +8,7 @@ whole and sampled, until an erase unit has so many pages. Prints the tables of d
 import argparse
 import json
 import pathlib
+import re
 import resource
 import statistics
 import subprocess
@@ -23,6 +24,12 @@ def replay(command, trace, schemes, more=()):
     text = subprocess.run(call, check=True, capture_output=True).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return json.loads(text), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def units():
+    """The erase unit of each shipped trace."""
+    text = (ROOT / "traces/README.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^\| ([\w-]+) \| \d+ \| (\w+) \|", text, re.MULTILINE))
 
 
 def judged(whole, sampled):
@@ -49,7 +56,7 @@ def main():
     parser.add_argument("--command", default=str(ROOT / "target/release/anabranch"))
     parser.add_argument("--schemes", default="baseline,baseline+gc,hints,autostream-sfr,sepbit,pcstream*,pcstream,anabranch")
     parser.add_argument("--pages", default="256,128")
-    parser.add_argument("traces", nargs="*", default=sorted((ROOT / "traces").glob("*.parquet")))
+    parser.add_argument("traces", nargs="*", default=list(units()))
     asked = parser.parse_args()
     pages = [int(number) for number in asked.pages.split(",")]
     found = {number: [] for number in pages}
@@ -58,23 +65,24 @@ def main():
     print("|---|---|---|---|---|---|")
     for trace in asked.traces:
         name = pathlib.Path(trace).stem
-        whole, cost = replay(asked.command, trace, asked.schemes)
+        path = ROOT / "traces" / f"{name}.parquet"
+        drive = ["--unit", units()[name]]
+        whole, cost = replay(asked.command, path, asked.schemes, drive)
         device = whole["device"]
         unit_pages = device["unit_bytes"] // device["page_bytes"]
         for number in pages:
-            one_of = unit_pages // number
-            if one_of < 2 or one_of & (one_of - 1) or unit_pages % one_of:
-                print(f"{name}: {unit_pages} pages a unit are not halved to {number}", file=sys.stderr)
+            one_of = 1 << max(unit_pages // number, 1).bit_length() - 1
+            if one_of < 2:
                 continue
             rate = f"1/{one_of}"
-            sampled, own = replay(asked.command, trace, asked.schemes, ["--sample", rate])
+            sampled, own = replay(asked.command, path, asked.schemes, [*drive, "--sample", rate])
             some = [(f"{name} {scheme}", *rest) for scheme, *rest in judged(whole, sampled)]
-            row(f"{name}, {number}, {rate}", [(one[0].split(" ", 1)[1], *one[1:]) for one in some])
+            row(f"{name}, {unit_pages // one_of}, {rate}", [(one[0].split(" ", 1)[1], *one[1:]) for one in some])
             found[number] += some
             seconds[number].append(own / cost * one_of)
     for number in pages:
         if found[number]:
-            row(f"all, {number}", found[number])
+            row(f"all, at least {number}", found[number])
             print(
                 f"{number} pages a unit: four samples cost {statistics.median(seconds[number]):.1f} times the whole drive's "
                 f"processor time over N, in the median",

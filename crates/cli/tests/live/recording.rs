@@ -89,6 +89,52 @@ fn a_device_is_recorded_while_a_program_runs() {
 }
 
 #[test]
+fn a_sampled_recording_has_the_bytes_of_all_and_replays_as_the_sample_it_is() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let trace = place.path("trace.parquet");
+    let dd = device.dd(40);
+    let dd: Vec<&str> = dd.iter().map(String::as_str).collect();
+    let record = [
+        "record", "--device", &device.0, "--sample", "1/8", "-o", &trace, "--",
+    ];
+    anabranch(&[&record[..], &dd].concat()).with_status(0);
+    let writes = writes(&trace);
+    // Whole requests of dd: one page of eight, each of eight times the size.
+    assert_eq!(
+        writes.iter().map(|io| io.length_bytes).sum::<u64>(),
+        40 * MIB
+    );
+    assert!(
+        writes
+            .iter()
+            .all(|io| io.offset_bytes.is_multiple_of(8 * 4096))
+    );
+    let drive = ["--json", "--unit", "1MiB", "--scheme", "baseline,pcstream"];
+    let replay = |more: &[&str]| anabranch(&[&["replay", &trace], &drive[..], more].concat());
+    let told = replay(&["--sample", "1/8"]).with_status(0).json();
+    let untold = replay(&[]).with_status(0).json();
+    assert_eq!(untold["schemes"], told["schemes"]);
+    assert_eq!(untold["sampled"]["trace_rate"], "1/8");
+    assert_eq!(untold["schemes"][0]["host_bytes"], 40 * MIB);
+    let coarser = replay(&["--sample", "1/16"]).with_status(0).json();
+    assert_eq!(coarser["sampled"]["hashes"].as_array().unwrap().len(), 4);
+    assert!(
+        replay(&["--sample", "1/4"])
+            .with_status(2)
+            .stderr
+            .contains("1/8 works")
+    );
+    let by_requests = replay(&["--scheme", "sequential"]);
+    assert!(
+        by_requests
+            .with_status(2)
+            .stderr
+            .contains("goes by requests")
+    );
+}
+
+#[test]
 fn a_recording_without_a_program_lasts_until_it_is_interrupted() {
     let place = Place::new();
     let device = Device::new(&place);

@@ -34,6 +34,23 @@ fn live(place: &Place) -> Ended {
     anabranch(&[&["run"], &DRIVE[..], &options, &DB_BENCH].concat()).with_status(0)
 }
 
+#[test]
+fn a_sampled_run_is_the_sampled_replay_of_all_its_writes_to_the_page() {
+    let place = Place::new();
+    let (trace, log) = (place.path("t"), place.path("log"));
+    let sampled = ["--sample", "1/8", "--samples", "2", "--seed", "5", "--json"];
+    let options = ["-t", &trace, "--log", &log, "--"];
+    let run = [&["run"], &DRIVE[..], &sampled, &options, &DB_BENCH].concat();
+    let live = anabranch(&run).with_status(0).json();
+    assert_eq!(live["sampled"]["unit_pages"], 32);
+    assert!(live["schemes"][0]["copied_bytes"].as_u64().unwrap() > 0);
+    let replay = [&["replay", &trace], &DRIVE[..], &sampled].concat();
+    let replayed = anabranch(&replay).with_status(0).json();
+    for part in ["schemes", "source", "device", "sampled"] {
+        assert_eq!(live[part], replayed[part], "{part}");
+    }
+}
+
 fn read(path: &str) -> (Vec<Io>, Tables) {
     let mut reader = Reader::open(path).unwrap();
     let (mut all, mut batch) = (Vec::new(), Vec::new());
