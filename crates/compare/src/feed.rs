@@ -22,6 +22,9 @@ pub(crate) struct Trial {
     pub setting: SchemeSpec,
 }
 
+/// A lane, with the number of its feed.
+pub(crate) type FedLane = (usize, Lane);
+
 /// The feeds of a comparison: one for each sample, and behind them all requests as they come, for schemes
 /// that go by requests. The only one is the latter, where the drive is not sampled.
 #[derive(Debug)]
@@ -53,7 +56,7 @@ impl Feeds {
         drive: &NamedDrive,
         start: &Start<'_>,
         futures: &[Arc<Future>],
-    ) -> Outcome<(Vec<Trial>, Vec<(usize, Lane)>)> {
+    ) -> Outcome<(Vec<Trial>, Vec<FedLane>)> {
         if drive.rate() > Rate::WHOLE
             && let Some((spec, why)) = specs
                 .iter()

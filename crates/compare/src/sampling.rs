@@ -84,9 +84,8 @@ pub struct Thinned {
 pub(crate) fn coarsest(profile: &Profile) -> Rate {
     let unit_pages = profile.pages_per_unit();
     let works = |rate: &Rate| leaves_enough(unit_pages, *rate) && fits(profile, *rate);
-    let rates = (0..=20).rev().filter_map(|bits| Rate::one_of(1 << bits));
-    let mut working = rates.filter(works);
-    working.next().unwrap_or(Rate::WHOLE)
+    let mut rates = (0..=20).rev().filter_map(|bits| Rate::one_of(1 << bits));
+    rates.find(works).unwrap_or(Rate::WHOLE)
 }
 
 fn leaves_enough(unit_pages: u64, rate: Rate) -> bool {
