@@ -57,7 +57,7 @@ fn run(spec: &SchemeSpec, ios: &[Io]) -> TimeReport {
     let start = Start {
         future: Some(&Arc::new(foresight.finish())),
         clock: Some(&clock),
-        aged: None,
+        ..Start::default()
     };
     let mut lane = Lane::build(spec, &drive, &start).unwrap();
     ios.iter().for_each(|io| lane.apply(io).unwrap());
