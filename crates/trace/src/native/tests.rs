@@ -22,6 +22,7 @@ fn some_tables() -> Tables {
         limitations: vec!["no folio contexts".into()],
         host: String::new(),
         drive: Some(serde_json::json!({ "version": 1, "device": "demo", "share": 0.075 })),
+        sampled: None,
     });
     for id in 1..3 {
         tables.contexts.push(Context {
