@@ -1,5 +1,7 @@
 //! A scheme as a person writes it: `host[+relocation][:key=value,…]`.
 
+mod sampled;
+
 use std::{fmt, str::FromStr, sync::Arc};
 
 use anabranch_ssd::{Config, RelocationKind, VictimRule};
@@ -167,16 +169,6 @@ impl SchemeSpec {
     /// Whether it goes by the life-time hints the application asked for, granted or not.
     pub fn goes_by_hints(&self) -> bool {
         self.host.goes_by_hints()
-    }
-
-    /// Whether it goes by requests and their neighbourhood, and not by pages.
-    pub fn goes_by_requests(&self) -> bool {
-        self.host.goes_by_requests()
-    }
-
-    /// Why it cannot be sampled, if it cannot.
-    pub fn unsampled(&self) -> Option<&'static str> {
-        self.host.unsampled()
     }
 
     /// Whether other schemes are measured against it.
