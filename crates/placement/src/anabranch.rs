@@ -209,7 +209,10 @@ impl Anabranch {
             parameters.seed,
         );
         let rehearsal = match parameters.rehearse {
-            Switch::On => Rehearsal::new(drive, beside, sample, parameters.margin),
+            Switch::On => {
+                let margin = parameters.margin;
+                Rehearsal::new(drive, beside, sample, margin, senses.contexts)
+            }
             Switch::Off => None,
         };
         let room = Room::new(geometry);

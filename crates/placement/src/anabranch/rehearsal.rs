@@ -19,11 +19,16 @@ const JUDGEMENTS: u32 = 16;
 /// both worse on the recordings tuned with).
 const CLASSES: u32 = 6;
 
+/// Rules over files' names are left by the first judgement where they speak of less than this part of
+/// what was written (our choice).
+const RULED_PARTS: u32 = 64;
+
 /// The settings rehearsed on a drive, the one to begin with first. Where copies and victims are ours
 /// to decide: as many classes as pay mostly, more and two; copies among new data or by themselves;
 /// both kinds of victims; rules over files' names; and the last as if nothing were known. Where they are
-/// the drive's: numbers of classes, down to one, which is a drive without streams, and those rules.
-fn settings(room: &Room, beside: DeviceHalf) -> Vec<Setting> {
+/// the drive's: those rules, which need not be learned, then numbers of classes, down to one, which is
+/// a drive without streams. Without `names` there are no rules.
+fn settings(room: &Room, beside: DeviceHalf, names: bool) -> Vec<Setting> {
     use Copies::{Apart, One, Together};
     use Victims::{Emptiest, Patient};
     let usual = room.classes(CLASSES);
@@ -43,7 +48,7 @@ fn settings(room: &Room, beside: DeviceHalf) -> Vec<Setting> {
             let lives = [usual, more, room.classes(4), room.classes(3), two, 1];
             let rules = (Guide::Rules, usual, Together, Emptiest);
             let lives = lives.map(|classes| (Guide::Lives, classes, Together, Emptiest));
-            lives.into_iter().chain([rules]).collect()
+            std::iter::once(rules).chain(lives).collect()
         }
     };
     let mut settings: Vec<Setting> = Vec::with_capacity(all.len());
@@ -54,7 +59,7 @@ fn settings(room: &Room, beside: DeviceHalf) -> Vec<Setting> {
             copies,
             victims,
         };
-        if !settings.contains(&setting) {
+        if (names || guide == Guide::Lives) && !settings.contains(&setting) {
             settings.push(setting);
         }
     }
@@ -179,24 +184,29 @@ pub(super) struct Rehearsal {
     /// What a setting must have saved to take over.
     margin_pages: f64,
     leader: Setting,
+    /// Sampled pages written until the first judgement that no rule over names speaks of.
+    unruled_pages: Option<u32>,
 }
 
 impl Rehearsal {
     /// Miniatures of a drive whose copies and victims `beside` decides. A setting takes over once it
-    /// would have saved `margin` units. `None` for a drive of which no miniature can be made.
+    /// would have saved `margin` units; rules over names are tried if there are `names`. `None` for a
+    /// drive of which no miniature can be made.
     pub fn new(
         drive: &Config,
         beside: DeviceHalf,
         sample: Sample,
         margin: f64,
+        names: bool,
     ) -> Option<Rehearsal> {
         let unit_pages = sample.unit_pages(drive.pages_per_unit);
         let room = Room::new(&HostGeometry::of(drive)).shrunk(unit_pages);
-        let settings = settings(&room, beside);
+        let settings = settings(&room, beside, names);
         let stage = |&setting: &Setting| Stage::new(drive, beside, sample, setting);
         Some(Rehearsal {
             stages: settings.iter().map(stage).collect::<Option<Vec<Stage>>>()?,
             leader: *settings.first()?,
+            unruled_pages: Some(0),
             room,
             sample,
             pending_pages: 0,
@@ -224,6 +234,9 @@ impl Rehearsal {
             stage.write(mind, self.room, self.sample, number, outlook);
         }
         self.pending_pages += 1;
+        if let Some(pages) = &mut self.unruled_pages {
+            *pages += u32::from(outlook.ruled == StreamId::default());
+        }
         self.pending_pages >= self.judge_pages && self.judge()
     }
 
@@ -237,10 +250,26 @@ impl Rehearsal {
         }
     }
 
+    /// Leaves rules that nearly nothing obeys for the setting after them, at the first judgement.
+    fn leave_rules(&mut self) -> bool {
+        let unruled = self.unruled_pages.take().unwrap_or(0);
+        let few = self.judge_pages - self.judge_pages / RULED_PARTS;
+        match self.stages.get(1) {
+            Some(next) if self.leader.guide == Guide::Rules && unruled >= few => {
+                self.leader = next.setting;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Adds up what each setting would have saved beside the leading one, and lets the one take
     /// over that has saved most, if that is enough.
     fn judge(&mut self) -> bool {
         self.pending_pages = 0;
+        if self.leave_rules() {
+            return true;
+        }
         let newly = |stage: &mut Stage| (stage.setting, stage.newly_copied());
         let copied: Vec<(Setting, u64)> = self.stages.iter_mut().map(newly).collect();
         let leading = copied.iter().find(|(setting, _)| *setting == self.leader);
@@ -306,7 +335,7 @@ mod tests {
             history: true,
         };
         let sample = Sample::new(&GEOMETRY, 16, 1024, 1);
-        let rehearsal = Rehearsal::new(&GEOMETRY.drive(), beside, sample, margin).unwrap();
+        let rehearsal = Rehearsal::new(&GEOMETRY.drive(), beside, sample, margin, true).unwrap();
         (rehearsal, Mind::new(&GEOMETRY, senses))
     }
 
@@ -379,7 +408,7 @@ mod tests {
     #[test]
     fn a_miniature_has_the_spare_of_its_drive() {
         let sample = Sample::new(&GEOMETRY, 16, 1024, 1);
-        let setting = settings(&Room::new(&GEOMETRY), DeviceHalf::Own)[0];
+        let setting = settings(&Room::new(&GEOMETRY), DeviceHalf::Own, true)[0];
         let small = miniature(&GEOMETRY.drive(), sample, &setting);
         assert_eq!((small.pages_per_unit, small.logical_pages), (16, 1024));
         assert_eq!(small.physical_units, GEOMETRY.physical_units);
@@ -402,7 +431,7 @@ mod tests {
             ..GEOMETRY
         };
         let sample = Sample::new(&full, 16, 1024, 1);
-        assert!(Rehearsal::new(&full.drive(), DeviceHalf::Own, sample, 1.0).is_none());
+        assert!(Rehearsal::new(&full.drive(), DeviceHalf::Own, sample, 1.0, true).is_none());
     }
 
     #[test]
@@ -414,7 +443,7 @@ mod tests {
                 host_streams,
                 ..GEOMETRY
             };
-            let settings = settings(&Room::new(&geometry), beside);
+            let settings = settings(&Room::new(&geometry), beside, true);
             for (index, setting) in settings.iter().enumerate() {
                 assert!(u16::from(setting.classes) <= host_streams);
                 assert!(!settings[..index].contains(setting));
@@ -423,13 +452,34 @@ mod tests {
     }
 
     #[test]
+    fn without_names_no_rules_are_rehearsed() {
+        let room = Room::new(&GEOMETRY);
+        for beside in [DeviceHalf::Own, DeviceHalf::Relocation(RelocationKind::Gc)] {
+            let ruled = |names| {
+                let settings = settings(&room, beside, names);
+                settings
+                    .iter()
+                    .filter(|one| one.guide == Guide::Rules)
+                    .count()
+            };
+            assert_eq!((ruled(true), ruled(false)), (1, 0));
+        }
+    }
+
+    #[test]
     fn beside_a_drive_that_relocates_random_deaths_end_in_one_class() {
         let beside = DeviceHalf::Relocation(RelocationKind::Gc);
         let (mut rehearsal, mut mind) = rehearsal(beside, 8.0);
-        assert!(rehearsal.leader().classes > 1);
+        assert_eq!(rehearsal.leader().guide, Guide::Rules);
+        // Files without names: the rules are left at once.
         let mut now = 0;
+        run((&mut rehearsal, &mut mind), &mut now, at_random(PAGES / 8));
+        assert_eq!(rehearsal.leader().guide, Guide::Lives);
+        assert!(rehearsal.leader().classes > 1);
         run((&mut rehearsal, &mut mind), &mut now, at_random(40 * PAGES));
-        assert_eq!(rehearsal.leader().classes, 1);
+        // One class, or rules that none of this obeys: one stream.
+        let Setting { guide, classes, .. } = rehearsal.leader();
+        assert!(guide == Guide::Rules || classes == 1);
         // The drives collect by the rule and with the streams of the drive rehearsed for.
         for stage in &rehearsal.stages {
             let config = stage.drive.config();
