@@ -247,7 +247,8 @@ fn joined(calls: &[String], apart: Option<&str>, room: usize) -> String {
 }
 
 /// The named calls of the application's own code, innermost first, without those that only hand bytes
-/// on; all named calls where it has none of its own.
+/// on. Where it has none with a name, those of its interpreter; never those of the C library alone, which
+/// any program has.
 fn own_calls(frames: &[Frame]) -> Vec<String> {
     let named = || {
         frames
@@ -256,18 +257,21 @@ fn own_calls(frames: &[Frame]) -> Vec<String> {
     };
     let is_go =
         named().any(|(_, symbol)| symbol.starts_with("runtime.") || symbol.starts_with("main."));
-    let is_own = |frame: &Frame, symbol: &str| {
+    let tells = |frame: &Frame, symbol: &str| {
         let object = frame.object.rsplit('/').next().unwrap_or_default();
         let is_runtime = RUNTIMES.iter().any(|runtime| object.starts_with(runtime));
+        !is_runtime && !EVERYWHERE.contains(&symbol)
+    };
+    let is_own = |symbol: &str| {
         let is_interpreter = INTERPRETERS.iter().any(|prefix| symbol.starts_with(prefix));
         let is_library = is_go && GO.contains(&package(symbol));
-        !is_runtime && !is_interpreter && !is_library && !EVERYWHERE.contains(&symbol)
+        !is_interpreter && !is_library
     };
-    let own = named().filter(|(frame, symbol)| is_own(frame, symbol));
+    let telling = || named().filter(|(frame, symbol)| tells(frame, symbol));
+    let own = telling().filter(|(_, symbol)| is_own(symbol));
     let mut calls: Vec<String> = own.map(|(_, symbol)| short(symbol)).collect();
     if calls.is_empty() {
-        let named = named().filter(|(_, symbol)| !EVERYWHERE.contains(symbol));
-        calls = named.map(|(_, symbol)| short(symbol)).collect();
+        calls = telling().map(|(_, symbol)| short(symbol)).collect();
     }
     // Of calls within one class the innermost tells enough.
     calls.dedup_by(|outer, inner| {

@@ -132,7 +132,10 @@ fn contexts_that_would_be_called_the_same_are_told_apart() {
 
 #[test]
 fn a_program_without_symbols_is_not_called_by_what_starts_every_program() {
-    let path = [(LIBC, "__libc_start_call_main")];
+    let path = [
+        (LIBC, "__GI___libc_write"),
+        (LIBC, "__libc_start_call_main"),
+    ];
     let one = context(1, ContextKind::Application, "dd", &path);
     assert_eq!(labels([one].iter(), &FilesWritten::default()), ["dd"]);
 }
