@@ -76,7 +76,7 @@ fn what_does_not_go_together_is_refused_by_sweeps_in_the_words_of_the_table() {
         let (mut top, mut drive, mut time) = Default::default();
         for (key, value) in row.options {
             let (section, key): (&mut toml::Table, _) = match key.as_str() {
-                "fill" | "pack" => (&mut top, key.as_str()),
+                "fill" | "pack" | "sample" | "samples" => (&mut top, key.as_str()),
                 "time" => (&mut time, "issue"),
                 "queue_depth" | "time_scale" | "collect_after_idle_ms" => (&mut time, key.as_str()),
                 _ => (&mut drive, key.as_str()),

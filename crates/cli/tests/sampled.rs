@@ -176,7 +176,10 @@ fn what_cannot_be_sampled_is_refused_with_what_works() {
     }
     for (more, words) in [
         (&["--samples", "3"][..], "it goes with --sample"),
-        (&["--sample", "1/8", "--samples", "17"], "1..=16"),
+        (
+            &["--sample", "1/8", "--samples", "17"],
+            "--samples 17: 1 to 16",
+        ),
         (
             &["--sample", "1/8", "--time", "closed"],
             "leave out --time or --sample",

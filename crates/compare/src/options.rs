@@ -18,9 +18,6 @@ use crate::{
 pub const DEFAULT_SCHEMES: &str =
     "baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream,anabranch";
 
-/// Samples of a drive at most (our choice: the error bar then is half as wide as that of the default).
-pub(crate) const MOST_SAMPLES: u32 = 16;
-
 /// Requests under way at most, unless it is said (our choice, a common depth of NVMe benchmarks).
 const QUEUE_DEPTH: u32 = 32;
 
@@ -196,7 +193,7 @@ pub struct ComparisonOptions {
     pub sample: Option<Sampling>,
     /// Samples whose mean is told, each of other pages; their spread is the error bar [default: 4]
     #[serde(deserialize_with = "number")]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_SAMPLES as i64)))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub samples: Option<u32>,
     /// Seed of everything random: the victim rules that draw, the pages that are sampled
     #[cfg_attr(feature = "clap", arg(long, default_value_t = 0))]

@@ -17,6 +17,8 @@ const LEAST_UNIT_PAGES: u64 = 16;
 /// Samples of one rate, unless it is said: the fewest whose error bar is not mostly the doubt about itself
 /// (our choice; Student's t of 3 degrees of freedom is 3.2, of 2 it is 4.3).
 pub const SAMPLES: u32 = 4;
+/// Samples of a drive at most (our choice: the error bar then is half as wide as that of the default).
+const MOST_SAMPLES: u32 = 16;
 /// The error bar, as a share of the WAF, that `--sample auto` is content with.
 pub(crate) const ERROR: f64 = 0.02;
 
@@ -127,6 +129,7 @@ impl ReplayOptions {
     /// Refuses what a sampled drive cannot do.
     pub(crate) fn validate_sampling(&self) -> Outcome {
         let comparison = &self.comparison;
+        check_count(comparison.samples)?;
         if comparison.sample.is_none() {
             return match comparison.samples {
                 None => Ok(()),
@@ -147,6 +150,15 @@ impl ReplayOptions {
     }
 }
 
+fn check_count(samples: Option<u32>) -> Outcome {
+    match samples {
+        Some(count) if !(1..=MOST_SAMPLES).contains(&count) => Err(Fault::say(format!(
+            "--samples {count}: 1 to {MOST_SAMPLES} of them can be taken, and {SAMPLES} are unless it is said"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Why time is not sampled.
 pub(crate) fn untimed() -> Fault {
     Fault::say(
@@ -159,7 +171,8 @@ pub(crate) fn untimed() -> Fault {
 /// was sampled when the trace was made.
 ///
 /// # Errors
-/// When the trace has fewer pages than asked for, or those of another size.
+/// When the trace has fewer pages than asked for, or those of another size, or there can be no such number of
+/// samples.
 pub fn samples(
     rate: Rate,
     page_bytes: u32,
@@ -167,6 +180,7 @@ pub fn samples(
     seed: u64,
     count: Option<u32>,
 ) -> Outcome<Vec<Sample>> {
+    check_count(count)?;
     let from = recorded.map_or(Rate::WHOLE, |recorded| recorded.rate);
     if let Some(recorded) = recorded {
         if rate < from {
