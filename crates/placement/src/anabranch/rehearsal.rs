@@ -253,9 +253,9 @@ impl Rehearsal {
     /// Leaves rules that nearly nothing obeys for the setting after them, at the first judgement.
     fn leave_rules(&mut self) -> bool {
         let unruled = self.unruled_pages.take().unwrap_or(0);
-        let few = self.judge_pages - self.judge_pages / RULED_PARTS;
+        let nearly_all = self.judge_pages - self.judge_pages / RULED_PARTS;
         match self.stages.get(1) {
-            Some(next) if self.leader.guide == Guide::Rules && unruled >= few => {
+            Some(next) if self.leader.guide == Guide::Rules && unruled >= nearly_all => {
                 self.leader = next.setting;
                 true
             }
