@@ -11,6 +11,10 @@
 )]
 
 mod command;
+// The numbers that the simulation of the target draws, of which not all are needed here.
+#[allow(dead_code)]
+#[path = "../../nvme/tests/simulation/random.rs"]
+mod random;
 mod served;
 
 use std::{
@@ -26,6 +30,7 @@ use std::{
 
 use anabranch_initiator::{Host, HostOptions, InitiatorError, Tag};
 use command::{anabranch, json, text, trace};
+use random::Random;
 use served::{SUBSYSTEM, Served};
 
 /// Blocks of 4 KiB that a host has for itself, a quarter of a drive of 64 MiB.
@@ -44,18 +49,6 @@ const DRIVE: [&str; 12] = [
     "--checkpoint-every",
     "1",
 ];
-
-/// Splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ mixed >> 31) % end
-    }
-}
 
 /// What was counted, by name.
 #[derive(Default)]
@@ -79,7 +72,7 @@ impl Writer {
     fn new(number: u8) -> Writer {
         Writer {
             number,
-            random: Random(number.into()),
+            random: Random::new(number.into()),
             last: 0,
             blocks: vec![vec![0]; BLOCKS as usize],
         }
@@ -178,7 +171,7 @@ impl Writer {
 
 /// Somebody who says what no host should, and leaves or waits to be thrown out.
 fn lie(address: SocketAddr, until: Instant, counts: &Counts) {
-    let mut random = Random(99);
+    let mut random = Random::new(99);
     while Instant::now() < until {
         thread::sleep(Duration::from_millis(20));
         let Ok(mut stream) = TcpStream::connect(address) else {
@@ -220,7 +213,7 @@ fn sweep(until: Instant, counts: &Counts) {
         String::from_utf8_lossy(&done.stderr)
     );
     let ought = json(&done)["groups"].clone();
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     while Instant::now() < until {
         let killed = directory.path().join("killed");
         let words = [
@@ -260,7 +253,7 @@ fn sweep(until: Instant, counts: &Counts) {
 /// One drive is killed, or stopped, every few seconds; of the other the memory is told at each
 /// quarter.
 fn disturb(killed: &mut Served, steady: &Served, time: Duration, counts: &Counts) -> Vec<u64> {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let begin = Instant::now();
     let mut resident = Vec::new();
     for quarter in 1..=4 {
