@@ -172,6 +172,20 @@ fn a_trace_is_replayed_on_the_drive_it_was_recorded_for_unless_another_is_named(
     assert_eq!(changed, (1024, 5));
     let told = "recorded for, changed to demo of 64MiB in erase units of 1MiB";
     assert!(said.contains(told), "{said}");
+    // Of a grid that begins with its own drive, not every drive is that one.
+    let grid = [
+        "replay",
+        text(&run),
+        "-s",
+        "baseline",
+        "--unit",
+        "512KiB,1MiB",
+    ];
+    let said = String::from_utf8(anabranch(&grid).stderr).unwrap();
+    assert!(
+        said.contains("recorded for, changed as the options say"),
+        "{said}"
+    );
     let (named, said) = device(&run, &["--device", "demo", "--unit", "1MiB"]);
     assert_eq!((named, said.as_str()), ((1024, 8), ""));
     // A trace that tells of no drive is on the default one, as ever.

@@ -433,6 +433,9 @@ mod tests {
         };
         drives(&options, &Origin::default()).unwrap();
         assert!(asked("12", &[]).contains("less than a page of 4096; "));
+        let large = asked("64TiB", &[]);
+        assert!(large.contains("than the 2^32 pages of 4KiB"), "{large}");
+        assert!(large.ends_with("; --size 8TiB works"), "{large}");
         assert!(asked("1GiB", &["5000"]).contains("demo --size 1GiB --unit 5000"));
     }
 

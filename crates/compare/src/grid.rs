@@ -213,6 +213,12 @@ impl Point {
                     profile.geometry.page_bytes,
                     works(&profile)
                 )),
+                _ if profile.logical_pages() > u64::from(u32::MAX) => Fault::say(format!(
+                    "{label}: {} have more than the 2^32 pages of {} that a drive can have{}",
+                    Bytes(profile.logical_bytes()),
+                    Bytes(u64::from(profile.geometry.page_bytes)),
+                    works(&profile)
+                )),
                 other => Fault::say(format!("{label}: {other}")),
             }
         })?;
@@ -293,11 +299,17 @@ fn works(profile: &Profile) -> String {
             let mut smaller = profile.clone();
             set_unit(&mut smaller, bytes).is_ok() && is_drive(&smaller)
         });
-    let size = (20..44).map(|shift| 1_u64 << shift).find(|&bytes| {
-        let mut larger = profile.clone();
-        resize(&mut larger, bytes);
-        bytes > profile.logical_bytes() && is_drive(&larger)
-    });
+    let resized = |&bytes: &u64| {
+        let mut other = profile.clone();
+        resize(&mut other, bytes);
+        is_drive(&other)
+    };
+    let sizes = || (20..48).map(|shift| 1_u64 << shift);
+    // The next larger, or else the next smaller.
+    let size = sizes()
+        .filter(|bytes| *bytes > profile.logical_bytes())
+        .find(resized);
+    let size = size.or_else(|| sizes().rev().find(resized));
     let unit = unit.map(|bytes| format!("--unit {}", Bytes(bytes)));
     let size = size.map(|bytes| format!("--size {}", Bytes(bytes)));
     match (unit, size) {

@@ -189,7 +189,8 @@ fn unasked(
     if let Some(recorded) = &origin.recorded {
         let one_of = cell.drive.rate().pages();
         let own = recorded.profile.resolve_sampled(&recorded.device, one_of);
-        return Some(match own.is_ok_and(|own| own == *config) {
+        let is_own = |own| cells.iter().all(|cell| cell.drive.config == own);
+        return Some(match own.is_ok_and(is_own) {
             true => format!(
                 "{name}: on the drive it was recorded for ({drive}); any drive option changes it"
             ),

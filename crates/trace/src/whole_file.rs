@@ -180,8 +180,18 @@ fn hidden(target: &Path) -> io::Result<(File, TempPath)> {
     let permissions = fs::Permissions::from_mode(MODE);
     let named = hidden_names()
         .permissions(permissions)
-        .tempfile_in(directory_of(target))?;
+        .tempfile_in(directory_of(target))
+        .map_err(without_path)?;
     Ok(named.into_parts())
+}
+
+/// What the system said, without the hidden name: whoever asked knows only the target.
+fn without_path(error: io::Error) -> io::Error {
+    let words = error.to_string();
+    match words.split_once(" at path ") {
+        Some((said, _)) => io::Error::new(error.kind(), said),
+        None => error,
+    }
 }
 
 fn hidden_names() -> tempfile::Builder<'static, 'static> {

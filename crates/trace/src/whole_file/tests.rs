@@ -175,6 +175,17 @@ fn a_missing_directory_and_a_directory_as_target_are_errors() {
 }
 
 #[test]
+fn where_nothing_may_be_made_the_error_names_the_target_alone() {
+    let error = WholeFile::create(Path::new("/proc/x.json")).unwrap_err();
+    let words = error.to_string();
+    assert!(
+        words.starts_with("cannot create /proc/x.json: No such file"),
+        "{words}"
+    );
+    assert!(!words.contains(".partial"), "{words}");
+}
+
+#[test]
 fn a_full_disk_is_an_error_that_names_the_file() {
     let mut file = WholeFile::create("/dev/full").unwrap();
     file.write_all(b"no room").unwrap();
