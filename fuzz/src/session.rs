@@ -12,7 +12,8 @@ use anabranch_nvme::{
 };
 use anabranch_ssd::{Config, Device, FdpDevice, FdpOptions, Profile, RelocationKind};
 
-const SUBSYSTEM: &str = "nqn.2014-08.org.example:fuzz";
+/// The name of the target.
+pub const SUBSYSTEM: &str = "nqn.2014-08.org.example:fuzz";
 
 /// A drive of 4 MiB, with streams or with placement identifiers.
 fn target(fdp: bool) -> Arc<Target> {

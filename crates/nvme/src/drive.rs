@@ -251,21 +251,18 @@ impl Drive {
         }
     }
 
-    /// A controller of `host` was reset or lost: what the host held of streams is released. Of a
-    /// drive with Flexible Data Placement, where it was the `last` one, events are to be enabled
-    /// anew.
-    pub fn controller_reset(&mut self, host: Host, last: bool) {
-        match &mut self.0 {
-            Kind::Streams { table, .. } => {
-                if let Some(table) = table {
-                    table.release_all(scope(host));
-                }
-            }
+    /// What a host holds of streams is released.
+    pub fn release_streams(&mut self, host: Host) {
+        if let Some(table) = self.table_mut() {
+            table.release_all(scope(host));
+        }
+    }
+
+    /// The last controller was reset or lost: events of Flexible Data Placement are to be enabled anew.
+    pub fn forget_events(&mut self) {
+        if let Kind::Fdp(device) = &mut self.0 {
             // With `Keep` no unit is touched, so that nothing can fail.
-            Kind::Fdp(device) if last => {
-                let _ = device.reset(anabranch_ssd::AtReset::Keep);
-            }
-            Kind::Fdp(_) => {}
+            let _ = device.reset(anabranch_ssd::AtReset::Keep);
         }
     }
 

@@ -2,13 +2,14 @@
 
 use std::{
     collections::HashSet,
+    io,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
 
-use anabranch_ssd::Host;
+use anabranch_ssd::{Host, PageRange};
 
 use crate::{
     checkpoint::{Checkpoint, CheckpointError, Mark},
@@ -17,6 +18,7 @@ use crate::{
     connect::is_name,
     controller::{Controller, Controllers},
     drive::{Drive, Hint, Mode, touched},
+    io::Extent,
     options::Options,
     store::Store,
     time::Time,
@@ -40,6 +42,8 @@ pub struct Target {
     pub(crate) mode: Mode,
     pub(crate) bytes: u64,
     pub(crate) page_bytes: u32,
+    /// Whether it may become read-only: its units fail.
+    pub(crate) can_fail: bool,
     drive: Mutex<Drive>,
     /// Where the drive's state is kept, if anywhere.
     checkpoint: Option<Checkpoint>,
@@ -103,6 +107,7 @@ impl Target {
             mode: drive.mode(),
             bytes: drive.config().logical_bytes(),
             page_bytes: drive.config().page_bytes,
+            can_fail: drive.config().faults.can_lose_units(),
             read_only: AtomicBool::new(drive.is_read_only()),
             block_shift: AtomicU32::new(block_shift.clamp(9, 12)),
             formats: AtomicU64::new(0),
@@ -215,15 +220,12 @@ impl Target {
             .contains(&host)
     }
 
-    pub(crate) fn set_streaming(&self, host: Host, enabled: bool) {
+    pub(crate) fn start_streaming(&self, host: Host) {
         let mut streaming = self
             .streaming
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        match enabled {
-            true => streaming.insert(host),
-            false => streaming.remove(&host),
-        };
+        streaming.insert(host);
     }
 
     /// A controller level reset: what the host held of streams is released, with its last controller.
@@ -239,8 +241,26 @@ impl Target {
         };
         // Streams are the host's (§8.1.8): they stay while it has another controller.
         if !same {
-            self.set_streaming(host, false);
-            self.drive().controller_reset(host, !others);
+            self.stop_streaming(host);
+        }
+        if !others {
+            self.drive().forget_events();
+        }
+    }
+
+    /// The directive is disabled for a host: what it holds of streams is released. Identifiers that
+    /// hosts share are theirs together, and stay while one of them has the directive enabled.
+    pub(crate) fn stop_streaming(&self, host: Host) {
+        let mut drive = self.drive();
+        let mut streaming = self
+            .streaming
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        streaming.remove(&host);
+        let shares = |host: &Host| matches!(host, Host::Identified(_));
+        let shared = self.options.shared_streams && shares(&host) && streaming.iter().any(shares);
+        if !shared {
+            drive.release_streams(host);
         }
     }
 
@@ -401,11 +421,52 @@ impl Target {
     /// Bytes that were transferred of a write whose end will never come are in the store: the
     /// translation layer hears of them, so that it knows of all data there are.
     pub(crate) fn wrote_part(&self, host: Host, hint: Hint, at: u64, length: u64) {
-        if length > 0 {
+        if length > 0 && !self.can_fail {
             let pages = touched(at, length, self.page_bytes);
             let hint = self.still(host, hint);
             let result = self.drive().write(host, hint, pages);
             self.note(result);
+        }
+    }
+
+    /// Bytes of a write go to the store. Of a drive that can become read-only, the translation layer
+    /// hears of their pages first, each once, and of a drive that is so by then nothing is changed.
+    pub(crate) fn put(
+        &self,
+        (host, hint): (Host, Hint),
+        Extent { at, length }: Extent,
+        heard: &mut u32,
+        put: impl FnOnce(&Store) -> io::Result<()>,
+    ) -> Result<(), Status> {
+        let failed = |_| Status::INTERNAL;
+        if !self.can_fail || length == 0 {
+            return put(&self.store).map_err(failed);
+        }
+        let pages = touched(at, length, self.page_bytes);
+        let end = pages.first + pages.count;
+        let hint = self.still(host, hint);
+        // Under one lock, so that no page is discarded in between.
+        let mut drive = self.drive();
+        let known = pages.first < *heard && drive.locate(pages.first).is_some();
+        let first = pages.first + u32::from(known);
+        let status = self.note(drive.write(host, hint, PageRange::new(first, end - first)));
+        if !status.is_success() {
+            return Err(status);
+        }
+        *heard = end;
+        put(&self.store).map_err(failed)
+    }
+
+    /// Zeroes bytes whose pages were discarded. Where that fails their data are still there, and the
+    /// translation layer hears of them again.
+    pub(crate) fn zero(&self, host: Host, bytes: Extent, pages: PageRange) -> Status {
+        match self.store.zero(bytes.at, bytes.length) {
+            Ok(()) => Status::SUCCESS,
+            Err(_) => {
+                let result = self.drive().write(host, Hint::None, pages);
+                self.note(result);
+                Status::INTERNAL
+            }
         }
     }
 

@@ -201,6 +201,29 @@ fn identifiers_are_each_host_s_own_unless_they_are_shared() {
 }
 
 #[test]
+fn identifiers_that_hosts_share_stay_while_one_of_them_uses_streams() {
+    let served = Served::new(streams_drive(true), |options| options.shared_streams = true);
+    let (mut one, mut other, mut third) = (served.host(1), served.host(2), served.host(3));
+    for host in [&mut one, &mut other, &mut third] {
+        host.enable_streams(true).unwrap();
+    }
+    write(&mut one, 0, 1, 5);
+    other.enable_streams(false).unwrap();
+    assert_eq!(one.open_streams().unwrap(), [5]);
+    third.reset().unwrap();
+    assert_eq!(one.open_streams().unwrap(), [5]);
+    drop((other, third));
+    while served.target.hosts().len() > 1 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert_eq!(one.open_streams().unwrap(), [5]);
+    // The last one closes them.
+    one.enable_streams(false).unwrap();
+    one.enable_streams(true).unwrap();
+    assert!(one.open_streams().unwrap().is_empty());
+}
+
+#[test]
 fn a_reset_disables_and_releases() {
     let served = Served::streams();
     let mut host = served.host(1);

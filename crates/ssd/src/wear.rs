@@ -97,7 +97,7 @@ pub struct Faults {
 
 impl Faults {
     /// Whether units can be lost while the device works.
-    pub(crate) fn can_lose_units(&self) -> bool {
+    pub fn can_lose_units(&self) -> bool {
         self.pages_per_program_failure > 0 || self.erases_per_failure > 0
     }
 }

@@ -134,12 +134,10 @@ impl Request<'_> {
         match (self.target.mode, kind) {
             (Mode::Streams, STREAMS) => {
                 self.check_namespace_or_all()?;
-                self.target
-                    .set_streaming(self.controller.host_key(), enable);
-                if !enable {
-                    self.table(|table, scope| {
-                        table.release_all(scope);
-                    })?;
+                let host = self.controller.host_key();
+                match enable {
+                    true => self.target.start_streaming(host),
+                    false => self.target.stop_streaming(host),
                 }
                 Ok(())
             }

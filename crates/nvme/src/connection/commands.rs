@@ -1,5 +1,7 @@
 //! Commands of a connection: where their data are, and who performs them.
 
+use anabranch_ssd::Host;
+
 use super::{
     Connection, Role,
     long::Doing,
@@ -14,6 +16,7 @@ use crate::{
     io::{self, Extent},
     options::{MOST_ADMIN_DATA, MOST_DATA},
     pdu::{Data, FatalError, Transfer},
+    store::Store,
 };
 
 /// Bit of an opcode that says that data go to the controller (§3.3.3.1).
@@ -114,17 +117,25 @@ impl Connection {
                 at,
                 hint: self.hint(command)?,
                 part: Vec::new(),
+                heard: 0,
             },
             _ => Sink::Compare { at, differ: false },
         };
         let Some(bytes) = self.capsule(command, data)? else {
             return Ok(Some((length as u32, sink)));
         };
-        if let Sink::Compare { differ, .. } = &mut sink {
-            *differ = !is_same(&self.target, at, bytes)?;
-        } else if self.target.store.write(at, bytes).is_err() {
-            self.wrote_part(&sink, length);
-            return Err(Status::INTERNAL);
+        match &mut sink {
+            Sink::Compare { differ, .. } => *differ = !is_same(&self.target, at, bytes)?,
+            Sink::Write { hint, heard, .. } => {
+                let extent = Extent { at, length };
+                let write = |store: &Store| store.write(at, bytes);
+                let put = self.target.put((self.host(), *hint), extent, heard, write);
+                if let Err(status) = put {
+                    self.wrote_part(&sink, length);
+                    return Err(status);
+                }
+            }
+            Sink::Collect(_) => {}
         }
         self.took(command, sink, length);
         Ok(None)
@@ -155,9 +166,16 @@ impl Connection {
 
     /// The data of a write that failed may be in the store in part.
     fn wrote_part(&self, sink: &Sink, length: u64) {
-        if let (Sink::Write { at, hint, .. }, Role::Io(controller, _)) = (sink, &self.role) {
-            let host = controller.host_key();
-            self.target.wrote_part(host, *hint, *at, length);
+        if let Sink::Write { at, hint, .. } = sink {
+            self.target.wrote_part(self.host(), *hint, *at, length);
+        }
+    }
+
+    /// The host, as streams tell hosts apart.
+    pub(super) fn host(&self) -> Host {
+        match &self.role {
+            Role::Admin(controller) | Role::Io(controller, _) => controller.host_key(),
+            Role::Fresh | Role::Unconnected => Host::Anonymous(0),
         }
     }
 

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use anabranch_ssd::{Host, PageRange};
+
 use super::{Connection, work::Change};
 use crate::{
     command::Command,
@@ -10,6 +12,7 @@ use crate::{
     drive::{Hint, covered, touched},
     io::Extent,
     options::MOST_DATA,
+    store::Store,
     target::Target,
 };
 
@@ -90,8 +93,8 @@ impl Connection {
             self.work.end(&command, false);
             return true;
         };
-        if long.doing.contents(target, now).is_err() {
-            self.fail(&command, Status::INTERNAL);
+        if let Err(status) = long.doing.contents(target, self.host(), now) {
+            self.fail(&command, status);
             return true;
         }
         let last = long.left.is_empty();
@@ -143,23 +146,28 @@ impl Doing {
         }
     }
 
-    /// What a slice is to the contents.
-    fn contents(self, target: &Target, Extent { at, length }: Extent) -> std::io::Result<()> {
+    /// What a slice is to the contents, before the translation layer hears of it. Blocks that are
+    /// deallocated are zeroed after that ([`Change::Discard`]).
+    fn contents(self, target: &Target, host: Host, extent: Extent) -> Result<(), Status> {
+        let Extent { at, length } = extent;
         match self {
-            Doing::Discard | Doing::Zero(_) => target.store.zero(at, length),
-            Doing::Verify => target.store.read(at, &mut vec![0; length as usize]),
+            Doing::Discard => Ok(()),
+            Doing::Zero(hint) => {
+                let zero = |store: &Store| store.zero(at, length);
+                target.put((host, hint), extent, &mut 0, zero)
+            }
+            Doing::Verify => {
+                let read = target.store.read(at, &mut vec![0; length as usize]);
+                read.map_err(|_| Status::INTERNAL)
+            }
         }
     }
 
     /// What it is to the translation layer.
-    fn change(
-        self,
-        target: &Target,
-        Extent { at, length }: Extent,
-    ) -> Option<(anabranch_ssd::PageRange, Change)> {
-        let page_bytes = target.page_bytes;
+    fn change(self, target: &Target, extent: Extent) -> Option<(PageRange, Change)> {
+        let (Extent { at, length }, page_bytes) = (extent, target.page_bytes);
         match self {
-            Doing::Discard => Some((covered(at, length, page_bytes), Change::Discard)),
+            Doing::Discard => Some((covered(at, length, page_bytes), Change::Discard(extent))),
             Doing::Zero(hint) => Some((touched(at, length, page_bytes), Change::Write(hint))),
             Doing::Verify => None,
         }

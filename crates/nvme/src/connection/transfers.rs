@@ -1,13 +1,17 @@
 //! Data that the controller asked the host for.
 
-use std::{collections::VecDeque, io};
+use std::{collections::VecDeque, sync::Arc};
+
+use anabranch_ssd::Host;
 
 use super::{Connection, Role};
 use crate::{
     command::Command,
     completion::Status,
     drive::Hint,
+    io::Extent,
     pdu::{Data, FatalError, FatalStatus, Transfer},
+    store::Store,
     target::Target,
 };
 
@@ -30,6 +34,8 @@ pub(super) enum Sink {
         /// The beginning of a logical block whose end has not come: a block is written whole or not
         /// at all, also when the host vanishes (NVM §2.1.4.2, AWUPF).
         part: Vec<u8>,
+        /// One past the last page that the translation layer has heard of ([`Target::put`]).
+        heard: u32,
     },
     /// They are compared with what the store holds from this byte on.
     Compare {
@@ -132,7 +138,7 @@ impl Transfers {
             if target.has_erased_since(pending.format) {
                 continue;
             }
-            if let Sink::Write { at, hint, part } = pending.sink {
+            if let Sink::Write { at, hint, part, .. } = pending.sink {
                 let length = u64::from(pending.received).saturating_sub(part.len() as u64);
                 target.wrote_part(controller.host_key(), hint, at, length);
             }
@@ -185,6 +191,7 @@ impl Connection {
         transfer: Transfer,
         data: Data<'_>,
     ) -> Result<(), FatalError> {
+        let (target, host) = (Arc::clone(&self.target), self.host());
         let pending = self.transfers.get_mut(transfer.tag);
         let pending = pending.ok_or(FatalError::header(10))?;
         if pending.command.identifier != transfer.command {
@@ -204,7 +211,7 @@ impl Connection {
             pending.status = Status::TRANSIENT_TRANSPORT;
         }
         if pending.status.is_success() {
-            let taken = pending.take(&self.target, transfer.offset, data.bytes);
+            let taken = pending.take(&target, host, transfer.offset, data.bytes);
             pending.status = taken.err().unwrap_or_default();
         }
         pending.received = end as u32;
@@ -229,11 +236,27 @@ impl Pending {
         }
     }
 
-    fn take(&mut self, target: &Target, offset: u32, bytes: &[u8]) -> Result<(), Status> {
+    fn take(
+        &mut self,
+        target: &Target,
+        host: Host,
+        offset: u32,
+        bytes: &[u8],
+    ) -> Result<(), Status> {
         match &mut self.sink {
-            Sink::Write { at, part, .. } => {
+            Sink::Write {
+                at,
+                hint,
+                part,
+                heard,
+            } => {
                 let at = *at + u64::from(offset);
-                write_blocks(target, at, part, bytes).map_err(|_| Status::INTERNAL)
+                let mut put = |at, bytes: &[u8]| {
+                    let length = bytes.len() as u64;
+                    let write = |store: &Store| store.write(at, bytes);
+                    target.put((host, *hint), Extent { at, length }, heard, write)
+                };
+                write_blocks(target.block_bytes() as usize, (at, bytes), part, &mut put)
             }
             Sink::Compare { at, differ } => {
                 *differ |= !is_same(target, *at + u64::from(offset), bytes)?;
@@ -250,8 +273,12 @@ impl Pending {
 
 /// Writes the blocks that are whole, of which `part` is the beginning; `bytes` lie at `at`. What is
 /// left over becomes the next part. Units mostly end where blocks do, and then nothing is copied.
-fn write_blocks(target: &Target, at: u64, part: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
-    let block_bytes = target.block_bytes() as usize;
+fn write_blocks(
+    block_bytes: usize,
+    (at, bytes): (u64, &[u8]),
+    part: &mut Vec<u8>,
+    put: &mut impl FnMut(u64, &[u8]) -> Result<(), Status>,
+) -> Result<(), Status> {
     let (mut at, mut bytes) = (at, bytes);
     if !part.is_empty() {
         let begin = at.saturating_sub(part.len() as u64);
@@ -263,11 +290,11 @@ fn write_blocks(target: &Target, at: u64, part: &mut Vec<u8>, bytes: &[u8]) -> i
         if part.len() < block_bytes {
             return Ok(());
         }
-        target.store.write(begin, part)?;
+        put(begin, part)?;
         part.clear();
     }
     let (whole, rest) = bytes.split_at(bytes.len() - bytes.len() % block_bytes);
-    target.store.write(at, whole)?;
+    put(at, whole)?;
     if !rest.is_empty() {
         part.reserve_exact(block_bytes);
     }

@@ -9,6 +9,7 @@ use crate::{
     completion::Status,
     controller::Notice,
     drive::{Drive, Hint},
+    io::Extent,
     target::Target,
 };
 
@@ -17,8 +18,9 @@ use crate::{
 pub(super) enum Change {
     /// They were written.
     Write(Hint),
-    /// They were discarded.
-    Discard,
+    /// They are discarded, and then these bytes zeroed. In the other order another queue's write
+    /// could come in between, whose data the translation layer would not know of.
+    Discard(Extent),
 }
 
 /// A command whose data are in the store already.
@@ -147,9 +149,9 @@ impl Item {
                 flash.flushes(tag);
             }
             Some(Change::Write(_)) => flash.wrote(tag, pages),
-            Some(Change::Discard) if !self.last => {}
+            Some(Change::Discard(_)) if !self.last => {}
             None if self.flush => flash.flushes(tag),
-            Some(Change::Discard) | None => flash.discarded(tag, pages),
+            Some(Change::Discard(_)) | None => flash.discarded(tag, pages),
         }
         tag
     }
@@ -158,8 +160,10 @@ impl Item {
 #[inline]
 fn apply(target: &Target, drive: &mut Drive, host: Host, item: &Item) -> Result<(), Status> {
     match item.change {
+        // It was heard of before its data came ([`Target::put`]).
+        Some(Change::Write(_)) if target.can_fail => Ok(()),
         Some(Change::Write(hint)) => drive.write(host, target.still(host, hint), item.pages),
-        Some(Change::Discard) => drive.discard(item.pages),
+        Some(Change::Discard(_)) => drive.discard(item.pages),
         None => Ok(()),
     }
 }
@@ -188,6 +192,12 @@ impl Connection {
         };
         let outcomes = work.results.iter().zip(&work.tags);
         for (item, (&result, &tag)) in work.items.iter().zip(outcomes) {
+            let result = match item.change {
+                Some(Change::Discard(bytes)) if result.is_success() => {
+                    self.target.zero(host, bytes, item.pages)
+                }
+                _ => result,
+            };
             if !item.last {
                 if !result.is_success() {
                     self.give_up_long(&item.command, result);

@@ -134,8 +134,19 @@ impl World {
                 self.streams.table().close_namespace(1);
             }
         }
-        if !done && let What::Write(blocks, ..) | What::Zero(blocks, _) = &command.what {
-            self.perhaps_wrote(*blocks);
+        match &command.what {
+            What::Write(blocks, ..) | What::Zero(blocks, _) if !done => {
+                self.perhaps_wrote(*blocks);
+            }
+            // What could not be zeroed the drive hears of again.
+            What::Discard(ranges) if !done => {
+                ranges.iter().for_each(|&one| self.perhaps_wrote(one));
+            }
+            // Of a drive that may fail, a page is heard of again that was discarded in between.
+            What::Write(blocks, ..) if self.plan.config.faults.can_lose_units() => {
+                self.perhaps_wrote(*blocks);
+            }
+            _ => {}
         }
         if done {
             self.succeeded((key, host, queue), &command, completion)?;
@@ -189,12 +200,10 @@ impl World {
                 self.streams.wrote(identity, tag, end - begin);
             }
             What::Flush => self.blocks.flushed(command.begun),
-            What::Streams(on) => {
-                self.streaming.insert(identity, (*on, self.now));
-                if !on {
-                    self.streams.table().release_all(scope(identity));
-                }
+            What::Streams(true) => {
+                self.streaming.insert(identity, (true, self.now));
             }
+            What::Streams(false) => self.stop_streaming(identity),
             What::ReleaseStream(identifier) => {
                 self.streams.table().release(scope(identity), *identifier);
             }

@@ -334,7 +334,15 @@ impl World {
                 && self.attached[other].is_some_and(|one| one.ready)
         };
         if !(0..self.identities.len()).any(same) {
-            self.streaming.insert(identity, (false, self.now));
+            self.stop_streaming(identity);
+        }
+    }
+
+    /// A host uses streams no more. What it shares with others stays while one of them does.
+    pub fn stop_streaming(&mut self, identity: u8) {
+        self.streaming.insert(identity, (false, self.now));
+        let shared = self.plan.kind == (Kind::Streams { shared: true });
+        if !(shared && self.streaming.values().any(|&(on, _)| on)) {
             self.streams.table().release_all(scope(identity));
         }
     }
