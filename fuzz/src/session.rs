@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anabranch_nvme::{
     Options, Target, Totals, converse,
     drive::{Drive, Watch},
+    namespace::Wanted,
     pdu::{Digests, Framing, Pdu, Side},
     store::Store,
 };
@@ -28,15 +29,13 @@ fn target(fdp: bool) -> Arc<Target> {
     };
     let drive = if fdp {
         let device = FdpDevice::watched(&config, &FdpOptions::default(), Watch::default());
-        device
-            .map(Drive::fdp)
-            .expect("a drive")
-            .expect("a namespace")
+        Drive::fdp(device.expect("a drive"))
     } else {
         let relocation = RelocationKind::Gc.build(&config);
         let device = Device::watched(config, &*relocation, Watch::default());
         Drive::streams(device.expect("a drive"), Box::new(relocation), false)
     };
+    let drive = parted(drive);
     let store = Store::memory(drive.config().logical_bytes());
     Target::new(
         Options::new(SUBSYSTEM),
@@ -46,6 +45,23 @@ fn target(fdp: bool) -> Arc<Target> {
         None,
     )
     .expect("a target")
+}
+
+/// Two namespaces, the second of blocks of 512 bytes, and a quarter that is none's.
+fn parted(drive: Drive) -> Drive {
+    let handles =
+        |handles: std::ops::Range<u16>| drive.as_fdp().map_or(vec![], |_| handles.collect());
+    let wanted = |bytes, block_shift, handles| Wanted {
+        bytes: Some(bytes),
+        block_shift,
+        shared: true,
+        handles,
+    };
+    let parts = [
+        wanted(2 << 20, 12, handles(0..4)),
+        wanted(1 << 20, 9, handles(2..6)),
+    ];
+    drive.with(&parts).expect("room for both")
 }
 
 /// ICReq without digests, and Connect to a queue.

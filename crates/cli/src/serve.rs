@@ -2,6 +2,7 @@
 
 mod arguments;
 mod build;
+mod namespaces;
 mod outcome;
 mod placed;
 mod view;
@@ -105,7 +106,6 @@ fn options(arguments: &ServeArguments, built: &build::Built) -> Options {
         most_controllers: arguments.max_hosts,
         most_queues: arguments.max_queues,
         queue_entries: arguments.queue_entries,
-        block_bytes: built.block_bytes,
         shared_streams: arguments.shared_streams,
         advertised: arguments.advertise,
         ..Options::new(&built.name)

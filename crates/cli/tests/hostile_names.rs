@@ -203,6 +203,7 @@ fn calls(directory: &Path) -> Vec<Vec<String>> {
         &["serve", "--size", EVIL],
         &["serve", "--device", &words],
         &["serve", "--listen", EVIL],
+        &["serve", "--namespaces", EVIL],
         &[
             "precondition",
             "--size",

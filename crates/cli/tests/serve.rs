@@ -10,7 +10,7 @@
 mod command;
 mod served;
 
-use anabranch_initiator::{Host, HostOptions, Tag};
+use anabranch_initiator::{Entry, Host, HostOptions, NewNamespace, Tag, Transfer};
 use anabranch_trace::{Operation, Reader};
 use command::{anabranch, complaint, json, trace};
 use serde_json::Value;
@@ -154,12 +154,85 @@ fn what_would_be_unsafe_or_makes_no_sense_is_refused() {
         (&["--device", "demo,golden"], "one"),
         (&["--data", "/"], "/"),
         (&["--block-bytes", "1000"], "512"),
+        (&["--namespaces", "rest,1MiB"], "last"),
+        (&["--namespaces", "1TiB"], "free"),
+        (&["--namespaces", "1MiB:0-1"], "--mode fdp"),
+        (
+            &["--device", "fdp-8ruh", "--namespaces", "1GiB:0+0"],
+            "at most once",
+        ),
+        (
+            &["--device", "fdp-8ruh", "--namespaces", "1GiB:8"],
+            "0 to 8 (excluded)",
+        ),
     ] {
         let mut words = vec!["serve"];
         words.extend(arguments);
         let said = complaint(&words, 2);
         assert!(said.contains(word), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn a_parted_drive_is_parted_after_a_kill_too() {
+    let mut served = Served::start(&[
+        "--device",
+        "fdp-8ruh",
+        "--size",
+        "256MiB",
+        "--unit",
+        "4MiB",
+        "--namespaces",
+        "64MiB:0-1,rest:2+7",
+        "--data",
+        "DATA",
+    ]);
+    let mut one = host(&served);
+    let write = |host: &mut Host, id: u32, blocks: u32, handle: u16| {
+        let entry = Entry::write(100, blocks, Tag::Placement(handle)).at(id);
+        let data = vec![id as u8; blocks as usize * 4096];
+        let written = host.io().unwrap().run(entry, Transfer::out(data));
+        assert!(written.unwrap().status.is_success());
+    };
+    write(&mut one, 1, 16, 1);
+    write(&mut one, 2, 32, 1);
+    // A third, which is made and attached while the drive is served.
+    let deleted = one.delete_namespace(1).unwrap();
+    assert!(deleted.status.is_success());
+    let new = NewNamespace {
+        handles: vec![4],
+        ..NewNamespace::of(1024)
+    };
+    assert_eq!(one.create_namespace(&new).unwrap().result, 1);
+    let own = one.controller.identifier;
+    let attached = one.attach_namespace(1, true, &[own]).unwrap();
+    assert!(attached.status.is_success());
+    write(&mut one, 1, 8, 0);
+    drop(one);
+    served.kill_and_restart();
+    let mut one = host(&served);
+    assert_eq!(one.namespace.blocks, 1024);
+    assert_eq!(one.namespace_list(0x02, 0).unwrap(), [1, 2]);
+    for (id, blocks) in [(1, 8), (2, 32)] {
+        let entry = Entry::read(100, blocks + 1).at(id);
+        let transfer = Transfer::In((blocks as usize + 1) * 4096);
+        let read = one.io().unwrap().succeed("read", entry, transfer).unwrap();
+        let (data, behind) = read.data.split_at(blocks as usize * 4096);
+        assert!(data.iter().all(|&byte| byte == id as u8));
+        assert!(behind.iter().all(|&byte| byte == 0));
+    }
+    write(&mut one, 1, 4, 0);
+    drop(one);
+    let counted = served.stop();
+    let namespaces = counted["namespaces"].as_array().unwrap();
+    let of = |index: usize, key: &str| namespaces[index][key].as_u64().unwrap();
+    assert_eq!((of(0, "id"), of(0, "logical_bytes")), (1, 4 << 20));
+    assert_eq!(of(0, "mapped_bytes"), 8 * BLOCK);
+    assert_eq!((of(1, "id"), of(1, "mapped_bytes")), (2, 32 * BLOCK));
+    assert_eq!(of(1, "logical_bytes"), (256 - 64) << 20);
+    // After the restart it went where the namespace's handle 0 is.
+    let handle = &counted["device"]["streams"][4]["host_bytes"];
+    assert!(handle.as_u64().unwrap() >= 4 * BLOCK);
 }
 
 #[test]

@@ -56,6 +56,12 @@ impl ControllerData {
 pub struct NamespaceData {
     /// Logical blocks (NSZE), bytes 7:0.
     pub blocks: u64,
+    /// Blocks that hold data (NUSE), bytes 23:16.
+    pub used_blocks: u64,
+    /// Bytes of the subsystem that are its (NVMCAP), bytes 63:48.
+    pub capacity: u128,
+    /// Whether several controllers may have it: NMIC, byte 30, bit 0.
+    pub shared: bool,
     /// Bytes of a logical block: LBADS, bits 23:16 of the format in use, from byte 128 on; FLBAS in
     /// byte 26 names the format.
     pub block_bytes: usize,
@@ -71,6 +77,9 @@ impl NamespaceData {
         let shift = number(data, 128 + 4 * index + 2, 1) as u32;
         NamespaceData {
             blocks: number(data, 0, 8) as u64,
+            used_blocks: number(data, 16, 8) as u64,
+            capacity: number(data, 48, 16),
+            shared: number(data, 30, 1) & 1 != 0,
             block_bytes: 1_usize.checked_shl(shift).unwrap_or(0),
             endurance_group: number(data, 102, 2) as u16,
         }

@@ -39,6 +39,13 @@ impl Entry {
         Entry(bytes)
     }
 
+    /// Of another namespace.
+    #[must_use]
+    pub fn at(mut self, namespace: u32) -> Entry {
+        self.0[4..8].copy_from_slice(&namespace.to_le_bytes());
+        self
+    }
+
     /// A Fabrics command: opcode 7Fh, its type in byte 4 (Base §6, figure "Fabrics Command Format").
     pub fn fabrics(kind: u8) -> Entry {
         let mut entry = Entry::new(0x7f, 0);

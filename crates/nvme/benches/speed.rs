@@ -98,6 +98,7 @@ fn serve() -> Server {
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config, &*relocation, Watch::default()).unwrap();
     let drive = Drive::streams(device, Box::new(relocation), false);
+    let drive = drive.whole(4096).unwrap();
     let store = Store::memory(drive.config().logical_bytes());
     let target = Target::new(
         Options::new(SUBSYSTEM),

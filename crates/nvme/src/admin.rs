@@ -8,16 +8,19 @@ mod features;
 mod identify;
 mod logs;
 mod names;
+mod namespaces;
 
 pub(crate) use effects::{has_io_opcode, has_opcode};
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
+
+use tokio::task::block_in_place;
 
 use crate::{
     command::{ALL_NAMESPACES, Command, admin},
     completion::Status,
     connection::Answer,
     controller::Controller,
-    drive::NAMESPACE,
+    namespace::Namespace,
     target::Target,
 };
 
@@ -44,29 +47,33 @@ impl Request<'_> {
             admin::DIRECTIVE_SEND if io => self.directive_send(),
             admin::DIRECTIVE_RECEIVE if io => self.directive_receive(),
             admin::FORMAT if io => self.format(),
+            admin::NAMESPACE_MANAGEMENT if io => self.manage_namespaces(),
+            admin::NAMESPACE_ATTACHMENT if io => self.attach_namespace(),
             _ => Err(Status::INVALID_OPCODE),
         }
     }
 
-    /// The namespace named is the one there is.
-    fn check_namespace(&self) -> Result<(), Status> {
+    /// The namespace named, which is attached.
+    fn namespace(&self) -> Result<Arc<Namespace>, Status> {
+        self.controller.namespace(self.command.namespace)
+    }
+
+    /// The namespace named, or all that are attached, if all are meant.
+    fn namespaces_named(&self) -> Result<Vec<Arc<Namespace>>, Status> {
         match self.command.namespace {
-            NAMESPACE => Ok(()),
-            _ => Err(Status::INVALID_NAMESPACE),
+            ALL_NAMESPACES => Ok(self.controller.namespaces()),
+            _ => Ok(vec![self.namespace()?]),
         }
     }
 
-    /// The namespace named is the one there is, or all are meant.
+    /// The namespace named is attached, or all are meant.
     fn check_namespace_or_all(&self) -> Result<(), Status> {
-        match self.command.namespace {
-            NAMESPACE | ALL_NAMESPACES => Ok(()),
-            _ => Err(Status::INVALID_NAMESPACE),
-        }
+        self.namespaces_named().map(drop)
     }
 
     /// Format NVM (§5.1.10): erases everything, and chooses the size of blocks.
     fn format(&self) -> Result<Answer, Status> {
-        self.check_namespace_or_all()?;
+        let namespaces = self.namespaces_named()?;
         let options = self.command.dword(10);
         let format = (options & 0xf | options >> 8 & 0x30) as u8;
         let erase = options >> 9 & 7;
@@ -79,12 +86,11 @@ impl Request<'_> {
             return Err(Status::INVALID_FIELD);
         }
         let shift = identify::block_shift_of(format).ok_or(Status::INVALID_FORMAT)?;
-        let status = tokio::task::block_in_place(|| self.target.format(shift));
-        if !status.is_success() {
-            return Err(status);
-        }
-        for controller in self.target.controllers().iter() {
-            controller.namespace_changed();
+        for namespace in namespaces {
+            let status = block_in_place(|| self.target.format(&namespace, shift));
+            if !status.is_success() {
+                return Err(status);
+            }
         }
         Ok(Answer::Done(0))
     }

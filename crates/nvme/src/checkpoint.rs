@@ -25,10 +25,18 @@ use thiserror::Error;
 use files::System;
 pub use files::{Files, Input, Output};
 
-use crate::{drive::Drive, target::Target, totals::Tally};
+use crate::{
+    drive::Drive,
+    namespace::{Layout, NamespaceError},
+    target::Target,
+    totals::Tally,
+};
 
-/// Version of the form. Of version 1, a line of JSON and a whole [`SavedDrive`], files are read still.
-const VERSION: u32 = 2;
+/// Version of the form. Files of version 1, a line of JSON and a whole [`SavedDrive`], and of version 2,
+/// whose drive is one namespace, are read still.
+const VERSION: u32 = 3;
+/// The first that is made of pieces.
+const FIRST_IN_PIECES: u32 = 2;
 /// Longest line of JSON (our choice).
 const MOST_HEADER: usize = 64 << 10;
 
@@ -84,12 +92,32 @@ pub struct Header {
     /// layer alone.
     #[serde(default)]
     pub aged: bool,
-    /// Log2 of the bytes of a logical block.
-    pub block_shift: u32,
+    /// Log2 of the bytes of a logical block, before version 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    block_shift: Option<u32>,
+    /// The namespaces, and how many there have been.
+    #[serde(default)]
+    namespaces: Vec<Layout>,
+    #[serde(default)]
+    births: u64,
     /// Counters of commands.
     pub tally: Tally,
     /// The device's counters when the FDP statistics were last cleared.
     pub cleared_at: Counters,
+}
+
+impl Header {
+    /// Gives a drive the namespaces that were kept. Before version 3 there was one, of all its pages
+    /// and handles.
+    ///
+    /// # Errors
+    /// When they are none of this drive's.
+    pub fn namespaces(&self, drive: Drive) -> Result<Drive, NamespaceError> {
+        match self.block_shift {
+            Some(shift) => drive.whole(1_u32.checked_shl(shift).unwrap_or(0)),
+            None => drive.with_kept(&self.namespaces, self.births),
+        }
+    }
 }
 
 /// What changes whenever the state does, time apart: two that are equal are of one state.
@@ -98,7 +126,8 @@ pub(crate) struct Mark {
     counters: Counters,
     cleared_at: Counters,
     read_only: bool,
-    block_shift: u32,
+    namespaces: Vec<Layout>,
+    births: u64,
     /// Without the time served.
     tally: Tally,
 }
@@ -110,7 +139,8 @@ impl Mark {
             counters: *drive.counters(),
             cleared_at: drive.cleared_at(),
             read_only: drive.is_read_only(),
-            block_shift: target.block_shift(),
+            namespaces: drive.namespaces().iter().map(|one| one.layout()).collect(),
+            births: drive.namespaces().births(),
             tally: target.totals.sums(),
         }
     }
@@ -168,9 +198,6 @@ impl Checkpoint {
             Err(problem) => return Err(self.failed(problem)),
         };
         let found = read::read(file).map_err(|error| self.damaged(&error))?;
-        if ![9, 12].contains(&found.header.block_shift) {
-            return Err(self.damaged(&"blocks of neither 512 nor 4096 bytes"));
-        }
         Ok(Some(found))
     }
 
@@ -229,7 +256,9 @@ impl Checkpoint {
             version: VERSION,
             placement: self.placement.clone(),
             aged: self.aged,
-            block_shift: mark.block_shift,
+            block_shift: None,
+            namespaces: mark.namespaces.clone(),
+            births: mark.births,
             tally: Tally {
                 served_ms: mark.tally.served_ms + target.now_ms(),
                 ..mark.tally

@@ -42,6 +42,10 @@ impl Status {
     pub const WRITE_PROTECTED: Status = Status::lasting(GENERIC, 0x20);
     /// 22h: a data digest was wrong (TCP §3.3.1.1); the host may try again.
     pub const TRANSIENT_TRANSPORT: Status = Status::passing(GENERIC, 0x22);
+    /// 29h: Flexible Data Placement is disabled.
+    pub const FDP_DISABLED: Status = Status::lasting(GENERIC, 0x29);
+    /// 2Ah: a list of placement handles that is none.
+    pub const PLACEMENT_HANDLES: Status = Status::lasting(GENERIC, 0x2a);
     /// 7Fh: no stream resources.
     pub const STREAM_ALLOCATION: Status = Status::lasting(COMMAND, 0x7f);
     /// 84h: the namespace is being formatted.
@@ -59,6 +63,22 @@ impl Status {
     pub const NOT_SAVEABLE: Status = Status::lasting(COMMAND, 0x0d);
     /// Command specific 0Eh: the feature cannot be changed.
     pub const NOT_CHANGEABLE: Status = Status::lasting(COMMAND, 0x0e);
+    /// Namespace Management 15h: there is not so much room in one piece.
+    pub const INSUFFICIENT_CAPACITY: Status = Status::lasting(COMMAND, 0x15);
+    /// Namespace Management 16h: there are as many namespaces as there may be.
+    pub const NO_IDENTIFIER: Status = Status::lasting(COMMAND, 0x16);
+    /// Namespace Attachment 18h: a controller of the list has the namespace.
+    pub const ALREADY_ATTACHED: Status = Status::lasting(COMMAND, 0x18);
+    /// Namespace Attachment 19h: the namespace is for one controller.
+    pub const NAMESPACE_IS_PRIVATE: Status = Status::lasting(COMMAND, 0x19);
+    /// Namespace Attachment 1Ah: a controller of the list does not have the namespace.
+    pub const NOT_ATTACHED: Status = Status::lasting(COMMAND, 0x1a);
+    /// Namespace Management 1Bh: NSZE and NCAP are not the same.
+    pub const THIN_PROVISIONING: Status = Status::lasting(COMMAND, 0x1b);
+    /// Namespace Attachment 1Ch: a controller of the list is none, or there are none in it.
+    pub const CONTROLLER_LIST: Status = Status::lasting(COMMAND, 0x1c);
+    /// Namespace Management 29h: the command set is not supported.
+    pub const COMMAND_SET: Status = Status::lasting(COMMAND, 0x29);
     /// Connect 80h: a record format that is not known.
     pub const CONNECT_FORMAT: Status = Status::lasting(COMMAND, 0x80);
     /// Connect 81h: the controller has no room.

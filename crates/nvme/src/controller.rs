@@ -6,7 +6,7 @@ mod properties;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
@@ -17,6 +17,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::{
     completion::{Completion, Status},
+    namespace::{MOST_NAMESPACES, Namespace},
     options::ERROR_ENTRIES,
 };
 
@@ -66,6 +67,8 @@ pub(crate) struct Controller {
     seen_ms: AtomicU64,
     /// It is enabled, ready, and not shut down.
     serving: AtomicBool,
+    /// Namespaces that are attached to it.
+    namespaces: RwLock<BTreeMap<u32, Arc<Namespace>>>,
     state: Mutex<State>,
 }
 
@@ -83,8 +86,8 @@ pub(crate) struct State {
     events: VecDeque<u32>,
     /// Critical warnings that the host was told of and that still hold.
     pub(crate) warned: u8,
-    /// The namespace has changed since the host read the list of those that have.
-    pub(crate) namespace_changed: bool,
+    /// Namespaces that have changed since the host read the list of those.
+    pub(crate) changed_namespaces: BTreeSet<u32>,
     pub(crate) errors: VecDeque<ErrorEntry>,
     pub(crate) error_count: u64,
     /// Timestamp feature: what the host set, and when.
@@ -137,6 +140,49 @@ impl Controller {
     /// Whether it is enabled and ready, be it shut down.
     pub(crate) fn is_ready(&self) -> bool {
         self.state().status & 1 != 0
+    }
+
+    /// An attached namespace.
+    ///
+    /// # Errors
+    /// When there can be none of that identifier (§3.2.1.2), or there is none attached (§3.2.1.5).
+    #[inline]
+    pub(crate) fn namespace(&self, id: u32) -> Result<Arc<Namespace>, Status> {
+        if !(1..=MOST_NAMESPACES).contains(&id) {
+            return Err(Status::INVALID_NAMESPACE);
+        }
+        let attached = self.attached();
+        attached.get(&id).cloned().ok_or(Status::INVALID_FIELD)
+    }
+
+    /// All namespaces that are attached.
+    pub(crate) fn namespaces(&self) -> Vec<Arc<Namespace>> {
+        self.attached().values().cloned().collect()
+    }
+
+    fn attached(&self) -> RwLockReadGuard<'_, BTreeMap<u32, Arc<Namespace>>> {
+        let attached = self.namespaces.read();
+        attached.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a namespace is attached.
+    pub(crate) fn has(&self, id: u32) -> bool {
+        self.attached().contains_key(&id)
+    }
+
+    pub(crate) fn attach(&self, namespace: &Arc<Namespace>) {
+        let attached = self.namespaces.write();
+        let mut attached = attached.unwrap_or_else(PoisonError::into_inner);
+        attached.insert(namespace.id(), Arc::clone(namespace));
+    }
+
+    /// A namespace is attached no longer; the host hears of it, if it was.
+    pub(crate) fn detach(&self, id: u32) {
+        let attached = self.namespaces.write();
+        let removed = attached.unwrap_or_else(PoisonError::into_inner).remove(&id);
+        if removed.is_some() {
+            self.namespace_changed(id);
+        }
     }
 
     /// I/O queues connected.
@@ -284,6 +330,7 @@ impl Controllers {
             keep_alive_ms: AtomicU32::new(keep_alive_ms),
             seen_ms: AtomicU64::new(now_ms),
             serving: AtomicBool::new(false),
+            namespaces: RwLock::default(),
             state: Mutex::new(State {
                 admin: Some(notices.clone()),
                 ..State::default()

@@ -5,23 +5,23 @@
 
 mod changes;
 mod fdp;
+mod namespaces;
 mod placement;
+mod reconcile;
 mod streams;
 mod watch;
 
 use anabranch_ssd::{
-    Config, Counters, Device, FdpDevice, FdpError, Flash, Host, PageRange, Scope, StateError,
-    StreamCounters, StreamTable,
+    Config, Counters, Device, FdpDevice, Flash, PageRange, Scope, StateError, StreamCounters,
+    StreamTable,
 };
 
+pub use fdp::MOST_HANDLES;
 pub(crate) use fdp::status as fdp_status;
 pub use placement::{Perform, Placement};
 pub use watch::Watch;
 
-use crate::completion::Status;
-
-/// The only namespace.
-pub const NAMESPACE: u32 = 1;
+use crate::{completion::Status, namespace::Namespaces};
 
 /// The device of a drive whose streams are the host's or a scheme's.
 pub type StreamDevice = Device<Watch>;
@@ -49,9 +49,12 @@ pub enum Mode {
     Fdp,
 }
 
-/// A drive's translation layer.
+/// A drive's translation layer, and the namespaces that lie on it.
 #[derive(Debug)]
-pub struct Drive(Kind);
+pub struct Drive {
+    kind: Kind,
+    namespaces: Namespaces,
+}
 
 #[derive(Debug)]
 #[allow(
@@ -71,7 +74,7 @@ enum Kind {
 impl Drive {
     /// A drive that a scheme places the writes on.
     pub fn plain(device: StreamDevice, placement: Box<dyn Placement>) -> Drive {
-        Drive(Kind::Streams {
+        Drive::of(Kind::Streams {
             device,
             placement,
             table: None,
@@ -86,27 +89,31 @@ impl Drive {
             true => table.sharing_identifiers(),
             false => table,
         };
-        Drive(Kind::Streams {
+        Drive::of(Kind::Streams {
             device,
             placement,
             table: Some(table),
         })
     }
 
-    /// A drive with Flexible Data Placement. Its only namespace has all handles there are, as far
-    /// as one may.
-    ///
-    /// # Errors
-    /// When the device has that namespace already.
-    pub fn fdp(mut device: FdpDevice<Watch>) -> Result<Drive, FdpError> {
-        let handles = device.configuration().handles.min(fdp::MOST_HANDLES);
-        device.create_namespace(NAMESPACE, &(0..handles).collect::<Vec<u16>>())?;
-        Ok(Drive(Kind::Fdp(device)))
+    /// A drive with Flexible Data Placement.
+    pub fn fdp(device: FdpDevice<Watch>) -> Drive {
+        Drive::of(Kind::Fdp(device))
+    }
+
+    fn of(kind: Kind) -> Drive {
+        let none = Namespaces::new(0, 0, 0);
+        let mut drive = Drive {
+            kind,
+            namespaces: none,
+        };
+        drive.namespaces = drive.no_namespaces(0);
+        drive
     }
 
     /// Which directives there are.
     pub fn mode(&self) -> Mode {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { table: None, .. } => Mode::Plain,
             Kind::Streams { .. } => Mode::Streams,
             Kind::Fdp(_) => Mode::Fdp,
@@ -115,7 +122,7 @@ impl Drive {
 
     /// What the device was made of.
     pub fn config(&self) -> &Config {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { device, .. } => device.config(),
             Kind::Fdp(fdp) => fdp.device().config(),
         }
@@ -123,7 +130,7 @@ impl Drive {
 
     /// The device's counters.
     pub fn counters(&self) -> &Counters {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { device, .. } => device.counters(),
             Kind::Fdp(fdp) => fdp.device().counters(),
         }
@@ -131,7 +138,7 @@ impl Drive {
 
     /// Those of each stream: the host's, then the internal ones.
     pub fn stream_counters(&self) -> &[StreamCounters] {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { device, .. } => device.stream_counters(),
             Kind::Fdp(fdp) => fdp.device().stream_counters(),
         }
@@ -139,7 +146,7 @@ impl Drive {
 
     /// Pages that hold data.
     pub fn mapped_pages(&self) -> u64 {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { device, .. } => device.mapped_pages(),
             Kind::Fdp(fdp) => fdp.device().mapped_pages(),
         }
@@ -148,7 +155,7 @@ impl Drive {
     /// Where a page lies: its unit, and the page in that; `None` where it holds nothing.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { device, .. } => device.locate(page),
             Kind::Fdp(fdp) => fdp.device().locate(page),
         }
@@ -156,7 +163,7 @@ impl Drive {
 
     /// The drive's flash, where time is simulated.
     pub fn flash(&self) -> Option<&Flash> {
-        let watch = match &self.0 {
+        let watch = match &self.kind {
             Kind::Streams { device, .. } => device.observer(),
             Kind::Fdp(fdp) => fdp.device().observer(),
         };
@@ -165,7 +172,7 @@ impl Drive {
 
     /// The drive's flash, to be told of requests and of the time.
     pub fn flash_mut(&mut self) -> Option<&mut Flash> {
-        let watch = match &mut self.0 {
+        let watch = match &mut self.kind {
             Kind::Streams { device, .. } => device.observer_mut(),
             Kind::Fdp(fdp) => fdp.observer_mut(),
         };
@@ -174,7 +181,7 @@ impl Drive {
 
     /// The stream whose unit holds a page.
     pub fn stream_of(&self, page: u32) -> Option<u16> {
-        let stream = match &self.0 {
+        let stream = match &self.kind {
             Kind::Streams { device, .. } => device.stream_of(page),
             Kind::Fdp(fdp) => fdp.device().stream_of(page),
         };
@@ -183,7 +190,7 @@ impl Drive {
 
     /// Units of a reclaim group that are free.
     pub fn free_units(&self, group: u32) -> u32 {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { device, .. } => device.free_units(group),
             Kind::Fdp(fdp) => fdp.device().free_units(group),
         }
@@ -191,7 +198,7 @@ impl Drive {
 
     /// Whether so many units have failed that the drive takes no more writes.
     pub fn is_read_only(&self) -> bool {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { device, .. } => device.is_read_only(),
             Kind::Fdp(fdp) => fdp.device().is_read_only(),
         }
@@ -199,7 +206,7 @@ impl Drive {
 
     /// Erases of the unit erased most, and the erases units are rated for (0: not told).
     pub fn wear(&self) -> (u32, u32) {
-        let erases = match &self.0 {
+        let erases = match &self.kind {
             Kind::Streams { device, .. } => device.erases(),
             Kind::Fdp(fdp) => fdp.device().erases(),
         };
@@ -207,14 +214,15 @@ impl Drive {
         (most, self.config().wear.rated_erases)
     }
 
-    /// The host writes pages.
+    /// A host writes pages of a namespace.
     ///
     /// # Errors
     /// A status of write protection when the drive is read-only; an internal error when the pages
     /// lie beyond it.
     #[inline]
-    pub fn write(&mut self, host: Host, hint: Hint, pages: PageRange) -> Result<(), Status> {
-        match &mut self.0 {
+    pub fn write(&mut self, scope: Scope, hint: Hint, pages: PageRange) -> Result<(), Status> {
+        let (mapped, host) = (self.mapped_pages(), self.counters().host_pages);
+        let written = match &mut self.kind {
             Kind::Streams {
                 device,
                 placement,
@@ -222,45 +230,56 @@ impl Drive {
             } => match (hint, table) {
                 (Hint::Stream(identifier), Some(table)) => {
                     let driven = (device, placement.relocation_mut());
-                    streams::write(driven, table, (scope(host), identifier), pages)
+                    streams::write(driven, table, (scope, identifier), pages)
                 }
                 _ => placement::write(device, &mut **placement, pages),
             },
-            Kind::Fdp(device) => fdp::write(device, hint, pages),
+            Kind::Fdp(device) => fdp::write(device, scope.namespace, hint, pages),
+        };
+        if let Some(namespace) = self.namespaces.get(scope.namespace) {
+            let written = self.counters().host_pages - host;
+            namespace.changed(mapped, self.mapped_pages(), written);
         }
+        written
     }
 
-    /// The host discards pages.
+    /// A host discards pages, all of one namespace.
     ///
     /// # Errors
     /// As [`Drive::write`].
     pub fn discard(&mut self, pages: PageRange) -> Result<(), Status> {
         self.tell_discarded(pages);
-        match &mut self.0 {
+        let mapped = self.mapped_pages();
+        let discarded = match &mut self.kind {
             Kind::Streams {
                 device, placement, ..
             } => placement::discard(device, &mut **placement, pages),
             Kind::Fdp(device) => device.discard(pages).map_err(|error| fdp::status(&error)),
+        };
+        let now = self.mapped_pages();
+        if let Some(namespace) = self.namespaces.at(pages.first).filter(|_| now != mapped) {
+            namespace.changed(mapped, now, 0);
+        }
+        discarded
+    }
+
+    /// A namespace is formatted: stream identifiers are closed.
+    pub fn close_streams(&mut self, namespace: u32) {
+        if let Some(table) = self.table_mut() {
+            table.close_namespace(namespace);
         }
     }
 
-    /// The namespace is formatted: stream identifiers are closed.
-    pub fn close_streams(&mut self) {
+    /// What a host holds of a namespace's streams is released.
+    pub fn release_streams(&mut self, scope: Scope) {
         if let Some(table) = self.table_mut() {
-            table.close_namespace(NAMESPACE);
-        }
-    }
-
-    /// What a host holds of streams is released.
-    pub fn release_streams(&mut self, host: Host) {
-        if let Some(table) = self.table_mut() {
-            table.release_all(scope(host));
+            table.release_all(scope);
         }
     }
 
     /// The last controller was reset or lost: events of Flexible Data Placement are to be enabled anew.
     pub fn forget_events(&mut self) {
-        if let Kind::Fdp(device) = &mut self.0 {
+        if let Kind::Fdp(device) = &mut self.kind {
             // With `Keep` no unit is touched, so that nothing can fail.
             let _ = device.reset(anabranch_ssd::AtReset::Keep);
         }
@@ -268,7 +287,7 @@ impl Drive {
 
     /// Tells the device the time; reclaim units' limits run by it.
     pub fn advance(&mut self, now_ms: u64) {
-        if let Kind::Fdp(device) = &mut self.0 {
+        if let Kind::Fdp(device) = &mut self.kind {
             // Only a read-only drive refuses, and then no limit matters.
             let _ = device.advance(now_ms);
         }
@@ -276,14 +295,14 @@ impl Drive {
 
     /// The host sets the time that events are told by.
     pub fn set_timestamp(&mut self, timestamp_ms: u64) {
-        if let Kind::Fdp(device) = &mut self.0 {
+        if let Kind::Fdp(device) = &mut self.kind {
             device.set_timestamp(timestamp_ms);
         }
     }
 
     /// The table of streams, where the drive has the Streams Directive.
     pub fn table(&self) -> Option<&StreamTable> {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { table, .. } => table.as_ref(),
             Kind::Fdp(_) => None,
         }
@@ -291,7 +310,7 @@ impl Drive {
 
     /// The table of streams, to be changed.
     pub fn table_mut(&mut self) -> Option<&mut StreamTable> {
-        match &mut self.0 {
+        match &mut self.kind {
             Kind::Streams { table, .. } => table.as_mut(),
             Kind::Fdp(_) => None,
         }
@@ -299,7 +318,7 @@ impl Drive {
 
     /// The device with Flexible Data Placement, if it is one.
     pub fn as_fdp(&self) -> Option<&FdpDevice<Watch>> {
-        match &self.0 {
+        match &self.kind {
             Kind::Fdp(device) => Some(device),
             Kind::Streams { .. } => None,
         }
@@ -307,63 +326,10 @@ impl Drive {
 
     /// The device with Flexible Data Placement, to be changed.
     pub fn as_fdp_mut(&mut self) -> Option<&mut FdpDevice<Watch>> {
-        match &mut self.0 {
+        match &mut self.kind {
             Kind::Fdp(device) => Some(device),
             Kind::Streams { .. } => None,
         }
-    }
-
-    /// Makes the translation layer agree with the contents, of which `data` are the parts that may
-    /// hold any, in order: pages with data that it does not know are written to it, and those without
-    /// that it knows are discarded, if it should `give_up` any. Answers with how many pages were
-    /// written and discarded. A drive that is read-only, or becomes so, takes in no more; its contents
-    /// are read all the same.
-    ///
-    /// # Errors
-    /// As [`Drive::write`], write protection apart.
-    pub fn reconcile(&mut self, data: &[(u64, u64)], give_up: bool) -> Result<(u64, u64), Status> {
-        let mut counts = (0, 0);
-        match self.take_in(data, give_up, &mut counts) {
-            Ok(()) | Err(Status::WRITE_PROTECTED) => Ok(counts),
-            Err(status) => Err(status),
-        }
-    }
-
-    fn take_in(
-        &mut self,
-        data: &[(u64, u64)],
-        give_up: bool,
-        (written, discarded): &mut (u64, u64),
-    ) -> Result<(), Status> {
-        let page_bytes = self.config().page_bytes;
-        let all = self.config().logical_pages;
-        let mut page = 0;
-        for &(begin, end) in data {
-            let held = touched(begin, end - begin, page_bytes);
-            let first = held.first.max(page).min(all);
-            let last = held.end().min(all.into()) as u32;
-            if give_up {
-                *discarded += self.discard_mapped(page, first)?;
-            }
-            for unknown in first..last {
-                if self.locate(unknown).is_none() {
-                    self.write(Host::Anonymous(0), Hint::None, PageRange::new(unknown, 1))?;
-                    *written += 1;
-                }
-            }
-            page = last.max(first);
-        }
-        if give_up {
-            *discarded += self.discard_mapped(page, all)?;
-        }
-        Ok(())
-    }
-
-    /// Discards what is mapped from one page to another (excluded). Answers how many pages were.
-    fn discard_mapped(&mut self, from: u32, to: u32) -> Result<u64, Status> {
-        let before = self.mapped_pages();
-        self.discard(PageRange::new(from, to.saturating_sub(from)))?;
-        Ok(before - self.mapped_pages())
     }
 
     /// Counters when the FDP statistics were last cleared; zero for a drive without.
@@ -377,18 +343,10 @@ impl Drive {
     /// # Errors
     /// The first invariant found broken, in words.
     pub fn verify(&self) -> Result<(), String> {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { device, .. } => device.verify(),
             Kind::Fdp(device) => device.verify(),
         }
-    }
-}
-
-/// A host at the namespace.
-pub(crate) fn scope(host: Host) -> Scope {
-    Scope {
-        namespace: NAMESPACE,
-        host,
     }
 }
 

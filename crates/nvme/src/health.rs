@@ -1,5 +1,7 @@
 //! The drive's health: what wears out, what is spare, and what hosts are warned of.
 
+use std::sync::atomic::Ordering;
+
 use crate::{
     controller::{Controller, State},
     drive::Drive,
@@ -103,6 +105,20 @@ impl State {
 }
 
 impl Target {
+    /// Tells all hosts, if the drive has lost units since they were told.
+    pub(crate) fn tell_losses(&self) {
+        if !self.can_fail {
+            return;
+        }
+        let lost = {
+            let drive = self.drive();
+            drive.counters().retired_units << 1 | u64::from(drive.is_read_only())
+        };
+        if self.lost.swap(lost, Ordering::Relaxed) != lost {
+            self.warn();
+        }
+    }
+
     /// Tells all hosts, after the drive's health has changed.
     pub(crate) fn warn(&self) {
         let health = Health::of(&self.drive());

@@ -1,10 +1,14 @@
 //! What I/O commands ask for: ranges of blocks, and reclaim unit handles.
 
+use std::sync::Arc;
+
 use crate::{
     command::Command,
     completion::Status,
     connection::Answer,
-    drive::{NAMESPACE, fdp_status},
+    controller::Controller,
+    drive::fdp_status,
+    namespace::Namespace,
     options::{MOST_DATA, MOST_DEALLOCATED, MOST_RANGES},
     target::Target,
     wire::{put, u16_at, u32_at, u64_at},
@@ -16,53 +20,62 @@ pub(crate) const DEALLOCATE: u32 = 1 << 2;
 /// Bytes of a Dataset Management range.
 const RANGE: usize = 16;
 
-/// A run of bytes of the namespace.
+/// A run of bytes of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) at: u64,
     pub(crate) length: u64,
 }
 
-/// The bytes that a command's blocks are.
+/// The bytes that a command's blocks are, of an attached namespace.
 ///
 /// PRINFO (dword 12, bits 29:26) is not looked at: it says what is done with protection information
 /// (NVM §5.2.2), and the namespace has none. NVM §3.3.5 would have a Verify with PRACT refused all
 /// the same; QEMU takes it where there is no protection information, and so do we, because fio sets
 /// that bit in every command it passes through (since 3.41).
 #[inline]
-pub(crate) fn extent(target: &Target, command: &Command) -> Result<Extent, Status> {
-    check_namespace(target, command)?;
-    blocks(target, command.first_block(), command.blocks())
+pub(crate) fn extent(
+    controller: &Controller,
+    command: &Command,
+) -> Result<(Arc<Namespace>, Extent), Status> {
+    let namespace = namespace(controller, command)?;
+    let extent = blocks(&namespace, command.first_block(), command.blocks())?;
+    Ok((namespace, extent))
 }
 
 /// The bytes of a command whose data are transferred: no more than MDTS allows.
 #[inline]
-pub(crate) fn transfer(target: &Target, command: &Command) -> Result<Extent, Status> {
-    let extent = extent(target, command)?;
+pub(crate) fn transfer(
+    controller: &Controller,
+    command: &Command,
+) -> Result<(Arc<Namespace>, Extent), Status> {
+    let (namespace, extent) = extent(controller, command)?;
     match extent.length <= u64::from(MOST_DATA) {
-        true => Ok(extent),
+        true => Ok((namespace, extent)),
         false => Err(Status::INVALID_FIELD),
     }
 }
 
-/// The namespace named is the one there is, and is not being formatted: then commands may be
-/// aborted by that name (§5.1.10).
-fn check_namespace(target: &Target, command: &Command) -> Result<(), Status> {
-    match command.namespace {
-        NAMESPACE if target.is_formatting() => Err(Status::FORMAT_IN_PROGRESS),
-        NAMESPACE => Ok(()),
-        _ => Err(Status::INVALID_NAMESPACE),
+/// The namespace named is attached, and is not being formatted: then commands may be aborted by that
+/// name (§5.1.10).
+#[inline]
+fn namespace(controller: &Controller, command: &Command) -> Result<Arc<Namespace>, Status> {
+    let namespace = controller.namespace(command.namespace)?;
+    match namespace.is_formatting() {
+        true => Err(Status::FORMAT_IN_PROGRESS),
+        false => Ok(namespace),
     }
 }
 
-fn blocks(target: &Target, first: u64, count: u64) -> Result<Extent, Status> {
+#[inline]
+fn blocks(namespace: &Namespace, first: u64, count: u64) -> Result<Extent, Status> {
     let end = first.checked_add(count);
-    if end.is_none_or(|end| end > target.blocks()) {
+    if end.is_none_or(|end| end > namespace.blocks()) {
         return Err(Status::LBA_OUT_OF_RANGE);
     }
-    let shift = target.block_shift();
+    let shift = namespace.block_shift();
     Ok(Extent {
-        at: first << shift,
+        at: namespace.begin() + (first << shift),
         length: count << shift,
     })
 }
@@ -70,16 +83,17 @@ fn blocks(target: &Target, first: u64, count: u64) -> Result<Extent, Status> {
 /// The ranges of a Dataset Management command, all of them within the namespace; of those, what the
 /// limits leave to be processed.
 pub(crate) fn ranges(
-    target: &Target,
+    controller: &Controller,
     command: &Command,
     data: &[u8],
-) -> Result<Vec<Extent>, Status> {
-    check_namespace(target, command)?;
+) -> Result<(Arc<Namespace>, Vec<Extent>), Status> {
+    let namespace = namespace(controller, command)?;
     let count = (command.dword(10) & 0xff) as usize + 1;
     let list = data.get(..count * RANGE).ok_or(Status::SGL_LENGTH)?;
-    let range = |range: &[u8]| blocks(target, u64_at(range, 8), u32_at(range, 4).into());
+    let range = |range: &[u8]| blocks(&namespace, u64_at(range, 8), u32_at(range, 4).into());
     let ranges: Result<Vec<Extent>, Status> = list.chunks_exact(RANGE).map(range).collect();
-    Ok(within_limits(&ranges?))
+    let ranges = within_limits(&ranges?);
+    Ok((namespace, ranges))
 }
 
 /// What of a command's ranges is processed (NVM §3.3.3.1): the first [`MOST_RANGES`], and of all
@@ -103,15 +117,19 @@ fn within_limits(ranges: &[Extent]) -> Vec<Extent> {
 const RECLAIM_UNIT_HANDLES: u32 = 1;
 
 /// I/O Management Receive: Reclaim Unit Handle Status.
-pub(crate) fn management_receive(target: &Target, command: &Command) -> Result<Answer, Status> {
+pub(crate) fn management_receive(
+    target: &Target,
+    controller: &Controller,
+    command: &Command,
+) -> Result<Answer, Status> {
     const HEADER: usize = 16;
     const DESCRIPTOR: usize = 32;
-    check_management(target, command)?;
-    let shift = target.block_shift();
+    let namespace = check_management(target, controller, command)?;
+    let shift = namespace.block_shift();
     let units = {
         let drive = target.drive();
         let device = drive.as_fdp().ok_or(Status::INVALID_FIELD)?;
-        let units = device.status(NAMESPACE);
+        let units = device.status(namespace.id());
         units.map_err(|error| fdp_status(&error))?
     };
     let mut bytes = vec![0; HEADER + DESCRIPTOR * units.len()];
@@ -132,10 +150,11 @@ pub(crate) fn management_receive(target: &Target, command: &Command) -> Result<A
 /// I/O Management Send: Reclaim Unit Handle Update.
 pub(crate) fn management_send(
     target: &Target,
+    controller: &Controller,
     command: &Command,
     data: &[u8],
 ) -> Result<Answer, Status> {
-    check_management(target, command)?;
+    let namespace = check_management(target, controller, command)?;
     let count = (command.dword(10) >> 16) as usize + 1;
     let list = data.get(..count * 2).ok_or(Status::SGL_LENGTH)?;
     let identifiers: Vec<_> = list
@@ -144,18 +163,22 @@ pub(crate) fn management_send(
         .collect();
     let mut drive = target.drive();
     let device = drive.as_fdp_mut().ok_or(Status::INVALID_FIELD)?;
-    let updated = device.update(NAMESPACE, &identifiers);
+    let updated = device.update(namespace.id(), &identifiers);
     updated.map_err(|error| fdp_status(&error))?;
     Ok(Answer::Done(0))
 }
 
-fn check_management(target: &Target, command: &Command) -> Result<(), Status> {
+fn check_management(
+    target: &Target,
+    controller: &Controller,
+    command: &Command,
+) -> Result<Arc<Namespace>, Status> {
     if target.mode != crate::drive::Mode::Fdp {
         return Err(Status::INVALID_OPCODE);
     }
-    check_namespace(target, command)?;
+    let namespace = namespace(controller, command)?;
     match command.dword(10) & 0xff {
-        RECLAIM_UNIT_HANDLES => Ok(()),
+        RECLAIM_UNIT_HANDLES => Ok(namespace),
         _ => Err(Status::INVALID_FIELD),
     }
 }

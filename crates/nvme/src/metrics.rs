@@ -23,7 +23,7 @@ use tokio::{
     time,
 };
 
-use crate::{drive::Drive, target::Target, totals::Tally};
+use crate::{drive::Drive, namespace::Namespace, target::Target, totals::Tally};
 
 /// Connections at a time, and how long one may take (our choice).
 const MOST_CONNECTIONS: usize = 16;
@@ -123,6 +123,7 @@ impl Collector for Metrics {
         )?;
         let drive = self.0.drive();
         device(&mut encoder, &drive)?;
+        namespaces(&mut encoder, &drive)?;
         streams(&mut encoder, &drive)
     }
 }
@@ -219,6 +220,43 @@ fn device(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
     let waf = counters.waf().unwrap_or(f64::NAN);
     let help = "Media bytes over host bytes, over the drive's life";
     gauge(encoder, "write_amplification", help, None, waf)
+}
+
+/// Of each namespace.
+fn namespaces(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
+    let page_bytes = u64::from(drive.config().page_bytes);
+    let bytes = Unit::Bytes;
+    let kind = ConstCounter::new(0_u64).metric_type();
+    let help = "Bytes written to a namespace, in whole pages";
+    let mut family = encoder.encode_descriptor("namespace_host", help, Some(&bytes), kind)?;
+    for one in drive.namespaces().iter() {
+        let value = ConstCounter::new(one.host_pages() * page_bytes);
+        value.encode(family.encode_family(&[("namespace", one.id().to_string())])?)?;
+    }
+    type Read = fn(&Namespace) -> u64;
+    let families: [(&str, &str, Read, u64); 2] = [
+        (
+            "namespace_mapped",
+            "Bytes of a namespace that hold data",
+            Namespace::mapped_pages,
+            page_bytes,
+        ),
+        (
+            "namespace_logical",
+            "Bytes of a namespace that hosts can address",
+            Namespace::bytes,
+            1,
+        ),
+    ];
+    for (name, help, read, unit) in families {
+        let kind = ConstGauge::new(0_f64).metric_type();
+        let mut family = encoder.encode_descriptor(name, help, Some(&bytes), kind)?;
+        for one in drive.namespaces().iter() {
+            let value = ConstGauge::new((read(one) * unit) as f64);
+            value.encode(family.encode_family(&[("namespace", one.id().to_string())])?)?;
+        }
+    }
+    Ok(())
 }
 
 /// Of each stream, the host's and the internal ones.

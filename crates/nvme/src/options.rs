@@ -19,8 +19,6 @@ pub struct Options {
     pub in_capsule_bytes: u32,
     /// Whether stream identifiers mean the same to all hosts.
     pub shared_streams: bool,
-    /// Bytes of a logical block, 512 or 4096, of a drive that is new.
-    pub block_bytes: u32,
     /// Where hosts reach the drive, as discovery tells it, where that is not where they reach
     /// discovery: behind address translation.
     pub advertised: Option<SocketAddr>,
@@ -49,7 +47,6 @@ impl Options {
             queue_entries: 128,
             in_capsule_bytes: 16 << 10,
             shared_streams: false,
-            block_bytes: 4096,
             advertised: None,
             patience: Duration::from_secs(30),
             idle: Duration::from_secs(120),

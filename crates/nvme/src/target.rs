@@ -4,12 +4,12 @@ use std::{
     collections::HashSet,
     io,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
-use anabranch_ssd::{Host, PageRange};
+use anabranch_ssd::{Host, PageRange, Scope};
 
 use crate::{
     checkpoint::{Checkpoint, CheckpointError, Mark},
@@ -19,14 +19,12 @@ use crate::{
     controller::{Controller, Controllers},
     drive::{Drive, Hint, Mode, touched},
     io::Extent,
+    namespace::Namespace,
     options::Options,
     store::Store,
     time::Time,
     totals::Totals,
 };
-
-/// Bytes that a Format erases at a time (our choice).
-const ERASED: u64 = 16 << 20;
 
 /// A served drive. Shared by all connections.
 #[derive(Debug)]
@@ -35,8 +33,8 @@ pub struct Target {
     pub(crate) store: Store,
     pub(crate) totals: Totals,
     pub(crate) controllers: Mutex<Controllers>,
-    /// Hosts that have enabled the Streams Directive.
-    pub(crate) streaming: RwLock<HashSet<Host>>,
+    /// Hosts that have enabled the Streams Directive, and where.
+    pub(crate) streaming: RwLock<HashSet<Scope>>,
     /// Of a drive that takes time.
     pub(crate) clock: Option<Clock>,
     pub(crate) mode: Mode,
@@ -49,13 +47,10 @@ pub struct Target {
     checkpoint: Option<Checkpoint>,
     /// What was written there last; one writes it at a time.
     saved: Mutex<Option<Mark>>,
-    block_shift: AtomicU32,
-    /// Formats that were begun and that ended: odd while one is under way.
-    formats: AtomicU64,
-    /// That number while the last Format was under way that erased everything.
-    erased: AtomicU64,
     /// Held by batches of I/O commands, and for a moment by a Format that begins.
-    gate: RwLock<()>,
+    pub(crate) gate: RwLock<()>,
+    /// Held by whoever makes, deletes or attaches namespaces.
+    pub(crate) managing: Mutex<()>,
     /// Bytes of memory that connections take.
     connection_bytes: AtomicU64,
     /// Slices of long commands that were done.
@@ -63,6 +58,9 @@ pub struct Target {
     /// Most bytes of state that were copied under one lock.
     most_saved: AtomicU64,
     read_only: AtomicBool,
+    /// What was lost when hosts were told last: units, and in the lowest bit whether the drive is
+    /// read-only for it.
+    pub(crate) lost: AtomicU64,
     time: Time,
 }
 
@@ -76,7 +74,7 @@ pub struct BadName(pub String);
 pub enum StopError {
     /// The contents could not be made safe.
     #[error("the contents could not be written: {0}")]
-    Contents(#[from] std::io::Error),
+    Contents(#[from] io::Error),
     /// The state could not be written.
     #[error(transparent)]
     State(#[from] CheckpointError),
@@ -99,7 +97,6 @@ impl Target {
         if let Some(bad) = names().find(|name| !is_name(name)) {
             return Err(BadName(bad.clone()));
         }
-        let block_shift = options.block_bytes.trailing_zeros();
         Ok(Arc::new(Target {
             controllers: Mutex::new(Controllers::new(options.most_controllers)),
             streaming: RwLock::default(),
@@ -109,11 +106,10 @@ impl Target {
             page_bytes: drive.config().page_bytes,
             can_fail: drive.config().faults.can_lose_units(),
             read_only: AtomicBool::new(drive.is_read_only()),
-            block_shift: AtomicU32::new(block_shift.clamp(9, 12)),
-            formats: AtomicU64::new(0),
-            erased: AtomicU64::new(0),
             gate: RwLock::default(),
+            managing: Mutex::default(),
             connection_bytes: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
             slices: AtomicU64::new(0),
             most_saved: AtomicU64::new(0),
             time: Time::machine(),
@@ -157,19 +153,9 @@ impl Target {
         hosts
     }
 
-    /// Bytes of a logical block.
-    pub fn block_bytes(&self) -> u32 {
-        1 << self.block_shift()
-    }
-
-    #[inline]
-    pub(crate) fn block_shift(&self) -> u32 {
-        self.block_shift.load(Ordering::Relaxed)
-    }
-
-    /// Logical blocks there are.
-    pub(crate) fn blocks(&self) -> u64 {
-        self.bytes >> self.block_shift()
+    /// The namespaces there are, by their identifiers.
+    pub fn namespaces(&self) -> Vec<Arc<Namespace>> {
+        self.drive().namespaces().iter().cloned().collect()
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
@@ -212,20 +198,17 @@ impl Target {
         allowed.is_empty() || allowed.iter().any(|name| name == host_name)
     }
 
-    /// Whether a host has the Streams Directive enabled.
-    pub(crate) fn is_streaming(&self, host: Host) -> bool {
+    /// Whether a host has the Streams Directive enabled for a namespace.
+    pub(crate) fn is_streaming(&self, scope: Scope) -> bool {
         let streaming = self.streaming.read();
         streaming
             .unwrap_or_else(PoisonError::into_inner)
-            .contains(&host)
+            .contains(&scope)
     }
 
-    pub(crate) fn start_streaming(&self, host: Host) {
-        let mut streaming = self
-            .streaming
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        streaming.insert(host);
+    pub(crate) fn streaming_mut(&self) -> RwLockWriteGuard<'_, HashSet<Scope>> {
+        let streaming = self.streaming.write();
+        streaming.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A controller level reset: what the host held of streams is released, with its last controller.
@@ -241,98 +224,37 @@ impl Target {
         };
         // Streams are the host's (§8.1.8): they stay while it has another controller.
         if !same {
-            self.stop_streaming(host);
+            let of_host: Vec<Scope> = {
+                let streaming = self.streaming_mut();
+                let all = streaming.iter().filter(|scope| scope.host == host);
+                all.copied().collect()
+            };
+            of_host
+                .into_iter()
+                .for_each(|scope| self.stop_streaming(scope));
         }
         if !others {
             self.drive().forget_events();
         }
     }
 
-    /// The directive is disabled for a host: what it holds of streams is released. Identifiers that
+    /// The directive is disabled for a host at a namespace: what it holds of streams is released. Identifiers that
     /// hosts share are theirs together, and stay while one of them has the directive enabled.
-    pub(crate) fn stop_streaming(&self, host: Host) {
+    pub(crate) fn stop_streaming(&self, scope: Scope) {
         let mut drive = self.drive();
-        let mut streaming = self
-            .streaming
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        streaming.remove(&host);
-        let shares = |host: &Host| matches!(host, Host::Identified(_));
-        let shared = self.options.shared_streams && shares(&host) && streaming.iter().any(shares);
-        if !shared {
-            drive.release_streams(host);
+        let mut streaming = self.streaming_mut();
+        streaming.remove(&scope);
+        let is_named = |host: Host| matches!(host, Host::Identified(_));
+        let shares = |other: &Scope| other.namespace == scope.namespace && is_named(other.host);
+        let shared = self.options.shared_streams && is_named(scope.host);
+        if !(shared && streaming.iter().any(shares)) {
+            drive.release_streams(scope);
         }
     }
 
     /// A batch of I/O commands begins, and ends with the guard: no Format begins in between.
     pub(crate) fn enter(&self) -> RwLockReadGuard<'_, ()> {
         self.gate.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What names the namespace's contents: another number after a Format has begun, or ended.
-    pub(crate) fn formats(&self) -> u64 {
-        self.formats.load(Ordering::Relaxed)
-    }
-
-    /// Whether what was there at that number of [`Target::formats`] was erased.
-    pub(crate) fn has_erased_since(&self, formats: u64) -> bool {
-        self.erased.load(Ordering::Relaxed) > formats
-    }
-
-    pub(crate) fn is_formatting(&self) -> bool {
-        !self.formats().is_multiple_of(2)
-    }
-
-    /// The drive's blocks are erased and have another size from now on. I/O commands are refused
-    /// meanwhile; those of other controllers' admin queues are not kept waiting.
-    pub(crate) fn format(&self, block_shift: u32) -> Status {
-        {
-            let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
-            if self.is_formatting() {
-                return Status::FORMAT_IN_PROGRESS;
-            }
-            self.formats.fetch_add(1, Ordering::Relaxed);
-        }
-        let status = self.erase();
-        if status.is_success() {
-            self.block_shift.store(block_shift, Ordering::Relaxed);
-            self.erased.store(self.formats(), Ordering::Relaxed);
-        }
-        self.formats.fetch_add(1, Ordering::Relaxed);
-        if !status.is_success() {
-            return status;
-        }
-        // A drive that is killed must not come back with blocks of the former size.
-        match self.save() {
-            Ok(()) => status,
-            Err(_) => Status::INTERNAL,
-        }
-    }
-
-    /// Discards and zeroes everything, so much at a time.
-    fn erase(&self) -> Status {
-        {
-            let mut drive = self.drive();
-            if drive.is_read_only() {
-                return Status::WRITE_PROTECTED;
-            }
-            drive.close_streams();
-        }
-        let mut at = 0;
-        while at < self.bytes {
-            let length = ERASED.min(self.bytes - at);
-            // Contents first: the drive knows of all data there are, though this fails in between.
-            if self.store.zero(at, length).is_err() {
-                return Status::INTERNAL;
-            }
-            let result = self.drive().discard(touched(at, length, self.page_bytes));
-            let status = self.note(result);
-            if !status.is_success() {
-                return status;
-            }
-            at += length;
-        }
-        Status::SUCCESS
     }
 
     /// Bytes of memory that connections take for what hosts sent and are to be sent.
@@ -420,11 +342,11 @@ impl Target {
 
     /// Bytes that were transferred of a write whose end will never come are in the store: the
     /// translation layer hears of them, so that it knows of all data there are.
-    pub(crate) fn wrote_part(&self, host: Host, hint: Hint, at: u64, length: u64) {
+    pub(crate) fn wrote_part(&self, scope: Scope, hint: Hint, at: u64, length: u64) {
         if length > 0 && !self.can_fail {
             let pages = touched(at, length, self.page_bytes);
-            let hint = self.still(host, hint);
-            let result = self.drive().write(host, hint, pages);
+            let hint = self.still(scope, hint);
+            let result = self.drive().write(scope, hint, pages);
             self.note(result);
         }
     }
@@ -433,7 +355,7 @@ impl Target {
     /// hears of their pages first, each once, and of a drive that is so by then nothing is changed.
     pub(crate) fn put(
         &self,
-        (host, hint): (Host, Hint),
+        (scope, hint): (Scope, Hint),
         Extent { at, length }: Extent,
         heard: &mut u32,
         put: impl FnOnce(&Store) -> io::Result<()>,
@@ -444,12 +366,12 @@ impl Target {
         }
         let pages = touched(at, length, self.page_bytes);
         let end = pages.first + pages.count;
-        let hint = self.still(host, hint);
+        let hint = self.still(scope, hint);
         // Under one lock, so that no page is discarded in between.
         let mut drive = self.drive();
         let known = pages.first < *heard && drive.locate(pages.first).is_some();
         let first = pages.first + u32::from(known);
-        let status = self.note(drive.write(host, hint, PageRange::new(first, end - first)));
+        let status = self.note(drive.write(scope, hint, PageRange::new(first, end - first)));
         if !status.is_success() {
             return Err(status);
         }
@@ -459,11 +381,11 @@ impl Target {
 
     /// Zeroes bytes whose pages were discarded. Where that fails their data are still there, and the
     /// translation layer hears of them again.
-    pub(crate) fn zero(&self, host: Host, bytes: Extent, pages: PageRange) -> Status {
+    pub(crate) fn zero(&self, scope: Scope, bytes: Extent, pages: PageRange) -> Status {
         match self.store.zero(bytes.at, bytes.length) {
             Ok(()) => Status::SUCCESS,
             Err(_) => {
-                let result = self.drive().write(host, Hint::None, pages);
+                let result = self.drive().write(scope, Hint::None, pages);
                 self.note(result);
                 Status::INTERNAL
             }
@@ -473,9 +395,9 @@ impl Target {
     /// Where a write goes whose data came after its command: streams may have been disabled in between,
     /// and then it opens none, which nobody would close.
     #[inline]
-    pub(crate) fn still(&self, host: Host, hint: Hint) -> Hint {
+    pub(crate) fn still(&self, scope: Scope, hint: Hint) -> Hint {
         match hint {
-            Hint::Stream(_) if !self.is_streaming(host) => Hint::None,
+            Hint::Stream(_) if !self.is_streaming(scope) => Hint::None,
             hint => hint,
         }
     }

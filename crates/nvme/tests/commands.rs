@@ -126,7 +126,7 @@ fn what_makes_no_sense_is_refused_by_name() {
             "another namespace",
             wrong_namespace(Entry::read(0, 1)),
             Transfer::In(4096),
-            0x0b,
+            0x02,
         ),
         (
             "a write beyond the end",
@@ -183,7 +183,7 @@ fn what_makes_no_sense_is_refused_by_name() {
         ),
         (
             "the structure of a namespace that is none",
-            Entry::identify(0x00, 7),
+            Entry::identify(0x00, 4711),
             Transfer::In(4096),
             0x0b,
         ),

@@ -74,8 +74,9 @@ impl Contents for Handle {
 }
 
 /// A drive of 128 pages whose units fail as told.
-fn target(faults: Faults) -> (Arc<Target>, Handle) {
+fn target(faults: Faults, seed: u64) -> (Arc<Target>, Handle) {
     let config = Config {
+        seed,
         host_streams: 1,
         internal_streams: 1,
         faults,
@@ -92,7 +93,9 @@ fn target(faults: Faults) -> (Arc<Target>, Handle) {
         then: Mutex::new(None),
     }));
     let store = Store::of(Box::new(handle.clone()));
-    let drive = Drive::plain(device, Box::new(relocation));
+    let drive = Drive::plain(device, Box::new(relocation))
+        .whole(4096)
+        .unwrap();
     let options = Options::new(session::SUBSYSTEM);
     let target = Target::new(options, drive, store, Totals::default(), None).unwrap();
     (target, handle)
@@ -158,7 +161,7 @@ fn discard(page: u64) -> (Entry, Vec<u8>) {
 
 #[test]
 fn a_write_that_races_a_discard_leaves_no_data_unknown() {
-    let (target, contents) = target(Faults::default());
+    let (target, contents) = target(Faults::default(), 0);
     let _admin = Queue::open(&target, 0, 0xffff);
     let (mut one, mut other) = (Queue::open(&target, 1, 1), Queue::open(&target, 2, 1));
     assert_eq!(one.run(&[write(3, 1)]), [0]);
@@ -181,11 +184,22 @@ fn a_write_that_races_a_discard_leaves_no_data_unknown() {
 
 #[test]
 fn a_write_that_is_refused_changes_nothing() {
+    let refused: Vec<u32> = (0..16).map(refused_at_once).collect();
+    // Of some batch a part was done.
+    assert!(
+        refused.iter().any(|count| (1..16).contains(count)),
+        "{refused:?}"
+    );
+}
+
+/// Writes until a drive whose units fail refuses some, and answers how many of a batch it refused.
+fn refused_at_once(seed: u64) -> u32 {
     const WRITE_PROTECTED: u16 = 0x20;
-    let (target, contents) = target(Faults {
+    let faults = Faults {
         erases_per_failure: 6,
         ..Faults::default()
-    });
+    };
+    let (target, contents) = target(faults, seed);
     let _admin = Queue::open(&target, 0, 0xffff);
     let mut queue = Queue::open(&target, 1, 1);
     let mut model = [0_u8; 128];
@@ -213,11 +227,80 @@ fn a_write_that_is_refused_changes_nothing() {
             assert_eq!(held[0], model[page], "page {page}, {refused} were refused");
         }
         if refused > 0 {
-            break;
+            return refused;
         }
     }
-    assert!(
-        refused > 0 && refused < 16,
-        "{refused} were refused at once"
-    );
+    panic!("the drive does not fail");
+}
+
+/// Dword 10 of Namespace Management and Attachment: the second of their operations.
+const DELETE: u32 = 1;
+
+/// What a host says of a namespace of all pages, and of controller 1.
+fn made_and_attached() -> [(Entry, Vec<u8>); 2] {
+    let mut data = vec![0; 4096];
+    (data[0], data[8], data[26], data[30]) = (128, 128, 1, 1);
+    let mut controllers = vec![0; 4096];
+    (controllers[0], controllers[2]) = (1, 1);
+    [
+        (Entry::new(0x0d, 0), data),
+        (Entry::new(0x15, 1), controllers),
+    ]
+}
+
+#[test]
+fn a_write_under_way_lands_in_no_namespace_that_comes_after() {
+    let (target, contents) = target(Faults::default(), 0);
+    let mut admin = Queue::open(&target, 0, 0xffff);
+    let mut queue = Queue::open(&target, 1, 1);
+    for again in [false, true] {
+        assert_eq!(queue.run(&[write(3, 1)]), [0]);
+        // A write whose data are asked for: R2T, with its tag in bytes 11:10.
+        let mut entry = Entry::write(5, 2, Tag::None).0;
+        (entry[1], entry[39]) = (0x40, 0x5a);
+        entry[32..36].copy_from_slice(&8192_u32.to_le_bytes());
+        let mut bytes = Vec::new();
+        session::capsule(&mut bytes, &entry, &[]);
+        let asked = queue.say(&bytes);
+        assert_eq!((asked[0], asked.len()), (9, 24));
+        // Half of the data comes, then the namespace goes, and another comes perhaps.
+        let half = |last: bool| {
+            let mut unit = vec![6, if last { 4 } else { 0 }, 24, 24];
+            unit.extend((24 + 4096_u32).to_le_bytes());
+            unit.extend([0, 0, asked[10], asked[11]]);
+            unit.extend(if last { 4096_u32 } else { 0 }.to_le_bytes());
+            unit.extend(4096_u32.to_le_bytes());
+            unit.extend([0; 4]);
+            unit.extend([9; 4096]);
+            unit
+        };
+        assert!(queue.say(&half(false)).is_empty());
+        let delete = Entry::new(0x0d, 1).dword(10, DELETE);
+        assert_eq!(admin.run(&[(delete, Vec::new())]), [0]);
+        if again {
+            for command in made_and_attached() {
+                assert_eq!(admin.run(&[command]), [0]);
+            }
+        }
+        let answer = queue.say(&half(true));
+        // Invalid Namespace or Format.
+        assert_eq!(answer[22] >> 1, 0x0b);
+        assert_eq!(target.drive().mapped_pages(), 0);
+        assert!(
+            contents
+                .0
+                .bytes
+                .lock()
+                .unwrap()
+                .iter()
+                .all(|&byte| byte == 0)
+        );
+        if !again {
+            assert_eq!(queue.run(&[write(3, 1)]), [0x02]);
+            for command in made_and_attached() {
+                assert_eq!(admin.run(&[command]), [0]);
+            }
+        }
+    }
+    target.drive().verify().unwrap();
 }

@@ -6,7 +6,7 @@ mod harness;
 
 use anabranch_initiator::{Entry, Tag, Transfer};
 use anabranch_nvme::drive::{Drive, Hint};
-use anabranch_ssd::{Host, PageRange};
+use anabranch_ssd::{Host, PageRange, Scope};
 use harness::{Served, fdp_drive, pattern, streams_drive};
 
 /// Pages that are written with a number, or discarded.
@@ -35,9 +35,10 @@ fn steps(identifiers: &[u16]) -> Vec<Step> {
 }
 
 fn directly(mut drive: Drive, host: Host, steps: &[Step], hint: fn(u16) -> Hint) -> Drive {
+    let scope = Scope { namespace: 1, host };
     for (pages, identifier) in steps {
         match identifier {
-            Some(identifier) => drive.write(host, hint(*identifier), *pages).unwrap(),
+            Some(identifier) => drive.write(scope, hint(*identifier), *pages).unwrap(),
             None => drive.discard(*pages).unwrap(),
         }
     }

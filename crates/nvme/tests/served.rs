@@ -39,6 +39,8 @@ fn streams(watch: Watch) -> Drive {
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config, &*relocation, watch).unwrap();
     Drive::streams(device, Box::new(relocation), false)
+        .whole(4096)
+        .unwrap()
 }
 
 #[test]
@@ -62,7 +64,8 @@ fn a_drive_that_takes_time_answers_no_sooner_than_its_flash() {
     let flash = Flash::live(&config, timing, profile.layout()).unwrap();
     let relocation = RelocationKind::Mixed.build(&config);
     let device = Device::watched(config, &*relocation, Watch::timed(flash)).unwrap();
-    let (_target, server) = serve(Drive::streams(device, Box::new(relocation), false));
+    let drive = Drive::streams(device, Box::new(relocation), false);
+    let (_target, server) = serve(drive.whole(4096).unwrap());
     let mut host = host(&server);
     // More than the write buffer holds, so that what was written first is on the flash by then.
     let pieces = 3 * timing.write_buffer_bytes.div_ceil(1 << 20);
@@ -91,7 +94,9 @@ impl Kept {
         let mut relocation = RelocationKind::Gc.build(&config);
         let bytes = config.logical_bytes();
         let killed = checkpoint.was_killed();
-        let (device, tally, new) = match checkpoint.read().unwrap() {
+        let found = checkpoint.read().unwrap();
+        let header = found.as_ref().map(|found| found.header.clone());
+        let (device, tally, new) = match found {
             None => {
                 let device = Device::watched(config, &*relocation, Watch::default()).unwrap();
                 (device, Tally::default(), true)
@@ -103,7 +108,12 @@ impl Kept {
             }
         };
         let store = Store::file(&self.directory.path().join("data"), bytes).unwrap();
-        let mut drive = Drive::streams(device, Box::new(relocation), false);
+        let drive = Drive::streams(device, Box::new(relocation), false);
+        let drive = match header {
+            None => drive.whole(4096),
+            Some(header) => header.namespaces(drive),
+        };
+        let mut drive = drive.unwrap();
         let learned = match killed || new {
             true => drive.reconcile(&store.data().unwrap(), true).unwrap(),
             false => (0, 0),

@@ -16,10 +16,17 @@ use std::{
 use anabranch_nvme::{
     Checkpoint, Options, Target, Totals,
     drive::{Drive, Hint, Watch},
+    namespace::Wanted,
     store::Store,
 };
-use anabranch_ssd::{Config, Device, Host, PageRange, RelocationKind};
+use anabranch_ssd::{Config, Device, Host, PageRange, RelocationKind, Scope};
 use harness::{SUBSYSTEM, config};
+
+/// A host at the namespace.
+const SCOPE: Scope = Scope {
+    namespace: 1,
+    host: Host::Anonymous(1),
+};
 
 /// Where a state is kept, and a drive of so many pages whose state is kept there.
 struct Kept {
@@ -47,12 +54,18 @@ impl Kept {
     }
 
     fn target(&self) -> Arc<Target> {
+        self.target_of(|drive| drive)
+    }
+
+    fn target_of(&self, part: impl FnOnce(Drive) -> Drive) -> Arc<Target> {
         let relocation = self.kind.build(&self.config);
         let device = Device::watched(self.config.clone(), &*relocation, Watch::default()).unwrap();
         let store = Store::memory(self.config.logical_bytes());
+        let drive = Drive::streams(device, Box::new(relocation), false);
+        let drive = drive.whole(4096).unwrap();
         Target::new(
             Options::new(SUBSYSTEM),
-            Drive::streams(device, Box::new(relocation), false),
+            part(drive),
             store,
             Totals::default(),
             Some(self.checkpoint()),
@@ -69,13 +82,14 @@ impl Kept {
         let found = self.checkpoint().read().unwrap().unwrap();
         let mut relocation = self.kind.build(&self.config);
         let device = found.drive.resume(&mut *relocation, Watch::default());
-        Drive::streams(device.unwrap(), Box::new(relocation), false)
+        let drive = Drive::streams(device.unwrap(), Box::new(relocation), false);
+        found.header.namespaces(drive).unwrap()
     }
 }
 
 fn write(target: &Target, first: u32, count: u32) {
     let pages = PageRange::new(first, count);
-    let written = target.drive().write(Host::Anonymous(1), Hint::None, pages);
+    let written = target.drive().write(SCOPE, Hint::None, pages);
     written.unwrap();
 }
 
@@ -105,7 +119,7 @@ fn what_is_read_is_what_was_written_with_ages_and_without() {
             let page = step.wrapping_mul(40_503) % 8192;
             write(&target, page, 1);
             let pages = PageRange::new(page, 1);
-            read.write(Host::Anonymous(1), Hint::None, pages).unwrap();
+            read.write(SCOPE, Hint::None, pages).unwrap();
         }
         same(&target.drive(), &read, 8192);
     }
@@ -196,5 +210,52 @@ fn a_state_of_the_first_version_is_read() {
     let found = kept.checkpoint().read().unwrap().unwrap();
     assert_eq!(found.header.tally.writes, 7);
     let drive = Drive::streams(device, Box::new(relocation), false);
+    let drive = drive.whole(4096).unwrap();
     same(&drive, &kept.read(), 256);
+}
+
+#[test]
+fn namespaces_are_kept_with_all_that_was_said_of_them() {
+    let kept = Kept::of(8192, RelocationKind::Gc);
+    let wanted = |bytes, block_shift, shared| Wanted {
+        bytes,
+        block_shift,
+        shared,
+        handles: Vec::new(),
+    };
+    let parts = [
+        wanted(Some(1 << 20), 12, true),
+        wanted(Some(5 << 9), 9, false),
+        wanted(None, 12, true),
+    ];
+    let target = kept.target_of(|drive| drive.without_namespaces().with(&parts).unwrap());
+    write(&target, 3, 100);
+    let second = Scope {
+        namespace: 2,
+        host: Host::Anonymous(1),
+    };
+    let pages = PageRange::new(256, 1);
+    target.drive().write(second, Hint::None, pages).unwrap();
+    target.save().unwrap();
+    let layouts = |drive: &Drive| -> Vec<_> {
+        let all = drive.namespaces().iter();
+        all.map(|one| (one.layout(), one.mapped_pages())).collect()
+    };
+    let (before, after) = (layouts(&target.drive()), layouts(&kept.read()));
+    assert_eq!(before, after);
+    let of = |index: usize| {
+        let (layout, mapped) = &after[index];
+        (
+            layout.id,
+            layout.birth,
+            layout.pages,
+            layout.bytes,
+            layout.host_pages,
+            *mapped,
+        )
+    };
+    // The first namespace, which was there before, is counted.
+    assert_eq!(of(0), (1, 2, 256, 1 << 20, 100, 100));
+    assert_eq!(of(1), (2, 3, 1, 5 << 9, 1, 1));
+    assert_eq!(of(2), (3, 4, 8192 - 257, (8192 - 257) * 4096, 0, 0));
 }

@@ -9,6 +9,8 @@ use anabranch_compare::DriveOptions;
 use anabranch_ssd::RelocationKind;
 use clap::{Args, ValueEnum};
 
+use super::namespaces::NamespaceList;
+
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
 Examples: an FDP drive in memory; one with the Streams Directive whose data and age stay
@@ -110,7 +112,11 @@ pub struct ServeArguments {
     #[arg(long, value_name = "N", default_value_t = 128, help_heading = "Network",
         value_parser = clap::value_parser!(u16).range(2..=1024))]
     pub queue_entries: u16,
-    /// Bytes of a logical block, 512 or 4096, until a host formats the drive
+    /// Namespaces of a drive that is new, by their sizes, `rest` being what is left: 2GiB,rest. With FDP
+    /// each may list its handles: 2GiB:0-3,rest:4-7. `none` leaves them to hosts [default: one, of all]
+    #[arg(long, value_name = "LIST")]
+    pub namespaces: Option<NamespaceList>,
+    /// Bytes of a logical block, 512 or 4096, until a host formats its namespace
     #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = block)]
     pub block_bytes: u32,
     /// Print the counters as JSON at the end

@@ -12,7 +12,7 @@ use anabranch_ssd::{Config, Device, FdpDevice, Flash, Profile, RelocationKind, S
 
 use super::{
     arguments::{ServeArguments, ServeMode, Time},
-    placed,
+    namespaces, placed,
 };
 use crate::failure::{Failure, Outcome};
 
@@ -23,7 +23,6 @@ pub struct Built {
     pub store: Store,
     pub totals: Totals,
     pub checkpoint: Option<Checkpoint>,
-    pub block_bytes: u32,
     /// What there is to say of how it came to be.
     pub told: Vec<String>,
 }
@@ -63,17 +62,21 @@ pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
     let new = found.is_none();
     let store = store(arguments.data_file(), plan.config.logical_bytes())?;
     let mut told = Vec::new();
-    let (mut tally, mut block_bytes) = (Tally::default(), arguments.block_bytes);
+    let mut tally = Tally::default();
     if let Some(found) = &found {
         tally = found.header.tally;
-        block_bytes = 1 << found.header.block_shift;
         told.push(format!(
             "the drive goes on with {} written before",
             anabranch_report::bytes(tally.written_bytes)
         ));
     }
     let watch = watch(arguments, &named, &plan.config)?;
-    let mut drive = drive(plan, found, aged, arguments, watch)?;
+    let header = found.as_ref().map(|found| found.header.clone());
+    let drive = drive(plan, found, aged, arguments, watch)?;
+    let mut drive = match header {
+        Some(header) => header.namespaces(drive).map_err(Failure::usage)?,
+        None => namespaces::new(drive, arguments)?,
+    };
     if store.is_file() && (killed || new) {
         told.extend(reconcile(&mut drive, &store, killed, !aged_once)?);
     }
@@ -85,7 +88,6 @@ pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
         drive,
         store,
         checkpoint,
-        block_bytes,
         told,
     })
 }
@@ -195,7 +197,7 @@ fn drive(
             Some(found) => FdpDevice::resume(found.drive, &options, found.header.cleared_at, watch)
                 .map_err(Failure::usage)?,
         };
-        return Drive::fdp(device).map_err(Failure::usage);
+        return Ok(Drive::fdp(device));
     };
     let relocation = placement.relocation_mut();
     let device = match (found, aged) {

@@ -42,9 +42,22 @@ fn as_json(target: &Target) -> Value {
             })
         })
         .collect();
+    let namespaces: Vec<Value> = drive
+        .namespaces()
+        .iter()
+        .map(|one| {
+            json!({
+                "id": one.id(),
+                "block_bytes": one.block_bytes(),
+                "logical_bytes": one.bytes(),
+                "mapped_bytes": one.mapped_pages() * page_bytes,
+                "host_bytes": one.host_pages() * page_bytes,
+            })
+        })
+        .collect();
     json!({
         "schema": anabranch_replay::SCHEMA,
-        "config": { "verb": "serve", "drive": config, "block_bytes": target.block_bytes() },
+        "config": { "verb": "serve", "drive": config },
         "seed": config.seed,
         "commands": target.totals().sums(),
         "device": {
@@ -60,6 +73,7 @@ fn as_json(target: &Target) -> Value {
             "waf": counters.waf(),
             "streams": streams,
         },
+        "namespaces": namespaces,
     })
 }
 

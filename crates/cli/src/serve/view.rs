@@ -41,11 +41,12 @@ impl View {
     /// Says how to connect.
     pub fn greet(&self, told: &[String], server: &Server, target: &Target) {
         let address = server.address();
+        let bytes = target.drive().config().logical_bytes();
         told.iter().for_each(|line| say::line(line));
         say::line(&format!(
-            "serving {} in blocks of {} bytes at {address}; on a host:\n  nvme connect -t tcp -a {} -s {} -n {}",
-            anabranch_report::bytes(target.drive().config().logical_bytes()),
-            target.block_bytes(),
+            "serving {} {} at {address}; on a host:\n  nvme connect -t tcp -a {} -s {} -n {}",
+            anabranch_report::bytes(bytes),
+            parted(target),
             address.ip(),
             address.port(),
             foreign(target.name()),
@@ -114,6 +115,22 @@ impl View {
     pub fn end(&mut self) {
         for line in self.lines.take().into_iter().flatten() {
             line.finish_and_clear();
+        }
+    }
+}
+
+/// What the drive is parted into.
+fn parted(target: &Target) -> String {
+    let namespaces = target.namespaces();
+    match &namespaces[..] {
+        [] => "without namespaces".to_owned(),
+        [one] => format!("in blocks of {} bytes", one.block_bytes()),
+        several => {
+            let sizes = several
+                .iter()
+                .map(|one| anabranch_report::bytes(one.bytes()));
+            let sizes: Vec<String> = sizes.collect();
+            format!("as {} namespaces ({})", several.len(), sizes.join(", "))
         }
     }
 }

@@ -1,15 +1,13 @@
 //! Directive Send and Receive (§5.1.6, §5.1.7, §8.1.8).
 
+use std::sync::Arc;
+
 use anabranch_ssd::{Scope, StreamError};
 
 use super::Request;
 use crate::{
-    command::ALL_NAMESPACES,
-    completion::Status,
-    connection::Answer,
-    drive::{Mode, scope},
-    options::MOST_DATA,
-    wire::put,
+    command::ALL_NAMESPACES, completion::Status, connection::Answer, drive::Mode,
+    namespace::Namespace, options::MOST_DATA, wire::put,
 };
 
 /// Directive types.
@@ -42,14 +40,23 @@ impl Request<'_> {
         }
     }
 
+    /// The host at the namespace named.
     fn scope(&self) -> Scope {
-        scope(self.controller.host_key())
+        self.scope_of(self.command.namespace)
+    }
+
+    fn scope_of(&self, namespace: u32) -> Scope {
+        Scope {
+            namespace,
+            host: self.controller.host_key(),
+        }
     }
 
     /// Whether the Streams Directive may be used now.
     fn check_streaming(&self) -> Result<(), Status> {
-        let enabled = self.target.is_streaming(self.controller.host_key());
-        match enabled && self.target.mode == Mode::Streams {
+        let named = self.namespaces_named()?;
+        let enabled = |one: &Arc<Namespace>| self.target.is_streaming(self.scope_of(one.id()));
+        match self.target.mode == Mode::Streams && named.iter().any(enabled) {
             true => Ok(()),
             false => Err(Status::INVALID_FIELD),
         }
@@ -63,20 +70,18 @@ impl Request<'_> {
         let directive = self.directive();
         let answer = match (directive.kind, directive.operation) {
             (IDENTIFY, RECEIVE_PARAMETERS) => {
-                self.check_namespace()?;
+                self.namespace()?;
                 Answer::Data(self.directives(), 0)
             }
             (STREAMS, RECEIVE_PARAMETERS) if self.target.mode == Mode::Streams => {
-                self.check_namespace_or_all()?;
-                Answer::Data(self.stream_parameters(), 0)
+                Answer::Data(self.stream_parameters()?, 0)
             }
             (STREAMS, RECEIVE_STATUS) => {
-                self.check_namespace_or_all()?;
                 self.check_streaming()?;
                 Answer::Data(self.stream_status(), 0)
             }
             (STREAMS, RECEIVE_ALLOCATE) => {
-                self.check_namespace()?;
+                self.namespace()?;
                 self.check_streaming()?;
                 return self.allocate();
             }
@@ -109,18 +114,18 @@ impl Request<'_> {
                 if self.command.namespace == ALL_NAMESPACES {
                     return Err(Status::INVALID_FIELD);
                 }
-                self.check_namespace()?;
                 self.check_streaming()?;
-                self.table(|table, scope| {
-                    table.release(scope, directive.specific);
+                self.table(|table| {
+                    table.release(self.scope(), directive.specific);
                 })?;
             }
             (STREAMS, SEND_RELEASE_RESOURCES) => {
-                self.check_namespace_or_all()?;
                 self.check_streaming()?;
-                self.table(|table, scope| {
-                    table.release_resources(scope);
-                })?;
+                for namespace in self.namespaces_named()? {
+                    self.table(|table| {
+                        table.release_resources(self.scope_of(namespace.id()));
+                    })?;
+                }
             }
             _ => return Err(Status::INVALID_FIELD),
         }
@@ -133,32 +138,35 @@ impl Request<'_> {
         let kind = (self.command.dword(12) >> 8) as u8;
         match (self.target.mode, kind) {
             (Mode::Streams, STREAMS) => {
-                self.check_namespace_or_all()?;
-                let host = self.controller.host_key();
-                match enable {
-                    true => self.target.start_streaming(host),
-                    false => self.target.stop_streaming(host),
+                for namespace in self.namespaces_named()? {
+                    let scope = self.scope_of(namespace.id());
+                    match enable {
+                        true => {
+                            self.target.streaming_mut().insert(scope);
+                        }
+                        false => self.target.stop_streaming(scope),
+                    }
                 }
                 Ok(())
             }
             // Enabled by the endurance group's configuration, and not to be disabled here.
-            (Mode::Fdp, DATA_PLACEMENT) if enable => self.check_namespace(),
+            (Mode::Fdp, DATA_PLACEMENT) if enable => self.namespace().map(drop),
             _ => Err(Status::INVALID_FIELD),
         }
     }
 
     fn table<T>(
         &self,
-        change: impl FnOnce(&mut anabranch_ssd::StreamTable, Scope) -> T,
+        change: impl FnOnce(&mut anabranch_ssd::StreamTable) -> T,
     ) -> Result<T, Status> {
         let mut drive = self.target.drive();
         let table = drive.table_mut().ok_or(Status::INVALID_FIELD)?;
-        Ok(change(table, self.scope()))
+        Ok(change(table))
     }
 
     /// Which directives are supported, which enabled, and which stay so over a reset.
     fn directives(&self) -> Vec<u8> {
-        let streaming = self.target.is_streaming(self.controller.host_key());
+        let streaming = self.target.is_streaming(self.scope());
         let (supported, enabled, persistent) = match self.target.mode {
             Mode::Plain => (1, 1, 0),
             Mode::Streams => (1 | 1 << STREAMS, 1 | u8::from(streaming) << STREAMS, 0),
@@ -176,10 +184,14 @@ impl Request<'_> {
     }
 
     /// Streams: Return Parameters.
-    fn stream_parameters(&self) -> Vec<u8> {
+    fn stream_parameters(&self) -> Result<Vec<u8>, Status> {
+        let namespace = match self.command.namespace {
+            ALL_NAMESPACES => None,
+            _ => Some(self.namespace()?),
+        };
         let drive = self.target.drive();
         let Some(table) = drive.table() else {
-            return vec![0; 32];
+            return Ok(vec![0; 32]);
         };
         let counts = table.parameters(self.scope());
         let unit_pages = drive.config().pages_per_unit;
@@ -193,17 +205,17 @@ impl Request<'_> {
             6,
             &[u8::from(self.target.options.shared_streams)],
         );
-        if self.command.namespace == ALL_NAMESPACES {
-            return page;
-        }
+        let Some(namespace) = namespace else {
+            return Ok(page);
+        };
         // Stream write size: a page, in blocks. Granularity: an erase unit, in those.
-        let write_blocks = self.target.page_bytes >> self.target.block_shift();
+        let write_blocks = self.target.page_bytes >> namespace.block_shift();
         let granularity = unit_pages.min(u16::MAX.into()) as u16;
         put(&mut page, 16, &write_blocks.max(1).to_le_bytes());
         put(&mut page, 20, &granularity.to_le_bytes());
         put(&mut page, 22, &counts.allocated.to_le_bytes());
         put(&mut page, 24, &counts.open.to_le_bytes());
-        page
+        Ok(page)
     }
 
     /// Streams: Get Status.
@@ -222,7 +234,7 @@ impl Request<'_> {
     /// Streams: Allocate Resources.
     fn allocate(&self) -> Result<Answer, Status> {
         let requested = self.command.dword(12) as u16;
-        let allocated = self.table(|table, scope| table.allocate(scope, requested))?;
+        let allocated = self.table(|table| table.allocate(self.scope(), requested))?;
         match allocated {
             Ok(allocation) => Ok(Answer::Done(allocation.streams.into())),
             Err(StreamError::AlreadyAllocated(_)) => Err(Status::INVALID_FIELD),

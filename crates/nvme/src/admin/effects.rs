@@ -11,6 +11,8 @@ use crate::{
 const SUPPORTED: u32 = 1;
 const CHANGES_CONTENT: u32 = 1 << 1;
 const CHANGES_NAMESPACE: u32 = 1 << 2;
+/// Namespace Inventory Change.
+const CHANGES_INVENTORY: u32 = 1 << 3;
 /// No other command of the namespace, or of any, meanwhile (CSE).
 const ALONE: u32 = 2 << 16;
 /// A feature's scope (§5.1.12.1.13): controller, namespace, endurance group.
@@ -39,6 +41,9 @@ fn effects_of(is_io: bool, mode: Mode, opcode: u8) -> u32 {
         | admin::ASYNC_EVENT_REQUEST
         | admin::KEEP_ALIVE => SUPPORTED,
         admin::FORMAT if is_io => SUPPORTED | CHANGES_CONTENT | CHANGES_NAMESPACE | ALONE,
+        admin::NAMESPACE_MANAGEMENT | admin::NAMESPACE_ATTACHMENT if is_io => {
+            SUPPORTED | CHANGES_INVENTORY
+        }
         admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE if is_io && mode != Mode::Plain => {
             SUPPORTED
         }

@@ -3,12 +3,7 @@
 use anabranch_ssd::{FdpEventKind, FdpEventKinds};
 
 use super::{Request, identify::ENDURANCE_GROUP};
-use crate::{
-    command::ALL_NAMESPACES,
-    completion::Status,
-    connection::Answer,
-    drive::{NAMESPACE, fdp_status},
-};
+use crate::{completion::Status, connection::Answer, drive::fdp_status};
 
 impl Request<'_> {
     /// Flexible Data Placement (1Dh): enabled, with configuration 0.
@@ -19,7 +14,7 @@ impl Request<'_> {
         }
     }
 
-    /// It cannot be changed while there is a namespace, and there always is.
+    /// It cannot be changed while there is a namespace.
     pub(super) fn set_fdp_feature(&self) -> Result<Answer, Status> {
         match self.command.dword(11) as u16 {
             ENDURANCE_GROUP => Err(Status::COMMAND_SEQUENCE),
@@ -29,12 +24,12 @@ impl Request<'_> {
 
     /// FDP Events (1Eh): which kinds of events of a placement handle are recorded.
     pub(super) fn fdp_events_feature(&self) -> Result<Answer, Status> {
-        self.check_namespace()?;
+        let namespace = self.namespace()?;
         let handle = self.command.dword(11) as u16;
         let wanted = (self.command.dword(11) >> 16 & 0xff) as usize;
         let drive = self.target.drive();
         let device = drive.as_fdp().ok_or(Status::INVALID_FIELD)?;
-        let enabled = device.enabled_events(NAMESPACE, handle);
+        let enabled = device.enabled_events(namespace.id(), handle);
         let enabled = enabled.map_err(|error| fdp_status(&error))?;
         let describe = |&kind: &FdpEventKind| [kind.code(), u8::from(enabled.contains(kind))];
         let kinds = FdpEventKind::ALL.iter().take(wanted);
@@ -45,9 +40,7 @@ impl Request<'_> {
 
     /// Enables or disables kinds of events.
     pub(super) fn set_fdp_events_feature(&self) -> Result<Answer, Status> {
-        if ![NAMESPACE, ALL_NAMESPACES].contains(&self.command.namespace) {
-            return Err(Status::INVALID_NAMESPACE);
-        }
+        let namespaces = self.namespaces_named()?;
         let handle = self.command.dword(11) as u16;
         let count = (self.command.dword(11) >> 16 & 0xff) as usize;
         let enable = self.command.dword(12) & 1 != 0;
@@ -56,8 +49,10 @@ impl Request<'_> {
         let kinds = kinds.ok_or(Status::INVALID_FIELD)?;
         let mut drive = self.target.drive();
         let device = drive.as_fdp_mut().ok_or(Status::INVALID_FIELD)?;
-        let set = device.enable_events(NAMESPACE, handle, kinds, enable);
-        set.map_err(|error| fdp_status(&error))?;
+        for namespace in namespaces {
+            let set = device.enable_events(namespace.id(), handle, kinds, enable);
+            set.map_err(|error| fdp_status(&error))?;
+        }
         Ok(Answer::Done(0))
     }
 }

@@ -3,11 +3,7 @@
 use anabranch_ssd::{FdpEvent, HandleType, HandleUsage};
 
 use super::{Request, identify::ENDURANCE_GROUP};
-use crate::{
-    completion::Status,
-    drive::{NAMESPACE, Watch},
-    wire::put,
-};
+use crate::{completion::Status, drive::Watch, namespace::MOST_NAMESPACES, wire::put};
 
 /// FDP Configuration Valid.
 const VALID: u8 = 1 << 7;
@@ -51,7 +47,7 @@ impl Request<'_> {
             let most = configuration.max_placement_identifiers.max(1) - 1;
             put(descriptor, 10, &most.to_le_bytes());
             // As many namespaces as the controller has (NN), where the device would have more.
-            let namespaces = configuration.namespaces.min(NAMESPACE);
+            let namespaces = configuration.namespaces.min(MOST_NAMESPACES);
             put(descriptor, 12, &namespaces.to_le_bytes());
             put(descriptor, 16, &configuration.unit_bytes.to_le_bytes());
             let limit = configuration.time_limit_seconds;

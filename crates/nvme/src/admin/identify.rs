@@ -1,13 +1,16 @@
 //! Identify (§5.1.13; NVM §4.1.5).
 
+use std::sync::Arc;
+
 use super::{Request, names::Names};
 use crate::{
     command::ALL_NAMESPACES,
     completion::Status,
     connection::Answer,
-    controller::{NAMESPACE_NOTICES, VERSION},
-    drive::{Mode, NAMESPACE},
+    controller::{Controller, NAMESPACE_NOTICES, VERSION},
+    drive::Mode,
     health::{CRITICAL_KELVIN, WARNING_KELVIN},
+    namespace::{BLOCK_SHIFTS, MOST_NAMESPACES, Namespace},
     options::{
         DISCOVERY, ERROR_ENTRIES, MOST_DATA_SHIFT, MOST_DEALLOCATED, MOST_EVENT_REQUESTS,
         MOST_RANGES, MOST_ZEROED_SHIFT,
@@ -19,12 +22,16 @@ use crate::{
 pub(super) const PAGE: usize = 4096;
 /// The only endurance group.
 pub(super) const ENDURANCE_GROUP: u16 = 1;
-/// Log2 of the block sizes there are, by LBA format.
-const BLOCK_SHIFTS: [u32; 2] = [9, 12];
 
 /// The block size of an LBA format.
 pub(super) fn block_shift_of(format: u8) -> Option<u32> {
     BLOCK_SHIFTS.get(usize::from(format)).copied()
+}
+
+/// Which namespaces are looked among: those of the controller, or all.
+enum Scope {
+    Attached,
+    Allocated,
 }
 
 /// Controller or Namespace Structure.
@@ -42,6 +49,7 @@ mod cns {
     pub const ATTACHED_CONTROLLERS: u32 = 0x12;
     pub const CONTROLLERS: u32 = 0x13;
     pub const ENDURANCE_GROUPS: u32 = 0x19;
+    pub const COMMAND_SET_ALLOCATED: u32 = 0x1a;
     pub const COMMAND_SETS: u32 = 0x1c;
 }
 
@@ -58,42 +66,51 @@ impl Request<'_> {
         }
         let takes_command_set = matches!(
             structure,
-            cns::COMMAND_SET_NAMESPACE | cns::COMMAND_SET_CONTROLLER | cns::COMMAND_SET_ACTIVE
+            cns::COMMAND_SET_NAMESPACE
+                | cns::COMMAND_SET_CONTROLLER
+                | cns::COMMAND_SET_ACTIVE
+                | cns::COMMAND_SET_ALLOCATED
         );
         // The NVM command set is number 0, and the only one.
         if takes_command_set && command_set != 0 {
             return Err(Status::INVALID_FIELD);
         }
         match structure {
+            // What is common to all.
             cns::NAMESPACE if self.command.namespace == ALL_NAMESPACES => {
-                Ok(data(self.namespace()))
+                Ok(data(self.identify_namespace(None)))
             }
-            cns::NAMESPACE | cns::ALLOCATED_NAMESPACE => {
-                self.check_namespace()?;
-                Ok(data(self.namespace()))
-            }
+            cns::NAMESPACE => self.of_namespace(Scope::Attached, |namespace| {
+                self.identify_namespace(Some(namespace))
+            }),
+            cns::ALLOCATED_NAMESPACE => self.of_namespace(Scope::Allocated, |namespace| {
+                self.identify_namespace(Some(namespace))
+            }),
             cns::CONTROLLER => Ok(data(self.io_controller())),
-            cns::ACTIVE_NAMESPACES | cns::ALLOCATED_NAMESPACES | cns::COMMAND_SET_ACTIVE => {
-                self.namespaces()
+            cns::ACTIVE_NAMESPACES | cns::COMMAND_SET_ACTIVE => {
+                self.namespace_list(&self.controller.namespaces())
             }
-            cns::DESCRIPTORS => {
-                self.check_namespace()?;
-                Ok(data(self.descriptors()))
+            cns::ALLOCATED_NAMESPACES | cns::COMMAND_SET_ALLOCATED => {
+                self.namespace_list(&self.target.namespaces())
             }
-            cns::COMMAND_SET_NAMESPACE => {
-                self.check_namespace_or_all()?;
+            cns::DESCRIPTORS => Ok(data(self.descriptors(&*self.namespace()?))),
+            cns::COMMAND_SET_NAMESPACE if self.command.namespace == ALL_NAMESPACES => {
                 Ok(data(vec![0; PAGE]))
             }
+            cns::COMMAND_SET_NAMESPACE => self.of_namespace(Scope::Attached, |_| vec![0; PAGE]),
             cns::COMMAND_SET_CONTROLLER => Ok(data(self.command_set_controller())),
-            cns::INDEPENDENT_NAMESPACE => {
-                self.check_namespace_or_all()?;
-                Ok(data(independent_namespace()))
+            cns::INDEPENDENT_NAMESPACE if self.command.namespace == ALL_NAMESPACES => {
+                Ok(data(independent_namespace(true)))
             }
+            cns::INDEPENDENT_NAMESPACE => self.of_namespace(Scope::Attached, |namespace| {
+                independent_namespace(namespace.is_shared())
+            }),
             cns::ATTACHED_CONTROLLERS => {
-                self.check_namespace()?;
-                Ok(data(self.controller_list()))
+                let id = self.command.namespace;
+                self.check_identifier(id)?;
+                Ok(data(self.controller_list(|one| one.has(id))))
             }
-            cns::CONTROLLERS => Ok(data(self.controller_list())),
+            cns::CONTROLLERS => Ok(data(self.controller_list(|_| true))),
             cns::ENDURANCE_GROUPS => Ok(data(self.endurance_groups())),
             cns::COMMAND_SETS => Ok(data(command_sets())),
             _ => Err(Status::INVALID_FIELD),
@@ -143,7 +160,8 @@ impl Request<'_> {
         // Controller Type: I/O.
         put(&mut page, 111, &[1]);
         let directives = u16::from(target.mode != Mode::Plain) << 5;
-        let optional_admin = 1_u16 << 1 | directives;
+        // Format, Namespace Management and Attachment, and perhaps directives.
+        let optional_admin = 1_u16 << 1 | 1 << 3 | directives;
         put(&mut page, 256, &optional_admin.to_le_bytes());
         // Firmware: one slot, which is read-only (FRMW).
         put(&mut page, 260, &[1 << 1 | 1]);
@@ -151,23 +169,24 @@ impl Request<'_> {
         put(&mut page, 258, &[3, (MOST_EVENT_REQUESTS - 1) as u8]);
         put(&mut page, 266, &WARNING_KELVIN.to_le_bytes());
         put(&mut page, 268, &CRITICAL_KELVIN.to_le_bytes());
+        // Bytes there are, and those that are no namespace's (TNVMCAP, UNVMCAP).
+        let free = target.drive().namespaces().free_bytes();
         put(&mut page, 280, &u128::from(target.bytes).to_le_bytes());
+        put(&mut page, 296, &u128::from(free).to_le_bytes());
         // Keep Alive Support: granularity of 1 s.
         put(&mut page, 320, &10_u16.to_le_bytes());
         put(&mut page, 340, &ENDURANCE_GROUP.to_le_bytes());
         // Sizes of queue entries: 64 and 16 bytes.
         put(&mut page, 512, &[0x66, 0x44]);
-        put(&mut page, 516, &NAMESPACE.to_le_bytes());
+        put(&mut page, 516, &MOST_NAMESPACES.to_le_bytes());
         // Compare, Dataset Management, Write Zeroes, features that tell what can be saved, Timestamp,
         // Verify.
         let optional_io = 1_u16 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7;
         put(&mut page, 520, &optional_io.to_le_bytes());
-        // A format is of all namespaces.
-        put(&mut page, 524, &[1]);
         // A write cache where there is a file; flushes may name all namespaces.
         put(&mut page, 525, &[u8::from(target.store.is_file()) | 3 << 1]);
         // Namespaces there may be (MNAN).
-        put(&mut page, 540, &NAMESPACE.to_le_bytes());
+        put(&mut page, 540, &MOST_NAMESPACES.to_le_bytes());
         put_text(&mut page, 768, 256, &target.options.subsystem, 0);
         // In units of 16 bytes: capsules of commands and responses.
         let capsule = (64 + target.options.in_capsule_bytes) / 16;
@@ -178,21 +197,42 @@ impl Request<'_> {
         page
     }
 
-    fn namespace(&self) -> Vec<u8> {
+    /// Of a namespace that there is; zeroes of one that there may be (§5.1.13.2.1).
+    fn of_namespace(
+        &self,
+        scope: Scope,
+        tell: impl FnOnce(&Namespace) -> Vec<u8>,
+    ) -> Result<Answer, Status> {
+        let id = self.command.namespace;
+        self.check_identifier(id)?;
+        let found = match scope {
+            Scope::Attached => self.namespace().ok(),
+            Scope::Allocated => self.target.drive().namespaces().get(id).cloned(),
+        };
+        Ok(data(found.map_or_else(|| vec![0; PAGE], |one| tell(&one))))
+    }
+
+    /// Identify Namespace (NVM §4.1.5.1), or what of it is common to all namespaces.
+    fn identify_namespace(&self, namespace: Option<&Namespace>) -> Vec<u8> {
         let mut page = vec![0; PAGE];
         let target = self.target;
-        let shift = target.block_shift();
-        let mapped = target.drive().mapped_pages() * u64::from(target.page_bytes);
-        put(&mut page, 0, &target.blocks().to_le_bytes());
-        put(&mut page, 8, &target.blocks().to_le_bytes());
-        put(&mut page, 16, &(mapped >> shift).to_le_bytes());
+        let shift = namespace.map_or(12, Namespace::block_shift);
         // Thin provisioning: pages that hold nothing take none. Preferred sizes are told.
         put(&mut page, 24, &[1 | 1 << 4]);
         put(&mut page, 25, &[BLOCK_SHIFTS.len() as u8 - 1]);
-        let format = BLOCK_SHIFTS.iter().position(|&one| one == shift);
-        put(&mut page, 26, &[format.unwrap_or(0) as u8]);
-        // Shared by controllers.
-        put(&mut page, 30, &[1]);
+        if let Some(namespace) = namespace {
+            let mapped = namespace.mapped_pages() * u64::from(target.page_bytes);
+            let blocks = namespace.blocks();
+            put(&mut page, 0, &blocks.to_le_bytes());
+            put(&mut page, 8, &blocks.to_le_bytes());
+            put(&mut page, 16, &(mapped >> shift).min(blocks).to_le_bytes());
+            let format = BLOCK_SHIFTS.iter().position(|&one| one == shift);
+            put(&mut page, 26, &[format.unwrap_or(0) as u8]);
+            // Whether several controllers may have it.
+            put(&mut page, 30, &[u8::from(namespace.is_shared())]);
+            let capacity = u128::from(namespace.capacity());
+            put(&mut page, 48, &capacity.to_le_bytes());
+        }
         // Deallocated blocks read as zeroes, also those deallocated by Write Zeroes.
         put(&mut page, 33, &[1 | 1 << 3]);
         // Preferred write and deallocate granularity and alignment: a page, 0's based.
@@ -207,34 +247,36 @@ impl Request<'_> {
         page
     }
 
-    /// The namespaces greater than the one named.
-    fn namespaces(&self) -> Result<Answer, Status> {
+    /// The namespaces greater than the one named, of those.
+    fn namespace_list(&self, all: &[Arc<Namespace>]) -> Result<Answer, Status> {
         // FFFFFFFEh and FFFFFFFFh are none to list from.
         if self.command.namespace >= ALL_NAMESPACES - 1 {
             return Err(Status::INVALID_NAMESPACE);
         }
         let mut page = vec![0; PAGE];
-        if self.command.namespace < NAMESPACE {
-            put(&mut page, 0, &NAMESPACE.to_le_bytes());
+        let ids = all.iter().map(|one| one.id());
+        let greater = ids.filter(|&id| id > self.command.namespace);
+        for (place, id) in greater.enumerate() {
+            put(&mut page, 4 * place, &id.to_le_bytes());
         }
         Ok(data(page))
     }
 
     /// Namespace Identification Descriptors: UUID and command set.
-    fn descriptors(&self) -> Vec<u8> {
+    fn descriptors(&self, namespace: &Namespace) -> Vec<u8> {
         let mut page = vec![0; PAGE];
         put(&mut page, 0, &[3, 16]);
         let names = Names::of(&self.target.options.subsystem);
-        put(&mut page, 4, &names.uuid());
+        put(&mut page, 4, &names.uuid(namespace.birth()));
         put(&mut page, 20, &[4, 1]);
         page
     }
 
-    /// Controllers of the drive from the one named on.
-    fn controller_list(&self) -> Vec<u8> {
+    /// Controllers of the drive from the one named on, of those that are such.
+    fn controller_list(&self, is_such: impl Fn(&Controller) -> bool) -> Vec<u8> {
         let from = (self.command.dword(10) >> 16) as u16;
         let controllers = self.target.controllers();
-        let io = controllers.iter().filter(|one| one.is_io());
+        let io = controllers.iter().filter(|one| one.is_io() && is_such(one));
         let ids: Vec<u16> = io.map(|one| one.id).filter(|&id| id >= from).collect();
         let mut page = vec![0; PAGE];
         let fit = ids.len().min(PAGE / 2 - 1);
@@ -251,7 +293,10 @@ impl Request<'_> {
         let mut page = vec![0; PAGE];
         put(&mut page, 0, &[MOST_DATA_SHIFT, MOST_ZEROED_SHIFT]);
         put(&mut page, 3, &[MOST_RANGES]);
-        let blocks = MOST_DEALLOCATED >> self.target.block_shift();
+        // Said of all namespaces at once: as of the largest blocks that one has.
+        let namespaces = self.controller.namespaces();
+        let shifts = namespaces.iter().map(|one| one.block_shift());
+        let blocks = MOST_DEALLOCATED >> shifts.max().unwrap_or(12);
         put(&mut page, 4, &(blocks as u32).to_le_bytes());
         put(&mut page, 8, &blocks.to_le_bytes());
         page
@@ -273,10 +318,10 @@ fn data(page: Vec<u8>) -> Answer {
     Answer::Data(page, 0)
 }
 
-/// What is the same in all command sets: shared, of our endurance group, and ready.
-fn independent_namespace() -> Vec<u8> {
+/// What is the same in all command sets: whether it is shared, our endurance group, and that it is ready.
+fn independent_namespace(is_shared: bool) -> Vec<u8> {
     let mut page = vec![0; PAGE];
-    put(&mut page, 1, &[1]);
+    put(&mut page, 1, &[is_shared.into()]);
     put(&mut page, 12, &ENDURANCE_GROUP.to_le_bytes());
     put(&mut page, 14, &[1]);
     page

@@ -6,7 +6,7 @@ use crate::{
     connect::ANY_CONTROLLER,
     connection::Answer,
     controller::ErrorEntry,
-    drive::{Mode, NAMESPACE},
+    drive::Mode,
     health::{Health, KELVIN, SPARE_THRESHOLD},
     options::{DISCOVERY, MOST_DATA},
     totals::Tally,
@@ -172,9 +172,10 @@ impl Request<'_> {
             return Err(Status::INVALID_FIELD);
         }
         let totals = self.target.totals.sums();
-        let (health, media_pages) = {
+        let (health, media_pages, free) = {
             let drive = self.target.drive();
-            (Health::of(&drive), drive.counters().media_pages())
+            let free = drive.namespaces().free_bytes();
+            (Health::of(&drive), drive.counters().media_pages(), free)
         };
         let media = media_pages * u64::from(self.target.page_bytes);
         let mut bytes = vec![0; 512];
@@ -189,6 +190,7 @@ impl Request<'_> {
             (112, totals.writes),
             (144, totals.failed),
             (160, self.target.bytes),
+            (176, free),
         ] {
             put(&mut bytes, at, &u128::from(value).to_le_bytes());
         }
@@ -204,11 +206,11 @@ impl Request<'_> {
         let mut bytes = vec![0; 4096];
         let retain = self.command.dword(10) >> 15 & 1 != 0;
         let mut state = self.controller.state();
-        if state.namespace_changed {
-            put(&mut bytes, 0, &NAMESPACE.to_le_bytes());
+        for (place, id) in state.changed_namespaces.iter().enumerate() {
+            put(&mut bytes, 4 * place, &id.to_le_bytes());
         }
         if !retain {
-            state.namespace_changed = false;
+            state.changed_namespaces.clear();
         }
         bytes
     }

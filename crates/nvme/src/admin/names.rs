@@ -24,11 +24,13 @@ impl Names {
         format!("{:016X}", self.high)
     }
 
-    /// Namespace UUID, in the form of a random one (RFC 9562, version 8: of our own making).
-    pub(crate) fn uuid(&self) -> [u8; 16] {
+    /// UUID of the namespace that was made as the drive's first, second, …, in the form of a random one
+    /// (RFC 9562, version 8: of our own making).
+    pub(crate) fn uuid(&self, birth: u64) -> [u8; 16] {
         let mut uuid = [0; 16];
         uuid[..8].copy_from_slice(&self.high.to_be_bytes());
-        uuid[8..].copy_from_slice(&self.low.to_be_bytes());
+        let low = self.low ^ birth.wrapping_sub(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        uuid[8..].copy_from_slice(&low.to_be_bytes());
         uuid[6] = uuid[6] & 0x0f | 0x80;
         uuid[8] = uuid[8] & 0x3f | 0x80;
         uuid

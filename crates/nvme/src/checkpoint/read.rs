@@ -9,7 +9,7 @@ use std::{
 use anabranch_ssd::{SavedDrive, StateError};
 use twox_hash::XxHash3_64;
 
-use super::{Form, Found, Header, Input, MOST_HEADER, Piece, VERSION};
+use super::{FIRST_IN_PIECES, Form, Found, Header, Input, MOST_HEADER, Piece, VERSION};
 
 /// Bytes read at a time, whole words (our choice).
 const CHUNK: usize = 1 << 18;
@@ -22,7 +22,7 @@ pub(super) fn read(mut file: Box<dyn Input>) -> Result<Found, StateError> {
     };
     let form: Form = json(&reader.line()?)?;
     match form.version {
-        VERSION => reader.pieces(form.ages),
+        FIRST_IN_PIECES..=VERSION => reader.pieces(form.ages),
         1 => {
             file.rewind().map_err(StateError::Read)?;
             first_version(file)

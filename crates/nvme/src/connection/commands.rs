@@ -1,18 +1,19 @@
 //! Commands of a connection: where their data are, and who performs them.
 
-use anabranch_ssd::Host;
+use anabranch_ssd::{Host, Scope};
 
 use super::{
     Connection, Role,
     long::Doing,
-    transfers::{Pending, Sink, is_same},
+    transfers::{Pending, Sink, Wanted, is_same},
     work::Change,
 };
 use crate::{
     admin,
-    command::{Command, Descriptor, admin::ASYNC_EVENT_REQUEST, fabrics, nvm},
+    command::{ALL_NAMESPACES, Command, Descriptor, admin::ASYNC_EVENT_REQUEST, fabrics, nvm},
     completion::{Completion, Status},
-    drive::{Hint, Mode, NAMESPACE, touched},
+    controller::Controller,
+    drive::{Hint, Mode, touched},
     io::{self, Extent},
     options::{MOST_ADMIN_DATA, MOST_DATA},
     pdu::{Data, FatalError, Transfer},
@@ -50,7 +51,7 @@ impl Connection {
         };
         match performed {
             Ok(None) => Ok(()),
-            Ok(Some((length, sink))) => self.ask(command, length, sink),
+            Ok(Some(wanted)) => self.ask(command, wanted),
             Err(status) => {
                 self.fail(command, status);
                 Ok(())
@@ -107,8 +108,8 @@ impl Connection {
     }
 
     /// Write and Compare: data that are not kept.
-    fn large(&mut self, command: &Command, data: Data<'_>) -> Result<Option<(u32, Sink)>, Status> {
-        let Extent { at, length } = io::transfer(&self.target, command)?;
+    fn large(&mut self, command: &Command, data: Data<'_>) -> Result<Option<Wanted>, Status> {
+        let (namespace, Extent { at, length }) = io::transfer(self.controller()?, command)?;
         if u64::from(command.data.length()?) != length {
             return Err(Status::SGL_LENGTH);
         }
@@ -122,16 +123,22 @@ impl Connection {
             _ => Sink::Compare { at, differ: false },
         };
         let Some(bytes) = self.capsule(command, data)? else {
-            return Ok(Some((length as u32, sink)));
+            return Ok(Some(Wanted {
+                length: length as u32,
+                sink,
+                namespace: Some(namespace),
+            }));
         };
         match &mut sink {
             Sink::Compare { differ, .. } => *differ = !is_same(&self.target, at, bytes)?,
             Sink::Write { hint, heard, .. } => {
                 let extent = Extent { at, length };
                 let write = |store: &Store| store.write(at, bytes);
-                let put = self.target.put((self.host(), *hint), extent, heard, write);
+                let put = self
+                    .target
+                    .put((self.scope(command), *hint), extent, heard, write);
                 if let Err(status) = put {
-                    self.wrote_part(&sink, length);
+                    self.wrote_part(command, &sink, length);
                     return Err(status);
                 }
             }
@@ -143,18 +150,18 @@ impl Connection {
 
     /// A command's data have all come, one way or the other.
     pub(super) fn transferred(&mut self, pending: Pending) {
+        let was_erased = pending.was_erased();
         let Pending {
             command,
             sink,
             length,
-            format,
             status,
             ..
         } = pending;
         if !status.is_success() {
             // What a Format has erased is not there in part.
-            if !self.target.has_erased_since(format) {
-                self.wrote_part(&sink, length.into());
+            if !was_erased {
+                self.wrote_part(&command, &sink, length.into());
             }
             return self.fail(&command, status);
         }
@@ -165,17 +172,30 @@ impl Connection {
     }
 
     /// The data of a write that failed may be in the store in part.
-    fn wrote_part(&self, sink: &Sink, length: u64) {
+    fn wrote_part(&self, command: &Command, sink: &Sink, length: u64) {
         if let Sink::Write { at, hint, .. } = sink {
-            self.target.wrote_part(self.host(), *hint, *at, length);
+            let scope = self.scope(command);
+            self.target.wrote_part(scope, *hint, *at, length);
         }
     }
 
-    /// The host, as streams tell hosts apart.
-    pub(super) fn host(&self) -> Host {
-        match &self.role {
+    /// The host at a command's namespace, as streams tell them apart.
+    pub(super) fn scope(&self, command: &Command) -> Scope {
+        let host = match &self.role {
             Role::Admin(controller) | Role::Io(controller, _) => controller.host_key(),
             Role::Fresh | Role::Unconnected => Host::Anonymous(0),
+        };
+        Scope {
+            namespace: command.namespace,
+            host,
+        }
+    }
+
+    /// The controller that commands are for.
+    pub(super) fn controller(&self) -> Result<&Controller, Status> {
+        match &self.role {
+            Role::Admin(controller) | Role::Io(controller, _) => Ok(controller),
+            Role::Fresh | Role::Unconnected => Err(Status::COMMAND_SEQUENCE),
         }
     }
 
@@ -204,10 +224,7 @@ impl Connection {
         match (command.directive(), self.target.mode) {
             ((0, _), _) => Ok(Hint::None),
             ((1, identifier), Mode::Streams) => {
-                let Role::Io(controller, _) = &self.role else {
-                    return Err(Status::INVALID_FIELD);
-                };
-                match self.target.is_streaming(controller.host_key()) {
+                match self.target.is_streaming(self.scope(command)) {
                     true => Ok(Hint::Stream(identifier)),
                     false => Err(Status::INVALID_FIELD),
                 }
@@ -219,7 +236,7 @@ impl Connection {
 
     /// Read: data go from the store to the answers.
     pub(super) fn read(&mut self, command: &Command) -> Result<(), Status> {
-        let Extent { at, length } = io::transfer(&self.target, command)?;
+        let (_, Extent { at, length }) = io::transfer(self.controller()?, command)?;
         let Descriptor::Transport { length: room } = command.data else {
             // Data in a capsule go one way (TCP §3.3.2).
             return Err(Status::SGL_TYPE);
@@ -256,7 +273,7 @@ impl Connection {
     }
 
     /// All other commands: what data they bring is short, and kept until it is all there.
-    fn small(&mut self, command: &Command, data: Data<'_>) -> Result<Option<(u32, Sink)>, Status> {
+    fn small(&mut self, command: &Command, data: Data<'_>) -> Result<Option<Wanted>, Status> {
         let direction = match command.opcode {
             fabrics::OPCODE => command.fabrics_type(),
             opcode => opcode,
@@ -282,7 +299,11 @@ impl Connection {
                 self.execute(command, bytes);
                 Ok(None)
             }
-            None => Ok(Some((length, Sink::Collect(Vec::new())))),
+            None => Ok(Some(Wanted {
+                length,
+                sink: Sink::Collect(Vec::new()),
+                namespace: None,
+            })),
         }
     }
 
@@ -367,8 +388,8 @@ impl Connection {
     fn io(&mut self, command: &Command, data: &[u8]) -> Result<Answer, Status> {
         match command.opcode {
             nvm::FLUSH => {
-                if ![NAMESPACE, crate::command::ALL_NAMESPACES].contains(&command.namespace) {
-                    return Err(Status::INVALID_NAMESPACE);
+                if command.namespace != ALL_NAMESPACES {
+                    self.controller()?.namespace(command.namespace)?;
                 }
                 self.work.end(command, true);
                 Ok(Answer::Later)
@@ -376,14 +397,18 @@ impl Connection {
             nvm::WRITE_ZEROES => self.write_zeroes(command),
             nvm::DATASET_MANAGEMENT => self.deallocate(command, data),
             nvm::VERIFY => {
-                let blocks = io::extent(&self.target, command)?;
+                let (namespace, blocks) = io::extent(self.controller()?, command)?;
                 self.tally.reads += 1;
                 self.tally.read_bytes += blocks.length;
-                self.begin_long(command, Doing::Verify, vec![blocks]);
+                self.begin_long(command, Doing::Verify, (namespace, vec![blocks]));
                 Ok(Answer::Later)
             }
-            nvm::IO_MANAGEMENT_RECEIVE => io::management_receive(&self.target, command),
-            nvm::IO_MANAGEMENT_SEND => io::management_send(&self.target, command, data),
+            nvm::IO_MANAGEMENT_RECEIVE => {
+                io::management_receive(&self.target, self.controller()?, command)
+            }
+            nvm::IO_MANAGEMENT_SEND => {
+                io::management_send(&self.target, self.controller()?, command, data)
+            }
             _ => Err(Status::INVALID_OPCODE),
         }
     }
@@ -391,25 +416,25 @@ impl Connection {
     /// Zeroes count as written pages, as data would; with DEAC they are deallocated.
     fn write_zeroes(&mut self, command: &Command) -> Result<Answer, Status> {
         let hint = self.hint(command)?;
-        let blocks = io::extent(&self.target, command)?;
+        let (namespace, blocks) = io::extent(self.controller()?, command)?;
         let doing = match command.dword(12) >> 25 & 1 {
             0 => Doing::Zero(hint),
             _ => Doing::Discard,
         };
-        self.begin_long(command, doing, vec![blocks]);
+        self.begin_long(command, doing, (namespace, vec![blocks]));
         Ok(Answer::Later)
     }
 
     /// Dataset Management: deallocates, and takes all other advice without following it.
     fn deallocate(&mut self, command: &Command, data: &[u8]) -> Result<Answer, Status> {
-        let extents = io::ranges(&self.target, command, data)?;
+        let ranges = io::ranges(self.controller()?, command, data)?;
         if command.dword(11) & io::DEALLOCATE == 0 {
             return Ok(Answer::Done(0));
         }
         if self.target.is_read_only() {
             return Err(Status::WRITE_PROTECTED);
         }
-        self.begin_long(command, Doing::Discard, extents);
+        self.begin_long(command, Doing::Discard, ranges);
         Ok(Answer::Later)
     }
 }

@@ -150,6 +150,9 @@ impl Connection {
             .controllers()
             .create(purpose, host, times, &self.notices);
         let controller = created.ok_or(Refusal::of(Status::CONNECT_BUSY))?;
+        if controller.is_io() {
+            self.target.attach_offered(&controller);
+        }
         self.role = Role::Admin(Arc::clone(&controller));
         Ok(controller)
     }

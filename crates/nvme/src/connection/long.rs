@@ -1,9 +1,9 @@
 //! Commands over more blocks than are worked on at once: done a slice at a time, so that the
 //! commands of other queues get in between.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
-use anabranch_ssd::{Host, PageRange};
+use anabranch_ssd::{PageRange, Scope};
 
 use super::{Connection, work::Change};
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     completion::Status,
     drive::{Hint, covered, touched},
     io::Extent,
+    namespace::Namespace,
     options::MOST_DATA,
     store::Store,
     target::Target,
@@ -38,7 +39,8 @@ struct Long {
     command: Command,
     doing: Doing,
     left: VecDeque<Extent>,
-    /// Formats of the namespace when it began.
+    /// The namespace, and its Formats when the command began.
+    namespace: Arc<Namespace>,
     format: u64,
 }
 
@@ -69,12 +71,18 @@ impl LongWork {
 
 impl Connection {
     /// A command over blocks is begun.
-    pub(super) fn begin_long(&mut self, command: &Command, doing: Doing, blocks: Vec<Extent>) {
+    pub(super) fn begin_long(
+        &mut self,
+        command: &Command,
+        doing: Doing,
+        (namespace, blocks): (Arc<Namespace>, Vec<Extent>),
+    ) {
         self.long.0.push_back(Long {
             command: *command,
             doing,
             left: blocks.into(),
-            format: self.target.formats(),
+            format: namespace.formats(),
+            namespace,
         });
     }
 
@@ -84,8 +92,8 @@ impl Connection {
             return false;
         };
         let (target, command) = (&self.target, long.command);
-        if long.format != target.formats() {
-            self.fail(&command, Status::FORMAT_IN_PROGRESS);
+        if long.format != long.namespace.formats() {
+            self.fail(&command, long.namespace.refusal());
             return true;
         }
         target.sliced();
@@ -93,7 +101,7 @@ impl Connection {
             self.work.end(&command, false);
             return true;
         };
-        if let Err(status) = long.doing.contents(target, self.host(), now) {
+        if let Err(status) = long.doing.contents(target, self.scope(&command), now) {
             self.fail(&command, status);
             return true;
         }
@@ -148,13 +156,13 @@ impl Doing {
 
     /// What a slice is to the contents, before the translation layer hears of it. Blocks that are
     /// deallocated are zeroed after that ([`Change::Discard`]).
-    fn contents(self, target: &Target, host: Host, extent: Extent) -> Result<(), Status> {
+    fn contents(self, target: &Target, scope: Scope, extent: Extent) -> Result<(), Status> {
         let Extent { at, length } = extent;
         match self {
             Doing::Discard => Ok(()),
             Doing::Zero(hint) => {
                 let zero = |store: &Store| store.zero(at, length);
-                target.put((host, hint), extent, &mut 0, zero)
+                target.put((scope, hint), extent, &mut 0, zero)
             }
             Doing::Verify => {
                 let read = target.store.read(at, &mut vec![0; length as usize]);

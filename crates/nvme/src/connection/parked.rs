@@ -48,7 +48,7 @@ impl Parked {
 impl Connection {
     /// A read waits for its pages to come from the flash.
     pub(super) fn read_later(&mut self, command: &Command) -> Result<(), Status> {
-        let Extent { at, length } = io::transfer(&self.target, command)?;
+        let (_, Extent { at, length }) = io::transfer(self.controller()?, command)?;
         let pages = touched(at, length, self.target.page_bytes);
         let Some(clock) = &self.target.clock else {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use anabranch_ssd::Host;
+use anabranch_ssd::{Host, Scope};
 
 use super::{Connection, Role};
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
     completion::Status,
     drive::Hint,
     io::Extent,
+    namespace::Namespace,
     pdu::{Data, FatalError, FatalStatus, Transfer},
     store::Store,
     target::Target,
@@ -48,6 +49,15 @@ pub(super) enum Sink {
     Collect(Vec<u8>),
 }
 
+/// Data that a command is to bring: how many bytes, what becomes of them, and the namespace, if they
+/// are one's.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) length: u32,
+    pub(super) sink: Sink,
+    pub(super) namespace: Option<Arc<Namespace>>,
+}
+
 /// A command whose data are under way.
 #[derive(Debug)]
 pub(super) struct Pending {
@@ -55,7 +65,8 @@ pub(super) struct Pending {
     pub(super) sink: Sink,
     pub(super) length: u32,
     pub(super) received: u32,
-    /// Formats of the namespace when the command came.
+    /// The namespace that the data are of, and its Formats when the command came.
+    pub(super) namespace: Option<Arc<Namespace>>,
     pub(super) format: u64,
     /// What went wrong so far. The rest of the data is taken and thrown away.
     pub(super) status: Status,
@@ -135,12 +146,16 @@ impl Transfers {
             return;
         };
         for pending in self.slots.drain(..).flatten() {
-            if target.has_erased_since(pending.format) {
+            if pending.was_erased() {
                 continue;
             }
             if let Sink::Write { at, hint, part, .. } = pending.sink {
                 let length = u64::from(pending.received).saturating_sub(part.len() as u64);
-                target.wrote_part(controller.host_key(), hint, at, length);
+                let scope = Scope {
+                    namespace: pending.command.namespace,
+                    host: controller.host_key(),
+                };
+                target.wrote_part(scope, hint, at, length);
             }
         }
     }
@@ -148,22 +163,18 @@ impl Transfers {
 
 impl Connection {
     /// Asks for a command's data.
-    pub(super) fn ask(
-        &mut self,
-        command: &Command,
-        length: u32,
-        sink: Sink,
-    ) -> Result<(), FatalError> {
+    pub(super) fn ask(&mut self, command: &Command, wanted: Wanted) -> Result<(), FatalError> {
         // More commands than the queue has entries.
         if self.transfers.len() >= usize::from(self.entries) {
             return Err(FatalError::sequence());
         }
         self.transfers.waiting.push_back(Pending {
             command: *command,
-            sink,
-            length,
+            sink: wanted.sink,
+            length: wanted.length,
             received: 0,
-            format: self.target.formats(),
+            format: wanted.namespace.as_ref().map_or(0, |one| one.formats()),
+            namespace: wanted.namespace,
             status: Status::SUCCESS,
         });
         self.ask_next();
@@ -191,7 +202,11 @@ impl Connection {
         transfer: Transfer,
         data: Data<'_>,
     ) -> Result<(), FatalError> {
-        let (target, host) = (Arc::clone(&self.target), self.host());
+        let target = Arc::clone(&self.target);
+        let host = match &self.role {
+            Role::Io(controller, _) => controller.host_key(),
+            _ => Host::Anonymous(0),
+        };
         let pending = self.transfers.get_mut(transfer.tag);
         let pending = pending.ok_or(FatalError::header(10))?;
         if pending.command.identifier != transfer.command {
@@ -204,8 +219,10 @@ impl Connection {
         if transfer.last != (end == u64::from(pending.length)) {
             return Err(FatalError::header(1));
         }
-        if pending.format != self.target.formats() {
-            pending.status = Status::FORMAT_IN_PROGRESS;
+        if let Some(namespace) = &pending.namespace
+            && pending.format != namespace.formats()
+        {
+            pending.status = namespace.refusal();
         }
         if data.damaged && pending.status.is_success() {
             pending.status = Status::TRANSIENT_TRANSPORT;
@@ -227,6 +244,12 @@ impl Connection {
 }
 
 impl Pending {
+    /// Whether a Format has erased what was written.
+    pub(super) fn was_erased(&self) -> bool {
+        let namespace = self.namespace.as_ref();
+        namespace.is_some_and(|namespace| namespace.has_erased_since(self.format))
+    }
+
     /// Bytes of memory its data may come to take: all that are collected, or the beginning of a block.
     fn need(&self) -> usize {
         match self.sink {
@@ -251,12 +274,20 @@ impl Pending {
                 heard,
             } => {
                 let at = *at + u64::from(offset);
+                let scope = Scope {
+                    namespace: self.command.namespace,
+                    host,
+                };
                 let mut put = |at, bytes: &[u8]| {
                     let length = bytes.len() as u64;
                     let write = |store: &Store| store.write(at, bytes);
-                    target.put((host, *hint), Extent { at, length }, heard, write)
+                    target.put((scope, *hint), Extent { at, length }, heard, write)
                 };
-                write_blocks(target.block_bytes() as usize, (at, bytes), part, &mut put)
+                let block_bytes = self
+                    .namespace
+                    .as_ref()
+                    .map_or(4096, |one| one.block_bytes());
+                write_blocks(block_bytes as usize, (at, bytes), part, &mut put)
             }
             Sink::Compare { at, differ } => {
                 *differ |= !is_same(target, *at + u64::from(offset), bytes)?;

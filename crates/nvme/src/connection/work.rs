@@ -1,6 +1,6 @@
 //! What the translation layer has to hear of a batch of commands.
 
-use anabranch_ssd::{Flash, Host, PageRange};
+use anabranch_ssd::{Flash, Host, PageRange, Scope};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{Connection, Role};
@@ -98,17 +98,10 @@ impl Work {
         });
     }
 
-    /// Tells the translation layer, under one lock. Answers whether anything is to be made safe, and
-    /// whether the drive has lost units.
-    fn perform(
-        &mut self,
-        target: &Target,
-        host: Host,
-        notices: &UnboundedSender<Notice>,
-    ) -> (bool, bool) {
+    /// Tells the translation layer, under one lock. Answers whether anything is to be made safe.
+    fn perform(&mut self, target: &Target, host: Host, notices: &UnboundedSender<Notice>) -> bool {
         let now_ms = target.now_ms();
         let mut drive = target.drive();
-        let lost_before = drive.counters().retired_units;
         drive.advance(now_ms);
         self.results.clear();
         self.tags.clear();
@@ -116,7 +109,11 @@ impl Work {
             flash.pass(clock.now_ns());
         }
         for item in &self.items {
-            let status = target.note(apply(target, &mut drive, host, item));
+            let scope = Scope {
+                namespace: item.command.namespace,
+                host,
+            };
+            let status = target.note(apply(target, &mut drive, scope, item));
             self.results.push(status);
             let tag = match (&target.clock, drive.flash_mut()) {
                 (Some(clock), Some(flash)) if status.is_success() => match item.last {
@@ -133,9 +130,7 @@ impl Work {
         if drive.is_read_only() {
             target.note(Err(Status::WRITE_PROTECTED));
         }
-        let has_lost = drive.counters().retired_units > lost_before;
-        let flush = self.items.iter().any(|item| item.flush);
-        (flush, has_lost)
+        self.items.iter().any(|item| item.flush)
     }
 }
 
@@ -158,11 +153,11 @@ impl Item {
 }
 
 #[inline]
-fn apply(target: &Target, drive: &mut Drive, host: Host, item: &Item) -> Result<(), Status> {
+fn apply(target: &Target, drive: &mut Drive, scope: Scope, item: &Item) -> Result<(), Status> {
     match item.change {
         // It was heard of before its data came ([`Target::put`]).
         Some(Change::Write(_)) if target.can_fail => Ok(()),
-        Some(Change::Write(hint)) => drive.write(host, target.still(host, hint), item.pages),
+        Some(Change::Write(hint)) => drive.write(scope, target.still(scope, hint), item.pages),
         Some(Change::Discard(_)) => drive.discard(item.pages),
         None => Ok(()),
     }
@@ -177,15 +172,12 @@ impl Connection {
         let host = controller.host_key();
         controller.seen(self.target.now_ms());
         self.target.totals.add(&std::mem::take(&mut self.tally));
+        self.target.tell_losses();
         if self.work.items.is_empty() {
             return;
         }
         let mut work = std::mem::take(&mut self.work);
-        let was_read_only = self.target.is_read_only();
-        let (flush, has_lost) = work.perform(&self.target, host, &self.notices);
-        if has_lost || was_read_only != self.target.is_read_only() {
-            self.target.warn();
-        }
+        let flush = work.perform(&self.target, host, &self.notices);
         let flushed = match flush {
             true => tokio::task::block_in_place(|| self.target.store.flush()),
             false => Ok(()),
@@ -194,7 +186,8 @@ impl Connection {
         for (item, (&result, &tag)) in work.items.iter().zip(outcomes) {
             let result = match item.change {
                 Some(Change::Discard(bytes)) if result.is_success() => {
-                    self.target.zero(host, bytes, item.pages)
+                    let scope = self.scope(&item.command);
+                    self.target.zero(scope, bytes, item.pages)
                 }
                 _ => result,
             };

@@ -45,10 +45,11 @@ impl Controller {
         true
     }
 
-    /// The namespace is not what it was.
-    pub(crate) fn namespace_changed(&self) {
+    /// A namespace is not what it was.
+    pub(crate) fn namespace_changed(&self, id: u32) {
         let mut state = self.state();
-        let told = std::mem::replace(&mut state.namespace_changed, true);
+        let told = !state.changed_namespaces.is_empty();
+        state.changed_namespaces.insert(id);
         if !told && state.wanted_events & NAMESPACE_NOTICES != 0 {
             state.happened(NAMESPACE_CHANGED);
         }

@@ -66,7 +66,7 @@ impl Changes {
 
 impl Drive {
     fn changes(&mut self) -> &mut Changes {
-        match &mut self.0 {
+        match &mut self.kind {
             Kind::Streams { device, .. } => &mut device.observer_mut().changes,
             Kind::Fdp(fdp) => &mut fdp.observer_mut().changes,
         }
@@ -114,7 +114,7 @@ impl Drive {
     }
 
     fn page_at(&self, unit: u32, offset: u32) -> Option<u32> {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { device, .. } => device.page_at(unit, offset),
             Kind::Fdp(fdp) => fdp.device().page_at(unit, offset),
         }
@@ -122,7 +122,7 @@ impl Drive {
 
     /// Where each of these pages lies and, where ages are kept, when it was written.
     pub(crate) fn mapping(&self, pages: Range<u32>) -> (&[u32], &[u32]) {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams { device, .. } => device.mapping(pages),
             Kind::Fdp(fdp) => fdp.device().mapping(pages),
         }
@@ -130,7 +130,7 @@ impl Drive {
 
     /// Writes the translation layer's state but for the mapping.
     pub(crate) fn save_around(&self, to: impl std::io::Write) -> Result<(), StateError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Streams {
                 device, placement, ..
             } => device.save_around(placement.relocation(), to),

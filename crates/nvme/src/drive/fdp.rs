@@ -2,16 +2,17 @@
 
 use anabranch_ssd::{FdpDevice, FdpError, PageRange, PlacementIdentifier};
 
-use super::{Hint, NAMESPACE, Watch};
+use super::{Hint, Watch};
 use crate::completion::Status;
 
 /// The most placement handles a namespace can have (NVM, Namespace Management).
-pub(super) const MOST_HANDLES: u16 = 128;
+pub const MOST_HANDLES: u16 = 128;
 
 /// Writes where a placement identifier says, if there is one.
 #[inline]
 pub(super) fn write(
     device: &mut FdpDevice<Watch>,
+    namespace: u32,
     hint: Hint,
     pages: PageRange,
 ) -> Result<(), Status> {
@@ -19,7 +20,7 @@ pub(super) fn write(
         Hint::Placement(identifier) => Some(PlacementIdentifier(identifier)),
         Hint::None | Hint::Stream(_) => None,
     };
-    let written = device.write(NAMESPACE, pages, placement);
+    let written = device.write(namespace, pages, placement);
     written.map_err(|error| status(&error))
 }
 

@@ -44,12 +44,14 @@ pub fn streams_drive(shared: bool) -> Drive {
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config, &*relocation, Watch::default()).unwrap();
     Drive::streams(device, Box::new(relocation), shared)
+        .whole(4096)
+        .unwrap()
 }
 
 /// A drive with Flexible Data Placement: eight handles, initially isolated.
 pub fn fdp_drive() -> Drive {
     let device = FdpDevice::watched(&config(), &FdpOptions::default(), Watch::default()).unwrap();
-    Drive::fdp(device).unwrap()
+    Drive::fdp(device).whole(4096).unwrap()
 }
 
 impl Served {
@@ -91,7 +93,8 @@ impl Served {
 
     /// With logical blocks of so many bytes.
     pub fn with_blocks_of(bytes: u32) -> Served {
-        Served::new(streams_drive(false), |options| options.block_bytes = bytes)
+        let drive = streams_drive(false).without_namespaces();
+        Served::new(drive.whole(bytes).unwrap(), |_| {})
     }
 
     /// A host, by its number.

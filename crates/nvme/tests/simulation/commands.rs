@@ -7,7 +7,7 @@ use anabranch_initiator::{Completion, Entry, Tag};
 use super::{
     host::{Blocks, Command, What, configure},
     model::Value,
-    plan::counted,
+    plan::{Plan, counted},
     streams::scope,
     world::{Attached, Check, World},
 };
@@ -71,9 +71,13 @@ impl World {
             What::Write(blocks, number, ..) => vec![(*blocks, Value::Data(*number))],
             What::Zero(blocks, _) => vec![(*blocks, Value::Data(0))],
             What::Discard(ranges) => ranges.iter().map(|&one| (one, Value::Gone)).collect(),
-            What::Format => {
-                let count = self.plan.blocks() as u32;
-                vec![(Blocks { first: 0, count }, Value::Gone)]
+            What::Format(id) => {
+                let part = &self.plan.parts[*id as usize - 1];
+                let blocks = Blocks {
+                    first: self.plan.first_block(part),
+                    count: (part.pages * 4096 / self.plan.block_bytes) as u32,
+                };
+                vec![(blocks, Value::Gone)]
             }
             _ => Vec::new(),
         }
@@ -94,9 +98,10 @@ impl World {
             What::Discard(ranges) => {
                 let mut data = Vec::new();
                 for range in ranges {
+                    let (_, first) = self.plan.part(range.first);
                     data.extend([0; 4]);
                     data.extend(range.count.to_le_bytes());
-                    data.extend(range.first.to_le_bytes());
+                    data.extend(first.to_le_bytes());
                 }
                 data
             }
@@ -125,13 +130,13 @@ impl World {
         if !(command.what == What::Connect && queue > 0 && [0x0c, 0x182].contains(&status)) {
             self.check_status(identity, &command, status)?;
         }
-        if command.what == What::Format {
+        if let What::Format(id) = command.what {
             // It writes the state as well.
             self.formatted = self.now;
             self.saved.push(Some(counted(&self.target.drive())));
             // One that fails on its way has closed them.
             if [0, 0x06].contains(&status) {
-                self.streams.table().close_namespace(1);
+                self.streams.table().close_namespace(id);
             }
         }
         match &command.what {
@@ -140,11 +145,15 @@ impl World {
             }
             // What could not be zeroed the drive hears of again.
             What::Discard(ranges) if !done => {
-                ranges.iter().for_each(|&one| self.perhaps_wrote(one));
-            }
-            // Of a drive that may fail, a page is heard of again that was discarded in between.
-            What::Write(blocks, ..) if self.plan.config.faults.can_lose_units() => {
-                self.perhaps_wrote(*blocks);
+                for &blocks in ranges {
+                    self.perhaps_wrote(blocks);
+                    let (begin, end) = self.plan.touched(blocks.first, blocks.count);
+                    let (number, now) = (command.number | 1 << 63, self.now);
+                    for page in begin..end {
+                        self.pages.begin(page, number, Value::Data(number), now);
+                        self.pages.end(page, number, (false, false), (now, 0));
+                    }
+                }
             }
             _ => {}
         }
@@ -192,23 +201,26 @@ impl World {
             }
             What::Write(blocks, _, tag, _) | What::Zero(blocks, tag) => {
                 let (begin, end) = self.plan.touched(blocks.first, blocks.count);
+                let (part, _) = self.plan.part(blocks.first);
                 // Data that come after streams were disabled go where all others do.
                 let tag = match tag {
-                    Tag::Stream(_) if !self.is_streaming(identity) => Tag::None,
+                    Tag::Stream(_) if !self.is_streaming(identity, part.id) => Tag::None,
                     tag => *tag,
                 };
-                self.streams.wrote(identity, tag, end - begin);
+                self.streams.wrote(identity, part, tag, end - begin);
             }
             What::Flush => self.blocks.flushed(command.begun),
-            What::Streams(true) => {
-                self.streaming.insert(identity, (true, self.now));
+            What::Streams(id, true) => {
+                self.streaming.insert((identity, *id), (true, self.now));
             }
-            What::Streams(false) => self.stop_streaming(identity),
-            What::ReleaseStream(identifier) => {
-                self.streams.table().release(scope(identity), *identifier);
+            What::Streams(id, false) => self.stop_streaming(identity, *id),
+            What::ReleaseStream(id, identifier) => {
+                self.streams
+                    .table()
+                    .release(scope(identity, *id), *identifier);
             }
-            What::AllocateStreams(count) => {
-                let given = self.streams.table().allocate(scope(identity), *count);
+            What::AllocateStreams(id, count) => {
+                let given = self.streams.table().allocate(scope(identity, *id), *count);
                 let given = given.map_err(|error| format!("allocated, though {error}"))?;
                 if u64::from(given.streams) != completion.result {
                     return Err(format!(
@@ -218,7 +230,7 @@ impl World {
                 }
             }
             What::Statistics => self.check_statistics(&command.received)?,
-            What::Format => {
+            What::Format(_) => {
                 self.saved = vec![Some(counted(&self.target.drive()))];
             }
             What::Nonsense => return Err("nonsense succeeded".to_owned()),
@@ -234,23 +246,29 @@ impl World {
             what,
             What::Write(_, _, Tag::Stream(_), _)
                 | What::Zero(_, Tag::Stream(_))
-                | What::ReleaseStream(_)
-                | What::AllocateStreams(_)
+                | What::ReleaseStream(..)
+                | What::AllocateStreams(..)
         );
-        let (is_on, since) = self.streaming.get(&identity).copied().unwrap_or((false, 0));
+        let id = match what {
+            What::Streams(id, _) | What::ReleaseStream(id, _) | What::AllocateStreams(id, _) => *id,
+            What::Write(blocks, ..) | What::Zero(blocks, _) => self.plan.part(blocks.first).0.id,
+            _ => 0,
+        };
+        let streaming = self.streaming.get(&(identity, id));
+        let (is_on, since) = streaming.copied().unwrap_or((false, 0));
         let changed = since >= command.begun;
         let writes = !self.changed(what).is_empty();
         let may = match status {
             0 => !streams || is_on || changed,
             // Invalid Field.
             0x02 if *what == What::Nonsense => true,
-            0x02 => streams && (!is_on || changed) || matches!(what, What::AllocateStreams(_)),
+            0x02 => streams && (!is_on || changed) || matches!(what, What::AllocateStreams(..)),
             // Internal Error: the disk fails, or it could not make data safe once.
             0x06 => self.disk.failures() > command.failures || self.disk.has_failed_to_flush(),
             0x0b | 0x80 | 0x01 => *what == What::Nonsense,
             0x20 => writes && self.target.drive().is_read_only(),
             0x84 => self.formatted >= command.begun,
-            0x17f => matches!(what, What::AllocateStreams(_)),
+            0x17f => matches!(what, What::AllocateStreams(..)),
             0x285 => matches!(what, What::Compare(..)),
             // Commands of a queue whose controller was reset.
             0x0c => true,
@@ -299,31 +317,63 @@ impl World {
 }
 
 /// An I/O command's entry, as the initiator makes it.
-pub fn entry(what: &What, block_bytes: u64) -> Entry {
+pub fn entry(what: &What, plan: &Plan) -> Entry {
+    let (id, first) = place(what, plan);
+    let mut entry = entry_at(what, first, plan.block_bytes);
+    if id > 0 {
+        entry.0[4..8].copy_from_slice(&id.to_le_bytes());
+    }
+    entry
+}
+
+/// The namespace that a command is of, if it is of one, and its first block there.
+fn place(what: &What, plan: &Plan) -> (u32, u64) {
+    let of = |block: u64| {
+        let (part, first) = plan.part(block);
+        (part.id, first)
+    };
     match what {
-        What::Read(blocks) => Entry::read(blocks.first, blocks.count),
+        What::Read(blocks)
+        | What::Write(blocks, ..)
+        | What::Zero(blocks, _)
+        | What::Compare(blocks, _)
+        | What::Verify(blocks) => of(blocks.first),
+        What::Discard(ranges) => of(ranges[0].first),
+        What::Streams(id, _)
+        | What::ReleaseStream(id, _)
+        | What::AllocateStreams(id, _)
+        | What::Format(id) => (*id, 0),
+        _ => (0, 0),
+    }
+}
+
+fn entry_at(what: &What, first: u64, block_bytes: u64) -> Entry {
+    match what {
+        What::Read(blocks) => Entry::read(first, blocks.count),
         What::Write(blocks, _, tag, forced) => {
-            let entry = Entry::write(blocks.first, blocks.count, *tag);
+            let entry = Entry::write(first, blocks.count, *tag);
             if *forced { entry.forced() } else { entry }
         }
         What::Zero(blocks, tag) => {
-            let mut entry = Entry::write(blocks.first, blocks.count, *tag);
+            let mut entry = Entry::write(first, blocks.count, *tag);
             entry.0[0] = 0x08;
             entry
         }
         What::Discard(ranges) => Entry::new(0x09, 1)
             .dword(10, ranges.len() as u32 - 1)
             .dword(11, 1 << 2),
-        What::Compare(blocks, _) => Entry::blocks(0x05, blocks.first, blocks.count),
-        What::Verify(blocks) => Entry::blocks(0x0c, blocks.first, blocks.count),
+        What::Compare(blocks, _) => Entry::blocks(0x05, first, blocks.count),
+        What::Verify(blocks) => Entry::blocks(0x0c, first, blocks.count),
         What::Flush => Entry::flush(),
-        What::Streams(on) => Entry::directive(true, 0, 1, 0, 0).dword(12, u32::from(*on) | 1 << 8),
-        What::ReleaseStream(identifier) => Entry::directive(true, 1, 1, *identifier, 0),
-        What::AllocateStreams(count) => {
+        What::Streams(_, on) => {
+            Entry::directive(true, 0, 1, 0, 0).dword(12, u32::from(*on) | 1 << 8)
+        }
+        What::ReleaseStream(_, identifier) => Entry::directive(true, 1, 1, *identifier, 0),
+        What::AllocateStreams(_, count) => {
             Entry::directive(false, 1, 3, 0, 0).dword(12, (*count).into())
         }
         What::Statistics => Entry::log(0x22, u32::MAX, 64, 1),
-        What::Format => Entry::new(0x80, 1).dword(10, u32::from(block_bytes == 4096)),
+        What::Format(_) => Entry::new(0x80, 1).dword(10, u32::from(block_bytes == 4096)),
         What::Enable => configure(true),
         What::Reset => configure(false),
         What::Connect | What::Nonsense => Entry::read(u64::MAX / 2, 1),

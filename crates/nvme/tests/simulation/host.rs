@@ -31,12 +31,13 @@ pub enum What {
     Compare(Blocks, u64),
     Verify(Blocks),
     Flush,
-    /// The Streams Directive, on or off.
-    Streams(bool),
-    ReleaseStream(u16),
-    AllocateStreams(u16),
+    /// The Streams Directive of a namespace, on or off.
+    Streams(u32, bool),
+    ReleaseStream(u32, u16),
+    AllocateStreams(u32, u16),
     Statistics,
-    Format,
+    /// Of a namespace.
+    Format(u32),
     /// Something that cannot be.
     Nonsense,
 }

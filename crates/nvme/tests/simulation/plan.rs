@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc};
 use anabranch_nvme::{
     Checkpoint, Found,
     drive::{Drive, Watch},
+    namespace::Wanted,
     store::Contents,
 };
 use anabranch_ssd::{
@@ -24,11 +25,22 @@ pub enum Kind {
 /// What counts as a drive's state where hosts see it.
 pub type Counted = (Counters, Vec<StreamCounters>);
 
+/// A namespace, with the pages of the drive that are its, and its handles.
+#[derive(Debug, Clone)]
+pub struct Part {
+    pub id: u32,
+    pub first_page: u64,
+    pub pages: u64,
+    pub handles: Vec<u16>,
+}
+
+/// Blocks are numbered over the whole drive: a namespace has those from its first page on.
 #[derive(Debug)]
 pub struct Plan {
     pub kind: Kind,
     pub config: Config,
     pub block_bytes: u64,
+    pub parts: Vec<Part>,
 }
 
 impl Plan {
@@ -64,10 +76,66 @@ impl Plan {
             ..config
         };
         Plan {
+            block_bytes: random.of(&[4096, 4096, 4096, 512]),
+            parts: Plan::parts(random, kind, &config),
             kind,
             config,
-            block_bytes: random.of(&[4096, 4096, 4096, 512]),
         }
+    }
+
+    /// One namespace, or several that may share handles.
+    fn parts(random: &mut Random, kind: Kind, config: &Config) -> Vec<Part> {
+        let count = random.of(&[1_u32, 1, 2, 3]);
+        let (all, mut first_page) = (u64::from(config.logical_pages), 0);
+        let mut parts = Vec::new();
+        for id in 1..=count {
+            let pages = match id == count {
+                true => all - first_page,
+                false => all / 8 + random.below(all / 4),
+            };
+            let handles = config.host_streams / config.reclaim_groups as u16;
+            let (start, most) = match count {
+                1 => (0, handles),
+                _ => (
+                    random.below(handles.into()) as u16,
+                    1 + random.below(handles.into()) as u16,
+                ),
+            };
+            parts.push(Part {
+                id,
+                first_page,
+                pages,
+                handles: match kind {
+                    Kind::Fdp => (0..most).map(|handle| (start + handle) % handles).collect(),
+                    _ => Vec::new(),
+                },
+            });
+            first_page += pages;
+        }
+        parts
+    }
+
+    /// The namespace that has a block, and the block's number there.
+    pub fn part(&self, block: u64) -> (&Part, u64) {
+        let page = block * self.block_bytes / 4096;
+        let has = |part: &&Part| (part.first_page..part.first_page + part.pages).contains(&page);
+        let part = self.parts.iter().find(has).unwrap();
+        (part, block - self.first_block(part))
+    }
+
+    pub fn first_block(&self, part: &Part) -> u64 {
+        part.first_page * 4096 / self.block_bytes
+    }
+
+    /// Namespaces as they are asked for.
+    fn wanted(&self) -> Vec<Wanted> {
+        let wanted = |part: &Part| Wanted {
+            bytes: Some(part.pages * 4096),
+            block_shift: self.block_bytes.trailing_zeros(),
+            shared: true,
+            handles: part.handles.clone(),
+        };
+        self.parts.iter().map(wanted).collect()
     }
 
     pub fn blocks(&self) -> u64 {
@@ -97,6 +165,15 @@ impl Plan {
 
     /// The drive as its state says, or a new one.
     pub fn drive(&self, found: Option<Found>) -> Drive {
+        let header = found.as_ref().map(|found| found.header.clone());
+        let drive = self.device(found);
+        match header {
+            Some(header) => header.namespaces(drive).unwrap(),
+            None => drive.with(&self.wanted()).unwrap(),
+        }
+    }
+
+    fn device(&self, found: Option<Found>) -> Drive {
         let config = self.config.clone();
         if self.kind == Kind::Fdp {
             let options = FdpOptions::default();
@@ -107,7 +184,7 @@ impl Plan {
                     FdpDevice::resume(found.drive, &options, cleared_at, Watch::default()).unwrap()
                 }
             };
-            return Drive::fdp(device).unwrap();
+            return Drive::fdp(device);
         }
         let mut relocation = RelocationKind::Gc.build(&config);
         let device = match found {

@@ -7,7 +7,7 @@ use anabranch_initiator::Tag;
 use super::{
     commands::entry,
     host::{Blocks, Link, What, connect},
-    plan::Kind,
+    plan::{Kind, Part},
     world::{Check, Line, World},
 };
 
@@ -110,7 +110,7 @@ impl World {
             return self.deliver_all(attached.line);
         }
         let room = if what == What::Statistics { 64 } else { 0 };
-        let entry = entry(&what, self.plan.block_bytes);
+        let entry = entry(&what, &self.plan);
         let command = self.begin(what);
         if let Some(line) = self.lines.get_mut(&attached.line) {
             line.link.send(entry, command, room, true);
@@ -126,32 +126,34 @@ impl World {
         let host = self.random.below(self.identities.len() as u64) as usize;
         let format_waits = |line: &Line| {
             let mut commands = line.link.commands.values();
-            commands.any(|command| command.what == What::Format)
+            commands.any(|command| matches!(command.what, What::Format(_)))
         };
+        let id = 1 + self.random.below(self.plan.parts.len() as u64) as u32;
         let what = match (self.plan.kind, self.random.below(20)) {
             (_, 0) => What::Reset,
-            (_, 1) if !self.lines.values().any(format_waits) => What::Format,
-            (Kind::Streams { .. }, 2) => What::Streams(false),
-            (Kind::Streams { .. }, 3..5) => What::ReleaseStream(self.random.below(12) as u16),
-            (Kind::Streams { .. }, 5..7) => What::AllocateStreams(self.random.below(4) as u16),
-            (Kind::Streams { .. }, _) => What::Streams(true),
+            (_, 1) if !self.lines.values().any(format_waits) => What::Format(id),
+            (Kind::Streams { .. }, 2) => What::Streams(id, false),
+            (Kind::Streams { .. }, 3..5) => What::ReleaseStream(id, self.random.below(12) as u16),
+            (Kind::Streams { .. }, 5..7) => What::AllocateStreams(id, self.random.below(4) as u16),
+            (Kind::Streams { .. }, _) => What::Streams(id, true),
             (Kind::Fdp, _) => What::Statistics,
             (Kind::Plain, _) => return Ok(()),
         };
         self.admin(host, what)
     }
 
-    /// Blocks somewhere: mostly few, often the same.
-    fn some_blocks(&mut self) -> Blocks {
+    /// Blocks somewhere in a namespace: mostly few, often the same.
+    fn some_blocks(&mut self, part: &Part) -> Blocks {
         let per_page = 4096 / self.plan.block_bytes;
+        let blocks = part.pages * per_page;
         let most = self.random.of(&[1, 4, 8, 64]) * per_page;
-        let count = 1 + self.random.below(most);
+        let count = (1 + self.random.below(most)).min(blocks / 2);
         let within = match self.random.one_in(3) {
-            true => 32 * per_page,
-            false => self.plan.blocks() - count,
+            true => (32 * per_page).min(blocks - count),
+            false => blocks - count,
         };
         Blocks {
-            first: self.random.below(within),
+            first: self.plan.first_block(part) + self.random.below(within),
             count: count as u32,
         }
     }
@@ -169,14 +171,16 @@ impl World {
     }
 
     fn io(&mut self) -> What {
-        let blocks = self.some_blocks();
+        let part = self.random.below(self.plan.parts.len() as u64) as usize;
+        let part = self.plan.parts[part].clone();
+        let blocks = self.some_blocks(&part);
         let number = self.last_command + 1;
         match self.random.below(100) {
             0..60 => What::Write(blocks, number, self.tag(), self.random.one_in(10)),
             60..78 => What::Read(blocks),
             78..84 => {
                 let ranges = 1 + self.random.below(3);
-                What::Discard((0..ranges).map(|_| self.some_blocks()).collect())
+                What::Discard((0..ranges).map(|_| self.some_blocks(&part)).collect())
             }
             84..88 => What::Zero(blocks, self.tag()),
             88..95 => What::Flush,
@@ -203,7 +207,7 @@ impl World {
             _ => 0,
         };
         let inside = self.random.one_in(2);
-        let entry = entry(&what, self.plan.block_bytes);
+        let entry = entry(&what, &self.plan);
         let command = self.begin(what);
         self.count("commands");
         if let Some(line) = self.lines.get_mut(&key) {

@@ -4,7 +4,7 @@ use anabranch_initiator::Tag;
 use anabranch_nvme::drive::Drive;
 use anabranch_ssd::{Host, Scope, StreamTable};
 
-use super::plan::{Kind, Plan};
+use super::plan::{Kind, Part, Plan};
 
 /// The host streams' pages, as they must be.
 #[derive(Debug)]
@@ -12,6 +12,10 @@ pub struct Streams {
     kind: Kind,
     handles: u16,
     groups: u32,
+    /// Of each namespace.
+    first_handles: Vec<u16>,
+    /// Its units fail: it counts pages as their data come, before their command is answered.
+    can_fail: bool,
     table: StreamTable,
     pages: Vec<u64>,
     /// Pages of commands of which nobody can say whether they were counted, and where.
@@ -20,9 +24,9 @@ pub struct Streams {
     misplaced: u64,
 }
 
-pub fn scope(identity: u8) -> Scope {
+pub fn scope(identity: u8, namespace: u32) -> Scope {
     Scope {
-        namespace: 1,
+        namespace,
         host: Host::Identified(identity.into()),
     }
 }
@@ -35,6 +39,12 @@ impl Streams {
             kind: plan.kind,
             handles: plan.config.host_streams / groups as u16,
             groups,
+            can_fail: plan.config.faults.can_lose_units(),
+            first_handles: plan
+                .parts
+                .iter()
+                .flat_map(|part| part.handles.first().copied())
+                .collect(),
             table: match plan.kind {
                 Kind::Streams { shared: true } => table.sharing_identifiers(),
                 _ => table,
@@ -54,11 +64,14 @@ impl Streams {
     }
 
     /// Pages were written as a tag says.
-    pub fn wrote(&mut self, identity: u8, tag: Tag, pages: u64) {
+    pub fn wrote(&mut self, identity: u8, part: &Part, tag: Tag, pages: u64) {
         let stream = match tag {
-            Tag::None => 0,
-            Tag::Stream(identifier) => self.table.resolve(scope(identity), identifier).stream.0,
-            Tag::Placement(identifier) => self.placed(identifier),
+            Tag::None => part.handles.first().copied().unwrap_or(0),
+            Tag::Stream(identifier) => {
+                let resolved = self.table.resolve(scope(identity, part.id), identifier);
+                resolved.stream.0
+            }
+            Tag::Placement(identifier) => self.placed(part, identifier),
         };
         self.pages[usize::from(stream)] += pages;
     }
@@ -67,15 +80,16 @@ impl Streams {
         self.unsure += pages;
     }
 
-    /// Reclaim group in the upper bits, as few as tell them apart; handle 0 where there is none such.
-    fn placed(&self, identifier: u16) -> u16 {
+    /// Reclaim group in the upper bits, as few as tell them apart; the namespace's first handle where there
+    /// is none such.
+    fn placed(&self, part: &Part, identifier: u16) -> u16 {
         let (group, handle) = match self.groups {
             1 => (0, identifier),
             _ => (identifier >> 15, identifier & 0x7fff),
         };
-        match handle < self.handles {
-            true => group * self.handles + handle,
-            false => 0,
+        match part.handles.get(usize::from(handle)) {
+            Some(handle) => group * self.handles + handle,
+            None => part.handles.first().copied().unwrap_or(0),
         }
     }
 
@@ -83,6 +97,10 @@ impl Streams {
     pub fn check(&mut self, drive: &Drive) -> Result<(), String> {
         let counters = &drive.stream_counters()[..self.pages.len()];
         let counted: Vec<u64> = counters.iter().map(|one| one.host_pages).collect();
+        if self.can_fail {
+            self.unsure = u64::MAX;
+            self.pages = counted.clone();
+        }
         let misplaced = drive.counters().misplaced_pages;
         let misplaces = misplaced > std::mem::replace(&mut self.misplaced, misplaced);
         let fold = |pages: &[u64]| self.folded(pages, misplaces);
@@ -116,20 +134,25 @@ impl Streams {
     ) -> Result<(), String> {
         *self = Streams::new(plan);
         self.pages[..saved.len()].copy_from_slice(saved);
-        self.pages[0] += taken_in;
+        match plan.parts.len() {
+            1 => self.pages[0] += taken_in,
+            // Of which namespaces they are is seen.
+            _ => self.unsure += taken_in,
+        }
         self.check(drive)
     }
 
-    /// What has no placement goes to handle 0 of the reclaim group that the drive chooses, and what has
-    /// no room in its group to the same handle of another: those count as one.
+    /// What has no placement goes to a namespace's first handle, in the reclaim group that the drive
+    /// chooses, and what has no room in its group to the same handle of another: those count as one.
     fn folded(&self, pages: &[u64], misplaces: bool) -> Vec<u64> {
         let mut folded = pages.to_vec();
-        let handles = if misplaces { self.handles } else { 1 };
         if self.kind == Kind::Fdp {
             for group in 1..self.groups as usize {
-                for handle in 0..usize::from(handles) {
-                    let other = group * usize::from(self.handles) + handle;
-                    folded[handle] += std::mem::take(&mut folded[other]);
+                for handle in 0..self.handles {
+                    if misplaces || self.first_handles.contains(&handle) {
+                        let other = group * usize::from(self.handles) + usize::from(handle);
+                        folded[usize::from(handle)] += std::mem::take(&mut folded[other]);
+                    }
                 }
             }
         }

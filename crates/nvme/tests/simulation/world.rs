@@ -42,8 +42,8 @@ pub struct World {
     /// Who each host says it is, and where it is connected.
     pub identities: Vec<u8>,
     pub attached: Vec<Option<Attached>>,
-    /// Whether each identity has streams enabled, and since when.
-    pub streaming: BTreeMap<u8, (bool, u64)>,
+    /// Whether each identity has streams of a namespace enabled, and since when.
+    pub streaming: BTreeMap<(u8, u32), (bool, u64)>,
     pub now: u64,
     pub time_ms: u64,
     pub last_command: u64,
@@ -334,16 +334,22 @@ impl World {
                 && self.attached[other].is_some_and(|one| one.ready)
         };
         if !(0..self.identities.len()).any(same) {
-            self.stop_streaming(identity);
+            for part in 0..self.plan.parts.len() {
+                self.stop_streaming(identity, self.plan.parts[part].id);
+            }
         }
     }
 
     /// A host uses streams no more. What it shares with others stays while one of them does.
-    pub fn stop_streaming(&mut self, identity: u8) {
-        self.streaming.insert(identity, (false, self.now));
+    pub fn stop_streaming(&mut self, identity: u8, id: u32) {
+        self.streaming.insert((identity, id), (false, self.now));
         let shared = self.plan.kind == (Kind::Streams { shared: true });
-        if !(shared && self.streaming.values().any(|&(on, _)| on)) {
-            self.streams.table().release_all(scope(identity));
+        let others = self
+            .streaming
+            .iter()
+            .any(|(key, &(on, _))| on && key.1 == id);
+        if !(shared && others) {
+            self.streams.table().release_all(scope(identity, id));
         }
     }
 
@@ -358,26 +364,28 @@ impl World {
         let Some(table) = drive.table() else {
             return Ok(());
         };
-        for &identity in &self.identities {
-            let open = table.status(scope(identity));
-            let ought = self.streams.table().status(scope(identity));
+        let scopes = |&identity| self.plan.parts.iter().map(move |part| (identity, part.id));
+        for (identity, id) in self.identities.iter().flat_map(scopes) {
+            let open = table.status(scope(identity, id));
+            let ought = self.streams.table().status(scope(identity, id));
             if open != ought {
                 return Err(format!(
-                    "host {identity} has {open:?} open, ought to have {ought:?}"
+                    "host {identity} has {open:?} open at {id}, ought to have {ought:?}"
                 ));
             }
             if self.plan.kind == (Kind::Streams { shared: true }) {
                 continue;
             }
-            if !self.is_streaming(identity) && !open.is_empty() {
+            if !self.is_streaming(identity, id) && !open.is_empty() {
                 return Err(format!("host {identity} has no streams, and {open:?} open"));
             }
         }
         Ok(())
     }
 
-    pub fn is_streaming(&self, identity: u8) -> bool {
-        self.streaming.get(&identity).is_some_and(|&(on, _)| on)
+    pub fn is_streaming(&self, identity: u8, id: u32) -> bool {
+        let streaming = self.streaming.get(&(identity, id));
+        streaming.is_some_and(|&(on, _)| on)
     }
 
     /// All that must hold at any time.
@@ -399,7 +407,12 @@ impl World {
         } else {
             self.plan.config.logical_pages
         };
+        let mut mapped = vec![0; self.plan.parts.len()];
         for page in 0..pages {
+            let part = self.plan.parts.iter().position(|part| {
+                (part.first_page..part.first_page + part.pages).contains(&page.into())
+            });
+            mapped[part.unwrap_or(0)] += u64::from(drive.locate(page).is_some());
             if self.pages.is_busy(page.into()) {
                 continue;
             }
@@ -417,6 +430,13 @@ impl World {
                 ));
             }
         }
+        let told = drive.namespaces().iter().map(|one| one.mapped_pages());
+        let told: Vec<u64> = told.collect();
+        if pages > 0 && told != mapped {
+            return Err(format!(
+                "namespaces hold {told:?}, ought to hold {mapped:?}"
+            ));
+        }
         Ok(())
     }
 }
@@ -429,7 +449,6 @@ fn word(held: &[u8]) -> Option<u64> {
 
 fn target(plan: &Plan, disk: &Disk, drive: anabranch_nvme::drive::Drive) -> Check<Arc<Target>> {
     let options = Options {
-        block_bytes: plan.block_bytes as u32,
         shared_streams: plan.kind == (Kind::Streams { shared: true }),
         queue_entries: 32,
         patience: Duration::from_secs(30),

@@ -1,0 +1,223 @@
+//! What changes a drive's namespaces: made, deleted, attached, formatted.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use crate::{
+    completion::Status,
+    controller::Controller,
+    drive::touched,
+    namespace::{Namespace, NamespaceError, Wanted},
+    target::Target,
+};
+
+/// Bytes that are erased at a time (our choice).
+const ERASED: u64 = 16 << 20;
+
+impl Target {
+    /// One at a time changes which namespaces there are, and who has them.
+    fn managing(&self) -> MutexGuard<'_, ()> {
+        let locked = self.managing.lock();
+        locked.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a namespace, which no controller has attached, and answers its identifier. Its room is erased
+    /// first: a file may hold what no namespace had.
+    pub(crate) fn create(&self, wanted: &Wanted) -> Result<u32, NotMade> {
+        if self.is_read_only() {
+            return Err(NotMade::Drive(Status::WRITE_PROTECTED));
+        }
+        let made = {
+            let mut drive = self.drive();
+            let made = drive.create(wanted).map_err(NotMade::Namespace)?;
+            // Until it is there it can be neither used nor deleted.
+            made.begin_format();
+            made
+        };
+        let status = match self.erase(&made) {
+            Status::SUCCESS => self.saved_as(Status::SUCCESS),
+            status => status,
+        };
+        if !status.is_success() {
+            self.remove(&made);
+            return Err(NotMade::Drive(status));
+        }
+        made.end_format(None);
+        Ok(made.id())
+    }
+
+    /// Deletes a namespace with all that it holds. Commands under way there are aborted.
+    pub(crate) fn delete(&self, namespace: &Namespace) -> Status {
+        if let Err(status) = self.begin_format(namespace) {
+            return status;
+        }
+        let status = self.erase(namespace);
+        if !status.is_success() {
+            namespace.end_format(None);
+            return status;
+        }
+        namespace.was_erased();
+        self.remove(namespace);
+        self.saved_as(status)
+    }
+
+    /// A namespace that is empty and that no command uses is no more.
+    fn remove(&self, namespace: &Namespace) {
+        let _one = self.managing();
+        let id = namespace.id();
+        namespace.delete();
+        self.streaming_mut().retain(|scope| scope.namespace != id);
+        for controller in self.controllers().iter() {
+            controller.detach(id);
+        }
+        self.drive().remove(id);
+    }
+
+    /// Attaches a namespace to controllers, all of them or none (§5.2.10).
+    pub(crate) fn attach(&self, namespace: &Arc<Namespace>, controllers: &[u16]) -> Status {
+        let _one = self.managing();
+        let named = match self.named(controllers) {
+            Ok(named) => named,
+            Err(status) => return status,
+        };
+        let id = namespace.id();
+        if namespace.is_deleted() {
+            return Status::INVALID_FIELD;
+        }
+        if named.iter().any(|one| one.has(id)) {
+            return Status::ALREADY_ATTACHED;
+        }
+        let others = self.controllers().iter().filter(|one| one.has(id)).count();
+        if !namespace.is_shared() && others + named.len() > 1 {
+            return Status::NAMESPACE_IS_PRIVATE;
+        }
+        for controller in &named {
+            controller.attach(namespace);
+            controller.namespace_changed(id);
+        }
+        namespace.offer(true);
+        self.saved_as(Status::SUCCESS)
+    }
+
+    /// Takes a namespace from controllers, all of them or none. One that no controller has is not
+    /// attached to those that come, either (our choice).
+    pub(crate) fn detach(&self, namespace: &Namespace, controllers: &[u16]) -> Status {
+        let _one = self.managing();
+        let named = match self.named(controllers) {
+            Ok(named) => named,
+            Err(status) => return status,
+        };
+        let id = namespace.id();
+        if !named.iter().all(|one| one.has(id)) {
+            return Status::NOT_ATTACHED;
+        }
+        named.iter().for_each(|one| one.detach(id));
+        if !self.controllers().iter().any(|one| one.has(id)) {
+            namespace.offer(false);
+        }
+        self.saved_as(Status::SUCCESS)
+    }
+
+    /// A controller begins with what is offered to it. Dynamic controllers keep nothing of former ones
+    /// (§3.1.1).
+    pub(crate) fn attach_offered(&self, controller: &Controller) {
+        let _one = self.managing();
+        for namespace in self.namespaces() {
+            let id = namespace.id();
+            let taken = || self.controllers().iter().any(|one| one.has(id));
+            if namespace.is_offered() && (namespace.is_shared() || !taken()) {
+                controller.attach(&namespace);
+            }
+        }
+    }
+
+    /// The I/O controllers of a list.
+    fn named(&self, controllers: &[u16]) -> Result<Vec<Arc<Controller>>, Status> {
+        let find = |&id: &u16| self.controllers().get(id).filter(|one| one.is_io());
+        let named: Option<Vec<_>> = controllers.iter().map(find).collect();
+        named
+            .filter(|named| !named.is_empty())
+            .ok_or(Status::CONTROLLER_LIST)
+    }
+
+    fn saved_as(&self, status: Status) -> Status {
+        match self.save() {
+            Ok(()) => status,
+            Err(_) => Status::INTERNAL,
+        }
+    }
+
+    /// From now on I/O commands of a namespace are refused.
+    fn begin_format(&self, namespace: &Namespace) -> Result<(), Status> {
+        let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        match namespace.is_formatting() {
+            true if namespace.is_deleted() => Err(Status::INVALID_FIELD),
+            true => Err(Status::FORMAT_IN_PROGRESS),
+            false => {
+                namespace.begin_format();
+                Ok(())
+            }
+        }
+    }
+
+    /// A namespace's blocks are erased and have another size from now on. I/O commands are refused
+    /// meanwhile; those of other controllers' admin queues are not kept waiting.
+    pub(crate) fn format(&self, namespace: &Namespace, block_shift: u32) -> Status {
+        if let Err(status) = self.begin_format(namespace) {
+            return status;
+        }
+        let status = match namespace.capacity() >> block_shift {
+            0 => Status::INVALID_FORMAT,
+            _ => self.erase(namespace),
+        };
+        if !status.is_success() {
+            namespace.end_format(None);
+            return status;
+        }
+        namespace.was_erased();
+        namespace.end_format(Some(block_shift));
+        for controller in self
+            .controllers()
+            .iter()
+            .filter(|one| one.has(namespace.id()))
+        {
+            controller.namespace_changed(namespace.id());
+        }
+        // A drive that is killed must not come back with blocks of the former size.
+        self.saved_as(status)
+    }
+
+    /// Discards and zeroes all of a namespace, so much at a time.
+    fn erase(&self, namespace: &Namespace) -> Status {
+        {
+            let mut drive = self.drive();
+            if drive.is_read_only() {
+                return Status::WRITE_PROTECTED;
+            }
+            drive.close_streams(namespace.id());
+        }
+        let mut at = namespace.begin();
+        let end = at + namespace.capacity();
+        while at < end {
+            let length = ERASED.min(end - at);
+            // Contents first: the drive knows of all data there are, though this fails in between.
+            if self.store.zero(at, length).is_err() {
+                return Status::INTERNAL;
+            }
+            let result = self.drive().discard(touched(at, length, self.page_bytes));
+            let status = self.note(result);
+            if !status.is_success() {
+                return status;
+            }
+            at += length;
+        }
+        Status::SUCCESS
+    }
+}
+
+/// Why a namespace was not made.
+pub(crate) enum NotMade {
+    /// It cannot be.
+    Namespace(NamespaceError),
+    /// The drive cannot make it.
+    Drive(Status),
+}
