@@ -34,11 +34,11 @@ pub use arguments::{EXAMPLE, SteerArguments};
 use crate::{
     comparison::print,
     failure::{Failure, INTERRUPTED, Outcome},
+    metrics::Metrics,
     say,
 };
 use arguments::Shadow as Wanted;
 use kept::Kept;
-use metrics::Metrics;
 use shadow::Shadow;
 use told::End;
 use watched::Watched;
@@ -94,7 +94,9 @@ pub fn steer(arguments: &SteerArguments) -> Outcome {
         true => Some(start_shadow(arguments, &plan, &drive, &mut placer)?),
         false => None,
     };
-    let metrics = arguments.metrics.map(Metrics::start).transpose()?;
+    let metrics = arguments.metrics;
+    let metrics = metrics.map(|address| Metrics::start(address, false));
+    let metrics = metrics.transpose()?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
     let options = options(arguments, &plan);
     let mut watched = None;

@@ -1,6 +1,6 @@
 //! Schemes on drives: made from options, fed, and turned into a result.
 
-use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
+use std::{cmp::Reverse, collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
 
 use anabranch_placement::{DeviceHalf, Future, Names, SchemeSpec};
 use anabranch_replay::{
@@ -36,6 +36,8 @@ pub struct Running {
     survey: Option<Survey>,
     /// Who the contexts are, as far as it was told.
     contexts: Vec<Context>,
+    /// Whether a lane could not go on.
+    has_failed: bool,
 }
 
 impl Running {
@@ -82,6 +84,7 @@ impl Running {
             lifetimes,
             survey,
             contexts: Vec::new(),
+            has_failed: false,
         })
     }
 
@@ -105,13 +108,43 @@ impl Running {
     pub fn feed(&mut self, ios: &[Io]) {
         ios.iter().for_each(|io| self.source.count(io));
         let (fleet, survey) = (&self.fleet, &mut self.survey);
+        let has_failed = &mut self.has_failed;
         self.feeds.feed(ios, |feed, batch| {
             if let Some(survey) = survey.as_mut().filter(|_| feed == 0) {
                 batch.iter().for_each(|io| survey.apply(io));
             }
             // A lane that has failed closes its channel; `finish` tells why.
-            let _ = fleet.send_to(feed, batch);
+            *has_failed |= fleet.send_to(feed, batch).is_err();
         });
+    }
+
+    /// Waits until every scheme has performed all it was fed, to the last page. Between two calls schemes gather
+    /// writes as a replay does; one that ends a batch early can change what a scheme that learns from its drive
+    /// knows when it places the next write.
+    pub fn settle(&mut self) {
+        self.has_failed |= self.fleet.settle().is_err();
+    }
+
+    /// Whether a scheme could not go on; [`Running::finish`] tells why.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// How far each scheme is in each sample, as of a moment ago: of several settings that with the least copies.
+    pub fn counted(&self) -> Vec<(String, Vec<Progress>)> {
+        let now = self.fleet.progress();
+        let best = |sample: usize, scheme: usize| {
+            let lanes = self.trials.iter().zip(&now);
+            let own = lanes.filter(|(trial, _)| (trial.sample, trial.scheme) == (sample, scheme));
+            let own = own.map(|(_, progress)| *progress);
+            own.min_by_key(|one| (Reverse(one.counters.host_pages), one.counters.copied_pages))
+        };
+        let samples = 0..self.feeds.comparisons();
+        let of = |(scheme, spec): (usize, &SchemeSpec)| {
+            let each = samples.clone().filter_map(|sample| best(sample, scheme));
+            (spec.name().to_owned(), each.collect())
+        };
+        self.specs.iter().enumerate().map(of).collect()
     }
 
     /// What was fed so far.
@@ -172,7 +205,7 @@ impl Running {
             });
         }
         outcome.verdict = Some(Verdict::of(&outcome));
-        outcome.details = self.survey.map(|survey| survey.finish(&self.contexts));
+        outcome.details = self.survey.map(|survey| survey.details(&self.contexts));
         Ok(outcome)
     }
 }

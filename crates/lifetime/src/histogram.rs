@@ -42,6 +42,13 @@ impl LifetimeHistogram {
         Some(histogram.value_at_quantile(quantile.clamp(0.0, 1.0)))
     }
 
+    /// Lifetimes that were recorded, each with how many pages lived it, as exact as the histogram is: recorded
+    /// again they make the same one.
+    pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let values = self.histogram.iter().flat_map(Histogram::iter_recorded);
+        values.map(|value| (value.value_iterated_to(), value.count_at_value()))
+    }
+
     /// Pages by lifetime: class `k` holds lifetimes from `2^(k/2)` to `2^((k+1)/2)` pages, class 0
     /// also those of no page. The last class is not empty.
     pub fn half_octaves(&self) -> Vec<u64> {
@@ -91,6 +98,17 @@ mod tests {
         assert_eq!(classes[..4], [3, 0, 4, 8]);
         assert_eq!((classes.len(), classes[12]), (13, 16));
         assert_eq!(classes.iter().sum::<u64>(), histogram.pages());
+    }
+
+    #[test]
+    fn what_was_recorded_makes_the_same_again() {
+        let mut histogram = LifetimeHistogram::default();
+        (0..1000_u64).for_each(|life| histogram.record(life * life * 37, 1 + life % 3));
+        let mut again = LifetimeHistogram::default();
+        histogram
+            .recorded()
+            .for_each(|(life, pages)| again.record(life, pages));
+        assert_eq!(again, histogram);
     }
 
     proptest! {

@@ -75,7 +75,7 @@ impl Assembler {
             writers: BoundedMap::new(MAX_WRITERS),
             wanted: None,
             contexts: ContextTable::new(limits),
-            files: FileTable::new(),
+            files: FileTable::new(limits.max_files),
             gone: 0,
             nameless: 0,
             astray: 0,

@@ -26,6 +26,8 @@ pub struct FoldLimits {
     pub contexts_per_doubling: u32,
     /// Innermost calls that stacks with no context of their own are kept together by.
     pub shared_depth: usize,
+    /// Files kept apart; later ones count as "no file".
+    pub max_files: usize,
 }
 
 impl Default for FoldLimits {
@@ -39,6 +41,8 @@ impl Default for FoldLimits {
             earn_writes: 4,
             contexts_per_doubling: 16,
             shared_depth: 4,
+            // Some 100 MiB of memory.
+            max_files: 1 << 20,
         }
     }
 }

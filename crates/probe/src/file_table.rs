@@ -6,8 +6,6 @@ use anabranch_trace::{File, FileId};
 
 use crate::event::FileKey;
 
-/// Files kept apart; later ones count as "no file". Our choice: some 100 MiB of memory.
-const MAX_FILES: usize = 1 << 20;
 /// Directories of this name and a number, right below the file system's root, are tenants.
 const TENANT: &str = "tenant-";
 
@@ -18,17 +16,20 @@ pub(crate) struct FileTable {
     files: Vec<File>,
     /// Tenants of the files that have one.
     tenants: HashMap<FileKey, u32>,
+    /// Files kept apart; later ones count as "no file".
+    max_files: usize,
 }
 
 impl FileTable {
-    /// A table with nothing in it but "no file".
-    pub(crate) fn new() -> FileTable {
+    /// A table with nothing in it but "no file", of at most so many.
+    pub(crate) fn new(max_files: usize) -> FileTable {
         FileTable {
             ids: HashMap::new(),
             files: vec![File {
                 name: String::new(),
             }],
             tenants: HashMap::new(),
+            max_files,
         }
     }
 
@@ -63,7 +64,7 @@ impl FileTable {
     pub(crate) fn place(&mut self, key: FileKey, directory: &str) {
         let number = directory.strip_prefix(TENANT).map(str::parse);
         if let Some(Ok(tenant)) = number
-            && self.tenants.len() < MAX_FILES
+            && self.tenants.len() < self.max_files
         {
             self.tenants.entry(key).or_insert(tenant);
         }
@@ -77,7 +78,7 @@ impl FileTable {
     /// A new row for a file, if there is room.
     fn add(&mut self, key: FileKey, name: String) -> Option<FileId> {
         let row = u32::try_from(self.files.len()).ok().map(FileId)?;
-        if self.files.len() >= MAX_FILES {
+        if self.files.len() >= self.max_files {
             return None;
         }
         self.ids.insert(key, row);
@@ -110,7 +111,7 @@ mod tests {
 
     #[test]
     fn an_inode_number_used_again_is_another_file() {
-        let mut table = FileTable::new();
+        let mut table = FileTable::new(16);
         table.name(key(12, 1), "000001.log".into());
         table.name(key(12, 2), "000002.sst".into());
         assert_ne!(table.id(key(12, 1)), table.id(key(12, 2)));
@@ -124,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_file_written_before_its_name_is_known_has_a_new_row_once_it_is() {
-        let mut table = FileTable::new();
+        let mut table = FileTable::new(16);
         let nameless = table.id(key(12, 1));
         table.name(key(12, 1), "late".into());
         table.name(key(12, 1), "renamed".into());
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_file_belongs_to_the_tenant_whose_directory_it_was_made_in() {
-        let mut table = FileTable::new();
+        let mut table = FileTable::new(16);
         for (ino, directory) in [(1, "tenant-7"), (2, "tenants"), (3, ""), (4, "tenant-x")] {
             table.place(key(ino, 1), directory);
         }
@@ -148,8 +149,15 @@ mod tests {
     }
 
     #[test]
+    fn a_full_table_answers_no_file() {
+        let mut table = FileTable::new(3);
+        let ids = [1, 2, 3, 1].map(|ino| table.id(key(ino, 1)).0);
+        assert_eq!(ids, [1, 2, 0, 1]);
+    }
+
+    #[test]
     fn no_file_is_row_0() {
-        let mut table = FileTable::new();
+        let mut table = FileTable::new(16);
         table.name(FileKey::default(), "nothing".into());
         assert_eq!(table.id(FileKey::default()), FileId(0));
         assert_eq!(table.into_files().len(), 1);

@@ -41,4 +41,5 @@ pub use error::ProbeError;
 pub use handover::{Handover, HandoverCounts, HandoverOptions, PageWriter};
 pub use probe::{Captured, Options, Probe};
 pub use support::{Support, check};
+pub use symbols::symbolise;
 pub use whose::{LeftOut, Whose};

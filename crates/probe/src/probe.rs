@@ -136,6 +136,16 @@ impl Probe {
         self.kernel_side.found_full() + self.kernel_side.skipped().events()
     }
 
+    /// Memory that the kernel holds for the maps of this capture, bytes; 0 where it does not say.
+    pub fn kernel_bytes(&self) -> u64 {
+        self.kernel_side.map_bytes()
+    }
+
+    /// What cannot be seen, as far as it is known from the beginning; one sentence each.
+    pub fn limitations(&self) -> &[String] {
+        &self.limitations
+    }
+
     /// What was not captured so far because it was nobody's of [`Options::only`].
     pub fn left_out(&self) -> LeftOut {
         self.assembler.left_out()

@@ -7,7 +7,7 @@ use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolizer};
 
 /// Fills in `symbol` of every frame whose object still lies at its path and still is the same file.
-pub(crate) fn symbolise(contexts: &mut [Context]) {
+pub fn symbolise(contexts: &mut [Context]) {
     let mut names: HashMap<(String, u64), Option<String>> = HashMap::new();
     let symbolizer = Symbolizer::builder()
         .enable_code_info(false)

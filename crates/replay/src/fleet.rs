@@ -36,6 +36,8 @@ enum News {
     /// Of the feed with that number.
     Requests(usize, Arc<[Io]>),
     Names(Arc<Names>),
+    /// Writes that wait in batches are performed, and it is told that they are.
+    Settle(SyncSender<()>),
 }
 
 type Finished = Result<Vec<(usize, Lane)>, LaneError>;
@@ -135,6 +137,20 @@ impl Fleet {
         self.tell(&News::Names(Arc::clone(names)))
     }
 
+    /// Waits until everything sent is performed, writes that lanes gather to perform many at a time among it.
+    ///
+    /// # Errors
+    /// When a lane has failed; [`Fleet::finish`] tells why.
+    pub fn settle(&self) -> Result<(), FleetError> {
+        let (done, all_done) = mpsc::sync_channel(self.senders.len());
+        self.tell(&News::Settle(done))?;
+        let settled = all_done.iter().take(self.senders.len()).count();
+        match settled == self.senders.len() {
+            true => Ok(()),
+            false => Err(FleetError::Worker),
+        }
+    }
+
     fn tell(&self, news: &News) -> Result<(), FleetError> {
         self.senders
             .iter()
@@ -166,20 +182,29 @@ impl Fleet {
 }
 
 fn work(mut share: Vec<Fed>, receiver: &Receiver<News>, progress: &[Mutex<Progress>]) -> Finished {
+    let show = |fed: &Fed| {
+        *progress[fed.index]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Progress::of(&fed.lane);
+    };
     for news in receiver {
-        let (feed, batch) = match news {
-            News::Requests(feed, batch) => (feed, batch),
+        match news {
+            News::Requests(feed, batch) => {
+                for fed in share.iter_mut().filter(|fed| fed.feed == feed) {
+                    batch.iter().try_for_each(|io| fed.lane.apply(io))?;
+                    show(fed);
+                }
+            }
             News::Names(names) => {
                 let lanes = share.iter_mut().map(|fed| &mut fed.lane);
                 lanes.for_each(|lane| lane.learn(&names));
-                continue;
             }
-        };
-        for fed in share.iter_mut().filter(|fed| fed.feed == feed) {
-            batch.iter().try_for_each(|io| fed.lane.apply(io))?;
-            *progress[fed.index]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Progress::of(&fed.lane);
+            News::Settle(done) => {
+                share.iter_mut().try_for_each(|fed| fed.lane.settle())?;
+                share.iter().for_each(show);
+                // Whoever asked waits.
+                let _ = done.send(());
+            }
         }
     }
     share.iter_mut().try_for_each(|fed| fed.lane.finish())?;

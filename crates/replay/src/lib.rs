@@ -22,8 +22,8 @@ pub mod synthetic;
 mod verdict;
 
 pub use details::{
-    ContextLives, Details, DriveMap, ErasedUnits, Fill, LifePoints, Lives, Moment, Placement,
-    SchemeDetails, StreamLives, Survey,
+    Alive, ContextLives, Details, DriveMap, ErasedUnits, Fill, KeptContext, KeptSurvey, LifePoints,
+    Lives, Moment, Placement, SchemeDetails, StreamLives, Survey,
 };
 pub use engine::Engine;
 pub use fleet::{Fleet, FleetError, Progress};
@@ -42,4 +42,4 @@ pub use series::Series;
 pub use anabranch_placement::RuleUse;
 pub use anabranch_ssd::{Interval, IntervalLatency, LatencySummary, TimeReport, WearReport};
 pub use steady::{Band, Steady, verdict};
-pub use verdict::{Answer, Verdict};
+pub use verdict::{Answer, Verdict, WORTH};

@@ -44,7 +44,8 @@ pub struct Drawn {
 }
 
 impl SampledWaf {
-    fn new(each: Vec<f64>, drawn: Drawn) -> SampledWaf {
+    /// The error of samples that were drawn so.
+    pub fn new(each: Vec<f64>, drawn: Drawn) -> SampledWaf {
         SampledWaf {
             error: error(&each, drawn),
             each,

@@ -2,6 +2,7 @@
 
 mod difference;
 mod difference_table;
+mod exposition;
 mod fleet;
 mod foreign;
 mod format;
@@ -16,6 +17,7 @@ mod time;
 
 pub use difference::{Change, Difference, Figures, Moved, difference};
 pub use difference_table::difference_table;
+pub use exposition::{Exposition, Labels, Metric};
 pub use fleet::{Fleet, FleetCell, FleetDrive, FleetScheme, fleet_page};
 pub use foreign::{cells, foreign, line, message, printable};
 pub use format::{bytes, ratio, share};

@@ -83,6 +83,59 @@ pub struct Drive {
     queue: PathBuf,
 }
 
+/// What any NVMe drive counts of its writes, and what that log is called. Asking changes nothing.
+#[derive(Debug)]
+pub struct Log {
+    namespace: Namespace,
+    endurance_group: u16,
+    has_fdp: bool,
+}
+
+impl Log {
+    /// Of a namespace by its character device, `/dev/ngXnY`.
+    ///
+    /// # Errors
+    /// When there is none, or it does not say what it is.
+    pub fn open(character: &Path) -> Result<Log, SteerError> {
+        let namespace = Namespace::open(character)?;
+        let controller = namespace.identify_controller()?;
+        let described = namespace.identify_namespace()?;
+        Ok(Log {
+            endurance_group: u16::from_le_bytes([byte(&described, 102), byte(&described, 103)]),
+            // Controller attributes, bit 19.
+            has_fdp: byte(&controller, 98) >> 3 & 1 == 1,
+            namespace,
+        })
+    }
+
+    /// What hosts wrote and what went to the flash, by the log that tells both.
+    pub fn written(&self) -> Option<(&'static str, Written)> {
+        written(&self.namespace, self.endurance_group, self.has_fdp)
+    }
+
+    /// What hosts wrote, where no log tells the flash's.
+    pub fn host_bytes(&self) -> Option<u128> {
+        written::of_smart(&self.namespace.log(0x02, 0, 512).ok()?)
+    }
+}
+
+/// By FDP statistics, else by OCP's log, else by the endurance group's.
+fn written(
+    namespace: &Namespace,
+    endurance_group: u16,
+    has_fdp: bool,
+) -> Option<(&'static str, Written)> {
+    let log = |page, specific| namespace.log(page, specific, 512).ok();
+    let fdp = || written::of_fdp(&namespace.log(0x22, endurance_group, 64).ok()?);
+    let ocp = || written::of_ocp(&log(0xc0, 0)?, &log(0x02, 0)?);
+    let group = || written::of_endurance_group(&log(0x09, endurance_group)?);
+    if has_fdp && let Some(written) = fdp() {
+        return Some(("FDP statistics", written));
+    }
+    let ocp = ocp().map(|written| ("OCP SMART log", written));
+    ocp.or_else(|| Some(("endurance group", group()?)))
+}
+
 impl Drive {
     /// Opens `/dev/ngXnY` or `/dev/nvmeXnY`, or a link to one. Of a drive with the Streams Directive, streams are on from here.
     ///
@@ -202,12 +255,9 @@ impl Drive {
     /// What it counts of its writes: by its FDP statistics, else by OCP's log, else by its endurance group's, which counts
     /// in billions of bytes; nothing where it has none of them.
     pub fn written(&self) -> Option<Written> {
-        let log = |page, specific| self.namespace.log(page, specific, 512).ok();
-        if self.directive == Directive::Placement {
-            return written::of_fdp(&self.namespace.log(0x22, self.endurance_group, 64).ok()?);
-        }
-        let ocp = log(0xc0, 0).and_then(|ocp| written::of_ocp(&ocp, &log(0x02, 0)?));
-        ocp.or_else(|| written::of_endurance_group(&log(0x09, self.endurance_group)?))
+        let has_fdp = self.directive == Directive::Placement;
+        let (_, written) = written(&self.namespace, self.endurance_group, has_fdp)?;
+        Some(written)
     }
 
     /// Waits until the drive has nothing left to do that anybody asked of it, a dead server included. The kernel lets a

@@ -24,7 +24,7 @@ mod writers;
 
 pub use control::features;
 pub use counters::{Count, Counters};
-pub use drive::{Abilities, Directive, Drive, Written};
+pub use drive::{Abilities, Directive, Drive, Log, Written};
 pub use error::SteerError;
 pub use placer::{Placer, Witness};
 pub use server::{Options, Pulse, Server};

@@ -62,6 +62,22 @@ impl Owners {
         self.replace(pages, owner, now_pages, on_end);
     }
 
+    /// What lives still at logical time `now_pages`, with its age as a life.
+    pub fn alive(&self, now_pages: u64) -> impl Iterator<Item = Ended> + '_ {
+        let mut first = 0;
+        let now = now_pages as u32;
+        self.entries.chunk_by(|a, b| a == b).filter_map(move |run| {
+            let alive = Ended {
+                first,
+                pages: run.len() as u32,
+                owner: run[0].owner,
+                life_pages: u64::from(now.wrapping_sub(run[0].written)),
+            };
+            first += alive.pages;
+            (alive.owner != NOBODY).then_some(alive)
+        })
+    }
+
     /// `pages` are discarded: what was there ends.
     pub fn discard(&mut self, pages: Range<usize>, now_pages: u64, on_end: impl FnMut(Ended)) {
         self.replace(pages, NOBODY, now_pages, on_end);

@@ -29,19 +29,19 @@ const MOST_NAME: usize = 240;
 /// Follows a run.
 #[derive(Debug)]
 pub struct Survey {
-    pages: Pages,
-    owners: Owners,
-    profiles: Vec<Profile>,
+    pub(super) pages: Pages,
+    pub(super) owners: Owners,
+    pub(super) profiles: Vec<Profile>,
     files: FilesWritten,
     sample: Sample,
-    now_pages: u64,
+    pub(super) now_pages: u64,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Profile {
-    writes: u64,
-    pages: u64,
-    lives: LifetimeHistogram,
+pub(super) struct Profile {
+    pub(super) writes: u64,
+    pub(super) pages: u64,
+    pub(super) lives: LifetimeHistogram,
 }
 
 impl Survey {
@@ -108,8 +108,8 @@ impl Survey {
         });
     }
 
-    /// Ends the survey. `table` tells who the contexts are; it may lack some, or all.
-    pub fn finish(self, table: &[Context]) -> Details {
+    /// What was found so far. `table` tells who the contexts are; it may lack some, or all.
+    pub fn details(&self, table: &[Context]) -> Details {
         let page_bytes = u64::from(self.pages.page_bytes);
         let mut ranks: Vec<usize> = (0..self.profiles.len())
             .filter(|&row| self.profiles[row].writes > 0)

@@ -39,10 +39,15 @@ pub fn of_ocp(log: &[u8], smart: &[u8]) -> Option<Written> {
         return None;
     }
     Some(Written {
-        host_bytes: number(smart, 48)?.checked_mul(DATA_UNIT.into())?,
+        host_bytes: of_smart(smart)?,
         media_bytes: number(log, 0)?,
         grain_bytes: DATA_UNIT,
     })
+}
+
+/// Bytes hosts wrote by the SMART log (02h): what every drive counts.
+pub fn of_smart(smart: &[u8]) -> Option<u128> {
+    number(smart, 48)?.checked_mul(DATA_UNIT.into())
 }
 
 /// Endurance group log (09h), in billions of bytes; a drive that does not count the flash's says 0.
@@ -96,5 +101,6 @@ mod tests {
         );
         assert_eq!(of_endurance_group(&log(&[(64, 2)])), None);
         assert_eq!(of_ocp(&ocp, &log(&[(48, u128::MAX)])), None);
+        assert_eq!(of_smart(&log(&[(48, 4)])), Some(2_048_000));
     }
 }

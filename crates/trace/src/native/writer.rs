@@ -104,6 +104,11 @@ impl<F: Write + Send> Writer<F> {
         Ok(())
     }
 
+    /// Bytes of the trace so far, those that are not written yet as they are reckoned to become.
+    pub fn size_bytes(&self) -> u64 {
+        (self.parquet.bytes_written() + self.parquet.in_progress_size()) as u64
+    }
+
     /// Ends the trace with its tables, and hands back the file it was written to.
     pub(super) fn end(mut self, tables: &Tables) -> Result<F, TraceError> {
         self.needs

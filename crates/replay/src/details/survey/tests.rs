@@ -21,7 +21,7 @@ fn a_context_is_told_with_its_bytes_and_the_lives_of_its_data() {
     [write(0, 10, 1), write(100, 30, 2), write(0, 10, 1)]
         .iter()
         .for_each(|io| survey.apply(io));
-    let details = survey.finish(&[]);
+    let details = survey.details(&[]);
     let ids: Vec<(u32, u64)> = details
         .contexts
         .iter()
@@ -44,7 +44,7 @@ fn the_sample_is_bounded_and_evenly_spread() {
             survey.apply(&write(part * 1000, 1000, 1 + (round % 3) as u32));
         }
     }
-    let points = survey.finish(&[]).points;
+    let points = survey.details(&[]).points;
     assert_eq!(points.of_pages, 99 * 8000);
     let count = points.offset_bytes.len();
     assert!((1000..=2000).contains(&count), "{count}");
@@ -65,7 +65,7 @@ fn contexts_beyond_the_bound_are_told_in_sum() {
     for context in 1..=300 {
         survey.apply(&write(u64::from(context), 1, context));
     }
-    let details = survey.finish(&[]);
+    let details = survey.details(&[]);
     assert_eq!(details.contexts.len(), 256);
     assert_eq!(details.unlisted_contexts, 44);
     assert_eq!(details.unlisted_bytes, 44 * 4096);

@@ -1,0 +1,119 @@
+//! A survey that goes on after a restart, or with pages of another size.
+
+use anabranch_ssd::Config;
+use anabranch_trace::{ContextId, Io, Sample};
+use serde::{Deserialize, Serialize};
+
+use super::survey::{Profile, Survey};
+
+/// A survey as it is kept: in bytes, since the next may have pages of another size.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptSurvey {
+    /// Bytes the host had written, in whole pages.
+    pub now_bytes: u64,
+    /// What each context wrote.
+    pub contexts: Vec<KeptContext>,
+    /// What lives still, the oldest first; whoever keeps it decides how.
+    #[serde(skip)]
+    pub alive: Vec<Alive>,
+}
+
+/// What one context wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptContext {
+    /// Its number.
+    pub id: u32,
+    /// Write requests.
+    pub writes: u64,
+    /// Bytes written, in whole pages.
+    pub written_bytes: u64,
+    /// Lifetimes of data that ended, and how many bytes lived each; both in bytes.
+    pub lives: Vec<(u64, u64)>,
+}
+
+/// Data that lives still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Alive {
+    /// Where it begins.
+    pub offset_bytes: u64,
+    /// How long it is.
+    pub length_bytes: u64,
+    /// Who wrote it.
+    pub context: u32,
+    /// Bytes the host had written before it.
+    pub written_at_bytes: u64,
+}
+
+impl Alive {
+    /// The write that made it.
+    pub fn write(&self) -> Io {
+        Io {
+            context: ContextId(self.context),
+            ..Io::write(self.offset_bytes, self.length_bytes)
+        }
+    }
+}
+
+impl Survey {
+    /// What is to be kept. Names of files are not.
+    pub fn kept(&self) -> KeptSurvey {
+        let page_bytes = u64::from(self.pages.page_bytes);
+        let profiles = (0_u32..).zip(&self.profiles);
+        let contexts = profiles.filter(|(_, profile)| profile.writes > 0);
+        let contexts = contexts.map(|(id, profile)| KeptContext {
+            id,
+            writes: profile.writes,
+            written_bytes: profile.pages * page_bytes,
+            lives: profile
+                .lives
+                .recorded()
+                .map(|(life, pages)| (life * page_bytes, pages * page_bytes))
+                .collect(),
+        });
+        let alive = self.owners.alive(self.now_pages).map(|run| Alive {
+            offset_bytes: u64::from(run.first) * page_bytes,
+            length_bytes: u64::from(run.pages) * page_bytes,
+            context: run.owner,
+            written_at_bytes: self.now_pages.saturating_sub(run.life_pages) * page_bytes,
+        });
+        let mut alive: Vec<Alive> = alive.collect();
+        alive.sort_by_key(|run| (run.written_at_bytes, run.offset_bytes));
+        KeptSurvey {
+            now_bytes: self.now_pages * page_bytes,
+            contexts: contexts.collect(),
+            alive,
+        }
+    }
+
+    /// Goes on with what was kept, on a drive that is a sample of the one that was surveyed. Bytes and lifetimes
+    /// are rounded to its pages.
+    pub fn resume(drive: &Config, kept: &KeptSurvey, sample: &Sample) -> Survey {
+        let mut survey = Survey::new(drive);
+        let page_bytes = u64::from(drive.page_bytes);
+        let pages = |bytes: u64| (bytes + page_bytes / 2) / page_bytes;
+        survey.now_pages = pages(kept.now_bytes);
+        for context in &kept.contexts {
+            let row = context.id as usize;
+            if survey.profiles.len() <= row {
+                survey.profiles.resize(row + 1, Profile::default());
+            }
+            let profile = &mut survey.profiles[row];
+            profile.writes = context.writes;
+            profile.pages = pages(context.written_bytes);
+            for (life, bytes) in &context.lives {
+                profile.lives.record(pages(*life), pages(*bytes));
+            }
+        }
+        for run in &kept.alive {
+            let io = sample.apply(&run.write());
+            let Some(Ok(range)) = io.map(|io| survey.pages.written(&io)) else {
+                continue;
+            };
+            let at = pages(run.written_at_bytes);
+            survey
+                .owners
+                .write(range.indices(), run.context, at, |_| {});
+        }
+        survey
+    }
+}

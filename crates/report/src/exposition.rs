@@ -1,0 +1,91 @@
+//! Figures as a monitoring system reads them: OpenMetrics text.
+
+use std::fmt::Write as _;
+
+use crate::foreign;
+
+/// What a metric is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    /// It only rises.
+    Counter,
+    /// It rises and falls.
+    Gauge,
+}
+
+/// Labels of a value, by their names. Values may be text of others.
+pub type Labels<'a> = Vec<(&'a str, String)>;
+
+/// Metrics of one prefix.
+#[derive(Debug)]
+pub struct Exposition {
+    prefix: &'static str,
+    text: String,
+}
+
+impl Exposition {
+    /// None yet; all names begin with `prefix`.
+    pub fn new(prefix: &'static str) -> Exposition {
+        Exposition {
+            prefix,
+            text: String::new(),
+        }
+    }
+
+    /// Adds a metric: a value for each set of labels.
+    pub fn tell<'a>(
+        &mut self,
+        name: &str,
+        metric: Metric,
+        help: &str,
+        values: impl IntoIterator<Item = (Labels<'a>, f64)>,
+    ) {
+        let (kind, total) = match metric {
+            Metric::Counter => ("counter", "_total"),
+            Metric::Gauge => ("gauge", ""),
+        };
+        let name = format!("{}_{name}", self.prefix);
+        let _ = writeln!(self.text, "# TYPE {name} {kind}\n# HELP {name} {help}");
+        for (labels, value) in values {
+            let labels = labels
+                .iter()
+                .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
+            let labels = labels.collect::<Vec<_>>().join(",");
+            let labels = match labels.is_empty() {
+                true => labels,
+                false => format!("{{{labels}}}"),
+            };
+            let _ = writeln!(self.text, "{name}{total}{labels} {value}");
+        }
+    }
+
+    /// The text.
+    pub fn finish(self) -> String {
+        self.text + "# EOF\n"
+    }
+}
+
+/// A label's value: a name of others, in one line.
+fn escaped(value: &str) -> String {
+    foreign(value).replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_labels_that_no_name_can_leave() {
+        let mut text = Exposition::new("a");
+        let evil = "x\"} 1\nb 2\u{1b}[2J\\";
+        let labels = vec![("by", evil.to_owned())];
+        text.tell("b_bytes", Metric::Counter, "Bytes", [(labels, 3.0)]);
+        text.tell("c", Metric::Gauge, "Ratio", [(Vec::new(), f64::NAN)]);
+        assert_eq!(
+            text.finish(),
+            "# TYPE a_b_bytes counter\n# HELP a_b_bytes Bytes\n\
+             a_b_bytes_total{by=\"x\\\"} 1\\\\nb 2\\\\u001b[2J\\\\\"} 3\n\
+             # TYPE a_c gauge\n# HELP a_c Ratio\na_c NaN\n# EOF\n"
+        );
+    }
+}
