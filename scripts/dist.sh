@@ -26,7 +26,9 @@ lay_out() {
     "$binary" completions bash >"$root/usr/share/bash-completion/completions/anabranch"
     "$binary" completions zsh >"$root/$zsh/_anabranch"
     "$binary" completions fish >"$root/usr/share/fish/vendor_completions.d/anabranch.fish"
-    install -D --mode 644 --target-directory "$root/usr/lib/systemd/system" scripts/anabranch-steer@.service
+    install -D --mode 644 --target-directory "$root/usr/lib/systemd/system" scripts/anabranch-steer@.service \
+        scripts/anabranch-watch.service
+    install -D --mode 644 scripts/anabranch-watch.grafana.json "$root/usr/share/anabranch/grafana/anabranch-watch.json"
     install -D --mode 644 --target-directory "$root/usr/share/doc/anabranch" README.md CHANGELOG.md LICENSE LICENSE-APACHE LICENSE-MIT
 }
 

@@ -39,6 +39,10 @@ pub enum Verb {
     #[cfg(feature = "live")]
     #[command(after_help = RECORD_EXAMPLE)]
     Record(RecordArguments),
+    /// Observe devices in use for as long as you like: would streams pay here, how much, with which contexts
+    #[cfg(feature = "live")]
+    #[command(after_help = crate::watch::EXAMPLE)]
+    Watch(crate::watch::WatchArguments),
     /// Turn block traces of other tools into Anabranch's own
     #[command(after_help = IMPORT_EXAMPLE)]
     Import(ImportArguments),
@@ -258,15 +262,16 @@ impl RunArguments {
     }
 }
 
-/// A time as people write it: `90s`, `10m`, `2h`, or seconds alone.
+/// A time as people write it: `90s`, `10m`, `2h`, `7d`, or seconds alone.
 #[cfg(feature = "live")]
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is no time: write 90s, 10m or 2h");
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let seconds = match &text[digits.len()..] {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
+        "d" => 86_400.0,
         _ => return Err(wrong()),
     };
     let number = digits.parse::<f64>().map_err(|_| wrong())?;

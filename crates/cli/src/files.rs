@@ -37,6 +37,8 @@ impl Verb {
                 .prints(printed("--json", record.json))
                 .reads([&record.device])
                 .writes("-o", [&record.output]),
+            #[cfg(feature = "live")]
+            Verb::Watch(watch) => of_watch(watch, files),
             Verb::Import(import) => files
                 .prints(printed("--json", import.json))
                 .reads(local_traces(&import.files).unwrap_or_default())
@@ -102,6 +104,8 @@ impl Verb {
             Verb::Steer(steer) => (&mut steer.output, &mut steer.json),
             #[cfg(feature = "doctor")]
             Verb::Doctor(doctor) => (&mut doctor.output, &mut doctor.json),
+            #[cfg(feature = "live")]
+            Verb::Watch(watch) => (&mut watch.output, &mut watch.json),
             Verb::Contexts(contexts) => (&mut contexts.output, &mut contexts.json),
             Verb::Compare(compare) => (&mut compare.output, &mut compare.json),
             Verb::Coverage(coverage) => (&mut coverage.output, &mut coverage.json),
@@ -133,6 +137,18 @@ fn of_steer(steer: &crate::steer::SteerArguments, files: Files) -> Files {
         .reads(steer.scheme.split(PARTS))
         .writes("-o", &steer.output)
         .keeps("--profile", &steer.profile)
+}
+
+#[cfg(feature = "live")]
+fn of_watch(watch: &crate::watch::WatchArguments, files: Files) -> Files {
+    files
+        .prints(printed("--json", watch.json))
+        .reads(&watch.devices)
+        .reads(profile_files(&watch.drive))
+        .reads(watch.schemes.iter().flat_map(|list| list.split(PARTS)))
+        .writes("-o", &watch.output)
+        .keeps("--state", &watch.state)
+        .fills("--traces", &watch.traces)
 }
 
 fn of_report(report: &ReportArguments, files: Files) -> Files {

@@ -17,6 +17,8 @@ mod lists;
 #[cfg(feature = "live")]
 mod live;
 mod look;
+#[cfg(any(feature = "live", feature = "steer"))]
+mod metrics;
 mod packaging;
 mod precondition;
 mod progress;
@@ -31,6 +33,8 @@ mod source;
 mod steer;
 mod sweep;
 mod version;
+#[cfg(feature = "live")]
+mod watch;
 mod workloads;
 
 use std::process::ExitCode;
@@ -60,6 +64,8 @@ fn done(verb: &mut Verb) -> failure::Outcome {
         Verb::Run(arguments) => live::run(arguments),
         #[cfg(feature = "live")]
         Verb::Record(arguments) => live::record(arguments),
+        #[cfg(feature = "live")]
+        Verb::Watch(arguments) => watch::watch(arguments),
         Verb::Import(arguments) => import::import(arguments),
         Verb::Replay(arguments) => replay::replay(arguments),
         #[cfg(feature = "serve")]

@@ -87,11 +87,16 @@ const ROWS: [Row; 12] = [
 
 /// What needs root or a port is refused as well, before it asks for either.
 #[cfg(all(feature = "live", feature = "serve"))]
-const MORE: [Row; 2] = [
+const MORE: [Row; 3] = [
     Row {
         words: "run --device {dir}/own.toml -- true",
         inputs: &["own.toml"],
         outputs: &["-t", "-o", "--html", "--log", "--profile"],
+    },
+    Row {
+        words: "watch {dir}/t.parquet --device {dir}/own.toml --scheme manual:rules={dir}/rules.toml",
+        inputs: &["t.parquet", "own.toml", "rules.toml"],
+        outputs: &["-o", "--state"],
     },
     Row {
         words: "serve --drive {dir}/aged.drive",

@@ -1,4 +1,4 @@
-//! `anabranch run` and `record` as a person meets them: real eBPF, loop devices, file systems and
+//! `anabranch run`, `record` and `watch` as a person meets them: real eBPF, loop devices, file systems and
 //! programs. Needs root. Where a machine cannot do it, these tests fail with the command's own reason.
 
 #![cfg(feature = "live")]
@@ -13,6 +13,9 @@ mod live {
     mod remains;
     mod rocksdb;
     mod support;
+    mod watcher;
+    mod watching;
+    mod watching_on;
     mod workload;
     mod wrong_use;
 }

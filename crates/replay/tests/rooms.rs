@@ -54,6 +54,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     ("report", &["replay"]),
+    ("watch", &["trace", "replay", "report"]),
     ("steer", &["ssd", "trace", "placement"]),
     ("doctor", &["ssd", "placement", "probe", "steer"]),
     (
@@ -73,6 +74,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "advice",
             "sweep",
             "report",
+            "watch",
         ],
     ),
 ];

@@ -211,7 +211,7 @@ fn set_aside(path: &Path) -> std::io::Result<Option<PathBuf>> {
 }
 
 /// One of the names in /proc/sys/kernel.
-fn said_by_kernel(name: &str) -> String {
+pub fn said_by_kernel(name: &str) -> String {
     std::fs::read_to_string(format!("/proc/sys/kernel/{name}"))
         .unwrap_or_default()
         .trim()

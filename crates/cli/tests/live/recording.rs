@@ -11,48 +11,7 @@ use nix::sys::signal::Signal;
 
 use anabranch_trace::{Io, Operation, Reader};
 
-use super::support::{ANABRANCH, Place, Started, anabranch, wait_until};
-
-const MIB: u64 = 1 << 20;
-
-/// A loop device of 64 MiB, given back at the end.
-struct Device(String);
-
-impl Device {
-    fn new(place: &Place) -> Device {
-        let image = place.path("image");
-        File::create(&image).unwrap().set_len(64 * MIB).unwrap();
-        let made = Command::new("losetup")
-            .args(["--find", "--show", &image])
-            .output()
-            .unwrap();
-        let words = String::from_utf8_lossy(&made.stderr);
-        assert!(made.status.success(), "losetup: {words}");
-        Device(String::from_utf8(made.stdout).unwrap().trim().to_owned())
-    }
-
-    fn dd(&self, mebibytes: u64) -> Vec<String> {
-        let of = format!("of={}", self.0);
-        let count = format!("count={mebibytes}");
-        [
-            "dd",
-            "if=/dev/zero",
-            &of,
-            "bs=1M",
-            &count,
-            "oflag=direct",
-            "status=none",
-        ]
-        .map(str::to_owned)
-        .to_vec()
-    }
-}
-
-impl Drop for Device {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
-    }
-}
+use super::support::{ANABRANCH, Device, MIB, Place, Started, anabranch, wait_until};
 
 fn writes(trace: &str) -> Vec<Io> {
     let mut reader = Reader::open(trace).unwrap();

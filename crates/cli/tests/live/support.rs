@@ -1,7 +1,7 @@
 //! What these tests share: a place of one's own, the command, and patience.
 
 use std::{
-    fs,
+    fs::{self, File},
     io::{Read, Write as _},
     os::unix::{fs::PermissionsExt as _, process::ExitStatusExt as _},
     path::{Path, PathBuf},
@@ -26,6 +26,51 @@ pub const SMALL: [&str; 6] = ["--size", "64MiB", "--unit", "1MiB", "--scheme", "
 /// A program that tells the place it has begun (`$0`) and then writes until it is ended.
 pub const WRITES_FOREVER: &str =
     "touch \"$0\"; while :; do dd if=/dev/zero of=x bs=1M count=4 conv=fsync status=none; done";
+
+pub const MIB: u64 = 1 << 20;
+
+/// A loop device of 64 MiB, given back at the end.
+pub struct Device(pub String);
+
+impl Device {
+    pub fn new(place: &Place) -> Device {
+        Device::of(&place.path("image"))
+    }
+
+    /// The one whose bytes lie in a file.
+    pub fn of(image: &str) -> Device {
+        File::create(image).unwrap().set_len(64 * MIB).unwrap();
+        let made = Command::new("losetup")
+            .args(["--find", "--show", image])
+            .output()
+            .unwrap();
+        let words = String::from_utf8_lossy(&made.stderr);
+        assert!(made.status.success(), "losetup: {words}");
+        Device(String::from_utf8(made.stdout).unwrap().trim().to_owned())
+    }
+
+    pub fn dd(&self, mebibytes: u64) -> Vec<String> {
+        let of = format!("of={}", self.0);
+        let count = format!("count={mebibytes}");
+        [
+            "dd",
+            "if=/dev/zero",
+            &of,
+            "bs=1M",
+            &count,
+            "oflag=direct",
+            "status=none",
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
 
 /// A directory for one test, open to all users.
 pub struct Place(TempDir);

@@ -1,0 +1,286 @@
+//! `anabranch watch`: devices in use, observed for as long as one likes.
+
+mod arguments;
+mod block;
+mod device;
+mod kept;
+mod model;
+mod numbering;
+mod own;
+mod told;
+mod traces;
+mod truth;
+
+use std::{
+    thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use anabranch_compare::{bytes, share};
+use anabranch_watch::{Budget, Excess, Keep, Limits, SCHEMA, Snapshot};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
+
+pub use arguments::{EXAMPLE, WatchArguments};
+
+use crate::{
+    failure::{Failure, Outcome},
+    say,
+};
+use block::Block;
+use device::{Attach, Watched};
+use kept::StateFile;
+use model::Plan;
+use own::Cost;
+use told::Told;
+use traces::Traces;
+
+/// How long a look for events waits: the pace of everything (our choice).
+const PACE: Duration = Duration::from_millis(50);
+/// How often the state is written (our choice: what a killed watcher has to see anew).
+const STATE_EVERY: Duration = Duration::from_secs(300);
+/// Memory for a device unless it is said, and for the first two (our choice: a probe with its ring takes 53 MiB
+/// in the kernel).
+const MEMORY_BYTES: u64 = 128 << 20;
+const LEAST_MEMORY_BYTES: u64 = 256 << 20;
+/// The share of the memory that shadow drives are planned to take (our choice: the rest is of the probes, and of
+/// what grows with contexts and files).
+const PLANNED: u64 = 2;
+
+/// Watches devices until it is told to stop.
+pub fn watch(arguments: &WatchArguments) -> Outcome {
+    let plan = Plan::of(arguments)?;
+    let limits = limits(arguments)?;
+    let attach = attach(arguments)?;
+    let keep = keep(arguments)?;
+    let blocks = arguments.devices.iter().map(|path| Block::find(path));
+    let blocks = blocks.collect::<Outcome<Vec<Block>>>()?;
+    each_once(&blocks)?;
+    let state = StateFile::open(arguments.state.as_deref(), &blocks)?;
+    anabranch_probe::check().map_err(Failure::work)?;
+    let mut told = Told::begin(arguments)?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
+    let most_bytes = limits
+        .memory_bytes
+        .map(|most| most / PLANNED / blocks.len() as u64);
+    let mut watch = Watch {
+        devices: Vec::new(),
+        plan,
+        attach,
+        budget: Budget::new(limits),
+        is_coarsest: false,
+        cost: Cost::new(),
+        began: Instant::now(),
+        state,
+    };
+    for block in blocks {
+        let kept = watch.state.take(&block, &watch.plan, arguments.sample);
+        let asked = arguments.sample.or(kept.as_ref().map(|kept| kept.rate));
+        let drive = watch.plan.fitting(block.bytes, asked, most_bytes)?;
+        let rate = drive.rate();
+        if asked.is_some_and(|asked| asked != rate) {
+            say::note(&format!(
+                "{}: --memory lets it be sampled at {rate} at the finest",
+                block.path.display()
+            ));
+        }
+        let traces = arguments.traces.as_deref();
+        let traces = traces.map(|directory| Traces::new(directory, &block.name, keep));
+        let device = Watched::start(block, &watch.plan, rate, kept, traces, attach)?;
+        watch.devices.push(device);
+    }
+    fits(&limits, &watch.devices)?;
+    watch.go_on(arguments, &mut signals, &mut told)?;
+    let last = watch.end()?;
+    told.end(&last, &watch.devices)
+}
+
+fn limits(arguments: &WatchArguments) -> Outcome<Limits> {
+    let each = MEMORY_BYTES * arguments.devices.len() as u64;
+    let memory_bytes = match &arguments.memory {
+        Some(memory) => bytes(memory)?,
+        None => each.max(LEAST_MEMORY_BYTES),
+    };
+    Ok(Limits {
+        cpu: arguments.cpu.as_deref().map(share).transpose()?,
+        memory_bytes: Some(memory_bytes),
+    })
+}
+
+/// Refuses a budget that no sample can keep, because the probes alone take most of it.
+fn fits(limits: &Limits, devices: &[Watched]) -> Outcome {
+    let probes: u64 = devices.iter().map(Watched::probe_bytes).sum();
+    match limits.memory_bytes {
+        Some(most) if probes > most / PLANNED => Err(Failure::say(format!(
+            "--memory: of {} the kernel takes {} for the probes; {}MiB works, or less with a smaller --ring",
+            anabranch_report::bytes(most),
+            anabranch_report::bytes(probes),
+            (probes * PLANNED).div_ceil(1 << 20)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn attach(arguments: &WatchArguments) -> Outcome<Attach> {
+    let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
+        .map_err(|_| Failure::say("--ring is at most 2GiB"))?;
+    Ok(Attach {
+        hints: !arguments.no_hints,
+        ring_bytes,
+    })
+}
+
+fn keep(arguments: &WatchArguments) -> Outcome<Keep> {
+    if let Some(directory) = &arguments.traces
+        && !directory.is_dir()
+    {
+        return Err(Failure::say(format!(
+            "--traces {}: there is no such directory; `mkdir -p` makes it",
+            directory.display()
+        )));
+    }
+    Ok(Keep {
+        age_s: arguments.keep.map(|age| age.as_secs().max(1)),
+        bytes: arguments.max.as_deref().map(bytes).transpose()?,
+    })
+}
+
+fn each_once(blocks: &[Block]) -> Outcome {
+    for (at, block) in blocks.iter().enumerate() {
+        if blocks[..at].iter().any(|other| other.name == block.name) {
+            return Err(Failure::say(format!(
+                "{} is named twice",
+                block.path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Devices at work.
+struct Watch {
+    devices: Vec<Watched>,
+    plan: Plan,
+    attach: Attach,
+    budget: Budget,
+    is_coarsest: bool,
+    cost: Cost,
+    began: Instant,
+    state: StateFile,
+}
+
+impl Watch {
+    /// Watches until its time is up, or somebody says so.
+    fn go_on(
+        &mut self,
+        arguments: &WatchArguments,
+        signals: &mut Signals,
+        told: &mut Told,
+    ) -> Outcome {
+        let (mut looked, mut kept) = (Instant::now(), Instant::now());
+        told.tell(&self.snapshot(), &self.devices)?;
+        loop {
+            self.devices.iter_mut().try_for_each(Watched::poll)?;
+            let came: Vec<i32> = signals.pending().collect();
+            let is_up = |lasts| self.began.elapsed() >= lasts;
+            if came.iter().any(|signal| *signal != SIGHUP) || arguments.lasts.is_some_and(is_up) {
+                return Ok(());
+            }
+            if !came.is_empty() {
+                self.devices.iter_mut().for_each(Watched::rotate);
+            }
+            if !came.is_empty() || kept.elapsed() >= STATE_EVERY {
+                kept = Instant::now();
+                self.keep_state();
+            }
+            if looked.elapsed() >= arguments.every {
+                looked = Instant::now();
+                self.look(told)?;
+            }
+            thread::sleep(PACE);
+        }
+    }
+
+    /// A moment's snapshot, and what follows from it.
+    fn look(&mut self, told: &mut Told) -> Outcome {
+        let attach = self.attach;
+        let mut devices = self.devices.iter_mut();
+        devices.try_for_each(|device| device.tend(attach))?;
+        let snapshot = self.snapshot();
+        told.tell(&snapshot, &self.devices)?;
+        match self.budget.judge(&snapshot.own) {
+            Some(excess) if !self.is_coarsest => self.coarsen(excess),
+            _ => Ok(()),
+        }
+    }
+
+    /// Halves the rates, and says so.
+    fn coarsen(&mut self, excess: Excess) -> Outcome {
+        let why = match excess {
+            Excess::Cpu(cpu) => format!(
+                "{:.2} % of a processor is more than --cpu allows",
+                100.0 * cpu
+            ),
+            Excess::Memory(bytes) => {
+                format!(
+                    "{} is more than --memory allows",
+                    anabranch_report::bytes(bytes)
+                )
+            }
+        };
+        self.is_coarsest = true;
+        for device in &mut self.devices {
+            let before = device.rate();
+            if let Some(rate) = device.coarsen(&self.plan)? {
+                self.is_coarsest = false;
+                let path = device.block.path.display();
+                say::note(&format!(
+                    "{why}: {path} is sampled at {rate} from now on, {before} before"
+                ));
+            }
+        }
+        if self.is_coarsest {
+            say::note(&format!(
+                "{why}, and no coarser sample tells anything: fewer --scheme, --samples or devices take less"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Keeps the state; where that fails it is told, and watching goes on.
+    fn keep_state(&mut self) {
+        let (devices, plan) = (&mut self.devices, &self.plan);
+        self.state.keep(|| {
+            devices
+                .iter_mut()
+                .map(|device| device.state(plan))
+                .collect()
+        });
+    }
+
+    /// The last snapshot, to the last page.
+    fn end(&mut self) -> Outcome<Snapshot> {
+        for device in &mut self.devices {
+            device.poll()?;
+            device.settle();
+        }
+        let last = self.snapshot();
+        self.devices.iter_mut().for_each(Watched::rotate);
+        self.keep_state();
+        Ok(last)
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let kernel_bytes = self.devices.iter().map(Watched::probe_bytes).sum();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Snapshot {
+            schema: SCHEMA,
+            unix_s: since.map_or(0, |since| since.as_secs()),
+            watched_s: self.began.elapsed().as_secs_f64(),
+            devices: self.devices.iter_mut().map(Watched::view).collect(),
+            own: self.cost.look(kernel_bytes),
+        }
+    }
+}

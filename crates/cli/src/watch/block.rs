@@ -1,0 +1,128 @@
+//! A block device, by what sysfs tells of it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anabranch_watch::Seen;
+
+use crate::failure::{Failure, Outcome};
+
+/// Bytes of a sector of sysfs, whatever the drive's are.
+const SECTOR_BYTES: u64 = 512;
+/// The field of `stat` that counts sectors written (Documentation/block/stat.rst).
+const SECTORS_WRITTEN: usize = 6;
+/// Where the kernel tells what a device is, the surest first; below the device's own directory.
+const IDENTITIES: [&str; 6] = [
+    "wwid",
+    "device/wwid",
+    "device/serial",
+    "dm/uuid",
+    "md/uuid",
+    "loop/backing_file",
+];
+
+/// A block device.
+#[derive(Debug, Clone)]
+pub struct Block {
+    /// Its path as it was asked for.
+    pub path: PathBuf,
+    /// The kernel's name of it.
+    pub name: String,
+    /// Its directory in sysfs.
+    class: PathBuf,
+    /// Its bytes when it was found.
+    pub bytes: u64,
+    /// What kind it is.
+    pub seen: Seen,
+    /// What tells it from others, also after a restart, as far as the kernel tells; else its name.
+    pub identity: String,
+    /// The kernel's count of disks, which no two have in common.
+    sequence: Option<u64>,
+}
+
+impl Block {
+    /// Finds a device.
+    pub fn find(path: &Path) -> Outcome<Block> {
+        let none = |why: &dyn std::fmt::Display| {
+            Failure::say(format!(
+                "{}: {why}; `lsblk` lists the block devices there are",
+                path.display()
+            ))
+        };
+        let real = fs::canonicalize(path).map_err(|error| none(&error))?;
+        let name = real.file_name().and_then(|name| name.to_str());
+        let name = name.unwrap_or_default().to_owned();
+        let class = Path::new("/sys/class/block").join(&name);
+        if !real.starts_with("/dev") || !class.exists() {
+            return Err(none(&"it is no block device"));
+        }
+        let bytes = number(&class.join("size")).unwrap_or(0) * SECTOR_BYTES;
+        if bytes == 0 {
+            return Err(none(&"nothing is bound to it"));
+        }
+        let partition = number(&class.join("partition"));
+        Ok(Block {
+            path: path.to_owned(),
+            bytes,
+            seen: Seen::of(&name, partition.is_some()),
+            identity: identity(&class, partition).unwrap_or_else(|| name.clone()),
+            sequence: number(&class.join("diskseq")),
+            name,
+            class,
+        })
+    }
+
+    /// Whether it is still there, as it was found.
+    pub fn is_there(&self) -> bool {
+        number(&self.class.join("size")) == Some(self.bytes / SECTOR_BYTES)
+            && number(&self.class.join("diskseq")) == self.sequence
+    }
+
+    /// The device that is back at its path, if it is the same.
+    pub fn back(&self) -> Option<Block> {
+        let found = Block::find(&self.path).ok()?;
+        (found.identity == self.identity && found.bytes == self.bytes).then_some(found)
+    }
+
+    /// The character device of the NVMe drive that it is, or is a part of.
+    #[cfg(feature = "steer")]
+    pub fn character(&self) -> Option<PathBuf> {
+        let disk = disk(&fs::canonicalize(&self.class).ok()?);
+        let name = disk.file_name()?.to_str()?.strip_prefix("nvme")?.to_owned();
+        Some(Path::new("/dev").join(format!("ng{name}")))
+    }
+
+    /// Bytes written to it since it came, by the kernel's own count.
+    pub fn written_bytes(&self) -> Option<u64> {
+        let stat = fs::read_to_string(self.class.join("stat")).ok()?;
+        let sectors = stat.split_whitespace().nth(SECTORS_WRITTEN)?;
+        Some(sectors.parse::<u64>().ok()?.saturating_mul(SECTOR_BYTES))
+    }
+}
+
+/// The disk of a partition, by its directory in sysfs; the device itself where it is none.
+fn disk(own: &Path) -> PathBuf {
+    match own.parent() {
+        Some(parent) if own.join("partition").exists() => parent.to_owned(),
+        _ => own.to_owned(),
+    }
+}
+
+/// A partition is known by its disk and its number.
+fn identity(class: &Path, partition: Option<u64>) -> Option<String> {
+    let disk = disk(&fs::canonicalize(class).ok()?);
+    let told = IDENTITIES.iter().find_map(|name| {
+        let text = fs::read_to_string(disk.join(name)).ok()?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    });
+    match partition {
+        Some(number) => Some(format!("{} partition {number}", told?)),
+        None => told,
+    }
+}
+
+fn number(path: &Path) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}

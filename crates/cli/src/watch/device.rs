@@ -1,0 +1,347 @@
+//! One device that is watched: its probe, its shadow drives, and what was asked of it.
+
+use std::{
+    path::Path,
+    thread::{self, JoinHandle},
+};
+
+use anabranch_placement::Names;
+use anabranch_probe::{FoldLimits, Options, Probe, symbolise};
+use anabranch_replay::Source;
+use anabranch_trace::{Capture, Context, Io, Operation, Rate, Tables};
+use anabranch_watch::{Answer, ContextLabels, DeviceState, DeviceView};
+
+use super::{
+    block::Block,
+    model::{Kept, Model, Plan},
+    numbering::Numbering,
+    traces::Traces,
+    truth::Truth,
+};
+use crate::{
+    failure::{Failure, Outcome},
+    live::said_by_kernel,
+    say,
+};
+
+/// Contexts a snapshot lists of a device (our choice: what a person looks through).
+const CONTEXTS: usize = 32;
+/// Files kept apart (our choice: some 6 MiB).
+const MOST_FILES: usize = 1 << 16;
+
+/// How devices are attached to.
+#[derive(Debug, Clone, Copy)]
+pub struct Attach {
+    pub hints: bool,
+    pub ring_bytes: u32,
+}
+
+/// A device at work.
+pub struct Watched {
+    pub block: Block,
+    probe: Option<Probe>,
+    model: Model,
+    numbering: Numbering,
+    /// Files of the present probe that schemes were told of.
+    files: usize,
+    naming: Option<JoinHandle<Vec<Context>>>,
+    /// Contexts whose addresses were given to be named.
+    named: usize,
+    source: Source,
+    /// Events that earlier probes lost, and requests beyond the device's end.
+    lost_before: u64,
+    /// The kernel's count of bytes written when the present probe began, and what was written before that.
+    kernel_mark: Option<u64>,
+    kernel_before: u64,
+    traces: Option<Traces>,
+    /// What the drive itself counts, where it does.
+    truth: Option<Truth>,
+    pub labels: ContextLabels,
+    batch: Vec<Io>,
+}
+
+impl Watched {
+    /// Attaches to a device, and goes on with what was kept of it.
+    pub fn start(
+        block: Block,
+        plan: &Plan,
+        rate: Rate,
+        state: Option<DeviceState>,
+        traces: Option<Traces>,
+        attach: Attach,
+    ) -> Outcome<Watched> {
+        let mut numbering = Numbering::default();
+        let (mut kept, mut source) = (Kept::default(), Source::default());
+        if let Some(state) = state {
+            // Row 0 is there.
+            numbering.restore(state.contexts);
+            source = state.source;
+            kept = Kept {
+                survey: state.survey,
+                schemes: state.schemes,
+            };
+        }
+        let drive = plan.drive(block.bytes, rate)?;
+        let mut watched = Watched {
+            model: Model::start(plan, drive, &kept, numbering.table())?,
+            block,
+            probe: None,
+            files: 0,
+            naming: None,
+            named: numbering.table().len(),
+            numbering,
+            lost_before: source.lost_events,
+            kernel_mark: None,
+            kernel_before: source.write_bytes,
+            source,
+            traces,
+            truth: None,
+            labels: ContextLabels::default(),
+            batch: Vec::new(),
+        };
+        watched.attach(attach)?;
+        Ok(watched)
+    }
+
+    fn attach(&mut self, attach: Attach) -> Outcome {
+        let defaults = Options::new(&self.block.path);
+        let options = Options {
+            hints: attach.hints,
+            ring_bytes: attach.ring_bytes,
+            fold: FoldLimits {
+                max_files: MOST_FILES,
+                ..defaults.fold
+            },
+            ..defaults
+        };
+        self.probe = Some(Probe::attach(&options).map_err(Failure::work)?);
+        self.kernel_mark = self.block.written_bytes();
+        // Counted from when it was first attached to: a drive's logs outlive its being away.
+        self.truth = self.truth.take().or_else(|| Truth::of(&self.block));
+        self.numbering.forget_probe();
+        self.files = 0;
+        Ok(())
+    }
+
+    /// Takes what has happened since.
+    pub fn poll(&mut self) -> Outcome {
+        let Some(probe) = &mut self.probe else {
+            return Ok(());
+        };
+        self.batch.clear();
+        let batch = &mut self.batch;
+        let taken = probe.drain(&mut |io| batch.push(io));
+        taken.map_err(Failure::work)?;
+        self.take()?;
+        if self.traces.as_ref().is_some_and(Traces::is_due) {
+            self.rotate();
+        }
+        Ok(())
+    }
+
+    /// Hands on what was taken.
+    fn take(&mut self) -> Outcome {
+        let Some(probe) = self.probe.as_ref().filter(|_| !self.batch.is_empty()) else {
+            return Ok(());
+        };
+        let contexts = probe.contexts_from(self.numbering.known());
+        let contexts = self.numbering.learn(contexts);
+        let files = probe.files_from(self.files);
+        let first = u32::try_from(self.files).unwrap_or(u32::MAX);
+        self.model.learn(Names::of_rows(first, files, &contexts));
+        self.files += files.len();
+        let bytes = self.block.bytes;
+        // Of a device that has just grown.
+        let is_within = |io: &Io| {
+            io.operation == Operation::Flush
+                || io.offset_bytes.saturating_add(io.length_bytes) <= bytes
+        };
+        let all = self.batch.len();
+        self.batch.retain(is_within);
+        self.lost_before += (all - self.batch.len()) as u64;
+        for io in &mut self.batch {
+            io.context = self.numbering.of(io.context);
+            self.source.count(io);
+        }
+        if let Some(traces) = &mut self.traces {
+            traces.push(&self.batch);
+        }
+        self.model.feed(&self.batch)
+    }
+
+    /// Looks whether the device is there: one that went is let go of, one that came back is attached to again.
+    pub fn tend(&mut self, attach: Attach) -> Outcome {
+        match &self.probe {
+            Some(_) if !self.block.is_there() => self.let_go(),
+            Some(_) => Ok(()),
+            None => match self.block.back() {
+                None => Ok(()),
+                Some(block) => {
+                    self.block = block;
+                    say::note(&format!("{} is back", self.block.path.display()));
+                    self.attach(attach)
+                }
+            },
+        }
+    }
+
+    fn let_go(&mut self) -> Outcome {
+        self.poll()?;
+        // Numbers of files are the probe's: a trace holds those of one.
+        self.rotate();
+        if let Some(probe) = self.probe.take() {
+            self.lost_before += probe.lost_events();
+        }
+        // Its own count went with it.
+        self.kernel_before = self.source.write_bytes;
+        self.kernel_mark = None;
+        say::note(&format!(
+            "{} is gone, or another than before: what was seen stays, and it is watched again when it is back",
+            self.block.path.display()
+        ));
+        Ok(())
+    }
+
+    /// Ends the trace at work, and begins another with the next request.
+    pub fn rotate(&mut self) {
+        let Some(mut traces) = self.traces.take() else {
+            return;
+        };
+        let files = self
+            .probe
+            .as_ref()
+            .map_or(&[][..], |probe| probe.files_from(0));
+        traces.rotate(&Tables {
+            contexts: self.numbering.table().to_vec(),
+            files: files.to_vec(),
+            capture: Capture {
+                device_bytes: self.block.bytes,
+                kernel: said_by_kernel("osrelease"),
+                host: said_by_kernel("hostname"),
+                lost_events: self.lost_events(),
+                limitations: self.limitations().to_vec(),
+                ..Capture::default()
+            },
+        });
+        self.traces = Some(traces);
+    }
+
+    /// Waits until all that was seen is performed.
+    pub fn settle(&mut self) {
+        self.model.settle();
+    }
+
+    /// Goes on at half the rate; answers what it is then, unless there is no coarser one that tells anything.
+    pub fn coarsen(&mut self, plan: &Plan) -> Outcome<Option<Rate>> {
+        let rate = Rate::one_of(self.rate().pages().saturating_mul(2));
+        let drive = rate.and_then(|rate| plan.drive(self.block.bytes, rate).ok());
+        let Some(drive) = drive else {
+            return Ok(None);
+        };
+        let kept = self.model.kept();
+        self.model = Model::start(plan, drive, &kept, self.numbering.table())?;
+        // The new schemes are told all names.
+        self.files = 0;
+        Ok(rate)
+    }
+
+    /// One page of how many.
+    pub fn rate(&self) -> Rate {
+        self.model.drive().rate()
+    }
+
+    /// What is kept over a restart.
+    pub fn state(&mut self, plan: &Plan) -> DeviceState {
+        let kept = self.model.kept();
+        let path = self.block.path.display().to_string();
+        let mut state = DeviceState::new(self.block.identity.clone(), path, self.block.bytes);
+        state.rate = self.rate();
+        state.seed = plan.seed();
+        state.drive = plan.drive_options();
+        state.schemes = kept.schemes;
+        state.source = self.source;
+        state.source.lost_events = self.lost_events();
+        state.contexts = self.numbering.table().to_vec();
+        state.survey = kept.survey;
+        state
+    }
+
+    fn lost_events(&self) -> u64 {
+        self.lost_before + self.probe.as_ref().map_or(0, Probe::lost_events)
+    }
+
+    fn limitations(&self) -> &[String] {
+        self.probe.as_ref().map_or(&[][..], Probe::limitations)
+    }
+
+    /// Names of calls, of contexts that are new: on a thread of its own, for programs are large.
+    fn name_contexts(&mut self) {
+        if let Some(done) = self.naming.take_if(|naming| naming.is_finished()) {
+            // One that panicked leaves addresses without names.
+            self.numbering.name(done.join().unwrap_or_default());
+        }
+        let table = self.numbering.table();
+        if self.naming.is_none() && table.len() > self.named {
+            let mut new = table[self.named..].to_vec();
+            self.named = table.len();
+            let naming = thread::Builder::new().name("symbols".to_owned());
+            let spawned = naming.spawn(move || {
+                symbolise(&mut new);
+                new
+            });
+            self.naming = spawned.ok();
+        }
+    }
+
+    fn kernel_write_bytes(&self) -> Option<u64> {
+        let mark = self.kernel_mark?;
+        let since = self.block.written_bytes()?.checked_sub(mark)?;
+        Some(self.kernel_before + since)
+    }
+
+    /// Memory the kernel holds for its probe.
+    pub fn probe_bytes(&self) -> u64 {
+        self.probe.as_ref().map_or(0, Probe::kernel_bytes)
+    }
+
+    /// What is known of it.
+    pub fn view(&mut self) -> DeviceView {
+        self.name_contexts();
+        let (schemes, filled) = self.model.look();
+        let mut source = self.source;
+        let most = schemes.iter().map(|scheme| scheme.host_bytes).max();
+        source.host_bytes = most.unwrap_or(0);
+        source.lost_events = self.lost_events();
+        source.capacities_written = source.host_bytes as f64 / self.block.bytes.max(1) as f64;
+        let details = self.model.survey().details(self.numbering.table());
+        let mut contexts = details.contexts;
+        let listed: u64 = contexts.iter().map(|context| context.written_bytes).sum();
+        self.labels
+            .update(&contexts, listed + details.unlisted_bytes);
+        let unlisted = contexts.split_off(contexts.len().min(CONTEXTS));
+        let unlisted_bytes = unlisted.iter().map(|context| context.written_bytes);
+        let drive = self.model.drive();
+        DeviceView {
+            device: shown(&self.block.path),
+            kind: self.block.seen.words().to_owned(),
+            is_watched: self.probe.is_some(),
+            device_bytes: self.block.bytes,
+            rate: drive.rate().to_string(),
+            unit_pages: drive.config.pages_per_unit,
+            source,
+            kernel_write_bytes: self.kernel_write_bytes(),
+            filled,
+            answer: Answer::of(&schemes, source.capacities_written),
+            schemes,
+            unlisted_contexts: details.unlisted_contexts + unlisted.len() as u64,
+            unlisted_bytes: details.unlisted_bytes + unlisted_bytes.sum::<u64>(),
+            contexts,
+            drive: self.truth.as_ref().and_then(Truth::look),
+            limitations: self.limitations().to_vec(),
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,115 @@
+//! The file that what is known is kept in over a restart.
+
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use anabranch_trace::{Rate, WholeFile};
+use anabranch_watch::{DeviceState, State};
+
+use super::{block::Block, model::Plan};
+use crate::{
+    failure::{Failure, Outcome},
+    say,
+};
+
+/// The file, if there is one, and what it held that was not taken up yet.
+pub struct StateFile {
+    path: Option<PathBuf>,
+    found: Vec<DeviceState>,
+    /// Why it could last not be written: said once.
+    refused: Option<String>,
+}
+
+impl StateFile {
+    /// Reads the file; one that is not there yet holds nothing. What it holds must be watched, and be what it was.
+    pub fn open(path: Option<&Path>, blocks: &[Block]) -> Outcome<StateFile> {
+        let mut file = StateFile {
+            path: path.map(Path::to_owned),
+            found: Vec::new(),
+            refused: None,
+        };
+        let Some(path) = path else {
+            return Ok(file);
+        };
+        let refuse = |why: String| Failure::say(format!("--state {}: {why}", path.display()));
+        file.found = match fs::read(path) {
+            Ok(bytes) => {
+                let state = State::read(&bytes);
+                state.map_err(|error| refuse(error.to_string()))?.devices
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(refuse(error.to_string())),
+        };
+        for device in &file.found {
+            let own = blocks
+                .iter()
+                .find(|block| block.identity == device.identity);
+            let Some(block) = own else {
+                return Err(refuse(format!(
+                    "it holds {} ({}), which is not watched: name that as well, or another file",
+                    device.path, device.identity
+                )));
+            };
+            if block.bytes != device.bytes {
+                return Err(refuse(format!(
+                    "{} had {} bytes and has {}: remove the file to begin anew, or name another",
+                    device.path, device.bytes, block.bytes
+                )));
+            }
+        }
+        // One that cannot be written is better known now than in five minutes.
+        WholeFile::create(path)?;
+        Ok(file)
+    }
+
+    /// What is known of a device. Of other drives, schemes or rates it is told what does not go on as it was.
+    pub fn take(&mut self, block: &Block, plan: &Plan, asked: Option<Rate>) -> Option<DeviceState> {
+        let mut found = self.found.iter();
+        let at = found.position(|device| device.identity == block.identity)?;
+        let mut state = self.found.swap_remove(at);
+        let path = block.path.display();
+        if state.drive != plan.drive_options() {
+            say::note(&format!(
+                "{path}: the shadow drives are others than those of --state: their counts begin anew"
+            ));
+            state.schemes.clear();
+        }
+        let is_known = |name: &str| state.schemes.iter().any(|(known, _)| known == name);
+        for name in plan.schemes().filter(|name| !is_known(name)) {
+            say::note(&format!(
+                "{path}: {name} begins with what lives, and counts from now on"
+            ));
+        }
+        if asked.is_some_and(|asked| asked != state.rate) || plan.seed() != state.seed {
+            say::note(&format!(
+                "{path}: what --state holds was sampled otherwise, at {}: a page of it stands for its neighbours",
+                state.rate
+            ));
+        }
+        Some(state)
+    }
+
+    /// Writes the file, whole or not at all.
+    pub fn keep(&mut self, devices: impl FnOnce() -> Vec<DeviceState>) {
+        let Some(path) = &self.path else {
+            return;
+        };
+        let refused = write(path, State::new(devices())).err();
+        if refused != self.refused
+            && let Some(why) = &refused
+        {
+            say::note(&format!("{why}; watching goes on"));
+        }
+        self.refused = refused;
+    }
+}
+
+fn write(path: &Path, state: State) -> Result<(), String> {
+    let told = |error: &dyn std::fmt::Display| format!("--state {}: {error}", path.display());
+    let mut file = WholeFile::create(path).map_err(|error| told(&error))?;
+    state.write(&mut file).map_err(|error| told(&error))?;
+    file.finish().map_err(|error| told(&error))
+}

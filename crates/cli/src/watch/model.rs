@@ -1,0 +1,284 @@
+//! The shadow drives of a device: which rate, which schemes, and what they have counted.
+
+use std::num::NonZeroUsize;
+
+use anabranch_compare::{
+    ComparisonOptions, DriveOptions, NamedDrive, Running, Sampling, one_sampled, read_text,
+    samples, schemes,
+};
+use anabranch_placement::{Names, SchemeSpec};
+use anabranch_replay::{Alive, KeptSurvey, Progress, Start, Survey};
+use anabranch_ssd::Config;
+use anabranch_trace::{Context, Io, Rate, Sample};
+use serde_json::Value;
+
+use anabranch_watch::{SchemeView, Track, Written};
+
+use super::arguments::WatchArguments;
+use crate::failure::{Failure, Outcome};
+
+/// A device's size is taken to whole pages.
+const PAGE_BYTES: u64 = 4096;
+/// Pages an erase unit is left unless a rate is said (docs/results.md, sampled drives: with fewer the error
+/// grows).
+const UNIT_PAGES: u32 = 256;
+/// Bytes a page of a shadow drive takes: 8.6 of the device, the rest of schemes that remember each page (our
+/// choice, above what any of the default ones took).
+const PAGE_COST: u64 = 24;
+/// Runs of what lived that are given to new drives at a time (our choice).
+const GIVEN: usize = 4096;
+
+/// What every device's shadow drives are made by.
+#[derive(Debug)]
+pub struct Plan {
+    specs: Vec<SchemeSpec>,
+    options: ComparisonOptions,
+    drive: DriveOptions,
+}
+
+impl Plan {
+    /// What was asked for.
+    pub fn of(arguments: &WatchArguments) -> Outcome<Plan> {
+        if arguments.drive.drives() > 1 || arguments.drive.size.is_some() {
+            return Err(Failure::say(
+                "a device that is watched has one shadow drive for each scheme, of its own size: give one value of \
+                 each option, as --unit 24MiB, and no --size",
+            ));
+        }
+        let options = ComparisonOptions {
+            schemes: arguments.schemes.clone(),
+            samples: Some(arguments.samples),
+            sample: Some(Sampling::Rate(arguments.sample.unwrap_or(Rate::WHOLE))),
+            seed: arguments.seed,
+            threads: Some(NonZeroUsize::MIN),
+            ..ComparisonOptions::default()
+        };
+        let specs = schemes(&options, false, &read_text)?;
+        if let Some(bound) = specs.iter().find(|spec| spec.needs_future()) {
+            return Err(Failure::usage(bound.refused()));
+        }
+        Ok(Plan {
+            specs,
+            options,
+            drive: arguments.drive.clone(),
+        })
+    }
+
+    /// The drive of a device at a rate.
+    pub fn drive(&self, device_bytes: u64, rate: Rate) -> Outcome<NamedDrive> {
+        let options = DriveOptions {
+            size: Some(device_bytes.next_multiple_of(PAGE_BYTES).to_string()),
+            ..self.drive.clone()
+        };
+        Ok(one_sampled(&options, rate)?)
+    }
+
+    /// The drive of a device at the rate asked for, else at the coarsest that leaves erase units enough pages; at a
+    /// coarser one where its schemes would take more than so many bytes.
+    pub fn fitting(
+        &self,
+        device_bytes: u64,
+        asked: Option<Rate>,
+        most_bytes: Option<u64>,
+    ) -> Outcome<NamedDrive> {
+        let at = |rate| self.drive(device_bytes, rate);
+        let mut found = at(asked.unwrap_or(Rate::WHOLE));
+        let from = asked.map_or(1, Rate::pages);
+        let rates = (0..=20).filter_map(|halvings| Rate::one_of(1 << halvings));
+        for rate in rates.filter(|rate| rate.pages() > from) {
+            let is_enough = |drive: &NamedDrive| match asked {
+                Some(_) => true,
+                None => drive.config.pages_per_unit < 2 * UNIT_PAGES,
+            };
+            let fits = |drive: &NamedDrive| most_bytes.is_none_or(|most| self.cost(drive) <= most);
+            if found
+                .as_ref()
+                .is_ok_and(|drive| is_enough(drive) && fits(drive))
+            {
+                break;
+            }
+            match at(rate) {
+                Ok(coarser) => found = Ok(coarser),
+                // Finer ones may have more pages than 32 bits number; none coarser than this tells anything.
+                Err(_) if found.is_err() && asked.is_none() => {}
+                Err(_) => break,
+            }
+        }
+        found
+    }
+
+    /// Memory that the schemes of a device take, bytes.
+    fn cost(&self, drive: &NamedDrive) -> u64 {
+        let samples = match drive.rate() {
+            Rate::WHOLE => 1,
+            _ => u64::from(self.options.samples.unwrap_or(1)),
+        };
+        let lanes = self.specs.len() as u64 * samples + 1;
+        u64::from(drive.config.logical_pages) * lanes * PAGE_COST
+    }
+
+    /// The options of the drive, as they are kept.
+    pub fn drive_options(&self) -> Value {
+        serde_json::json!(self.drive)
+    }
+
+    /// Seed of the samples.
+    pub fn seed(&self) -> u64 {
+        self.options.seed
+    }
+
+    /// Names of the schemes.
+    pub fn schemes(&self) -> impl Iterator<Item = &str> {
+        self.specs.iter().map(SchemeSpec::name)
+    }
+}
+
+/// What shadow drives go on with: a survey in the drive's measure, and each scheme's tracks.
+#[derive(Debug, Default)]
+pub struct Kept {
+    pub survey: KeptSurvey,
+    pub schemes: Vec<(String, Vec<Track>)>,
+}
+
+/// A device's shadow drives at work.
+#[derive(Debug)]
+pub struct Model {
+    drive: NamedDrive,
+    first: Sample,
+    running: Running,
+    survey: Survey,
+    /// Of each scheme in each sample.
+    tracks: Vec<Vec<Track>>,
+}
+
+impl Model {
+    /// Builds the drives; each is given what lived, in the order it was written, and its counts go on from what was
+    /// kept.
+    pub fn start(
+        plan: &Plan,
+        drive: NamedDrive,
+        kept: &Kept,
+        contexts: &[Context],
+    ) -> Outcome<Model> {
+        let options = &plan.options;
+        let samples = samples(
+            drive.rate(),
+            drive.page_bytes(),
+            None,
+            options.seed,
+            options.samples,
+        )?;
+        let start = Start::default();
+        let running = Running::start(&plan.specs, &drive, options, &start, &samples, &[])?;
+        let first = samples.first().copied();
+        let first = first.ok_or_else(|| Failure::say("--samples 0: at least one is needed"))?;
+        let known = |spec: &SchemeSpec| {
+            let mut kept = kept.schemes.iter();
+            let known =
+                kept.find(|(name, tracks)| name == spec.name() && tracks.len() == samples.len());
+            known.map_or_else(
+                || vec![Track::default(); samples.len()],
+                |(_, tracks)| tracks.clone(),
+            )
+        };
+        let mut model = Model {
+            survey: Survey::resume(&drive.config, &kept.survey, &first),
+            first,
+            tracks: plan.specs.iter().map(known).collect(),
+            running,
+            drive,
+        };
+        model.running.learn(Names::of_rows(0, &[], contexts));
+        for runs in kept.survey.alive.chunks(GIVEN) {
+            let writes: Vec<Io> = runs.iter().map(Alive::write).collect();
+            model.running.feed(&writes);
+        }
+        model.running.settle();
+        model.check()?;
+        for (tracks, (_, each)) in model.tracks.iter_mut().zip(model.running.counted()) {
+            for (track, progress) in tracks.iter_mut().zip(&each) {
+                track.go_on(written(progress, &model.drive.config));
+            }
+        }
+        Ok(model)
+    }
+
+    /// What drives after these go on with.
+    pub fn kept(&mut self) -> Kept {
+        self.running.settle();
+        let (views, _) = self.look();
+        let tracks = self.tracks.iter();
+        let tracks = tracks.map(|tracks| tracks.iter().map(Track::kept).collect());
+        let names = views.into_iter().map(|view| view.name);
+        Kept {
+            survey: self.survey.kept(),
+            schemes: names.zip(tracks).collect(),
+        }
+    }
+
+    /// The drive.
+    pub fn drive(&self) -> &NamedDrive {
+        &self.drive
+    }
+
+    /// Tells every scheme the names of what it is fed later.
+    pub fn learn(&mut self, names: Names) {
+        self.survey.learn(&names);
+        self.running.learn(names);
+    }
+
+    /// Feeds every scheme; fails when one cannot go on.
+    pub fn feed(&mut self, ios: &[Io]) -> Outcome {
+        for io in ios.iter().filter_map(|io| self.first.apply(io)) {
+            self.survey.apply(&io);
+        }
+        self.running.feed(ios);
+        self.check()
+    }
+
+    fn check(&self) -> Outcome {
+        match self.running.has_failed() {
+            false => Ok(()),
+            true => Err(Failure::work(anyhow::anyhow!(
+                "a shadow drive could not go on: a defect of anabranch, please report it"
+            ))),
+        }
+    }
+
+    /// Waits until every scheme has performed all it was fed: for the last snapshot.
+    pub fn settle(&mut self) {
+        self.running.settle();
+    }
+
+    /// Who wrote, and how long it lived.
+    pub fn survey(&self) -> &Survey {
+        &self.survey
+    }
+
+    /// How far the schemes are, and the share of the first drive that holds data.
+    pub fn look(&mut self) -> (Vec<SchemeView>, f64) {
+        let config = &self.drive.config;
+        let mut filled = 0.0;
+        let counted = self.running.counted();
+        let views = self.tracks.iter_mut().zip(counted);
+        let views = views.enumerate().map(|(scheme, (tracks, (name, each)))| {
+            for (sample, (track, progress)) in tracks.iter_mut().zip(&each).enumerate() {
+                track.advance(written(progress, config), config.logical_bytes());
+                if (scheme, sample) == (0, 0) {
+                    filled = progress.mapped_pages as f64 / f64::from(config.logical_pages.max(1));
+                }
+            }
+            SchemeView::new(name, tracks, self.drive.rate().pages())
+        });
+        let views = views.collect();
+        (views, filled)
+    }
+}
+
+fn written(progress: &Progress, drive: &Config) -> Written {
+    let page_bytes = u64::from(drive.page_bytes);
+    Written {
+        host_bytes: progress.counters.host_pages * page_bytes,
+        copied_bytes: progress.counters.copied_pages * page_bytes,
+    }
+}

@@ -1,0 +1,53 @@
+//! What this process costs.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use anabranch_watch::Own;
+use nix::time::{ClockId, clock_gettime};
+
+/// Looks at the process's own clock from time to time.
+pub struct Cost {
+    looked: Instant,
+    used: Duration,
+}
+
+impl Cost {
+    pub fn new() -> Cost {
+        Cost {
+            looked: Instant::now(),
+            used: used(),
+        }
+    }
+
+    /// What was used since the last look, with what the kernel holds for it.
+    pub fn look(&mut self, kernel_bytes: u64) -> Own {
+        let (now, used) = (Instant::now(), used());
+        let elapsed = now.duration_since(self.looked).as_secs_f64().max(1e-6);
+        let own = Own {
+            cpu_s: used.as_secs_f64(),
+            cpu: used.saturating_sub(self.used).as_secs_f64() / elapsed,
+            memory_bytes: memory_bytes(),
+            kernel_bytes,
+        };
+        (self.looked, self.used) = (now, used);
+        own
+    }
+}
+
+/// Processor time of all threads.
+fn used() -> Duration {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
+/// `RssAnon` of /proc/self/status.
+fn memory_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.unwrap_or(0) << 10
+}

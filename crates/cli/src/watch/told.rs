@@ -1,0 +1,98 @@
+//! Where snapshots go: the screen, standard output, a file.
+
+use std::path::PathBuf;
+
+use anabranch_watch::{ContextLabels, Snapshot, line, metrics, screen};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{arguments::WatchArguments, device::Watched};
+use crate::{
+    comparison::{json, print, write_json},
+    failure::Outcome,
+    metrics::Metrics,
+    say,
+};
+
+/// Where they go.
+pub struct Told {
+    screen: Option<ProgressBar>,
+    prints: bool,
+    output: Option<PathBuf>,
+    metrics: Option<Metrics>,
+    /// What the file was last not written for: said once.
+    refused: Option<String>,
+}
+
+impl Told {
+    /// As the options have it.
+    pub fn begin(arguments: &WatchArguments) -> Outcome<Told> {
+        let screen = say::draws().then(|| {
+            let style = ProgressStyle::with_template("{msg}");
+            ProgressBar::new_spinner()
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        let metrics = arguments.metrics;
+        let metrics = metrics.map(|address| Metrics::start(address, arguments.metrics_public));
+        let metrics = metrics.transpose()?;
+        if let Some(metrics) = &metrics {
+            say::note(&format!("metrics at http://{}/metrics", metrics.address()));
+        }
+        for device in &arguments.devices {
+            say::note(&format!("watching {}", device.display()));
+        }
+        Ok(Told {
+            screen,
+            prints: arguments.json,
+            output: arguments.output.clone(),
+            metrics,
+            refused: None,
+        })
+    }
+
+    /// A moment's snapshot.
+    pub fn tell(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Outcome {
+        match &self.screen {
+            Some(bar) => bar.set_message(screen(snapshot)),
+            None => snapshot
+                .devices
+                .iter()
+                .for_each(|device| say::note(&line(device))),
+        }
+        self.publish(snapshot, devices)
+    }
+
+    /// The last one.
+    pub fn end(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Outcome {
+        if let Some(screen) = &self.screen {
+            screen.finish_and_clear();
+        }
+        self.publish(snapshot, devices)?;
+        match self.prints {
+            true => Ok(()),
+            false => print(&format!("{}\n", screen(snapshot))),
+        }
+    }
+
+    /// A file that cannot be written is told of once, and watching goes on.
+    fn publish(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Outcome {
+        if let Some(shown) = &self.metrics {
+            let labels = devices.iter().map(|device| device.labels.clone());
+            shown.show(metrics(snapshot, &labels.collect::<Vec<ContextLabels>>()));
+        }
+        let snapshot = json(snapshot)?;
+        if let Some(path) = &self.output {
+            let refused = write_json(path, &snapshot).err();
+            let refused = refused.and_then(|failure| Some(failure.error?.to_string()));
+            if refused != self.refused
+                && let Some(words) = &refused
+            {
+                say::note(&format!("{words}; watching goes on"));
+            }
+            self.refused = refused;
+        }
+        match self.prints {
+            true => print(&format!("{snapshot}\n")),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What an NVMe drive itself counts of its writes.
+
+use anabranch_watch::DriveView;
+
+use super::block::Block;
+
+/// A drive that counts, and what it had counted when watching began.
+#[cfg(feature = "steer")]
+pub struct Truth {
+    log: anabranch_steer::Log,
+    host_bytes: u128,
+    media_bytes: Option<u128>,
+}
+
+#[cfg(feature = "steer")]
+impl Truth {
+    /// Of a device that is an NVMe drive, or a partition of one.
+    pub fn of(block: &Block) -> Option<Truth> {
+        let log = anabranch_steer::Log::open(&block.character()?).ok()?;
+        let (_, host_bytes, media_bytes, _) = counted(&log)?;
+        Some(Truth {
+            log,
+            host_bytes,
+            media_bytes,
+        })
+    }
+
+    /// What it has counted since; nothing while it does not answer.
+    pub fn look(&self) -> Option<DriveView> {
+        let (log, host, media, grain_bytes) = counted(&self.log)?;
+        let small = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
+        let host_bytes = small(host.saturating_sub(self.host_bytes));
+        let media = media.zip(self.media_bytes);
+        let media_bytes = media.map(|(now, before)| small(now.saturating_sub(before)));
+        Some(DriveView::new(log, host_bytes, media_bytes, grain_bytes))
+    }
+}
+
+/// Which log, the host's bytes, the flash's, and what they are counted in.
+#[cfg(feature = "steer")]
+fn counted(log: &anabranch_steer::Log) -> Option<(&'static str, u128, Option<u128>, u64)> {
+    match log.written() {
+        Some((name, written)) => {
+            let media_bytes = Some(written.media_bytes);
+            Some((name, written.host_bytes, media_bytes, written.grain_bytes))
+        }
+        None => Some(("SMART log", log.host_bytes()?, None, 512_000)),
+    }
+}
+
+/// Without the room that asks drives there is none.
+#[cfg(not(feature = "steer"))]
+pub enum Truth {}
+
+#[cfg(not(feature = "steer"))]
+impl Truth {
+    pub fn of(_block: &Block) -> Option<Truth> {
+        None
+    }
+
+    pub fn look(&self) -> Option<DriveView> {
+        None
+    }
+}

@@ -1,0 +1,200 @@
+//! `anabranch watch` for long: killed and started again, devices that come and go, traces that fill a disk.
+
+use std::{fs, process::Command};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use super::{
+    support::{Device, MIB, Place, anabranch, wait_until},
+    watcher::{PAGE, Watcher, dd, overwrite, written},
+};
+
+/// Signals the watcher and waits until the file it writes then is another.
+fn kept_by(watcher: &Watcher, state: &str) {
+    let made = || fs::metadata(state).and_then(|found| found.modified()).ok();
+    let before = made();
+    watcher.started.signal(Signal::SIGHUP);
+    wait_until("the state to be written", || made() != before);
+}
+
+#[test]
+fn a_watcher_that_is_killed_goes_on_where_its_state_was_kept() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let state = place.path("state");
+    let words = [
+        &device.0,
+        "--sample",
+        "1/1",
+        "-s",
+        "baseline,pcstream",
+        "--state",
+        &state,
+    ];
+    let watcher = Watcher::start(&place, &words);
+    dd(&device, 60);
+    overwrite(&device.0, 60 * 256, 30_000);
+    let all = 60 * MIB + 30_000 * PAGE;
+    watcher.wait_until("all writes to be seen", |now| {
+        written(&now["devices"][0]).0 == all
+    });
+    kept_by(&watcher, &state);
+    watcher.started.signal(Signal::SIGKILL);
+    drop(watcher);
+
+    let (after, _) = Watcher::start(&place, &words).end();
+    let device_after = &after["devices"][0];
+    assert_eq!(written(device_after).0, all);
+    assert_eq!(device_after["schemes"][0]["host_bytes"], all);
+    assert!(device_after["schemes"][0]["copied_bytes"].as_u64() > Some(10 * MIB));
+    let roles = |device: &Value| -> Vec<(String, u64, u64)> {
+        let rows = device["contexts"].as_array().unwrap().iter();
+        let row = |row: &Value| {
+            let number = |name: &str| row[name].as_u64().unwrap();
+            (
+                row["role"].to_string(),
+                number("written_bytes"),
+                number("ended_bytes"),
+            )
+        };
+        rows.map(row).collect()
+    };
+    let bytes: u64 = roles(device_after).iter().map(|row| row.1).sum();
+    assert_eq!(bytes, all);
+    // What lives is in the shadow drives again: what overwrites it ends lives that began before the restart.
+    let watcher = Watcher::start(&place, &words);
+    let filled = watcher.now()["devices"][0]["filled"].as_f64().unwrap();
+    assert!((filled - 60.0 / 64.0).abs() < 1e-3, "{filled}");
+    overwrite(&device.0, 60 * 256, 20_000);
+    let (last, _) = watcher.end();
+    let last = &last["devices"][0];
+    assert_eq!(written(last).0, all + 20_000 * PAGE);
+    let ended = |device: &Value| roles(device).iter().map(|row| row.2).sum::<u64>();
+    assert_eq!(ended(last), ended(device_after) + 20_000 * PAGE);
+    let waf = |device: &Value| device["schemes"][0]["waf"].as_f64().unwrap();
+    assert!(
+        (waf(last) - waf(device_after)).abs() < 0.3,
+        "{} {}",
+        waf(last),
+        waf(device_after)
+    );
+
+    // Another device is not that one.
+    let other = Device::of(&place.path("other"));
+    let refused = anabranch(&["watch", &other.0, "--state", &state, "--unit", "1MiB"]);
+    refused
+        .with_status(2)
+        .complains(&["--state", "not watched", &device.0]);
+    fs::write(&state, "what was there").unwrap();
+    anabranch(&[&["watch", "--unit", "1MiB"], &words[..]].concat())
+        .with_status(2)
+        .complains(&["--state", "no state of a watcher"]);
+}
+
+#[test]
+fn a_device_that_goes_and_comes_back_is_watched_again() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let path = device.0.clone();
+    let watcher = Watcher::start(&place, &[&path, "--sample", "1/1", "-s", "baseline"]);
+    dd(&device, 3);
+    let is_watched = |now: &Value| now["devices"][0]["is_watched"] == true;
+    drop(device);
+    watcher.wait_until("the device to be missed", |now| !is_watched(now));
+    let image = place.path("image");
+    let bound = Command::new("losetup").args([&path, &image]).status();
+    assert!(bound.unwrap().success());
+    let device = Device(path);
+    watcher.wait_until("the device to be back", is_watched);
+    dd(&device, 4);
+    let (last, ended) = watcher.end();
+    assert_eq!(written(&last["devices"][0]).0, 7 * MIB);
+    assert!(
+        ended.stderr.contains("is gone") && ended.stderr.contains("is back"),
+        "{}",
+        ended.stderr
+    );
+}
+
+fn traces_in(directory: &str) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut paths: Vec<String> = entries
+        .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn traces_are_rotated_by_a_signal_and_by_size_and_the_oldest_go() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let traces = place.path("traces");
+    fs::create_dir(&traces).unwrap();
+    fs::write(format!("{traces}/mine.parquet"), "not ours").unwrap();
+    let words = [
+        &device.0, "-s", "baseline", "--traces", &traces, "--keep", "7d",
+    ];
+    let watcher = Watcher::start(&place, &words);
+    for round in 1..=3_u64 {
+        dd(&device, 2);
+        let all = 2 * round * MIB;
+        watcher.wait_until("the writes", |now| written(&now["devices"][0]).0 == all);
+        watcher.started.signal(Signal::SIGHUP);
+        let ended = round as usize + 1;
+        wait_until("the trace to be ended", || {
+            traces_in(&traces).len() == ended
+        });
+    }
+    watcher.end();
+    let ours: Vec<String> = traces_in(&traces)
+        .into_iter()
+        .filter(|path| !path.contains("mine"))
+        .collect();
+    assert_eq!(ours.len(), 3, "{ours:?}");
+    for trace in &ours {
+        let contexts = anabranch(&["contexts", trace, "--json"])
+            .with_status(0)
+            .json();
+        assert_eq!(contexts["contexts"][0]["written_bytes"], 2 * MIB);
+    }
+    // A limit below what is there already leaves the newest, if any.
+    let words = [
+        &device.0, "-s", "baseline", "--traces", &traces, "--max", "16KiB",
+    ];
+    let watcher = Watcher::start(&place, &words);
+    overwrite(&device.0, 4096, 20_000);
+    watcher.end();
+    let left = traces_in(&traces);
+    let ours = left.iter().filter(|path| !path.contains("mine"));
+    let bytes: u64 = ours.map(|path| fs::metadata(path).unwrap().len()).sum();
+    assert!(bytes <= 16 << 10, "{bytes} bytes in {left:?}");
+    assert!(left.iter().any(|path| path.contains("mine")));
+}
+
+#[test]
+fn a_disk_that_is_full_of_traces_stops_nothing_but_them() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let traces = place.path("traces");
+    fs::create_dir(&traces).unwrap();
+    let small = ["-t", "tmpfs", "-o", "size=64k", "none", &traces];
+    assert!(
+        Command::new("mount")
+            .args(small)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let watcher = Watcher::start(&place, &[&device.0, "-s", "baseline", "--traces", &traces]);
+    overwrite(&device.0, 16_384, 60_000);
+    let (last, ended) = watcher.end();
+    let _ = Command::new("umount").arg(&traces).status();
+    assert_eq!(written(&last["devices"][0]).0, 60_000 * PAGE);
+    assert!(
+        ended.stderr.contains("watching goes on"),
+        "{}",
+        ended.stderr
+    );
+}

@@ -1,0 +1,157 @@
+//! Would streams pay here? A rule over the schemes' figures.
+
+use anabranch_replay::WORTH;
+use anabranch_report::ratio;
+use serde::Serialize;
+
+use crate::snapshot::SchemeView;
+
+/// Capacities that must be written before garbage collection tells of the load and not of the beginning (our
+/// choice: the drive's content has then been replaced once).
+const CAPACITIES: f64 = 1.0;
+
+/// What kind of answer it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A scheme makes the flash last longer, by more than the errors of both.
+    WorthIt,
+    /// None does.
+    NotWorthIt,
+    /// It looks so, and the errors are too wide to say.
+    Unclear,
+    /// Less than a capacity was written.
+    TooEarly,
+    /// There is nothing to compare.
+    NotCompared,
+}
+
+/// The answer, with the figures it rests on: those of the last capacity of writes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// What kind of answer it is.
+    pub kind: Kind,
+    /// One sentence.
+    pub words: String,
+    /// The best scheme.
+    pub best: Option<String>,
+    /// How many times as long the flash lasts with it.
+    pub life: Option<f64>,
+}
+
+/// Whether a scheme is a drive without streams.
+fn is_baseline(scheme: &SchemeView) -> bool {
+    scheme.name.split(['+', ':']).next() == Some("baseline")
+}
+
+impl Answer {
+    /// The answer after so many capacities of writes.
+    pub fn of(schemes: &[SchemeView], capacities: f64) -> Answer {
+        let before = schemes.iter().find(|scheme| is_baseline(scheme));
+        let by_waf = |one: &&SchemeView, other: &&SchemeView| {
+            let waf = |scheme: &SchemeView| scheme.waf_window.unwrap_or(f64::INFINITY);
+            waf(one).total_cmp(&waf(other))
+        };
+        let rivals = schemes.iter().filter(|scheme| !is_baseline(scheme));
+        let best = rivals.min_by(by_waf);
+        let waf = |scheme: Option<&SchemeView>| scheme.and_then(|scheme| scheme.waf_window);
+        let life = waf(before)
+            .zip(waf(best))
+            .map(|(before, best)| before / best);
+        let kind = match (before.zip(best), life) {
+            (None, _) => Kind::NotCompared,
+            (_, None) => Kind::TooEarly,
+            _ if capacities < CAPACITIES => Kind::TooEarly,
+            (Some((before, best)), Some(life)) => judged(before, best, life),
+        };
+        let name = best.map_or("", |best| best.name.as_str());
+        let figures = format!(
+            "WAF {} without streams, {} with {name}",
+            told(before),
+            told(best)
+        );
+        let words = match kind {
+            Kind::WorthIt => format!(
+                "streams pay: the flash lasts {:.2} times as long ({figures})",
+                life.unwrap_or(1.0)
+            ),
+            Kind::NotWorthIt => format!("streams do not pay: {figures}"),
+            Kind::Unclear => {
+                format!(
+                    "streams may pay, within the error: {figures}; more samples or a finer rate tell"
+                )
+            }
+            Kind::TooEarly => format!(
+                "too early to tell: {capacities:.2} capacities written, {CAPACITIES} are needed ({figures} so far)"
+            ),
+            Kind::NotCompared => {
+                "nothing to compare: name baseline and another scheme with --scheme".to_owned()
+            }
+        };
+        Answer {
+            kind,
+            words,
+            best: best.map(|best| best.name.clone()),
+            life,
+        }
+    }
+}
+
+fn judged(before: &SchemeView, best: &SchemeView, life: f64) -> Kind {
+    let errors = before.window_error.unwrap_or(0.0) + best.window_error.unwrap_or(0.0);
+    let gain = before.waf_window.unwrap_or(1.0) - best.waf_window.unwrap_or(1.0);
+    match life >= WORTH {
+        false => Kind::NotWorthIt,
+        true if gain > errors => Kind::WorthIt,
+        true => Kind::Unclear,
+    }
+}
+
+/// A scheme's WAF with its error, in a word.
+fn told(scheme: Option<&SchemeView>) -> String {
+    let waf = ratio(scheme.and_then(|scheme| scheme.waf_window));
+    match scheme.and_then(|scheme| scheme.window_error) {
+        Some(error) => format!("{waf} ± {error:.3}"),
+        None => waf,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scheme(name: &str, waf: f64, error: Option<f64>) -> SchemeView {
+        SchemeView {
+            name: name.into(),
+            host_bytes: 1,
+            copied_bytes: 0,
+            waf: Some(waf),
+            error,
+            waf_window: Some(waf),
+            window_error: error,
+        }
+    }
+
+    #[test]
+    fn streams_pay_where_they_save_more_than_the_errors_hide() {
+        let answer = |with: f64, error: f64, capacities| {
+            let schemes = [
+                scheme("baseline", 1.5, Some(error)),
+                scheme("pcstream", with, Some(error)),
+                scheme("autostream-sfr", 1.6, Some(error)),
+            ];
+            Answer::of(&schemes, capacities)
+        };
+        let pays = answer(1.2, 0.01, 3.0);
+        assert_eq!(
+            (pays.kind, pays.best.as_deref()),
+            (Kind::WorthIt, Some("pcstream"))
+        );
+        assert!(pays.words.contains("1.25 times"), "{}", pays.words);
+        assert_eq!(answer(1.2, 0.2, 3.0).kind, Kind::Unclear);
+        assert_eq!(answer(1.49, 0.0, 3.0).kind, Kind::NotWorthIt);
+        assert_eq!(answer(1.2, 0.01, 0.5).kind, Kind::TooEarly);
+        let alone = Answer::of(&[scheme("baseline", 1.5, None)], 3.0);
+        assert_eq!((alone.kind, alone.life), (Kind::NotCompared, None));
+    }
+}

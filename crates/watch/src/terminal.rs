@@ -1,0 +1,115 @@
+//! A snapshot as people read it: a screen that is drawn in place, or a line for a log.
+
+use anabranch_replay::ContextLives;
+use anabranch_report::{bytes, foreign, ratio};
+
+use crate::snapshot::{DeviceView, DriveView, Own, SchemeView, Snapshot};
+
+/// Contexts of a device on the screen (our choice: half a screen of two devices).
+const CONTEXTS: usize = 5;
+/// Bars of a WAF: 1 is empty, 2 is full (our choice).
+const BARS: f64 = 20.0;
+
+/// The screen of a snapshot.
+pub fn screen(snapshot: &Snapshot) -> String {
+    let mut lines = Vec::new();
+    for device in &snapshot.devices {
+        lines.push(flow(device));
+        let names = device
+            .schemes
+            .iter()
+            .map(|scheme| scheme.name.chars().count());
+        let width = names.max().unwrap_or(0);
+        lines.extend(device.schemes.iter().map(|scheme| row(scheme, width)));
+        lines.extend(device.drive.iter().map(drive));
+        lines.extend(device.contexts.iter().take(CONTEXTS).map(context));
+        lines.push(format!("  {}", device.answer.words));
+    }
+    lines.push(own(&snapshot.own, snapshot.watched_s));
+    lines.join("\n")
+}
+
+/// The line of one device for a log.
+pub fn line(device: &DeviceView) -> String {
+    let wafs = device.schemes.iter().map(|scheme| {
+        format!(
+            "{} {}",
+            foreign(&scheme.name),
+            with_error(scheme.waf, scheme.error)
+        )
+    });
+    let wafs: Vec<String> = wafs.collect();
+    format!("{}; WAF {}", flow(device), wafs.join(", "))
+}
+
+/// What flows on a device.
+fn flow(device: &DeviceView) -> String {
+    let gone = if device.is_watched { "" } else { ", GONE" };
+    format!(
+        "{} ({}{gone}): {} written, {:.2} capacities, shadows {} full at {}, {} events lost",
+        foreign(&device.device),
+        device.kind,
+        bytes(device.source.write_bytes),
+        device.source.capacities_written,
+        anabranch_report::share((device.filled * 1000.0) as u64, 1000),
+        device.rate,
+        device.source.lost_events,
+    )
+}
+
+fn row(scheme: &SchemeView, width: usize) -> String {
+    let bars = scheme.waf_window.map_or(0.0, |waf| (waf - 1.0) * BARS);
+    format!(
+        "  {:>width$}  WAF {:15} last capacity {:15} {}",
+        foreign(&scheme.name),
+        with_error(scheme.waf, scheme.error),
+        with_error(scheme.waf_window, scheme.window_error),
+        "▇".repeat(bars.clamp(0.0, BARS) as usize),
+    )
+}
+
+/// What the drive itself says.
+fn drive(drive: &DriveView) -> String {
+    let media = drive.media_bytes.map_or_else(
+        || "it does not count its flash".to_owned(),
+        |media| format!("{} on its flash, WAF {}", bytes(media), ratio(drive.waf)),
+    );
+    format!(
+        "  the drive ({}): {} from hosts, {media}",
+        drive.log,
+        bytes(drive.host_bytes)
+    )
+}
+
+fn with_error(waf: Option<f64>, error: Option<f64>) -> String {
+    match error {
+        Some(error) => format!("{} ± {error:.3}", ratio(waf)),
+        None => ratio(waf),
+    }
+}
+
+fn context(context: &ContextLives) -> String {
+    let name = match context.label.is_empty() {
+        true => &context.role,
+        false => &context.label,
+    };
+    let half = context.lives.quantiles_bytes.get(2);
+    let half = half.map_or_else(
+        || "lives on".to_owned(),
+        |half| format!("half outlives {}", bytes(*half)),
+    );
+    format!(
+        "  {:>10} by {}; {half}",
+        bytes(context.written_bytes),
+        foreign(name)
+    )
+}
+
+fn own(own: &Own, watched_s: f64) -> String {
+    format!(
+        "watched for {watched_s:.0} s; this costs {:.2} % of a processor, {} and {} in the kernel; Ctrl-C ends it",
+        100.0 * own.cpu,
+        bytes(own.memory_bytes),
+        bytes(own.kernel_bytes)
+    )
+}
