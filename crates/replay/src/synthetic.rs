@@ -5,15 +5,22 @@
 //! what cannot be recorded here (256 GB, four hours); they are no programs. Each file says what
 //! of its load is published and what is our choice.
 
+mod cachelib;
 mod cassandra;
 mod fio;
+mod jobs;
+mod llm;
 mod lsm;
 mod rocksdb;
+mod settings;
+mod tenants;
+mod warp;
 
 use anabranch_placement::Bytes;
 use anabranch_trace::{
     Capture, Context, ContextId, ContextKind, File, FileId, Io, Operation, Tables, WriteHint,
 };
+use settings::Setting;
 use thiserror::Error;
 
 /// Bytes of a page, in which all loads write.
@@ -26,7 +33,7 @@ const NS_PER_BYTE: u64 = 5;
 pub type Requests = Box<dyn Iterator<Item = Io> + Send>;
 
 /// What a load is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Bytes of the drive it runs on, which its data nearly fill.
     pub size_bytes: u64,
@@ -34,6 +41,8 @@ pub struct Plan {
     pub write_bytes: u64,
     /// Seed of everything random.
     pub seed: u64,
+    /// The load's own settings, in the order of its kind.
+    own: Vec<f64>,
 }
 
 impl Plan {
@@ -46,6 +55,14 @@ impl Plan {
     fn percent(&self, percent: u64) -> u64 {
         self.pages() * percent / 100
     }
+
+    /// A setting of the load's own.
+    fn own(&self, setting: &Setting) -> f64 {
+        self.own
+            .get(setting.place)
+            .copied()
+            .unwrap_or(setting.default)
+    }
 }
 
 /// One kind of load.
@@ -57,16 +74,24 @@ pub struct Kind {
     pub summary: &'static str,
     /// The smallest drive it makes sense on.
     least_bytes: u64,
+    /// What it can be asked for besides size, bytes written and seed.
+    settings: &'static [Setting],
     /// Whose data it is: contexts and files.
     tables: fn() -> Tables,
     requests: fn(&Plan) -> Requests,
 }
 
 /// Every load there is.
-pub static KINDS: [Kind; 6] = [
+pub static KINDS: [Kind; 12] = [
     fio::FMS16,
     fio::EMMC,
+    warp::ONE,
+    warp::THREE,
+    cachelib::CACHELIB,
+    llm::KV_CACHE,
     cassandra::CASSANDRA,
+    rocksdb::YCSB,
+    tenants::BOTH,
     rocksdb::UPDATE,
     rocksdb::APPEND,
     rocksdb::FILL,
@@ -79,8 +104,17 @@ pub enum SyntheticError {
     #[error("no synthetic load is called \"{0}\"; there are {known}", known = known())]
     Unknown(String),
     /// A setting that no load has.
-    #[error("\"{0}\" is no setting of a synthetic load: write size=BYTES, write=BYTES or seed=N")]
-    Setting(String),
+    #[error(
+        "\"{setting}\" is no setting of synthetic load {name}: write size=BYTES, write=BYTES, seed=N{own}"
+    )]
+    Setting {
+        /// What was written.
+        setting: String,
+        /// The load.
+        name: &'static str,
+        /// Its own settings, as they are written, each after a comma.
+        own: String,
+    },
     /// A setting whose value makes no sense.
     #[error("synthetic load {name}: {problem}")]
     Value {
@@ -104,7 +138,7 @@ pub struct Synthetic {
 
 impl Synthetic {
     /// Reads `NAME` or `NAME:key=value,…`, keys `size` (default 4 GiB), `write` (default eight
-    /// times the size) and `seed` (default 1).
+    /// times the size), `seed` (default 1) and those of the load's own.
     ///
     /// # Errors
     /// When there is no such load or setting, or the drive is too small for it.
@@ -118,12 +152,9 @@ impl Synthetic {
             name: kind.name,
             problem,
         };
-        let bytes = |text: &str| {
-            text.parse::<Bytes>()
-                .map(|bytes| bytes.0)
-                .map_err(|error| wrong(error.to_string()))
-        };
+        let bytes = |text: &str| settings::bytes(text).map_err(wrong);
         let (mut size, mut write, mut seed) = (4 << 30, None, 1);
+        let mut own = settings::defaults(kind.settings);
         for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
             match setting.split_once('=') {
                 Some(("size", value)) => size = bytes(value)?,
@@ -133,7 +164,16 @@ impl Synthetic {
                         .parse()
                         .map_err(|_| wrong(format!("\"{value}\" is no seed")))?;
                 }
-                _ => return Err(SyntheticError::Setting(setting.to_owned())),
+                _ => {
+                    let (place, value) = settings::read(kind.settings, setting)
+                        .ok_or_else(|| SyntheticError::Setting {
+                            setting: setting.to_owned(),
+                            name: kind.name,
+                            own: settings::examples(kind.settings),
+                        })?
+                        .map_err(wrong)?;
+                    own[place] = value;
+                }
             }
         }
         if size < kind.least_bytes || size > u64::from(u32::MAX) * PAGE_BYTES {
@@ -144,6 +184,7 @@ impl Synthetic {
             size_bytes: size / PAGE_BYTES * PAGE_BYTES,
             write_bytes: write.unwrap_or(size.saturating_mul(8)),
             seed,
+            own,
         };
         Ok(Synthetic { kind, plan })
     }

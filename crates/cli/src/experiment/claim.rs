@@ -89,6 +89,11 @@ pub struct Claim {
     /// In the form of `show`.
     #[serde(default)]
     pub tolerance: f64,
+    /// Whether ours is a band, from the least to the most over all comparisons of the run, which differ in what
+    /// the publication does not tell; `at` is then the best guess, and the claim holds where the band has the
+    /// published figure.
+    #[serde(default)]
+    pub band: bool,
     /// What explains the difference, as other runs of the experiment show it.
     #[serde(default)]
     pub why: String,
@@ -106,6 +111,8 @@ pub struct Answer {
     pub why: String,
     /// The figure itself, where it is one.
     pub value: Option<f64>,
+    /// What it may be, where the publication does not tell all.
+    pub band: Option<Band>,
     /// What of a scheme's result was looked at.
     pub field: String,
     /// What it rests on.
@@ -113,12 +120,38 @@ pub struct Answer {
     pub basis: Basis,
 }
 
+/// The figures of all comparisons that the publication may have meant.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Band {
+    pub least: f64,
+    pub most: f64,
+    /// What the best guess lies above or below what was published, as a share of that.
+    pub error: f64,
+}
+
 /// Schemes by the names the publication has for them.
 pub type Called = BTreeMap<String, String>;
 
-/// Where a figure is looked up: run, options, scheme, field.
-pub type LookUp<'a> =
-    dyn Fn(&str, &BTreeMap<String, String>, &str, &str) -> Result<f64, String> + 'a;
+/// Where figures are looked up.
+pub trait Figures {
+    /// One: by run, options, scheme and field.
+    ///
+    /// # Errors
+    /// When it is not there, or several are.
+    fn one(
+        &self,
+        run: &str,
+        at: &BTreeMap<String, String>,
+        scheme: &str,
+        field: &str,
+    ) -> Result<f64, String>;
+
+    /// A scheme's of all comparisons of a run.
+    ///
+    /// # Errors
+    /// When one is not there.
+    fn all(&self, run: &str, scheme: &str, field: &str) -> Result<Vec<f64>, String>;
+}
 
 impl Claim {
     /// The runs it speaks of.
@@ -130,6 +163,9 @@ impl Claim {
 
     /// Whether it looks at a run's comparison of these options.
     pub fn wants(&self, run: &str, options: &[(String, String)]) -> bool {
+        if self.band && self.run.all().contains(&run) {
+            return true;
+        }
         let is_at = |at: &BTreeMap<String, String>| {
             options
                 .iter()
@@ -150,7 +186,10 @@ impl Claim {
             (Some(_), _, _) if self.of.is_empty() => wrong("does not say of which scheme"),
             (Some(_), _, None) if self.show != Show::Value => wrong("compares with nothing"),
             (Some(_), _, Some(_)) if self.show == Show::Value => wrong("is no comparison"),
-            (_, Some(order), _) => chain(order).map(|_| ()),
+            (_, Some(order), _) if !self.band => chain(order).map(|_| ()),
+            (_, _, over) if self.band && (over.is_some() || self.run.all().len() > 1) => {
+                wrong("has a band, which is of one scheme's figure in one run")
+            }
             _ => Ok(()),
         }
     }
@@ -159,10 +198,10 @@ impl Claim {
     ///
     /// # Errors
     /// When a run, a comparison, a scheme or a field is not there.
-    pub fn answer(&self, look_up: &LookUp<'_>, called: &Called) -> Result<Answer, String> {
+    pub fn answer(&self, figures: &dyn Figures, called: &Called) -> Result<Answer, String> {
         let answered = match &self.order {
-            Some(order) => self.ordered(order, look_up, called),
-            None => self.measured(look_up),
+            Some(order) => self.ordered(order, figures, called),
+            None => self.measured(figures),
         };
         answered.map_err(|problem| format!("claim \"{}\": {problem}", self.claim))
     }
@@ -176,20 +215,21 @@ impl Claim {
             holds,
             why: self.why.clone(),
             value: None,
+            band: None,
             field: self.field.clone(),
             basis: Basis::default(),
         }
     }
 
-    fn measured(&self, look_up: &LookUp<'_>) -> Result<Answer, String> {
-        let own = self.mean((&self.run, &self.at), &self.of, &self.field, look_up)?;
+    fn measured(&self, figures: &dyn Figures) -> Result<Answer, String> {
+        let own = self.mean((&self.run, &self.at), &self.of, &self.field, figures)?;
         let ours = match &self.over {
             None => own,
             Some(over) => {
                 let run = self.over_run.as_ref().unwrap_or(&self.run);
                 let at = self.over_at.as_ref().unwrap_or(&self.at);
                 let field = self.over_field.as_ref().unwrap_or(&self.field);
-                let ratio = own / self.mean((run, at), over, field, look_up)?;
+                let ratio = own / self.mean((run, at), over, field, figures)?;
                 if self.show == Show::Change {
                     ratio - 1.0
                 } else {
@@ -198,6 +238,9 @@ impl Claim {
             }
         };
         let published = self.published.unwrap_or(f64::NAN);
+        if self.band {
+            return self.banded(published, ours, figures);
+        }
         let words = match self.bound {
             Bound::About => "",
             Bound::AtLeast => "at least ",
@@ -214,6 +257,31 @@ impl Claim {
         })
     }
 
+    fn banded(&self, published: f64, ours: f64, figures: &dyn Figures) -> Result<Answer, String> {
+        let mut all = Vec::new();
+        for run in self.run.all() {
+            all.extend(figures.all(run, &self.of, &self.field)?);
+        }
+        let band = Band {
+            least: all.iter().copied().fold(f64::INFINITY, f64::min),
+            most: all.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            error: ours / published - 1.0,
+        };
+        let [least, most] = [band.least, band.most].map(|one| self.show(one));
+        let shown = format!(
+            "{}, {:+.1} % ({least} to {most})",
+            self.show(ours),
+            100.0 * band.error
+        );
+        let slack = self.tolerance + 1e-9;
+        let holds = (band.least - slack..=band.most + slack).contains(&published);
+        Ok(Answer {
+            value: ours.is_finite().then_some(ours),
+            band: Some(band),
+            ..self.answered(self.show(published), shown, holds)
+        })
+    }
+
     fn holds(&self, published: f64, ours: f64) -> bool {
         // What people read is rounded; so is what is held to be equal.
         let slack = self.tolerance + 1e-9;
@@ -227,13 +295,13 @@ impl Claim {
     fn ordered(
         &self,
         order: &str,
-        look_up: &LookUp<'_>,
+        figures: &dyn Figures,
         called: &Called,
     ) -> Result<Answer, String> {
         let links = chain(order)?;
         let mut found: Vec<f64> = Vec::new();
         for (_, scheme) in &links {
-            found.push(self.mean((&self.run, &self.at), scheme, &self.field, look_up)?);
+            found.push(self.mean((&self.run, &self.at), scheme, &self.field, figures)?);
         }
         let pairs = found.windows(2).zip(&links[1..]);
         let holds = pairs.into_iter().all(|(pair, (sign, _))| match *sign {
@@ -260,12 +328,12 @@ impl Claim {
         (runs, at): (&Names, &BTreeMap<String, String>),
         scheme: &str,
         field: &str,
-        look_up: &LookUp<'_>,
+        figures: &dyn Figures,
     ) -> Result<f64, String> {
         let runs = runs.all();
         let mut sum = 0.0;
         for run in &runs {
-            sum += look_up(run, at, scheme, field)?;
+            sum += figures.one(run, at, scheme, field)?;
         }
         Ok(sum / runs.len().max(1) as f64)
     }
@@ -316,8 +384,16 @@ mod tests {
     }
 
     /// Run a: 2, 3, 4; run b: 4, 5, 6.
-    fn answer(text: &str) -> Answer {
-        let look_up = |run: &str, _: &BTreeMap<String, String>, scheme: &str, _: &str| {
+    struct Found;
+
+    impl Figures for Found {
+        fn one(
+            &self,
+            run: &str,
+            _: &BTreeMap<String, String>,
+            scheme: &str,
+            _: &str,
+        ) -> Result<f64, String> {
             let base = if run == "a" { 2.0 } else { 4.0 };
             match scheme {
                 "x" => Ok(base),
@@ -325,9 +401,34 @@ mod tests {
                 "z" => Ok(base + 2.0),
                 _ => Err(format!("no {scheme}")),
             }
-        };
+        }
+
+        fn all(&self, _: &str, _: &str, _: &str) -> Result<Vec<f64>, String> {
+            Ok(vec![2.5, 2.0, 3.0])
+        }
+    }
+
+    fn answer(text: &str) -> Answer {
         let called = Called::from([("x".to_owned(), "Nothing".to_owned())]);
-        claim(text).answer(&look_up, &called).unwrap()
+        claim(text).answer(&Found, &called).unwrap()
+    }
+
+    #[test]
+    fn a_band_holds_what_lies_in_it() {
+        let banded = |published: f64| {
+            let text = format!(
+                "claim = \"c\"\nrun = \"a\"\nfield = \"waf\"\nof = \"x\"\nband = true\npublished = {published}"
+            );
+            let claim: Claim = toml::from_str(&text).unwrap();
+            claim.check().unwrap();
+            claim.answer(&Found, &Called::new()).unwrap()
+        };
+        let inside = banded(2.5);
+        assert_eq!(
+            (inside.ours.as_str(), inside.holds),
+            ("2.000, -20.0 % (2.000 to 3.000)", true)
+        );
+        assert!(!banded(1.9).holds && !banded(3.1).holds);
     }
 
     #[test]
@@ -370,6 +471,7 @@ mod tests {
             "published = 1\nof = \"x\"\nover = \"y\"",
             "order = \"a < b\"",
             "order = \"a >\"",
+            "published = 1\nof = \"x\"\nband = true",
         ] {
             assert!(checked(wrong).is_err(), "{wrong}");
         }

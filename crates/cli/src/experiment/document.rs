@@ -13,14 +13,27 @@ const HEAD: &str = "\
 |---:|---|---|---|---|---|---|
 ";
 
-/// Writes what an experiment found between its marks in a document.
+/// The name of the place for all experiments' points: figures that have a band.
+const POINTS: &str = "points";
+/// The head of their table.
+const POINTS_HEAD: &str = "\
+| experiment | row | point | published | best guess | error | band | in it |
+|---|---:|---|---:|---:|---:|---|---|
+";
+
+/// Writes what an experiment found between its marks in a document, and its points into the table of all
+/// experiments' where there is one.
 ///
 /// # Errors
 /// When the document cannot be read or written, or has no such marks.
 pub fn write(path: &Path, found: &Found) -> Outcome {
     let wrong = |problem: String| Failure::say(format!("{}: {problem}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    let changed = between(&text, &found.name, &section(found)).map_err(wrong)?;
+    let mut changed = between(&text, &found.name, &section(found)).map_err(wrong)?;
+    if let Some(known) = inside(&changed, POINTS) {
+        let table = points(known, &found.name, &found.claims);
+        changed = between(&changed, POINTS, &table).map_err(wrong)?;
+    }
     let mut file = WholeFile::create(path)?;
     std::io::Write::write_all(&mut file, changed.as_bytes()).map_err(|error| {
         Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
@@ -50,6 +63,42 @@ fn between(text: &str, name: &str, words: &str) -> Result<String, String> {
     let (before, after) =
         parts.ok_or_else(|| format!("it has no lines {} and {}", begin.trim(), end.trim()))?;
     Ok(format!("{before}{begin}{words}{end}{after}"))
+}
+
+/// What stands between an experiment's marks.
+fn inside<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (begin, end) = marks(name);
+    let (_, rest) = text.split_once(&begin)?;
+    Some(rest.split_once(&end)?.0)
+}
+
+/// The table of points with those of one experiment made anew, the others as they are.
+fn points(known: &str, name: &str, claims: &[Answer]) -> String {
+    let own = format!("| `{name}` | ");
+    let others = known
+        .lines()
+        .filter(|line| line.starts_with("| `") && !line.starts_with(&own));
+    let mut rows: Vec<String> = others.map(|line| format!("{line}\n")).collect();
+    let point = |claim: &Answer| {
+        let (band, best) = (claim.band.as_ref()?, claim.value?);
+        Some(format!(
+            "{own}{} | {} | {} | {best:.3} | {:+.1} % | {:.3} to {:.3} | {} |\n",
+            claim.row,
+            plain(&claim.claim),
+            plain(&claim.published),
+            100.0 * band.error,
+            band.least,
+            band.most,
+            holds(claim),
+        ))
+    };
+    let place = rows.partition_point(|row| row.as_str() < own.as_str());
+    rows.splice(place..place, claims.iter().filter_map(point));
+    format!("{POINTS_HEAD}{}", rows.concat())
+}
+
+fn holds(claim: &Answer) -> &'static str {
+    if claim.holds { "yes" } else { "**no**" }
 }
 
 /// What a document says of an experiment.
@@ -88,13 +137,12 @@ fn table(table: &PivotFound) -> String {
 }
 
 fn row(claim: &Answer) -> String {
-    let holds = if claim.holds { "yes" } else { "**no**" };
     let cells = [
         claim.row.to_string(),
         plain(&claim.claim),
         plain(&claim.published),
         plain(&claim.ours),
-        holds.to_owned(),
+        holds(claim).to_owned(),
         claim.basis.words(),
         plain(&claim.why),
     ];

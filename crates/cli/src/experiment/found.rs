@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     ExperimentArguments,
     basis::{Basis, Source, percent},
-    claim::{Answer, Claim},
+    claim::{Answer, Claim, Figures},
     file::{Experiment, Run},
     grid::{Again, Cell, cells},
     lifetimes::{LifetimesFound, measure},
@@ -145,14 +145,12 @@ impl Found {
     }
 
     fn answer(&self, row: usize, claim: &Claim, experiment: &Experiment) -> Result<Answer, String> {
-        let sources = RefCell::new(Vec::new());
-        let look_up = |run: &str, at: &BTreeMap<String, String>, scheme: &str, field: &str| {
-            let (value, source) = self.value(run, at, scheme, field)?;
-            sources.borrow_mut().push(source);
-            Ok(value)
+        let figures = Looked {
+            found: self,
+            sources: RefCell::new(Vec::new()),
         };
-        let answer = claim.answer(&look_up, &experiment.called)?;
-        let basis = Basis::new(&sources.borrow());
+        let answer = claim.answer(&figures, &experiment.called)?;
+        let basis = Basis::new(&figures.sources.borrow());
         Ok(Answer {
             row,
             basis,
@@ -192,6 +190,32 @@ impl Found {
             (None, _) => Err(format!("run {run} has no comparison at {at:?}")),
             (Some(_), Some(_)) => Err(format!("run {run} has several comparisons at {at:?}")),
         }
+    }
+}
+
+/// What was found, and what of it was looked at.
+struct Looked<'a> {
+    found: &'a Found,
+    sources: RefCell<Vec<Source<'a>>>,
+}
+
+impl Figures for Looked<'_> {
+    fn one(
+        &self,
+        run: &str,
+        at: &BTreeMap<String, String>,
+        scheme: &str,
+        field: &str,
+    ) -> Result<f64, String> {
+        let (value, source) = self.found.value(run, at, scheme, field)?;
+        self.sources.borrow_mut().push(source);
+        Ok(value)
+    }
+
+    fn all(&self, run: &str, scheme: &str, field: &str) -> Result<Vec<f64>, String> {
+        let runs = self.found.runs.iter().filter(|found| found.name == run);
+        let cells = runs.flat_map(|found| &found.comparisons);
+        cells.map(|cell| Ok(cell.value(scheme, field)?.0)).collect()
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) const CASSANDRA: Kind = Kind {
     name: "cassandra",
     summary: "Cassandra: commit log, flushes and size-tiered compactions under uniform updates",
     least_bytes: 1 << 30,
+    settings: &[],
     tables: cassandra_tables,
     requests: cassandra,
 };

@@ -1,9 +1,13 @@
 //! fio's two loads of the seeds: writers whose data live differently long, each over a region of
 //! its own.
 
-use anabranch_trace::{ContextKind, Io, Operation, Tables, WriteHint};
+use anabranch_trace::{ContextKind, Operation, Tables, WriteHint};
 
-use super::{Kind, PAGE_BYTES, Plan, Requests, Tag, nobodys, tables};
+use super::{
+    Kind, PAGE_BYTES, Plan, Requests, Tag,
+    jobs::{Job, Order},
+    nobodys, tables,
+};
 use crate::draw::Draw;
 
 /// Flash Memory Summit 2016: four sequential writers, life times 1×, 10×, 33× and 55×, and six
@@ -15,6 +19,7 @@ pub(super) const FMS16: Kind = Kind {
     name: "fio-fms16",
     summary: "fio: four sequential writers over 1, 10, 33 and 55 % of the drive, six random readers",
     least_bytes: 64 << 20,
+    settings: &[],
     tables: fms16_tables,
     requests: fms16,
 };
@@ -26,35 +31,10 @@ pub(super) const EMMC: Kind = Kind {
     name: "fio-emmc",
     summary: "fio: random writers over 2 and 20 %, a sequential one over 78 % of the drive",
     least_bytes: 64 << 20,
+    settings: &[],
     tables: emmc_tables,
     requests: emmc,
 };
-
-/// One writer.
-#[derive(Debug)]
-struct Job {
-    tag: Tag,
-    first: u64,
-    pages: u64,
-    block: u64,
-    /// The next block in sequence, or none where blocks are drawn.
-    next: Option<u64>,
-}
-
-impl Job {
-    fn write(&mut self, draw: &mut Draw) -> Io {
-        let blocks = (self.pages / self.block).max(1);
-        let block = match &mut self.next {
-            Some(next) => {
-                let block = *next;
-                *next = (block + 1) % blocks;
-                block
-            }
-            None => u64::from(draw.below(u32::try_from(blocks).unwrap_or(u32::MAX))),
-        };
-        self.tag.write(self.first + block * self.block, self.block)
-    }
-}
 
 /// Jobs one behind the other on the drive: percent of it, pages of a request, whether in
 /// sequence.
@@ -75,7 +55,10 @@ fn jobs(plan: &Plan, shapes: &[(u64, u64, bool)]) -> Vec<Job> {
             first,
             pages,
             block,
-            next: in_sequence.then_some(0),
+            order: match in_sequence {
+                true => Order::sequence(),
+                false => Order::Drawn,
+            },
         };
         first += pages;
         job

@@ -7,12 +7,17 @@
 //! at a time, eight chunks to one of the log's; updates wait at twelve flushed tables.
 //!
 //! Hints are RocksDB's own (log short, levels 0 and 1 medium, 2 long, below extreme).
+//!
+//! YCSB on a drive with placement (facebook/rocksdb#13994) loaded 200 million records and updated 100 million, of 1 KB
+//! as YCSB has them: 200 GB, of which 64 MiB a table and 256 MiB a first level are the shares here. How much of the
+//! drive that is, is not told: a setting. So is whose hints are given, RocksDB's or the publication's.
 
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, Plan, Tag,
+    Kind, Plan, Requests, Tag,
     lsm::{CHUNK, Disk, Job, Log, Step, Store, Table, merged, requests},
+    settings::Setting,
     tables,
 };
 
@@ -21,17 +26,28 @@ pub(super) const UPDATE: Kind = Kind {
     name: "rocksdb-update",
     summary: "RocksDB: levelled compaction under updates of keys that are all there",
     least_bytes: 512 << 20,
+    settings: &[],
     tables: rocksdb_tables,
-    requests: |plan| requests(Rocksdb::new(plan, 1.0, false)),
+    requests: updates,
 };
+
+/// Updates of keys that are all there.
+pub(super) fn updates(plan: &Plan) -> Requests {
+    requests(Rocksdb::new(plan, &Shape::db_bench(plan), false))
+}
 
 /// Append-random: the same, and each update lengthens its value, from half to all of the data.
 pub(super) const APPEND: Kind = Kind {
     name: "rocksdb-append",
     summary: "RocksDB: levelled compaction under updates that lengthen their values",
     least_bytes: 512 << 20,
+    settings: &[],
     tables: rocksdb_tables,
-    requests: |plan| requests(Rocksdb::new(plan, 0.5, false)),
+    requests: |plan| {
+        let mut shape = Shape::db_bench(plan);
+        shape.data_pages.0 *= 0.5;
+        requests(Rocksdb::new(plan, &shape, false))
+    },
 };
 
 /// Fill-random: random keys into an empty store.
@@ -39,8 +55,24 @@ pub(super) const FILL: Kind = Kind {
     name: "rocksdb-fill",
     summary: "RocksDB: levelled compaction of random keys into an empty store",
     least_bytes: 512 << 20,
+    settings: &[],
     tables: rocksdb_tables,
-    requests: |plan| requests(Rocksdb::new(plan, 1.0, true)),
+    requests: |plan| requests(Rocksdb::new(plan, &Shape::db_bench(plan), true)),
+};
+
+/// YCSB's share of the drive, one version of each record.
+const DATA: Setting = Setting::share(0, "data", 0.7, (0.2, 0.8));
+/// Whose hints: 0 RocksDB's, 1 those of rocksdb#13994 (levels 0 to 3 medium, 4 long).
+const MAP: Setting = Setting::count(1, "map", 0.0, (0.0, 1.0));
+
+/// YCSB as of rocksdb#13994: all records are there, and all are updated alike.
+pub(super) const YCSB: Kind = Kind {
+    name: "rocksdb-ycsb",
+    summary: "RocksDB: 200 GB of records in five levels, scaled to the drive, all updated alike",
+    least_bytes: 1 << 30,
+    settings: &[DATA, MAP],
+    tables: rocksdb_tables,
+    requests: |plan| requests(Rocksdb::new(plan, &Shape::ycsb(plan), false)),
 };
 
 /// Percent of the drive that all keys' data take, one version of each.
@@ -49,21 +81,90 @@ const DATA_PERCENT: u64 = 52;
 const TABLE_SHARE: u64 = 192;
 const LEVEL_1_SHARE: u64 = 48;
 const FANOUT: u64 = 10;
-const LEVELS: usize = 4;
+/// The same of YCSB's data.
+const YCSB_TABLE_SHARE: u64 = 3200;
+const YCSB_LEVEL_1_SHARE: u64 = 800;
 const TRIGGER: usize = 4;
 const STALL: usize = 12;
 const COMPACTION_CHUNKS: usize = 8;
+/// YCSB's levels are five, and are rewritten more often (our choice: they stay near their sizes).
+const YCSB_COMPACTION_CHUNKS: usize = 32;
 
 const JOURNAL: Tag = Tag::new(1, WriteHint::NotSet);
 const LOG: Tag = Tag::new(2, WriteHint::Short);
 const FLUSH: Tag = Tag::new(3, WriteHint::Medium);
 /// One path of calls writes all levels (PCStream draft, Fig. 3).
-const COMPACTION: [WriteHint; LEVELS] = [
+const COMPACTION: Tag = Tag::new(4, WriteHint::NotSet);
+/// The hint of each level: RocksDB's own, and those of rocksdb#13994.
+const OWN_HINTS: &[WriteHint] = &[
     WriteHint::Medium,
     WriteHint::Medium,
     WriteHint::Long,
     WriteHint::Extreme,
+    WriteHint::Extreme,
 ];
+const TUNED_HINTS: &[WriteHint] = &[
+    WriteHint::Medium,
+    WriteHint::Medium,
+    WriteHint::Medium,
+    WriteHint::Medium,
+    WriteHint::Long,
+];
+
+/// How large a store is, and its parts.
+#[derive(Debug)]
+struct Shape {
+    /// The keys' data at the beginning and at the end.
+    data_pages: (f64, f64),
+    table_pages: u64,
+    /// What each level holds before it is compacted; level 0 counts tables, the last holds the rest.
+    targets: Vec<u64>,
+    hints: &'static [WriteHint],
+    /// Chunks compacted to one of the log.
+    compaction_chunks: usize,
+}
+
+impl Shape {
+    fn db_bench(plan: &Plan) -> Shape {
+        let data = plan.percent(DATA_PERCENT) as f64;
+        Shape {
+            data_pages: (data, data),
+            table_pages: (plan.pages() / TABLE_SHARE).max(CHUNK),
+            targets: targets(plan.pages() / LEVEL_1_SHARE, 4),
+            hints: OWN_HINTS,
+            compaction_chunks: COMPACTION_CHUNKS,
+        }
+    }
+
+    fn ycsb(plan: &Plan) -> Shape {
+        let data = plan.pages() as f64 * plan.own(&DATA);
+        let pages = data as u64;
+        Shape {
+            data_pages: (data, data),
+            table_pages: (pages / YCSB_TABLE_SHARE).max(CHUNK),
+            targets: targets((pages / YCSB_LEVEL_1_SHARE).max(CHUNK), 5),
+            hints: if plan.own(&MAP) == 0.0 {
+                OWN_HINTS
+            } else {
+                TUNED_HINTS
+            },
+            compaction_chunks: YCSB_COMPACTION_CHUNKS,
+        }
+    }
+}
+
+/// What each of some levels holds.
+fn targets(level_1: u64, levels: usize) -> Vec<u64> {
+    let between = (0..levels - 2).scan(level_1, |target, _| {
+        let this = *target;
+        *target *= FANOUT;
+        Some(this)
+    });
+    std::iter::once(0)
+        .chain(between)
+        .chain([u64::MAX])
+        .collect()
+}
 
 fn rocksdb_tables() -> Tables {
     use ContextKind::{Application, Journal};
@@ -92,10 +193,12 @@ struct Rocksdb {
     memtable_pages: u64,
     table_pages: u64,
     /// Level 0 in order of coming, the others in order of keys.
-    levels: [Vec<Sorted>; LEVELS],
-    targets: [u64; LEVELS],
+    levels: Vec<Vec<Sorted>>,
+    targets: Vec<u64>,
+    hints: &'static [WriteHint],
+    compaction_chunks: usize,
     /// Where each level's next compaction begins.
-    cursors: [f64; LEVELS],
+    cursors: Vec<f64>,
     flush: Option<Job<Place>>,
     compaction: Option<Job<Place>>,
     loading: Option<Job<Place>>,
@@ -106,33 +209,40 @@ struct Rocksdb {
 }
 
 impl Rocksdb {
-    fn new(plan: &Plan, first_share: f64, begins_empty: bool) -> Rocksdb {
-        let data = plan.percent(DATA_PERCENT) as f64;
-        let table_pages = (plan.pages() / TABLE_SHARE).max(CHUNK);
-        let level_1 = plan.pages() / LEVEL_1_SHARE;
+    fn new(plan: &Plan, shape: &Shape, begins_empty: bool) -> Rocksdb {
+        let levels = shape.targets.len();
         let mut rocksdb = Rocksdb {
             disk: Disk::new(plan, JOURNAL),
             log: Log::new(LOG),
             memtable_pages: 0,
-            table_pages,
-            levels: Default::default(),
-            targets: [0, level_1, level_1 * FANOUT, u64::MAX],
-            cursors: [0.0; LEVELS],
+            table_pages: shape.table_pages,
+            levels: (0..levels).map(|_| Vec::new()).collect(),
+            targets: shape.targets.clone(),
+            hints: shape.hints,
+            compaction_chunks: shape.compaction_chunks,
+            cursors: vec![0.0; levels],
             flush: None,
             compaction: None,
             loading: None,
-            data_pages: (data * first_share, data),
+            data_pages: shape.data_pages,
             updated_pages: 0,
             // An update is written about ten times, log and levels together.
             growth_pages: plan.write_bytes as f64 / super::PAGE_BYTES as f64 / 10.0,
         };
         if !begins_empty {
-            let last = LEVELS - 1;
+            let last = levels - 1;
             let outputs = rocksdb.cut(last, 0.0, 1.0, rocksdb.data_pages.0);
-            let tag = compaction_tag(last);
+            let tag = rocksdb.compaction_tag(last);
             rocksdb.loading = Some(Job::new(tag, outputs, Vec::new()));
         }
         rocksdb
+    }
+
+    fn compaction_tag(&self, level: usize) -> Tag {
+        Tag {
+            hint: self.hints.get(level).copied().unwrap_or_default(),
+            ..COMPACTION
+        }
     }
 
     /// The data of all keys, one version of each, as long as they are now.
@@ -173,7 +283,7 @@ impl Rocksdb {
             return;
         }
         let mut fullest = (0, self.levels[0].len() as f64 / TRIGGER as f64);
-        for level in 1..LEVELS - 1 {
+        for level in 1..self.levels.len() - 1 {
             let pages: u64 = self.levels[level].iter().map(|one| one.table.pages).sum();
             let score = pages as f64 / self.targets[level].max(1) as f64;
             if score > fullest.1 {
@@ -210,7 +320,7 @@ impl Rocksdb {
         let pages = merged(all, parts.chain([together as f64]));
         let outputs = self.cut(level + 1, low, high, pages);
         let inputs = upper.into_iter().chain(lower).map(|one| one.table);
-        let tag = compaction_tag(level + 1);
+        let tag = self.compaction_tag(level + 1);
         self.compaction = Some(Job::new(tag, outputs, inputs.collect()));
     }
 
@@ -255,10 +365,6 @@ impl Rocksdb {
     }
 }
 
-fn compaction_tag(level: usize) -> Tag {
-    Tag::new(4, COMPACTION.get(level).copied().unwrap_or_default())
-}
-
 impl Store for Rocksdb {
     fn disk(&mut self) -> &mut Disk {
         &mut self.disk
@@ -270,7 +376,7 @@ impl Store for Rocksdb {
         }
         let updated = self.update();
         let mut went_on = self.step(|store| &mut store.flush);
-        for _ in 0..COMPACTION_CHUNKS {
+        for _ in 0..self.compaction_chunks {
             self.schedule();
             went_on |= self.step(|store| &mut store.compaction);
         }

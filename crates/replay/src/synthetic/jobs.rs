@@ -1,0 +1,184 @@
+//! Jobs as fio has them: each writes blocks of one size over a region of its own, in sequence or as they are
+//! drawn, and takes a share of the bytes.
+
+use anabranch_trace::Io;
+
+use super::Tag;
+use crate::draw::Draw;
+
+/// Which block a job writes next.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// One after the other and round again, but for so many of 2^32 that are drawn.
+    Partly { drawn: u32, next: u64 },
+    /// Every one, evenly.
+    Drawn,
+    /// fio's `zoned:80/20:10/20:10/60`: 8 of 10 in the first fifth, 1 in the next, 1 in the rest.
+    Zoned,
+    /// Every block once a pass, each pass in an order of its own, as fio does it without `norandommap`.
+    Passes(Passes),
+}
+
+impl Order {
+    /// One after the other.
+    pub(super) fn sequence() -> Order {
+        Order::Partly { drawn: 0, next: 0 }
+    }
+
+    /// One after the other, but for a share that is drawn.
+    pub(super) fn partly(share: f64) -> Order {
+        match share >= 1.0 {
+            true => Order::Drawn,
+            false => Order::Partly {
+                drawn: (share * (1_u64 << 32) as f64) as u32,
+                next: 0,
+            },
+        }
+    }
+
+    fn block(&mut self, blocks: u64, draw: &mut Draw) -> u64 {
+        let mut below =
+            |bound: u64| u64::from(draw.below(u32::try_from(bound).unwrap_or(u32::MAX)));
+        match self {
+            Order::Partly { drawn, .. }
+                if *drawn > 0 && below(u64::from(u32::MAX)) < u64::from(*drawn) =>
+            {
+                below(blocks)
+            }
+            Order::Partly { next, .. } => {
+                let block = *next;
+                *next = (block + 1) % blocks;
+                block
+            }
+            Order::Drawn => below(blocks),
+            Order::Zoned => {
+                let fifth = blocks / 5;
+                match below(10) {
+                    0..8 => below(fifth),
+                    8 => fifth + below(fifth),
+                    _ => 2 * fifth + below(blocks - 2 * fifth),
+                }
+            }
+            Order::Passes(passes) => passes.block(blocks, draw),
+        }
+    }
+}
+
+/// Numbers below a bound, each once, in an order that is drawn anew for each pass.
+#[derive(Debug, Default)]
+pub(super) struct Passes {
+    /// Steps of this pass that were taken, of the next power of two.
+    step: u64,
+    keys: [u64; 3],
+}
+
+impl Passes {
+    fn block(&mut self, blocks: u64, draw: &mut Draw) -> u64 {
+        let mask = blocks.next_power_of_two() - 1;
+        loop {
+            if self.step == 0 {
+                self.keys = std::array::from_fn(|_| u64::from(draw.below(u32::MAX)));
+            }
+            let block = self.mixed(self.step, mask);
+            self.step = (self.step + 1) & mask;
+            if block < blocks {
+                return block;
+            }
+        }
+    }
+
+    /// Another number of the same bits: rounds of adding, multiplying by an odd number and folding the upper half
+    /// into the lower, each of which can be undone.
+    fn mixed(&self, number: u64, mask: u64) -> u64 {
+        let half = (mask.count_ones() / 2).max(1);
+        self.keys.iter().fold(number, |number, key| {
+            let sum = number.wrapping_add(*key) & mask;
+            let product = sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
+            product ^ (product >> half)
+        })
+    }
+}
+
+/// One writer.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) tag: Tag,
+    pub(super) first: u64,
+    pub(super) pages: u64,
+    /// Pages of a request.
+    pub(super) block: u64,
+    pub(super) order: Order,
+}
+
+impl Job {
+    pub(super) fn write(&mut self, draw: &mut Draw) -> Io {
+        let blocks = (self.pages / self.block).max(1);
+        let block = self.order.block(blocks, draw);
+        self.tag.write(self.first + block * self.block, self.block)
+    }
+}
+
+/// Requests of jobs side by side, each with its share of the bytes: whoever is furthest behind is next, of
+/// several the first.
+pub(super) fn side_by_side(
+    mut jobs: Vec<(f64, Job)>,
+    seed: u64,
+) -> impl Iterator<Item = Io> + Send {
+    jobs.retain(|(share, _)| *share > 0.0);
+    let mut written = vec![0.0; jobs.len()];
+    let mut draw = Draw::new(seed);
+    std::iter::from_fn(move || {
+        let behind = |(at, (share, _)): (usize, &(f64, Job))| (at, written[at] / share);
+        let least =
+            |least: (usize, f64), one: (usize, f64)| if one.1 < least.1 { one } else { least };
+        let (next, _) = jobs.iter().enumerate().map(behind).reduce(least)?;
+        let (_, job) = &mut jobs[next];
+        written[next] += job.block as f64;
+        Some(job.write(&mut draw))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pass_writes_every_block_once_and_no_two_passes_are_alike() {
+        let mut draw = Draw::new(3);
+        let mut passes = Passes::default();
+        let mut pass =
+            || -> Vec<u64> { (0..1000).map(|_| passes.block(1000, &mut draw)).collect() };
+        let (first, second) = (pass(), pass());
+        for blocks in [&first, &second] {
+            let mut sorted = blocks.clone();
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..1000));
+        }
+        let same = first
+            .iter()
+            .zip(&second)
+            .filter(|(one, other)| one == other);
+        assert!(same.count() < 20);
+        let neighbours = first.windows(2).filter(|pair| pair[1] == pair[0] + 1);
+        assert!(neighbours.count() < 20);
+    }
+
+    #[test]
+    fn zones_take_what_fio_gives_them() {
+        let mut draw = Draw::new(3);
+        let mut order = Order::Zoned;
+        let mut found = [0_u32; 3];
+        for _ in 0..10_000 {
+            let zone = match order.block(1000, &mut draw) {
+                0..200 => 0,
+                200..400 => 1,
+                _ => 2,
+            };
+            found[zone] += 1;
+        }
+        assert!(
+            found[0].abs_diff(8000) < 200 && found[1].abs_diff(1000) < 150,
+            "{found:?}"
+        );
+    }
+}

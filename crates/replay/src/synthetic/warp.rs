@@ -1,0 +1,88 @@
+//! The loads that two commercial FDP drives were measured with (WARP, FAST'26; fio's files are in its
+//! artifact, MoatLab/WARP-FAST26-AE, `FIO-scripts`).
+
+use anabranch_trace::{ContextKind, Tables, WriteHint};
+
+use super::{
+    Kind, PAGE_BYTES, Plan, Requests, Tag,
+    jobs::{Job, Order, Passes, side_by_side},
+    settings::Setting,
+    tables,
+};
+
+/// `1stream.fio`: `randwrite` of 128 KiB over the whole drive. Without `norandommap` fio writes each block once
+/// a pass.
+pub(super) const ONE: Kind = Kind {
+    name: "fio-passes",
+    summary: "fio: one writer of 128 KiB over the whole drive, each block once a pass, in random order",
+    least_bytes: 64 << 20,
+    settings: &[],
+    tables: || tables(&[(ContextKind::Application, "fio", "all")]),
+    requests: one,
+};
+
+/// Share of the bytes that are written in sequence.
+const SEQUENTIAL: Setting = Setting::share(0, "sequential", 0.5, (0.0, 0.95));
+
+/// `3stream/zoned`: 128 KiB in sequence over 90 % of the drive (depth 1), 4 KiB over the same 90 %, 8 of 10 of them in
+/// its first fifth (depth 32), 4 KiB at random over the other 10 % (depth 32); each with a handle of its own.
+/// Rates are not told: the share of the first is a setting, the two others are of equal depth and get
+/// equal bytes (our choice).
+pub(super) const THREE: Kind = Kind {
+    name: "fio-three-streams",
+    summary: "fio: in sequence over 90 % of the drive, skewed 4 KiB over the same, random 4 KiB over 10 %",
+    least_bytes: 64 << 20,
+    settings: &[SEQUENTIAL],
+    tables: three_tables,
+    requests: three,
+};
+
+const BLOCK: u64 = (128 << 10) / PAGE_BYTES;
+
+fn one(plan: &Plan) -> Requests {
+    let job = Job {
+        tag: Tag::new(1, WriteHint::NotSet),
+        first: 0,
+        pages: plan.pages(),
+        block: BLOCK,
+        order: Order::Passes(Passes::default()),
+    };
+    Box::new(side_by_side(vec![(1.0, job)], plan.seed))
+}
+
+fn three_tables() -> Tables {
+    let writer = |file| (ContextKind::Application, "fio", file);
+    tables(&["sequential", "skewed", "random"].map(writer))
+}
+
+fn three(plan: &Plan) -> Requests {
+    let sequential = plan.own(&SEQUENTIAL);
+    let each = (1.0 - sequential) / 2.0;
+    let large = plan.percent(90);
+    let job = |row, hint, first, pages, block, order| Job {
+        tag: Tag::new(row, hint),
+        first,
+        pages,
+        block,
+        order,
+    };
+    let jobs = vec![
+        (
+            sequential,
+            job(1, WriteHint::Long, 0, large, BLOCK, Order::sequence()),
+        ),
+        (each, job(2, WriteHint::Medium, 0, large, 1, Order::Zoned)),
+        (
+            each,
+            job(
+                3,
+                WriteHint::Short,
+                large,
+                plan.pages() - large,
+                1,
+                Order::Drawn,
+            ),
+        ),
+    ];
+    Box::new(side_by_side(jobs, plan.seed))
+}
