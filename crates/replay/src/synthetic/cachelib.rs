@@ -19,11 +19,11 @@ use super::{
 };
 
 /// Share of the drive that caches take.
-const USED: Setting = Setting::share(0, "used", 1.0, (0.01, 1.0));
+const USED: Setting = Setting::share(0, "used", 1.0, (0.05, 1.0));
 /// Share of a cache that is buckets of small objects.
-const SMALL: Setting = Setting::share(1, "small", 0.04, (0.0, 0.96));
+const SMALL: Setting = Setting::share(1, "small", 0.04, (0.0, 1.0));
 /// Share of the bytes that go there.
-const SMALL_WRITES: Setting = Setting::share(2, "small-writes", 0.8, (0.0, 0.99));
+const SMALL_WRITES: Setting = Setting::share(2, "small-writes", 0.8, (0.0, 1.0));
 /// Caches beside each other, each with an equal part.
 const TENANTS: Setting = Setting::count(3, "tenants", 1.0, (1.0, MOST_TENANTS as f64));
 

@@ -119,7 +119,7 @@ fn a_wrong_load_is_told_what_there_is() {
     assert!(complaint("cassandra:size=4G").contains("not a size"));
     assert!(complaint("cassandra:small=4%").contains("seed=N"));
     assert!(complaint("cachelib:smal=4%").contains("small=4%"));
-    assert!(complaint("cachelib:small=400%").contains("from 0% to 96%"));
+    assert!(complaint("cachelib:small=400%").contains("from 0% to 100%"));
     assert!(complaint("cachelib:tenants=1.5").contains("from 1 to 2"));
 }
 
@@ -151,15 +151,13 @@ fn a_cache_writes_and_takes_the_shares_it_is_asked_for() {
 }
 
 #[test]
-fn a_language_models_cache_writes_at_equal_rates_or_by_size() {
-    let by_size = by_writer("kv-cache-llm:size=1GiB,write=5GiB");
-    let equal = by_writer("kv-cache-llm:size=1GiB,write=5GiB,equal=100%");
-    // Metadata has a ninth of the writers and 45 of 855 GiB; the first pass is nobody's.
+fn a_language_models_cache_turns_over_faster_where_its_classes_churn() {
+    let even = by_writer("kv-cache-llm:size=1GiB,write=5GiB,churn=1");
+    let fast = by_writer("kv-cache-llm:size=1GiB,write=5GiB,churn=4");
+    // Metadata is 45 of 855 GiB; 495 GiB churn, 360 do not; the first pass is nobody's.
     let share = |found: &BTreeMap<u32, u64>| found[&6] as f64 / (4_u64 << 30) as f64;
-    assert!(
-        (share(&by_size) - 45.0 / 855.0).abs() < 0.001,
-        "{by_size:?}"
-    );
-    assert!((share(&equal) - 1.0 / 9.0).abs() < 0.001, "{equal:?}");
-    assert_eq!(by_size[&1], 1 << 30);
+    assert!((share(&even) - 45.0 / 855.0).abs() < 0.001, "{even:?}");
+    let expected = 4.0 * 45.0 / (4.0 * 495.0 + 360.0);
+    assert!((share(&fast) - expected).abs() < 0.001, "{fast:?}");
+    assert_eq!(even[&1], 1 << 30);
 }

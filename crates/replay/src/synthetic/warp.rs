@@ -11,10 +11,11 @@ use super::{
 };
 
 /// `1stream.fio`: `randwrite` of 128 KiB over the whole drive. Without `norandommap` fio writes each block once
-/// a pass.
+/// a pass. Requests of a page here: on a drive scaled down by three thousand a reclaim unit holds a thousand of them, on
+/// theirs a hundred thousand.
 pub(super) const ONE: Kind = Kind {
     name: "fio-passes",
-    summary: "fio: one writer of 128 KiB over the whole drive, each block once a pass, in random order",
+    summary: "fio: one writer over the whole drive, each block once a pass, in random order",
     least_bytes: 64 << 20,
     settings: &[],
     tables: || tables(&[(ContextKind::Application, "fio", "all")]),
@@ -44,7 +45,7 @@ fn one(plan: &Plan) -> Requests {
         tag: Tag::new(1, WriteHint::NotSet),
         first: 0,
         pages: plan.pages(),
-        block: BLOCK,
+        block: 1,
         order: Order::Passes(Passes::default()),
     };
     Box::new(side_by_side(vec![(1.0, job)], plan.seed))
