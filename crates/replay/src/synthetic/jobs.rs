@@ -9,8 +9,8 @@ use crate::draw::Draw;
 /// Which block a job writes next.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// One after the other and round again, but for so many of 2^32 that are drawn.
-    Partly { drawn: u32, next: u64 },
+    /// One after the other and round again, from this one.
+    Sequence(u64),
     /// Every one, evenly.
     Drawn,
     /// fio's `zoned:80/20:10/20:10/60`: 8 of 10 in the first fifth, 1 in the next, 1 in the rest.
@@ -22,30 +22,14 @@ pub(super) enum Order {
 impl Order {
     /// One after the other.
     pub(super) fn sequence() -> Order {
-        Order::Partly { drawn: 0, next: 0 }
-    }
-
-    /// One after the other, but for a share that is drawn.
-    pub(super) fn partly(share: f64) -> Order {
-        match share >= 1.0 {
-            true => Order::Drawn,
-            false => Order::Partly {
-                drawn: (share * (1_u64 << 32) as f64) as u32,
-                next: 0,
-            },
-        }
+        Order::Sequence(0)
     }
 
     fn block(&mut self, blocks: u64, draw: &mut Draw) -> u64 {
         let mut below =
             |bound: u64| u64::from(draw.below(u32::try_from(bound).unwrap_or(u32::MAX)));
         match self {
-            Order::Partly { drawn, .. }
-                if *drawn > 0 && below(u64::from(u32::MAX)) < u64::from(*drawn) =>
-            {
-                below(blocks)
-            }
-            Order::Partly { next, .. } => {
+            Order::Sequence(next) => {
                 let block = *next;
                 *next = (block + 1) % blocks;
                 block

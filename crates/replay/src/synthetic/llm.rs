@@ -2,8 +2,8 @@
 //!
 //! Published: nine writers side by side over 855 of 960 GiB, each with objects of one size in a region of its own;
 //! before that all 960 GiB were written in sequence; classes have a handle each. Not told: which old object a
-//! new one takes the place of, and how fast each writes. So both are settings: the share of objects that take a place
-//! drawn evenly (the others go round, the oldest first), and how many times as often the classes called "churn", "low-reuse" and
+//! new one takes the place of, and how fast each writes. So both are settings: the classes whose objects take a place
+//! drawn evenly (in the others the oldest goes), and how many times as often the classes called "churn", "low-reuse" and
 //! "metadata-heavy" turn over as those called "long-context" and "shared-prefix".
 
 use anabranch_trace::{ContextKind, Tables, WriteHint};
@@ -15,8 +15,8 @@ use super::{
     tables,
 };
 
-/// Share of the objects whose place is drawn.
-const DRAWN: Setting = Setting::share(0, "drawn", 1.0, (0.0, 1.0));
+/// Classes whose objects' places are drawn: 0 none, 1 those called "random-prompt" and "metadata-heavy", 2 all.
+const DRAWN: Setting = Setting::count(0, "drawn", 1.0, (0.0, 2.0));
 /// How many times as often the one kind of class turns over as the other.
 const CHURN: Setting = Setting::count(1, "churn", 4.0, (1.0, 100.0));
 
@@ -44,6 +44,8 @@ struct Class {
     region: u64,
     object: u64,
     churns: bool,
+    /// The least `drawn` with which its objects' places are drawn.
+    drawn_from: f64,
 }
 
 const CLASSES: [Class; 5] = [
@@ -54,6 +56,7 @@ const CLASSES: [Class; 5] = [
         region: 90 * GIB,
         object: 4 * MIB,
         churns: true,
+        drawn_from: 2.0,
     },
     Class {
         name: "long-context",
@@ -62,6 +65,7 @@ const CLASSES: [Class; 5] = [
         region: 180 * GIB,
         object: 32 * MIB,
         churns: false,
+        drawn_from: 2.0,
     },
     Class {
         name: "shared-prefix",
@@ -70,6 +74,7 @@ const CLASSES: [Class; 5] = [
         region: 90 * GIB,
         object: 16 * MIB,
         churns: false,
+        drawn_from: 2.0,
     },
     Class {
         name: "random-prompt",
@@ -78,6 +83,7 @@ const CLASSES: [Class; 5] = [
         region: 90 * GIB,
         object: 2 * MIB,
         churns: true,
+        drawn_from: 1.0,
     },
     Class {
         name: "metadata",
@@ -86,6 +92,7 @@ const CLASSES: [Class; 5] = [
         region: 45 * GIB,
         object: MIB,
         churns: true,
+        drawn_from: 1.0,
     },
 ];
 
@@ -115,7 +122,10 @@ fn llm(plan: &Plan) -> Requests {
                 first,
                 pages: scaled(class.region),
                 block: scaled(class.object).max(1),
-                order: Order::partly(plan.own(&DRAWN)),
+                order: match plan.own(&DRAWN) >= class.drawn_from {
+                    true => Order::Drawn,
+                    false => Order::sequence(),
+                },
             };
             first += job.pages;
             jobs.push((class.region as f64 * churn, job));

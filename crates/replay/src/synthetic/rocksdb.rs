@@ -61,7 +61,7 @@ pub(super) const FILL: Kind = Kind {
 };
 
 /// YCSB's share of the drive, one version of each record.
-const DATA: Setting = Setting::share(0, "data", 0.7, (0.2, 0.8));
+const DATA: Setting = Setting::share(0, "data", 0.65, (0.2, 0.75));
 /// Whose hints: 0 RocksDB's, 1 those of rocksdb#13994 (levels 0 to 3 medium, 4 long).
 const MAP: Setting = Setting::count(1, "map", 0.0, (0.0, 1.0));
 
