@@ -11,7 +11,12 @@ use anabranch_nvme::{
     pdu::{Digests, Framing, Pdu, Side},
     store::Store,
 };
-use anabranch_ssd::{Config, Device, FdpDevice, FdpOptions, Profile, RelocationKind};
+use anabranch_ssd::{
+    Config, Device,
+    fdp::{FdpDevice, FdpOptions},
+    profile::Profile,
+    relocate::RelocationKind,
+};
 
 /// The name of the target.
 pub const SUBSYSTEM: &str = "nqn.2014-08.org.example:fuzz";

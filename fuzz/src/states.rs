@@ -5,7 +5,7 @@
 use std::{hash::Hasher as _, io::Write as _};
 
 use anabranch_nvme::Checkpoint;
-use anabranch_ssd::{PageRange, SavedDrive, StreamId};
+use anabranch_ssd::{PageRange, StreamId, state::SavedDrive};
 use twox_hash::XxHash3_64;
 
 /// Bytes of the numbers in each run behind the header of a drive with one reclaim group.

@@ -8,7 +8,7 @@ use anabranch_replay::{Outcome, synthetic::Synthetic};
 use anabranch_report::{
     Look, answer, comparison, difference, difference_table, notes, page, times,
 };
-use anabranch_ssd::{Device, PageRange, Profile, StreamId};
+use anabranch_ssd::{Device, PageRange, StreamId, profile::Profile};
 use anabranch_sweep::Grid;
 
 /// What the first byte says the rest is read as.

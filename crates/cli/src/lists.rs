@@ -3,7 +3,7 @@
 use anabranch_compare::load;
 use anabranch_placement::{Parameter, Rules, SCHEMES};
 use anabranch_report::{Cell, Column, Grid, bytes};
-use anabranch_ssd::{Config, Profile, RelocationKind, StreamCost};
+use anabranch_ssd::{Config, profile::Profile, relocate::RelocationKind, streams::StreamCost};
 use serde_json::{Value, json};
 
 use crate::{

@@ -4,14 +4,18 @@ use std::path::Path;
 
 use anabranch_placement::Bytes;
 use anabranch_replay::Clock;
-use anabranch_ssd::{Config, Drive as Pace, Layout, Profile, Timing};
+use anabranch_ssd::{
+    Config,
+    profile::Profile,
+    time::{Issue, Layout, Timing},
+};
 use anabranch_trace::{Capture, Rate, Sampled};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     fault::{Fault, Outcome},
     grid::{Point, bases, check_size, points},
-    options::{DriveOptions, Issue, TimeOptions},
+    options::{DriveOptions, IssueKind, TimeOptions},
     recorded::Recorded,
     sampling::{Sampling, Thinned},
     small_file::settings,
@@ -70,7 +74,7 @@ impl NamedDrive {
 
     /// The drive's clock, where time is to be simulated.
     pub fn clock(&self, options: &TimeOptions) -> Outcome<Option<Clock>> {
-        let Some(issue) = options.issue else {
+        let Some(kind) = options.issue else {
             return Ok(None);
         };
         let timing = self.timing.ok_or_else(|| {
@@ -80,9 +84,9 @@ impl NamedDrive {
             ))
         })?;
         let queue_depth = options.queue_depth();
-        let pace = match issue {
-            Issue::Closed => Pace::Closed { queue_depth },
-            Issue::Open => Pace::Open {
+        let issue = match kind {
+            IssueKind::Closed => Issue::Closed { queue_depth },
+            IssueKind::Open => Issue::Open {
                 time_scale: options.time_scale(),
                 queue_depth,
                 collect_after_idle_ns: options
@@ -93,7 +97,7 @@ impl NamedDrive {
         Ok(Some(Clock {
             timing,
             layout: self.layout,
-            pace,
+            issue,
         }))
     }
 }

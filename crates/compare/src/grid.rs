@@ -2,7 +2,7 @@
 //! sweeps, experiments, what is served, and Python.
 
 use anabranch_placement::Bytes;
-use anabranch_ssd::{ConfigError, Profile};
+use anabranch_ssd::{ConfigError, profile::Profile};
 use anabranch_trace::Rate;
 use serde::Serialize;
 use serde_json::Value;

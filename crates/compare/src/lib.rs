@@ -38,7 +38,7 @@ pub use grid::{Asked, grid};
 pub use lifetimes::Lifetimes;
 pub use numbers::{Addresses, Learned, Numbers, learn};
 pub use options::{
-    ComparisonOptions, DEFAULT_SCHEMES, DriveOptions, Issue, ReplayOptions, TimeOptions,
+    ComparisonOptions, DEFAULT_SCHEMES, DriveOptions, IssueKind, ReplayOptions, TimeOptions,
 };
 pub use recorded::Recorded;
 pub use replay::{Cell, Filled, one_cell, replay};

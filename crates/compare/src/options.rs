@@ -4,7 +4,7 @@
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
-use anabranch_ssd::{Levelling, RelocationKind, VictimRule};
+use anabranch_ssd::{relocate::RelocationKind, victims::VictimRule, wear::Levelling};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -222,7 +222,7 @@ impl Default for ComparisonOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
-pub enum Issue {
+pub enum IssueKind {
     /// As fast as the drive answers, `--queue-depth` at a time: throughput
     Closed,
     /// When the trace says: latency
@@ -237,7 +237,7 @@ pub enum Issue {
 pub struct TimeOptions {
     /// Simulate the time that requests take on the drive's flash
     #[cfg_attr(feature = "clap", arg(long = "time", value_name = "ISSUE"))]
-    pub issue: Option<Issue>,
+    pub issue: Option<IssueKind>,
     /// Requests under way at most [default: 32]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub queue_depth: Option<u32>,
@@ -267,7 +267,7 @@ impl TimeOptions {
             ("--collect-after-idle", self.collect_after_idle.is_some()),
         ];
         if let Some((option, _)) = of_open.into_iter().find(|(_, given)| *given)
-            && self.issue != Some(Issue::Open)
+            && self.issue != Some(IssueKind::Open)
         {
             return Err(Fault::say(format!(
                 "{option} is of requests that come when the trace says: it goes with --time open"
@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(found.drive.unit, ["24MiB"]);
         assert_eq!(found.fill, ["0.9"]);
         assert!(found.no_discards && !found.pack);
-        assert_eq!(found.time.issue, Some(Issue::Closed));
+        assert_eq!(found.time.issue, Some(IssueKind::Closed));
         assert_eq!(found.time.queue_depth, Some(4));
         assert_eq!(found.time.collect_after_idle, Some(5));
         assert_eq!(found.comparison.schemes, ["baseline"]);

@@ -1,6 +1,6 @@
 //! The drive that a trace was recorded for, as the trace carries it.
 
-use anabranch_ssd::Profile;
+use anabranch_ssd::profile::Profile;
 use anabranch_trace::Capture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use std::{
 
 use anabranch_placement::{Bytes, Future, Names, SchemeSpec};
 use anabranch_replay::{FleetError, Foresight, Outcome as Comparison, Start};
-use anabranch_ssd::SavedDrive;
+use anabranch_ssd::state::SavedDrive;
 use anabranch_trace::{Io, Operation, Sample};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use anabranch_ssd::Profile;
+use anabranch_ssd::profile::Profile;
 use anabranch_trace::{NoRate, Rate, Sample, Sampled};
 use serde::{Deserialize, Serialize};
 
@@ -215,7 +215,7 @@ pub fn samples(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{drives::load, options::Issue};
+    use crate::{drives::load, options::IssueKind};
 
     fn rate(text: &str) -> Rate {
         text.parse().unwrap()
@@ -254,7 +254,7 @@ mod tests {
         assert!(options.validate_sampling().is_err());
         options.comparison.sample = Some(Sampling::Auto);
         assert!(options.validate_sampling().is_ok());
-        options.time.issue = Some(Issue::Open);
+        options.time.issue = Some(IssueKind::Open);
         assert!(options.validate_sampling().is_err());
         options.time.issue = None;
         options.drive_file = Some("aged.drive".into());

@@ -2,7 +2,7 @@
 
 use std::{fs::File, path::Path};
 
-use anabranch_ssd::SavedDrive;
+use anabranch_ssd::state::SavedDrive;
 
 use crate::fault::{Fault, Outcome};
 

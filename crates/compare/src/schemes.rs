@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anabranch_placement::{Scheme, SchemeSpec};
-use anabranch_ssd::RelocationKind;
+use anabranch_ssd::relocate::RelocationKind;
 
 use crate::{
     fault::{Fault, Outcome},

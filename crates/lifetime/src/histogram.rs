@@ -6,6 +6,15 @@ use hdrhistogram::Histogram;
 const DIGITS: u8 = 2;
 
 /// A histogram of lifetimes, in pages written to the device.
+///
+/// ```
+/// use anabranch_lifetime::LifetimeHistogram;
+///
+/// let mut lifetimes = LifetimeHistogram::default();
+/// lifetimes.record(50, 90);
+/// lifetimes.record(100_000, 10);
+/// assert_eq!((lifetimes.pages(), lifetimes.quantile_pages(0.5)), (100, Some(50)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LifetimeHistogram {
     /// Made at the first record: most contexts of a trace have few or none.

@@ -31,6 +31,17 @@ pub struct Death {
 /// The writer and the time of writing of each granule of a drive: one 8-byte entry per granule,
 /// nothing else.
 ///
+/// ```
+/// use anabranch_lifetime::{DEFAULT_TABLE_BYTES, LbaTable};
+/// use anabranch_trace::ContextId;
+///
+/// let mut table = LbaTable::new(1 << 20, DEFAULT_TABLE_BYTES);
+/// table.write(0..10, ContextId(1), 0, |_| unreachable!("nothing was there"));
+/// let mut ended = Vec::new();
+/// table.write(0..4, ContextId(2), 10, |death| ended.push(death));
+/// assert_eq!((ended[0].context, ended[0].pages, ended[0].lifetime_pages), (ContextId(1), 4, 10));
+/// ```
+///
 /// A granule is the smallest power of two of pages with which the table fits its bound. Where it
 /// is more than one page, the table *samples*: of each granule it follows one page, picked once
 /// and for all by a fixed hash, and lets that page stand for all of them. A write or discard that

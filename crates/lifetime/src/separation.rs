@@ -17,6 +17,21 @@ pub type Labels<const WAYS: usize> = [u32; WAYS];
 /// count. Beside the `WAYS` that the caller labels writes with, one more is measured: by the length
 /// of the life before on the same page, in octaves, which is what schemes that go by address know.
 ///
+/// ```
+/// use anabranch_lifetime::Separation;
+///
+/// // Writes are labelled in one way: by who wrote. Writer 0 rewrites one page, writer 1 many in turn.
+/// let mut separation = Separation::<1>::new(1000);
+/// for now_pages in 0..10_000_u64 {
+///     let writer = (now_pages % 2) as u32;
+///     let page = if writer == 0 { 0 } else { 1 + now_pages as usize / 2 % 900 };
+///     separation.write(page..page + 1, [writer], now_pages);
+/// }
+/// assert!(separation.ended_pages() > 9000);
+/// let [by_writer] = separation.ways();
+/// println!("{by_writer:?}");
+/// ```
+///
 /// Memory: 16 bytes for each page of the drive, and a histogram for each group.
 #[derive(Debug, Clone)]
 pub struct Separation<const WAYS: usize> {

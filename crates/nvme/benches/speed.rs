@@ -25,7 +25,7 @@ use anabranch_nvme::{
     drive::{Drive, Watch},
     store::Store,
 };
-use anabranch_ssd::{Device, Profile, RelocationKind};
+use anabranch_ssd::{Device, profile::Profile, relocate::RelocationKind};
 
 const SUBSYSTEM: &str = "nqn.2014-08.org.example:speed";
 const ROUNDS: usize = 5;
@@ -93,7 +93,7 @@ impl Load {
 }
 
 fn serve() -> Server {
-    let profile = Profile::parse("demo", Profile::text("demo").unwrap()).unwrap();
+    let profile = Profile::shipped("demo").unwrap();
     let config = profile.resolve("demo").unwrap();
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config, &*relocation, Watch::default()).unwrap();

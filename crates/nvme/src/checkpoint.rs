@@ -18,7 +18,10 @@ use std::{
     sync::Arc,
 };
 
-use anabranch_ssd::{Counters, SavedDrive, StateError};
+use anabranch_ssd::{
+    Counters,
+    state::{SavedDrive, StateError},
+};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

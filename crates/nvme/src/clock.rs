@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anabranch_ssd::Flash;
+use anabranch_ssd::time::Flash;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::{controller::Notice, target::Target};

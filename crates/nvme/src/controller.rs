@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use anabranch_ssd::Host;
+use anabranch_ssd::streams::Host;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::{

@@ -12,8 +12,11 @@ mod streams;
 mod watch;
 
 use anabranch_ssd::{
-    Config, Counters, Device, FdpDevice, Flash, PageRange, Scope, StateError, StreamCounters,
-    StreamTable,
+    Config, Counters, Device, PageRange, StreamCounters,
+    fdp::FdpDevice,
+    state::StateError,
+    streams::{Scope, StreamTable},
+    time::Flash,
 };
 
 pub use fdp::MOST_HANDLES;
@@ -281,7 +284,7 @@ impl Drive {
     pub fn forget_events(&mut self) {
         if let Kind::Fdp(device) = &mut self.kind {
             // With `Keep` no unit is touched, so that nothing can fail.
-            let _ = device.reset(anabranch_ssd::AtReset::Keep);
+            let _ = device.reset(anabranch_ssd::fdp::AtReset::Keep);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
     target::Target,
     wire::{put, u16_at, u32_at, u64_at},
 };
-use anabranch_ssd::PlacementIdentifier;
+use anabranch_ssd::fdp::PlacementIdentifier;
 
 /// Dataset Management: Attribute – Deallocate.
 pub(crate) const DEALLOCATE: u32 = 1 << 2;

@@ -81,7 +81,7 @@ pub enum NamespaceError {
     Impossible(u32),
     /// The drive's reclaim unit handles are not such.
     #[error(transparent)]
-    Handles(#[from] anabranch_ssd::FdpError),
+    Handles(#[from] anabranch_ssd::fdp::FdpError),
 }
 
 /// A namespace of the drive.

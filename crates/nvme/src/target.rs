@@ -9,7 +9,10 @@ use std::{
     },
 };
 
-use anabranch_ssd::{Host, PageRange, Scope};
+use anabranch_ssd::{
+    PageRange,
+    streams::{Host, Scope},
+};
 
 use crate::{
     checkpoint::{Checkpoint, CheckpointError, Mark},

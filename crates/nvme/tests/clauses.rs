@@ -9,7 +9,7 @@ use anabranch_initiator::{
     property, set_property,
 };
 use anabranch_nvme::drive::{Drive, Watch};
-use anabranch_ssd::{Config, Device, RelocationKind};
+use anabranch_ssd::{Config, Device, relocate::RelocationKind};
 use harness::{SUBSYSTEM, Served, config, fdp_drive, pattern};
 
 const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";

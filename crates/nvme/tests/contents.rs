@@ -17,7 +17,7 @@ use anabranch_nvme::{
     drive::{Drive, Watch},
     store::{Contents, Store},
 };
-use anabranch_ssd::{Config, Device, Faults, RelocationKind};
+use anabranch_ssd::{Config, Device, relocate::RelocationKind, wear::Faults};
 
 const PAGE: usize = 4096;
 

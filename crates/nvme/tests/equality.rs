@@ -6,7 +6,10 @@ mod harness;
 
 use anabranch_initiator::{Entry, Tag, Transfer};
 use anabranch_nvme::drive::{Drive, Hint};
-use anabranch_ssd::{Host, PageRange, Scope};
+use anabranch_ssd::{
+    PageRange,
+    streams::{Host, Scope},
+};
 use harness::{Served, fdp_drive, pattern, streams_drive};
 
 /// Pages that are written with a number, or discarded.

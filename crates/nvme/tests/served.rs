@@ -15,7 +15,7 @@ use anabranch_nvme::{
     drive::{Drive, Watch},
     store::Store,
 };
-use anabranch_ssd::{Device, Flash, Profile, RelocationKind};
+use anabranch_ssd::{Device, profile::Profile, relocate::RelocationKind, time::Flash};
 
 const NAME: &str = "nqn.2026-01.test:drive";
 
@@ -31,7 +31,7 @@ fn host(server: &Server) -> Host {
 }
 
 fn profile(name: &str) -> Profile {
-    Profile::parse(name, Profile::text(name).unwrap()).unwrap()
+    Profile::shipped(name).unwrap()
 }
 
 fn streams(watch: Watch) -> Drive {

@@ -19,7 +19,11 @@ use anabranch_nvme::{
     namespace::Wanted,
     store::Store,
 };
-use anabranch_ssd::{Config, Device, Host, PageRange, RelocationKind, Scope};
+use anabranch_ssd::{
+    Config, Device, PageRange,
+    relocate::RelocationKind,
+    streams::{Host, Scope},
+};
 use harness::{SUBSYSTEM, config};
 
 /// A host at the namespace.

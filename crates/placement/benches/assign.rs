@@ -10,7 +10,10 @@ use std::sync::Arc;
 use anabranch_placement::{
     Assign, DeviceHalf, Future, Host, HostGeometry, SCHEMES, SchemeSpec, Whole, Write,
 };
-use anabranch_ssd::{Destination, PageRange, StreamId, Survivor, Victim};
+use anabranch_ssd::{
+    PageRange, StreamId,
+    relocate::{Destination, Survivor, Victim},
+};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use load::Load;

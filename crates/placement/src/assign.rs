@@ -3,7 +3,7 @@
 use anabranch_ssd::{PageRange, StreamId};
 use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Io, Tables, WriteHint};
 
-use crate::{LifetimeProfile, RuleUse};
+use crate::{profile_store::LifetimeProfile, rules::RuleUse};
 
 /// A write request as a scheme sees it, before the device has it.
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +88,20 @@ impl Names {
 
 /// Decides the stream of each write of one host. Deterministic: the same calls give the same
 /// answers. Memory is bounded at construction.
+///
+/// ```
+/// use anabranch_placement::{Assign, Write};
+/// use anabranch_ssd::StreamId;
+///
+/// /// Small requests to a stream of their own.
+/// struct BySize;
+///
+/// impl Assign for BySize {
+///     fn assign(&mut self, write: &Write) -> StreamId {
+///         StreamId(u16::from(write.pages.count < 8))
+///     }
+/// }
+/// ```
 pub trait Assign: Send {
     /// The stream of `write`, below the number of host streams the scheme was made for.
     /// Called once for every write request, in order, just before the device performs it; the

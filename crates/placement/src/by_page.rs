@@ -2,11 +2,11 @@
 
 use anabranch_ssd::{PageRange, StreamId};
 
-use crate::{Write, scheme::HostGeometry};
+use crate::{assign::Write, geometry::HostGeometry};
 
 /// Asks `place` about each page of a write in turn, with the logical time at which that page is
 /// written, and answers the stream of the first. Requests come page by page to schemes that ask
-/// for it ([`Assign::goes_by_page`](crate::Assign::goes_by_page)), so that the first is mostly
+/// for it ([`Assign::goes_by_page`](crate::assign::Assign::goes_by_page)), so that the first is mostly
 /// the only one.
 #[inline]
 pub(crate) fn place_each(write: &Write, mut place: impl FnMut(u32, u64) -> StreamId) -> StreamId {
@@ -68,7 +68,7 @@ pub(crate) fn draw(state: &mut u64) -> u64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::Assign;
+    use crate::assign::Assign;
     use anabranch_trace::{ContextId, FileId, WriteHint};
 
     /// A drive of 64 pages in units of 8, with eight host streams and four internal ones.

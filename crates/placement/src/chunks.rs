@@ -4,11 +4,7 @@ use std::ops::Range;
 
 use anabranch_ssd::PageRange;
 
-use crate::{
-    Bytes,
-    parameter::one_of,
-    scheme::{HostGeometry, Unfit},
-};
+use crate::{geometry::HostGeometry, parameter::one_of, scheme::Unfit, size::Bytes};
 
 one_of! {
     /// Which chunks of a request are counted.

@@ -2,11 +2,7 @@
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 
-use crate::{Bytes, Rules, scheme::HostGeometry};
-
-/// Gives the text of the file of that name, or says in words why it cannot. Schemes touch no
-/// file: whoever reads their parameters hands this in.
-pub type ReadText<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+use crate::{geometry::HostGeometry, rules::Rules, size::Bytes};
 
 /// One named value of a scheme's parameters.
 #[derive(Debug)]
@@ -58,7 +54,7 @@ macro_rules! one_of {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum $name { $($(#[$variant_doc])* $variant),+ }
 
-        impl crate::OneOf for $name {
+        impl crate::parameter::OneOf for $name {
             fn words(&self) -> &'static [&'static str] {
                 &[$($word),+]
             }

@@ -3,9 +3,13 @@
 
 use std::fmt;
 
-use anabranch_ssd::{PageRange, Relocate, StreamId};
+use anabranch_ssd::{PageRange, StreamId, relocate::Relocate};
 
-use crate::{Assign, LifetimeProfile, Names, Whole, Write};
+use crate::{
+    assign::{Assign, Names, Write},
+    profile_store::LifetimeProfile,
+    scheme::Whole,
+};
 
 /// Both halves of a scheme: apart, or in one.
 enum Halves {

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use anabranch_trace::{ContextKind, WriteHint};
 
-use crate::ReadText;
+/// Gives the text of the file of that name, or says in words why it cannot. Schemes touch no
+/// file: whoever reads their parameters hands this in.
+pub type ReadText<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
 /// Rules there can be in a set: as many as a word has bits.
 pub(crate) const MAX_RULES: usize = 64;

@@ -2,12 +2,12 @@
 
 use crate::{
     error::{DidYouMean, SchemeError},
-    parameter::ReadText,
+    rules::ReadText,
     scheme::HostScheme,
     tenants::MAX_TENANTS,
 };
 
-/// The key that names a [`Preset`](crate::Preset).
+/// The key that names a [`Preset`](crate::scheme::Preset).
 const PRESET: &str = "preset";
 /// The key that says among how many tenants streams are shared out.
 const TENANTS: &str = "tenants";

@@ -4,28 +4,31 @@ mod sampled;
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use anabranch_ssd::{Config, RelocationKind, VictimRule};
+use anabranch_ssd::{Config, relocate::RelocationKind, victims::VictimRule};
 
 use crate::{
-    Assign, Future, Policy,
-    catalog::{SCHEMES, Scheme},
+    assign::Assign,
     error::{DidYouMean, SchemeError},
-    parameter::ReadText,
-    scheme::{Host, HostGeometry, HostScheme, Setting, Unfit},
+    future::Future,
+    geometry::HostGeometry,
+    policy::Policy,
+    rules::ReadText,
+    scheme::{Host, HostScheme, Setting, Unfit},
+    schemes::{SCHEMES, Scheme},
     settings::{settle, written},
     tenants::Tenants,
 };
 
-/// Who decides about copies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeviceHalf {
-    /// One of the device's relocations.
-    Relocation(RelocationKind),
-    /// The scheme itself.
-    Own,
-}
-
 /// A scheme with its parameters, before it meets a drive.
+///
+/// ```
+/// use anabranch_placement::SchemeSpec;
+///
+/// let specs = SchemeSpec::parse_list("baseline,pcstream:alpha=0.5,hints+gc")?;
+/// let names: Vec<&str> = specs.iter().map(SchemeSpec::name).collect();
+/// assert_eq!(names, ["baseline", "pcstream:alpha=0.5", "hints+gc"]);
+/// # Ok::<(), anabranch_placement::SchemeError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct SchemeSpec {
     name: String,

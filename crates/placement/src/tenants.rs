@@ -2,7 +2,12 @@
 
 use anabranch_ssd::{PageRange, StreamId};
 
-use crate::{Assign, LifetimeProfile, Names, RuleUse, Write, scheme::HostGeometry};
+use crate::{
+    assign::{Assign, Names, Write},
+    geometry::HostGeometry,
+    profile_store::LifetimeProfile,
+    rules::RuleUse,
+};
 
 /// Most tenants that streams can be shared out among (our choice).
 pub(crate) const MAX_TENANTS: u16 = 16;

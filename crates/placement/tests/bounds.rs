@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use anabranch_placement::{Future, SchemeSpec};
-use anabranch_ssd::Profile;
+use anabranch_ssd::profile::Profile;
 
 #[test]
 fn a_bound_without_a_future_says_how_to_get_one() {
-    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let profile = Profile::shipped("golden").unwrap();
     let drive = profile.resolve("golden").unwrap();
     for name in ["fk", "oracle", "oracle-rate", "oracle+gc"] {
         let spec: SchemeSpec = name.parse().unwrap();

@@ -3,7 +3,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anabranch_compare::{DriveOptions, Origin, one_drive};
-use anabranch_ssd::{Device, DeviceError, PageRange, Relocate, RelocationKind, StreamId};
+use anabranch_ssd::{
+    Device, DeviceError, PageRange, StreamId,
+    relocate::{Relocate, RelocationKind},
+};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! What there is to choose from.
 
 use anabranch_placement::SCHEMES;
-use anabranch_ssd::Profile;
+use anabranch_ssd::profile::Profile;
 use pyo3::prelude::*;
 
 /// Every scheme: name, what it does, where it comes from.

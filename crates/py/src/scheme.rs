@@ -6,7 +6,7 @@ use std::{
 };
 
 use anabranch_placement::{Assign, Host, HostGeometry, HostScheme, Names, SchemeSpec, Unfit};
-use anabranch_ssd::{PageRange, RelocationKind, StreamId};
+use anabranch_ssd::{PageRange, StreamId, relocate::RelocationKind};
 use pyo3::{
     exceptions::PyTypeError,
     intern,

@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_replay::Lane;
-use anabranch_ssd::{Config, Profile};
+use anabranch_ssd::{Config, profile::Profile};
 use anabranch_trace::{Io, Reader};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -23,7 +23,7 @@ fn lane(scheme: &str, drive: &Config) -> Lane {
 
 fn replay(criterion: &mut Criterion) {
     let ios: Vec<Io> = Reader::open(TRACE).unwrap().map(Result::unwrap).collect();
-    let profile = Profile::parse("demo", Profile::text("demo").unwrap()).unwrap();
+    let profile = Profile::shipped("demo").unwrap();
     let drive = profile.resolve("demo").unwrap();
     let mut whole = lane("baseline", &drive);
     ios.iter().for_each(|io| whole.apply(io).unwrap());

@@ -1,8 +1,10 @@
 //! A lane's device: one that counts, or one that counts and takes time.
 
 use anabranch_ssd::{
-    Config, Counters, Device, DeviceError, PageRange, Relocate, Request, StreamCounters, StreamId,
-    TimeReport, TimedDevice, WearReport,
+    Config, Counters, Device, DeviceError, PageRange, StreamCounters, StreamId,
+    relocate::Relocate,
+    time::{Request, TimeReport, TimedDevice},
+    wear::WearReport,
 };
 
 /// A lane's device. Both kinds count the same.

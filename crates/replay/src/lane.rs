@@ -6,8 +6,10 @@ use anabranch_placement::{
     Assign, Future, HostGeometry, LifetimeProfile, Names, Policy, SchemeError, SchemeSpec, Write,
 };
 use anabranch_ssd::{
-    Config, ConfigError, Counters, Device, DeviceError, Drive as Pace, Layout, PageRange, Relocate,
-    Request, SavedDrive, StateError, StreamId, TimedDevice, Timing, TimingError,
+    Config, ConfigError, Counters, Device, DeviceError, PageRange, StreamId,
+    relocate::Relocate,
+    state::{SavedDrive, StateError},
+    time::{Issue, Layout, Request, TimedDevice, Timing, TimingError},
 };
 use anabranch_trace::{Io, Operation, Sample};
 use serde::Serialize;
@@ -72,7 +74,8 @@ pub struct Clock {
     /// Where the flash is.
     pub layout: Layout,
     /// When requests are issued.
-    pub pace: Pace,
+    #[serde(rename = "pace")]
+    pub issue: Issue,
 }
 
 /// The lane that served its drive best: of those that wrote most the one that copied least, and
@@ -107,6 +110,23 @@ pub struct Start<'a> {
 }
 
 /// A scheme, and the device that it drives.
+///
+/// ```
+/// use anabranch_placement::SchemeSpec;
+/// use anabranch_replay::{Lane, Start};
+/// use anabranch_ssd::Config;
+/// use anabranch_trace::Io;
+///
+/// let spec: SchemeSpec = "baseline".parse()?;
+/// let mut lane = Lane::build(&spec, &Config::new(16_384, 64, 288), &Start::default())?;
+/// for page in 0..16_384 {
+///     lane.apply(&Io::write(page * 4096, 4096))?;
+/// }
+/// // Writes are gathered in batches: what is left of them is performed now.
+/// lane.finish()?;
+/// assert_eq!(lane.counters().waf(), Some(1.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Lane {
     policy: Policy,
     driven: Driven,
@@ -210,7 +230,7 @@ impl Lane {
                 config,
                 clock.timing,
                 clock.layout,
-                clock.pace,
+                clock.issue,
                 relocation,
             )?)),
             (Some(clock), Some(aged)) => Engine::Timed(Box::new(TimedDevice::aged(
@@ -218,7 +238,7 @@ impl Lane {
                 config,
                 clock.timing,
                 clock.layout,
-                clock.pace,
+                clock.issue,
                 relocation,
             )?)),
         };

@@ -1,5 +1,30 @@
 //! The one loop: a source of requests, schemes on devices, results. Live or from a trace, the
 //! same requests give the same counts.
+//!
+//! ```
+//! use std::{num::NonZeroUsize, sync::Arc};
+//!
+//! use anabranch_placement::SchemeSpec;
+//! use anabranch_replay::{Fleet, Lane, Start};
+//! use anabranch_ssd::Config;
+//! use anabranch_trace::Io;
+//!
+//! // 64 MiB in units of 256 KiB with eight streams; half of all writes go to a tenth of the pages.
+//! let drive = Config { host_streams: 8, internal_streams: 8, ..Config::new(16_384, 64, 288) };
+//! let page = |step: u64| step * 7919 % [16_384, 1638][step as usize % 2];
+//! let ios: Arc<[Io]> = (0..100_000).map(|step| Io::write(page(step) * 4096, 4096)).collect();
+//!
+//! // Each scheme drives a device of its own, on a thread of its own.
+//! let specs = SchemeSpec::parse_list("baseline,dac,sepbit")?;
+//! let lanes = specs.iter().map(|spec| Lane::build(spec, &drive, &Start::default()));
+//! let fleet = Fleet::start(lanes.collect::<Result<_, _>>()?, NonZeroUsize::MIN);
+//! fleet.send(&ios)?;
+//! for (spec, lane) in specs.iter().zip(fleet.finish()?) {
+//!     println!("{}: WAF {:?}", spec.name(), lane.counters().waf());
+//!     assert_eq!(lane.counters().host_pages, 100_000);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod details;
 mod draw;
@@ -40,6 +65,9 @@ pub use renumber::Renumber;
 pub use series::Series;
 // The result holds these, and who shows it need not know the device.
 pub use anabranch_placement::RuleUse;
-pub use anabranch_ssd::{Interval, IntervalLatency, LatencySummary, TimeReport, WearReport};
+pub use anabranch_ssd::{
+    time::{Interval, IntervalLatency, LatencySummary, TimeReport},
+    wear::WearReport,
+};
 pub use steady::{Band, Steady, verdict};
 pub use verdict::{Answer, Verdict, WORTH};

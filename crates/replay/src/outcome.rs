@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anabranch_placement::RuleUse;
-use anabranch_ssd::{Config, TimeReport, VictimRule, WearReport};
+use anabranch_ssd::{Config, time::TimeReport, victims::VictimRule, wear::WearReport};
 use anabranch_trace::{Io, Operation, WriteHint};
 use serde::{Deserialize, Serialize};
 

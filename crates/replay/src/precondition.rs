@@ -104,10 +104,10 @@ impl Precondition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_ssd::Profile;
+    use anabranch_ssd::profile::Profile;
 
     fn device() -> Device {
-        let mut profile = Profile::parse("x", Profile::text("golden").unwrap()).unwrap();
+        let mut profile = Profile::shipped("golden").unwrap();
         profile.geometry.blocks_per_die = None;
         profile.geometry.logical_bytes = Some(256 << 20);
         profile.geometry.pages_per_block = 64;

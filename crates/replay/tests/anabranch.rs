@@ -4,14 +4,14 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_replay::Lane;
-use anabranch_ssd::{Config, Profile};
+use anabranch_ssd::{Config, profile::Profile};
 use anabranch_trace::{ContextId, Io};
 
 const PAGES: u64 = 16_384;
 const TURNS: u64 = 100_000;
 
 fn drive(host_streams: u16, internal_streams: u16) -> Config {
-    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let profile = Profile::shipped("golden").unwrap();
     Config {
         logical_pages: PAGES as u32,
         pages_per_unit: 64,

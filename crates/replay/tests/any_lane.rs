@@ -7,8 +7,11 @@ use anabranch_placement::{
 };
 use anabranch_replay::{Engine, Lane};
 use anabranch_ssd::{
-    ClosedUnits, Config, Counters, Destination, Device, Erased, Origin, PageRange, Profile,
-    Relocate, RelocationKind, SavedDrive, StreamId, Survivor, Victim,
+    Config, Counters, Device, Origin, PageRange, StreamId,
+    profile::Profile,
+    relocate::{Destination, Erased, Relocate, RelocationKind, Survivor, Victim},
+    state::SavedDrive,
+    victims::ClosedUnits,
 };
 use anabranch_trace::{Io, Operation};
 use proptest::prelude::*;
@@ -160,7 +163,7 @@ fn lane(spec: &SchemeSpec, drive: &Config, aged: Option<&SavedDrive>) -> Lane {
 prop_compose! {
     fn drives()(pages in 16_u32..400, per_unit in 1_u32..20, spare in 0_u32..12,
                 host in 1_u16..10, internal in 0_u16..10) -> Config {
-        let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+        let profile = Profile::shipped("golden").unwrap();
         let config = Config {
             logical_pages: pages,
             pages_per_unit: per_unit,

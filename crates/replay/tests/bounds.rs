@@ -6,14 +6,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anabranch_placement::{Future, SCHEMES, SchemeSpec};
 use anabranch_replay::{Drive, Foresight, Lane, SchemeOutcome, Source, best, close_gaps, outcome};
-use anabranch_ssd::{Config, Profile};
+use anabranch_ssd::{Config, profile::Profile};
 use anabranch_trace::{ContextId, Io, Operation};
 
 const PAGE: u64 = 4096;
 const LOGICAL_PAGES: u32 = 4096;
 
 fn drive() -> Config {
-    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let profile = Profile::shipped("golden").unwrap();
     Config {
         logical_pages: LOGICAL_PAGES,
         pages_per_unit: 64,

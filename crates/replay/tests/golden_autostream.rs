@@ -12,7 +12,7 @@
 mod workload;
 
 use anabranch_replay::Lane;
-use anabranch_ssd::{Config, Profile};
+use anabranch_ssd::{Config, profile::Profile};
 use anabranch_trace::Io;
 
 const PAGES: u32 = 1 << 20;
@@ -20,7 +20,7 @@ const ROUNDS: u32 = 10;
 
 /// The golden drive, with room for so many units that stay open for nothing.
 fn drive(idle_units: u32) -> Config {
-    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let profile = Profile::shipped("golden").unwrap();
     let golden = profile.resolve("golden").unwrap();
     Config {
         host_streams: 5,

@@ -6,7 +6,7 @@
 mod workload;
 
 use anabranch_replay::Lane;
-use anabranch_ssd::{Config, Profile};
+use anabranch_ssd::{Config, profile::Profile};
 use anabranch_trace::Io;
 
 const PAGES: u32 = 1 << 20;
@@ -15,7 +15,7 @@ const ROUNDS: u32 = 10;
 /// The golden drive with six host streams, as the simulator has six open segments, and internal
 /// ones for schemes that keep copies apart.
 fn drive() -> Config {
-    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let profile = Profile::shipped("golden").unwrap();
     Config {
         host_streams: 6,
         internal_streams: 5,

@@ -6,13 +6,13 @@ use std::{num::NonZeroUsize, ops::Range, sync::Arc};
 
 use anabranch_placement::{ContextName, Names, SchemeSpec};
 use anabranch_replay::{Fleet, Lane};
-use anabranch_ssd::{Config, Counters, Profile};
+use anabranch_ssd::{Config, Counters, profile::Profile};
 use anabranch_trace::{ContextId, ContextKind, FileId, Io};
 
 const PAGES: u64 = 16_384;
 
 fn drive() -> Config {
-    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let profile = Profile::shipped("golden").unwrap();
     Config {
         logical_pages: PAGES as u32,
         pages_per_unit: 64,

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use anabranch_placement::{SCHEMES, SchemeSpec};
 use anabranch_replay::{Clock, Foresight, Lane, Start, TimeReport};
-use anabranch_ssd::{Drive, LatencySummary, Profile};
+use anabranch_ssd::{
+    profile::Profile,
+    time::{Issue, LatencySummary},
+};
 use anabranch_trace::{Io, Operation};
 
 const PAGE_BYTES: u64 = 4096;
@@ -40,7 +43,7 @@ fn requests() -> Vec<Io> {
 
 /// What a scheme's requests took.
 fn run(spec: &SchemeSpec, ios: &[Io]) -> TimeReport {
-    let mut profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let mut profile = Profile::shipped("golden").unwrap();
     profile.geometry.blocks_per_die = None;
     profile.geometry.logical_bytes = Some(PAGES * PAGE_BYTES);
     profile.geometry.pages_per_block = 64;
@@ -48,7 +51,7 @@ fn run(spec: &SchemeSpec, ios: &[Io]) -> TimeReport {
     let clock = Clock {
         timing: profile.timing.unwrap(),
         layout: profile.layout(),
-        pace: Drive::Closed {
+        issue: Issue::Closed {
             queue_depth: QUEUE_DEPTH,
         },
     };

@@ -3,13 +3,13 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_replay::Lane;
-use anabranch_ssd::{Config, Profile};
+use anabranch_ssd::{Config, profile::Profile};
 use anabranch_trace::{Io, WriteHint};
 
 const PAGES: u64 = 16_384;
 
 fn drive() -> Config {
-    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let profile = Profile::shipped("golden").unwrap();
     Config {
         logical_pages: PAGES as u32,
         pages_per_unit: 64,

@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 
-use anabranch_ssd::{PageRange, Profile, RelocationKind, StreamId};
+use anabranch_ssd::{PageRange, StreamId, profile::Profile, relocate::RelocationKind};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 #[path = "../tests/driven/mod.rs"]
@@ -37,7 +37,7 @@ fn memory(criterion: &mut Criterion) {
 }
 
 fn device(criterion: &mut Criterion) {
-    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let profile = Profile::shipped("golden").unwrap();
     let config = profile.resolve("golden").unwrap();
     let workloads = [
         ("uniform", workload::uniform(PAGES, 6, 1)),
@@ -80,7 +80,7 @@ fn device(criterion: &mut Criterion) {
 
 /// Eight host streams by page number, survivors in substreams.
 fn streams(criterion: &mut Criterion) {
-    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let profile = Profile::shipped("golden").unwrap();
     let mut config = profile.resolve("golden").unwrap();
     (config.host_streams, config.internal_streams) = (8, 8);
     let overwrites = workload::zipf(PAGES, 6, 1);

@@ -5,7 +5,7 @@
 
 use std::{hint::black_box, time::Duration};
 
-use anabranch_ssd::{Config, PageRange, RelocationKind, StreamId};
+use anabranch_ssd::{Config, PageRange, StreamId, relocate::RelocationKind};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 #[path = "../tests/driven/mod.rs"]

@@ -5,8 +5,10 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_ssd::{
-    Config, Drive, Layout, PageRange, Profile, Relocate, RelocationKind, Request, StreamId,
-    TimedDevice, Timing,
+    Config, PageRange, StreamId,
+    profile::Profile,
+    relocate::{Relocate, RelocationKind},
+    time::{Issue, Layout, Request, TimedDevice, Timing},
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -23,7 +25,7 @@ const WRITES: usize = 1 << 20;
 const QUEUE_DEPTH: u32 = 32;
 
 fn profile() -> Profile {
-    Profile::parse("golden", Profile::text("golden").unwrap()).unwrap()
+    Profile::shipped("golden").unwrap()
 }
 
 /// A device and its relocation.
@@ -41,7 +43,7 @@ fn timed(config: &Config, layout: Layout) -> Timed {
         config.clone(),
         timing,
         layout,
-        Drive::Closed {
+        Issue::Closed {
             queue_depth: QUEUE_DEPTH,
         },
         &*relocation,

@@ -51,7 +51,7 @@ pub struct Config {
     /// on; internal streams likewise. Units are dealt to groups in turn.
     pub reclaim_groups: u32,
     /// Of each group's host streams (its reclaim unit handles), so many at the end are persistently
-    /// isolated; [`RelocationKind::Fdp`](crate::RelocationKind::Fdp) heeds that.
+    /// isolated; [`RelocationKind::Fdp`](crate::relocate::RelocationKind::Fdp) heeds that.
     pub persistently_isolated: u16,
     /// While more than this share of the drive holds data, in thousandths, all host writes go to
     /// the default stream: the multi-stream eMMC's rule. 1000 never does.

@@ -82,6 +82,18 @@ pub enum ConfigError {
     },
 }
 
+/// A word that names none of the rules there are.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("no {what} is called \"{word}\" (there are: {known})")]
+pub struct UnknownName {
+    /// What was to be named.
+    pub what: &'static str,
+    /// The word.
+    pub word: String,
+    /// The words there are.
+    pub known: String,
+}
+
 /// A request the device cannot serve.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DeviceError {

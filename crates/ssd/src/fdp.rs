@@ -4,6 +4,22 @@
 //! enabled: everything but the bytes of commands and log pages. The rules are those of the NVM
 //! Express Base Specification 2.2, §8.1.10 and the log pages and commands it names; sections of
 //! that document are meant below.
+//!
+//! ```
+//! use anabranch_ssd::{
+//!     PageRange,
+//!     fdp::{FdpDevice, FdpOptions, PlacementIdentifier},
+//!     profile::Profile,
+//! };
+//!
+//! let drive = Profile::shipped("fdp-8ruh")?.resolve("fdp-8ruh")?;
+//! let mut device = FdpDevice::new(&drive, &FdpOptions::default())?;
+//! // The placement handles 0 and 1 of namespace 1 are reclaim unit handles 2 and 5.
+//! device.create_namespace(1, &[2, 5])?;
+//! device.write(1, PageRange::new(0, 100), Some(PlacementIdentifier(1)))?;
+//! assert_eq!(device.statistics().host_bytes, 100 * 4096);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod configuration;
 mod error;

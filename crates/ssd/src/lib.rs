@@ -1,49 +1,77 @@
-//! The device: a page-mapped, multi-streamed flash translation layer.
+//! A solid-state drive, emulated: a page-mapped, multi-streamed flash translation layer (FTL) with garbage collection,
+//! Flexible Data Placement, wear, faults and simulated time.
 //!
-//! Pure, seeded, deterministic; no I/O, no unsafe. It knows a stream's number, never why.
+//! Pure, seeded and deterministic: no I/O, no threads, no unsafe. The same calls give the same counts everywhere. A device
+//! holds no data; it knows where each page lies and counts what keeping it there costs.
+//!
+//! ```
+//! use anabranch_ssd::{Config, Device, PageRange, StreamId};
+//!
+//! // 1 GiB in reclaim units of 8 MiB, a sixteenth more flash than that, two streams.
+//! let config = Config {
+//!     host_streams: 2,
+//!     ..Config::new(262_144, 2048, 128 + 8)
+//! };
+//! // `()` is the simplest relocation: copied pages stay in their stream.
+//! let mut device = Device::new(config, &())?;
+//! let (hot, cold) = (StreamId(1), StreamId(0));
+//! // The drive is filled; then its first 32 MiB are written again and again.
+//! device.write(&mut (), PageRange::new(0, 8192), hot)?;
+//! device.write(&mut (), PageRange::new(8192, 262_144 - 8192), cold)?;
+//! for _ in 0..100 {
+//!     device.write(&mut (), PageRange::new(0, 8192), hot)?;
+//! }
+//! // Units of the hot stream died whole, so nothing had to be copied.
+//! assert_eq!(device.counters().waf(), Some(1.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! More to run is in `examples/`: two streams against one (`streams`), a device with simulated time (`latency`), an FDP
+//! device (`fdp`), and a relocation of one's own (`relocation`).
+//!
+//! # Where things are
+//!
+//! [`Device`] is the translation layer; [`Config`] says what it is made of, and a [`profile`] says the same in the words of
+//! a data sheet. Who calls it decides three things: each write's [`StreamId`], where copied pages go ([`relocate`]), and
+//! which unit is collected next ([`victims`]).
+//!
+//! | module | what it adds |
+//! |---|---|
+//! | [`relocate`] | where garbage collection puts the pages it copies |
+//! | [`victims`] | which closed unit garbage collection empties next |
+//! | [`streams`] | many stream identifiers of a host on a drive that has few streams: Streams Directive, SCSI, eMMC |
+//! | [`fdp`] | Flexible Data Placement: reclaim groups, reclaim unit handles, events, statistics |
+//! | [`time`] | how long requests take on channels, dies and a write buffer |
+//! | [`wear`] | wear levelling, faults, and how long the drive lasts |
+//! | [`state`] | a device written to a file, to go on from or to begin aged with |
+//! | [`profile`] | drives described in TOML, ten of them shipped |
+//!
+//! # Words
+//!
+//! A *reclaim unit*, here mostly *unit*, is what is erased as a whole: an erase block, a superblock (also called a band) of
+//! one block of each die. A *stream* is the number that a write carries; each stream fills units of its own.
+//! *Write amplification* (WAF) is pages programmed over pages that the host wrote.
 
 mod config;
 mod counters;
 mod device;
 mod error;
-mod fdp;
-mod life;
+pub mod fdp;
 mod observe;
-mod profile;
+pub mod profile;
 mod random;
-mod relocate;
-mod state;
-mod stream_table;
-mod time;
+pub mod relocate;
+pub mod state;
+pub mod streams;
+pub mod time;
 mod types;
 mod units;
-mod victims;
-mod wear;
+pub mod victims;
+pub mod wear;
 
 pub use config::{Config, RESERVED_UNITS};
 pub use counters::{Counters, StreamCounters};
 pub use device::Device;
-pub use error::{ConfigError, DeviceError};
-pub use fdp::{
-    AtReset, EVENTS_KEPT, EventDetail, EventLocation, FdpConfiguration, FdpDevice, FdpError,
-    FdpEvent, FdpEventKind, FdpEventKinds, FdpEvents, FdpOptions, FdpStatistics, HandleType,
-    HandleUsage, PlacementIdentifier, UnitStatus,
-};
-pub use life::WearReport;
+pub use error::{ConfigError, DeviceError, UnknownName};
 pub use observe::{Observe, Origin};
-pub use profile::{Collection, FdpSection, Geometry, Profile, Streams};
-pub use relocate::{
-    Destination, Erased, Pool, Relocate, RelocationKind, Substream, Survivor, Trigger, Victim,
-};
-pub use state::{SavedDrive, StateError};
-pub use stream_table::{
-    Activation, Allocation, AtClose, ContextError, EmmcContexts, Host, Resolution, Scope,
-    ScsiStreams, StreamCost, StreamCosts, StreamError, StreamParameters, StreamTable,
-};
-pub use time::{
-    Drive, Flash, FlashWork, Interval, IntervalLatency, Latencies, LatencySummary, Layout, Request,
-    TimeReport, TimedDevice, Timing, TimingError, Work,
-};
 pub use types::{PageRange, StreamId};
-pub use victims::{ClosedUnit, ClosedUnits, VictimRule};
-pub use wear::{Faults, Levelling, Wear};

@@ -137,6 +137,32 @@ impl Profile {
             .map(|(_, text)| *text)
     }
 
+    /// A shipped profile.
+    ///
+    /// ```
+    /// use anabranch_ssd::profile::Profile;
+    ///
+    /// let drive = Profile::shipped("fdp-8ruh")?.resolve("fdp-8ruh")?;
+    /// assert_eq!(drive.host_streams, 8);
+    /// # Ok::<(), anabranch_ssd::ConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When none is called that.
+    pub fn shipped(name: &str) -> Result<Profile, ConfigError> {
+        let unknown = || {
+            let names: Vec<&str> = Profile::names().collect();
+            ConfigError::Profile {
+                name: name.to_owned(),
+                problem: format!(
+                    "none is shipped by that name; there are {}",
+                    names.join(", ")
+                ),
+            }
+        };
+        Profile::parse(name, Profile::text(name).ok_or_else(unknown)?)
+    }
+
     /// Parses a profile; `name` is for messages.
     ///
     /// # Errors
@@ -314,7 +340,7 @@ mod tests {
     #[test]
     fn every_shipped_profile_resolves_to_a_device_that_can_be() {
         for name in Profile::names() {
-            let profile = Profile::parse(name, Profile::text(name).unwrap()).unwrap();
+            let profile = Profile::shipped(name).unwrap();
             let config = profile.resolve(name).unwrap();
             assert!(config.physical_bytes() > config.logical_bytes(), "{name}");
         }
@@ -322,7 +348,7 @@ mod tests {
 
     #[test]
     fn the_emulators_geometry_is_the_papers() {
-        let profile = Profile::parse("x", Profile::text("pcstream-emulator").unwrap()).unwrap();
+        let profile = Profile::shipped("pcstream-emulator").unwrap();
         let config = profile.resolve("x").unwrap();
         assert_eq!(config.physical_units, 8192);
         assert_eq!(config.pages_per_unit, 384);
@@ -331,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_golden_drive_has_the_logical_pages_of_the_golden_workloads() {
-        let profile = Profile::parse("x", Profile::text("golden").unwrap()).unwrap();
+        let profile = Profile::shipped("golden").unwrap();
         assert_eq!(profile.resolve("x").unwrap().logical_pages, 1 << 20);
     }
 

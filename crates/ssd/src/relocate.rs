@@ -14,7 +14,9 @@ use serde::Serialize;
 
 pub use substream::{Pool, Substream, Trigger};
 
-use crate::{config::Config, observe::Origin, types::StreamId, victims::ClosedUnits};
+use crate::{
+    config::Config, error::UnknownName, observe::Origin, types::StreamId, victims::ClosedUnits,
+};
 use age::Age;
 use age_chain::AgeChain;
 use fdp::Fdp;
@@ -120,7 +122,7 @@ pub trait Relocate: Send + fmt::Debug {
     fn erased(&mut self, _erased: &Erased) {}
 
     /// The closed unit to collect next, where the device's victim rule leaves that to the scheme
-    /// ([`VictimRule::Scheme`](crate::VictimRule::Scheme)); `None` asks for the one with the
+    /// ([`VictimRule::Scheme`](crate::victims::VictimRule::Scheme)); `None` asks for the one with the
     /// fewest valid pages.
     fn choose_victim(&mut self, _closed: &mut ClosedUnits, _now: u64) -> Option<u32> {
         None
@@ -270,14 +272,17 @@ impl Serialize for RelocationKind {
 }
 
 impl FromStr for RelocationKind {
-    type Err = String;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<RelocationKind, String> {
+    fn from_str(text: &str) -> Result<RelocationKind, UnknownName> {
         let found = ROWS.iter().find(|row| row.name == text);
         found.map(|row| row.kind).ok_or_else(|| {
             let known: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
-            let known = known.join(", ");
-            format!("no relocation is called \"{text}\" (there are: {known})")
+            UnknownName {
+                what: "relocation",
+                word: text.to_owned(),
+                known: known.join(", "),
+            }
         })
     }
 }

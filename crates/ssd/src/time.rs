@@ -47,10 +47,29 @@
 //! they have, to a place of the drive's own, and once more with the rest (our choice: padding
 //! would change where later pages lie, and so the counts).
 //!
-//! # Two ways to drive
+//! # Two ways to issue requests
 //!
-//! [`Drive::Closed`] keeps a number of requests under way: as fast as the drive allows.
-//! [`Drive::Open`] issues requests when they arrive in the trace: their latency counts from then.
+//! [`Issue::Closed`] keeps a number of requests under way: as fast as the drive allows.
+//! [`Issue::Open`] issues requests when they arrive in the trace: their latency counts from then.
+//!
+//! ```
+//! use anabranch_ssd::{
+//!     PageRange, StreamId,
+//!     profile::Profile,
+//!     time::{Issue, Request, TimedDevice},
+//! };
+//!
+//! let profile = Profile::shipped("demo")?;
+//! let timing = profile.timing.expect("the shipped profile has a [timing]");
+//! let issue = Issue::Closed { queue_depth: 4 };
+//! let mut device = TimedDevice::new(profile.resolve("demo")?, timing, profile.layout(), issue, &())?;
+//! let pages = PageRange::new(0, 16);
+//! device.submit(&mut (), 0, Request::Write { pages, stream: StreamId::DEFAULT })?;
+//! device.submit(&mut (), 0, Request::Read { pages })?;
+//! device.drain();
+//! println!("the write took {} ns", device.report().latency.write.max_ns);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod buffer;
 mod channel;
@@ -91,7 +110,7 @@ pub use timing::{Layout, Timing, TimingError};
 /// When requests are issued.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Drive {
+pub enum Issue {
     /// The next request is issued when fewer than `queue_depth` are under way; arrival times do
     /// not matter.
     Closed {
@@ -138,7 +157,7 @@ pub enum Request {
 #[derive(Debug)]
 pub struct TimedDevice {
     device: Device<Flash>,
-    drive: Drive,
+    issue: Issue,
     /// Requests under way at most.
     queue_depth: u32,
     /// Where the pages of the read at hand lie.
@@ -153,21 +172,21 @@ impl TimedDevice {
     ///
     /// # Errors
     /// When the configuration describes a device that cannot be, or the timing, the layout or the
-    /// way to drive make no sense.
+    /// way to issue requests make no sense.
     pub fn new(
         config: Config,
         timing: Timing,
         layout: Layout,
-        drive: Drive,
+        issue: Issue,
         relocation: &(impl Relocate + ?Sized),
     ) -> Result<TimedDevice, TimingError> {
-        let queue_depth = check_drive(&drive)?;
+        let queue_depth = check_issue(&issue)?;
         config.validate()?;
         let shape = Shape::new(&config, timing, layout)?;
         let flash = Flash::new(shape, config.physical_units);
         Ok(TimedDevice {
             device: Device::watched(config, relocation, flash)?,
-            drive,
+            issue,
             queue_depth,
             places: Vec::new(),
             begun: None,
@@ -183,16 +202,16 @@ impl TimedDevice {
         config: Config,
         timing: Timing,
         layout: Layout,
-        drive: Drive,
+        issue: Issue,
         relocation: &mut (impl Relocate + ?Sized),
     ) -> Result<TimedDevice, StateError> {
-        let queue_depth = check_drive(&drive)?;
+        let queue_depth = check_issue(&issue)?;
         config.validate()?;
         let shape = Shape::new(&config, timing, layout)?;
         let flash = Flash::new(shape, config.physical_units);
         Ok(TimedDevice {
             device: saved.age(config, relocation, flash)?,
-            drive,
+            issue,
             queue_depth,
             places: Vec::new(),
             begun: None,
@@ -213,10 +232,10 @@ impl TimedDevice {
     /// From now on requests are issued in another way.
     ///
     /// # Errors
-    /// When the way to drive makes no sense.
-    pub fn set_drive(&mut self, drive: Drive) -> Result<(), TimingError> {
-        self.queue_depth = check_drive(&drive)?;
-        self.drive = drive;
+    /// When the way to issue requests makes no sense.
+    pub fn set_issue(&mut self, issue: Issue) -> Result<(), TimingError> {
+        self.queue_depth = check_issue(&issue)?;
+        self.issue = issue;
         Ok(())
     }
 
@@ -225,8 +244,8 @@ impl TimedDevice {
         self.device.observer().now
     }
 
-    /// Issues a request as soon as the way to drive allows, and carries it out. `arrival_ns` is
-    /// heeded with [`Drive::Open`] only, and counts from the start of the measurement.
+    /// Issues a request as soon as the way to issue requests allows, and carries it out. `arrival_ns` is
+    /// heeded with [`Issue::Open`] only, and counts from the start of the measurement.
     ///
     /// # Errors
     /// When the device refuses the request; nothing is timed then but what was written.
@@ -308,9 +327,9 @@ impl TimedDevice {
     /// Lets time pass until the next request is issued. Answers since when the host has had it.
     #[inline]
     fn await_turn(&mut self, relocation: &mut (impl Relocate + ?Sized), arrival_ns: u64) -> u64 {
-        let arrival = match self.drive {
-            Drive::Closed { .. } => None,
-            Drive::Open { time_scale, .. } => {
+        let arrival = match self.issue {
+            Issue::Closed { .. } => None,
+            Issue::Open { time_scale, .. } => {
                 let scaled = (arrival_ns as f64 * time_scale) as u64;
                 let arrival = self.device.observer().started.saturating_add(scaled);
                 Some(arrival.min(NEVER / 2))
@@ -329,10 +348,10 @@ impl TimedDevice {
     /// Lets time pass until a request arrives.
     fn pass_until(&mut self, relocation: &mut (impl Relocate + ?Sized), arrival: u64) {
         self.device.observer_mut().pass_until(arrival);
-        if let Drive::Open {
+        if let Issue::Open {
             collect_after_idle_ns: Some(idle_ns),
             ..
-        } = self.drive
+        } = self.issue
         {
             self.collect_while_idle(relocation, arrival, idle_ns);
         }
@@ -381,11 +400,11 @@ impl TimedDevice {
     }
 }
 
-/// Checks a way to drive. Answers its queue depth.
-fn check_drive(drive: &Drive) -> Result<u32, TimingError> {
-    let (queue_depth, scale) = match *drive {
-        Drive::Closed { queue_depth } => (queue_depth, 1.0),
-        Drive::Open {
+/// Checks a way to issue requests. Answers its queue depth.
+fn check_issue(issue: &Issue) -> Result<u32, TimingError> {
+    let (queue_depth, scale) = match *issue {
+        Issue::Closed { queue_depth } => (queue_depth, 1.0),
+        Issue::Open {
             time_scale,
             queue_depth,
             ..

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use by_stream::{ClosedUnit, ClosedUnits};
 
-use crate::{config::Config, relocate::Relocate, types::StreamId};
+use crate::{config::Config, error::UnknownName, relocate::Relocate, types::StreamId};
 use cost_benefit::CostBenefit;
 use fifo::Fifo;
 use greedy::Greedy;
@@ -70,19 +70,20 @@ impl fmt::Display for VictimRule {
 }
 
 impl FromStr for VictimRule {
-    type Err = String;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<VictimRule, String> {
+    fn from_str(text: &str) -> Result<VictimRule, UnknownName> {
         if let Some((rule, _)) = NAMED.iter().find(|(_, name)| *name == text) {
             return Ok(*rule);
         }
         let names: Vec<&str> = NAMED.iter().map(|(_, name)| *name).collect();
         match text.strip_suffix("-choices").map(str::parse) {
             Some(Ok(choices @ 1..)) => Ok(VictimRule::Choices(choices)),
-            _ => Err(format!(
-                "no victim rule is called \"{text}\" (there are: {}, and N-choices with N from 1 to 255)",
-                names.join(", ")
-            )),
+            _ => Err(UnknownName {
+                what: "victim rule",
+                word: text.to_owned(),
+                known: names.join(", ") + ", and N-choices with N from 1 to 255",
+            }),
         }
     }
 }

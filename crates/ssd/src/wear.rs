@@ -1,10 +1,30 @@
 //! Wear and faults: how units age, and what happens when one fails.
+//!
+//! ```
+//! use anabranch_ssd::{
+//!     Config, Device, PageRange, StreamId,
+//!     wear::{Levelling, Wear},
+//! };
+//!
+//! let wear = Wear { levelling: Levelling::Dynamic, rated_erases: 3000, ..Wear::default() };
+//! let mut device = Device::new(Config { wear, ..Config::new(4096, 64, 80) }, &())?;
+//! for _ in 0..10 {
+//!     device.write(&mut (), PageRange::new(0, 4096), StreamId::DEFAULT)?;
+//! }
+//! let report = device.wear();
+//! println!("{:?} of the rated life is left, in bytes", report.left_bytes);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod report;
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::random::Random;
+pub use report::WearReport;
+
+use crate::{error::UnknownName, random::Random};
 
 /// How erases are spread over units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -34,12 +54,14 @@ impl Levelling {
 }
 
 impl FromStr for Levelling {
-    type Err = String;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Levelling, String> {
+    fn from_str(text: &str) -> Result<Levelling, UnknownName> {
         let named = Levelling::ALL.into_iter().find(|rule| rule.name() == text);
-        named.ok_or_else(|| {
-            format!("no wear levelling is called \"{text}\" (there are: none, dynamic, static)")
+        named.ok_or_else(|| UnknownName {
+            what: "wear levelling",
+            word: text.to_owned(),
+            known: Levelling::ALL.map(Levelling::name).join(", "),
         })
     }
 }

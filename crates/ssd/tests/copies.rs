@@ -13,7 +13,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use anabranch_ssd::{Destination, Device, Erased, PageRange, Relocate, StreamId, Survivor, Victim};
+use anabranch_ssd::{
+    Device, PageRange, StreamId,
+    relocate::{Destination, Erased, Relocate, Survivor, Victim},
+};
 use flash::small;
 use workload::Random;
 

@@ -13,7 +13,8 @@ mod driven;
 mod workload;
 
 use anabranch_ssd::{
-    Config, PageRange, Profile, RESERVED_UNITS, RelocationKind, StreamId, VictimRule,
+    Config, PageRange, RESERVED_UNITS, StreamId, profile::Profile, relocate::RelocationKind,
+    victims::VictimRule,
 };
 use driven::Driven;
 
@@ -21,7 +22,7 @@ const PAGES: u32 = 1 << 20;
 const ROUNDS: u32 = 10;
 
 fn golden() -> Config {
-    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let profile = Profile::shipped("golden").unwrap();
     profile.resolve("golden").unwrap()
 }
 

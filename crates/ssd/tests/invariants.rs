@@ -6,7 +6,9 @@ mod driven;
 mod naive;
 
 use anabranch_ssd::{
-    Config, ConfigError, Destination, DeviceError, PageRange, RelocationKind, StreamId, VictimRule,
+    Config, ConfigError, DeviceError, PageRange, StreamId,
+    relocate::{Destination, RelocationKind},
+    victims::VictimRule,
 };
 use driven::Driven;
 use naive::Naive;
@@ -247,7 +249,7 @@ fn survivors_move_on_by_one_internal_stream_each_time() {
     let config = config(1000, 10, 3, 1, 3, 1, 0);
     let mut chain = RelocationKind::AgeChain.build(&config);
     let mut step = |stream| {
-        let victim = anabranch_ssd::Victim {
+        let victim = anabranch_ssd::relocate::Victim {
             stream: StreamId(stream),
             valid_pages: 1,
             opened_at: 0,

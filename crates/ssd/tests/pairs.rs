@@ -5,7 +5,7 @@
 mod driven;
 mod flash;
 
-use anabranch_ssd::{Config, DeviceError, RelocationKind};
+use anabranch_ssd::{Config, DeviceError, relocate::RelocationKind};
 use flash::{Operation, Rig, every_pair};
 use proptest::prelude::*;
 

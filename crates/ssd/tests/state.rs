@@ -8,8 +8,11 @@ mod flash;
 mod workload;
 
 use anabranch_ssd::{
-    Config, Counters, Destination, Faults, Levelling, PageRange, Relocate, RelocationKind,
-    SavedDrive, StateError, StreamCounters, StreamId, Survivor, Victim, VictimRule, Wear,
+    Config, Counters, PageRange, StreamCounters, StreamId,
+    relocate::{Destination, Relocate, RelocationKind, Survivor, Victim},
+    state::{SavedDrive, StateError},
+    victims::VictimRule,
+    wear::{Faults, Levelling, Wear},
 };
 use driven::Driven;
 use flash::{Operation, RULES, Rig, every_pair, operations, small, with_spare};

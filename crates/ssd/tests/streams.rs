@@ -8,9 +8,12 @@ mod driven;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anabranch_ssd::{
-    Activation, Allocation, AtClose, Config, ContextError, EmmcContexts, Host, PageRange,
-    RelocationKind, Resolution, Scope, ScsiStreams, StreamError, StreamId, StreamParameters,
-    StreamTable,
+    Config, PageRange, StreamId,
+    relocate::RelocationKind,
+    streams::{
+        Activation, Allocation, AtClose, ContextError, EmmcContexts, Host, Resolution, Scope,
+        ScsiStreams, StreamError, StreamParameters, StreamTable,
+    },
 };
 use driven::Driven;
 use proptest::prelude::*;

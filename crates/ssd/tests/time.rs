@@ -8,8 +8,10 @@ mod timed;
 mod workload;
 
 use anabranch_ssd::{
-    Config, Drive, Layout, PageRange, Profile, RelocationKind, Request, StreamId, TimeReport,
-    Timing, TimingError,
+    Config, PageRange, StreamId,
+    profile::Profile,
+    relocate::RelocationKind,
+    time::{Issue, Layout, Request, TimeReport, Timing, TimingError},
 };
 use timed::{
     PAGE_TRANSFER_NS, SERVICE_NS, Timed, assert_near, busy_dies, closed, config, device, fill,
@@ -298,7 +300,7 @@ fn requests_far_apart_take_what_they_take_alone() {
     let config = config(1 << 14, 1024, 4);
     let mut device = device(&config, timing(), layout(4, 2), closed(32));
     fill(&mut device);
-    device.set_drive(open()).unwrap();
+    device.set_issue(open()).unwrap();
     let mut random = Random(5);
     for step in 0..2000_u64 {
         let page = random.below(config.logical_pages);
@@ -324,12 +326,12 @@ fn a_scaled_trace_arrives_sooner_and_its_requests_wait_with_the_host() {
     let config = config(1 << 10, 64, 4);
     let mut device = device(&config, timing(), layout(1, 1), closed(32));
     fill(&mut device);
-    let drive = Drive::Open {
+    let drive = Issue::Open {
         time_scale: 0.5,
         queue_depth: 1,
         collect_after_idle_ns: None,
     };
-    device.set_drive(drive).unwrap();
+    device.set_issue(drive).unwrap();
     read(&mut device, 0, 1, 1);
     read(&mut device, 40_000, 500, 1);
     device.drain();
@@ -341,7 +343,7 @@ fn a_scaled_trace_arrives_sooner_and_its_requests_wait_with_the_host() {
 #[test]
 fn timings_that_cannot_be_are_errors_that_name_the_value() {
     let config = config(1 << 10, 64, 4);
-    let refused = |timing: Timing, layout: Layout, drive: Drive| {
+    let refused = |timing: Timing, layout: Layout, drive: Issue| {
         let refused = Timed::new(&config, timing, layout, drive, RelocationKind::Gc);
         refused.err().unwrap().to_string()
     };
@@ -369,7 +371,7 @@ fn timings_that_cannot_be_are_errors_that_name_the_value() {
     assert!(refused(good, uneven, closed(1)).contains("dies_per_unit = 3"));
     assert!(refused(good, layout(0, 1), closed(1)).contains("channels"));
     assert!(refused(good, layout(1, 1), closed(0)).contains("queue_depth"));
-    let backwards = Drive::Open {
+    let backwards = Issue::Open {
         time_scale: -1.0,
         queue_depth: 1,
         collect_after_idle_ns: None,
@@ -380,7 +382,7 @@ fn timings_that_cannot_be_are_errors_that_name_the_value() {
 #[test]
 fn every_shipped_timing_fits_its_device() {
     for name in Profile::names() {
-        let profile = Profile::parse(name, Profile::text(name).unwrap()).unwrap();
+        let profile = Profile::shipped(name).unwrap();
         let timing = profile.timing.expect(name);
         // Without the mapping tables of the larger ones.
         let config = Config {

@@ -8,7 +8,9 @@ mod flash;
 mod workload;
 
 use anabranch_ssd::{
-    Config, DeviceError, Faults, Levelling, PageRange, RelocationKind, StreamId, Wear,
+    Config, DeviceError, PageRange, StreamId,
+    relocate::RelocationKind,
+    wear::{Faults, Levelling, Wear},
 };
 use driven::Driven;
 use flash::{Operation, Rig, small, with_spare};

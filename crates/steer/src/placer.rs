@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use anabranch_placement::{Assign, LifetimeProfile, Policy, Write};
-use anabranch_ssd::{PageRange, Relocate, StreamId};
+use anabranch_ssd::{PageRange, StreamId, relocate::Relocate};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
 use crate::split::Run;

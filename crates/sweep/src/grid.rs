@@ -4,7 +4,7 @@ use anabranch_compare::{
     ComparisonOptions, DriveOptions, Fault, Outcome, ReplayOptions, Sampling, TimeOptions, number,
     parsed_list, text_list,
 };
-use anabranch_ssd::RelocationKind;
+use anabranch_ssd::relocate::RelocationKind;
 use serde::Deserialize;
 
 /// A grid: every trace with every drive and every scheme. Lists multiply.

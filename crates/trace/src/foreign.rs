@@ -3,43 +3,48 @@
 //! [`Input`] is a file or any other source of bytes, plain or packed; [`Format`] is named or
 //! guessed by [`Input::sniff`]; [`Importer`] reads inputs as one trace; [`Survey`] says what it
 //! amounts to. The other way, [`Exporter`] writes a trace in a [`Form`]. Each format has a file of
-//! its own here, which says its units and codes and where they are from: formats contradict each
+//! its own in `formats/`, which says its units and codes and where they are from: formats contradict each
 //! other.
+//!
+//! ```
+//! use anabranch_trace::{Operation, foreign::{Importer, Input, Options}};
+//!
+//! // A line of an MSR Cambridge trace: a write of 8 KiB at 1 MiB.
+//! let text = b"128166372003061629,web,0,Write,1048576,8192,1331\n";
+//! let mut input = Input::new("web_0.csv", &text[..])?;
+//! let format = input.sniff()?;
+//! assert_eq!(format.name(), "msr");
+//! let mut importer = Importer::new(vec![input], format, &Options::default())?;
+//! let mut ios = Vec::new();
+//! while importer.read_batch(&mut ios)? {
+//!     assert_eq!((ios[0].operation, ios[0].length_bytes), (Operation::Write, 8192));
+//! }
+//! # Ok::<(), anabranch_trace::foreign::ImportError>(())
+//! ```
 //!
 //! A malformed record is an error that names the file, the line or record, and its content. All
 //! lengths and counts are bounded, and so is the memory.
 
-mod alibaba;
-mod blkparse;
-mod blktrace;
 mod columns;
-mod csv;
 mod error;
 mod exporter;
 mod fault;
 mod fields;
-mod fio;
-mod fiu;
 mod footprint;
 mod form;
-mod format;
+mod formats;
 mod found;
-mod ftrace;
 mod importer;
 mod input;
-mod mqsim;
-mod msr;
 mod names;
 mod options;
-mod oracle_general;
 mod pack;
 mod reader;
 mod records;
+mod row;
 mod rwbs;
 mod sniff;
-mod spc;
 mod survey;
-mod tencent;
 mod unpack;
 mod writer;
 
@@ -48,7 +53,7 @@ pub use error::{ColumnsError, ImportError, Place};
 pub use exporter::{Exported, Exporter};
 pub use fault::Fault;
 pub use form::Holds;
-pub use format::{Form, Format};
+pub use formats::{Form, Format};
 pub use found::Skipped;
 pub use importer::Importer;
 pub use input::Input;

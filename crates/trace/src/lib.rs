@@ -9,6 +9,25 @@
 //! - [`foreign`] reads traces of other people, and writes theirs.
 //! - [`WholeFile`] is how a file is written here: it appears whole or not at all.
 //!
+//! ```
+//! use anabranch_trace::{Capture, Io, Reader, Tables, Writer};
+//!
+//! let path = std::env::temp_dir().join(format!("example-{}.parquet", std::process::id()));
+//! let mut writer = Writer::create(&path)?;
+//! for page in [0, 1, 0] {
+//!     writer.push(&Io::write(page * 4096, 4096))?;
+//! }
+//! // The file appears now, whole.
+//! writer.finish(&Tables::new(Capture::default()))?;
+//!
+//! let written: u64 = Reader::open(&path)?
+//!     .map(|io| io.map(|io| io.length_bytes))
+//!     .sum::<Result<u64, _>>()?;
+//! assert_eq!(written, 3 * 4096);
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # The trace file
 //!
 //! Parquet, a row for each [`Io`], in the order of the capture:

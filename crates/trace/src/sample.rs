@@ -101,7 +101,18 @@ pub struct Sampled {
     pub page_bytes: u32,
 }
 
-/// The pages of a device that are kept. A coarser sample of one hash is a sample of a finer one's.
+/// The pages of a device that are kept.
+///
+/// ```
+/// use anabranch_trace::{Io, Rate, Sample, Sampled};
+///
+/// let rate = Rate::one_of(64).expect("64 is a power of two");
+/// let sample = Sample::new(Sampled { rate, hash: 0, page_bytes: 4096 });
+/// let kept = (0..6400).filter_map(|page| sample.apply(&Io::write(page * 4096, 4096)));
+/// assert_eq!(kept.count(), 100);
+/// ```
+///
+/// A coarser sample of one hash is a sample of a finer one's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     /// Bytes of a page as requests come.

@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, sync::Arc, thread};
 use anabranch_compare::{Fault, Outcome, Watch};
 use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_replay::Fleet;
-use anabranch_ssd::{Counters, RelocationKind};
+use anabranch_ssd::{Counters, relocate::RelocationKind};
 use anabranch_trace::Io;
 
 use super::plan::Plan;

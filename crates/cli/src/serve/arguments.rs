@@ -6,7 +6,7 @@ use std::{
 };
 
 use anabranch_compare::DriveOptions;
-use anabranch_ssd::RelocationKind;
+use anabranch_ssd::relocate::RelocationKind;
 use clap::{Args, ValueEnum};
 
 use super::namespaces::NamespaceList;

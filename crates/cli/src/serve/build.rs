@@ -8,7 +8,10 @@ use anabranch_nvme::{
     drive::{Drive, Placement, Watch},
     store::Store,
 };
-use anabranch_ssd::{Config, Device, FdpDevice, Flash, Profile, RelocationKind, SavedDrive};
+use anabranch_ssd::{
+    Config, Device, fdp::FdpDevice, profile::Profile, relocate::RelocationKind, state::SavedDrive,
+    time::Flash,
+};
 
 use super::{
     arguments::{ServeArguments, ServeMode, Time},

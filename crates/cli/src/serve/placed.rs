@@ -3,7 +3,7 @@
 use anabranch_compare::read_text;
 use anabranch_nvme::drive::{Perform, Placement};
 use anabranch_placement::{Policy, SchemeSpec, Write};
-use anabranch_ssd::{Config, DeviceError, PageRange, Relocate};
+use anabranch_ssd::{Config, DeviceError, PageRange, relocate::Relocate};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
 use crate::failure::{Failure, Outcome};

@@ -10,7 +10,8 @@ use std::{
 };
 
 use anabranch_ssd::{
-    Config, Counters, Device, DeviceError, PageRange, Relocate, RelocationKind, StreamId,
+    Config, Counters, Device, DeviceError, PageRange, StreamId,
+    relocate::{Relocate, RelocationKind},
 };
 use anabranch_steer::{Directive, Drive, PAGE_BYTES, Witness};
 

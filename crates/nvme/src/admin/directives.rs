@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anabranch_ssd::{Scope, StreamError};
+use anabranch_ssd::streams::{Scope, StreamError};
 
 use super::Request;
 use crate::{
@@ -157,7 +157,7 @@ impl Request<'_> {
 
     fn table<T>(
         &self,
-        change: impl FnOnce(&mut anabranch_ssd::StreamTable) -> T,
+        change: impl FnOnce(&mut anabranch_ssd::streams::StreamTable) -> T,
     ) -> Result<T, Status> {
         let mut drive = self.target.drive();
         let table = drive.table_mut().ok_or(Status::INVALID_FIELD)?;

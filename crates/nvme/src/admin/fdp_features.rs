@@ -1,6 +1,6 @@
 //! The features of Flexible Data Placement (§5.1.25.1.20 and .21).
 
-use anabranch_ssd::{FdpEventKind, FdpEventKinds};
+use anabranch_ssd::fdp::{FdpEventKind, FdpEventKinds};
 
 use super::{Request, identify::ENDURANCE_GROUP};
 use crate::{completion::Status, connection::Answer, drive::fdp_status};

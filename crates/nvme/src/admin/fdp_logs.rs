@@ -1,6 +1,6 @@
 //! Log pages 20h to 23h: Flexible Data Placement (§5.1.12.1.28 to .31).
 
-use anabranch_ssd::{FdpEvent, HandleType, HandleUsage};
+use anabranch_ssd::fdp::{FdpEvent, HandleType, HandleUsage};
 
 use super::{Request, identify::ENDURANCE_GROUP};
 use crate::{completion::Status, drive::Watch, namespace::MOST_NAMESPACES, wire::put};
@@ -17,7 +17,7 @@ const HAS_LOCATION: u8 = 1 << 2;
 impl Request<'_> {
     fn fdp<T>(
         &self,
-        read: impl FnOnce(&anabranch_ssd::FdpDevice<Watch>) -> T,
+        read: impl FnOnce(&anabranch_ssd::fdp::FdpDevice<Watch>) -> T,
     ) -> Result<T, Status> {
         // The log specific identifier is the endurance group.
         if (self.command.dword(11) >> 16) as u16 != ENDURANCE_GROUP {
@@ -131,9 +131,9 @@ fn encode(event: &FdpEvent) -> [u8; EVENT] {
     }
     // What the unit had room for, or what was moved, has no field but the vendor's (our choice).
     let detail = match event.detail {
-        anabranch_ssd::EventDetail::None => 0,
-        anabranch_ssd::EventDetail::Unwritten { bytes }
-        | anabranch_ssd::EventDetail::Moved { bytes } => bytes,
+        anabranch_ssd::fdp::EventDetail::None => 0,
+        anabranch_ssd::fdp::EventDetail::Unwritten { bytes }
+        | anabranch_ssd::fdp::EventDetail::Moved { bytes } => bytes,
     };
     put(&mut bytes, 40, &detail.to_le_bytes());
     bytes

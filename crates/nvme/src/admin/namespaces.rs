@@ -161,7 +161,7 @@ fn refusal(error: &NamespaceError) -> Status {
         NamespaceError::NoRoom { .. } => Status::INSUFFICIENT_CAPACITY,
         NamespaceError::TooMany => Status::NO_IDENTIFIER,
         NamespaceError::Impossible(_) => Status::INVALID_FIELD,
-        NamespaceError::Handles(anabranch_ssd::FdpError::TooManyNamespaces(_)) => {
+        NamespaceError::Handles(anabranch_ssd::fdp::FdpError::TooManyNamespaces(_)) => {
             Status::NO_IDENTIFIER
         }
         NamespaceError::Handles(_) => Status::PLACEMENT_HANDLES,

@@ -6,7 +6,7 @@ use std::{
     io::{self, BufRead, BufReader, Read},
 };
 
-use anabranch_ssd::{SavedDrive, StateError};
+use anabranch_ssd::state::{SavedDrive, StateError};
 use twox_hash::XxHash3_64;
 
 use super::{FIRST_IN_PIECES, Form, Found, Header, Input, MOST_HEADER, Piece, VERSION};

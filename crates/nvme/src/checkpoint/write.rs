@@ -5,7 +5,7 @@ use std::{
     io::{self, BufWriter, Write},
 };
 
-use anabranch_ssd::StateError;
+use anabranch_ssd::state::StateError;
 use twox_hash::XxHash3_64;
 
 use super::{Form, Header, Mark, Output, Piece, VERSION};

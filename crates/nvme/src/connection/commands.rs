@@ -1,6 +1,6 @@
 //! Commands of a connection: where their data are, and who performs them.
 
-use anabranch_ssd::{Host, Scope};
+use anabranch_ssd::streams::{Host, Scope};
 
 use super::{
     Connection, Role,

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use anabranch_ssd::{PageRange, Scope};
+use anabranch_ssd::{PageRange, streams::Scope};
 
 use super::{Connection, work::Change};
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use anabranch_ssd::{Host, Scope};
+use anabranch_ssd::streams::{Host, Scope};
 
 use super::{Connection, Role};
 use crate::{

@@ -1,6 +1,10 @@
 //! What the translation layer has to hear of a batch of commands.
 
-use anabranch_ssd::{Flash, Host, PageRange, Scope};
+use anabranch_ssd::{
+    PageRange,
+    streams::{Host, Scope},
+    time::Flash,
+};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{Connection, Role};

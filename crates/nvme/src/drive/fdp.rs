@@ -1,6 +1,9 @@
 //! Writes with a placement identifier.
 
-use anabranch_ssd::{FdpDevice, FdpError, PageRange, PlacementIdentifier};
+use anabranch_ssd::{
+    PageRange,
+    fdp::{FdpDevice, FdpError, PlacementIdentifier},
+};
 
 use super::{Hint, Watch};
 use crate::completion::Status;

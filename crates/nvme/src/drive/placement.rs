@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anabranch_ssd::{DeviceError, PageRange, Relocate, StreamId};
+use anabranch_ssd::{DeviceError, PageRange, StreamId, relocate::Relocate};
 
 use super::{StreamDevice, status};
 use crate::completion::Status;

@@ -1,6 +1,6 @@
 //! Making the translation layer agree with the contents, after a kill.
 
-use anabranch_ssd::{PageRange, Scope};
+use anabranch_ssd::{PageRange, streams::Scope};
 
 use super::{Drive, Hint, touched};
 use crate::completion::Status;

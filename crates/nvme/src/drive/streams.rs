@@ -1,6 +1,10 @@
 //! Writes with a stream identifier.
 
-use anabranch_ssd::{AtClose, PageRange, Relocate, Scope, StreamTable};
+use anabranch_ssd::{
+    PageRange,
+    relocate::Relocate,
+    streams::{AtClose, Scope, StreamTable},
+};
 
 use super::{StreamDevice, status};
 use crate::completion::Status;

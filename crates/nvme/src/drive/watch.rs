@@ -1,6 +1,6 @@
 //! Who watches the flash: its clock, where time is simulated, and what tells a checkpoint of changes.
 
-use anabranch_ssd::{Flash, Observe, Origin};
+use anabranch_ssd::{Observe, Origin, time::Flash};
 
 use super::changes::Changes;
 

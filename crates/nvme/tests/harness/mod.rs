@@ -10,7 +10,12 @@ use anabranch_nvme::{
     drive::{Drive, Watch},
     store::Store,
 };
-use anabranch_ssd::{Config, Device, FdpDevice, FdpOptions, Profile, RelocationKind};
+use anabranch_ssd::{
+    Config, Device,
+    fdp::{FdpDevice, FdpOptions},
+    profile::Profile,
+    relocate::RelocationKind,
+};
 
 /// The subsystem's name.
 pub const SUBSYSTEM: &str = "nqn.2014-08.org.example:drive";
@@ -26,7 +31,7 @@ pub struct Served {
 
 /// A drive of 32 MiB in units of 512 KiB, with eight streams.
 pub fn config() -> Config {
-    let profile = Profile::parse("demo", Profile::text("demo").unwrap()).unwrap();
+    let profile = Profile::shipped("demo").unwrap();
     Config {
         logical_pages: 8192,
         page_bytes: 4096,

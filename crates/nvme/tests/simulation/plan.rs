@@ -9,7 +9,10 @@ use anabranch_nvme::{
     store::Contents,
 };
 use anabranch_ssd::{
-    Config, Counters, Device, Faults, FdpDevice, FdpOptions, RelocationKind, StreamCounters,
+    Config, Counters, Device, StreamCounters,
+    fdp::{FdpDevice, FdpOptions},
+    relocate::RelocationKind,
+    wear::Faults,
 };
 
 use super::{disk::Disk, random::Random};

@@ -2,7 +2,7 @@
 
 use anabranch_initiator::Tag;
 use anabranch_nvme::drive::Drive;
-use anabranch_ssd::{Host, Scope, StreamTable};
+use anabranch_ssd::streams::{Host, Scope, StreamTable};
 
 use super::plan::{Kind, Part, Plan};
 

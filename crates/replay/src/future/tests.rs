@@ -2,14 +2,14 @@
 
 use super::*;
 use anabranch_placement::SchemeSpec;
-use anabranch_ssd::Profile;
+use anabranch_ssd::profile::Profile;
 use proptest::prelude::*;
 
 const PAGE: u64 = 4096;
 const END: u32 = Future::ENDLESS;
 
 fn drive(logical_pages: u32) -> Config {
-    let profile = Profile::parse("golden", Profile::text("golden").unwrap()).unwrap();
+    let profile = Profile::shipped("golden").unwrap();
     Config {
         logical_pages,
         pages_per_unit: 4,

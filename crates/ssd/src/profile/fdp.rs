@@ -116,7 +116,7 @@ mod tests {
                 assert_eq!(config.reclaim_groups, 1, "{name}");
                 continue;
             };
-            let configuration = crate::FdpConfiguration::of(&config, &fdp.options()).unwrap();
+            let configuration = crate::fdp::FdpConfiguration::of(&config, &fdp.options()).unwrap();
             assert_eq!(Some(configuration.unit_bytes), fdp.runs, "{name}");
             assert_eq!(configuration.handles, fdp.nruh, "{name}");
             assert_eq!(configuration.groups, fdp.nrg, "{name}");

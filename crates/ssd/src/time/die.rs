@@ -123,7 +123,7 @@ impl Die {
     /// Takes the operation that goes next: the host's, or garbage collection's while it has
     /// credit, or where the host has none that may go. Each operation of the host's brings
     /// garbage collection `share` of its own time.
-    pub(super) fn choose(&mut self, pace: &Pace) -> Option<Operation> {
+    pub(super) fn choose(&mut self, share: &CollectionShare) -> Option<Operation> {
         let unerased = |operation: &Operation| {
             let first = self.collection.front();
             first.is_some_and(|first| first.number <= operation.number)
@@ -131,18 +131,18 @@ impl Die {
         let host_goes = self.host.front().is_some_and(|first| !unerased(first));
         match (host_goes, self.collection.is_empty()) {
             (false, _) => self.collection.pop_front(),
-            (true, true) => self.take_host(pace),
-            (true, false) if self.credit_ns <= 0 => self.take_host(pace),
+            (true, true) => self.take_host(share),
+            (true, false) if self.credit_ns <= 0 => self.take_host(share),
             (true, false) => {
                 let operation = self.collection.pop_front()?;
-                self.credit_ns -= pace.cost_ns(&operation) as i64;
+                self.credit_ns -= share.cost_ns(&operation) as i64;
                 Some(operation)
             }
         }
     }
 
-    fn take_host(&mut self, pace: &Pace) -> Option<Operation> {
-        self.credit_ns = (self.credit_ns + pace.credit_ns).min(pace.most_ns);
+    fn take_host(&mut self, share: &CollectionShare) -> Option<Operation> {
+        self.credit_ns = (self.credit_ns + share.credit_ns).min(share.most_ns);
         self.host.pop_front()
     }
 }
@@ -155,7 +155,7 @@ const MEMORY_UNITS: u64 = 4;
 /// late, so that victims are emptied over the whole time in which the host fills what they
 /// give, and an eighth faster, so that nothing piles up (our choice).
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct CollectionShare {
     timing: Timing,
     page_transfer_ns: u64,
     /// Work handed to the dies, older work counting less.
@@ -168,9 +168,13 @@ pub(super) struct Pace {
     most_ns: i64,
 }
 
-impl Pace {
-    pub(super) fn new(timing: Timing, page_transfer_ns: u64, programs_per_unit: u32) -> Pace {
-        Pace {
+impl CollectionShare {
+    pub(super) fn new(
+        timing: Timing,
+        page_transfer_ns: u64,
+        programs_per_unit: u32,
+    ) -> CollectionShare {
+        CollectionShare {
             timing,
             page_transfer_ns,
             collection_work_ns: 0,
@@ -230,7 +234,7 @@ mod tests {
         operation(task, number)
     }
 
-    fn pace() -> Pace {
+    fn share() -> CollectionShare {
         let timing = Timing {
             read_ns: 40,
             program_ns: 100,
@@ -244,7 +248,7 @@ mod tests {
             power_loss_protection: true,
             suspend_ns: None,
         };
-        Pace::new(timing, 10, 1000)
+        CollectionShare::new(timing, 10, 1000)
     }
 
     #[test]
@@ -253,7 +257,7 @@ mod tests {
         die.host.push_back(program(5));
         die.collection
             .extend([4, 5, 6].map(|number| operation(Task::Read, number)));
-        let order: Vec<u64> = std::iter::from_fn(|| die.choose(&pace()))
+        let order: Vec<u64> = std::iter::from_fn(|| die.choose(&share()))
             .map(|operation| operation.number)
             .collect();
         assert_eq!(order, [4, 5, 5, 6]);
@@ -263,23 +267,23 @@ mod tests {
     /// 40 reads of 50 and an erase of 1000 to 30 program operations of 100: as much, and an eighth.
     #[test]
     fn collection_goes_on_beside_the_host_in_the_proportion_of_their_work() {
-        let (mut pace, mut die) = (pace(), Die::new());
+        let (mut share, mut die) = (share(), Die::new());
         for number in 1..=20 {
             for _ in 0..30 {
-                pace.write();
+                share.write();
                 die.host.push_back(program(0));
             }
             let mut collection = vec![operation(Task::Read, number); 40];
             collection.push(operation(Task::Erase, number));
             for operation in collection {
-                pace.collect(&operation);
+                share.collect(&operation);
                 die.collection.push_back(operation);
             }
         }
         let mut work_ns = 0;
         let mut programs = 0;
         while programs < 300 {
-            match die.choose(&pace).map(|operation| operation.task) {
+            match die.choose(&share).map(|operation| operation.task) {
                 Some(Task::Program { .. }) => programs += 1,
                 Some(Task::Erase) => work_ns += 1000,
                 _ => work_ns += 50,

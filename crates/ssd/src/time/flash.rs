@@ -3,7 +3,7 @@
 use super::{
     buffer::WriteBuffer,
     channel::{Channel, Transfer},
-    die::{Cells, Die, HostRead, Next, Operation, Pace, Reader, Task},
+    die::{Cells, CollectionShare, Die, HostRead, Next, Operation, Reader, Task},
     events::{Events, NEVER},
     report::{FlashWork, TimeReport},
     requests::{Kind, Pending, Requests},
@@ -21,7 +21,7 @@ pub struct Flash {
     pub(super) units: UnitTimes,
     pub(super) buffer: WriteBuffer,
     pub(super) requests: Requests,
-    pub(super) pace: Pace,
+    pub(super) share: CollectionShare,
     /// The row of a victim that garbage collection is reading.
     pub(super) row: Row,
     /// Operations that garbage collection has handed in.
@@ -44,7 +44,7 @@ impl Flash {
             units: UnitTimes::new(units, shape.programs_per_unit),
             buffer: WriteBuffer::new(shape.buffer_pages),
             requests: Requests::new(shape.page_bytes, timing.buffer_ns),
-            pace: Pace::new(timing, shape.transfer_ns(1), shape.programs_per_unit),
+            share: CollectionShare::new(timing, shape.transfer_ns(1), shape.programs_per_unit),
             row: Row::default(),
             collected: 0,
             events: Events::new(shape.dies + shape.channels),
@@ -103,7 +103,7 @@ impl Flash {
             pages,
             number: self.collected,
         };
-        self.pace.collect(&operation);
+        self.share.collect(&operation);
         self.dies[die as usize].collection.push_back(operation);
         self.wake(die);
     }
@@ -163,7 +163,7 @@ impl Flash {
     /// Chooses the operation after the one at hand, and has its data brought.
     fn choose(&mut self, number: u32) {
         let die = &mut self.dies[number as usize];
-        let Some(operation) = die.choose(&self.pace) else {
+        let Some(operation) = die.choose(&self.share) else {
             return;
         };
         if !matches!(operation.task, Task::Program { .. }) {

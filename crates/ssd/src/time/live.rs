@@ -66,11 +66,11 @@ impl Flash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Device, PageRange, Profile, RelocationKind, StreamId};
+    use crate::{Device, PageRange, StreamId, profile::Profile, relocate::RelocationKind};
 
     #[test]
     fn requests_are_answered_by_name_when_their_time_has_come() {
-        let profile = Profile::parse("x", Profile::text("fdp-8ruh").unwrap()).unwrap();
+        let profile = Profile::shipped("fdp-8ruh").unwrap();
         let (config, timing) = (profile.resolve("x").unwrap(), profile.timing.unwrap());
         let flash = Flash::live(&config, timing, profile.layout()).unwrap();
         let mut relocation = RelocationKind::Mixed.build(&config);

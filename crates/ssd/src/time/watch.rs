@@ -118,7 +118,7 @@ impl Flash {
 
     /// A program operation of the host's goes to its die once all its pages are in the buffer.
     fn hold(&mut self, die: u32, operation: Operation) {
-        self.pace.write();
+        self.share.write();
         if let Some(operation) = self.buffer.hold(die, operation) {
             self.hand_host(die, operation);
         }

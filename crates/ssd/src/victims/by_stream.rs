@@ -8,7 +8,7 @@ const NOT_CLOSED: u32 = u32::MAX;
 /// A closed unit, as a scheme sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosedUnit {
-    /// The unit, as [`Relocate::choose_victim`](crate::Relocate::choose_victim) names it.
+    /// The unit, as [`Relocate::choose_victim`](crate::relocate::Relocate::choose_victim) names it.
     pub unit: u32,
     /// Its valid pages.
     pub valid_pages: u32,

@@ -5,8 +5,8 @@
 use std::ops::{Deref, DerefMut};
 
 use anabranch_ssd::{
-    Config, ConfigError, Device, DeviceError, Observe, PageRange, Relocate, RelocationKind,
-    StreamId,
+    Config, ConfigError, Device, DeviceError, Observe, PageRange, StreamId,
+    relocate::{Relocate, RelocationKind},
 };
 
 #[derive(Debug)]

@@ -1,8 +1,11 @@
 //! What the device tells its host of.
 
 use anabranch_ssd::{
-    AtReset, Config, EVENTS_KEPT, EventDetail, EventLocation, FdpDevice, FdpEvent, FdpEventKind,
-    FdpEventKinds, FdpOptions, PageRange, PlacementIdentifier,
+    Config, PageRange,
+    fdp::{
+        AtReset, EVENTS_KEPT, EventDetail, EventLocation, FdpDevice, FdpEvent, FdpEventKind,
+        FdpEventKinds, FdpOptions, PlacementIdentifier,
+    },
 };
 
 use super::{NAMESPACE, drive};

@@ -1,8 +1,12 @@
 //! Random operations on random drives: whose data lie beside whose.
 
 use anabranch_ssd::{
-    AtReset, Config, DeviceError, Faults, FdpDevice, FdpError, FdpEventKinds, FdpOptions,
-    HandleType, PageRange, PlacementIdentifier, StreamId, VictimRule,
+    Config, DeviceError, PageRange, StreamId,
+    fdp::{
+        AtReset, FdpDevice, FdpError, FdpEventKinds, FdpOptions, HandleType, PlacementIdentifier,
+    },
+    victims::VictimRule,
+    wear::Faults,
 };
 use proptest::prelude::*;
 

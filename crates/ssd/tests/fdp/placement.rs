@@ -1,8 +1,11 @@
 //! Configurations, identifiers, namespaces, statuses and statistics.
 
 use anabranch_ssd::{
-    FdpConfiguration, FdpDevice, FdpError, FdpOptions, HandleType, HandleUsage, PageRange,
-    PlacementIdentifier, StreamId, UnitStatus,
+    PageRange, StreamId,
+    fdp::{
+        FdpConfiguration, FdpDevice, FdpError, FdpOptions, HandleType, HandleUsage,
+        PlacementIdentifier, UnitStatus,
+    },
 };
 
 use super::{NAMESPACE, drive};

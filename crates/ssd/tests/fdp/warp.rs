@@ -3,7 +3,10 @@
 //! way round (1.09 and 1.06 at 14 %). Its workload is not published, so that the figures of ours
 //! mean nothing beside those; that the sign turns does.
 
-use anabranch_ssd::{Config, FdpDevice, FdpOptions, PageRange, PlacementIdentifier};
+use anabranch_ssd::{
+    Config, PageRange,
+    fdp::{FdpDevice, FdpOptions, PlacementIdentifier},
+};
 
 use super::{NAMESPACE, drive};
 use crate::workload::Random;

@@ -8,8 +8,10 @@ use std::collections::VecDeque;
 
 use crate::driven::Driven;
 use anabranch_ssd::{
-    Config, Device, DeviceError, Faults, Levelling, Observe, Origin, PageRange, Relocate,
-    RelocationKind, StreamId, VictimRule, Wear,
+    Config, Device, DeviceError, Observe, Origin, PageRange, StreamId,
+    relocate::{Relocate, RelocationKind},
+    victims::VictimRule,
+    wear::{Faults, Levelling, Wear},
 };
 use proptest::{
     prelude::*,

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use anabranch_ssd::{
-    Config, Destination, Erased, Relocate, RelocationKind, StreamId, Survivor, Victim,
+    Config, StreamId,
+    relocate::{Destination, Erased, Relocate, RelocationKind, Survivor, Victim},
 };
 
 struct Unit {

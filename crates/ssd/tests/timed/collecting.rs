@@ -2,8 +2,11 @@
 //! on it.
 
 use anabranch_ssd::{
-    Config, Drive, Faults, Levelling, PageRange, RelocationKind, Request, StreamId, VictimRule,
-    Wear,
+    Config, PageRange, StreamId,
+    relocate::RelocationKind,
+    time::{Issue, Request},
+    victims::VictimRule,
+    wear::{Faults, Levelling, Wear},
 };
 
 use super::{
@@ -143,7 +146,7 @@ fn the_same_run_takes_the_same_time() {
 }
 
 /// The same requests to a device with and without time.
-fn assert_same_counts(config: &Config, kind: RelocationKind, drive: Drive, seed: u64) {
+fn assert_same_counts(config: &Config, kind: RelocationKind, drive: Issue, seed: u64) {
     let mut plain = Driven::new(config, kind).unwrap();
     let mut timed = Timed::new(config, timing(), layout(2, 2), drive, kind).unwrap();
     let mut random = Random(seed);
@@ -229,12 +232,12 @@ fn an_idle_drive_collects_in_the_background_only_if_told_to() {
         let free_units = device.device().free_units(0);
         let erased = device.device().counters().erased_units;
         device.restart_report();
-        let drive = Drive::Open {
+        let drive = Issue::Open {
             time_scale: 1.0,
             queue_depth: 16,
             collect_after_idle_ns,
         };
-        device.set_drive(drive).unwrap();
+        device.set_issue(drive).unwrap();
         device.submit(10_000_000_000, Request::Flush).unwrap();
         let now_free = device.device().free_units(0);
         (

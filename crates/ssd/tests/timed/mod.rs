@@ -8,8 +8,9 @@ use std::{
 };
 
 use anabranch_ssd::{
-    Config, DeviceError, Drive, Layout, PageRange, Relocate, RelocationKind, Request, StreamId,
-    TimedDevice, Timing, TimingError,
+    Config, DeviceError, PageRange, StreamId,
+    relocate::{Relocate, RelocationKind},
+    time::{Issue, Layout, Request, TimedDevice, Timing, TimingError},
 };
 
 pub const PAGE_BYTES: u64 = 4096;
@@ -67,12 +68,12 @@ pub fn layout(channels: u32, dies_per_channel: u32) -> Layout {
     }
 }
 
-pub fn closed(queue_depth: u32) -> Drive {
-    Drive::Closed { queue_depth }
+pub fn closed(queue_depth: u32) -> Issue {
+    Issue::Closed { queue_depth }
 }
 
-pub fn open() -> Drive {
-    Drive::Open {
+pub fn open() -> Issue {
+    Issue::Open {
         time_scale: 1.0,
         queue_depth: 1024,
         collect_after_idle_ns: None,
@@ -91,7 +92,7 @@ impl Timed {
         config: &Config,
         timing: Timing,
         layout: Layout,
-        drive: Drive,
+        drive: Issue,
         kind: RelocationKind,
     ) -> Result<Timed, TimingError> {
         let relocation = kind.build(config);
@@ -119,7 +120,7 @@ impl DerefMut for Timed {
     }
 }
 
-pub fn device(config: &Config, timing: Timing, layout: Layout, drive: Drive) -> Timed {
+pub fn device(config: &Config, timing: Timing, layout: Layout, drive: Issue) -> Timed {
     Timed::new(config, timing, layout, drive, RelocationKind::Gc).unwrap()
 }
 

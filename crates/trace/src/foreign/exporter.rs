@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::form::Holds;
-use super::format::Form;
+use super::formats::Form;
 use super::names::kind;
 use super::writer::{FormWriter, Request};
 use crate::capture::Tables;

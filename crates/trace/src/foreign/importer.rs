@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::fmt;
 
 use super::error::ImportError;
-use super::format::Format;
+use super::formats::Format;
 use super::found::Skipped;
 use super::input::Input;
 use super::names::Names;

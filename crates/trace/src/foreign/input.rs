@@ -9,8 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memchr::memchr;
 
 use super::error::ImportError;
-use super::format::Format;
-use super::sniff;
 use super::unpack::{Source, unpack};
 use crate::error::TraceError;
 use crate::open::open_readable;
@@ -115,18 +113,8 @@ impl Input {
         self.packed_bytes.load(Ordering::Relaxed)
     }
 
-    /// The format the beginning looks like: the one whose reader understands all of its first
-    /// lines. A CSV of one's own columns is never guessed.
-    ///
-    /// # Errors
-    /// [`ImportError::Unrecognised`] when it is none.
-    pub fn sniff(&mut self) -> Result<Format, ImportError> {
-        let path = self.path.clone();
-        sniff::sniff(self.head()?).ok_or(ImportError::Unrecognised { path })
-    }
-
     /// The first bytes, or all where there are fewer. Nothing is lost to later reads.
-    fn head(&mut self) -> Result<&[u8], ImportError> {
+    pub(super) fn head(&mut self) -> Result<&[u8], ImportError> {
         while self.end < HEAD_BYTES && self.more()? {}
         let head = self.unread();
         Ok(head.get(..HEAD_BYTES).unwrap_or(head))

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use super::error::{ColumnsError, ImportError, Place};
 use super::fault::Fault;
-use super::format::{Format, Reads};
+use super::formats::Format;
 use super::found::{Found, LineReader, Passed, Skipped};
 use super::input::{Input, LINE_BYTES, Line};
 use super::names::Names;
 use super::options::Options;
 use super::records::{Record, RecordReader};
+use super::row::Reads;
 use crate::io::{Io, Operation};
 use crate::record::end_bytes;
 

@@ -1,15 +1,30 @@
 //! Which format an input looks like.
 
-use super::format::{Format, Reads};
+use super::error::ImportError;
+use super::formats::Format;
 use super::found::{Found, LineReader, Passed};
+use super::input::Input;
 use super::names::Names;
 use super::options::Options;
+use super::row::Reads;
 
 /// Lines a guess is made from. Our choice.
 const LINES: usize = 64;
 
+impl Input {
+    /// The format the beginning looks like: the one whose reader understands all of its first
+    /// lines. A CSV of one's own columns is never guessed.
+    ///
+    /// # Errors
+    /// [`ImportError::Unrecognised`] when it is none.
+    pub fn sniff(&mut self) -> Result<Format, ImportError> {
+        let path = self.path().into();
+        sniff(self.head()?).ok_or(ImportError::Unrecognised { path })
+    }
+}
+
 /// The first format whose reader understands the beginning of an input.
-pub(super) fn sniff(head: &[u8]) -> Option<Format> {
+fn sniff(head: &[u8]) -> Option<Format> {
     let mut all = Format::ALL.iter().copied();
     all.find(|format| match format.row().reader {
         Reads::Records(_, looks_like) => looks_like(head),

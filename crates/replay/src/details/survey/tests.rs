@@ -1,10 +1,10 @@
-use anabranch_ssd::{Config, Profile};
+use anabranch_ssd::{Config, profile::Profile};
 use anabranch_trace::ContextId;
 
 use super::*;
 
 fn drive() -> Config {
-    let profile = Profile::parse("demo", Profile::text("demo").unwrap()).unwrap();
+    let profile = Profile::shipped("demo").unwrap();
     profile.resolve("demo").unwrap()
 }
 

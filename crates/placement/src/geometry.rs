@@ -1,0 +1,44 @@
+//! The drive as a scheme knows it.
+
+use anabranch_ssd::Config;
+
+/// The drive, as far as a scheme must know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostGeometry {
+    /// Logical pages of the drive.
+    pub logical_pages: u32,
+    /// Bytes in a page, at least 1.
+    pub page_bytes: u32,
+    /// Streams the host may name, at least 1.
+    pub host_streams: u16,
+    /// Streams only garbage collection writes: `host_streams..host_streams + internal_streams`.
+    pub internal_streams: u16,
+    /// Pages in a reclaim unit.
+    pub pages_per_unit: u32,
+    /// Reclaim units there are.
+    pub physical_units: u32,
+}
+
+impl HostGeometry {
+    /// What a scheme must know of a drive. Of the drive's internal streams it sees all.
+    pub fn of(drive: &Config) -> HostGeometry {
+        HostGeometry {
+            logical_pages: drive.logical_pages,
+            page_bytes: drive.page_bytes,
+            host_streams: drive.host_streams,
+            internal_streams: drive.internal_streams,
+            pages_per_unit: drive.pages_per_unit,
+            physical_units: drive.physical_units,
+        }
+    }
+
+    /// Such a drive as it is sold: greedy victims, one reclaim group, no faults.
+    pub fn drive(&self) -> Config {
+        Config {
+            page_bytes: self.page_bytes,
+            host_streams: self.host_streams,
+            internal_streams: self.internal_streams,
+            ..Config::new(self.logical_pages, self.pages_per_unit, self.physical_units)
+        }
+    }
+}

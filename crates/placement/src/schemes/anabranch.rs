@@ -1,0 +1,329 @@
+//! `anabranch`: ours. Lives are predicted as a processor predicts branches, and what no prediction
+//! can say is rehearsed on miniature drives (`docs/anabranch-scheme.md`).
+
+mod classes;
+mod curve;
+mod flows;
+mod mind;
+mod page;
+mod predictor;
+mod rehearsal;
+mod sample;
+mod setting;
+mod span;
+mod tables;
+mod trust;
+mod unfinished;
+
+use anabranch_ssd::{
+    Config, Origin, PageRange, StreamId,
+    relocate::{Destination, Relocate, RelocationKind, Survivor, Victim},
+    victims::{ClosedUnits, VictimRule},
+};
+
+use crate::{
+    assign::{Assign, Names, Write},
+    by_page::place_each,
+    geometry::HostGeometry,
+    parameter::{Parameter, Value, one_of},
+    scheme::{DeviceHalf, Host, HostScheme, Unfit},
+};
+use mind::Mind;
+use predictor::Senses;
+use rehearsal::Rehearsal;
+use sample::Sample;
+pub use setting::{Copies, Victims};
+use setting::{Guide, Room, Setting};
+use unfinished::Unfinished;
+
+one_of! {
+    /// Whether something is used.
+    Switch {
+        /// It is.
+        On = "on",
+        /// It is not.
+        Off = "off",
+    }
+}
+
+/// Parameters of [`Anabranch`]. All defaults are our choice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameters {
+    /// Whether settings are rehearsed. Off, those below hold throughout.
+    pub rehearse: Switch,
+    /// Classes, at most one for each host stream.
+    pub classes: u32,
+    /// Where copies go.
+    pub copies: Copies,
+    /// Which closed unit is collected next.
+    pub victims: Victims,
+    /// Whether contexts, hints and files are gone by.
+    pub contexts: Switch,
+    /// Whether the lives before at an address are gone by.
+    pub history: Switch,
+    /// Pages a unit of a miniature drive keeps at least.
+    pub unit_pages: u32,
+    /// Pages a miniature drive keeps at least.
+    pub least_pages: u32,
+    /// What a setting must save to lead, in units.
+    pub margin: f64,
+    /// Seed of the sample.
+    pub seed: u32,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters {
+            rehearse: Switch::On,
+            classes: 6,
+            copies: Copies::Together,
+            victims: Victims::Patient,
+            contexts: Switch::On,
+            history: Switch::On,
+            unit_pages: 32,
+            least_pages: 4096,
+            margin: 8.0,
+            seed: 1,
+        }
+    }
+}
+
+impl HostScheme for Parameters {
+    fn name(&self) -> &'static str {
+        "anabranch"
+    }
+
+    fn parameters(&mut self) -> Vec<Parameter<'_>> {
+        let parameter = |key, meaning, value| Parameter {
+            key,
+            meaning,
+            value,
+        };
+        vec![
+            parameter(
+                "rehearse",
+                "whether settings are tried out on miniature drives",
+                Value::Word(&mut self.rehearse),
+            ),
+            parameter(
+                "classes",
+                "without rehearsal: classes, at most one a host stream",
+                Value::Count(&mut self.classes, 1..=8),
+            ),
+            parameter(
+                "copies",
+                "without rehearsal: where copies go",
+                Value::Word(&mut self.copies),
+            ),
+            parameter(
+                "victims",
+                "without rehearsal: which closed unit is collected next",
+                Value::Word(&mut self.victims),
+            ),
+            parameter(
+                "contexts",
+                "whether contexts, hints and files are gone by",
+                Value::Word(&mut self.contexts),
+            ),
+            parameter(
+                "history",
+                "whether the lives before at an address are gone by",
+                Value::Word(&mut self.history),
+            ),
+            parameter(
+                "unit-pages",
+                "pages a unit of a miniature drive keeps at least",
+                Value::Count(&mut self.unit_pages, 1..=65_536),
+            ),
+            parameter(
+                "least-pages",
+                "pages a miniature drive keeps at least",
+                Value::Count(&mut self.least_pages, 1..=1 << 24),
+            ),
+            parameter(
+                "margin",
+                "what another setting must save to take over, in units",
+                Value::Number(&mut self.margin, 0.0..=1e6),
+            ),
+            parameter(
+                "seed",
+                "seed of the sample",
+                Value::Count(&mut self.seed, 0..=u32::MAX),
+            ),
+        ]
+    }
+
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        let drive = geometry.drive();
+        Ok(Host::whole(Anabranch::new(self, &drive, DeviceHalf::Own)))
+    }
+
+    fn build_beside(&self, drive: &Config, relocation: RelocationKind) -> Result<Host, Unfit> {
+        let beside = DeviceHalf::Relocation(relocation);
+        Ok(Host::alone(Anabranch::new(self, drive, beside)))
+    }
+
+    fn victim_rule(&self) -> Option<VictimRule> {
+        Some(VictimRule::Scheme)
+    }
+}
+
+/// Classes are settled when this share of the capacity has been written for the first time, and
+/// then whenever what was written has doubled, and `SETTLE_PARTS` times a capacity at least (our
+/// choice).
+const FIRST_SETTLE_PARTS: u64 = 1024;
+const SETTLE_PARTS: u64 = 4;
+
+/// Predicts how long each page will live, as a processor predicts branches, and how long a copied one
+/// still will; classes of predicted lives, with the bounds between them where they part what is
+/// written best, are the streams of both. How many classes pay, where copies go and which unit is
+/// the best victim no prediction says: that is rehearsed on miniature drives. Beside a drive that
+/// relocates by itself it is the host's half alone, and rehearses on miniatures that relocate so.
+///
+/// Memory: 8 bytes a page of the drive, 2 MiB of curves, and the miniature drives: each 8 bytes for
+/// every page sampled.
+#[derive(Debug)]
+pub struct Anabranch {
+    mind: Mind,
+    rehearsal: Option<Rehearsal>,
+    setting: Setting,
+    room: Room,
+    beside: DeviceHalf,
+    capacity: u64,
+    unfinished: Unfinished,
+    started_at: Option<u64>,
+    settle_at: u64,
+}
+
+impl Anabranch {
+    /// For a drive whose copies and victims `beside` decides.
+    pub fn new(parameters: &Parameters, drive: &Config, beside: DeviceHalf) -> Anabranch {
+        let geometry = &HostGeometry::of(drive);
+        let senses = Senses {
+            contexts: parameters.contexts == Switch::On,
+            history: parameters.history == Switch::On,
+        };
+        let sample = Sample::new(
+            geometry,
+            parameters.unit_pages,
+            parameters.least_pages,
+            parameters.seed,
+        );
+        let rehearsal = match parameters.rehearse {
+            Switch::On => {
+                let margin = parameters.margin;
+                Rehearsal::new(drive, beside, sample, margin, senses.contexts)
+            }
+            Switch::Off => None,
+        };
+        let room = Room::new(geometry);
+        let fixed = Setting {
+            guide: Guide::Lives,
+            classes: room.classes(parameters.classes),
+            copies: parameters.copies,
+            victims: parameters.victims,
+        };
+        Anabranch {
+            mind: Mind::new(geometry, senses),
+            setting: rehearsal.as_ref().map_or(fixed, Rehearsal::leader),
+            rehearsal,
+            room,
+            beside,
+            capacity: u64::from(geometry.logical_pages).max(1),
+            unfinished: Unfinished::new(room.count(), geometry.pages_per_unit),
+            started_at: None,
+            settle_at: 0,
+        }
+    }
+
+    #[inline]
+    fn place(&mut self, page: u32, now_pages: u64, write: &Write) -> StreamId {
+        if now_pages >= self.settle_at {
+            self.settle(now_pages);
+        }
+        let outlook = self.mind.write(page, write, now_pages);
+        if let Some(rehearsal) = &mut self.rehearsal
+            && rehearsal.write(&self.mind, page, outlook)
+        {
+            self.setting = rehearsal.leader();
+            self.unfinished.change();
+        }
+        let stream = self.setting.host_stream(&self.mind, outlook, &self.room);
+        let stream = self.unfinished.place(stream, self.room.host_streams());
+        if self.beside != DeviceHalf::Own {
+            // A drive that relocates by itself does not tell what it appends where.
+            self.unfinished.appended(stream, 1, Origin::Host);
+        }
+        stream
+    }
+
+    #[cold]
+    fn settle(&mut self, now_pages: u64) {
+        let started_at = *self.started_at.get_or_insert(now_pages);
+        self.mind.classes.settle();
+        let written = now_pages - started_at;
+        let least = self.capacity / FIRST_SETTLE_PARTS;
+        let most = self.capacity / SETTLE_PARTS;
+        self.settle_at = now_pages + written.clamp(least, most.max(least)).max(1);
+    }
+}
+
+impl Assign for Anabranch {
+    fn assign(&mut self, write: &Write) -> StreamId {
+        place_each(write, |page, now_pages| self.place(page, now_pages, write))
+    }
+
+    fn discard(&mut self, pages: PageRange, now_pages: u64) {
+        self.mind.discard(pages, now_pages);
+        if let Some(rehearsal) = &mut self.rehearsal {
+            rehearsal.discard(pages);
+        }
+    }
+
+    fn learn(&mut self, names: &Names) {
+        self.mind.learn(names);
+    }
+
+    fn goes_by_page(&self) -> bool {
+        true
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.mind.memory_bytes()
+            + self.unfinished.memory_bytes()
+            + self.rehearsal.as_ref().map_or(0, Rehearsal::memory_bytes)
+    }
+}
+
+impl Relocate for Anabranch {
+    fn destination(&mut self, _victim: &Victim) -> Destination {
+        Destination::Each
+    }
+
+    fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
+        match self.mind.predictor.remaining(survivor.page) {
+            Some(life) => {
+                self.mind.classes.count(life);
+                let stream = self.setting.copy_stream(&self.mind, life, &self.room);
+                self.unfinished.place(stream, self.room.count())
+            }
+            None => self.setting.heir(victim.stream, &self.room),
+        }
+    }
+
+    fn opened(&mut self, stream: StreamId) {
+        self.unfinished.gone(stream);
+    }
+
+    fn appended(&mut self, stream: StreamId, pages: u32, origin: Origin) {
+        self.unfinished.appended(stream, pages, origin);
+    }
+
+    fn abandoned(&mut self, stream: StreamId) {
+        self.unfinished.gone(stream);
+    }
+
+    fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
+        self.setting.choose_victim(closed, now, &self.room)
+    }
+}

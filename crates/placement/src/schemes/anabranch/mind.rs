@@ -1,0 +1,77 @@
+//! What was learned, in one: what pages' lives are predicted to be, and how predictions part.
+
+use anabranch_ssd::{PageRange, StreamId};
+
+use super::{
+    classes::Classes,
+    predictor::{Predictor, Senses},
+    span::Eighths,
+};
+use crate::{
+    assign::{Assign, Names, Write},
+    geometry::HostGeometry,
+    rules::Rules,
+    schemes::manual::Manual,
+};
+
+/// What is known of a page that is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outlook {
+    /// How long it is predicted to live.
+    pub life: Eighths,
+    /// The stream that rules over its file's name give it.
+    pub ruled: StreamId,
+}
+
+/// All that settings are applied to.
+#[derive(Debug)]
+pub(super) struct Mind {
+    pub predictor: Predictor,
+    pub classes: Classes,
+    rules: Manual,
+}
+
+impl Mind {
+    pub fn new(geometry: &HostGeometry, senses: Senses) -> Mind {
+        Mind {
+            predictor: Predictor::new(geometry.logical_pages, senses),
+            classes: Classes::new(),
+            rules: Manual::new(
+                &Rules::default(),
+                geometry.host_streams,
+                geometry.page_bytes,
+            ),
+        }
+    }
+
+    /// A page is written.
+    #[inline]
+    pub fn write(&mut self, page: u32, write: &Write, now_pages: u64) -> Outlook {
+        let life = self.predictor.write(page, write, now_pages);
+        self.classes.count(life);
+        Outlook {
+            life,
+            ruled: self.rules.assign(write),
+        }
+    }
+
+    /// Pages are discarded.
+    pub fn discard(&mut self, pages: PageRange, now_pages: u64) {
+        self.predictor.discard(pages, now_pages);
+    }
+
+    /// Names of files and contexts.
+    pub fn learn(&mut self, names: &Names) {
+        for (file, name) in &names.files {
+            self.predictor.files_mut().learn(*file, name);
+        }
+        self.rules.learn(names);
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Mind>()
+            + self.predictor.memory_bytes()
+            + self.classes.memory_bytes()
+            + self.rules.memory_bytes()
+    }
+}

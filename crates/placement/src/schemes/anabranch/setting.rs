@@ -1,0 +1,319 @@
+//! What no prediction says: how many streams pay, where copies go, which victims.
+
+use anabranch_ssd::{
+    StreamId,
+    victims::{ClosedUnit, ClosedUnits},
+};
+
+use super::{
+    classes::MOST_CLASSES,
+    mind::{Mind, Outlook},
+    span::Eighths,
+};
+use crate::{geometry::HostGeometry, parameter::one_of};
+
+one_of! {
+    /// Where copies go.
+    Copies {
+        /// By what remains of their lives, among new data of the same class.
+        Together = "together",
+        /// By what remains of their lives, to internal streams.
+        Apart = "apart",
+        /// All to one internal stream.
+        One = "one",
+    }
+}
+
+one_of! {
+    /// Which closed unit is collected next.
+    Victims {
+        /// The one with the fewest valid pages: best where age says nothing.
+        Emptiest = "emptiest",
+        /// The one with the most dead pages for its valid ones, times its age: best where what is
+        /// young soon dies.
+        Patient = "patient",
+    }
+}
+
+/// What tells new data apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guide {
+    /// Predicted lives.
+    Lives,
+    /// Rules over files' names, those of `manual`.
+    Rules,
+}
+
+/// One way to use what is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Setting {
+    pub guide: Guide,
+    pub classes: u8,
+    pub copies: Copies,
+    pub victims: Victims,
+}
+
+/// The streams and the units of a drive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    host_streams: u16,
+    internal_streams: u16,
+    pages_per_unit: u32,
+    spare_units: u32,
+}
+
+impl Room {
+    pub fn new(geometry: &HostGeometry) -> Room {
+        let data_units = geometry.logical_pages / geometry.pages_per_unit.max(1);
+        Room {
+            host_streams: geometry.host_streams.max(1),
+            internal_streams: geometry.internal_streams,
+            pages_per_unit: geometry.pages_per_unit,
+            spare_units: geometry.physical_units.saturating_sub(data_units),
+        }
+    }
+
+    /// The same streams and units on a miniature whose units have so many pages.
+    pub fn shrunk(self, pages_per_unit: u32) -> Room {
+        Room {
+            pages_per_unit,
+            ..self
+        }
+    }
+
+    pub fn host_streams(&self) -> u16 {
+        self.host_streams
+    }
+
+    pub fn count(&self) -> u16 {
+        self.host_streams.saturating_add(self.internal_streams)
+    }
+
+    /// As many classes as asked for, if there are streams and units for them: an open unit is
+    /// half empty in the mean, and all of them together shall not take more than half of the
+    /// spare room; two are always allowed.
+    pub fn classes(&self, wanted: u32) -> u8 {
+        let by_units = self.spare_units.max(2);
+        let most = (MOST_CLASSES as u32).min(self.host_streams.into());
+        wanted.min(by_units).clamp(1, most) as u8
+    }
+
+    fn streams(&self) -> impl Iterator<Item = StreamId> + use<> {
+        (0..self.count()).map(StreamId)
+    }
+}
+
+impl Setting {
+    /// Streams it writes to.
+    pub fn streams(&self) -> u32 {
+        let classes = u32::from(self.classes);
+        match self.copies {
+            Copies::Together => classes,
+            Copies::Apart => 2 * classes,
+            Copies::One => classes + 1,
+        }
+    }
+
+    /// The class of a predicted life, among those there are streams for.
+    fn class(&self, mind: &Mind, life: Eighths, room: &Room) -> u16 {
+        let classes = u16::from(self.classes).min(room.host_streams);
+        mind.classes.of(life, usize::from(classes))
+    }
+
+    /// The stream of a page the host writes.
+    #[inline]
+    pub fn host_stream(&self, mind: &Mind, outlook: Outlook, room: &Room) -> StreamId {
+        match self.guide {
+            Guide::Lives => StreamId(self.class(mind, outlook.life, room)),
+            Guide::Rules => outlook.ruled,
+        }
+    }
+
+    /// The stream of a copied page, by what is predicted to remain of its life. On a drive with
+    /// too few internal streams the last of them takes what would have had one of its own.
+    #[inline]
+    pub fn copy_stream(&self, mind: &Mind, life: Eighths, room: &Room) -> StreamId {
+        let class = self.class(mind, life, room);
+        let last = match room.internal_streams.checked_sub(1) {
+            Some(last) => last,
+            None => return StreamId(class),
+        };
+        match self.copies {
+            Copies::Together => StreamId(class),
+            Copies::Apart => StreamId(room.host_streams + class.min(last)),
+            Copies::One => StreamId(room.host_streams),
+        }
+    }
+
+    /// The stream that takes, under this setting, what another stream took under any.
+    pub fn heir(&self, stream: StreamId, room: &Room) -> StreamId {
+        let last_class = u16::from(self.classes)
+            .min(room.host_streams)
+            .saturating_sub(1);
+        let Some(class) = stream.0.checked_sub(room.host_streams) else {
+            return StreamId(stream.0.min(last_class));
+        };
+        let class = class.min(last_class);
+        match self.copies {
+            Copies::Together => StreamId(class),
+            Copies::Apart => StreamId(room.host_streams + class),
+            Copies::One => StreamId(room.host_streams),
+        }
+    }
+
+    /// The closed unit to collect next; `None` for the emptiest of all. Of each stream its oldest
+    /// unit and its emptiest are looked at.
+    pub fn choose_victim(&self, closed: &mut ClosedUnits, now: u64, room: &Room) -> Option<u32> {
+        if self.victims == Victims::Emptiest {
+            return None;
+        }
+        let mut best: Option<(f64, u32)> = None;
+        for stream in room.streams() {
+            let oldest = closed.oldest(stream);
+            let emptiest = closed.fewest_valid_of(stream);
+            for unit in oldest.into_iter().chain(emptiest) {
+                let score = score(&unit, now, room.pages_per_unit);
+                if score > best.map_or(0.0, |(highest, _)| highest) {
+                    best = Some((score, unit.unit));
+                }
+            }
+        }
+        best.map(|(_, unit)| unit)
+    }
+}
+
+/// Dead pages over valid ones, times the time since the middle of the unit was written: what
+/// cost-benefit weighs (the log-structured file system, SOSP'91, §3.5), without its factor.
+fn score(unit: &ClosedUnit, now: u64, pages_per_unit: u32) -> f64 {
+    let dead = pages_per_unit.saturating_sub(unit.valid_pages);
+    let written_at = unit.opened_at / 2 + unit.closed_at / 2;
+    let age = now.saturating_sub(written_at) + 1;
+    // A unit without a valid page is as good as one with a hundredth of one.
+    age as f64 * f64::from(dead) / f64::from(unit.valid_pages).max(0.01)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::predictor::Senses;
+    use super::*;
+    use crate::by_page::tests::DRIVE;
+
+    const SETTING: Setting = Setting {
+        guide: Guide::Lives,
+        classes: 3,
+        copies: Copies::Together,
+        victims: Victims::Patient,
+    };
+
+    fn mind() -> Mind {
+        let senses = Senses {
+            contexts: true,
+            history: true,
+        };
+        let mut mind = Mind::new(&DRIVE, senses);
+        for _ in 0..100 {
+            for life in [20.0, 60.0, 100.0] {
+                mind.classes.count(life);
+            }
+        }
+        mind.classes.settle();
+        mind
+    }
+
+    fn outlook(life: Eighths) -> Outlook {
+        Outlook {
+            life,
+            ruled: StreamId(7),
+        }
+    }
+
+    fn room(host_streams: u16, internal_streams: u16) -> Room {
+        Room::new(&HostGeometry {
+            host_streams,
+            internal_streams,
+            ..DRIVE
+        })
+    }
+
+    fn streams(setting: Setting, room: &Room) -> [[u16; 3]; 2] {
+        let mind = mind();
+        let lives = [20.0, 60.0, 100.0];
+        [
+            lives.map(|life| setting.host_stream(&mind, outlook(life), room).0),
+            lives.map(|life| setting.copy_stream(&mind, life, room).0),
+        ]
+    }
+
+    #[test]
+    fn copies_go_where_the_setting_says() {
+        let room = room(8, 4);
+        let of = |copies| streams(Setting { copies, ..SETTING }, &room);
+        assert_eq!(of(Copies::Together), [[0, 1, 2], [0, 1, 2]]);
+        assert_eq!(of(Copies::Apart), [[0, 1, 2], [8, 9, 10]]);
+        assert_eq!(of(Copies::One), [[0, 1, 2], [8, 8, 8]]);
+    }
+
+    #[test]
+    fn rules_place_what_is_written_and_not_what_is_copied() {
+        let ruled = Setting {
+            guide: Guide::Rules,
+            copies: Copies::One,
+            ..SETTING
+        };
+        assert_eq!(streams(ruled, &room(8, 4)), [[7, 7, 7], [8, 8, 8]]);
+    }
+
+    #[test]
+    fn on_a_drive_of_few_streams_the_last_takes_the_rest() {
+        let apart = Setting {
+            copies: Copies::Apart,
+            ..SETTING
+        };
+        let [host, copies] = streams(apart, &room(2, 1));
+        assert_eq!((host[0], host[2], copies), (0, 1, [2; 3]));
+        assert_eq!(streams(apart, &room(3, 0)), [[0, 1, 2], [0, 1, 2]]);
+        assert_eq!(streams(apart, &room(1, 2)), [[0; 3], [1; 3]]);
+    }
+
+    #[test]
+    fn classes_are_no_more_than_streams_and_spare_units() {
+        // 64 pages are 8 units of the 12.
+        assert_eq!(room(8, 0).classes(6), 4);
+        assert_eq!(room(3, 0).classes(6), 3);
+        let tight = Room::new(&HostGeometry {
+            physical_units: 9,
+            ..DRIVE
+        });
+        assert_eq!(tight.classes(6), 2);
+        assert_eq!(tight.classes(0), 1);
+    }
+
+    #[test]
+    fn an_heir_is_a_stream_the_setting_uses() {
+        let room = room(8, 4);
+        for copies in [Copies::Together, Copies::Apart, Copies::One] {
+            let setting = Setting { copies, ..SETTING };
+            let used = streams(setting, &room).concat();
+            for stream in room.streams() {
+                let heir = setting.heir(stream, &room);
+                assert!(used.contains(&heir.0), "{copies:?} {stream:?} {heir:?}");
+                assert_eq!(setting.heir(heir, &room), heir);
+            }
+        }
+    }
+
+    #[test]
+    fn the_emptier_and_the_older_unit_is_the_better_victim() {
+        let unit = |valid_pages, closed_at| ClosedUnit {
+            unit: 0,
+            valid_pages,
+            opened_at: closed_at - 10,
+            closed_at,
+        };
+        let score = |valid, at| score(&unit(valid, at), 1000, 100);
+        assert!(score(50, 500) > score(60, 500));
+        assert!(score(50, 100) > score(50, 500));
+        assert!(score(0, 990) > score(20, 100));
+        assert_eq!(score(100, 100), 0.0);
+    }
+}

@@ -1,0 +1,455 @@
+//! `autostream-mq`: AutoStream's multi-queue (SYSTOR'17).
+
+mod queues;
+
+use anabranch_ssd::StreamId;
+
+use crate::{
+    assign::{Assign, Write},
+    chunks::{Answer, Chunking, Classes, CountedChunks},
+    geometry::HostGeometry,
+    parameter::{Parameter, Value, one_of},
+    scheme::{Host, HostScheme, Preset, Unfit},
+    size::Bytes,
+};
+use queues::Queues;
+
+one_of! {
+    /// When a chunk goes to the tail of its queue.
+    Requeue {
+        /// Whenever it is written to.
+        Always = "always",
+        /// When it comes to another queue only.
+        OnMove = "on-move",
+    }
+}
+
+one_of! {
+    /// What a chunk that is demoted keeps of its count.
+    Demotion {
+        /// All of it: its next write promotes it again at once.
+        Keep = "keep",
+        /// Half of it.
+        Halve = "halve",
+    }
+}
+
+/// Parameters of [`AutoStreamMq`]. The paper's own are not published; two re-implementations
+/// differ in all of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameters {
+    /// The unit whose writes are counted, a multiple of the page. 1 MiB: both re-implementations'.
+    pub chunk: Bytes,
+    /// Base of the logarithm that turns a count into a queue. 2, our choice: with e or 10, the
+    /// re-implementations', most streams stay empty.
+    pub base: f64,
+    /// Chunks counted. The first, as in the emulator.
+    pub counts: CountedChunks,
+    /// The stream from before the request: the prototype updates in the background (patent
+    /// US 10656838).
+    pub answer: Answer,
+    /// Always: the queues are then in order of last use, as their name in the paper says.
+    pub requeue: Requeue,
+    /// Keep: neither re-implementation takes anything away.
+    pub demotion: Demotion,
+    /// The lowest queue that chunks are demoted to. 0; the emulator stops one above its lowest.
+    pub floor: u32,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters {
+            chunk: Bytes(1 << 20),
+            base: 2.0,
+            counts: CountedChunks::First,
+            answer: Answer::Before,
+            requeue: Requeue::Always,
+            demotion: Demotion::Keep,
+            floor: 0,
+        }
+    }
+}
+
+const PRESETS: &[Preset] = &[
+    Preset {
+        name: "paper",
+        source: "SYSTOR'17 as two re-implementations agree on it, our choice where they differ",
+        settings: &[],
+    },
+    Preset {
+        name: "sepbit-port",
+        source: "SepBIT's simulator (FAST'22), its copies in a class of their own: +gc",
+        settings: &[
+            ("base", "2.718281828459045"),
+            ("counts", "all"),
+            ("answer", "after"),
+        ],
+    },
+    Preset {
+        name: "log10-emulator",
+        source: "the PCStream authors' emulator",
+        settings: &[
+            ("chunk", "2MiB"),
+            ("base", "10"),
+            ("requeue", "on-move"),
+            ("floor", "1"),
+        ],
+    },
+];
+
+impl HostScheme for Parameters {
+    fn name(&self) -> &'static str {
+        "autostream-mq"
+    }
+
+    fn parameters(&mut self) -> Vec<Parameter<'_>> {
+        let parameter = |key, meaning, value| Parameter {
+            key,
+            meaning,
+            value,
+        };
+        vec![
+            parameter(
+                "chunk",
+                "unit of address space whose writes are counted; a multiple of the page",
+                Value::Size(&mut self.chunk),
+            ),
+            parameter(
+                "base",
+                "base of the logarithm that turns a count into a queue",
+                Value::Number(&mut self.base, 1.01..=1000.0),
+            ),
+            parameter(
+                "counts",
+                "chunks of a request that are counted",
+                Value::Word(&mut self.counts),
+            ),
+            parameter(
+                "answer",
+                "the stream from before a request, or with it counted",
+                Value::Word(&mut self.answer),
+            ),
+            parameter(
+                "requeue",
+                "when a chunk goes to the tail of its queue",
+                Value::Word(&mut self.requeue),
+            ),
+            parameter(
+                "demotion",
+                "what a demoted chunk keeps of its count",
+                Value::Word(&mut self.demotion),
+            ),
+            parameter(
+                "floor",
+                "the lowest queue that chunks are demoted to",
+                Value::Count(&mut self.floor, 0..=65_535),
+            ),
+        ]
+    }
+
+    fn presets(&self) -> &'static [Preset] {
+        PRESETS
+    }
+
+    fn goes_by_requests(&self) -> bool {
+        true
+    }
+
+    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+        Ok(Host::alone(AutoStreamMq::new(self, geometry)?))
+    }
+}
+
+/// One chunk of the address space. 32 bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Chunk {
+    count: u64,
+    /// When it was last counted.
+    last: u64,
+    /// When it is demoted, unless it is counted before.
+    expires: u64,
+    /// Its queue, which is its stream.
+    queue: u16,
+    /// Whether it is in its queue: chunks are in none until they are first written to.
+    is_queued: bool,
+}
+
+/// Predicts by address: one queue a stream, and each chunk in the queue of the logarithm of the
+/// writes it had, for as long as it is written to.
+///
+/// - Each access to a chunk advances a clock by one and the chunk's count by one; the chunk goes
+///   to the queue of the logarithm of its count.
+/// - The *lifetime* is the time between the last two accesses of the hottest chunk, the one with
+///   the greatest count. A chunk that was not accessed for a lifetime has *expired*.
+/// - After each access, of each queue above the lowest, the head is looked at: if it has expired it
+///   goes to the tail of the queue below, with a new lifetime ahead of it. If that was the hottest
+///   chunk, the next of its queue becomes the hottest, if there is one (as in SepBIT's port; the
+///   emulator searches all queues for the greatest count, which takes as long as it may).
+///
+/// A demoted chunk's stream is that of its new queue, as in the emulator: SepBIT's port forgets to
+/// tell the chunk, so that there demotion changes nothing. Memory: 40 bytes for each chunk of the
+/// drive, 16 for each stream.
+#[derive(Debug, Clone)]
+pub struct AutoStreamMq {
+    chunks: Vec<Chunk>,
+    queues: Queues,
+    chunking: Chunking,
+    classes: Classes,
+    clock: u64,
+    lifetime: u64,
+    hottest: usize,
+    greatest_count: u64,
+    answer: Answer,
+    requeue: Requeue,
+    demotion: Demotion,
+    floor: u16,
+}
+
+impl AutoStreamMq {
+    /// For a drive.
+    ///
+    /// # Errors
+    /// When the chunk is no multiple of the drive's page.
+    pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> Result<AutoStreamMq, Unfit> {
+        let chunking = Chunking::new(parameters.chunk, parameters.counts, geometry)?;
+        let chunks = chunking.chunks(geometry);
+        Ok(AutoStreamMq {
+            chunks: vec![Chunk::default(); chunks],
+            queues: Queues::new(chunks, geometry.host_streams),
+            chunking,
+            classes: Classes::new(parameters.base, geometry.host_streams),
+            clock: 0,
+            lifetime: 0,
+            hottest: 0,
+            greatest_count: 0,
+            answer: parameters.answer,
+            requeue: parameters.requeue,
+            demotion: parameters.demotion,
+            floor: u16::try_from(parameters.floor).unwrap_or(u16::MAX),
+        })
+    }
+
+    fn stream_of_chunk(&self, write: &Write) -> StreamId {
+        let chunk = self.chunks.get(self.chunking.first(write.pages));
+        chunk.map_or(StreamId::DEFAULT, |chunk| StreamId(chunk.queue))
+    }
+
+    #[inline]
+    fn promote(&mut self, index: usize) {
+        self.clock += 1;
+        let chunk = &mut self.chunks[index];
+        chunk.count += 1;
+        if chunk.count > self.greatest_count {
+            self.lifetime = self.clock - chunk.last;
+            self.greatest_count = chunk.count;
+            self.hottest = index;
+        }
+        chunk.last = self.clock;
+        chunk.expires = self.clock + self.lifetime;
+        let queue = self.classes.of(chunk.count as f64);
+        let moves = !chunk.is_queued || queue != chunk.queue;
+        if moves || self.requeue == Requeue::Always {
+            if chunk.is_queued {
+                self.queues.remove(index);
+            }
+            self.queues.append(index, queue);
+            chunk.queue = queue;
+            chunk.is_queued = true;
+        }
+    }
+
+    /// Looks at the heads of the queues, the highest first.
+    #[inline]
+    fn demote(&mut self) {
+        for queue in (self.floor.saturating_add(1)..self.queues.count()).rev() {
+            if let Some(index) = self.queues.head(queue)
+                && self.chunks[index].expires < self.clock
+            {
+                self.demote_chunk(index, queue);
+            }
+        }
+    }
+
+    fn demote_chunk(&mut self, index: usize, queue: u16) {
+        if index == self.hottest
+            && let Some(next) = self.queues.next(index)
+        {
+            self.hottest = next;
+            self.greatest_count = self.chunks[next].count;
+        }
+        self.queues.remove(index);
+        self.queues.append(index, queue - 1);
+        let chunk = &mut self.chunks[index];
+        chunk.queue = queue - 1;
+        chunk.expires = self.clock + self.lifetime;
+        if self.demotion == Demotion::Halve {
+            chunk.count /= 2;
+        }
+    }
+}
+
+impl Assign for AutoStreamMq {
+    fn assign(&mut self, write: &Write) -> StreamId {
+        let before = self.stream_of_chunk(write);
+        let counted = self.chunking.counted(write.pages);
+        for index in counted.start..counted.end.min(self.chunks.len()) {
+            self.promote(index);
+            self.demote();
+        }
+        match self.answer {
+            Answer::Before => before,
+            Answer::After => self.stream_of_chunk(write),
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.chunks.capacity() * size_of::<Chunk>()
+            + self.queues.memory_bytes()
+            + self.classes.memory_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_ssd::PageRange;
+    use anabranch_trace::{ContextId, FileId, WriteHint};
+
+    const DRIVE: HostGeometry = HostGeometry {
+        logical_pages: 4096,
+        page_bytes: 4096,
+        host_streams: 4,
+        internal_streams: 8,
+        pages_per_unit: 100,
+        physical_units: 120,
+    };
+
+    fn scheme(change: impl FnOnce(&mut Parameters)) -> AutoStreamMq {
+        let mut parameters = Parameters::default();
+        change(&mut parameters);
+        AutoStreamMq::new(&parameters, &DRIVE).unwrap()
+    }
+
+    /// Writes one page of a chunk of 256.
+    fn touch(scheme: &mut AutoStreamMq, chunk: u32) -> u16 {
+        write(scheme, chunk * 256, 1)
+    }
+
+    fn write(scheme: &mut AutoStreamMq, first: u32, count: u32) -> u16 {
+        let write = Write {
+            pages: PageRange::new(first, count),
+            context: ContextId::UNKNOWN,
+            file: FileId(0),
+            hint: WriteHint::NotSet,
+            tenant: 0,
+            now_pages: 0,
+        };
+        scheme.assign(&write).0
+    }
+
+    fn queue(scheme: &AutoStreamMq, chunk: usize) -> u16 {
+        scheme.chunks[chunk].queue
+    }
+
+    #[test]
+    fn a_chunk_climbs_with_the_logarithm_of_its_count() {
+        let mut scheme = scheme(|_| ());
+        let streams: Vec<u16> = (0..10).map(|_| touch(&mut scheme, 1)).collect();
+        // Each answer is of the count before: 0, 1, 2, …
+        assert_eq!(streams, [0, 0, 1, 1, 2, 2, 2, 2, 3, 3]);
+    }
+
+    #[test]
+    fn with_the_count_of_the_request_itself_it_climbs_one_earlier() {
+        let mut scheme = scheme(|parameters| parameters.answer = Answer::After);
+        let streams: Vec<u16> = (0..5).map(|_| touch(&mut scheme, 1)).collect();
+        assert_eq!(streams, [0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn a_worked_example_with_demotion() {
+        let mut scheme = scheme(|_| ());
+        // Clock 1 to 4: chunk 1 is the hottest, accessed every tick: the lifetime is 1.
+        for _ in 0..4 {
+            touch(&mut scheme, 1);
+        }
+        assert_eq!((queue(&scheme, 1), scheme.lifetime), (2, 1));
+        assert_eq!(scheme.chunks[1].expires, 5);
+        // Clock 5: not yet past 5.
+        touch(&mut scheme, 2);
+        assert_eq!(queue(&scheme, 1), 2);
+        // Clock 6: demoted, and again a lifetime ahead.
+        touch(&mut scheme, 2);
+        assert_eq!((queue(&scheme, 1), scheme.chunks[1].expires), (1, 7));
+        // Clock 7, then 8: to the lowest, where it stays.
+        touch(&mut scheme, 3);
+        assert_eq!(queue(&scheme, 1), 1);
+        touch(&mut scheme, 3);
+        touch(&mut scheme, 3);
+        assert_eq!(queue(&scheme, 1), 0);
+        // Its count was kept: one write brings it back.
+        assert_eq!(touch(&mut scheme, 1), 0);
+        assert_eq!(queue(&scheme, 1), 2);
+    }
+
+    #[test]
+    fn the_next_of_its_queue_follows_the_hottest_chunk() {
+        let mut scheme = scheme(|_| ());
+        for _ in 0..3 {
+            touch(&mut scheme, 1);
+            touch(&mut scheme, 2);
+        }
+        // Chunk 1 reached every count first; every second tick: the lifetime is 2.
+        assert_eq!((scheme.hottest, scheme.greatest_count), (1, 3));
+        assert_eq!(scheme.lifetime, 2);
+        for chunk in 3..6 {
+            touch(&mut scheme, chunk);
+        }
+        assert_eq!(queue(&scheme, 1), 0, "expired at clock 7");
+        assert_eq!((scheme.hottest, scheme.greatest_count), (2, 3));
+    }
+
+    #[test]
+    fn a_demoted_chunk_may_lose_half_its_count() {
+        let mut scheme = scheme(|parameters| parameters.demotion = Demotion::Halve);
+        for chunk in [1, 1, 1, 1, 2, 2] {
+            touch(&mut scheme, chunk);
+        }
+        assert_eq!((queue(&scheme, 1), scheme.chunks[1].count), (1, 2));
+        touch(&mut scheme, 1);
+        assert_eq!(queue(&scheme, 1), 1, "log2(3)");
+    }
+
+    #[test]
+    fn a_floor_keeps_chunks_from_falling_further() {
+        let mut scheme = scheme(|parameters| parameters.floor = 1);
+        for chunk in [1, 1, 1, 1, 2, 3, 2, 3, 2, 3] {
+            touch(&mut scheme, chunk);
+        }
+        assert_eq!(queue(&scheme, 1), 1);
+    }
+
+    #[test]
+    fn a_chunk_that_stays_where_it_is_need_not_go_to_the_tail() {
+        let heads = |requeue| {
+            let mut scheme = scheme(|parameters| parameters.requeue = requeue);
+            // Both reach count 2, then chunk 1 reaches 3: the same queue.
+            for chunk in [1, 2, 1, 2, 1] {
+                touch(&mut scheme, chunk);
+            }
+            scheme.queues.head(1)
+        };
+        assert_eq!(heads(Requeue::Always), Some(2));
+        assert_eq!(heads(Requeue::OnMove), Some(1));
+    }
+
+    #[test]
+    fn a_request_may_count_for_every_chunk_it_touches() {
+        let mut scheme = scheme(|parameters| parameters.counts = CountedChunks::All);
+        write(&mut scheme, 200, 400);
+        write(&mut scheme, 4000, 500);
+        let counts = [0, 1, 2, 3, 15].map(|chunk| scheme.chunks[chunk].count);
+        assert_eq!(counts, [1, 1, 1, 0, 1]);
+        assert_eq!(write(&mut scheme, 9000, 1), 0, "past the end of the drive");
+    }
+}

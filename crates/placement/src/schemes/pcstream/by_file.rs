@@ -1,0 +1,246 @@
+//! The class of the file as part of what tells writers apart.
+
+use std::collections::HashMap;
+
+use anabranch_ssd::{PageRange, StreamId};
+use anabranch_trace::{ContextId, ContextKind};
+
+use super::PcStream;
+use crate::{
+    assign::{Assign, ContextName, Names, Write},
+    file_classes::FileClasses,
+    parameter::one_of,
+    profile_store::LifetimeProfile,
+};
+
+one_of! {
+    /// What tells writers apart.
+    Grouping {
+        /// The program context, as in the papers.
+        Context = "context",
+        /// The class of the file, [`FileClasses`].
+        File = "file",
+        /// Both: one context for each class of files that a program context writes to.
+        Both = "both",
+    }
+}
+
+/// [`PcStream`] over pairs of program context and class of file, numbered as they come.
+///
+/// Where one call path writes everything (an engine's I/O threads, a library without frame
+/// pointers), the file still tells a journal from a table. A pair's signature is made of the
+/// context's and the class's name, so that lifetimes kept between runs find it again.
+///
+/// Memory: [`PcStream`]'s and [`FileClasses`]', 16 bytes for each context of the trace, some 50
+/// for each pair, of which there are at most as many as contexts are learned.
+#[derive(Debug, Clone)]
+pub struct ByFile {
+    inner: PcStream,
+    grouping: Grouping,
+    classes: FileClasses,
+    contexts: Vec<(u64, ContextKind)>,
+    pairs: HashMap<(u32, u16), ContextId>,
+    max_pairs: usize,
+}
+
+impl ByFile {
+    /// Over a scheme that knows no context yet and learns at most `max_pairs`.
+    pub fn new(inner: PcStream, grouping: Grouping, max_pairs: usize) -> ByFile {
+        ByFile {
+            inner,
+            grouping,
+            classes: FileClasses::default(),
+            contexts: Vec::new(),
+            pairs: HashMap::new(),
+            max_pairs,
+        }
+    }
+
+    /// The number of a write's pair; the unknown context's once there are too many.
+    fn pair(&mut self, write: &Write) -> ContextId {
+        let class = self.classes.of(write.file);
+        let key = match self.grouping {
+            Grouping::Context => (write.context.0, 0),
+            Grouping::File => (0, class),
+            Grouping::Both => (write.context.0, class),
+        };
+        if let Some(id) = self.pairs.get(&key) {
+            return *id;
+        }
+        let number = self.pairs.len() + 1;
+        if number >= self.max_pairs {
+            return ContextId::UNKNOWN;
+        }
+        let id = ContextId(number as u32);
+        self.pairs.insert(key, id);
+        let name = self.name(id, key);
+        self.inner.learn(&Names {
+            files: Vec::new(),
+            contexts: vec![name],
+        });
+        id
+    }
+
+    fn name(&self, id: ContextId, (context, class): (u32, u16)) -> ContextName {
+        let unknown = (0, ContextKind::Unknown);
+        let known = self.contexts.get(context as usize).copied();
+        let (signature, kind) = known.unwrap_or(unknown);
+        ContextName {
+            id,
+            signature: mixed(signature, self.classes.name(class).unwrap_or_default()),
+            kind,
+            role: String::new(),
+        }
+    }
+}
+
+/// FNV-1a, 64 bits, over a signature and a class's name: the same in every run.
+fn mixed(signature: u64, class: &str) -> u64 {
+    let bytes = signature.to_le_bytes().into_iter().chain(class.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+impl Assign for ByFile {
+    fn assign(&mut self, write: &Write) -> StreamId {
+        let context = self.pair(write);
+        self.inner.assign(&Write { context, ..*write })
+    }
+
+    fn discard(&mut self, pages: PageRange, now_pages: u64) {
+        self.inner.discard(pages, now_pages);
+    }
+
+    fn learn(&mut self, names: &Names) {
+        for (file, name) in &names.files {
+            self.classes.learn(*file, name);
+        }
+        for context in &names.contexts {
+            let row = context.id.0 as usize;
+            if row >= self.contexts.len() {
+                self.contexts.resize(row + 1, (0, ContextKind::Unknown));
+            }
+            self.contexts[row] = (context.signature, context.kind);
+        }
+    }
+
+    fn recall(&mut self, profile: &LifetimeProfile) {
+        self.inner.recall(profile);
+    }
+
+    fn learned(&self) -> Option<LifetimeProfile> {
+        self.inner.learned()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.inner.memory_bytes()
+            + self.classes.memory_bytes()
+            + self.contexts.capacity() * size_of::<(u64, ContextKind)>()
+            + self.pairs.capacity() * size_of::<((u32, u16), ContextId)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Parameters, geometry::HostGeometry, scheme::HostScheme};
+    use anabranch_trace::{FileId, WriteHint};
+
+    const DRIVE: HostGeometry = HostGeometry {
+        logical_pages: 10_000,
+        page_bytes: 4096,
+        host_streams: 8,
+        internal_streams: 8,
+        pages_per_unit: 100,
+        physical_units: 120,
+    };
+
+    fn names(signature: u64) -> Names {
+        Names {
+            files: vec![
+                (FileId(1), "0001.log".to_owned()),
+                (FileId(2), "0002.sst".to_owned()),
+                (FileId(3), "0003.sst".to_owned()),
+            ],
+            contexts: vec![ContextName {
+                id: ContextId(1),
+                signature,
+                kind: ContextKind::Application,
+                role: String::new(),
+            }],
+        }
+    }
+
+    /// One context writes a log and tables; answers the streams of the last turn.
+    fn run(scheme: &mut dyn Assign) -> (u16, u16) {
+        let mut now_pages = 0;
+        let mut last = (0, 0);
+        for turn in 0..400 {
+            let mut write = |first, count, file| {
+                let write = Write {
+                    pages: PageRange::new(first, count),
+                    context: ContextId(1),
+                    file: FileId(file),
+                    hint: WriteHint::NotSet,
+                    tenant: 0,
+                    now_pages,
+                };
+                now_pages += u64::from(count);
+                scheme.assign(&write).0
+            };
+            last = (
+                write(turn % 4 * 10, 10, 1),
+                write(1000 + turn % 80 * 100, 100, 2 + turn % 2),
+            );
+        }
+        last
+    }
+
+    fn scheme(by: Grouping) -> Box<dyn Assign> {
+        let parameters = Parameters {
+            by,
+            ..Parameters::default()
+        };
+        parameters.build(&DRIVE).unwrap().into_assign()
+    }
+
+    #[test]
+    fn files_part_what_one_context_writes_and_contexts_do_not() {
+        for (by, parted) in [
+            (Grouping::Context, false),
+            (Grouping::File, true),
+            (Grouping::Both, true),
+        ] {
+            let mut scheme = scheme(by);
+            scheme.learn(&names(1001));
+            let (log, table) = run(scheme.as_mut());
+            assert_eq!(log != table, parted, "{by:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_found_again_by_a_later_run() {
+        let mut first = scheme(Grouping::Both);
+        first.learn(&names(1001));
+        run(first.as_mut());
+        let profile = first.learned().unwrap();
+        assert_eq!(profile.contexts().len(), 2, "a log and tables");
+        let known = |class| profile.get(mixed(1001, class)).is_some();
+        assert!(known(".log") && known(".sst"));
+    }
+
+    #[test]
+    fn pairs_are_bounded() {
+        let mut parameters = Parameters {
+            by: Grouping::Both,
+            ..Parameters::default()
+        };
+        parameters.max_contexts = 1;
+        let mut scheme = parameters.build(&DRIVE).unwrap().into_assign();
+        scheme.learn(&names(1001));
+        let (log, table) = run(scheme.as_mut());
+        assert_eq!(log, table, "no pair has a number of its own");
+        assert!(scheme.memory_bytes() < 1 << 20);
+    }
+}

@@ -1,0 +1,181 @@
+//! The foreign formats there are, a file each, and the forms a trace can be written in: one table.
+
+mod alibaba;
+mod blkparse;
+mod blktrace;
+mod csv;
+mod fio;
+mod fiu;
+mod ftrace;
+mod mqsim;
+mod msr;
+mod oracle_general;
+mod spc;
+mod tencent;
+
+use super::form::Holds;
+use super::options::Options;
+use super::row::{FormRow, FormatRow, Reads};
+
+/// The table. Formats stand in the order in which they are guessed, each with its file and the
+/// forms it is written in.
+macro_rules! formats {
+    ($(
+        $(#[$about:meta])* $format:ident = $file:ident {
+            $( $(#[$told:meta])* $form:ident = $row:ident, )*
+        }
+    )*) => {
+        /// A foreign format of a trace. Each has a file of its own, which says its units and codes, and
+        /// where they are from.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Format {
+            $( $(#[$about])* $format, )*
+        }
+
+        impl Format {
+            /// Every format, in the order in which they are guessed.
+            pub const ALL: &'static [Format] = &[$( Format::$format, )*];
+
+            pub(super) fn row(self) -> &'static FormatRow {
+                match self {
+                    $( Format::$format => &$file::ROW, )*
+                }
+            }
+        }
+
+        /// What a trace can be written as: every format, and of fio's log both versions.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Form {
+            $( $( $(#[$told])* $form, )* )*
+        }
+
+        impl Form {
+            /// Every form, in the order of the formats.
+            pub const ALL: &'static [Form] = &[$( $( Form::$form, )* )*];
+
+            /// The format whose reader reads it.
+            pub fn format(self) -> Format {
+                match self {
+                    $( $( Form::$form => Format::$format, )* )*
+                }
+            }
+
+            pub(super) fn row(self) -> &'static FormRow {
+                match self {
+                    $( $( Form::$form => &$file::$row, )* )*
+                }
+            }
+        }
+    };
+}
+
+formats! {
+    /// What `blktrace` writes, binary.
+    Blktrace = blktrace {
+        /// What `blktrace` writes, version 7, little-endian.
+        Blktrace = FORM,
+    }
+    /// fio's I/O log, version 2 or 3.
+    FioIolog = fio {
+        /// fio's I/O log, version 2.
+        FioIologV2 = SECOND,
+        /// fio's I/O log, version 3.
+        FioIologV3 = THIRD,
+    }
+    /// Text of Linux' `block_rq_issue` and `mmc_request_start` events.
+    Ftrace = ftrace {
+        /// Text of `block_rq_issue` events.
+        Ftrace = FORM,
+    }
+    /// The text `blkparse` prints.
+    Blkparse = blkparse {
+        /// The text `blkparse` prints.
+        Blkparse = FORM,
+    }
+    /// FIU's traces at SNIA: I/O deduplication, SRCMap.
+    Fiu = fiu {
+        /// FIU's traces at SNIA.
+        Fiu = FORM,
+    }
+    /// What MQSim and its kin read.
+    MqSim = mqsim {
+        /// What MQSim and its kin read.
+        MqSim = FORM,
+    }
+    /// MSR Cambridge, CSV.
+    Msr = msr {
+        /// MSR Cambridge, CSV.
+        Msr = FORM,
+    }
+    /// Alibaba's block traces of 2020, CSV.
+    Alibaba = alibaba {
+        /// Alibaba's block traces of 2020, CSV.
+        Alibaba = FORM,
+    }
+    /// Tencent's Cloud Block Storage, CSV.
+    Tencent = tencent {
+        /// Tencent's Cloud Block Storage, CSV.
+        Tencent = FORM,
+    }
+    /// The Storage Performance Council's trace format, as of UMass.
+    Spc = spc {
+        /// The Storage Performance Council's trace format.
+        Spc = FORM,
+    }
+    /// libCacheSim's `oracleGeneral`, binary.
+    OracleGeneral = oracle_general {
+        /// libCacheSim's `oracleGeneral`, binary.
+        OracleGeneral = FORM,
+    }
+    /// A CSV of any columns, with libCacheSim's column map.
+    Csv = csv {
+        /// A CSV with a heading, which [`Form::COLUMNS`] maps.
+        Csv = FORM,
+    }
+}
+
+impl Format {
+    /// The word that names the format.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The format of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Format> {
+        let mut all = Format::ALL.iter().copied();
+        all.find(|one| one.name() == name)
+    }
+
+    /// What the format is, in a few words with its units.
+    pub fn about(self) -> &'static str {
+        self.row().about
+    }
+
+    /// Whether its columns must be said before it can be read.
+    pub fn needs_columns(self) -> bool {
+        match self.row().reader {
+            Reads::Lines(reader) => reader(&Options::default()).is_err(),
+            Reads::Records(..) => false,
+        }
+    }
+}
+
+impl Form {
+    /// The column map by which [`Form::Csv`] is read again ([`ColumnMap`](super::ColumnMap)).
+    pub const COLUMNS: &'static str = csv::COLUMNS;
+
+    /// The word that names the form: the format's, but fio's log is told by its version.
+    pub fn name(self) -> &'static str {
+        self.row().name.unwrap_or(self.format().name())
+    }
+
+    /// What the form is, in a few words with its units.
+    pub fn about(self) -> &'static str {
+        self.row().about.unwrap_or(self.format().about())
+    }
+
+    /// What it can hold; the file of each format says why.
+    pub fn holds(self) -> Holds {
+        self.row().holds
+    }
+}

@@ -1,0 +1,107 @@
+//! MSR Cambridge: 36 volumes of 13 servers over a week of 2007, a CSV file each.
+//!
+//! ```text
+//! 128166372003061629,hm,0,Read,383496192,32768,41286
+//! ```
+//!
+//! | column | |
+//! |---|---|
+//! | 1 | time in units of 100 ns since 1601-01-01 UTC ("Windows filetime") |
+//! | 2, 3 | host and disk number: together the volume |
+//! | 4 | `Read` or `Write` |
+//! | 5, 6 | offset and length in bytes |
+//! | 7 | response time in units of 100 ns; not kept |
+//!
+//! Source: README.txt of the traces, SNIA IOTTA 388; Narayanan et al., "Write Off-Loading", FAST
+//! 2008.
+
+use crate::foreign::fault::Fault;
+use crate::foreign::fields::{Cells, SECOND_NS, time_ns};
+use crate::foreign::form::{BYTES, READ_WRITE};
+use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
+use crate::foreign::names::Names;
+use crate::foreign::row::WINDOWS_TO_UNIX_S;
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::writer::{FormWriter, Request, text};
+use crate::io::Operation;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "msr",
+    about: "MSR Cambridge: bytes, 100 nanoseconds since 1601",
+    clock: Clock::Windows,
+    reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Msr)))),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow =
+    FormRow::new(BYTES.every(100).only(READ_WRITE), |started_unix_s| {
+        Box::new(MsrWriter { started_unix_s })
+    });
+
+/// Nanoseconds of a unit of Windows' file time.
+const FILETIME_NS: u64 = 100;
+
+/// Reads lines of MSR Cambridge.
+#[derive(Debug)]
+pub(super) struct Msr;
+
+impl LineReader for Msr {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+        if is_comment(line) {
+            return Ok(Found::Passed(Passed::Note));
+        }
+        let mut cells = Cells::new(line, b',');
+        let time_ns = time_ns(cells.need("time")?, FILETIME_NS)?;
+        let host = cells.need("host")?;
+        let disk = cells.need("disk number")?;
+        let operation = match cells.need("operation")? {
+            kind if kind.eq_ignore_ascii_case(b"read") => Operation::Read,
+            kind if kind.eq_ignore_ascii_case(b"write") => Operation::Write,
+            _ => return Err(Fault::Operation("Read or Write")),
+        };
+        let offset_bytes = cells.number("offset")?;
+        let length_bytes = cells.number("length")?;
+        let mut io = request(time_ns, operation, offset_bytes, length_bytes);
+        io.tenant = volume(host, disk, names)?;
+        Ok(Found::Io(io))
+    }
+}
+
+/// Host and disk as the names of the files have them: `hm_0`.
+fn volume(host: &[u8], disk: &[u8], names: &mut Names) -> Result<u32, Fault> {
+    let key = [host, b"_", disk].concat();
+    names.volume(&key, || String::from_utf8_lossy(&key).into_owned())
+}
+
+/// What stands for the host, which a trace of ours does not tell. Our choice.
+const HOST: &str = "anabranch";
+
+/// Writes lines of MSR Cambridge. The volume is the disk's number, and the response time, which is
+/// not known, 0. Where the trace does not tell when it began, its time counts from 1970.
+#[derive(Debug)]
+pub(super) struct MsrWriter {
+    pub(super) started_unix_s: u64,
+}
+
+impl FormWriter for MsrWriter {
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let kind = match request.operation {
+            Operation::Write => "Write",
+            _ => "Read",
+        };
+        let since_1601_s = self.started_unix_s.saturating_add(WINDOWS_TO_UNIX_S);
+        let started = since_1601_s.saturating_mul(SECOND_NS / FILETIME_NS);
+        let time = started.saturating_add(request.time_ns / FILETIME_NS);
+        let Request {
+            offset_bytes,
+            length_bytes,
+            volume,
+            ..
+        } = request;
+        text(
+            bytes,
+            format_args!("{time},{HOST},{volume},{kind},{offset_bytes},{length_bytes},0\n"),
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! libCacheSim's `oracleGeneral`: requests to a cache, 24 bytes each, little-endian, packed.
+//!
+//! | bytes | | |
+//! |---|---|---|
+//! | 0 to 3 | u32 | time in seconds since the trace began |
+//! | 4 to 11 | u64 | the object's number |
+//! | 12 to 15 | u32 | the object's size in bytes |
+//! | 16 to 23 | i64 | when the object is asked for next, in requests since the trace began; -1 or the largest number for never |
+//!
+//! The format knows neither operations nor addresses. Every request is taken as a write of its
+//! object (what a cache that admits all of them writes at worst), and an object's number as the
+//! number of the 4,096-byte block it begins at, as the conversions of block traces for libCacheSim
+//! have it (`BLOCK_SIZE` of cacheMon/cache_dataset's conversion scripts). A column map's `op`,
+//! `id-unit` and `time-unit` change that; numbers that are hashes are no addresses and mostly do
+//! not fit 64 bits of bytes.
+//!
+//! Source: libCacheSim, `traceReader/customizedReader/oracle/oracleGeneralBin.h` and FAQ.md.
+
+use crate::foreign::columns::ColumnMap;
+use crate::foreign::error::ImportError;
+use crate::foreign::fault::Fault;
+use crate::foreign::fields::{SECOND_NS, bytes};
+use crate::foreign::form::{BYTES, Holds, MOST_32_BIT_BYTES};
+use crate::foreign::found::{Found, request};
+use crate::foreign::input::Input;
+use crate::foreign::names::Names;
+use crate::foreign::records::{Layout, Record, RecordReader, bad};
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::writer::{FormWriter, Request};
+use crate::io::Operation;
+
+/// The format.
+pub(super) const ROW: FormatRow = FormatRow {
+    name: "oracle-general",
+    about: "binary of libCacheSim: objects, seconds",
+    clock: Clock::Own,
+    reader: Reads::Records(
+        |options| {
+            Box::new(OracleGeneral {
+                columns: options.columns.clone().unwrap_or_default(),
+            })
+        },
+        looks_like,
+    ),
+};
+
+/// Its form.
+pub(super) const FORM: FormRow = FormRow {
+    about: Some("binary of libCacheSim: writes of 4 KiB objects, seconds"),
+    ..FormRow::new(
+        Holds {
+            offset_unit_bytes: 4096,
+            volumes: false,
+            ..BYTES.every(SECOND_NS).only(&[Operation::Write])
+        }
+        .up_to(MOST_32_BIT_BYTES),
+        |_| Box::new(OracleGeneralWriter),
+    )
+};
+
+/// Bytes of a record.
+const RECORD_BYTES: usize = 24;
+
+/// Records a guess is made from.
+const GUESS_RECORDS: usize = 256;
+
+/// Reads records of `oracleGeneral`.
+#[derive(Debug)]
+pub(super) struct OracleGeneral {
+    pub(super) columns: ColumnMap,
+}
+
+impl RecordReader for OracleGeneral {
+    fn record(&mut self, input: &mut Input, _: &mut Names) -> Result<Option<Record>, ImportError> {
+        if !input.fill(RECORD_BYTES)? {
+            let rest = input.unread();
+            let cut_off = (!rest.is_empty()).then(|| bad(Fault::CutOff, rest));
+            input.consume(RECORD_BYTES);
+            return Ok(cut_off);
+        }
+        let bytes = input.unread().get(..RECORD_BYTES).unwrap_or_default();
+        let found = self.understand(bytes);
+        let record = found.map_or_else(|fault| bad(fault, bytes), Record::Found);
+        input.consume(RECORD_BYTES);
+        Ok(Some(record))
+    }
+}
+
+impl OracleGeneral {
+    fn understand(&self, record: &[u8]) -> Result<Found, Fault> {
+        let fields = fields(record);
+        let time_ns = u64::from(fields.u32(0)).checked_mul(self.columns.time_unit_ns);
+        let offset_bytes = bytes(fields.u64(4), self.columns.id_unit_bytes, "object number")?;
+        let length_bytes = bytes(
+            u64::from(fields.u32(12)),
+            self.columns.size_unit_bytes,
+            "size",
+        )?;
+        Ok(Found::Io(request(
+            time_ns.ok_or(Fault::Time)?,
+            self.columns.operation,
+            offset_bytes,
+            length_bytes,
+        )))
+    }
+}
+
+fn fields(record: &[u8]) -> Layout<'_> {
+    Layout {
+        bytes: record,
+        big_endian: false,
+    }
+}
+
+/// Whether bytes look like the beginning of `oracleGeneral`: times never go back, sizes are not
+/// zero, and each next request is behind its own or never.
+pub(super) fn looks_like(head: &[u8]) -> bool {
+    let (records, rest) = head.as_chunks::<RECORD_BYTES>();
+    let mut last_time = 0;
+    let plausible = |(place, record): (i64, &[u8; RECORD_BYTES])| {
+        let fields = fields(record);
+        let time = fields.u32(0);
+        let next = fields.u64(16).cast_signed();
+        let ok = time >= last_time && fields.u32(12) > 0 && (next == -1 || next > place);
+        last_time = time;
+        ok
+    };
+    let whole = !records.is_empty() && (rest.is_empty() || records.len() > GUESS_RECORDS);
+    whole && (0..).zip(records).take(GUESS_RECORDS).all(plausible)
+}
+
+/// Bytes of the objects that are written: the block a reader takes an object's number for.
+const OBJECT_BYTES: u64 = 4096;
+
+/// What stands for a time when an object is asked for next that is not known.
+const NEVER: i64 = -1;
+
+/// Writes records of `oracleGeneral`, a write each: reads would come back as writes. When an object
+/// is asked for next is not told, for it takes the whole trace to know.
+#[derive(Debug)]
+pub(super) struct OracleGeneralWriter;
+
+impl FormWriter for OracleGeneralWriter {
+    fn put(&mut self, request: &Request<'_>, bytes: &mut Vec<u8>) {
+        let (seconds, _) = request.seconds();
+        let most = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        bytes.extend(most(seconds).to_le_bytes());
+        bytes.extend((request.offset_bytes / OBJECT_BYTES).to_le_bytes());
+        bytes.extend(most(request.length_bytes).to_le_bytes());
+        bytes.extend(NEVER.to_le_bytes());
+    }
+}
