@@ -75,6 +75,63 @@ macro_rules! one_of {
 }
 pub(crate) use one_of;
 
+/// Makes a struct of a scheme's parameters, its default, and `list`, which gives them by name. A field is
+///
+/// ```text
+/// field: Kind(range or type) = default,
+///     "what it does, in a line";
+/// ```
+///
+/// with a variant of [`Value`] for its kind; `as "key"` behind the field where people write another name.
+macro_rules! parameters {
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident {
+            $(
+                $(#[$doc:meta])*
+                $field:ident $(as $key:literal)? : $kind:ident $(($($detail:tt)*))? = $default:expr,
+                $meaning:literal;
+            )+
+        }
+    ) => {
+        $(#[$about])*
+        pub struct $name {
+            $($(#[$doc])* pub $field: parameters!(@type $kind $(($($detail)*))?),)+
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name { $($field: $default),+ }
+            }
+        }
+
+        impl $name {
+            /// The parameters, in the order people see them.
+            pub(crate) fn list(&mut self) -> Vec<crate::parameter::Parameter<'_>> {
+                vec![$(crate::parameter::Parameter {
+                    key: parameters!(@key $field $($key)?),
+                    meaning: $meaning,
+                    value: parameters!(@value $kind $(($($detail)*))?, &mut self.$field),
+                }),+]
+            }
+        }
+    };
+    (@key $field:ident) => { stringify!($field) };
+    (@key $field:ident $key:literal) => { $key };
+    (@type Count($($range:tt)*)) => { u32 };
+    (@type Number($($range:tt)*)) => { f64 };
+    (@type Word($word:ty)) => { $word };
+    (@type Size) => { crate::size::Bytes };
+    (@type Period) => { crate::parameter::Period };
+    (@type Rules) => { crate::rules::Rules };
+    (@value Word($word:ty), $place:expr) => { crate::parameter::Value::Word($place) };
+    (@value $kind:ident($($range:tt)*), $place:expr) => {
+        crate::parameter::Value::$kind($place, $($range)*)
+    };
+    (@value $kind:ident, $place:expr) => { crate::parameter::Value::$kind($place) };
+}
+pub(crate) use parameters;
+
 impl Parameter<'_> {
     /// Takes the value from `text`, or says what was expected. `read` gives the text of a file.
     pub(crate) fn set(&mut self, text: &str, read: &ReadText<'_>) -> Result<(), String> {

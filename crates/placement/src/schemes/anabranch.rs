@@ -25,7 +25,7 @@ use crate::{
     assign::{Assign, Names, Write},
     by_page::place_each,
     geometry::HostGeometry,
-    parameter::{Parameter, Value, one_of},
+    parameter::{Parameter, one_of, parameters},
     scheme::{DeviceHalf, Host, HostScheme, Unfit},
 };
 use mind::Mind;
@@ -46,45 +46,40 @@ one_of! {
     }
 }
 
-/// Parameters of [`Anabranch`]. All defaults are our choice.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parameters {
-    /// Whether settings are rehearsed. Off, those below hold throughout.
-    pub rehearse: Switch,
-    /// Classes, at most one for each host stream.
-    pub classes: u32,
-    /// Where copies go.
-    pub copies: Copies,
-    /// Which closed unit is collected next.
-    pub victims: Victims,
-    /// Whether contexts, hints and files are gone by.
-    pub contexts: Switch,
-    /// Whether the lives before at an address are gone by.
-    pub history: Switch,
-    /// Pages a unit of a miniature drive keeps at least.
-    pub unit_pages: u32,
-    /// Pages a miniature drive keeps at least.
-    pub least_pages: u32,
-    /// What a setting must save to lead, in units.
-    pub margin: f64,
-    /// Seed of the sample.
-    pub seed: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            rehearse: Switch::On,
-            classes: 6,
-            copies: Copies::Together,
-            victims: Victims::Patient,
-            contexts: Switch::On,
-            history: Switch::On,
-            unit_pages: 32,
-            least_pages: 4096,
-            margin: 8.0,
-            seed: 1,
-        }
+parameters! {
+    /// Parameters of [`Anabranch`]. All defaults are our choice.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Parameters {
+        /// Whether settings are rehearsed. Off, those below hold throughout.
+        rehearse: Word(Switch) = Switch::On,
+            "whether settings are tried out on miniature drives";
+        /// Classes, at most one for each host stream.
+        classes: Count(1..=8) = 6,
+            "without rehearsal: classes, at most one a host stream";
+        /// Where copies go.
+        copies: Word(Copies) = Copies::Together,
+            "without rehearsal: where copies go";
+        /// Which closed unit is collected next.
+        victims: Word(Victims) = Victims::Patient,
+            "without rehearsal: which closed unit is collected next";
+        /// Whether contexts, hints and files are gone by.
+        contexts: Word(Switch) = Switch::On,
+            "whether contexts, hints and files are gone by";
+        /// Whether the lives before at an address are gone by.
+        history: Word(Switch) = Switch::On,
+            "whether the lives before at an address are gone by";
+        /// Pages a unit of a miniature drive keeps at least.
+        unit_pages as "unit-pages": Count(1..=65_536) = 32,
+            "pages a unit of a miniature drive keeps at least";
+        /// Pages a miniature drive keeps at least.
+        least_pages as "least-pages": Count(1..=1 << 24) = 4096,
+            "pages a miniature drive keeps at least";
+        /// What a setting must save to lead, in units.
+        margin: Number(0.0..=1e6) = 8.0,
+            "what another setting must save to take over, in units";
+        /// Seed of the sample.
+        seed: Count(0..=u32::MAX) = 1,
+            "seed of the sample";
     }
 }
 
@@ -94,63 +89,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        let parameter = |key, meaning, value| Parameter {
-            key,
-            meaning,
-            value,
-        };
-        vec![
-            parameter(
-                "rehearse",
-                "whether settings are tried out on miniature drives",
-                Value::Word(&mut self.rehearse),
-            ),
-            parameter(
-                "classes",
-                "without rehearsal: classes, at most one a host stream",
-                Value::Count(&mut self.classes, 1..=8),
-            ),
-            parameter(
-                "copies",
-                "without rehearsal: where copies go",
-                Value::Word(&mut self.copies),
-            ),
-            parameter(
-                "victims",
-                "without rehearsal: which closed unit is collected next",
-                Value::Word(&mut self.victims),
-            ),
-            parameter(
-                "contexts",
-                "whether contexts, hints and files are gone by",
-                Value::Word(&mut self.contexts),
-            ),
-            parameter(
-                "history",
-                "whether the lives before at an address are gone by",
-                Value::Word(&mut self.history),
-            ),
-            parameter(
-                "unit-pages",
-                "pages a unit of a miniature drive keeps at least",
-                Value::Count(&mut self.unit_pages, 1..=65_536),
-            ),
-            parameter(
-                "least-pages",
-                "pages a miniature drive keeps at least",
-                Value::Count(&mut self.least_pages, 1..=1 << 24),
-            ),
-            parameter(
-                "margin",
-                "what another setting must save to take over, in units",
-                Value::Number(&mut self.margin, 0.0..=1e6),
-            ),
-            parameter(
-                "seed",
-                "seed of the sample",
-                Value::Count(&mut self.seed, 0..=u32::MAX),
-            ),
-        ]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {

@@ -8,7 +8,7 @@ use crate::{
     assign::{Assign, Write},
     chunks::{Answer, Chunking, Classes, CountedChunks},
     geometry::HostGeometry,
-    parameter::{Parameter, Value, one_of},
+    parameter::{Parameter, one_of, parameters},
     scheme::{Host, HostScheme, Preset, Unfit},
     size::Bytes,
 };
@@ -34,39 +34,34 @@ one_of! {
     }
 }
 
-/// Parameters of [`AutoStreamMq`]. The paper's own are not published; two re-implementations
-/// differ in all of them.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parameters {
-    /// The unit whose writes are counted, a multiple of the page. 1 MiB: both re-implementations'.
-    pub chunk: Bytes,
-    /// Base of the logarithm that turns a count into a queue. 2, our choice: with e or 10, the
-    /// re-implementations', most streams stay empty.
-    pub base: f64,
-    /// Chunks counted. The first, as in the emulator.
-    pub counts: CountedChunks,
-    /// The stream from before the request: the prototype updates in the background (patent
-    /// US 10656838).
-    pub answer: Answer,
-    /// Always: the queues are then in order of last use, as their name in the paper says.
-    pub requeue: Requeue,
-    /// Keep: neither re-implementation takes anything away.
-    pub demotion: Demotion,
-    /// The lowest queue that chunks are demoted to. 0; the emulator stops one above its lowest.
-    pub floor: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            chunk: Bytes(1 << 20),
-            base: 2.0,
-            counts: CountedChunks::First,
-            answer: Answer::Before,
-            requeue: Requeue::Always,
-            demotion: Demotion::Keep,
-            floor: 0,
-        }
+parameters! {
+    /// Parameters of [`AutoStreamMq`]. The paper's own are not published; two re-implementations
+    /// differ in all of them.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Parameters {
+        /// The unit whose writes are counted, a multiple of the page. 1 MiB: both re-implementations'.
+        chunk: Size = Bytes(1 << 20),
+            "unit of address space whose writes are counted; a multiple of the page";
+        /// Base of the logarithm that turns a count into a queue. 2, our choice: with e or 10, the
+        /// re-implementations', most streams stay empty.
+        base: Number(1.01..=1000.0) = 2.0,
+            "base of the logarithm that turns a count into a queue";
+        /// Chunks counted. The first, as in the emulator.
+        counts: Word(CountedChunks) = CountedChunks::First,
+            "chunks of a request that are counted";
+        /// The stream from before the request: the prototype updates in the background (patent
+        /// US 10656838).
+        answer: Word(Answer) = Answer::Before,
+            "the stream from before a request, or with it counted";
+        /// Always: the queues are then in order of last use, as their name in the paper says.
+        requeue: Word(Requeue) = Requeue::Always,
+            "when a chunk goes to the tail of its queue";
+        /// Keep: neither re-implementation takes anything away.
+        demotion: Word(Demotion) = Demotion::Keep,
+            "what a demoted chunk keeps of its count";
+        /// The lowest queue that chunks are demoted to. 0; the emulator stops one above its lowest.
+        floor: Count(0..=65_535) = 0,
+            "the lowest queue that chunks are demoted to";
     }
 }
 
@@ -103,48 +98,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        let parameter = |key, meaning, value| Parameter {
-            key,
-            meaning,
-            value,
-        };
-        vec![
-            parameter(
-                "chunk",
-                "unit of address space whose writes are counted; a multiple of the page",
-                Value::Size(&mut self.chunk),
-            ),
-            parameter(
-                "base",
-                "base of the logarithm that turns a count into a queue",
-                Value::Number(&mut self.base, 1.01..=1000.0),
-            ),
-            parameter(
-                "counts",
-                "chunks of a request that are counted",
-                Value::Word(&mut self.counts),
-            ),
-            parameter(
-                "answer",
-                "the stream from before a request, or with it counted",
-                Value::Word(&mut self.answer),
-            ),
-            parameter(
-                "requeue",
-                "when a chunk goes to the tail of its queue",
-                Value::Word(&mut self.requeue),
-            ),
-            parameter(
-                "demotion",
-                "what a demoted chunk keeps of its count",
-                Value::Word(&mut self.demotion),
-            ),
-            parameter(
-                "floor",
-                "the lowest queue that chunks are demoted to",
-                Value::Count(&mut self.floor, 0..=65_535),
-            ),
-        ]
+        self.list()
     }
 
     fn presets(&self) -> &'static [Preset] {

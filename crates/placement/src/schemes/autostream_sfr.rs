@@ -7,7 +7,7 @@ use crate::{
     assign::{Assign, Write},
     chunks::{Answer, Chunking, Classes, CountedChunks},
     geometry::HostGeometry,
-    parameter::{Parameter, Period, Value, one_of},
+    parameter::{Parameter, Period, one_of, parameters},
     scheme::{Host, HostScheme, Preset, Unfit},
     size::Bytes,
 };
@@ -42,45 +42,40 @@ one_of! {
     }
 }
 
-/// Parameters of [`AutoStreamSfr`]. The paper's own are not published; four re-implementations
-/// differ in all of them.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parameters {
-    /// The unit whose writes are counted, a multiple of the page. 1 MiB, our choice: the chunk
-    /// the PCStream draft analyses AutoStream with (§2.1.1); re-implementations use 2 MiB.
-    pub chunk: Bytes,
-    /// Writes to the drive in which an idle chunk's count halves. 2 GiB, our choice: what a drive
-    /// writes at 200 MB/s in the 10 s of two re-implementations, and the best of a sweep from
-    /// 16 MiB to 4 GiB on in-place traces; on RocksDB's it made no difference.
-    pub decay: Period,
-    /// Base of the logarithm that turns a count into a stream. 2, our choice: two of the
-    /// re-implementations use it, and with the PCStream emulator's 10 most streams stay empty.
-    pub base: f64,
-    /// Growth before decay: the emulator's and the kernel module's.
-    pub order: Order,
-    /// Chunks counted: the first, as in the emulator and the kernel module.
-    pub counts: CountedChunks,
-    /// Sequential requests count, as in the emulator and the kernel module.
-    pub sequential: Sequential,
-    /// One memory of the previous request for the drive: the emulator's.
-    pub scope: Scope,
-    /// The stream from before the request: the prototype updates its table in the background
-    /// (patent US 10656838).
-    pub answer: Answer,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            chunk: Bytes(1 << 20),
-            decay: Period::Bytes(Bytes(2 << 30)),
-            base: 2.0,
-            order: Order::GrowFirst,
-            counts: CountedChunks::First,
-            sequential: Sequential::Counted,
-            scope: Scope::Drive,
-            answer: Answer::Before,
-        }
+parameters! {
+    /// Parameters of [`AutoStreamSfr`]. The paper's own are not published; four re-implementations
+    /// differ in all of them.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Parameters {
+        /// The unit whose writes are counted, a multiple of the page. 1 MiB, our choice: the chunk
+        /// the PCStream draft analyses AutoStream with (§2.1.1); re-implementations use 2 MiB.
+        chunk: Size = Bytes(1 << 20),
+            "unit of address space whose writes are counted; a multiple of the page";
+        /// Writes to the drive in which an idle chunk's count halves. 2 GiB, our choice: what a drive
+        /// writes at 200 MB/s in the 10 s of two re-implementations, and the best of a sweep from
+        /// 16 MiB to 4 GiB on in-place traces; on RocksDB's it made no difference.
+        decay: Period = Period::Bytes(Bytes(2 << 30)),
+            "writes to the drive in which an idle chunk's count halves";
+        /// Base of the logarithm that turns a count into a stream. 2, our choice: two of the
+        /// re-implementations use it, and with the PCStream emulator's 10 most streams stay empty.
+        base: Number(1.01..=1000.0) = 2.0,
+            "base of the logarithm that turns a count into a stream";
+        /// Growth before decay: the emulator's and the kernel module's.
+        order: Word(Order) = Order::GrowFirst,
+            "whether a count grows or decays first";
+        /// Chunks counted: the first, as in the emulator and the kernel module.
+        counts: Word(CountedChunks) = CountedChunks::First,
+            "chunks of a request that are counted";
+        /// Sequential requests count, as in the emulator and the kernel module.
+        sequential: Word(Sequential) = Sequential::Counted,
+            "whether a request that continues another one counts";
+        /// One memory of the previous request for the drive: the emulator's.
+        scope: Word(Scope) = Scope::Drive,
+            "whose previous request a request may continue";
+        /// The stream from before the request: the prototype updates its table in the background
+        /// (patent US 10656838).
+        answer: Word(Answer) = Answer::Before,
+            "the stream from before a request, or with it counted";
     }
 }
 
@@ -132,53 +127,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        let parameter = |key, meaning, value| Parameter {
-            key,
-            meaning,
-            value,
-        };
-        vec![
-            parameter(
-                "chunk",
-                "unit of address space whose writes are counted; a multiple of the page",
-                Value::Size(&mut self.chunk),
-            ),
-            parameter(
-                "decay",
-                "writes to the drive in which an idle chunk's count halves",
-                Value::Period(&mut self.decay),
-            ),
-            parameter(
-                "base",
-                "base of the logarithm that turns a count into a stream",
-                Value::Number(&mut self.base, 1.01..=1000.0),
-            ),
-            parameter(
-                "order",
-                "whether a count grows or decays first",
-                Value::Word(&mut self.order),
-            ),
-            parameter(
-                "counts",
-                "chunks of a request that are counted",
-                Value::Word(&mut self.counts),
-            ),
-            parameter(
-                "sequential",
-                "whether a request that continues another one counts",
-                Value::Word(&mut self.sequential),
-            ),
-            parameter(
-                "scope",
-                "whose previous request a request may continue",
-                Value::Word(&mut self.scope),
-            ),
-            parameter(
-                "answer",
-                "the stream from before a request, or with it counted",
-                Value::Word(&mut self.answer),
-            ),
-        ]
+        self.list()
     }
 
     fn presets(&self) -> &'static [Preset] {

@@ -10,21 +10,18 @@ use crate::{
     assign::{Assign, Write},
     by_page::{part, place_each, shared_classes},
     geometry::HostGeometry,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
-/// Parameters of [`Dac`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// Classes there are, at most as many as the drive has host streams. 6: what `SepBIT`'s
-    /// evaluation (FAST'22) gives every scheme.
-    pub classes: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters { classes: 6 }
+parameters! {
+    /// Parameters of [`Dac`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Parameters {
+        /// Classes there are, at most as many as the drive has host streams. 6: what `SepBIT`'s
+        /// evaluation (FAST'22) gives every scheme.
+        classes: Count(1..=128) = 6,
+            "classes, at most one a host stream";
     }
 }
 
@@ -34,11 +31,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![Parameter {
-            key: "classes",
-            meaning: "classes, at most one a host stream",
-            value: Value::Count(&mut self.classes, 1..=128),
-        }]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {

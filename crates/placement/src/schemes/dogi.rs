@@ -18,7 +18,7 @@ use crate::{
     by_page::{draw, part, place_each},
     geometry::HostGeometry,
     last_writes::LastWrites,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 use features::{Features, Scaler};
@@ -46,27 +46,22 @@ const HELD_OUT: usize = 10;
 /// blocks (§4.3).
 const FROZEN: f64 = 6.0;
 
-/// Parameters of [`Dogi`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// Groups between hot and frozen, at most, as far as the drive has host streams. 10: §4.1.
-    pub groups: u32,
-    /// One in so many writes that are not hot is followed. 10: §4.2.
-    pub sample: u32,
-    /// Times a training learns from each of its samples. 10: §4.2.
-    pub epochs: u32,
-    /// Seed of the network's first weights, and of what it learns from.
-    pub seed: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            groups: 10,
-            sample: 10,
-            epochs: 10,
-            seed: 1,
-        }
+parameters! {
+    /// Parameters of [`Dogi`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Parameters {
+        /// Groups between hot and frozen, at most, as far as the drive has host streams. 10: §4.1.
+        groups: Count(1..=CLASSES as u32) = 10,
+            "groups between hot and frozen, at most one a host stream";
+        /// One in so many writes that are not hot is followed. 10: §4.2.
+        sample: Count(1..=1_000_000) = 10,
+            "one write in so many is followed";
+        /// Times a training learns from each of its samples. 10: §4.2.
+        epochs: Count(1..=1000) = 10,
+            "times a training learns from each sample";
+        /// Seed of the network's first weights, and of what it learns from.
+        seed: Count(0..=u32::MAX) = 1,
+            "seed of the network's first weights, and of what it learns from";
     }
 }
 
@@ -76,28 +71,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![
-            Parameter {
-                key: "groups",
-                meaning: "groups between hot and frozen, at most one a host stream",
-                value: Value::Count(&mut self.groups, 1..=CLASSES as u32),
-            },
-            Parameter {
-                key: "sample",
-                meaning: "one write in so many is followed",
-                value: Value::Count(&mut self.sample, 1..=1_000_000),
-            },
-            Parameter {
-                key: "epochs",
-                meaning: "times a training learns from each sample",
-                value: Value::Count(&mut self.epochs, 1..=1000),
-            },
-            Parameter {
-                key: "seed",
-                meaning: "seed of the network's first weights, and of what it learns from",
-                value: Value::Count(&mut self.seed, 0..=u32::MAX),
-            },
-        ]
+        self.list()
     }
 
     fn unsampled(&self) -> Option<&'static str> {

@@ -10,31 +10,26 @@ use crate::{
     assign::{Assign, Write},
     by_page::copy_streams,
     geometry::HostGeometry,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
 /// The highest count of an extent (`SepBIT`'s simulator).
 const MOST: u8 = 15;
 
-/// Parameters of [`Eti`]; the defaults are those of `SepBIT`'s simulator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// Extents there may be.
-    pub extents: u32,
-    /// Writes from which on an extent is hot.
-    pub hot: u32,
-    /// Requests after which counts are halved.
-    pub decay: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            extents: 1024,
-            hot: 4,
-            decay: 4096,
-        }
+parameters! {
+    /// Parameters of [`Eti`]; the defaults are those of `SepBIT`'s simulator.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Parameters {
+        /// Extents there may be.
+        extents: Count(1..=1_000_000) = 1024,
+            "extents the address space is divided into, at most";
+        /// Writes from which on an extent is hot.
+        hot: Count(1..=u32::from(MOST)) = 4,
+            "writes from which on an extent is hot";
+        /// Requests after which counts are halved.
+        decay: Count(1..=u32::MAX) = 4096,
+            "requests after which counts are halved";
     }
 }
 
@@ -44,23 +39,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![
-            Parameter {
-                key: "extents",
-                meaning: "extents the address space is divided into, at most",
-                value: Value::Count(&mut self.extents, 1..=1_000_000),
-            },
-            Parameter {
-                key: "hot",
-                meaning: "writes from which on an extent is hot",
-                value: Value::Count(&mut self.hot, 1..=u32::from(MOST)),
-            },
-            Parameter {
-                key: "decay",
-                meaning: "requests after which counts are halved",
-                value: Value::Count(&mut self.decay, 1..=u32::MAX),
-            },
-        ]
+        self.list()
     }
 
     fn goes_by_requests(&self) -> bool {

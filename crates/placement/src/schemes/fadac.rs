@@ -9,27 +9,22 @@ use crate::{
     assign::{Assign, Write},
     by_page::{part, place_each, shared_classes},
     geometry::HostGeometry,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
-/// Parameters of [`Fadac`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parameters {
-    /// Classes there are, at most as many as the drive has host streams. 6: what `SepBIT`'s
-    /// evaluation (FAST'22) gives every scheme.
-    pub classes: u32,
-    /// A class ends at this many times the count at which the one before it ends. 10: `SepBIT`'s
-    /// simulator.
-    pub base: f64,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            classes: 6,
-            base: 10.0,
-        }
+parameters! {
+    /// Parameters of [`Fadac`].
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Parameters {
+        /// Classes there are, at most as many as the drive has host streams. 6: what `SepBIT`'s
+        /// evaluation (FAST'22) gives every scheme.
+        classes: Count(1..=128) = 6,
+            "classes, at most one a host stream";
+        /// A class ends at this many times the count at which the one before it ends. 10: `SepBIT`'s
+        /// simulator.
+        base: Number(1.01..=1000.0) = 10.0,
+            "ratio of one class's highest count to that of the class before";
     }
 }
 
@@ -39,18 +34,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![
-            Parameter {
-                key: "classes",
-                meaning: "classes, at most one a host stream",
-                value: Value::Count(&mut self.classes, 1..=128),
-            },
-            Parameter {
-                key: "base",
-                meaning: "ratio of one class's highest count to that of the class before",
-                value: Value::Number(&mut self.base, 1.01..=1000.0),
-            },
-        ]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {

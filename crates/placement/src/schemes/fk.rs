@@ -11,21 +11,18 @@ use crate::{
     assign::{Assign, Write},
     future::Future,
     geometry::HostGeometry,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
     schemes::oracle::Deaths,
 };
 
-/// Parameters of [`Fk`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// Open units. 6: `SepBIT`'s classes, which its FK has as many of.
-    pub classes: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters { classes: 6 }
+parameters! {
+    /// Parameters of [`Fk`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Parameters {
+        /// Open units. 6: `SepBIT`'s classes, which its FK has as many of.
+        classes: Count(1..=65_535) = 6,
+            "open units; the last takes all that lives longer";
     }
 }
 
@@ -35,11 +32,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![Parameter {
-            key: "classes",
-            meaning: "open units; the last takes all that lives longer",
-            value: Value::Count(&mut self.classes, 1..=65_535),
-        }]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {

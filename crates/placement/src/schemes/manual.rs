@@ -6,7 +6,7 @@ use anabranch_trace::{ContextId, FileId, WriteHint};
 use crate::{
     assign::{Assign, ContextName, Names, Write},
     geometry::HostGeometry,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     rules::{Rule, RuleUse, Rules},
     scheme::{Host, HostScheme, Unfit},
 };
@@ -16,11 +16,14 @@ use crate::{
 const MAX_FILES: usize = 1 << 20;
 const MAX_CONTEXTS: usize = 1 << 16;
 
-/// Parameters of [`Manual`].
-#[derive(Debug, Clone, Default)]
-pub struct Parameters {
-    /// The rules. `common` by default: what most programs' files are told apart by.
-    pub rules: Rules,
+parameters! {
+    /// Parameters of [`Manual`].
+    #[derive(Debug, Clone)]
+    pub struct Parameters {
+        /// The rules. `common` by default: what most programs' files are told apart by.
+        rules: Rules = Rules::default(),
+            "a shipped set of rules, or a TOML file";
+    }
 }
 
 impl HostScheme for Parameters {
@@ -29,11 +32,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![Parameter {
-            key: "rules",
-            meaning: "a shipped set of rules, or a TOML file",
-            value: Value::Rules(&mut self.rules),
-        }]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {

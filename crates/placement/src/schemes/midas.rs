@@ -19,7 +19,7 @@ use crate::{
     by_page::place_each,
     geometry::HostGeometry,
     last_writes::LastWrites,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 use groups::Groups;
@@ -37,24 +37,19 @@ const ERROR: f64 = 0.1;
 /// Of an epoch, what is written between two such checks (the authors' simulator).
 const CHECK_SHARE: f64 = 0.3;
 
-/// Parameters of [`Midas`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parameters {
-    /// Groups there are, at most, the hot one included. 10: the authors' simulator.
-    pub groups: u32,
-    /// Drives' worth of writes in which lives are counted before a configuration is sought. 4: §4.1.
-    pub epoch: f64,
-    /// One page in so many is followed. 100: §4.1.
-    pub sample: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            groups: 10,
-            epoch: 4.0,
-            sample: 100,
-        }
+parameters! {
+    /// Parameters of [`Midas`].
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Parameters {
+        /// Groups there are, at most, the hot one included. 10: the authors' simulator.
+        groups: Count(2..=32) = 10,
+            "groups, the hot one and the last included";
+        /// Drives' worth of writes in which lives are counted before a configuration is sought. 4: §4.1.
+        epoch: Number(0.1..=64.0) = 4.0,
+            "drives' worth of writes between two searches for a configuration";
+        /// One page in so many is followed. 100: §4.1.
+        sample: Count(1..=1_000_000) = 100,
+            "one page in so many is followed";
     }
 }
 
@@ -64,23 +59,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![
-            Parameter {
-                key: "groups",
-                meaning: "groups, the hot one and the last included",
-                value: Value::Count(&mut self.groups, 2..=32),
-            },
-            Parameter {
-                key: "epoch",
-                meaning: "drives' worth of writes between two searches for a configuration",
-                value: Value::Number(&mut self.epoch, 0.1..=64.0),
-            },
-            Parameter {
-                key: "sample",
-                meaning: "one page in so many is followed",
-                value: Value::Count(&mut self.sample, 1..=1_000_000),
-            },
-        ]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {

@@ -11,26 +11,21 @@ use crate::{
     by_page::{draw, part, place_each, shared_classes},
     geometry::HostGeometry,
     last_writes::LastWrites,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
-/// Parameters of [`MultiLog`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// Logs there are, at most as many as the drive has host streams. 6: what `SepBIT`'s
-    /// evaluation (FAST'22) gives every scheme.
-    pub classes: u32,
-    /// Seed of the draws by which a page rises.
-    pub seed: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            classes: 6,
-            seed: 1,
-        }
+parameters! {
+    /// Parameters of [`MultiLog`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Parameters {
+        /// Logs there are, at most as many as the drive has host streams. 6: what `SepBIT`'s
+        /// evaluation (FAST'22) gives every scheme.
+        classes: Count(1..=128) = 6,
+            "logs, at most one a host stream";
+        /// Seed of the draws by which a page rises.
+        seed: Count(0..=u32::MAX) = 1,
+            "seed of the draws by which a page moves to a hotter log";
     }
 }
 
@@ -40,18 +35,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![
-            Parameter {
-                key: "classes",
-                meaning: "logs, at most one a host stream",
-                value: Value::Count(&mut self.classes, 1..=128),
-            },
-            Parameter {
-                key: "seed",
-                meaning: "seed of the draws by which a page moves to a hotter log",
-                value: Value::Count(&mut self.seed, 0..=u32::MAX),
-            },
-        ]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {

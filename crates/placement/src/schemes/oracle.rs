@@ -16,7 +16,7 @@ use crate::{
     assign::{Assign, Write},
     future::Future,
     geometry::HostGeometry,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Setting, Unfit},
 };
 pub(crate) use deaths::Deaths;
@@ -48,66 +48,30 @@ const TRIALS: [Trial; 13] = [
     (16, 2.0, 1.0, 1.0),
 ];
 
-/// Parameters of [`Oracle`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parameters {
-    /// Open units, of the host's streams first, then of internal ones. 0 tries several and keeps
-    /// the best (DOGI's `NoDaP` adds classes until the gain falls under 5 %).
-    pub classes: u32,
-    /// How many times as long the data of a class live as those of the class before, while its
-    /// unit is still empty. 4, our choice; DOGI's ranges double.
-    pub ratio: f64,
-    /// The life that parts the first two classes, in units of writes. 1, our choice; DOGI begins
-    /// at 1 % of the capacity.
-    pub first: f64,
-    /// How much the time counts for which a victim's space would otherwise lie idle: 1 in full, 0
-    /// not at all, which leaves the unit with the fewest valid pages. 1, our choice.
-    pub patience: f64,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            classes: 0,
-            ratio: 4.0,
-            first: 1.0,
-            patience: 1.0,
-        }
+parameters! {
+    /// Parameters of [`Oracle`].
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Parameters {
+        /// Open units, of the host's streams first, then of internal ones. 0 tries several and keeps
+        /// the best (DOGI's `NoDaP` adds classes until the gain falls under 5 %).
+        classes: Count(0..=65_535) = 0,
+            "open units; 0 tries several numbers and keeps the best";
+        /// How many times as long the data of a class live as those of the class before, while its
+        /// unit is still empty. 4, our choice; DOGI's ranges double.
+        ratio: Number(1.01..=1000.0) = 4.0,
+            "lives of an empty class over those of the class before";
+        /// The life that parts the first two classes, in units of writes. 1, our choice; DOGI begins
+        /// at 1 % of the capacity.
+        first: Number(0.001..=1e6) = 1.0,
+            "the life that parts the first two classes, in units of writes";
+        /// How much the time counts for which a victim's space would otherwise lie idle: 1 in full, 0
+        /// not at all, which leaves the unit with the fewest valid pages. 1, our choice.
+        patience: Number(0.0..=1.0) = 1.0,
+            "weight of the time a victim's space would lie idle, from 0 to 1";
     }
 }
 
 impl Parameters {
-    /// Its parameters, in the order people see them.
-    pub(crate) fn list(&mut self) -> Vec<Parameter<'_>> {
-        let parameter = |key, meaning, value| Parameter {
-            key,
-            meaning,
-            value,
-        };
-        vec![
-            parameter(
-                "classes",
-                "open units; 0 tries several numbers and keeps the best",
-                Value::Count(&mut self.classes, 0..=65_535),
-            ),
-            parameter(
-                "ratio",
-                "lives of an empty class over those of the class before",
-                Value::Number(&mut self.ratio, 1.01..=1000.0),
-            ),
-            parameter(
-                "first",
-                "the life that parts the first two classes, in units of writes",
-                Value::Number(&mut self.first, 0.001..=1e6),
-            ),
-            parameter(
-                "patience",
-                "weight of the time a victim's space would lie idle, from 0 to 1",
-                Value::Number(&mut self.patience, 0.0..=1.0),
-            ),
-        ]
-    }
-
     /// The settings to try on a drive, of those there are.
     pub(crate) fn trials_of(&self, trials: &[Trial], geometry: &HostGeometry) -> Vec<Vec<Setting>> {
         if self.classes > 0 {

@@ -11,7 +11,7 @@ use anabranch_trace::ContextId;
 use crate::{
     assign::{Assign, Names, Write},
     geometry::HostGeometry,
-    parameter::{Parameter, Period, Value},
+    parameter::{Parameter, Period, parameters},
     profile_store::LifetimeProfile,
     scheme::{Host, HostScheme, Unfit},
     size::Bytes,
@@ -24,50 +24,45 @@ use recall::Recall;
 /// new contexts cannot make clustering the main work.
 const EARLY_PARTS: u64 = 16;
 
-/// Parameters of [`PcStream`]: what the papers leave open, each with our choice as its default.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parameters {
-    /// Pages of a context that must have ended before it leaves the default stream. 500: the
-    /// PCStream emulator waits for as many writes.
-    pub samples: u32,
-    /// Writes from one reclustering to the next. A period was not found in the papers ("regularly"
-    /// in the draft); an eighth of the capacity, our choice.
-    pub recluster: Period,
-    /// What one more stream must save: the mean square, over bytes written, of the distance in
-    /// octaves (log2) from contexts' lifetimes to their group's mean. 0 uses every stream there
-    /// is. 0.1, our choice: each stream holds an open unit of spare space; of 0, 0.02, 0.05, 0.1,
-    /// 0.2 and 0.4 it copied least on most of six RocksDB traces on tight drives.
-    pub gain: f64,
-    /// A context moves to another stream only when that brings it nearer to its group's mean
-    /// lifetime by more than this share of the distance. 0.1, our choice.
-    pub hysteresis: f64,
-    /// Weight of a death of `step` bytes in a context's mean lifetime. 1/8, our choice: the draft
-    /// says "average" and no more.
-    pub alpha: f64,
-    /// The size of death that weighs `alpha`; others weigh in proportion.
-    pub step: Bytes,
-    /// Contexts that are learned; those with higher numbers stay in the default stream. 1,024,
-    /// our choice (the emulator: 128).
-    pub max_contexts: u32,
-    /// Bound on the memory of the lifetime table. 64 MiB, our choice.
-    pub table: Bytes,
-    /// What tells writers apart. The program context alone: the papers'.
-    pub by: Grouping,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            samples: 500,
-            recluster: Period::CapacityOver(8),
-            gain: 0.1,
-            hysteresis: 0.1,
-            alpha: 0.125,
-            step: Bytes(1 << 20),
-            max_contexts: 1024,
-            table: Bytes(anabranch_lifetime::DEFAULT_TABLE_BYTES as u64),
-            by: Grouping::Context,
-        }
+parameters! {
+    /// Parameters of [`PcStream`]: what the papers leave open, each with our choice as its default.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Parameters {
+        /// Pages of a context that must have ended before it leaves the default stream. 500: the
+        /// PCStream emulator waits for as many writes.
+        samples: Count(1..=u32::MAX) = 500,
+            "pages of a context that must have ended before it gets a stream";
+        /// Writes from one reclustering to the next. A period was not found in the papers ("regularly"
+        /// in the draft); an eighth of the capacity, our choice.
+        recluster: Period = Period::CapacityOver(8),
+            "writes to the drive from one reclustering to the next";
+        /// What one more stream must save: the mean square, over bytes written, of the distance in
+        /// octaves (log2) from contexts' lifetimes to their group's mean. 0 uses every stream there
+        /// is. 0.1, our choice: each stream holds an open unit of spare space; of 0, 0.02, 0.05, 0.1,
+        /// 0.2 and 0.4 it copied least on most of six RocksDB traces on tight drives.
+        gain: Number(0.0..=1000.0) = 0.1,
+            "mean square of octaves of lifetime that one more stream must save";
+        /// A context moves to another stream only when that brings it nearer to its group's mean
+        /// lifetime by more than this share of the distance. 0.1, our choice.
+        hysteresis: Number(0.0..=1.0) = 0.1,
+            "a context moves only if it comes nearer to its group by more than this share";
+        /// Weight of a death of `step` bytes in a context's mean lifetime. 1/8, our choice: the draft
+        /// says "average" and no more.
+        alpha: Number(0.001..=1.0) = 0.125,
+            "weight of a death of `step` bytes in a context's mean lifetime";
+        /// The size of death that weighs `alpha`; others weigh in proportion.
+        step: Size = Bytes(1 << 20),
+            "the size of death that weighs `alpha`; others weigh in proportion";
+        /// Contexts that are learned; those with higher numbers stay in the default stream. 1,024,
+        /// our choice (the emulator: 128).
+        max_contexts as "max-contexts": Count(1..=65_536) = 1024,
+            "contexts that are learned; later ones stay in the default stream";
+        /// Bound on the memory of the lifetime table. 64 MiB, our choice.
+        table: Size = Bytes(anabranch_lifetime::DEFAULT_TABLE_BYTES as u64),
+            "bound on the memory of the lifetime table";
+        /// What tells writers apart. The program context alone: the papers'.
+        by: Word(Grouping) = Grouping::Context,
+            "what tells writers apart: the context, the class of the file, or both";
     }
 }
 
@@ -77,58 +72,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        let parameter = |key, meaning, value| Parameter {
-            key,
-            meaning,
-            value,
-        };
-        vec![
-            parameter(
-                "samples",
-                "pages of a context that must have ended before it gets a stream",
-                Value::Count(&mut self.samples, 1..=u32::MAX),
-            ),
-            parameter(
-                "recluster",
-                "writes to the drive from one reclustering to the next",
-                Value::Period(&mut self.recluster),
-            ),
-            parameter(
-                "gain",
-                "mean square of octaves of lifetime that one more stream must save",
-                Value::Number(&mut self.gain, 0.0..=1000.0),
-            ),
-            parameter(
-                "hysteresis",
-                "a context moves only if it comes nearer to its group by more than this share",
-                Value::Number(&mut self.hysteresis, 0.0..=1.0),
-            ),
-            parameter(
-                "alpha",
-                "weight of a death of `step` bytes in a context's mean lifetime",
-                Value::Number(&mut self.alpha, 0.001..=1.0),
-            ),
-            parameter(
-                "step",
-                "the size of death that weighs `alpha`; others weigh in proportion",
-                Value::Size(&mut self.step),
-            ),
-            parameter(
-                "max-contexts",
-                "contexts that are learned; later ones stay in the default stream",
-                Value::Count(&mut self.max_contexts, 1..=65_536),
-            ),
-            parameter(
-                "table",
-                "bound on the memory of the lifetime table",
-                Value::Size(&mut self.table),
-            ),
-            parameter(
-                "by",
-                "what tells writers apart: the context, the class of the file, or both",
-                Value::Word(&mut self.by),
-            ),
-        ]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {

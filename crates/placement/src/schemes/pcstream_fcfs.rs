@@ -7,7 +7,7 @@ use anabranch_trace::ContextId;
 use crate::{
     assign::{Assign, Write},
     geometry::HostGeometry,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
@@ -15,23 +15,18 @@ use crate::{
 /// keeps apart by default).
 const MAX_NUMBERS: usize = 1 << 16;
 
-/// Parameters of [`FirstCome`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// Writes a context must have made before it gets a stream: with the next it has one. 500,
-    /// the emulator's (1,000 in an older file of it).
-    pub samples: u32,
-    /// Contexts that are counted; those that come later stay in the default stream. 128, the
-    /// emulator's.
-    pub max_contexts: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            samples: 500,
-            max_contexts: 128,
-        }
+parameters! {
+    /// Parameters of [`FirstCome`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Parameters {
+        /// Writes a context must have made before it gets a stream: with the next it has one. 500,
+        /// the emulator's (1,000 in an older file of it).
+        samples: Count(0..=u32::MAX) = 500,
+            "writes a context must have made before it gets a stream";
+        /// Contexts that are counted; those that come later stay in the default stream. 128, the
+        /// emulator's.
+        max_contexts as "max-contexts": Count(1..=65_536) = 128,
+            "contexts that are counted; later ones stay in the default stream";
     }
 }
 
@@ -41,18 +36,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![
-            Parameter {
-                key: "samples",
-                meaning: "writes a context must have made before it gets a stream",
-                value: Value::Count(&mut self.samples, 0..=u32::MAX),
-            },
-            Parameter {
-                key: "max-contexts",
-                meaning: "contexts that are counted; later ones stay in the default stream",
-                value: Value::Count(&mut self.max_contexts, 1..=65_536),
-            },
-        ]
+        self.list()
     }
 
     fn goes_by_requests(&self) -> bool {

@@ -10,7 +10,7 @@ use crate::{
     by_page::{copy_streams, place_each},
     geometry::HostGeometry,
     last_writes::LastWrites,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
@@ -20,22 +20,17 @@ const HOST_CLASSES: u16 = 2;
 /// 16 times ℓ).
 const GROWTH: u64 = 4;
 
-/// Parameters of [`SepBit`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// Classes there are: two of writes, one of copies out of the first of them, and the others of
-    /// copies by age. 6: §3.1.
-    pub classes: u32,
-    /// Units of the first class whose lifespans make ℓ. 16: §3.4.
-    pub lifespans: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            classes: 6,
-            lifespans: 16,
-        }
+parameters! {
+    /// Parameters of [`SepBit`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Parameters {
+        /// Classes there are: two of writes, one of copies out of the first of them, and the others of
+        /// copies by age. 6: §3.1.
+        classes: Count(4..=128) = 6,
+            "classes: two of writes, one of copies of the first, the others by age";
+        /// Units of the first class whose lifespans make ℓ. 16: §3.4.
+        lifespans: Count(1..=1_000_000) = 16,
+            "units of the first class whose mean lifespan is the threshold";
     }
 }
 
@@ -45,18 +40,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![
-            Parameter {
-                key: "classes",
-                meaning: "classes: two of writes, one of copies of the first, the others by age",
-                value: Value::Count(&mut self.classes, 4..=128),
-            },
-            Parameter {
-                key: "lifespans",
-                meaning: "units of the first class whose mean lifespan is the threshold",
-                value: Value::Count(&mut self.lifespans, 1..=1_000_000),
-            },
-        ]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {

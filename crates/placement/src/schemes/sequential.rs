@@ -5,30 +5,25 @@ use anabranch_ssd::StreamId;
 use crate::{
     assign::{Assign, Write},
     geometry::HostGeometry,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
-/// Parameters of [`SequentialDetector`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// Sequential patterns followed at a time. 4: HotStorage'14.
-    pub patterns: u32,
-    /// Beginnings of patterns followed besides, so that single writes push out no pattern. 16, our
-    /// choice; the paper does not say how a pattern begins.
-    pub candidates: u32,
-    /// Writes that must have continued each other before they are a pattern. 2, our choice: the
-    /// first one that continues another.
-    pub least: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            patterns: 4,
-            candidates: 16,
-            least: 2,
-        }
+parameters! {
+    /// Parameters of [`SequentialDetector`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Parameters {
+        /// Sequential patterns followed at a time. 4: HotStorage'14.
+        patterns: Count(1..=64) = 4,
+            "sequential patterns followed at a time, each with a stream";
+        /// Beginnings of patterns followed besides, so that single writes push out no pattern. 16, our
+        /// choice; the paper does not say how a pattern begins.
+        candidates: Count(1..=64) = 16,
+            "beginnings of patterns followed besides";
+        /// Writes that must have continued each other before they are a pattern. 2, our choice: the
+        /// first one that continues another.
+        least: Count(2..=1_000_000) = 2,
+            "writes that must have continued each other to be a pattern";
     }
 }
 
@@ -38,23 +33,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![
-            Parameter {
-                key: "patterns",
-                meaning: "sequential patterns followed at a time, each with a stream",
-                value: Value::Count(&mut self.patterns, 1..=64),
-            },
-            Parameter {
-                key: "candidates",
-                meaning: "beginnings of patterns followed besides",
-                value: Value::Count(&mut self.candidates, 1..=64),
-            },
-            Parameter {
-                key: "least",
-                meaning: "writes that must have continued each other to be a pattern",
-                value: Value::Count(&mut self.least, 2..=1_000_000),
-            },
-        ]
+        self.list()
     }
 
     fn goes_by_requests(&self) -> bool {

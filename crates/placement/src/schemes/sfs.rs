@@ -12,7 +12,7 @@ use crate::{
     by_page::{part, place_each, shared_classes},
     geometry::HostGeometry,
     last_writes::LastWrites,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 use segments::Segments;
@@ -20,23 +20,18 @@ use segments::Segments;
 /// Rounds of moving the centres each time (`SepBIT`'s simulator).
 const ROUNDS: usize = 3;
 
-/// Parameters of [`Sfs`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// Groups of hotness, at most as many as the drive has host streams. 6: what `SepBIT`'s
-    /// evaluation (FAST'22) gives every scheme; the paper's experiments have 4.
-    pub classes: u32,
-    /// The centres move once for each of so many parts of the units that is collected. 16, our
-    /// choice: `SepBIT`'s simulator moves them at every victim, which costs a look at all units.
-    pub moves: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            classes: 6,
-            moves: 16,
-        }
+parameters! {
+    /// Parameters of [`Sfs`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Parameters {
+        /// Groups of hotness, at most as many as the drive has host streams. 6: what `SepBIT`'s
+        /// evaluation (FAST'22) gives every scheme; the paper's experiments have 4.
+        classes: Count(1..=128) = 6,
+            "groups of hotness, at most one a host stream";
+        /// The centres move once for each of so many parts of the units that is collected. 16, our
+        /// choice: `SepBIT`'s simulator moves them at every victim, which costs a look at all units.
+        moves: Count(1..=1_000_000) = 16,
+            "times the groups are found anew while as many units as there are die";
     }
 }
 
@@ -46,18 +41,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![
-            Parameter {
-                key: "classes",
-                meaning: "groups of hotness, at most one a host stream",
-                value: Value::Count(&mut self.classes, 1..=128),
-            },
-            Parameter {
-                key: "moves",
-                meaning: "times the groups are found anew while as many units as there are die",
-                value: Value::Count(&mut self.moves, 1..=1_000_000),
-            },
-        ]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {

@@ -8,7 +8,7 @@ use crate::{
     assign::{Assign, Names, Write},
     file_classes::FileClasses,
     geometry::HostGeometry,
-    parameter::{Parameter, Period, Value, one_of},
+    parameter::{Parameter, Period, one_of, parameters},
     scheme::{Host, HostScheme, Unfit},
     size::Bytes,
 };
@@ -29,28 +29,23 @@ const STEP_BYTES: u64 = 1 << 20;
 /// Pages of a virtual stream that must have ended before its lifetime counts (our choice).
 const SAMPLES: u64 = 64;
 
-/// Parameters of [`VStream`]. The paper's values were not found; all are our choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// What virtual streams stand for.
-    pub by: Virtual,
-    /// Virtual streams there are; writers beyond share them by number.
-    pub max_virtual: u32,
-    /// Memory for lifetimes: 1 MiB, which follows one page in 32 of a 16 GiB drive ("little
-    /// memory" is the paper's point).
-    pub table: Bytes,
-    /// Writes to the drive from one mapping of virtual to physical streams to the next.
-    pub remap: Period,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            by: Virtual::Context,
-            max_virtual: 1024,
-            table: Bytes(1 << 20),
-            remap: Period::CapacityOver(8),
-        }
+parameters! {
+    /// Parameters of [`VStream`]. The paper's values were not found; all are our choice.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Parameters {
+        /// What virtual streams stand for.
+        by: Word(Virtual) = Virtual::Context,
+            "what virtual streams stand for";
+        /// Virtual streams there are; writers beyond share them by number.
+        max_virtual as "max-virtual": Count(1..=65_536) = 1024,
+            "virtual streams there are; writers beyond share them by number";
+        /// Memory for lifetimes: 1 MiB, which follows one page in 32 of a 16 GiB drive ("little
+        /// memory" is the paper's point).
+        table: Size = Bytes(1 << 20),
+            "bound on the memory for lifetimes";
+        /// Writes to the drive from one mapping of virtual to physical streams to the next.
+        remap: Period = Period::CapacityOver(8),
+            "writes to the drive from one mapping to the next";
     }
 }
 
@@ -60,33 +55,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        let parameter = |key, meaning, value| Parameter {
-            key,
-            meaning,
-            value,
-        };
-        vec![
-            parameter(
-                "by",
-                "what virtual streams stand for",
-                Value::Word(&mut self.by),
-            ),
-            parameter(
-                "max-virtual",
-                "virtual streams there are; writers beyond share them by number",
-                Value::Count(&mut self.max_virtual, 1..=65_536),
-            ),
-            parameter(
-                "table",
-                "bound on the memory for lifetimes",
-                Value::Size(&mut self.table),
-            ),
-            parameter(
-                "remap",
-                "writes to the drive from one mapping to the next",
-                Value::Period(&mut self.remap),
-            ),
-        ]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {

@@ -10,7 +10,7 @@ use crate::{
     by_page::{copy_streams, part, place_each},
     geometry::HostGeometry,
     last_writes::LastWrites,
-    parameter::{Parameter, Value},
+    parameter::{Parameter, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
@@ -18,23 +18,18 @@ use crate::{
 /// simulator).
 const SPLIT_SHARE: u64 = 2;
 
-/// Parameters of [`Warcip`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// Classes there are: clusters of writes, at most one a host stream, and one of copies. 6: what
-    /// `SepBIT`'s evaluation (FAST'22) gives every scheme.
-    pub classes: u32,
-    /// Units the clusters fill between two reviews of their number. 256: `SepBIT`'s simulator; its
-    /// prototype has 128.
-    pub review: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            classes: 6,
-            review: 256,
-        }
+parameters! {
+    /// Parameters of [`Warcip`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Parameters {
+        /// Classes there are: clusters of writes, at most one a host stream, and one of copies. 6: what
+        /// `SepBIT`'s evaluation (FAST'22) gives every scheme.
+        classes: Count(2..=128) = 6,
+            "clusters of writes, at most one a host stream, and one class of copies";
+        /// Units the clusters fill between two reviews of their number. 256: `SepBIT`'s simulator; its
+        /// prototype has 128.
+        review: Count(1..=1_000_000) = 256,
+            "units the clusters fill between two reviews of their number";
     }
 }
 
@@ -44,18 +39,7 @@ impl HostScheme for Parameters {
     }
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        vec![
-            Parameter {
-                key: "classes",
-                meaning: "clusters of writes, at most one a host stream, and one class of copies",
-                value: Value::Count(&mut self.classes, 2..=128),
-            },
-            Parameter {
-                key: "review",
-                meaning: "units the clusters fill between two reviews of their number",
-                value: Value::Count(&mut self.review, 1..=1_000_000),
-            },
-        ]
+        self.list()
     }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
