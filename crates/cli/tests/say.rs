@@ -6,10 +6,12 @@ mod command;
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Write as _},
-    net::TcpStream,
-    process::{Command, Stdio},
+    io::{BufRead as _, BufReader, Lines, Write as _},
+    net::{SocketAddr, TcpStream},
+    process::{Child, ChildStderr, Command, Stdio},
 };
+
+use anabranch_initiator::{Host, HostOptions};
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -83,31 +85,90 @@ fn without_v_nothing_is_an_event() {
     assert!(words.contains("failed: "), "{words}");
 }
 
+/// A served drive that says why.
+struct Served {
+    process: Child,
+    lines: Lines<BufReader<ChildStderr>>,
+    address: String,
+}
+
+impl Served {
+    fn start(arguments: &[&str]) -> Served {
+        let mut process = Command::new("timeout")
+            .args(["60", env!("CARGO_BIN_EXE_anabranch"), "serve", "-v"])
+            .args(["--listen", "127.0.0.1:0", "--size", "64MiB"])
+            .args(["--unit", "1MiB"])
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut served = Served {
+            lines: BufReader::new(process.stderr.take().unwrap()).lines(),
+            process,
+            address: String::new(),
+        };
+        let greeting = served.line("serving ");
+        let address = greeting.split(" at ").nth(1).unwrap();
+        served.address = address.split(';').next().unwrap().to_owned();
+        served
+    }
+
+    /// The next line with these words.
+    fn line(&mut self, part: &str) -> String {
+        let mut lines = self.lines.by_ref().map_while(Result::ok);
+        lines.find(|line| line.contains(part)).expect(part)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // `timeout` passes it on; killed, it would leave what it started behind.
+        let _ = kill(Pid::from_raw(self.process.id() as i32), Signal::SIGTERM);
+        let _ = self.process.wait();
+    }
+}
+
 #[test]
 fn a_host_that_breaks_the_protocol_is_dropped_and_v_says_why() {
-    let mut served = Command::new("timeout")
-        .args(["60", env!("CARGO_BIN_EXE_anabranch"), "serve", "-v"])
-        .args(["--listen", "127.0.0.1:0", "--size", "64MiB"])
-        .args(["--unit", "1MiB"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(served.stderr.take().unwrap()).lines();
-    let mut line = |part: &str| {
-        let mut lines = lines.by_ref().map_while(Result::ok);
-        lines.find(|line| line.contains(part))
-    };
-    let greeting = line("serving ").expect("it begins");
-    let address = greeting.split(" at ").nth(1).unwrap();
-    let address = address.split(';').next().unwrap();
-    let mut stream = TcpStream::connect(address).unwrap();
+    let mut served = Served::start(&[]);
+    let mut stream = TcpStream::connect(&served.address).unwrap();
     stream.write_all(&[0xee; 256]).unwrap();
-    let dropped = line("connection dropped").expect("it says so");
+    let dropped = served.line("connection dropped");
     assert!(dropped.contains("the host broke the protocol"), "{dropped}");
-    // `timeout` passes it on; killed, it would leave what it started behind.
-    kill(Pid::from_raw(served.id() as i32), Signal::SIGTERM).unwrap();
-    served.wait().unwrap();
+}
+
+#[test]
+fn a_host_that_may_not_connect_or_goes_silent_is_an_event_that_names_it_and_the_reason() {
+    let subsystem = "nqn.2026-01.local.anabranch:demo";
+    let hosts = [1, 2].map(|number| HostOptions {
+        keep_alive_ms: 500,
+        ..HostOptions::numbered(subsystem, number)
+    });
+    let allowed = hosts[0].name.as_str();
+    let mut served = Served::start(&[
+        "--log-format",
+        "json",
+        "--nqn",
+        subsystem,
+        "--allow-host",
+        allowed,
+    ]);
+    let address: SocketAddr = served.address.parse().unwrap();
+    Host::connect(address, &hosts[1]).expect_err("it is not allowed");
+    let event = |line: String| serde_json::from_str::<Value>(&line).unwrap();
+    let refused = event(served.line("host refused"));
+    assert_eq!(refused["level"], "WARN");
+    let fields = &refused["fields"];
+    assert_eq!(fields["host"], hosts[1].name.as_str());
+    assert_eq!(fields["reason"], "its name is not among those allowed");
+
+    let connected = Host::connect(address, &hosts[0]).unwrap();
+    let dropped = event(served.line("connection dropped"));
+    assert_eq!(dropped["fields"]["host"], allowed);
+    let reason = dropped["fields"]["reason"].as_str().unwrap();
+    assert!(reason.contains("keep-alive"), "{reason}");
+    drop(connected);
 }
 
 #[test]

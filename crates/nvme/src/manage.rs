@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
+use tracing::warn;
+
 use crate::{
     completion::Status,
     controller::Controller,
@@ -142,7 +144,10 @@ impl Target {
     fn saved_as(&self, status: Status) -> Status {
         match self.save() {
             Ok(()) => status,
-            Err(_) => Status::INTERNAL,
+            Err(error) => {
+                warn!(%error, "the drive's state cannot be saved");
+                Status::INTERNAL
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use std::{
 
 use thiserror::Error;
 use tokio::{net::TcpListener, runtime, sync::Semaphore, sync::oneshot, time};
+use tracing::warn;
 
 use crate::{clock::Clock, connection, controller::MOST_DISCOVERIES, metrics, target::Target};
 
@@ -155,17 +156,23 @@ async fn accept(listener: TcpListener, target: Arc<Target>, stopped: oneshot::Re
             _ = &mut stopped => return,
             accepted = listener.accept() => accepted,
         };
-        let Ok((stream, _)) = accepted else {
-            time::sleep(PAUSE).await;
-            continue;
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                warn!(%error, "no connection can be accepted");
+                time::sleep(PAUSE).await;
+                continue;
+            }
         };
         // Where there are too many, the host sees its connection closed.
-        if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
-            let target = Arc::clone(&target);
-            tokio::spawn(async move {
-                connection::serve(stream, target).await;
-                drop(place);
-            });
-        }
+        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+            warn!(%peer, "connection dropped: too many are open");
+            continue;
+        };
+        let target = Arc::clone(&target);
+        tokio::spawn(async move {
+            connection::serve(stream, target).await;
+            drop(place);
+        });
     }
 }

@@ -15,6 +15,7 @@ use std::{
 };
 
 use thiserror::Error;
+use tracing::warn;
 
 use file::FileStore;
 use memory::Memory;
@@ -125,7 +126,9 @@ impl Store {
     /// # Errors
     /// As [`Contents::read`].
     pub fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        self.contents.read(at, into)
+        self.contents
+            .read(at, into)
+            .inspect_err(|error| failed("read", at, error))
     }
 
     /// Writes bytes at an address.
@@ -133,7 +136,9 @@ impl Store {
     /// # Errors
     /// As [`Contents::write`].
     pub fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        self.contents.write(at, bytes)
+        self.contents
+            .write(at, bytes)
+            .inspect_err(|error| failed("written", at, error))
     }
 
     /// Makes bytes zero, and gives their room back where it can.
@@ -141,7 +146,9 @@ impl Store {
     /// # Errors
     /// As [`Contents::write`].
     pub fn zero(&self, at: u64, length: u64) -> io::Result<()> {
-        self.contents.zero(at, length)
+        self.contents
+            .zero(at, length)
+            .inspect_err(|error| failed("zeroed", at, error))
     }
 
     /// Makes safe what was written (`fdatasync`). What could not be made safe once may be lost though a
@@ -155,7 +162,8 @@ impl Store {
             return Err(io::Error::other("data could not be made safe before"));
         }
         let flushed = self.contents.flush();
-        if flushed.is_err() {
+        if let Err(error) = &flushed {
+            warn!(%error, "contents cannot be made safe");
             self.failed_to_flush.store(true, Ordering::Relaxed);
         }
         flushed
@@ -169,6 +177,11 @@ impl Store {
     pub fn data(&self) -> io::Result<Vec<(u64, u64)>> {
         self.contents.data()
     }
+}
+
+/// Records why contents could not be reached: the host is told no more than that it failed.
+fn failed(what: &str, at: u64, error: &io::Error) {
+    warn!(%error, at, "contents cannot be {what}");
 }
 
 /// Checks that bytes lie within a store.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tracing::info;
+use tracing::{info, warn};
 
 use super::{Connection, Role, commands::Answer};
 use crate::{
@@ -21,6 +21,17 @@ struct Refusal {
 }
 
 impl Refusal {
+    /// The reason in words, for the log.
+    fn reason(&self) -> &'static str {
+        match self.status {
+            Status::CONNECT_HOST => "its name is not among those allowed",
+            Status::CONNECT_BUSY => "no controller is left for it",
+            Status::CONNECT_FORMAT => "its Connect has an unknown record format",
+            Status::COMMAND_SEQUENCE => "its controller is not enabled yet",
+            _ => "a parameter of its Connect is invalid",
+        }
+    }
+
     fn of(status: Status) -> Refusal {
         Refusal { status, result: 0 }
     }
@@ -57,9 +68,7 @@ impl Connection {
             (fabrics::CONNECT, Role::Unconnected) => {
                 return match self.connect(command, data) {
                     Ok(id) => self.connected(command, id),
-                    Err(refusal) => {
-                        self.fail_with(command, refusal.status, refusal.result);
-                    }
+                    Err(refusal) => self.refuse(command, data, &refusal),
                 };
             }
             (fabrics::CONNECT, _) => Err(Status::COMMAND_SEQUENCE),
@@ -91,6 +100,19 @@ impl Connection {
         };
         self.encoder
             .response(&mut self.answers, &completion.to_bytes());
+    }
+
+    /// Refuses a Connect, and records which host it was of and why.
+    fn refuse(&mut self, command: &Command, data: &[u8], refusal: &Refusal) {
+        let who = ConnectData::of(data).ok();
+        warn!(
+            host = who.as_ref().map(|who| who.host_name.as_str()),
+            subsystem = who.as_ref().map(|who| who.subsystem.as_str()),
+            queue = ConnectCommand::of(command).queue,
+            reason = refusal.reason(),
+            "host refused"
+        );
+        self.fail_with(command, refusal.status, refusal.result);
     }
 
     fn connect(&mut self, command: &Command, data: &[u8]) -> Result<u16, Refusal> {
