@@ -3,8 +3,8 @@
 //!
 //! The fuzz target and `crates/cli/tests/fuzzed.rs` share this; it panics when it does not hold.
 
-use anabranch_placement::{HostGeometry, LifetimeProfile, SchemeSpec};
-use anabranch_replay::{Outcome, synthetic::Synthetic};
+use anabranch_placement::{HostGeometry, KnownLifetimes, SchemeSpec};
+use anabranch_replay::{Comparison, synthetic::Synthetic};
 use anabranch_report::{
     Look, answer, comparison, difference, difference_table, notes, page, times,
 };
@@ -81,17 +81,17 @@ fn schemes(list: &str, file: &str) -> bool {
 
 /// What is kept of lifetimes is read again as the same.
 fn lifetimes(text: &str) -> bool {
-    let Ok(known) = LifetimeProfile::parse(text) else {
+    let Ok(known) = KnownLifetimes::parse(text) else {
         return false;
     };
-    let again = LifetimeProfile::parse(&known.text()).expect("what we write can be read");
+    let again = KnownLifetimes::parse(&known.text()).expect("what we write can be read");
     assert_eq!(again.contexts().len(), known.contexts().len());
     true
 }
 
 /// A result can be shown in every way.
 fn result(text: &str) -> bool {
-    let Ok(outcome) = serde_json::from_str::<Outcome>(text) else {
+    let Ok(outcome) = serde_json::from_str::<Comparison>(text) else {
         return false;
     };
     let csv = Look {

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use anabranch_compare::{Outcome, Requests, Watch};
+use anabranch_compare::{Requests, Result, Watch};
 use anabranch_lifetime::ContextProfiles;
 use anabranch_placement::{Names, Policy, Write};
 use anabranch_replay::{FilesWritten, labels};
@@ -71,7 +71,7 @@ pub struct ContextRow {
 ///
 /// # Errors
 /// When the trace does not say who wrote, or cannot be read, or when the watch ends it.
-pub fn contexts(source: &dyn Requests, streams: u16, watch: &mut dyn Watch) -> Outcome<Contexts> {
+pub fn contexts(source: &dyn Requests, streams: u16, watch: &mut dyn Watch) -> Result<Contexts> {
     let tables = tables(source)?;
     let (mut addresses, pages) = addresses(source, u32::MAX.into(), "16 TiB", watch)?;
     let mut survey = Survey::new(pages, tables, streams, SCHEME)?;
@@ -115,12 +115,7 @@ impl Measure for Survey {
 }
 
 impl Survey {
-    fn new(
-        logical_pages: u32,
-        tables: &Tables,
-        host_streams: u16,
-        scheme: &str,
-    ) -> Outcome<Survey> {
+    fn new(logical_pages: u32, tables: &Tables, host_streams: u16, scheme: &str) -> Result<Survey> {
         let contexts = tables.contexts.len();
         let names = Names::of(tables);
         let mut files = FilesWritten::default();

@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use anabranch_compare::{Fault, Outcome, Requests, Watch};
+use anabranch_compare::{Fault, Requests, Result, Watch};
 use anabranch_report::bytes;
 use anabranch_trace::{
     Capture, Tables, WholeFile,
@@ -53,7 +53,7 @@ pub fn convert(
     form: Form,
     output: &Path,
     watch: &mut dyn Watch,
-) -> Outcome<Converted> {
+) -> Result<Converted> {
     let tables = source.tables().cloned();
     let tables = tables.unwrap_or_else(|| Tables::new(Capture::default()));
     let failed = |error: io::Error| cannot_write(output, &error);

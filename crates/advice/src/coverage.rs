@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anabranch_compare::{Outcome, Requests, Watch};
+use anabranch_compare::{Requests, Result, Watch};
 use anabranch_lifetime::{Achieved, Separation};
 use anabranch_placement::{FileClasses, Write};
 use anabranch_ssd::PageRange;
@@ -80,16 +80,16 @@ pub struct Coverage {
 /// # Errors
 /// When one does not say who wrote, or writes more than can be surveyed, or cannot be read, or when the
 /// watch ends it.
-pub fn coverage(sources: &[&dyn Requests], watch: &mut dyn Watch) -> Outcome<Coverage> {
+pub fn coverage(sources: &[&dyn Requests], watch: &mut dyn Watch) -> Result<Coverage> {
     let rows = sources.iter().map(|source| row(*source, watch));
     Ok(Coverage {
         schema: SCHEMA,
         page_bytes: PAGE_BYTES,
-        traces: rows.collect::<Outcome<_>>()?,
+        traces: rows.collect::<Result<_>>()?,
     })
 }
 
-fn row(source: &dyn Requests, watch: &mut dyn Watch) -> Outcome<CoverageRow> {
+fn row(source: &dyn Requests, watch: &mut dyn Watch) -> Result<CoverageRow> {
     let (name, tables) = (source.name(), tables(source)?);
     let (mut addresses, pages) = addresses(source, MAX_PAGES, "256 GiB", watch)?;
     let mut survey = Survey::new(pages, tables);

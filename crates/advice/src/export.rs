@@ -13,8 +13,8 @@ mod survey;
 
 use std::fmt;
 
-use anabranch_compare::{Fault, Outcome, Watch};
-use anabranch_placement::LifetimeProfile;
+use anabranch_compare::{Fault, Result, Watch};
+use anabranch_placement::KnownLifetimes;
 
 use crate::{ExportOptions, Target};
 pub use advice::{Advice, Checked};
@@ -32,7 +32,7 @@ pub struct Kind {
     /// What it is, in a few words.
     pub about: &'static str,
     /// Adds its files, and what they are worth.
-    make: fn(&Plan, &Survey, &mut Advice, &mut dyn Watch) -> Outcome,
+    make: fn(&Plan, &Survey, &mut Advice, &mut dyn Watch) -> Result,
 }
 
 /// Placement identifiers by program context, which lifetimes alone can tell, too.
@@ -101,7 +101,7 @@ impl fmt::Debug for Kind {
 /// # Errors
 /// When the source makes no sense or the options do not fit it, when a trace cannot be read, or when
 /// the watch ends it.
-pub fn advise(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> Outcome<Advice> {
+pub fn advise(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> Result<Advice> {
     let plan = match plan::given(source, options, watch)? {
         Given::Lifetimes(profile) => return from_lifetimes(options, &profile),
         Given::Plan(plan) => plan,
@@ -117,7 +117,7 @@ pub fn advise(source: Source, options: &ExportOptions, watch: &mut dyn Watch) ->
 }
 
 /// Lifetimes alone tell of contexts, and of nothing else.
-fn from_lifetimes(options: &ExportOptions, profile: &LifetimeProfile) -> Outcome<Advice> {
+fn from_lifetimes(options: &ExportOptions, profile: &KnownLifetimes) -> Result<Advice> {
     if options.targets != [Target::Advice(&FDP)] {
         return Err(Fault::say(
             "a lifetime profile tells of contexts alone: export it `--to fdp`, or give the trace, \

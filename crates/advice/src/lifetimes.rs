@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, convert::Infallible};
 
-use anabranch_compare::{Fault, Outcome, Requests, Watch};
+use anabranch_compare::{Fault, Requests, Result, Watch};
 use anabranch_lifetime::{Death, LbaTable, LifetimeHistogram};
 use anabranch_placement::{Names, Policy, Write};
 use anabranch_ssd::PageRange;
@@ -62,7 +62,7 @@ pub fn lifetimes(
     by: &str,
     streams: u16,
     watch: &mut dyn Watch,
-) -> Outcome<Grouping> {
+) -> Result<Grouping> {
     let known = source.tables();
     let tables = known
         .filter(|tables| tables.capture.device_bytes > 0)
@@ -87,7 +87,7 @@ enum By {
 }
 
 impl By {
-    fn read(text: &str, logical_pages: u32, host_streams: u16, tables: &Tables) -> Outcome<By> {
+    fn read(text: &str, logical_pages: u32, host_streams: u16, tables: &Tables) -> Result<By> {
         Ok(match text {
             "context" => By::Context,
             "role" => By::roles(tables),

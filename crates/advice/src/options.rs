@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
-use anabranch_compare::{DriveOptions, Fault, Outcome, parsed_list};
+use anabranch_compare::{DriveOptions, Fault, Result, parsed_list};
 use anabranch_trace::foreign::Form;
 use serde::Deserialize;
 
@@ -98,7 +98,7 @@ impl ExportOptions {
     ///
     /// # Errors
     /// When it is not alone, or when nothing is asked for.
-    pub fn form(&self) -> Outcome<Option<Form>> {
+    pub fn form(&self) -> Result<Option<Form>> {
         if self.targets.is_empty() {
             return Err(Fault::say(
                 "nothing to export is named: say --to, as in --to rules,fdp",

@@ -1,6 +1,6 @@
 //! One pass over a trace's writes and discards, in pages: what every measure is taken in.
 
-use anabranch_compare::{Addresses, Fault, Outcome, Requests, Watch};
+use anabranch_compare::{Addresses, Fault, Requests, Result, Watch};
 use anabranch_placement::{HostGeometry, Names, Policy, SchemeSpec, Write};
 use anabranch_replay::Pages;
 use anabranch_ssd::PageRange;
@@ -24,7 +24,7 @@ pub trait Measure {
 ///
 /// # Errors
 /// When it does not.
-pub fn tables(source: &dyn Requests) -> Outcome<&Tables> {
+pub fn tables(source: &dyn Requests) -> Result<&Tables> {
     source.tables().ok_or_else(|| {
         Fault::say(format!(
             "{} holds page numbers and no contexts; give a trace that `anabranch run` or `record` made",
@@ -61,7 +61,7 @@ impl Reading {
         addresses: &mut Addresses,
         watch: &mut dyn Watch,
         measure: &mut impl Measure,
-    ) -> Outcome<u64> {
+    ) -> Result<u64> {
         watch.begin("reading");
         source.each_batch(&mut |ios, done| {
             watch.done(done)?;
@@ -73,7 +73,7 @@ impl Reading {
     }
 
     /// Tells of one request.
-    pub fn apply(&mut self, io: &Io, measure: &mut impl Measure) -> Outcome {
+    pub fn apply(&mut self, io: &Io, measure: &mut impl Measure) -> Result {
         match io.operation {
             Operation::Write => {
                 let pages = self.pages.written(io).map_err(Fault::usage)?;
@@ -100,7 +100,7 @@ pub fn addresses(
     most: u64,
     limit: &str,
     watch: &mut dyn Watch,
-) -> Outcome<(Addresses, u32)> {
+) -> Result<(Addresses, u32)> {
     let addresses = Addresses::of(source, PAGE_BYTES, most, watch)?;
     let pages = u32::try_from(addresses.pages).ok();
     let pages = pages.filter(|pages| u64::from(*pages) <= most);
@@ -123,7 +123,7 @@ pub fn host_policy(
     logical_pages: u32,
     host_streams: u16,
     names: &Names,
-) -> Outcome<Policy> {
+) -> Result<Policy> {
     let spec = scheme.parse::<SchemeSpec>().map_err(Fault::usage)?;
     let geometry = HostGeometry {
         logical_pages,

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::{
     comparison::give,
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     look::TableArguments,
     report::read,
 };
@@ -36,7 +36,7 @@ pub struct CompareArguments {
 }
 
 /// Shows what changed and what moved.
-pub fn compare(arguments: &CompareArguments) -> Outcome {
+pub fn compare(arguments: &CompareArguments) -> Result {
     let before = read(&arguments.before)?;
     let after = read(&arguments.after)?;
     if before.len() != after.len() {

@@ -6,7 +6,7 @@ use std::{io::Write as _, path::Path};
 use anabranch_compare::{read_text, schemes};
 #[cfg(feature = "live")]
 use anabranch_placement::SchemeSpec;
-use anabranch_replay::Outcome as Comparison;
+use anabranch_replay::Comparison;
 use anabranch_report::{Look, line, printable};
 use anabranch_trace::WholeFile;
 use serde::Serialize;
@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use crate::{
     arguments::PublishArguments,
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     files::is_standard_output,
 };
 
 /// Those that can work while a program runs.
 #[cfg(feature = "live")]
-pub fn live_schemes(arguments: &crate::arguments::ComparisonArguments) -> Outcome<Vec<SchemeSpec>> {
+pub fn live_schemes(arguments: &crate::arguments::ComparisonArguments) -> Result<Vec<SchemeSpec>> {
     let specs = schemes(&arguments.options, false, &read_text)?;
     match specs.iter().find(|spec| spec.needs_future()) {
         Some(bound) => Err(Failure::usage(bound.refused())),
@@ -29,7 +29,7 @@ pub fn live_schemes(arguments: &crate::arguments::ComparisonArguments) -> Outcom
 }
 
 /// Writes results where the options want them: a table or JSON on standard output, JSON in a file.
-pub fn publish(results: &[Comparison], arguments: &PublishArguments) -> Outcome {
+pub fn publish(results: &[Comparison], arguments: &PublishArguments) -> Result {
     match keep(results, arguments)? {
         true => Ok(()),
         false => print(&told(results, &arguments.tables.look())),
@@ -38,7 +38,7 @@ pub fn publish(results: &[Comparison], arguments: &PublishArguments) -> Outcome 
 
 /// Writes results into the files that the options name, and as JSON to standard output where that is
 /// asked for; answers whether it was.
-pub fn keep(results: &[Comparison], arguments: &PublishArguments) -> Outcome<bool> {
+pub fn keep(results: &[Comparison], arguments: &PublishArguments) -> Result<bool> {
     let json = anabranch_compare::json(results)?;
     if let Some(path) = &arguments.output {
         write_json(path, &json)?;
@@ -84,7 +84,7 @@ fn told(results: &[Comparison], look: &Look) -> String {
 }
 
 /// What a verb found as JSON.
-pub fn json(found: &impl Serialize) -> Outcome<Value> {
+pub fn json(found: &impl Serialize) -> Result<Value> {
     serde_json::to_value(found).map_err(Failure::work)
 }
 
@@ -95,7 +95,7 @@ pub fn give(
     output: Option<&Path>,
     as_json: bool,
     told: impl FnOnce() -> String,
-) -> Outcome {
+) -> Result {
     if let Some(path) = output {
         write_json(path, json)?;
     }
@@ -106,7 +106,7 @@ pub fn give(
 }
 
 /// Writes JSON to a file that appears whole or not at all.
-pub fn write_json(path: &Path, json: &Value) -> Outcome {
+pub fn write_json(path: &Path, json: &Value) -> Result {
     let mut file = WholeFile::create(path)?;
     // Whatever shows the file is commanded no more than a terminal is.
     let text = format!("{json:#}");
@@ -117,7 +117,7 @@ pub fn write_json(path: &Path, json: &Value) -> Outcome {
 }
 
 /// Prints to standard output, without what a terminal would obey but our colours. A reader that went away early (`| head`) is no failure.
-pub fn print(text: &str) -> Outcome {
+pub fn print(text: &str) -> Result {
     match std::io::stdout().write_all(printable(text).as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::work(error)),
         _ => Ok(()),

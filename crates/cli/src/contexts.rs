@@ -6,13 +6,13 @@ use anabranch_report::{Cell, Column, Grid, foreign};
 use crate::{
     arguments::ContextsArguments,
     comparison::{give, json},
-    failure::Outcome,
+    failure::Result,
     progress::Bar,
     source,
 };
 
 /// Prints the contexts of a trace, those with most bytes first.
-pub fn contexts(arguments: &ContextsArguments) -> Outcome {
+pub fn contexts(arguments: &ContextsArguments) -> Result {
     let source = source::open(&arguments.trace, None, arguments.quick)?;
     let found = anabranch_advice::contexts(&source, arguments.streams, &mut Bar::default())?;
     let output = arguments.output.as_deref();

@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::{
     comparison::{give, json},
-    failure::Outcome,
+    failure::Result,
     look::TableArguments,
     progress::Bar,
     source::open,
@@ -32,9 +32,9 @@ pub struct CoverageArguments {
 }
 
 /// Prints a row for each trace.
-pub fn coverage(arguments: &CoverageArguments) -> Outcome {
+pub fn coverage(arguments: &CoverageArguments) -> Result {
     let traces = arguments.traces.iter().map(|path| open(path, None, false));
-    let traces = traces.collect::<Outcome<Vec<TraceFile>>>()?;
+    let traces = traces.collect::<Result<Vec<TraceFile>>>()?;
     let sources: Vec<&dyn Requests> = traces.iter().map(|trace| trace as _).collect();
     let found = anabranch_advice::coverage(&sources, &mut Bar::default())?;
     let output = arguments.output.as_deref();

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     comparison::give,
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
 };
 
 pub const EXAMPLE: &str = "\
@@ -45,7 +45,7 @@ pub struct DoctorArguments {
 }
 
 /// Says what reaches a drive, with the remedy where something does not.
-pub fn doctor(arguments: &DoctorArguments) -> Outcome {
+pub fn doctor(arguments: &DoctorArguments) -> Result {
     let asked = arguments.device.as_deref();
     let device = asked.map(|path| device("/".as_ref(), path)).transpose();
     let device = device.map_err(Failure::say)?;

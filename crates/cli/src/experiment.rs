@@ -16,7 +16,7 @@ use clap::Args;
 
 use crate::{
     comparison::{print, write_json},
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     report::write_page,
 };
 use file::Experiment;
@@ -69,11 +69,11 @@ pub struct ExperimentArguments {
 }
 
 /// Runs experiments, or lists them.
-pub fn experiment(arguments: &ExperimentArguments) -> Outcome {
+pub fn experiment(arguments: &ExperimentArguments) -> Result {
     if arguments.names == ["list"] {
         let all = all(&arguments.directory)?;
         let all = all.iter().map(|path| Experiment::read(path));
-        return print(&tell::list(&all.collect::<Outcome<Vec<_>>>()?));
+        return print(&tell::list(&all.collect::<Result<Vec<_>>>()?));
     }
     let experiments = chosen(arguments)?;
     check(&experiments, arguments)?;
@@ -109,7 +109,7 @@ pub fn experiment(arguments: &ExperimentArguments) -> Outcome {
 }
 
 /// What goes with one experiment only.
-fn check(experiments: &[Experiment], arguments: &ExperimentArguments) -> Outcome {
+fn check(experiments: &[Experiment], arguments: &ExperimentArguments) -> Result {
     let several = experiments.len() > 1;
     if several && arguments.output.is_some() {
         return Err(Failure::say(
@@ -123,7 +123,7 @@ fn check(experiments: &[Experiment], arguments: &ExperimentArguments) -> Outcome
 }
 
 /// Where a result is left: nowhere if it is a part, unless that is asked for.
-fn output(arguments: &ExperimentArguments, name: &str) -> Outcome<Option<PathBuf>> {
+fn output(arguments: &ExperimentArguments, name: &str) -> Result<Option<PathBuf>> {
     if let Some(path) = &arguments.output {
         return Ok(Some(path.clone()));
     }
@@ -159,13 +159,13 @@ pub fn inputs(arguments: &ExperimentArguments) -> Vec<PathBuf> {
     files
 }
 
-fn chosen(arguments: &ExperimentArguments) -> Outcome<Vec<Experiment>> {
+fn chosen(arguments: &ExperimentArguments) -> Result<Vec<Experiment>> {
     let paths = paths(arguments)?;
     paths.iter().map(|path| Experiment::read(path)).collect()
 }
 
 /// The files of the experiments that are asked for.
-fn paths(arguments: &ExperimentArguments) -> Outcome<Vec<PathBuf>> {
+fn paths(arguments: &ExperimentArguments) -> Result<Vec<PathBuf>> {
     if arguments.names == ["all"] {
         return all(&arguments.directory);
     }
@@ -190,7 +190,7 @@ fn paths(arguments: &ExperimentArguments) -> Outcome<Vec<PathBuf>> {
 }
 
 /// The file of every experiment there is, by name.
-fn all(directory: &Path) -> Outcome<Vec<PathBuf>> {
+fn all(directory: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(directory).map_err(|error| {
         Failure::say(format!(
             "{}: {error}; call it where the experiments lie, or name them with --directory",

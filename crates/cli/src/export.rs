@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::{
     comparison::{json, print},
-    failure::Outcome,
+    failure::Result,
     progress::Bar,
     say, source,
 };
@@ -42,7 +42,7 @@ pub struct ExportArguments {
 
 /// Writes what is asked for: advice into a directory, telling what each piece is worth, or a trace
 /// into a file.
-pub fn export(arguments: &ExportArguments) -> Outcome {
+pub fn export(arguments: &ExportArguments) -> Result {
     let (options, output) = (&arguments.options, &arguments.output);
     let watch = &mut Bar::default();
     let Some(form) = options.form()? else {

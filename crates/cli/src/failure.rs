@@ -22,7 +22,7 @@ pub struct Failure {
 }
 
 /// What every verb answers.
-pub type Outcome<T = ()> = Result<T, Failure>;
+pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
     /// Wrong use or wrong input.

@@ -15,12 +15,12 @@ use indicatif::ProgressBar;
 
 use crate::{
     arguments::{Event, ImportArguments},
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     progress, say,
 };
 
 /// Reads traces of other people and writes them as one of Anabranch's own.
-pub fn import(arguments: &ImportArguments) -> Outcome {
+pub fn import(arguments: &ImportArguments) -> Result {
     let files = files::Files::find(&arguments.files)?;
     let options = options(arguments)?;
     let mut inputs = files.open()?;
@@ -49,7 +49,7 @@ pub fn import(arguments: &ImportArguments) -> Outcome {
     done.tell(arguments.json)
 }
 
-fn options(arguments: &ImportArguments) -> Outcome<Options> {
+fn options(arguments: &ImportArguments) -> Result<Options> {
     let columns = arguments.columns.as_deref().map(ColumnMap::parse);
     Ok(Options {
         skip_bad: arguments.skip_bad,
@@ -64,7 +64,7 @@ fn options(arguments: &ImportArguments) -> Outcome<Options> {
 }
 
 /// The format asked for, or the one the first input looks like; said aloud either way.
-fn format(asked: Format, inputs: &mut [Input]) -> Outcome<foreign::Format> {
+fn format(asked: Format, inputs: &mut [Input]) -> Result<foreign::Format> {
     let format = match (asked, inputs.first_mut()) {
         (Format::Foreign(format), _) => format,
         (_, Some(first)) => first.sniff()?,
@@ -91,7 +91,7 @@ fn write<F: Write + Send>(
     bar: &ProgressBar,
     share: impl Fn(&Importer) -> f64,
     one_volume: Option<&str>,
-) -> Outcome<(Survey, Tables, Writer<F>)> {
+) -> Result<(Survey, Tables, Writer<F>)> {
     let (mut ios, mut survey) = (Vec::<Io>::new(), Survey::default());
     let mut volume = None;
     while importer.read_batch(&mut ios)? {

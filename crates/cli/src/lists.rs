@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use crate::{
     arguments::{DevicesArguments, ListArguments},
     comparison::give,
-    failure::Outcome,
+    failure::Result,
 };
 
 /// Lists the schemes.
-pub fn schemes(arguments: &ListArguments) -> Outcome {
+pub fn schemes(arguments: &ListArguments) -> Result {
     let rows: Vec<[String; 4]> = SCHEMES
         .iter()
         .map(|scheme| {
@@ -72,7 +72,7 @@ fn costs(profile: &Profile, config: &Config) -> String {
 }
 
 /// Lists the device profiles, or shows one.
-pub fn devices(arguments: &DevicesArguments) -> Outcome {
+pub fn devices(arguments: &DevicesArguments) -> Result {
     if let Some(name) = &arguments.show {
         let profile = load(name)?;
         let config = profile.resolve(name)?;
@@ -102,7 +102,7 @@ pub fn devices(arguments: &DevicesArguments) -> Outcome {
                 profile.source.clone(),
             ])
         })
-        .collect::<Outcome<Vec<_>>>()?;
+        .collect::<Result<Vec<_>>>()?;
     show(
         &arguments.list,
         [
@@ -123,7 +123,7 @@ fn show<const N: usize>(
     header: [&str; N],
     rows: &[[String; N]],
     note: &str,
-) -> Outcome {
+) -> Result {
     let objects = rows.iter().map(|row| {
         let cells = header.iter().zip(row);
         cells

@@ -56,7 +56,7 @@ fn main() -> ExitCode {
 }
 
 /// Does what a verb stands for, once it is known that no file of its is destroyed by another.
-fn done(verb: &mut Verb) -> failure::Outcome {
+fn done(verb: &mut Verb) -> failure::Result {
     verb.files().check()?;
     verb.settle_standard_output();
     match verb {

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// How long one who asks may take, and how much may be said (our choice). They are answered one after another.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -22,7 +22,7 @@ pub struct Metrics {
 
 impl Metrics {
     /// Answers at an address from now on; one of this machine, unless others are `allowed` to ask.
-    pub fn start(address: SocketAddr, allowed: bool) -> Outcome<Metrics> {
+    pub fn start(address: SocketAddr, allowed: bool) -> Result<Metrics> {
         if !address.ip().is_loopback() && !allowed {
             return Err(Failure::say(format!(
                 "--metrics {address} can be reached from elsewhere: keep it to this machine, as 127.0.0.1:9470, and \

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use crate::{
     arguments::Arguments,
     comparison::print,
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
 };
 
 #[derive(Debug, Args)]
@@ -32,14 +32,14 @@ fn command() -> clap::Command {
 }
 
 /// Prints a shell's completions.
-pub fn completions(arguments: &CompletionsArguments) -> Outcome {
+pub fn completions(arguments: &CompletionsArguments) -> Result {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut command(), "anabranch", &mut text);
     print(&String::from_utf8_lossy(&text))
 }
 
 /// Writes a manual page for the command and one for each verb.
-pub fn man(arguments: &ManArguments) -> Outcome {
+pub fn man(arguments: &ManArguments) -> Result {
     let directory = &arguments.directory;
     let write = || -> io::Result<()> {
         fs::create_dir_all(directory)?;

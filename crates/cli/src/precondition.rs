@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     arguments::PreconditionArguments,
     comparison::print,
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     files::is_standard_output,
     progress,
 };
@@ -22,7 +22,7 @@ const ZIPF: f64 = 0.9;
 const MOST_ZIPF: f64 = 10.0;
 
 /// Makes a drive old and writes it to a file that appears whole or not at all.
-pub fn precondition(arguments: &PreconditionArguments) -> Outcome {
+pub fn precondition(arguments: &PreconditionArguments) -> Result {
     let one = "a file holds one drive: give each option one value";
     let (drive, _) = one_drive(&arguments.drive, &Origin::default(), one)?;
     let mut config = drive.config;
@@ -52,7 +52,7 @@ pub fn precondition(arguments: &PreconditionArguments) -> Outcome {
     }
 }
 
-fn plan(arguments: &PreconditionArguments, config: &Config) -> Outcome<Precondition> {
+fn plan(arguments: &PreconditionArguments, config: &Config) -> Result<Precondition> {
     Ok(Precondition {
         fill_pages: (f64::from(config.logical_pages) * share(&arguments.fill)?).round() as u32,
         pattern: pattern(&arguments.pattern)?,
@@ -61,7 +61,7 @@ fn plan(arguments: &PreconditionArguments, config: &Config) -> Outcome<Precondit
     })
 }
 
-fn pattern(text: &str) -> Outcome<Pattern> {
+fn pattern(text: &str) -> Result<Pattern> {
     let exponent = match text {
         "sequential" => return Ok(Pattern::Sequential),
         "random" => return Ok(Pattern::Random),

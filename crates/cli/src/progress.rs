@@ -1,6 +1,6 @@
 //! What a person sees while it replays: on a terminal only, on standard error only.
 
-use anabranch_compare::{Outcome, Watch};
+use anabranch_compare::{Result, Watch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::say;
@@ -28,7 +28,7 @@ impl Watch for Bar {
         self.0 = Some(bar(what));
     }
 
-    fn done(&mut self, share: f64) -> Outcome {
+    fn done(&mut self, share: f64) -> Result {
         if let Some(bar) = &self.0 {
             bar.set_position((share * 1000.0) as u64);
         }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use anabranch_compare::{Format, ReplayOptions, Requests, TraceFile, read_text, schemes};
-use anabranch_replay::Outcome as Comparison;
+use anabranch_replay::Comparison;
 
 use crate::{
-    arguments::ReplayArguments, comparison::publish, failure::Outcome, progress::Bar, say, source,
+    arguments::ReplayArguments, comparison::publish, failure::Result, progress::Bar, say, source,
 };
 
 /// Compares schemes on every trace and drive asked for, and shows what was found.
-pub fn replay(arguments: &ReplayArguments) -> Outcome {
+pub fn replay(arguments: &ReplayArguments) -> Result {
     let results = compare(&arguments.options(), &arguments.traces, arguments.format)?;
     publish(&results, &arguments.publish)
 }
@@ -20,13 +20,13 @@ pub fn compare(
     options: &ReplayOptions,
     traces: &[PathBuf],
     format: Option<Format>,
-) -> Outcome<Vec<Comparison>> {
+) -> Result<Vec<Comparison>> {
     let future_is_known = options.drive_file.is_none();
     let specs = schemes(&options.comparison, future_is_known, &read_text)?;
     let traces = traces
         .iter()
         .map(|path| source::open(path, format, options.quick))
-        .collect::<Outcome<Vec<TraceFile>>>()?;
+        .collect::<Result<Vec<TraceFile>>>()?;
     let sources: Vec<&dyn Requests> = traces.iter().map(|trace| trace as _).collect();
     let results = anabranch_compare::replay(options, &specs, &sources, &mut Bar::default())?;
     let drives = (results.len() / traces.len().max(1)).max(1);

@@ -6,14 +6,14 @@ use std::{
 };
 
 use anabranch_compare::small_file;
-use anabranch_replay::Outcome as Comparison;
+use anabranch_replay::Comparison;
 use anabranch_trace::WholeFile;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::{
     comparison::print,
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
 };
 
 pub const REPORT_EXAMPLE: &str = "\
@@ -44,7 +44,7 @@ pub struct ReportArguments {
 }
 
 /// Writes the page of some result files, or of some sweeps.
-pub fn report(arguments: &ReportArguments) -> Outcome {
+pub fn report(arguments: &ReportArguments) -> Result {
     let directories = arguments.results.iter().filter(|path| path.is_dir());
     match directories.count() {
         0 => {}
@@ -76,7 +76,7 @@ pub fn report(arguments: &ReportArguments) -> Outcome {
 }
 
 /// What the page is of, where that is asked for.
-fn tell(arguments: &ReportArguments, shown: &Value) -> Outcome {
+fn tell(arguments: &ReportArguments, shown: &Value) -> Result {
     match arguments.json {
         true => print(&format!(
             "{:#}\n",
@@ -88,14 +88,14 @@ fn tell(arguments: &ReportArguments, shown: &Value) -> Outcome {
 
 /// Writes the page of these results to a file that appears whole or not at all: what every verb's
 /// `--html` does.
-pub fn write_page(path: &Path, results: &[Comparison]) -> Outcome {
+pub fn write_page(path: &Path, results: &[Comparison]) -> Result {
     write_text(
         path,
         &anabranch_report::page(results).map_err(Failure::work)?,
     )
 }
 
-fn write_text(path: &Path, page: &str) -> Outcome {
+fn write_text(path: &Path, page: &str) -> Result {
     let mut file = WholeFile::create(path)?;
     file.write_all(page.as_bytes()).map_err(|error| {
         Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
@@ -104,7 +104,7 @@ fn write_text(path: &Path, page: &str) -> Outcome {
 }
 
 /// The results in a file: one, or those of a grid or an experiment.
-pub fn read(path: &Path) -> Outcome<Vec<Comparison>> {
+pub fn read(path: &Path) -> Result<Vec<Comparison>> {
     let name = path.display();
     let text = small_file::results(path)
         .map_err(|error| Failure::say(format!("cannot read {name}: {error}")))?;

@@ -14,7 +14,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// Where tools lie that no distribution has, seen from the folder that holds `workloads`:
 /// `scripts/setup.sh workloads` puts them there.
@@ -167,7 +167,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// Reads a scenario by its name, or by the path of its folder.
-    pub fn open(name: &str, scale: Scale) -> Outcome<Scenario> {
+    pub fn open(name: &str, scale: Scale) -> Result<Scenario> {
         let folder = if name.contains('/') {
             std::path::absolute(name).map_err(Failure::work)?
         } else {
@@ -182,7 +182,7 @@ impl Scenario {
         Scenario::read(&folder, scale)
     }
 
-    fn read(folder: &Path, scale: Scale) -> Outcome<Scenario> {
+    fn read(folder: &Path, scale: Scale) -> Result<Scenario> {
         let path = folder.join(DESCRIPTION);
         let complain =
             |error: &dyn std::fmt::Display| Failure::say(format!("{}: {error}", path.display()));
@@ -215,7 +215,7 @@ impl Scenario {
     }
 
     /// Changes parameters, each given as KEY=VALUE.
-    pub fn set(&mut self, settings: &[String]) -> Outcome {
+    pub fn set(&mut self, settings: &[String]) -> Result {
         for setting in settings {
             let known = setting
                 .split_once('=')
@@ -244,7 +244,7 @@ impl Scenario {
     }
 
     /// Refuses where a tool is missing.
-    pub fn check(&self) -> Outcome {
+    pub fn check(&self) -> Result {
         match self.missing().as_slice() {
             [] => Ok(()),
             missing => Err(Failure::say(format!(
@@ -294,7 +294,7 @@ fn variable(key: &str, value: impl AsRef<OsStr>) -> OsString {
 }
 
 /// Every scenario there is, by name.
-pub fn all(scale: Scale) -> Outcome<Vec<Scenario>> {
+pub fn all(scale: Scale) -> Result<Vec<Scenario>> {
     folders(&home()?)
         .iter()
         .map(|folder| Scenario::read(folder, scale))
@@ -315,7 +315,7 @@ fn folders(home: &Path) -> Vec<PathBuf> {
 
 /// The folder that holds `workloads`: as the variable says, or the working directory, or one above
 /// the program itself.
-fn home() -> Outcome<PathBuf> {
+fn home() -> Result<PathBuf> {
     let here = std::env::current_dir().ok();
     let program = std::env::current_exe().ok();
     find_home(
@@ -332,7 +332,7 @@ fn find_home(
     named: Option<PathBuf>,
     here: Option<&Path>,
     program: Option<&Path>,
-) -> Outcome<PathBuf> {
+) -> Result<PathBuf> {
     let is_home = |folder: &Path| !folders(folder).is_empty();
     let wanted = format!("{FOLDER}/NAME/{DESCRIPTION}");
     if let Some(named) = named {
@@ -417,7 +417,7 @@ mod tests {
         let other = folder_with(&["workloads/notes.txt", "bin/anabranch"]);
         // Nothing where one stands, but above the program.
         assert_eq!(found(other.path(), &below).ok().unwrap(), ours.path());
-        let words = |result: Outcome<PathBuf>| result.unwrap_err().error.unwrap().to_string();
+        let words = |result: Result<PathBuf>| result.unwrap_err().error.unwrap().to_string();
         let lost = words(found(other.path(), &other.path().join("bin")));
         for place in [other.path(), &other.path().join("bin")] {
             assert!(lost.contains(&place.display().to_string()), "{lost}");

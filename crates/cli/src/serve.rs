@@ -22,14 +22,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 pub use arguments::{EXAMPLE, ServeArguments};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 use view::View;
 
 /// How often signals are looked for (our choice).
 const TICK: Duration = Duration::from_millis(50);
 
 /// Serves a drive until it is told to stop.
-pub fn serve(arguments: &ServeArguments) -> Outcome {
+pub fn serve(arguments: &ServeArguments) -> Result {
     check(arguments)?;
     let file = arguments.output.as_ref().map(WholeFile::create);
     let file = file.transpose()?;
@@ -67,7 +67,7 @@ pub fn serve(arguments: &ServeArguments) -> Outcome {
 }
 
 /// What clap does not know.
-fn check(arguments: &ServeArguments) -> Outcome {
+fn check(arguments: &ServeArguments) -> Result {
     check_reach(arguments)?;
     let names = arguments.allow_host.iter().chain(&arguments.nqn);
     match names.into_iter().find(|name| !is_name(name)) {
@@ -80,7 +80,7 @@ fn check(arguments: &ServeArguments) -> Outcome {
 
 /// What can be reached from elsewhere is meant to be. Names of hosts guard the drive alone: whoever
 /// asks for metrics gives none.
-fn check_reach(arguments: &ServeArguments) -> Outcome {
+fn check_reach(arguments: &ServeArguments) -> Result {
     let open = arguments.allow_host.is_empty() && !arguments.allow_any_host;
     if !arguments.listen.ip().is_loopback() && open {
         return Err(Failure::say(format!(
@@ -127,7 +127,7 @@ struct Saver {
 }
 
 impl Saver {
-    fn start(arguments: &ServeArguments, target: &Arc<Target>) -> Outcome<Saver> {
+    fn start(arguments: &ServeArguments, target: &Arc<Target>) -> Result<Saver> {
         let every = Duration::from_secs(arguments.checkpoint_every);
         let ending = Arc::new(AtomicBool::new(false));
         let (target, is_ending) = (Arc::clone(target), Arc::clone(&ending));
@@ -148,7 +148,7 @@ impl Saver {
     }
 
     /// Ends it, after what it may be writing.
-    fn end(self) -> Outcome {
+    fn end(self) -> Result {
         self.ending.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();
         match self.thread.join() {

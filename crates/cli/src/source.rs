@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anabranch_compare::{Format, TraceFile};
 
-use crate::{failure::Outcome, import::told};
+use crate::{failure::Result, import::told};
 
 /// A trace file in the form asked for, or the one its name suggests; what form another's is, is
 /// said aloud.
-pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Outcome<TraceFile> {
+pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFile> {
     let trace = TraceFile::open(path, format, quick)?;
     if let (Some(asked), Format::Foreign(found)) = (format, trace.format) {
         told(asked, found);

@@ -33,7 +33,7 @@ pub use arguments::{EXAMPLE, SteerArguments};
 
 use crate::{
     comparison::print,
-    failure::{Failure, INTERRUPTED, Outcome},
+    failure::{Failure, INTERRUPTED, Result},
     metrics::Metrics,
     say,
 };
@@ -71,7 +71,7 @@ struct Seen<'a> {
 }
 
 /// Steers a drive until it is told to stop.
-pub fn steer(arguments: &SteerArguments) -> Outcome {
+pub fn steer(arguments: &SteerArguments) -> Result {
     // Before any file is opened: what is written in one mount namespace cannot be named in another.
     own_mounts().map_err(Failure::usage)?;
     let spec = SchemeSpec::read(&arguments.scheme, &read_text).map_err(Failure::usage)?;
@@ -132,7 +132,7 @@ fn unwatched(error: &anabranch_probe::ProbeError) -> Arc<dyn Writers> {
     Arc::new(NoWriters)
 }
 
-fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Outcome<Plan> {
+fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Result<Plan> {
     let handles = arguments.handles.as_ref();
     let handles = handles.map_or_else(|| drive.handles().to_vec(), |handles| handles.0.clone());
     let foreign = |handle: &&u16| !drive.handles().contains(handle);
@@ -156,7 +156,7 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Outcome<
 }
 
 /// The host's half of the scheme, on the drive as far as it is known: what a drive keeps spare it does not tell.
-fn placer(plan: &Plan, drive: &Drive, spare: f64) -> Outcome<Placer> {
+fn placer(plan: &Plan, drive: &Drive, spare: f64) -> Result<Placer> {
     if drive.abilities().bytes / PAGE_BYTES > u64::from(u32::MAX) {
         return Err(Failure::say(format!(
             "{} is larger than 16 TiB",
@@ -184,7 +184,7 @@ fn start_shadow(
     plan: &Plan,
     drive: &Drive,
     placer: &mut Placer,
-) -> Outcome<Shadow> {
+) -> Result<Shadow> {
     let all = plan.streams + u16::from(plan.metadata.is_some());
     let (config, kind) = shadow::model(drive, all, arguments.spare);
     let (shadow, witness) = Shadow::start(config, kind)?;
@@ -204,7 +204,7 @@ fn options(arguments: &SteerArguments, plan: &Plan) -> Options {
 }
 
 /// Ends the process when a queue is stuck: programs that wait for it are served by the next.
-fn watch(pulse: Pulse, limit: Duration) -> Outcome {
+fn watch(pulse: Pulse, limit: Duration) -> Result {
     let thread = thread::Builder::new().name("watchdog".to_owned());
     let spawned = thread.spawn(move || {
         let mut strikes = 0;
@@ -231,7 +231,7 @@ fn serve(
     seen: Seen<'_>,
     signals: &mut Signals,
     file: Option<WholeFile>,
-) -> Outcome {
+) -> Result {
     let Seen {
         plan,
         shadow,
@@ -293,7 +293,7 @@ fn serve(
 }
 
 /// Whether it has ended, since somebody asked for it; the second time it is left as it is.
-fn ends(server: &mut Server, asked: usize, waits: &mut bool) -> Outcome<bool> {
+fn ends(server: &mut Server, asked: usize, waits: &mut bool) -> Result<bool> {
     if asked > 1 {
         return Err(Failure {
             status: INTERRUPTED,

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::{
     comparison::print,
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     look::TableArguments,
     progress, say,
 };
@@ -73,7 +73,7 @@ pub struct SweepArguments {
 }
 
 /// Does what is left of a grid, and sums it up.
-pub fn sweep(arguments: &SweepArguments) -> Outcome {
+pub fn sweep(arguments: &SweepArguments) -> Result {
     let done = match (&arguments.grid, &arguments.scheduler) {
         (None, _) => Ok(true),
         (Some(grid), Some(address)) => elsewhere(grid, address, arguments).map(|()| true),
@@ -94,7 +94,7 @@ pub fn sweep(arguments: &SweepArguments) -> Outcome {
     }
 }
 
-fn tell(groups: &[Group], arguments: &SweepArguments) -> Outcome {
+fn tell(groups: &[Group], arguments: &SweepArguments) -> Result {
     if arguments.json {
         return print(&format!("{:#}\n", json!({ "schema": 1, "groups": groups })));
     }
@@ -102,7 +102,7 @@ fn tell(groups: &[Group], arguments: &SweepArguments) -> Outcome {
 }
 
 /// On the cores of this machine. Answers whether all cells could be done.
-fn here(path: &Path, arguments: &SweepArguments) -> Outcome<bool> {
+fn here(path: &Path, arguments: &SweepArguments) -> Result<bool> {
     let name = path.display().to_string();
     let text = small_file::settings(path)
         .map_err(|error| Failure::say(format!("cannot read {name}: {error}")))?;
@@ -167,7 +167,7 @@ impl Reporter for Teller {
 }
 
 /// On a cluster: the Python package knows Dask.
-fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Outcome {
+fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Result {
     let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
     let lacks = |why: &dyn std::fmt::Display| {
         Failure::say(format!(

@@ -26,7 +26,7 @@ use signal_hook::{
 pub use arguments::{EXAMPLE, WatchArguments};
 
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     say,
 };
 use block::Block;
@@ -50,13 +50,13 @@ const LEAST_MEMORY_BYTES: u64 = 256 << 20;
 const PLANNED: u64 = 2;
 
 /// Watches devices until it is told to stop.
-pub fn watch(arguments: &WatchArguments) -> Outcome {
+pub fn watch(arguments: &WatchArguments) -> Result {
     let plan = Plan::of(arguments)?;
     let limits = limits(arguments)?;
     let attach = attach(arguments)?;
     let keep = keep(arguments)?;
     let blocks = arguments.devices.iter().map(|path| Block::find(path));
-    let blocks = blocks.collect::<Outcome<Vec<Block>>>()?;
+    let blocks = blocks.collect::<Result<Vec<Block>>>()?;
     each_once(&blocks)?;
     let state = StateFile::open(arguments.state.as_deref(), &blocks)?;
     anabranch_probe::check().map_err(Failure::work)?;
@@ -97,7 +97,7 @@ pub fn watch(arguments: &WatchArguments) -> Outcome {
     told.end(&last, &watch.devices)
 }
 
-fn limits(arguments: &WatchArguments) -> Outcome<Limits> {
+fn limits(arguments: &WatchArguments) -> Result<Limits> {
     let each = MEMORY_BYTES * arguments.devices.len() as u64;
     let memory_bytes = match &arguments.memory {
         Some(memory) => bytes(memory)?,
@@ -110,7 +110,7 @@ fn limits(arguments: &WatchArguments) -> Outcome<Limits> {
 }
 
 /// Refuses a budget that no sample can keep, because the probes alone take most of it.
-fn fits(limits: &Limits, devices: &[Watched]) -> Outcome {
+fn fits(limits: &Limits, devices: &[Watched]) -> Result {
     let probes: u64 = devices.iter().map(Watched::probe_bytes).sum();
     match limits.memory_bytes {
         Some(most) if probes > most / PLANNED => Err(Failure::say(format!(
@@ -123,7 +123,7 @@ fn fits(limits: &Limits, devices: &[Watched]) -> Outcome {
     }
 }
 
-fn attach(arguments: &WatchArguments) -> Outcome<Attach> {
+fn attach(arguments: &WatchArguments) -> Result<Attach> {
     let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
         .map_err(|_| Failure::say("--ring is at most 2GiB"))?;
     Ok(Attach {
@@ -132,7 +132,7 @@ fn attach(arguments: &WatchArguments) -> Outcome<Attach> {
     })
 }
 
-fn keep(arguments: &WatchArguments) -> Outcome<Keep> {
+fn keep(arguments: &WatchArguments) -> Result<Keep> {
     if let Some(directory) = &arguments.traces
         && !directory.is_dir()
     {
@@ -147,7 +147,7 @@ fn keep(arguments: &WatchArguments) -> Outcome<Keep> {
     })
 }
 
-fn each_once(blocks: &[Block]) -> Outcome {
+fn each_once(blocks: &[Block]) -> Result {
     for (at, block) in blocks.iter().enumerate() {
         if blocks[..at].iter().any(|other| other.name == block.name) {
             return Err(Failure::say(format!(
@@ -178,7 +178,7 @@ impl Watch {
         arguments: &WatchArguments,
         signals: &mut Signals,
         told: &mut Told,
-    ) -> Outcome {
+    ) -> Result {
         let (mut looked, mut kept) = (Instant::now(), Instant::now());
         told.tell(&self.snapshot(), &self.devices)?;
         loop {
@@ -204,7 +204,7 @@ impl Watch {
     }
 
     /// A moment's snapshot, and what follows from it.
-    fn look(&mut self, told: &mut Told) -> Outcome {
+    fn look(&mut self, told: &mut Told) -> Result {
         let attach = self.attach;
         let mut devices = self.devices.iter_mut();
         devices.try_for_each(|device| device.tend(attach))?;
@@ -217,7 +217,7 @@ impl Watch {
     }
 
     /// Halves the rates, and says so.
-    fn coarsen(&mut self, excess: Excess) -> Outcome {
+    fn coarsen(&mut self, excess: Excess) -> Result {
         let why = match excess {
             Excess::Cpu(cpu) => format!(
                 "{:.2} % of a processor is more than --cpu allows",
@@ -261,7 +261,7 @@ impl Watch {
     }
 
     /// The last snapshot, to the last page.
-    fn end(&mut self) -> Outcome<Snapshot> {
+    fn end(&mut self) -> Result<Snapshot> {
         for device in &mut self.devices {
             device.poll()?;
             device.settle();

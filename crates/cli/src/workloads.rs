@@ -6,12 +6,12 @@ use serde_json::json;
 use crate::{
     arguments::ListArguments,
     comparison::give,
-    failure::Outcome,
+    failure::Result,
     scenario::{Scale, Scenario, all},
 };
 
 /// Lists the scenarios, and what each still needs.
-pub fn workloads(arguments: &ListArguments) -> Outcome {
+pub fn workloads(arguments: &ListArguments) -> Result {
     let scenarios = all(Scale::Quick)?;
     let rows: Vec<_> = scenarios.iter().map(row).collect();
     let json = json!({ "schema": 1, "rows": rows });

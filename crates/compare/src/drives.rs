@@ -13,7 +13,7 @@ use anabranch_trace::{Capture, Rate, Sampled};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    fault::{Fault, Outcome},
+    fault::{Fault, Result},
     grid::{Point, bases, check_size, points},
     options::{DriveOptions, IssueKind, TimeOptions},
     recorded::Recorded,
@@ -73,7 +73,7 @@ impl NamedDrive {
     }
 
     /// The drive's clock, where time is to be simulated.
-    pub fn clock(&self, options: &TimeOptions) -> Outcome<Option<Clock>> {
+    pub fn clock(&self, options: &TimeOptions) -> Result<Option<Clock>> {
         let Some(kind) = options.issue else {
             return Ok(None);
         };
@@ -141,7 +141,7 @@ impl Origin {
     ///
     /// # Errors
     /// When the default profile cannot be read: a defect of ours.
-    pub fn page_bytes(&self) -> Outcome<u32> {
+    pub fn page_bytes(&self) -> Result<u32> {
         let bases = bases(&DriveOptions::default(), self)?;
         Ok(bases.first().map_or(4096, Point::page_bytes))
     }
@@ -150,7 +150,7 @@ impl Origin {
     ///
     /// # Errors
     /// When what it tells cannot be understood.
-    pub fn of(capture: &Capture, options: &DriveOptions) -> Outcome<Origin> {
+    pub fn of(capture: &Capture, options: &DriveOptions) -> Result<Origin> {
         let recorded = match options.profiles.is_empty() {
             true => Recorded::of(capture)?,
             false => None,
@@ -174,7 +174,7 @@ impl Origin {
 ///
 /// # Errors
 /// When one of them cannot be.
-pub fn drives(options: &DriveOptions, origin: &Origin) -> Outcome<Vec<NamedDrive>> {
+pub fn drives(options: &DriveOptions, origin: &Origin) -> Result<Vec<NamedDrive>> {
     points(options, origin)?
         .iter()
         .map(Point::resolve)
@@ -190,7 +190,7 @@ pub fn one_drive(
     options: &DriveOptions,
     origin: &Origin,
     otherwise: &str,
-) -> Outcome<(NamedDrive, Recorded)> {
+) -> Result<(NamedDrive, Recorded)> {
     match points(options, origin)?.as_slice() {
         [one] => Ok((one.resolve()?, one.recorded()?)),
         _ => Err(Fault::say(otherwise)),
@@ -201,7 +201,7 @@ pub fn one_drive(
 ///
 /// # Errors
 /// When it cannot be, or tells nothing at that rate.
-pub fn one_sampled(options: &DriveOptions, rate: Rate) -> Outcome<NamedDrive> {
+pub fn one_sampled(options: &DriveOptions, rate: Rate) -> Result<NamedDrive> {
     let sampling = Some(Sampling::Rate(rate));
     let points = points(options, &Origin::default())?;
     let sampled = points.first().map(|point| point.sampled(sampling));
@@ -209,11 +209,7 @@ pub fn one_sampled(options: &DriveOptions, rate: Rate) -> Outcome<NamedDrive> {
 }
 
 /// The grid of drives that hold what a saved one holds. Its timing is the profile's.
-pub fn aged_drives(
-    options: &DriveOptions,
-    path: &Path,
-    saved: &Config,
-) -> Outcome<Vec<NamedDrive>> {
+pub fn aged_drives(options: &DriveOptions, path: &Path, saved: &Config) -> Result<Vec<NamedDrive>> {
     options.check_aged()?;
     check_size(options.drives())?;
     let profile = options.profiles.first();
@@ -267,7 +263,7 @@ pub fn aged_drives(
 }
 
 /// What makes units fail.
-pub(crate) fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Outcome {
+pub(crate) fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Result {
     profile.wear.rated_erases = options.rated_erases.unwrap_or(profile.wear.rated_erases);
     for fault in &options.fault {
         let number = |text: &str| {
@@ -300,7 +296,7 @@ pub(crate) fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Outcome
 }
 
 /// A shipped profile by its name, or a TOML file by its path.
-pub fn load(name: &str) -> Outcome<Profile> {
+pub fn load(name: &str) -> Result<Profile> {
     if let Some(text) = Profile::text(name) {
         return Ok(Profile::parse(name, text)?);
     }
@@ -334,7 +330,7 @@ pub(crate) fn resize(profile: &mut Profile, bytes: u64) {
 
 /// Another erase unit, striped over as many of the dies as divide it evenly. The size of the drive
 /// stays.
-pub(crate) fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
+pub(crate) fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Result {
     let page = u64::from(profile.geometry.page_bytes);
     let pages = u32::try_from(unit_bytes / page.max(1)).unwrap_or(0);
     if pages == 0 || !unit_bytes.is_multiple_of(page) {
@@ -362,12 +358,12 @@ pub(crate) fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Outcome {
 }
 
 /// Bytes from `24MiB`.
-pub fn bytes(text: &str) -> Outcome<u64> {
+pub fn bytes(text: &str) -> Result<u64> {
     text.parse().map(|Bytes(bytes)| bytes).map_err(Fault::usage)
 }
 
 /// A share from `7%` or `0.07`.
-pub fn share(text: &str) -> Outcome<f64> {
+pub fn share(text: &str) -> Result<f64> {
     let (number, scale) = match text.strip_suffix('%') {
         Some(number) => (number.trim_end(), 100.0),
         None => (text, 1.0),

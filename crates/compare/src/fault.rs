@@ -22,7 +22,7 @@ pub struct Fault {
 }
 
 /// What everything here answers.
-pub type Outcome<T = ()> = Result<T, Fault>;
+pub type Result<T = (), E = Fault> = std::result::Result<T, E>;
 
 impl Fault {
     /// Wrong use or wrong input.

@@ -8,7 +8,7 @@ use anabranch_trace::{Io, Rate, Sample};
 
 use crate::{
     drives::NamedDrive,
-    fault::{Fault, Outcome},
+    fault::{Fault, Result},
 };
 
 /// A scheme in one sample, and how it is set there.
@@ -56,7 +56,7 @@ impl Feeds {
         drive: &NamedDrive,
         start: &Start<'_>,
         futures: &[Arc<Future>],
-    ) -> Outcome<(Vec<Trial>, Vec<FedLane>)> {
+    ) -> Result<(Vec<Trial>, Vec<FedLane>)> {
         if drive.rate() > Rate::WHOLE
             && let Some((spec, why)) = specs
                 .iter()
@@ -98,12 +98,7 @@ impl Feeds {
     }
 
     /// What a scheme is shown that goes by requests, of a sampled drive.
-    fn shown(
-        &self,
-        number: usize,
-        spec: &SchemeSpec,
-        drive: &NamedDrive,
-    ) -> Outcome<Option<Shown>> {
+    fn shown(&self, number: usize, spec: &SchemeSpec, drive: &NamedDrive) -> Result<Option<Shown>> {
         let sampled = drive.thinned.zip(self.samples.get(number));
         let Some((thinned, sample)) = sampled.filter(|_| spec.goes_by_requests()) else {
             return Ok(None);

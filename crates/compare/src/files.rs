@@ -10,7 +10,7 @@ use std::{
 
 use anabranch_trace::WholeFile;
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Result};
 
 /// What is read, and what is written by which option.
 #[derive(Debug, Default)]
@@ -127,7 +127,7 @@ impl Files {
     ///
     /// # Errors
     /// Wrong use where two of the files are one, failed work where an output cannot be written.
-    pub fn check(&self) -> Outcome {
+    pub fn check(&self) -> Result {
         let mut places: Vec<(&Output, Place)> = Vec::new();
         for output in &self.outputs {
             let Some(place) = output.place()? else {
@@ -151,7 +151,7 @@ impl Files {
         self.outputs.iter().try_for_each(Output::check_writable)
     }
 
-    fn check_inputs(&self, output: &Output, place: &Place) -> Outcome {
+    fn check_inputs(&self, output: &Output, place: &Place) -> Result {
         for input in &self.inputs {
             let destroyed = match output.kind {
                 Kind::Filled => holds(&output.path, input),
@@ -179,7 +179,7 @@ impl Files {
 
 impl Output {
     /// What it leads to; nothing where it cannot be destroyed, as a pipe.
-    fn place(&self) -> Outcome<Option<Place>> {
+    fn place(&self) -> Result<Option<Place>> {
         if self.path != Path::new(WholeFile::STANDARD_OUTPUT) {
             return Ok(find(&self.path));
         }
@@ -208,7 +208,7 @@ impl Output {
         })
     }
 
-    fn check_writable(&self) -> Outcome {
+    fn check_writable(&self) -> Result {
         match self.kind {
             Kind::Held => return Ok(()),
             // Whoever reads a pipe would take opening and closing it for the whole output.
@@ -261,7 +261,7 @@ fn holds(directory: &Path, file: &Path) -> bool {
 }
 
 /// The directory, or the nearest one above it that is there.
-fn nearest(directory: &Path) -> Outcome<PathBuf> {
+fn nearest(directory: &Path) -> Result<PathBuf> {
     let above = std::path::absolute(directory).map_err(Fault::usage)?;
     let there = above
         .ancestors()

@@ -11,7 +11,7 @@ use crate::{
     drives::{
         DEFAULT_PROFILE, NamedDrive, Origin, Size, bytes, load, resize, set_unit, share, wear_out,
     },
-    fault::{Fault, Outcome},
+    fault::{Fault, Result},
     options::{DriveOptions, ReplayOptions},
     recorded::Recorded,
     sampling::{Sampling, Thinned, check, coarsest},
@@ -37,7 +37,7 @@ pub struct Asked {
     /// Bytes of its pages.
     pub page_bytes: u32,
     /// The drive, or why it cannot be.
-    pub drive: Outcome<NamedDrive>,
+    pub drive: Result<NamedDrive>,
 }
 
 /// Every drive of a question, for a trace of that origin. `pages` counts what the trace ever writes in
@@ -48,8 +48,8 @@ pub struct Asked {
 pub fn grid(
     options: &ReplayOptions,
     origin: &Origin,
-    pages: &mut dyn FnMut(u32) -> Outcome<u64>,
-) -> Outcome<Vec<Asked>> {
+    pages: &mut dyn FnMut(u32) -> Result<u64>,
+) -> Result<Vec<Asked>> {
     let drive = &options.drive;
     let recorded = origin.sampled.map(|sampled| Sampling::Rate(sampled.rate));
     let sampling = options.comparison.sample.or(recorded);
@@ -99,7 +99,7 @@ pub fn grid(
 const MOST_DRIVES: u128 = 100_000;
 
 /// Refuses a grid that would never end, before it is made.
-pub(crate) fn check_size(drives: u128) -> Outcome {
+pub(crate) fn check_size(drives: u128) -> Result {
     match drives > MOST_DRIVES {
         false => Ok(()),
         true => Err(Fault::say(format!(
@@ -110,7 +110,7 @@ pub(crate) fn check_size(drives: u128) -> Outcome {
 }
 
 /// A share of `--fill`.
-fn share_of(text: &str) -> Outcome<f64> {
+fn share_of(text: &str) -> Result<f64> {
     match share(text)? {
         0.0 => Err(Fault::say(
             "--fill 0% asks for an endless drive: give a share above 0",
@@ -124,8 +124,8 @@ fn filled(
     mut base: Point,
     options: &DriveOptions,
     text: &str,
-    pages: &mut dyn FnMut(u32) -> Outcome<u64>,
-) -> Outcome<Vec<Point>> {
+    pages: &mut dyn FnMut(u32) -> Result<u64>,
+) -> Result<Vec<Point>> {
     let page_bytes = base.page_bytes();
     let written = pages(page_bytes)?;
     base.options.push(format!("--fill {text}"));
@@ -147,7 +147,7 @@ pub(crate) struct Point {
     name: String,
     /// The options, as a person gives them.
     options: Vec<String>,
-    profile: Outcome<Profile>,
+    profile: Result<Profile>,
 }
 
 impl Point {
@@ -176,12 +176,12 @@ impl Point {
     }
 
     /// The drive. What keeps it from being is told with its options, and one that works.
-    pub(crate) fn resolve(&self) -> Outcome<NamedDrive> {
+    pub(crate) fn resolve(&self) -> Result<NamedDrive> {
         self.resolve_at(Rate::WHOLE)
     }
 
     /// The drive as it is sampled: `auto` begins with the coarsest rate.
-    pub(crate) fn sampled(&self, sampling: Option<Sampling>) -> Outcome<NamedDrive> {
+    pub(crate) fn sampled(&self, sampling: Option<Sampling>) -> Result<NamedDrive> {
         let profile = self.profile.clone()?;
         let rate = match sampling {
             None => return self.resolve(),
@@ -198,7 +198,7 @@ impl Point {
         })
     }
 
-    fn resolve_at(&self, rate: Rate) -> Outcome<NamedDrive> {
+    fn resolve_at(&self, rate: Rate) -> Result<NamedDrive> {
         let profile = self.profile.clone()?;
         let resolved = profile.resolve_sampled(&self.name, rate.pages());
         let config = resolved.map_err(|error| {
@@ -233,7 +233,7 @@ impl Point {
     }
 
     /// The drive as a trace carries it.
-    pub(crate) fn recorded(&self) -> Outcome<Recorded> {
+    pub(crate) fn recorded(&self) -> Result<Recorded> {
         Ok(Recorded {
             device: self.name.clone(),
             profile: self.profile.clone()?,
@@ -276,7 +276,7 @@ impl Point {
         }
     }
 
-    fn set(&mut self, option: &str, value: &str, set: impl FnOnce(&mut Profile) -> Outcome) {
+    fn set(&mut self, option: &str, value: &str, set: impl FnOnce(&mut Profile) -> Result) {
         self.options.push(format!("{option} {value}"));
         let set = self.profile.as_mut().map(set);
         if let Ok(Err(fault)) = set {
@@ -323,7 +323,7 @@ fn works(profile: &Profile) -> String {
 ///
 /// # Errors
 /// When a profile or a value is wrong by itself.
-pub(crate) fn points(options: &DriveOptions, origin: &Origin) -> Outcome<Vec<Point>> {
+pub(crate) fn points(options: &DriveOptions, origin: &Origin) -> Result<Vec<Point>> {
     check_size(options.drives())?;
     bases(options, origin)?
         .into_iter()
@@ -334,7 +334,7 @@ pub(crate) fn points(options: &DriveOptions, origin: &Origin) -> Outcome<Vec<Poi
 }
 
 /// The profiles that options are applied to.
-pub(crate) fn bases(options: &DriveOptions, origin: &Origin) -> Outcome<Vec<Point>> {
+pub(crate) fn bases(options: &DriveOptions, origin: &Origin) -> Result<Vec<Point>> {
     let point = |name: &str, profile| Point {
         name: name.to_owned(),
         options: Vec::new(),
@@ -351,7 +351,7 @@ pub(crate) fn bases(options: &DriveOptions, origin: &Origin) -> Outcome<Vec<Poin
 }
 
 /// A profile with every combination of the options.
-pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Outcome<Vec<Point>> {
+pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Result<Vec<Point>> {
     // What is no value is wrong on every drive.
     options
         .over_provisioning
@@ -419,7 +419,7 @@ fn multiply<T: Serialize>(
     grid: &mut Vec<Point>,
     option: &str,
     values: &[T],
-    set: impl Fn(&mut Profile, &T) -> Outcome,
+    set: impl Fn(&mut Profile, &T) -> Result,
 ) {
     if values.is_empty() {
         return;

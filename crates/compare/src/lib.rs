@@ -32,7 +32,7 @@ pub use drives::{
     DEFAULT_PROFILE, NamedDrive, Origin, Size, aged_drives, bytes, drives, load, one_drive,
     one_sampled, share,
 };
-pub use fault::{Fault, FaultKind, Outcome};
+pub use fault::{Fault, FaultKind, Result};
 pub use files::Files;
 pub use grid::{Asked, grid};
 pub use lifetimes::Lifetimes;

@@ -5,12 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_placement::LifetimeProfile;
+use anabranch_placement::KnownLifetimes;
 use anabranch_replay::Lane;
 use anabranch_trace::WholeFile;
 
 use crate::{
-    fault::{Fault, Outcome},
+    fault::{Fault, Result},
     small_file::settings,
 };
 
@@ -18,18 +18,18 @@ use crate::{
 #[derive(Debug)]
 pub struct Lifetimes {
     path: PathBuf,
-    profile: LifetimeProfile,
+    profile: KnownLifetimes,
 }
 
 impl Lifetimes {
     /// Reads the file; one that is not there yet holds nothing.
-    pub fn open(path: &Path) -> Outcome<Lifetimes> {
+    pub fn open(path: &Path) -> Result<Lifetimes> {
         let say = |what: &dyn std::fmt::Display| {
             Fault::say(format!("--profile {}: {what}", path.display()))
         };
         let profile = match settings(path) {
-            Ok(text) => LifetimeProfile::parse(&text).map_err(|error| say(&error))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => LifetimeProfile::default(),
+            Ok(text) => KnownLifetimes::parse(&text).map_err(|error| say(&error))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => KnownLifetimes::default(),
             Err(error) => return Err(say(&error)),
         };
         // A profile that cannot be written is better known before the run than after.
@@ -46,7 +46,7 @@ impl Lifetimes {
     }
 
     /// Writes what the first lane that learns of contexts knows now.
-    pub fn keep(&self, lanes: &[Lane]) -> Outcome {
+    pub fn keep(&self, lanes: &[Lane]) -> Result {
         let Some(learned) = lanes.iter().find_map(|lane| lane.assign().learned()) else {
             return Ok(());
         };

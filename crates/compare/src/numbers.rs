@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anabranch_replay::{Pack, Renumber};
 use anabranch_trace::Io;
 
-use crate::{fault::Outcome, source::Requests, watch::Watch};
+use crate::{fault::Result, source::Requests, watch::Watch};
 
 /// How the addresses of a trace become those of the drive.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ pub fn learn(
     page_bytes: u32,
     packs: bool,
     watch: &mut dyn Watch,
-) -> Outcome<Learned> {
+) -> Result<Learned> {
     source.check_twice()?;
     let mut numbers = Renumber::new(page_bytes);
     ahead(source, watch, &mut |io| numbers.learn(io))?;
@@ -98,7 +98,7 @@ impl Addresses {
         page_bytes: u32,
         most_pages: u64,
         watch: &mut dyn Watch,
-    ) -> Outcome<Addresses> {
+    ) -> Result<Addresses> {
         let capture = source.tables().map(|tables| &tables.capture);
         let bytes = capture.map_or(0, |capture| capture.device_bytes);
         let pages = bytes.div_ceil(u64::from(page_bytes));
@@ -137,7 +137,7 @@ impl Addresses {
     }
 }
 
-fn ahead(source: &dyn Requests, watch: &mut dyn Watch, note: &mut dyn FnMut(&Io)) -> Outcome {
+fn ahead(source: &dyn Requests, watch: &mut dyn Watch, note: &mut dyn FnMut(&Io)) -> Result {
     watch.begin(&format!("reading ahead: {}", source.name()));
     source.each_batch(&mut |ios, done| {
         watch.done(done)?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    fault::{Fault, Outcome},
+    fault::{Fault, Result},
     sampling::Sampling,
     texts::{number, parsed_list, text, text_list},
 };
@@ -143,7 +143,7 @@ impl DriveOptions {
     ///
     /// # Errors
     /// When there is one.
-    pub fn check_aged(&self) -> Outcome {
+    pub fn check_aged(&self) -> Result {
         let given = self.given();
         let wrong = given.keys().find(|key| !OF_AGED.contains(&key.as_str()));
         match wrong {
@@ -261,7 +261,7 @@ impl TimeOptions {
         self.time_scale.unwrap_or(1.0)
     }
 
-    fn validate(&self) -> Outcome {
+    fn validate(&self) -> Result {
         let of_open = [
             ("--time-scale", self.time_scale.is_some()),
             ("--collect-after-idle", self.collect_after_idle.is_some()),
@@ -336,7 +336,7 @@ impl ReplayOptions {
     ///
     /// # Errors
     /// When there is no such option, or a value makes no sense.
-    pub fn named(options: impl IntoIterator<Item = (String, Value)>) -> Outcome<ReplayOptions> {
+    pub fn named(options: impl IntoIterator<Item = (String, Value)>) -> Result<ReplayOptions> {
         let mut all = Map::new();
         for (name, value) in options {
             let (part, key) = ReplayOptions::place(&name)
@@ -377,7 +377,7 @@ impl ReplayOptions {
     ///
     /// # Errors
     /// Wrong use, with the options by their names and what to do.
-    pub fn validate(&self, traces: usize) -> Outcome {
+    pub fn validate(&self, traces: usize) -> Result {
         if self.drive_file.is_some() {
             self.drive.check_aged()?;
             if !self.fill.is_empty() {
@@ -416,7 +416,7 @@ mod tests {
 
     use super::*;
 
-    fn named(options: Value) -> Outcome<ReplayOptions> {
+    fn named(options: Value) -> Result<ReplayOptions> {
         match options {
             Value::Object(options) => ReplayOptions::named(options),
             other => panic!("{other}"),

@@ -5,7 +5,7 @@ use anabranch_trace::Capture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Result};
 
 /// Version of what a trace says of its drive. Another one is refused, since a drive that is half
 /// understood is another drive.
@@ -31,7 +31,7 @@ impl Recorded {
     ///
     /// # Errors
     /// When it is of another version, or makes no sense.
-    pub fn of(capture: &Capture) -> Outcome<Option<Recorded>> {
+    pub fn of(capture: &Capture) -> Result<Option<Recorded>> {
         let Some(noted) = &capture.drive else {
             return Ok(None);
         };

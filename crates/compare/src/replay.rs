@@ -7,14 +7,14 @@ use std::{
 };
 
 use anabranch_placement::{Bytes, Future, Names, SchemeSpec};
-use anabranch_replay::{FleetError, Foresight, Outcome as Comparison, Start};
+use anabranch_replay::{Comparison, FleetError, Foresight, Start};
 use anabranch_ssd::state::SavedDrive;
 use anabranch_trace::{Io, Operation, Sample};
 use serde_json::{Value, json};
 
 use crate::{
     drives::{NamedDrive, Origin, Size, aged_drives},
-    fault::{Fault, Outcome},
+    fault::{Fault, Result},
     grid::{Asked, grid},
     numbers::{Learned, Numbers, learn},
     options::ReplayOptions,
@@ -55,7 +55,7 @@ pub fn replay(
     specs: &[SchemeSpec],
     sources: &[&dyn Requests],
     watch: &mut dyn Watch,
-) -> Outcome<Vec<Comparison>> {
+) -> Result<Vec<Comparison>> {
     options.validate(sources.len())?;
     let aged = aged(options, specs)?;
     let saved = aged.as_ref().map(|(_, saved)| saved);
@@ -78,7 +78,7 @@ pub fn one_cell(
     source: &dyn Requests,
     otherwise: &str,
     watch: &mut dyn Watch,
-) -> Outcome<Cell> {
+) -> Result<Cell> {
     let cells = cells(options, source, None, watch)?;
     let [cell] = <[Cell; 1]>::try_from(cells).map_err(|_| Fault::say(otherwise))?;
     Ok(cell)
@@ -88,7 +88,7 @@ pub fn one_cell(
 fn aged<'a>(
     options: &'a ReplayOptions,
     specs: &[SchemeSpec],
-) -> Outcome<Option<(&'a Path, SavedDrive)>> {
+) -> Result<Option<(&'a Path, SavedDrive)>> {
     let Some(path) = &options.drive_file else {
         return Ok(None);
     };
@@ -115,7 +115,7 @@ fn cells(
     source: &dyn Requests,
     aged: Option<&(&Path, SavedDrive)>,
     watch: &mut dyn Watch,
-) -> Outcome<Vec<Cell>> {
+) -> Result<Vec<Cell>> {
     if let Some((path, saved)) = aged {
         let grid = aged_drives(&options.drive, path, saved.config())?;
         let cell = |drive| Cell {
@@ -161,7 +161,7 @@ fn cells(
             options: device.into_iter().chain(asked.options).collect(),
         })
     };
-    let cells = grid.into_iter().map(cell).collect::<Outcome<Vec<Cell>>>()?;
+    let cells = grid.into_iter().map(cell).collect::<Result<Vec<Cell>>>()?;
     if origin.sampled.is_some() && options.time.issue.is_some() {
         return Err(untimed());
     }
@@ -215,8 +215,8 @@ fn pass(
     what: &str,
     told: &Told<'_>,
     watch: &mut dyn Watch,
-    sink: &mut dyn FnMut(&[Io]) -> Outcome,
-) -> Outcome {
+    sink: &mut dyn FnMut(&[Io]) -> Result,
+) -> Result {
     watch.begin(&format!("{what}{}", source.name()));
     let mut numbers = told.numbers.cloned();
     let mut changed = Vec::new();
@@ -260,7 +260,7 @@ impl Cell {
         source: &dyn Requests,
         aged: Option<&SavedDrive>,
         watch: &mut dyn Watch,
-    ) -> Outcome<Comparison> {
+    ) -> Result<Comparison> {
         let mut found = self.run_once(options, specs, source, aged, watch)?;
         if options.comparison.sample != Some(Sampling::Auto) {
             return Ok(found);
@@ -284,7 +284,7 @@ impl Cell {
         source: &dyn Requests,
         aged: Option<&SavedDrive>,
         watch: &mut dyn Watch,
-    ) -> Outcome<Comparison> {
+    ) -> Result<Comparison> {
         let clock = self.drive.clock(&options.time)?;
         let samples = self.samples(options, source)?;
         let needed = specs.iter().any(SchemeSpec::needs_future);
@@ -326,7 +326,7 @@ impl Cell {
     }
 
     /// The samples of a trace: none where the drive is not sampled.
-    fn samples(&self, options: &ReplayOptions, source: &dyn Requests) -> Outcome<Vec<Sample>> {
+    fn samples(&self, options: &ReplayOptions, source: &dyn Requests) -> Result<Vec<Sample>> {
         let comparison = &options.comparison;
         match self.drive.thinned {
             None => Ok(Vec::new()),
@@ -347,7 +347,7 @@ impl Cell {
         source: &dyn Requests,
         samples: &[Sample],
         watch: &mut dyn Watch,
-    ) -> Outcome<Vec<Arc<Future>>> {
+    ) -> Result<Vec<Arc<Future>>> {
         source.check_twice()?;
         let mut foreseen: Vec<(Option<&Sample>, Foresight)> = match samples {
             [] => vec![(None, Foresight::new(&self.drive.config))],

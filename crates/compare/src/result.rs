@@ -1,16 +1,16 @@
 //! Results as the JSON other people script against.
 
-use anabranch_replay::{Outcome as Comparison, SCHEMA};
+use anabranch_replay::{Comparison, SCHEMA};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Result};
 
 /// One result as it is, several as a list.
 ///
 /// # Errors
 /// When a result cannot be written as JSON: a defect of ours.
-pub fn json(results: &[Comparison]) -> Outcome<Value> {
+pub fn json(results: &[Comparison]) -> Result<Value> {
     match results {
         [one] => serde_json::to_value(one),
         many => serde_json::to_value(many)
@@ -24,7 +24,7 @@ pub fn json(results: &[Comparison]) -> Outcome<Value> {
 ///
 /// # Errors
 /// When it holds none, or such as another version wrote.
-pub fn results(name: &str, text: &str) -> Outcome<Vec<Comparison>> {
+pub fn results(name: &str, text: &str) -> Result<Vec<Comparison>> {
     let wrong = |error: serde_json::Error| {
         Fault::say(format!(
             "{name} is no result of anabranch: {error} (write one with `anabranch replay TRACE -o \
@@ -85,7 +85,7 @@ fn compared(experiment: &mut Value) -> Vec<Value> {
 }
 
 /// Refuses results of a form that is not ours.
-fn check_schema(name: &str, schema: Option<u64>) -> Outcome {
+fn check_schema(name: &str, schema: Option<u64>) -> Result {
     let ours = SCHEMA;
     match schema {
         Some(schema) if schema == u64::from(ours) => Ok(()),

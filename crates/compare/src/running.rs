@@ -4,8 +4,8 @@ use std::{cmp::Reverse, collections::BTreeMap, num::NonZeroUsize, sync::Arc, thr
 
 use anabranch_placement::{DeviceHalf, Future, Names, SchemeSpec};
 use anabranch_replay::{
-    Clock, Drawn, Drive, Fleet, Lane, Outcome as Comparison, Progress, SampledDrive, Source, Start,
-    Survey, Verdict, close_gaps, outcome, pooled,
+    Clock, Comparison, Drawn, Drive, Fleet, Lane, Progress, SampledDrive, Source, Start, Survey,
+    Verdict, close_gaps, outcome, pooled,
 };
 use anabranch_ssd::Config;
 use anabranch_trace::{Context, Io, Sample};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     drives::NamedDrive,
-    fault::{Fault, Outcome},
+    fault::{Fault, Result},
     feed::{Feeds, Trial, kept},
     lifetimes::Lifetimes,
     options::ComparisonOptions,
@@ -50,7 +50,7 @@ impl Running {
         start: &Start<'_>,
         samples: &[Sample],
         futures: &[Arc<Future>],
-    ) -> Outcome<Running> {
+    ) -> Result<Running> {
         let mut drive = drive.clone();
         drive.config.seed = options.seed;
         let lifetimes = options.profile.as_deref().map(Lifetimes::open);
@@ -171,7 +171,7 @@ impl Running {
         mut self,
         mut config: BTreeMap<String, Value>,
         lost_events: u64,
-    ) -> Outcome<Comparison> {
+    ) -> Result<Comparison> {
         config.insert("drive".to_owned(), json!(self.drive.config));
         if let Some(clock) = &self.clock {
             config.insert("time".to_owned(), json!(clock));
@@ -215,7 +215,7 @@ fn of_samples(
     mut outcomes: Vec<Comparison>,
     drive: &NamedDrive,
     samples: &[Sample],
-) -> Outcome<Comparison> {
+) -> Result<Comparison> {
     let none = || Fault::failed("no sample was compared: a defect of anabranch, please report it");
     if drive.thinned.is_none() {
         return outcomes.pop().ok_or_else(none);

@@ -7,7 +7,7 @@ use anabranch_trace::{NoRate, Rate, Sample, Sampled};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    fault::{Fault, Outcome},
+    fault::{Fault, Result},
     options::ReplayOptions,
 };
 
@@ -102,7 +102,7 @@ fn fits(profile: &Profile, rate: Rate) -> bool {
 }
 
 /// Refuses a rate that tells nothing of a drive.
-pub(crate) fn check(profile: &Profile, rate: Rate) -> Outcome {
+pub(crate) fn check(profile: &Profile, rate: Rate) -> Result {
     if rate == Rate::WHOLE {
         return Ok(());
     }
@@ -127,7 +127,7 @@ pub(crate) fn check(profile: &Profile, rate: Rate) -> Outcome {
 
 impl ReplayOptions {
     /// Refuses what a sampled drive cannot do.
-    pub(crate) fn validate_sampling(&self) -> Outcome {
+    pub(crate) fn validate_sampling(&self) -> Result {
         let comparison = &self.comparison;
         check_count(comparison.samples)?;
         if comparison.sample.is_none() {
@@ -150,7 +150,7 @@ impl ReplayOptions {
     }
 }
 
-fn check_count(samples: Option<u32>) -> Outcome {
+fn check_count(samples: Option<u32>) -> Result {
     match samples {
         Some(count) if !(1..=MOST_SAMPLES).contains(&count) => Err(Fault::say(format!(
             "--samples {count}: 1 to {MOST_SAMPLES} of them can be taken, and {SAMPLES} are unless it is said"
@@ -179,7 +179,7 @@ pub fn samples(
     recorded: Option<Sampled>,
     seed: u64,
     count: Option<u32>,
-) -> Outcome<Vec<Sample>> {
+) -> Result<Vec<Sample>> {
     check_count(count)?;
     let from = recorded.map_or(Rate::WHOLE, |recorded| recorded.rate);
     if let Some(recorded) = recorded {

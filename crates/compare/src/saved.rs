@@ -4,13 +4,13 @@ use std::{fs::File, path::Path};
 
 use anabranch_ssd::state::SavedDrive;
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Result};
 
 /// Reads a drive that was kept in a file.
 ///
 /// # Errors
 /// When there is none.
-pub fn open(path: &Path) -> Outcome<SavedDrive> {
+pub fn open(path: &Path) -> Result<SavedDrive> {
     let fail = |error: &dyn std::fmt::Display| {
         Fault::say(format!("saved drive {}: {error}", path.display()))
     };

@@ -6,7 +6,7 @@ use anabranch_placement::{Scheme, SchemeSpec};
 use anabranch_ssd::relocate::RelocationKind;
 
 use crate::{
-    fault::{Fault, Outcome},
+    fault::{Fault, Result},
     options::ComparisonOptions,
     sampling::Sampling,
     small_file::settings,
@@ -22,7 +22,7 @@ pub fn schemes(
     options: &ComparisonOptions,
     future_is_known: bool,
     read: &dyn Fn(&str) -> Result<String, String>,
-) -> Outcome<Vec<SchemeSpec>> {
+) -> Result<Vec<SchemeSpec>> {
     let is_sampled = options.sample.is_some_and(Sampling::leaves_out);
     let belongs = |scheme: &Scheme| {
         let host = (scheme.host)();

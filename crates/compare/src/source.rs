@@ -12,7 +12,7 @@ use anabranch_trace::{
     foreign::{self, Importer, Input, Options},
 };
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Result};
 
 /// Bytes of writes after which a quick look ends (our choice).
 const QUICK_BYTES: u64 = 1 << 30;
@@ -22,7 +22,7 @@ const BATCH: usize = 8192;
 const SYNTHETIC: &str = "synthetic:";
 
 /// What is done with each batch of requests; told the share of the trace that is then done.
-pub type Sink<'a> = dyn FnMut(&[Io], f64) -> Outcome + 'a;
+pub type Sink<'a> = dyn FnMut(&[Io], f64) -> Result + 'a;
 
 /// Anything that can be replayed, as often as one likes.
 pub trait Requests {
@@ -41,7 +41,7 @@ pub trait Requests {
     ///
     /// # Errors
     /// When it can be read once only.
-    fn check_twice(&self) -> Outcome {
+    fn check_twice(&self) -> Result {
         Ok(())
     }
 
@@ -49,7 +49,7 @@ pub trait Requests {
     ///
     /// # Errors
     /// When the requests cannot be read, or those of `sink`.
-    fn each_batch(&self, sink: &mut Sink<'_>) -> Outcome;
+    fn each_batch(&self, sink: &mut Sink<'_>) -> Result;
 }
 
 /// The form of a trace. A CSV has to be imported: its columns must be said.
@@ -111,7 +111,7 @@ impl TraceFile {
     ///
     /// # Errors
     /// When it cannot be opened, or is of another form.
-    pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Outcome<TraceFile> {
+    pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFile> {
         if let Some(load) = path.to_str().and_then(|path| path.strip_prefix(SYNTHETIC)) {
             let synthetic = Synthetic::parse(load).map_err(Fault::usage)?;
             return Ok(TraceFile {
@@ -169,7 +169,7 @@ impl TraceFile {
     ///
     /// # Errors
     /// When it is no regular file.
-    pub fn check_twice(&self) -> Outcome {
+    pub fn check_twice(&self) -> Result {
         match std::fs::metadata(&self.path) {
             Ok(found) if !found.is_file() => Err(Fault::say(format!(
                 "{} can be read once only, but --fill and schemes that know the future read a \
@@ -228,11 +228,11 @@ impl Requests for TraceFile {
         self.quick
     }
 
-    fn check_twice(&self) -> Outcome {
+    fn check_twice(&self) -> Result {
         TraceFile::check_twice(self)
     }
 
-    fn each_batch(&self, sink: &mut Sink<'_>) -> Outcome {
+    fn each_batch(&self, sink: &mut Sink<'_>) -> Result {
         TraceFile::each_batch(self, sink)
     }
 }
@@ -254,7 +254,7 @@ struct ForeignTrace {
 }
 
 impl Open {
-    fn new(source: &TraceFile) -> Outcome<Open> {
+    fn new(source: &TraceFile) -> Result<Open> {
         if let Some(synthetic) = &source.synthetic {
             return Ok(Open::Synthetic {
                 requests: synthetic.requests(),
@@ -287,7 +287,7 @@ impl Open {
     }
 
     /// The next records in place of those before; false when there are no more.
-    fn read_batch(&mut self, ios: &mut Vec<Io>) -> Outcome<bool> {
+    fn read_batch(&mut self, ios: &mut Vec<Io>) -> Result<bool> {
         match self {
             Open::Foreign(trace) => trace.read_batch(ios),
             Open::Native(reader) => Ok(reader.read_batch(ios)?),
@@ -308,7 +308,7 @@ impl Open {
 }
 
 impl ForeignTrace {
-    fn new(path: &Path, named: Option<foreign::Format>) -> Outcome<ForeignTrace> {
+    fn new(path: &Path, named: Option<foreign::Format>) -> Result<ForeignTrace> {
         let mut input = Input::open(path)?;
         let format = match named {
             Some(format) => format,
@@ -326,7 +326,7 @@ impl ForeignTrace {
         self.importer.packed_bytes() as f64 / self.file_bytes.max(1) as f64
     }
 
-    fn read_batch(&mut self, ios: &mut Vec<Io>) -> Outcome<bool> {
+    fn read_batch(&mut self, ios: &mut Vec<Io>) -> Result<bool> {
         let any = self.importer.read_batch(ios)?;
         for io in ios {
             let first = *self.volume.get_or_insert(io.tenant);
@@ -372,7 +372,7 @@ fn take(io: &Io, left: &mut u64) -> bool {
 ///
 /// # Errors
 /// When it names none, or is no pattern.
-pub fn matching(pattern: &str) -> Outcome<Vec<PathBuf>> {
+pub fn matching(pattern: &str) -> Result<Vec<PathBuf>> {
     let found = glob::glob(pattern).map_err(Fault::usage)?;
     let mut paths = found
         .collect::<Result<Vec<PathBuf>, _>>()

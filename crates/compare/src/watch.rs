@@ -1,6 +1,6 @@
 //! Whoever waits for a comparison.
 
-use crate::fault::Outcome;
+use crate::fault::Result;
 
 /// Sees how far the work has come, and may end it.
 pub trait Watch {
@@ -11,7 +11,7 @@ pub trait Watch {
     ///
     /// # Errors
     /// When the work is to end here.
-    fn done(&mut self, share: f64) -> Outcome;
+    fn done(&mut self, share: f64) -> Result;
 
     /// The pass has ended.
     fn end(&mut self) {}
@@ -25,7 +25,7 @@ pub trait Watch {
 pub struct Unwatched;
 
 impl Watch for Unwatched {
-    fn done(&mut self, _share: f64) -> Outcome {
+    fn done(&mut self, _share: f64) -> Result {
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use anabranch_ssd::{PageRange, StreamId};
 use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Io, Tables, WriteHint};
 
-use crate::{profile_store::LifetimeProfile, rules::RuleUse};
+use crate::{known_lifetimes::KnownLifetimes, rules::RuleUse};
 
 /// A write request as a scheme sees it, before the device has it.
 #[derive(Debug, Clone, Copy)]
@@ -117,11 +117,11 @@ pub trait Assign: Send {
     fn learn(&mut self, _names: &Names) {}
 
     /// What an earlier run learned of contexts, told before anything else.
-    fn recall(&mut self, _profile: &LifetimeProfile) {}
+    fn recall(&mut self, _profile: &KnownLifetimes) {}
 
     /// What was learned of contexts, in this run and those before; none where the scheme learns
     /// nothing of them.
-    fn learned(&self) -> Option<LifetimeProfile> {
+    fn learned(&self) -> Option<KnownLifetimes> {
         None
     }
 

@@ -7,7 +7,7 @@ use anabranch_ssd::{PageRange, StreamId, relocate::Relocate};
 
 use crate::{
     assign::{Assign, Names, Write},
-    profile_store::LifetimeProfile,
+    known_lifetimes::KnownLifetimes,
     scheme::Whole,
 };
 
@@ -119,7 +119,7 @@ impl Policy {
     }
 
     /// What an earlier run learned of contexts; told before anything else ([`Assign::recall`]).
-    pub fn recall(&mut self, profile: &LifetimeProfile) {
+    pub fn recall(&mut self, profile: &KnownLifetimes) {
         self.host_mut().recall(profile);
     }
 }

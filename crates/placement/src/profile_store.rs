@@ -13,7 +13,7 @@ const MAX_IDLE_RUNS: u32 = 8;
 /// Why a profile cannot be used. The remedy for all: without the profile, lifetimes are learned
 /// again.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ProfileError {
+pub enum LifetimesError {
     /// Not the text of a profile.
     #[error("no lifetime profile: {0}")]
     Form(String),
@@ -61,7 +61,7 @@ mod hexadecimal {
 /// Lifetimes of contexts, by signature. Text of it is JSON with a version and a check sum; this
 /// room reads and writes no file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LifetimeProfile {
+pub struct KnownLifetimes {
     /// In order of their signatures, none twice.
     contexts: Vec<KnownLifetime>,
 }
@@ -80,10 +80,10 @@ struct Head {
     anabranch_lifetimes: u32,
 }
 
-impl LifetimeProfile {
+impl KnownLifetimes {
     /// Of a signature known twice the first counts; the unknown context's, 0, does not. Where there
     /// are more than 65,536, those idle for longest are left out.
-    pub fn new(mut contexts: Vec<KnownLifetime>) -> LifetimeProfile {
+    pub fn new(mut contexts: Vec<KnownLifetime>) -> KnownLifetimes {
         contexts.retain(|known| known.signature != 0);
         contexts.sort_by_key(|known| known.signature);
         contexts.dedup_by_key(|known| known.signature);
@@ -92,7 +92,7 @@ impl LifetimeProfile {
             contexts.truncate(MAX_CONTEXTS);
             contexts.sort_by_key(|known| known.signature);
         }
-        LifetimeProfile { contexts }
+        KnownLifetimes { contexts }
     }
 
     /// The contexts, in order of their signatures.
@@ -109,7 +109,7 @@ impl LifetimeProfile {
     }
 
     /// This profile after a run that learned `newer`: contexts it did not see stay for some runs.
-    pub fn after(&self, newer: &LifetimeProfile) -> LifetimeProfile {
+    pub fn after(&self, newer: &KnownLifetimes) -> KnownLifetimes {
         let unseen = self
             .contexts
             .iter()
@@ -119,38 +119,38 @@ impl LifetimeProfile {
                 ..*known
             })
             .filter(|known| known.idle_runs <= MAX_IDLE_RUNS);
-        LifetimeProfile::new(newer.contexts.iter().copied().chain(unseen).collect())
+        KnownLifetimes::new(newer.contexts.iter().copied().chain(unseen).collect())
     }
 
     /// Two profiles of one run in one; of a context in both, what wrote more counts.
-    pub fn joined(self, other: LifetimeProfile) -> LifetimeProfile {
+    pub fn joined(self, other: KnownLifetimes) -> KnownLifetimes {
         let mut all = self.contexts;
         all.extend(other.contexts);
         all.sort_by_key(|known| (known.idle_runs, std::cmp::Reverse(known.written_bytes)));
-        LifetimeProfile::new(all)
+        KnownLifetimes::new(all)
     }
 
     /// The profile in a text.
     ///
     /// # Errors
     /// When it is none, is of another version, or was changed since it was written.
-    pub fn parse(text: &str) -> Result<LifetimeProfile, ProfileError> {
-        let form = |error: serde_json::Error| ProfileError::Form(error.to_string());
+    pub fn parse(text: &str) -> Result<KnownLifetimes, LifetimesError> {
+        let form = |error: serde_json::Error| LifetimesError::Form(error.to_string());
         let head: Head = serde_json::from_str(text).map_err(form)?;
         if head.anabranch_lifetimes != VERSION {
-            return Err(ProfileError::Version(head.anabranch_lifetimes));
+            return Err(LifetimesError::Version(head.anabranch_lifetimes));
         }
         let document: Document = serde_json::from_str(text).map_err(form)?;
         if document.checksum != checksum(&document.contexts) {
-            return Err(ProfileError::Checksum);
+            return Err(LifetimesError::Checksum);
         }
         let count = document.contexts.len();
-        let profile = LifetimeProfile::new(document.contexts);
+        let profile = KnownLifetimes::new(document.contexts);
         let impossible = profile.contexts.iter().find(|one| one.lifetime_bytes == 0);
         match impossible {
-            Some(one) => Err(ProfileError::Value(format!("{:016x}", one.signature))),
+            Some(one) => Err(LifetimesError::Value(format!("{:016x}", one.signature))),
             None if profile.contexts.len() < count => {
-                Err(ProfileError::Value("0, or one named twice".to_owned()))
+                Err(LifetimesError::Value("0, or one named twice".to_owned()))
             }
             None => Ok(profile),
         }
@@ -193,14 +193,14 @@ mod tests {
         }
     }
 
-    fn profile() -> LifetimeProfile {
-        LifetimeProfile::new(vec![known(u64::MAX, 4096), known(7, 1 << 40)])
+    fn profile() -> KnownLifetimes {
+        KnownLifetimes::new(vec![known(u64::MAX, 4096), known(7, 1 << 40)])
     }
 
     #[test]
     fn a_profile_survives_its_text() {
         let text = profile().text();
-        assert_eq!(LifetimeProfile::parse(&text), Ok(profile()));
+        assert_eq!(KnownLifetimes::parse(&text), Ok(profile()));
         assert!(text.contains("\"ffffffffffffffff\""), "{text}");
         assert_eq!(
             profile().get(7).map(|one| one.lifetime_bytes),
@@ -212,30 +212,30 @@ mod tests {
     #[test]
     fn what_is_no_profile_is_refused_with_the_reason() {
         let text = profile().text();
-        let parse = |text: &str| LifetimeProfile::parse(text).unwrap_err();
-        assert!(matches!(parse("{}"), ProfileError::Form(_)));
-        assert!(matches!(parse(&text[..60]), ProfileError::Form(_)));
+        let parse = |text: &str| KnownLifetimes::parse(text).unwrap_err();
+        assert!(matches!(parse("{}"), LifetimesError::Form(_)));
+        assert!(matches!(parse(&text[..60]), LifetimesError::Form(_)));
         let changed = text.replace("4096", "4097");
-        assert_eq!(parse(&changed), ProfileError::Checksum);
+        assert_eq!(parse(&changed), LifetimesError::Checksum);
         let newer = text.replace("lifetimes\": 1", "lifetimes\": 2");
-        assert_eq!(parse(&newer), ProfileError::Version(2));
-        let zero = LifetimeProfile::new(vec![known(3, 0)]).text();
+        assert_eq!(parse(&newer), LifetimesError::Version(2));
+        let zero = KnownLifetimes::new(vec![known(3, 0)]).text();
         assert!(parse(&zero).to_string().contains("0000000000000003"));
         let mut twice = profile();
         twice.contexts.push(known(7, 5));
-        assert!(matches!(parse(&twice.text()), ProfileError::Value(_)));
+        assert!(matches!(parse(&twice.text()), LifetimesError::Value(_)));
     }
 
     #[test]
     fn a_context_not_seen_is_kept_for_eight_runs() {
-        let empty = LifetimeProfile::default();
+        let empty = KnownLifetimes::default();
         let mut later = profile();
         for runs in 1..=8 {
             later = later.after(&empty);
             assert_eq!(later.get(7).map(|one| one.idle_runs), Some(runs));
         }
         assert_eq!(later.after(&empty), empty);
-        let seen = later.after(&LifetimeProfile::new(vec![known(7, 50)]));
+        let seen = later.after(&KnownLifetimes::new(vec![known(7, 50)]));
         assert_eq!(seen.get(7), Some(&known(7, 50)));
     }
 
@@ -245,14 +245,14 @@ mod tests {
             written_bytes: 1,
             ..known(7, 10)
         };
-        let joined = LifetimeProfile::new(vec![small]).joined(profile());
+        let joined = KnownLifetimes::new(vec![small]).joined(profile());
         assert_eq!(joined, profile());
     }
 
     #[test]
     fn a_profile_is_bounded() {
         let many = (0..100_000).map(|signature| known(signature, 1));
-        let bounded = LifetimeProfile::new(many.collect());
+        let bounded = KnownLifetimes::new(many.collect());
         assert_eq!(bounded.contexts().len(), MAX_CONTEXTS);
         assert_eq!(bounded.get(0), None);
     }

@@ -5,7 +5,7 @@ use anabranch_ssd::{PageRange, StreamId};
 use crate::{
     assign::{Assign, Names, Write},
     geometry::HostGeometry,
-    profile_store::LifetimeProfile,
+    known_lifetimes::KnownLifetimes,
     rules::RuleUse,
 };
 
@@ -227,15 +227,15 @@ impl Assign for Tenants {
         }
     }
 
-    fn recall(&mut self, profile: &LifetimeProfile) {
+    fn recall(&mut self, profile: &KnownLifetimes) {
         for place in &mut self.places {
             place.scheme.recall(profile);
         }
     }
 
-    fn learned(&self) -> Option<LifetimeProfile> {
+    fn learned(&self) -> Option<KnownLifetimes> {
         let learned = self.places.iter().map(|place| place.scheme.learned());
-        learned.flatten().reduce(LifetimeProfile::joined)
+        learned.flatten().reduce(KnownLifetimes::joined)
     }
 
     fn rule_use(&self) -> Option<RuleUse> {

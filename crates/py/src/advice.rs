@@ -3,7 +3,7 @@
 use std::{io::Write as _, path::PathBuf, sync::Arc};
 
 use anabranch_advice::{ExportOptions, Source, advise, convert};
-use anabranch_compare::{Fault, Files, Outcome, Requests};
+use anabranch_compare::{Fault, Files, Requests, Result};
 use anabranch_report::{Look, answer, answers, comparison, heading};
 use anabranch_trace::WholeFile;
 use pyo3::{prelude::*, types::PyList};
@@ -49,7 +49,7 @@ pub fn coverage(
     let shared = Arc::new(Shared::default());
     patiently(py, &shared, progress.as_ref(), |watch| {
         let sources = traces.into_iter().map(|one| one.open(false));
-        let sources = sources.collect::<Outcome<Vec<Box<dyn Requests>>>>()?;
+        let sources = sources.collect::<Result<Vec<Box<dyn Requests>>>>()?;
         let sources: Vec<&dyn Requests> = sources.iter().map(AsRef::as_ref).collect();
         text(&anabranch_advice::coverage(&sources, watch)?)
     })
@@ -109,7 +109,7 @@ pub fn report(
         let page = match sweeps.is_empty() {
             true => {
                 let read = |text: &String| anabranch_compare::results("result", text);
-                let results = results.iter().map(read).collect::<Outcome<Vec<_>>>()?;
+                let results = results.iter().map(read).collect::<Result<Vec<_>>>()?;
                 anabranch_report::page(&results.concat())
             }
             false => anabranch_report::fleet_page(&anabranch_sweep::fleet(&sweeps)?),
@@ -139,6 +139,6 @@ pub fn shown(result: &str) -> PyResult<String> {
     .to_string())
 }
 
-fn text(found: &impl Serialize) -> Outcome<String> {
+fn text(found: &impl Serialize) -> Result<String> {
     serde_json::to_string(found).map_err(Fault::work)
 }

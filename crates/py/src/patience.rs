@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use anabranch_compare::{Fault, Outcome, Watch};
+use anabranch_compare::{Fault, Result, Watch};
 use pyo3::prelude::*;
 
 use crate::errors::raised;
@@ -43,7 +43,7 @@ impl Shared {
 struct Watcher(Arc<Shared>);
 
 impl Watch for Watcher {
-    fn done(&mut self, share: f64) -> Outcome {
+    fn done(&mut self, share: f64) -> Result {
         self.0
             .share
             .store((share * 1000.0) as u64, Ordering::Relaxed);
@@ -63,7 +63,7 @@ pub fn patiently<T: Send>(
     py: Python<'_>,
     shared: &Arc<Shared>,
     progress: Option<&Py<PyAny>>,
-    work: impl FnOnce(&mut dyn Watch) -> Outcome<T> + Send,
+    work: impl FnOnce(&mut dyn Watch) -> Result<T> + Send,
 ) -> PyResult<T> {
     let (worked, heard) = py.detach(|| {
         thread::scope(|scope| {

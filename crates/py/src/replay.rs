@@ -86,7 +86,7 @@ impl Given {
     }
 
     /// Opens it; with `quick` for its first GiB of writes.
-    pub fn open(self, quick: bool) -> anabranch_compare::Outcome<Box<dyn Requests>> {
+    pub fn open(self, quick: bool) -> anabranch_compare::Result<Box<dyn Requests>> {
         Ok(match self {
             Given::Memory(trace) => Box::new(trace),
             Given::File(path, format) => Box::new(TraceFile::open(&path, format, quick)?),

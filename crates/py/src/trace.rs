@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use anabranch_compare::{Fault, Format, Outcome, Requests, Sink, TraceFile};
+use anabranch_compare::{Fault, Format, Requests, Result, Sink, TraceFile};
 use anabranch_trace::{
     ArrowTrace, Capture, Context, ContextId, ContextKind, File, Io, Tables, TraceError,
 };
@@ -41,7 +41,7 @@ impl Requests for InMemory {
         Some(self.0.tables())
     }
 
-    fn each_batch(&self, sink: &mut Sink<'_>) -> Outcome {
+    fn each_batch(&self, sink: &mut Sink<'_>) -> Result {
         let all = self.0.rows().max(1) as f64;
         let mut done = 0;
         self.0.each_batch(|ios| {
@@ -130,7 +130,7 @@ pub fn parse_format(name: &str) -> PyResult<Format> {
     parsed.map_err(|words| usage(format!("format \"{name}\": {words}")))
 }
 
-fn read(path: &Path, format: Option<Format>) -> Outcome<ArrowTrace> {
+fn read(path: &Path, format: Option<Format>) -> Result<ArrowTrace> {
     let file = TraceFile::open(path, format, false)?;
     if file.format == Format::Native {
         return Ok(ArrowTrace::read(path)?);
@@ -151,7 +151,7 @@ fn read(path: &Path, format: Option<Format>) -> Outcome<ArrowTrace> {
 }
 
 /// A trace of other people's, with the tables that came out of it.
-fn import(path: &Path, format: anabranch_trace::foreign::Format) -> Outcome<ArrowTrace> {
+fn import(path: &Path, format: anabranch_trace::foreign::Format) -> Result<ArrowTrace> {
     use anabranch_trace::foreign::{Importer, Input, Options};
     let mut importer = Importer::new(vec![Input::open(path)?], format, &Options::default())?;
     let trace = ArrowTrace::gather::<Fault>(path, |ios| Ok(importer.read_batch(ios)?))?;

@@ -1,12 +1,12 @@
 //! How much of the way from no streams at all to a bound a scheme goes.
 
-use crate::outcome::SchemeOutcome;
+use crate::outcome::SchemeResult;
 
-/// Fills in every scheme's [`SchemeOutcome::is_bound`] and [`SchemeOutcome::gap_closed`]: for each of `bounds` (names of schemes)
+/// Fills in every scheme's [`SchemeResult::is_bound`] and [`SchemeResult::gap_closed`]: for each of `bounds` (names of schemes)
 /// that copied less than `baseline`, the share of the copies between the two that the scheme
 /// saves, `(baseline - scheme) / (baseline - bound)`. 1 is as good as the bound, 0 as `baseline`;
 /// below 0 is worse than that. Where there is no `baseline`, or no gap, there is no share.
-pub fn close_gaps(schemes: &mut [SchemeOutcome], bounds: &[String]) {
+pub fn close_gaps(schemes: &mut [SchemeResult], bounds: &[String]) {
     for scheme in schemes.iter_mut() {
         scheme.is_bound = bounds.contains(&scheme.name);
     }

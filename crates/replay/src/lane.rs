@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, sync::Arc};
 
 use anabranch_placement::{
-    Assign, Future, HostGeometry, LifetimeProfile, Names, Policy, SchemeError, SchemeSpec, Write,
+    Assign, Future, HostGeometry, KnownLifetimes, Names, Policy, SchemeError, SchemeSpec, Write,
 };
 use anabranch_ssd::{
     Config, ConfigError, Counters, Device, DeviceError, PageRange, StreamId,
@@ -250,7 +250,7 @@ impl Lane {
     }
 
     /// What an earlier run learned of contexts; told before anything else.
-    pub fn recall(&mut self, profile: &LifetimeProfile) {
+    pub fn recall(&mut self, profile: &KnownLifetimes) {
         self.policy.recall(profile);
     }
 

@@ -56,7 +56,7 @@ pub use future::Foresight;
 pub use gap::close_gaps;
 pub use label::{FilesWritten, labels, short};
 pub use lane::{Clock, Lane, LaneError, Shown, Start, UnfitLane, best};
-pub use outcome::{Drive, Outcome, Point, SCHEMA, SchemeOutcome, Source, StreamOutcome, outcome};
+pub use outcome::{Comparison, Drive, Point, SCHEMA, SchemeResult, Source, StreamResult, outcome};
 pub use pack::Pack;
 pub use pages::{BeyondDrive, Pages};
 pub use pooled::{Drawn, SampledDrive, SampledWaf, pooled};

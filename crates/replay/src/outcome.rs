@@ -20,7 +20,7 @@ pub const SCHEMA: u32 = 1;
 
 /// The result of a run or a replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct Comparison {
     /// [`SCHEMA`].
     pub schema: u32,
     /// Everything that decided the result, resolved: command, options, scheme parameters.
@@ -39,7 +39,7 @@ pub struct Outcome {
     /// Why not, in words; empty when it had.
     pub steady_reason: String,
     /// The schemes, in the order asked for.
-    pub schemes: Vec<SchemeOutcome>,
+    pub schemes: Vec<SchemeResult>,
     /// The answer in words; results of older versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
@@ -142,7 +142,7 @@ impl Drive {
 
 /// What one scheme cost the drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SchemeOutcome {
+pub struct SchemeResult {
     /// The scheme's full name.
     pub name: String,
     /// Whether it knows what no drive can know, and bounds what others can reach.
@@ -230,7 +230,7 @@ pub struct SchemeOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeReport>,
     /// Its streams.
-    pub streams: Vec<StreamOutcome>,
+    pub streams: Vec<StreamResult>,
     /// Host and media bytes over the run.
     pub series: Vec<Point>,
     /// What its drive looked like, where details were asked for.
@@ -240,7 +240,7 @@ pub struct SchemeOutcome {
 
 /// What one stream carried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StreamOutcome {
+pub struct StreamResult {
     /// The stream's number.
     pub id: u16,
     /// Whether only garbage collection writes it.
@@ -264,9 +264,9 @@ pub struct Point {
     pub media_bytes: u64,
 }
 
-impl SchemeOutcome {
+impl SchemeResult {
     /// Reads a lane that is done.
-    pub fn new(name: &str, parameters: BTreeMap<String, String>, lane: &Lane) -> SchemeOutcome {
+    pub fn new(name: &str, parameters: BTreeMap<String, String>, lane: &Lane) -> SchemeResult {
         let config = lane.engine().config();
         let now = lane.counters();
         let page = u64::from(config.page_bytes);
@@ -277,7 +277,7 @@ impl SchemeOutcome {
             Steady::Yes(band) => (Some(band), String::new()),
             Steady::No(words) => (None, words),
         };
-        SchemeOutcome {
+        SchemeResult {
             name: name.to_owned(),
             is_bound: false,
             drive_half: None,
@@ -318,13 +318,13 @@ impl SchemeOutcome {
     }
 }
 
-fn streams(lane: &Lane) -> Vec<StreamOutcome> {
+fn streams(lane: &Lane) -> Vec<StreamResult> {
     let config = lane.engine().config();
     let page = u64::from(config.page_bytes);
     (0..)
         .zip(lane.engine().stream_counters())
         .filter(|(_, counters)| counters.host_pages + counters.copied_pages > 0)
-        .map(|(id, counters)| StreamOutcome {
+        .map(|(id, counters)| StreamResult {
             id,
             internal: id >= config.host_streams,
             host_bytes: counters.host_pages * page,
@@ -354,16 +354,16 @@ pub fn outcome(
     source: Source,
     drive: Drive,
     lanes: &[(String, BTreeMap<String, String>, Lane)],
-) -> Outcome {
-    let schemes: Vec<SchemeOutcome> = lanes
+) -> Comparison {
+    let schemes: Vec<SchemeResult> = lanes
         .iter()
-        .map(|(name, parameters, lane)| SchemeOutcome::new(name, parameters.clone(), lane))
+        .map(|(name, parameters, lane)| SchemeResult::new(name, parameters.clone(), lane))
         .collect();
     let unsteady = schemes
         .iter()
         .find(|scheme| !scheme.steady)
         .map(|scheme| format!("{}: {}", scheme.name, scheme.steady_reason));
-    let mut outcome = Outcome {
+    let mut outcome = Comparison {
         schema: SCHEMA,
         config,
         seed,
@@ -380,7 +380,7 @@ pub fn outcome(
     outcome
 }
 
-impl Outcome {
+impl Comparison {
     /// Works out what compares schemes with each other, from what each of them wrote.
     pub(crate) fn settle_schemes(&mut self) {
         let most = self.schemes.iter().map(|scheme| scheme.host_bytes).max();

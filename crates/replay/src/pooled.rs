@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Outcome, SchemeOutcome, StreamOutcome};
+use crate::outcome::{Comparison, SchemeResult, StreamResult};
 
 /// Student's t, both sides of 95 %, for 1, 2, … degrees of freedom (any table of it).
 const STUDENT: [f64; 15] = [
@@ -67,13 +67,13 @@ fn error(each: &[f64], drawn: Drawn) -> Option<f64> {
 }
 
 /// The mean of several samples' results. Curves, wear, parameters and details are the first sample's.
-pub fn pooled(mut samples: Vec<Outcome>, drawn: Drawn) -> Option<Outcome> {
+pub fn pooled(mut samples: Vec<Comparison>, drawn: Drawn) -> Option<Comparison> {
     let mut first = match samples.is_empty() {
         true => return None,
         false => samples.remove(0),
     };
     for (index, scheme) in first.schemes.iter_mut().enumerate() {
-        let others: Vec<&SchemeOutcome> = samples
+        let others: Vec<&SchemeResult> = samples
             .iter()
             .filter_map(|sample| sample.schemes.get(index))
             .collect();
@@ -83,11 +83,11 @@ pub fn pooled(mut samples: Vec<Outcome>, drawn: Drawn) -> Option<Outcome> {
     Some(first)
 }
 
-fn pool(scheme: &mut SchemeOutcome, others: &[&SchemeOutcome], drawn: Drawn) {
+fn pool(scheme: &mut SchemeResult, others: &[&SchemeResult], drawn: Drawn) {
     let own = scheme.clone();
     let all = || std::iter::once(&own).chain(others.iter().copied());
     let count = all().count() as u64;
-    let mean = |of: fn(&SchemeOutcome) -> u64| (all().map(of).sum::<u64>() + count / 2) / count;
+    let mean = |of: fn(&SchemeResult) -> u64| (all().map(of).sum::<u64>() + count / 2) / count;
     scheme.host_bytes = mean(|one| one.host_bytes);
     scheme.copied_bytes = mean(|one| one.copied_bytes);
     scheme.media_bytes = scheme.host_bytes + scheme.copied_bytes;
@@ -104,7 +104,7 @@ fn pool(scheme: &mut SchemeOutcome, others: &[&SchemeOutcome], drawn: Drawn) {
     scheme.read_only = all().any(|one| one.read_only);
     scheme.streams = streams(all());
     scheme.streams_used = scheme.streams.len() as u32;
-    let ratio = |of: fn(&SchemeOutcome) -> Option<f64>| {
+    let ratio = |of: fn(&SchemeResult) -> Option<f64>| {
         let known: Vec<f64> = all().filter_map(of).collect();
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     };
@@ -116,8 +116,8 @@ fn pool(scheme: &mut SchemeOutcome, others: &[&SchemeOutcome], drawn: Drawn) {
 }
 
 /// The mean of each stream that any sample used.
-fn streams<'a>(all: impl Iterator<Item = &'a SchemeOutcome>) -> Vec<StreamOutcome> {
-    let mut pooled: Vec<StreamOutcome> = Vec::new();
+fn streams<'a>(all: impl Iterator<Item = &'a SchemeResult>) -> Vec<StreamResult> {
+    let mut pooled: Vec<StreamResult> = Vec::new();
     let mut count = 0;
     for scheme in all {
         count += 1;

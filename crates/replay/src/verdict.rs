@@ -4,7 +4,7 @@
 use anabranch_trace::Capture;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Outcome, SchemeOutcome};
+use crate::outcome::{Comparison, SchemeResult};
 
 /// The flash must last this many times as long for streams to be worth it (our choice: below a
 /// twentieth, another day's load changes more).
@@ -62,7 +62,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// The answer of a comparison.
-    pub fn of(outcome: &Outcome) -> Verdict {
+    pub fn of(outcome: &Comparison) -> Verdict {
         let known = Known::of(outcome);
         let answer = known.answer();
         Verdict {
@@ -84,15 +84,15 @@ impl Verdict {
 
 /// What the sentences are made of.
 struct Known<'a> {
-    outcome: &'a Outcome,
-    before: Option<&'a SchemeOutcome>,
-    best: Option<&'a SchemeOutcome>,
+    outcome: &'a Comparison,
+    before: Option<&'a SchemeResult>,
+    best: Option<&'a SchemeResult>,
     /// The best of those that go by hints the kernel refused, where it is better than `best`.
-    refused: Option<&'a SchemeOutcome>,
+    refused: Option<&'a SchemeResult>,
 }
 
 impl<'a> Known<'a> {
-    fn of(outcome: &'a Outcome) -> Known<'a> {
+    fn of(outcome: &'a Comparison) -> Known<'a> {
         let source = &outcome.source;
         let refused_share = source.refused_hint_bytes as f64 / source.hinted_bytes.max(1) as f64;
         let are_refused = refused_share > REFUSED;
@@ -100,10 +100,10 @@ impl<'a> Known<'a> {
         let before = all().find(|scheme| scheme.name == BASELINE);
         let before = before.or_else(|| all().find(|scheme| is_without_streams(scheme)));
         let rivals = || all().filter(|one| !is_without_streams(one) && !one.is_bound);
-        let is_refused = |scheme: &&SchemeOutcome| are_refused && scheme.goes_by_hints;
+        let is_refused = |scheme: &&SchemeResult| are_refused && scheme.goes_by_hints;
         let best = least(rivals().filter(|scheme| !is_refused(scheme)));
         let refused = least(rivals().filter(is_refused));
-        let beats = |one: &SchemeOutcome| best.is_none_or(|best| waf(one) < waf(best));
+        let beats = |one: &SchemeResult| best.is_none_or(|best| waf(one) < waf(best));
         Known {
             outcome,
             before,
@@ -192,7 +192,7 @@ impl<'a> Known<'a> {
         if answer == Answer::TooLittleWritten {
             return String::new();
         }
-        let whole = |scheme: &SchemeOutcome| scheme.waf.unwrap_or(1.0);
+        let whole = |scheme: &SchemeResult| scheme.waf.unwrap_or(1.0);
         format!(
             "Write amplification over the last capacity of writes: {:.2} with {}, {:.2} with {}; over the \
              whole run, from the drive it began with: {:.2} and {:.2}.",
@@ -359,18 +359,18 @@ impl<'a> Known<'a> {
 const BASELINE: &str = "baseline";
 
 /// Whether a scheme's host side is that of a drive without streams.
-fn is_without_streams(scheme: &SchemeOutcome) -> bool {
+fn is_without_streams(scheme: &SchemeResult) -> bool {
     scheme.name.split(['+', ':']).next() == Some(BASELINE)
 }
 
 /// The scheme that writes the flash least; of equals, the first.
-fn least<'a>(schemes: impl Iterator<Item = &'a SchemeOutcome>) -> Option<&'a SchemeOutcome> {
+fn least<'a>(schemes: impl Iterator<Item = &'a SchemeResult>) -> Option<&'a SchemeResult> {
     schemes
         .filter(|scheme| scheme.waf_window.is_some())
         .min_by(|one, other| waf(one).total_cmp(&waf(other)))
 }
 
-fn waf(scheme: &SchemeOutcome) -> f64 {
+fn waf(scheme: &SchemeResult) -> f64 {
     scheme.waf_window.unwrap_or(1.0)
 }
 

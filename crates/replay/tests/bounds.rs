@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use anabranch_placement::{Future, SCHEMES, SchemeSpec};
-use anabranch_replay::{Drive, Foresight, Lane, SchemeOutcome, Source, best, close_gaps, outcome};
+use anabranch_replay::{Drive, Foresight, Lane, SchemeResult, Source, best, close_gaps, outcome};
 use anabranch_ssd::{Config, profile::Profile};
 use anabranch_trace::{ContextId, Io, Operation};
 
@@ -173,7 +173,7 @@ fn lives_that_can_be_told_apart_exactly_are_never_copied() {
     assert_eq!(oracle.counters().copied_pages, 0);
 }
 
-fn compared(names: &[&str], ios: &[Io]) -> Vec<SchemeOutcome> {
+fn compared(names: &[&str], ios: &[Io]) -> Vec<SchemeResult> {
     let future = foresee(ios, &drive());
     let lanes: Vec<_> = names
         .iter()

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anabranch_replay::{Outcome, SchemeOutcome};
+use anabranch_replay::{Comparison, SchemeResult};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    fn of(scheme: &SchemeOutcome) -> Figures {
+    fn of(scheme: &SchemeResult) -> Figures {
         let time = scheme.time.as_ref();
         Figures {
             waf: scheme.waf,
@@ -78,7 +78,7 @@ impl Figures {
 }
 
 /// What changed from one result to another.
-pub fn difference(before: &Outcome, after: &Outcome) -> Difference {
+pub fn difference(before: &Comparison, after: &Comparison) -> Difference {
     let (settings, other) = (settings(before), settings(after));
     let keys: BTreeSet<&String> = settings.keys().chain(other.keys()).collect();
     let value = |of: &BTreeMap<String, Value>, key| of.get(key).cloned().unwrap_or_default();
@@ -96,7 +96,7 @@ pub fn difference(before: &Outcome, after: &Outcome) -> Difference {
             names.push(&scheme.name);
         }
     }
-    let figures = |of: &Outcome, name: &str| {
+    let figures = |of: &Comparison, name: &str| {
         let scheme = of.schemes.iter().find(|scheme| scheme.name == name)?;
         Some(Figures::of(scheme))
     };
@@ -113,7 +113,7 @@ pub fn difference(before: &Outcome, after: &Outcome) -> Difference {
 
 /// Everything that decided a result, with dotted keys. The drive's sizes are in the configuration
 /// of what made it, so of the device only its profile is told.
-fn settings(outcome: &Outcome) -> BTreeMap<String, Value> {
+fn settings(outcome: &Comparison) -> BTreeMap<String, Value> {
     let mut settings = BTreeMap::new();
     flatten("config", &json!(outcome.config), &mut settings);
     flatten("source", &json!(outcome.source), &mut settings);

@@ -1,6 +1,6 @@
 //! What a comparison is of: the application, its trace, when and where it was recorded.
 
-use anabranch_replay::Outcome;
+use anabranch_replay::Comparison;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub struct Heading {
 }
 
 /// The heading of a comparison, made of the result alone: equal results have equal headings.
-pub fn heading(outcome: &Outcome) -> Heading {
+pub fn heading(outcome: &Comparison) -> Heading {
     let capture = outcome.config.get("capture");
     let of = |key: &str| capture.and_then(|capture| capture.get(key));
     let text = |key| of(key).and_then(Value::as_str).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_replay::Outcome;
+use anabranch_replay::Comparison;
 use serde::Serialize;
 
 use crate::{
@@ -56,7 +56,7 @@ struct Data<'a> {
     version: &'a str,
     /// What was left out to keep the page small, a sentence each.
     thinned: Vec<String>,
-    results: Vec<Outcome>,
+    results: Vec<Comparison>,
     /// What each is of.
     headings: Vec<Heading>,
     /// How schemes are drawn.
@@ -69,13 +69,13 @@ struct Data<'a> {
 ///
 /// # Errors
 /// When a result cannot be told as JSON, which only a defect of ours can cause.
-pub fn page(results: &[Outcome]) -> Result<String, serde_json::Error> {
+pub fn page(results: &[Comparison]) -> Result<String, serde_json::Error> {
     let title = title(results);
     Ok(assembled(&title, LIBRARY, &PROGRAMS, &fitting(results)?))
 }
 
 /// The title of a browser's tab: whose results they are.
-fn title(results: &[Outcome]) -> String {
+fn title(results: &[Comparison]) -> String {
     let line = results.first().map(|result| heading(result).line());
     let line = line.filter(|line| !line.is_empty());
     let more = match results.len() {
@@ -106,7 +106,7 @@ pub(crate) fn assembled(title: &str, library: &str, programs: &[&str], data: &st
 }
 
 /// The results as JSON that can stand in a page, thinned until they fit.
-fn fitting(results: &[Outcome]) -> Result<String, serde_json::Error> {
+fn fitting(results: &[Comparison]) -> Result<String, serde_json::Error> {
     let mut json = String::new();
     for level in LEVELS {
         let mut results = results.to_vec();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use anabranch_replay::{Answer, Outcome, SchemeOutcome, Verdict};
+use anabranch_replay::{Answer, Comparison, SchemeResult, Verdict};
 use serde_json::Value;
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A column of the comparison: its head, and a scheme's cell in it.
-pub(crate) type Figure = (Column, fn(&SchemeOutcome) -> Cell);
+pub(crate) type Figure = (Column, fn(&SchemeResult) -> Cell);
 
 /// The figures of a scheme, in the order in which they are shown.
 fn figures() -> Vec<Figure> {
@@ -24,7 +24,7 @@ fn figures() -> Vec<Figure> {
     fn waf(waf: Option<f64>) -> Cell {
         Cell::maybe(waf, |waf| ratio(Some(*waf)))
     }
-    fn life(scheme: &SchemeOutcome) -> Cell {
+    fn life(scheme: &SchemeResult) -> Cell {
         Cell::maybe(scheme.lifetime_vs_baseline, |times| format!("{times:.2}x"))
     }
     vec![
@@ -55,10 +55,10 @@ fn figures() -> Vec<Figure> {
 
 /// The schemes side by side, a row each; several comparisons as one table, told apart by the
 /// settings they differ in.
-pub fn comparison(outcomes: &[Outcome], look: &Look) -> String {
+pub fn comparison(outcomes: &[Comparison], look: &Look) -> String {
     let settings = differing(outcomes);
     let mut figures = figures();
-    let is_sampled = |scheme: &SchemeOutcome| error(scheme).is_some();
+    let is_sampled = |scheme: &SchemeResult| error(scheme).is_some();
     if outcomes.iter().flat_map(|one| &one.schemes).any(is_sampled) {
         let behind = figures
             .iter()
@@ -98,15 +98,15 @@ pub fn comparison(outcomes: &[Outcome], look: &Look) -> String {
 }
 
 /// The error bar of a scheme's WAF, where its drive is sampled.
-fn error(scheme: &SchemeOutcome) -> Option<f64> {
+fn error(scheme: &SchemeResult) -> Option<f64> {
     scheme.sampled.as_ref()?.error
 }
 
 /// A setting of a comparison: its name, and its cell.
-type Setting = (&'static str, fn(&Outcome) -> Cell);
+type Setting = (&'static str, fn(&Comparison) -> Cell);
 
 /// The settings in which comparisons differ.
-fn differing(outcomes: &[Outcome]) -> Vec<Setting> {
+fn differing(outcomes: &[Comparison]) -> Vec<Setting> {
     let all: [Setting; 10] = [
         ("trace", |one| config(one, "trace")),
         ("device", |one| Cell::from(&one.device.profile)),
@@ -137,7 +137,7 @@ fn differing(outcomes: &[Outcome]) -> Vec<Setting> {
     all.into_iter().filter(differs).collect()
 }
 
-fn config(outcome: &Outcome, key: &str) -> Cell {
+fn config(outcome: &Comparison, key: &str) -> Cell {
     match outcome.config.get(key) {
         Some(Value::String(text)) => Cell::new(text.rsplit('/').next().unwrap_or(text), text),
         Some(value) => Cell::from(value),
@@ -146,7 +146,7 @@ fn config(outcome: &Outcome, key: &str) -> Cell {
 }
 
 /// The bounds that schemes are measured against, each once.
-fn bounds(outcomes: &[Outcome]) -> BTreeSet<&str> {
+fn bounds(outcomes: &[Comparison]) -> BTreeSet<&str> {
     let schemes = outcomes.iter().flat_map(|outcome| &outcome.schemes);
     schemes
         .flat_map(|scheme| scheme.gap_closed.keys().map(String::as_str))
@@ -154,16 +154,16 @@ fn bounds(outcomes: &[Outcome]) -> BTreeSet<&str> {
 }
 
 /// How much of the gap between `baseline` and a bound a scheme closes.
-fn gap(scheme: &SchemeOutcome, bound: &str) -> Cell {
+fn gap(scheme: &SchemeResult, bound: &str) -> Cell {
     Cell::maybe(scheme.gap_closed.get(bound), |share| {
         format!("{:.1} %", 100.0 * **share)
     })
 }
 
 /// The answers of several comparisons, a line each, with the settings that tell them apart.
-pub fn answers(outcomes: &[Outcome], look: &Look) -> String {
+pub fn answers(outcomes: &[Comparison], look: &Look) -> String {
     let settings = differing(outcomes);
-    let answer = |outcome: &Outcome| {
+    let answer = |outcome: &Comparison| {
         let words = settings
             .iter()
             .map(|(name, of)| line(&format!("{name} {}", of(outcome).text())));
@@ -182,7 +182,7 @@ fn coloured(verdict: &Verdict, look: &Look) -> String {
 }
 
 /// The answer: its sentence, what it rests on, what speaks against it, and what comes next.
-pub fn answer(outcome: &Outcome, look: &Look) -> String {
+pub fn answer(outcome: &Comparison, look: &Look) -> String {
     let verdict = verdict(outcome);
     let warnings = verdict.warnings.iter().map(|warning| look.bad(warning));
     let lines = [coloured(&verdict, look), line(&verdict.evidence)];
@@ -193,14 +193,14 @@ pub fn answer(outcome: &Outcome, look: &Look) -> String {
 }
 
 /// The verdict of a result; that of an older version's is made up for.
-pub fn verdict(outcome: &Outcome) -> Verdict {
+pub fn verdict(outcome: &Comparison) -> Verdict {
     let known = outcome.verdict.clone();
     known.unwrap_or_else(|| Verdict::of(outcome))
 }
 
 /// What a reader must know beside the table: the drive, how much was written to it, whether the
 /// figures of all schemes have settled, and whether events were lost.
-pub fn notes(outcome: &Outcome) -> String {
+pub fn notes(outcome: &Comparison) -> String {
     let device = &outcome.device;
     let mut lines = vec![
         format!(
@@ -257,7 +257,7 @@ pub fn notes(outcome: &Outcome) -> String {
 }
 
 /// The band of the first scheme, as an example.
-fn steady_band(outcome: &Outcome) -> String {
+fn steady_band(outcome: &Comparison) -> String {
     let first = outcome.schemes.first();
     let band = first.and_then(|scheme| scheme.steady_band.map(|band| (&scheme.name, band)));
     band.map_or_else(String::new, |(name, band)| {
@@ -266,7 +266,7 @@ fn steady_band(outcome: &Outcome) -> String {
 }
 
 /// How the drive was sampled, and what the error bars say.
-fn sampled(outcome: &Outcome) -> Option<String> {
+fn sampled(outcome: &Comparison) -> Option<String> {
     let sampled = outcome.sampled.as_ref()?;
     let bars = match sampled.hashes.len() {
         1 => "one sample: its error is not known".to_owned(),
@@ -286,7 +286,7 @@ fn sampled(outcome: &Outcome) -> Option<String> {
 }
 
 /// What the application asked for, and what became of it.
-fn hints(outcome: &Outcome) -> Option<String> {
+fn hints(outcome: &Comparison) -> Option<String> {
     let source = &outcome.source;
     let fate = match source.refused_hint_bytes {
         0 => String::new(),
@@ -304,7 +304,7 @@ fn hints(outcome: &Outcome) -> Option<String> {
 }
 
 /// Rules that people wrote and no write went by: a wrong name passes unnoticed otherwise.
-fn idle_rules(outcome: &Outcome) -> Vec<String> {
+fn idle_rules(outcome: &Comparison) -> Vec<String> {
     let written = outcome.schemes.iter().filter(|one| one.host_bytes > 0);
     written
         .filter_map(|scheme| {
@@ -336,7 +336,7 @@ fn numbers(all: &[u32]) -> String {
     words.collect::<Vec<String>>().join(", ")
 }
 
-fn sealed(outcome: &Outcome) -> Option<String> {
+fn sealed(outcome: &Comparison) -> Option<String> {
     let sealed: Vec<String> = outcome
         .schemes
         .iter()
@@ -352,9 +352,9 @@ fn sealed(outcome: &Outcome) -> Option<String> {
 }
 
 /// What failed, and which drives came to their end.
-fn failed(outcome: &Outcome) -> Vec<String> {
-    let any = |scheme: &&SchemeOutcome| scheme.retired_units > 0;
-    let line = |scheme: &SchemeOutcome| {
+fn failed(outcome: &Comparison) -> Vec<String> {
+    let any = |scheme: &&SchemeResult| scheme.retired_units > 0;
+    let line = |scheme: &SchemeResult| {
         let end = match scheme.read_only {
             true => format!("; READ-ONLY after {} of writes", bytes(scheme.host_bytes)),
             false => String::new(),
@@ -368,7 +368,7 @@ fn failed(outcome: &Outcome) -> Vec<String> {
 }
 
 /// What the host can write before the rated erases are used up, where a rating is known.
-fn life(outcome: &Outcome) -> Option<String> {
+fn life(outcome: &Comparison) -> Option<String> {
     let lives: Vec<String> = outcome
         .schemes
         .iter()

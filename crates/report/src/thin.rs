@@ -1,7 +1,7 @@
 //! Results made small enough for a page: fewer points of curves, with their extremes kept, and fewer
 //! moments of maps.
 
-use anabranch_replay::{Interval, Outcome, Point, SchemeOutcome};
+use anabranch_replay::{Comparison, Interval, Point, SchemeResult};
 
 /// How much of each thing a page keeps.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ const fn level(
 }
 
 /// Thins results, and says what is no longer there, a sentence each.
-pub fn thin(results: &mut [Outcome], level: Level) -> Vec<String> {
+pub fn thin(results: &mut [Comparison], level: Level) -> Vec<String> {
     let mut said = Said::default();
     let whole = whole(results, level.whole);
     for (result, is_whole) in results.iter_mut().zip(whole) {
@@ -143,7 +143,7 @@ impl Said {
 }
 
 /// Which results keep more than their figures: the first, and those of least WAF.
-fn whole(results: &[Outcome], most: usize) -> Vec<bool> {
+fn whole(results: &[Comparison], most: usize) -> Vec<bool> {
     let least = |row: usize| {
         let wafs = results[row]
             .schemes
@@ -163,7 +163,7 @@ fn whole(results: &[Outcome], most: usize) -> Vec<bool> {
 }
 
 /// Leaves what a grid and a table of figures need.
-fn leave_figures(result: &mut Outcome) {
+fn leave_figures(result: &mut Comparison) {
     result.details = None;
     result.config.remove("capture");
     for scheme in &mut result.schemes {
@@ -178,7 +178,7 @@ fn leave_figures(result: &mut Outcome) {
 }
 
 /// Which schemes keep their maps.
-fn mapped(schemes: &[SchemeOutcome], most: usize) -> Vec<bool> {
+fn mapped(schemes: &[SchemeResult], most: usize) -> Vec<bool> {
     let mut ranks: Vec<usize> = (0..schemes.len()).collect();
     ranks.sort_by_key(|&row| (schemes[row].name != "baseline", schemes[row].copied_bytes));
     let mut keeps = vec![false; schemes.len()];
@@ -188,7 +188,7 @@ fn mapped(schemes: &[SchemeOutcome], most: usize) -> Vec<bool> {
     keeps
 }
 
-fn thin_contexts(result: &mut Outcome, level: Level, said: &mut Said) {
+fn thin_contexts(result: &mut Comparison, level: Level, said: &mut Said) {
     let Some(details) = &mut result.details else {
         return;
     };
@@ -213,7 +213,7 @@ fn thin_contexts(result: &mut Outcome, level: Level, said: &mut Said) {
     }
 }
 
-fn thin_scheme(scheme: &mut SchemeOutcome, level: Level, keeps_map: bool, said: &mut Said) {
+fn thin_scheme(scheme: &mut SchemeResult, level: Level, keeps_map: bool, said: &mut Said) {
     if scheme.series.len() > level.points {
         said.points = true;
         scheme.series = steps(&scheme.series, level.points);
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn the_first_result_and_those_of_least_waf_stay_whole() {
-        let result = |waf: f64| -> Outcome {
+        let result = |waf: f64| -> Comparison {
             let scheme = serde_json::json!({
                 "name": "x", "parameters": {}, "streams_used": 1, "host_bytes": 1, "media_bytes": 1,
                 "copied_bytes": 0, "erased_bytes": 0, "erased_units": 0, "sealed_units": 0,

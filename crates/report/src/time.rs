@@ -1,6 +1,6 @@
 //! What the run took, as a table for a terminal.
 
-use anabranch_replay::{LatencySummary, Outcome, SchemeOutcome, TimeReport};
+use anabranch_replay::{Comparison, LatencySummary, SchemeResult, TimeReport};
 
 use crate::{
     grid::{Cell, Column, Grid, Look},
@@ -9,7 +9,7 @@ use crate::{
 
 /// Throughput and latencies, a row a scheme, and an empty line; nothing where no time was
 /// simulated.
-pub fn times(outcome: &Outcome, look: &Look) -> String {
+pub fn times(outcome: &Comparison, look: &Look) -> String {
     let figures = figures();
     let heads = figures.iter().map(|(column, _)| column.clone());
     let mut grid = Grid::new([Column::words("scheme")].into_iter().chain(heads));
@@ -52,7 +52,7 @@ pub(crate) fn figures() -> Vec<Figure> {
     ]
 }
 
-fn rate(scheme: &SchemeOutcome) -> Cell {
+fn rate(scheme: &SchemeResult) -> Cell {
     let rate = scheme.time.as_ref().map(|time| {
         let seconds = time.elapsed_ns.max(1) as f64 / 1e9;
         scheme.host_bytes as f64 / f64::from(1 << 20) / seconds
@@ -60,14 +60,14 @@ fn rate(scheme: &SchemeOutcome) -> Cell {
     Cell::maybe(rate, |rate| format!("{rate:.1}"))
 }
 
-fn collection(scheme: &SchemeOutcome) -> Cell {
+fn collection(scheme: &SchemeResult) -> Cell {
     let share = scheme.time.as_ref().map(|time| time.collection_share);
     Cell::maybe(share, |share| format!("{:.1} %", 100.0 * share))
 }
 
 /// One latency of a scheme's reads or writes; none where there were none.
 fn told(
-    scheme: &SchemeOutcome,
+    scheme: &SchemeResult,
     which: fn(&TimeReport) -> &LatencySummary,
     of: fn(&LatencySummary) -> f64,
 ) -> Cell {

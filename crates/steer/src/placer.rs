@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use anabranch_placement::{Assign, LifetimeProfile, Policy, Write};
+use anabranch_placement::{Assign, KnownLifetimes, Policy, Write};
 use anabranch_ssd::{PageRange, StreamId, relocate::Relocate};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
@@ -85,7 +85,7 @@ impl Placer {
     }
 
     /// Tells the scheme what an earlier run learned, before anything else.
-    pub fn recall(&mut self, profile: &LifetimeProfile) {
+    pub fn recall(&mut self, profile: &KnownLifetimes) {
         self.scheme.recall(profile);
     }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, num::NonZeroUsize, path::Path};
 
 use anabranch_compare::{
-    Cell, ComparisonOptions, Fault, Filled, Format, NamedDrive, Outcome, ReplayOptions, Sampling,
+    Cell, ComparisonOptions, Fault, Filled, Format, NamedDrive, ReplayOptions, Result, Sampling,
     TimeOptions, TraceFile, Watch, learn, schemes,
 };
 use serde::{Deserialize, Serialize};
@@ -114,7 +114,7 @@ impl Batch {
 ///
 /// # Errors
 /// When the trace cannot be read, or a scheme and the drive do not go together.
-pub fn run(batch: &Batch, path: &Path, watch: &mut dyn Watch) -> Outcome<Vec<u8>> {
+pub fn run(batch: &Batch, path: &Path, watch: &mut dyn Watch) -> Result<Vec<u8>> {
     let common = &batch.common;
     let format = parse_format(common.format.as_deref())?;
     let mut file = TraceFile::open(path, format, common.quick)?;
@@ -158,7 +158,7 @@ pub fn run(batch: &Batch, path: &Path, watch: &mut dyn Watch) -> Outcome<Vec<u8>
 }
 
 /// A form of traces by its name.
-pub(crate) fn parse_format(name: Option<&str>) -> Outcome<Option<Format>> {
+pub(crate) fn parse_format(name: Option<&str>) -> Result<Option<Format>> {
     let parsed = name.map(|name| {
         let parsed = name.parse::<Format>();
         parsed.map_err(|words| Fault::say(format!("format \"{name}\": {words}")))

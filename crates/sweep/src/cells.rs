@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, fs::File, path::Path};
 
-use anabranch_compare::{Fault, Outcome};
+use anabranch_compare::{Fault, Result};
 use anabranch_placement::{Bytes, SchemeSpec};
 use arrow_array::{
     Array, RecordBatch,
@@ -94,7 +94,7 @@ fn tenths(share: f64) -> f64 {
 ///
 /// # Errors
 /// When there is nothing there, or a file cannot be read.
-pub fn cells(directory: &Path) -> Outcome<Vec<Cell>> {
+pub fn cells(directory: &Path) -> Result<Vec<Cell>> {
     let files = files(directory)?;
     if files.is_empty() {
         return Err(Fault::say(format!(

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_compare::{Fault, Outcome};
+use anabranch_compare::{Fault, Result};
 use anabranch_trace::WholeFile;
 use arrow_array::cast::AsArray;
 use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
@@ -31,7 +31,7 @@ impl Finished {
     ///
     /// # Errors
     /// When a file there is none of ours.
-    pub fn read(directory: &Path) -> Outcome<Finished> {
+    pub fn read(directory: &Path) -> Result<Finished> {
         let mut cells = HashSet::new();
         for path in files(directory)? {
             cells.extend(names(&path)?);
@@ -59,7 +59,7 @@ pub fn directories(directory: &Path) -> [PathBuf; 2] {
 ///
 /// # Errors
 /// When the directory cannot be read.
-pub fn files(directory: &Path) -> Outcome<Vec<PathBuf>> {
+pub fn files(directory: &Path) -> Result<Vec<PathBuf>> {
     let cells = directory.join(CELLS);
     if !cells.exists() {
         return Ok(Vec::new());
@@ -80,7 +80,7 @@ pub fn files(directory: &Path) -> Outcome<Vec<PathBuf>> {
 }
 
 /// The names of the cells in a file.
-fn names(path: &Path) -> Outcome<Vec<String>> {
+fn names(path: &Path) -> Result<Vec<String>> {
     let strange = |error: &dyn std::fmt::Display| {
         Fault::say(format!(
             "{} is no part of a sweep ({error}): remove it, or sweep into another directory",
@@ -109,7 +109,7 @@ fn names(path: &Path) -> Outcome<Vec<String>> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn keep(directory: &Path, batch: &Batch, file: &[u8]) -> Outcome {
+pub fn keep(directory: &Path, batch: &Batch, file: &[u8]) -> Result {
     let name = format!("{}.parquet", batch.key());
     write(&directory.join(CELLS), &name, file)
 }
@@ -124,7 +124,7 @@ pub fn recall(directory: &Path, look: &Look) -> Option<Seen> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn note(directory: &Path, look: &Look, seen: &Seen) -> Outcome {
+pub fn note(directory: &Path, look: &Look, seen: &Seen) -> Result {
     let text = serde_json::to_vec(seen).map_err(Fault::work)?;
     write(
         &directory.join(LOOKS),
@@ -134,7 +134,7 @@ pub fn note(directory: &Path, look: &Look, seen: &Seen) -> Outcome {
 }
 
 /// Writes a file that appears whole or not at all.
-fn write(directory: &Path, name: &str, bytes: &[u8]) -> Outcome {
+fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result {
     let failed = |error| Fault::failed(format!("cannot write {}: {error}", directory.display()));
     fs::create_dir_all(directory).map_err(failed)?;
     let mut file = WholeFile::create(directory.join(name))?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anabranch_compare::{Fault, Outcome};
+use anabranch_compare::{Fault, Result};
 use anabranch_report::{Fleet, FleetDrive, FleetScheme};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ const BASELINE: &str = "baseline";
 ///
 /// # Errors
 /// When one of the directories holds no sweep, or what is there cannot be read.
-pub fn fleet(directories: &[PathBuf]) -> Outcome<Fleet> {
+pub fn fleet(directories: &[PathBuf]) -> Result<Fleet> {
     let mut all = Vec::new();
     for directory in directories {
         all.extend(cells(directory)?);

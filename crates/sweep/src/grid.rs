@@ -1,7 +1,7 @@
 //! What is asked for, as a TOML file has it.
 
 use anabranch_compare::{
-    ComparisonOptions, DriveOptions, Fault, Outcome, ReplayOptions, Sampling, TimeOptions, number,
+    ComparisonOptions, DriveOptions, Fault, ReplayOptions, Result, Sampling, TimeOptions, number,
     parsed_list, text_list,
 };
 use anabranch_ssd::relocate::RelocationKind;
@@ -61,7 +61,7 @@ impl Grid {
     ///
     /// # Errors
     /// When it is no grid, or an empty one.
-    pub fn parse(name: &str, text: &str) -> Outcome<Grid> {
+    pub fn parse(name: &str, text: &str) -> Result<Grid> {
         let grid: Grid = toml::from_str(text).map_err(|error| {
             let words = error.to_string();
             Fault::say(format!("grid {name}: {}", words.trim_end()))

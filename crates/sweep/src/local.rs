@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use anabranch_compare::{Fault, FaultKind, Outcome, Watch};
+use anabranch_compare::{Fault, FaultKind, Result, Watch};
 
 use tracing::{debug, info, warn};
 
@@ -87,7 +87,7 @@ pub fn local(
     directory: &Path,
     limits: &Limits,
     reporter: &mut dyn Reporter,
-) -> Outcome<Sweep> {
+) -> Result<Sweep> {
     let traces = local_traces(&grid.traces)?;
     let lengths = |trace: String| {
         let length = std::fs::metadata(&trace).map_or(0, |metadata| metadata.len());
@@ -136,9 +136,9 @@ impl Sweep {
         &mut self,
         directory: &Path,
         batch: &Batch,
-        result: Outcome<Vec<u8>>,
+        result: Result<Vec<u8>>,
         reporter: &mut dyn Reporter,
-    ) -> Outcome<Vec<Batch>> {
+    ) -> Result<Vec<Batch>> {
         match result {
             Ok(file) => {
                 keep(directory, batch, &file)?;
@@ -170,7 +170,7 @@ fn look_at(
     directory: &Path,
     limits: &Limits,
     reporter: &mut dyn Reporter,
-) -> Outcome<(Vec<Seen>, Failures)> {
+) -> Result<(Vec<Seen>, Failures)> {
     let mut unseen = Vec::new();
     let mut all: Vec<Option<Seen>> = looks.iter().map(|look| recall(directory, look)).collect();
     let missing = |(place, seen): (usize, &Option<Seen>)| seen.is_none().then_some(place);
@@ -210,7 +210,7 @@ fn look_at(
 struct Flag<'a>(&'a Mutex<bool>);
 
 impl Watch for Flag<'_> {
-    fn done(&mut self, _share: f64) -> Outcome {
+    fn done(&mut self, _share: f64) -> Result {
         match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             true => Err(Fault::interrupted()),
             false => Ok(()),
@@ -224,9 +224,9 @@ fn spread<T: Send, R: Send>(
     tasks: Vec<T>,
     workers: NonZeroUsize,
     reporter: &mut dyn Reporter,
-    work: &(dyn Fn(&T, &mut dyn Watch) -> Outcome<R> + Sync),
-    mut collect: impl FnMut(T, Outcome<R>, &mut dyn Reporter) -> Outcome,
-) -> Outcome {
+    work: &(dyn Fn(&T, &mut dyn Watch) -> Result<R> + Sync),
+    mut collect: impl FnMut(T, Result<R>, &mut dyn Reporter) -> Result,
+) -> Result {
     let tasks = Mutex::new(VecDeque::from(tasks));
     let over = Mutex::new(false);
     let end = || *over.lock().unwrap_or_else(PoisonError::into_inner) = true;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use anabranch_compare::{DriveOptions, Origin, Outcome, Requests, Size, TraceFile, Watch, learn};
+use anabranch_compare::{DriveOptions, Origin, Requests, Result, Size, TraceFile, Watch, learn};
 use anabranch_trace::{Capture, Operation};
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ impl Look {
     }
 
     /// The page sizes for which the pages it writes are counted.
-    fn page_sizes(&self, origin: &Origin) -> Outcome<Vec<u32>> {
+    fn page_sizes(&self, origin: &Origin) -> Result<Vec<u32>> {
         let counts = self.fills || self.follows && matches!(origin.size, Size::Footprint);
         match (counts, self.page_bytes.is_empty()) {
             (false, _) => Ok(Vec::new()),
@@ -67,7 +67,7 @@ impl Look {
 
 impl Seen {
     /// What the trace tells of its drive.
-    pub(crate) fn origin(&self, options: &DriveOptions) -> Outcome<Origin> {
+    pub(crate) fn origin(&self, options: &DriveOptions) -> Result<Origin> {
         match &self.capture {
             Some(capture) => Origin::of(capture, options),
             None => Ok(Origin::of_addresses()),
@@ -80,7 +80,7 @@ impl Seen {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn look(asked: &Look, path: &Path, watch: &mut dyn Watch) -> Outcome<Seen> {
+pub fn look(asked: &Look, path: &Path, watch: &mut dyn Watch) -> Result<Seen> {
     let format = parse_format(asked.format.as_deref())?;
     let mut file = TraceFile::open(path, format, asked.quick)?;
     file.name.clone_from(&asked.trace);

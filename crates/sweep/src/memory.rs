@@ -1,6 +1,6 @@
 //! How much memory a batch takes at most.
 
-use anabranch_compare::{Fault, NamedDrive, Outcome, SAMPLES};
+use anabranch_compare::{Fault, NamedDrive, Result, SAMPLES};
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Lane;
 
@@ -40,7 +40,7 @@ pub(crate) struct Needs<'a> {
 
 impl Needs<'_> {
     /// Bytes for a number of lanes.
-    pub(crate) fn bytes(&self, specs: &[SchemeSpec]) -> Outcome<u64> {
+    pub(crate) fn bytes(&self, specs: &[SchemeSpec]) -> Result<u64> {
         let config = &self.drive.config;
         let flash = u64::from(config.physical_units) * u64::from(config.pages_per_unit);
         let logical = u64::from(config.logical_pages);

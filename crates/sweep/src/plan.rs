@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, collections::BTreeMap};
 
-use anabranch_compare::{Asked, Fault, NamedDrive, Outcome, grid, load, read_text, schemes};
+use anabranch_compare::{Asked, Fault, NamedDrive, Result, grid, load, read_text, schemes};
 use anabranch_placement::SchemeSpec;
 
 use crate::{
@@ -35,7 +35,7 @@ impl Grid {
     ///
     /// # Errors
     /// When a scheme or a profile is wrong.
-    pub fn looks(&self, traces: &[(String, u64)]) -> Outcome<Vec<Look>> {
+    pub fn looks(&self, traces: &[(String, u64)]) -> Result<Vec<Look>> {
         let (specs, _) = self.specs()?;
         self.check_size(traces.len(), specs.len())?;
         let fills = !self.fill.is_empty();
@@ -59,7 +59,7 @@ impl Grid {
     }
 
     /// Refuses what would never end: before anything is read.
-    fn check_size(&self, traces: usize, schemes: usize) -> Outcome {
+    fn check_size(&self, traces: usize, schemes: usize) -> Result {
         let lists = [traces, schemes, self.seeds.len(), self.fill.len().max(1)];
         let cells = lists.iter().fold(self.drive.drives(), |cells, list| {
             cells.saturating_mul(*list as u128)
@@ -73,7 +73,7 @@ impl Grid {
     }
 
     /// The page sizes of the profiles it names, each once.
-    fn page_bytes(&self) -> Outcome<Vec<u32>> {
+    fn page_bytes(&self) -> Result<Vec<u32>> {
         let mut sizes = Vec::new();
         for profile in &self.drive.profiles {
             sizes.push(load(profile)?.geometry.page_bytes);
@@ -84,7 +84,7 @@ impl Grid {
     }
 
     /// The schemes, and the texts of files that their parameters name.
-    fn specs(&self) -> Outcome<(Vec<SchemeSpec>, BTreeMap<String, String>)> {
+    fn specs(&self) -> Result<(Vec<SchemeSpec>, BTreeMap<String, String>)> {
         let texts = RefCell::new(BTreeMap::new());
         let specs = schemes(&self.question().comparison, true, &|name| {
             let text = read_text(name)?;
@@ -105,7 +105,7 @@ impl Grid {
         finished: &Finished,
         most_cells: usize,
         most_bytes: u64,
-    ) -> Outcome<Plan> {
+    ) -> Result<Plan> {
         let (specs, texts) = self.specs()?;
         let mut plan = Plan::default();
         for seen in seen {
@@ -143,7 +143,7 @@ impl Grid {
     }
 
     /// The drives for a trace, each with the share of it that the trace fills.
-    fn drives(&self, seen: &Seen) -> Outcome<Vec<Asked>> {
+    fn drives(&self, seen: &Seen) -> Result<Vec<Asked>> {
         let origin = seen.origin(&self.drive)?;
         grid(&self.question(), &origin, &mut |page_bytes| {
             Ok(seen.pages.get(&page_bytes).copied().unwrap_or(0))
@@ -194,7 +194,7 @@ impl Plan {
         specs: &[SchemeSpec],
         needs: Needs<'_>,
         most_bytes: u64,
-    ) -> Outcome {
+    ) -> Result {
         let memory_bytes = match (needs.bytes(specs), specs) {
             (Err(fault), [_]) => {
                 self.cannot(&common.trace, needs.label, specs, &fault);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use anabranch_compare::{Fault, Outcome};
-use anabranch_replay::{Outcome as Comparison, SchemeOutcome};
+use anabranch_compare::{Fault, Result};
+use anabranch_replay::{Comparison, SchemeResult};
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
@@ -24,7 +24,7 @@ const ZSTD_LEVEL: i32 = 3;
 struct Cell<'a> {
     common: &'a Common,
     outcome: &'a Comparison,
-    scheme: &'a SchemeOutcome,
+    scheme: &'a SchemeResult,
 }
 
 /// A column: its name, and its value in a row.
@@ -32,7 +32,7 @@ type Column = (&'static str, Value);
 
 /// A value in a row; those with `Option` may be null.
 enum Value {
-    Text(fn(&Cell<'_>) -> Outcome<String>),
+    Text(fn(&Cell<'_>) -> Result<String>),
     Flag(fn(&Cell<'_>) -> bool),
     Small(fn(&Cell<'_>) -> u32),
     Count(fn(&Cell<'_>) -> u64),
@@ -160,7 +160,7 @@ const COLUMNS: &[Column] = &[
     ),
 ];
 
-fn text(value: &impl Serialize) -> Outcome<String> {
+fn text(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(Fault::work)
 }
 
@@ -177,10 +177,10 @@ impl Value {
         Field::new(name, kind, nullable)
     }
 
-    fn array(&self, rows: &[Cell<'_>]) -> Outcome<ArrayRef> {
+    fn array(&self, rows: &[Cell<'_>]) -> Result<ArrayRef> {
         Ok(match self {
             Value::Text(of) => {
-                let texts = rows.iter().map(of).collect::<Outcome<Vec<String>>>()?;
+                let texts = rows.iter().map(of).collect::<Result<Vec<String>>>()?;
                 Arc::new(StringArray::from(texts))
             }
             Value::Flag(of) => Arc::new(rows.iter().map(of).map(Some).collect::<BooleanArray>()),
@@ -199,14 +199,14 @@ pub fn schema() -> SchemaRef {
 }
 
 /// The Parquet file of a batch.
-pub(crate) fn file(batch: &Batch, outcome: &Comparison) -> Outcome<Vec<u8>> {
+pub(crate) fn file(batch: &Batch, outcome: &Comparison) -> Result<Vec<u8>> {
     // What was compared beside a cell by chance is no part of it.
-    let apart = |scheme: &SchemeOutcome| SchemeOutcome {
+    let apart = |scheme: &SchemeResult| SchemeResult {
         lifetime_vs_baseline: None,
         gap_closed: Default::default(),
         ..scheme.clone()
     };
-    let schemes: Vec<SchemeOutcome> = outcome.schemes.iter().map(apart).collect();
+    let schemes: Vec<SchemeResult> = outcome.schemes.iter().map(apart).collect();
     let cell = |scheme| Cell {
         common: &batch.common,
         outcome,
@@ -214,7 +214,7 @@ pub(crate) fn file(batch: &Batch, outcome: &Comparison) -> Outcome<Vec<u8>> {
     };
     let rows: Vec<Cell<'_>> = schemes.iter().map(cell).collect();
     let columns = COLUMNS.iter().map(|(_, value)| value.array(&rows));
-    let columns = columns.collect::<Outcome<Vec<ArrayRef>>>()?;
+    let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
     let records = RecordBatch::try_new(schema(), columns).map_err(Fault::work)?;
     let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(Fault::work)?;
     let properties = WriterProperties::builder()

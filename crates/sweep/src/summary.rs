@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use anabranch_compare::Outcome;
+use anabranch_compare::Result;
 use serde::Serialize;
 
 use crate::cells::{Cell, cells};
@@ -92,7 +92,7 @@ pub struct Group {
 ///
 /// # Errors
 /// When there is nothing there, or a file cannot be read.
-pub fn summary(directory: &Path) -> Outcome<Vec<Group>> {
+pub fn summary(directory: &Path) -> Result<Vec<Group>> {
     Ok(summed_up(&cells(directory)?))
 }
 

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use anabranch_compare::{Outcome, matching};
+use anabranch_compare::{Result, matching};
 
 /// The traces that paths and patterns name, in order, each once. Relative ones are found from
 /// where the command was called, as everywhere.
 ///
 /// # Errors
 /// When a pattern names none.
-pub fn local_traces(names: &[String]) -> Outcome<Vec<String>> {
+pub fn local_traces(names: &[String]) -> Result<Vec<String>> {
     let mut traces: Vec<String> = Vec::new();
     for name in names {
         let is_pattern = name.contains(['*', '?', '[']) && !Path::new(name).exists();

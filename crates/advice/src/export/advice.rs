@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write as _, path::Path};
 
-use anabranch_compare::Outcome;
+use anabranch_compare::Result;
 use anabranch_report::bytes;
 use anabranch_ssd::Counters;
 use anabranch_trace::WholeFile;
@@ -117,7 +117,7 @@ impl Advice {
     ///
     /// # Errors
     /// When one cannot be written.
-    pub fn write(&self, directory: &Path) -> Outcome {
+    pub fn write(&self, directory: &Path) -> Result {
         for file in &self.files {
             write(&directory.join(&file.name), &file.text)?;
         }
@@ -154,7 +154,7 @@ impl Advice {
     }
 }
 
-fn write(path: &Path, text: &str) -> Outcome {
+fn write(path: &Path, text: &str) -> Result {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).map_err(|error| cannot_write(directory, &error))?;
     }

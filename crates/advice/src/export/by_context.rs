@@ -1,8 +1,8 @@
 //! Advice by program context: placement identifiers.
 
-use anabranch_compare::{Outcome, Watch};
+use anabranch_compare::{Result, Watch};
 use anabranch_lifetime::Weighted;
-use anabranch_placement::{KnownLifetime, LifetimeProfile};
+use anabranch_placement::{KnownLifetime, KnownLifetimes};
 use anabranch_report::bytes;
 use anabranch_trace::Context;
 
@@ -20,7 +20,7 @@ pub fn by_context(
     survey: &Survey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
-) -> Outcome {
+) -> Result {
     let rows = rows(plan, survey);
     let tallies: Vec<&Tally> = rows.iter().map(|row| row.tally).collect();
     let ways = ways(&tallies, plan.drive.host_streams, survey.written_pages);
@@ -111,7 +111,7 @@ fn cell(text: &str) -> String {
 }
 
 /// Placement identifiers of contexts of which nothing but lifetimes are known.
-pub fn of_lifetimes(profile: &LifetimeProfile, streams: u16) -> Vec<File> {
+pub fn of_lifetimes(profile: &KnownLifetimes, streams: u16) -> Vec<File> {
     let mut known: Vec<&KnownLifetime> = profile.contexts().iter().collect();
     known.sort_by_key(|one| std::cmp::Reverse(one.written_bytes));
     let points: Vec<Weighted> = known

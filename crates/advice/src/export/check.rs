@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, sync::Arc, thread};
 
-use anabranch_compare::{Fault, Outcome, Watch};
+use anabranch_compare::{Fault, Result, Watch};
 use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_replay::Fleet;
 use anabranch_ssd::{Counters, relocate::RelocationKind};
@@ -12,7 +12,7 @@ use super::plan::Plan;
 
 /// Rules as the scheme `manual`, with the device side of the scheme they are to stand for. One whose
 /// device side is its own is stood for by `substream`.
-pub fn under_rules(plan: &Plan, rules: &str) -> Outcome<SchemeSpec> {
+pub fn under_rules(plan: &Plan, rules: &str) -> Result<SchemeSpec> {
     let read = |_: &str| Ok(rules.to_owned());
     let spec = SchemeSpec::read("manual:rules=exported.toml", &read).map_err(Fault::work)?;
     Ok(spec.with_relocation(match plan.scheme.relocation() {
@@ -22,10 +22,10 @@ pub fn under_rules(plan: &Plan, rules: &str) -> Outcome<SchemeSpec> {
 }
 
 /// What each scheme costs, over one reading of the trace.
-pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Outcome<Vec<Counters>> {
+pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Result<Vec<Counters>> {
     let lanes = specs.iter().map(|spec| plan.lane(spec));
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let fleet = Fleet::start(lanes.collect::<Outcome<Vec<_>>>()?, cores);
+    let fleet = Fleet::start(lanes.collect::<Result<Vec<_>>>()?, cores);
     plan.each_batch("fed back: ", watch, &mut |ios, _| {
         // A lane that has failed closes its channel; `finish` tells why.
         let _ = fleet.send(&Arc::from(ios));
@@ -36,7 +36,7 @@ pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Outc
 }
 
 /// What one scheme costs on requests at hand.
-pub fn measure_these(plan: &Plan, spec: &SchemeSpec, ios: &[Io]) -> Outcome<Counters> {
+pub fn measure_these(plan: &Plan, spec: &SchemeSpec, ios: &[Io]) -> Result<Counters> {
     let mut lane = plan.lane(spec)?;
     ios.iter()
         .try_for_each(|io| lane.apply(io))

@@ -5,7 +5,7 @@
 
 use std::{fmt::Write as _, io::Cursor, path::Path};
 
-use anabranch_compare::{Fault, Outcome, Watch};
+use anabranch_compare::{Fault, Result, Watch};
 use anabranch_ssd::StreamId;
 use anabranch_trace::{
     Io, Operation,
@@ -72,7 +72,7 @@ fn opened(name: &str) -> String {
 
 /// A `dp_scheme` of address ranges, a log and a job for each stream that is used, and a job for the
 /// `dp_scheme`.
-pub fn jobs(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Outcome {
+pub fn jobs(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
     by_address(plan, survey, advice, watch)?;
     let logs = logs(plan, watch)?;
     let used = |text: &String| text.lines().count() > 3;
@@ -125,7 +125,7 @@ rw=randwrite
 bs=4k
 ";
 
-fn logs(plan: &Plan, watch: &mut dyn Watch) -> Outcome<Logs> {
+fn logs(plan: &Plan, watch: &mut dyn Watch) -> Result<Logs> {
     let mut lane = plan.lane(&plan.scheme)?;
     lane.keep_placements();
     let mut logs = Logs::new(plan.drive.host_streams);
@@ -150,7 +150,7 @@ fn logs(plan: &Plan, watch: &mut dyn Watch) -> Outcome<Logs> {
 
 /// The log read again: its requests, each stream's as a tenant, and the rules that send each tenant
 /// where the stream was.
-fn by_tenant(logs: &Logs) -> Outcome<(String, Vec<Io>)> {
+fn by_tenant(logs: &Logs) -> Result<(String, Vec<Io>)> {
     let text = Cursor::new(logs.all.clone().into_bytes());
     let input = Input::new(Path::new("fio/streams.fio"), text)?;
     let mut importer = Importer::new(vec![input], Format::FioIolog, &Options::default())?;

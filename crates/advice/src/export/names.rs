@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anabranch_compare::{Outcome, Watch};
+use anabranch_compare::{Result, Watch};
 use anabranch_trace::{ContextKind, WriteHint};
 
 use super::{
@@ -21,12 +21,7 @@ const HINTS: [WriteHint; 4] = [
 ];
 
 /// Rules by file and thread.
-pub fn by_name(
-    plan: &Plan,
-    survey: &Survey,
-    advice: &mut Advice,
-    watch: &mut dyn Watch,
-) -> Outcome {
+pub fn by_name(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
     let rows = survey.names.by_weight();
     let tallies: Vec<&Tally> = rows.iter().map(|(_, tally)| *tally).collect();
     let ways = ways(&tallies, plan.drive.host_streams, survey.written_pages);
@@ -61,7 +56,7 @@ pub fn as_hints(
     survey: &Survey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
-) -> Outcome {
+) -> Result {
     let rows = survey.names.by_weight();
     let tallies: Vec<&Tally> = rows.iter().map(|(_, tally)| *tally).collect();
     let few = |groups, gain| by_lifetime(&tallies, groups, survey.written_pages, gain);

@@ -5,7 +5,7 @@
 //! (NVMe TP4146; `nvme create-ns --phndls`), and what is written without a directive goes to its
 //! first.
 
-use anabranch_compare::{Fault, Outcome, Watch, read_text};
+use anabranch_compare::{Fault, Result, Watch, read_text};
 use anabranch_placement::SchemeSpec;
 use anabranch_report::{foreign, ratio};
 use anabranch_ssd::Counters;
@@ -128,12 +128,7 @@ whose), which `--to rules` therefore cannot tell apart.
 };
 
 /// What a RocksDB in the trace could do.
-pub fn rocksdb(
-    plan: &Plan,
-    survey: &Survey,
-    advice: &mut Advice,
-    watch: &mut dyn Watch,
-) -> Outcome {
+pub fn rocksdb(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
     write(&ROCKSDB, plan, survey, advice, watch)
 }
 
@@ -143,12 +138,12 @@ pub fn cassandra(
     survey: &Survey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
-) -> Outcome {
+) -> Result {
     write(&CASSANDRA, plan, survey, advice, watch)
 }
 
 /// What a MySQL or MariaDB in the trace could do.
-pub fn mysql(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Outcome {
+pub fn mysql(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
     write(&MYSQL, plan, survey, advice, watch)
 }
 
@@ -158,7 +153,7 @@ pub fn postgres(
     survey: &Survey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
-) -> Outcome {
+) -> Result {
     write(&POSTGRES, plan, survey, advice, watch)
 }
 
@@ -168,7 +163,7 @@ fn write(
     survey: &Survey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
-) -> Outcome {
+) -> Result {
     let patterns = application.files.iter();
     let patterns: Vec<Pattern> = patterns
         .filter_map(|pattern| Pattern::new(pattern).ok())
@@ -227,7 +222,7 @@ Namespaces with a placement handle of their own (FDP drive, nvme-cli 2.11 or new
 ";
 
 /// What can be had without the scheme.
-fn ways(application: &Application, plan: &Plan) -> Outcome<Vec<(String, SchemeSpec)>> {
+fn ways(application: &Application, plan: &Plan) -> Result<Vec<(String, SchemeSpec)>> {
     let line = |pattern: &&str| Line {
         asks: vec![("file", (*pattern).to_owned())],
         stream: 1,

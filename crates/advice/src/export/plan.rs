@@ -7,11 +7,11 @@ use std::{
 };
 
 use anabranch_compare::{
-    Fault, Numbers, Outcome, ReplayOptions, Requests, TraceFile, Watch, learn, one_cell, read_text,
+    Fault, Numbers, ReplayOptions, Requests, Result, TraceFile, Watch, learn, one_cell, read_text,
     small_file,
 };
-use anabranch_placement::{LifetimeProfile, Names, SchemeSpec};
-use anabranch_replay::{Lane, Outcome as Comparison, Start};
+use anabranch_placement::{KnownLifetimes, Names, SchemeSpec};
+use anabranch_replay::{Comparison, Lane, Start};
 use anabranch_ssd::Config;
 use anabranch_trace::{Io, Tables};
 
@@ -31,7 +31,7 @@ pub enum Source {
 /// What the source turned out to be.
 pub enum Given {
     /// What was learned of contexts, and no more.
-    Lifetimes(LifetimeProfile),
+    Lifetimes(KnownLifetimes),
     /// Writes to place.
     Plan(Box<Plan>),
 }
@@ -42,7 +42,7 @@ pub struct Plan {
     pub tables: Tables,
     pub drive: Config,
     pub scheme: SchemeSpec,
-    pub known: LifetimeProfile,
+    pub known: KnownLifetimes,
     /// How the trace's addresses became the drive's, where that was sized for what is ever written.
     pub numbers: Option<Arc<Numbers>>,
 }
@@ -53,8 +53,8 @@ impl Plan {
         &self,
         what: &str,
         watch: &mut dyn Watch,
-        sink: &mut dyn FnMut(&[Io], f64) -> Outcome,
-    ) -> Outcome {
+        sink: &mut dyn FnMut(&[Io], f64) -> Result,
+    ) -> Result {
         // A pass begins with what was learned.
         let mut numbers = self.numbers.as_deref().cloned();
         watch.begin(what);
@@ -85,7 +85,7 @@ impl Plan {
     }
 
     /// The scheme at work, with what it knew before.
-    pub fn lane(&self, spec: &SchemeSpec) -> Outcome<Lane> {
+    pub fn lane(&self, spec: &SchemeSpec) -> Result<Lane> {
         let mut lane = Lane::build(spec, &self.drive, &Start::default()).map_err(Fault::usage)?;
         lane.recall(&self.known);
         lane.learn(&Names::of(&self.tables));
@@ -102,7 +102,7 @@ fn renumbered(numbers: &mut Numbers, ios: &[Io]) -> Vec<Io> {
 }
 
 /// Finds out what the source is, by its first bytes.
-pub fn given(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> Outcome<Given> {
+pub fn given(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> Result<Given> {
     let path = match source {
         Source::Trace(trace) => return of_trace(options, with_tables(trace)?, watch),
         Source::File(path) => path,
@@ -116,7 +116,7 @@ pub fn given(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> 
         return of_result(options, path, &result, watch);
     }
     if text.contains("\"anabranch_lifetimes\"") {
-        let profile = LifetimeProfile::parse(&text);
+        let profile = KnownLifetimes::parse(&text);
         let profile =
             profile.map_err(|error| Fault::say(format!("{}: {error}", path.display())))?;
         return match &options.trace {
@@ -143,7 +143,7 @@ fn is_synthetic(path: &Path) -> bool {
         .is_some_and(|path| path.starts_with("synthetic:"))
 }
 
-fn is_parquet(path: &Path) -> Outcome<bool> {
+fn is_parquet(path: &Path) -> Result<bool> {
     use std::io::Read as _;
     let mut magic = Vec::new();
     fs::File::open(path)
@@ -156,15 +156,15 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> Fault {
     Fault::say(format!("cannot read {}: {error}", path.display()))
 }
 
-fn of_trace(options: &ExportOptions, trace: Trace, watch: &mut dyn Watch) -> Outcome<Given> {
+fn of_trace(options: &ExportOptions, trace: Trace, watch: &mut dyn Watch) -> Result<Given> {
     let known = match &options.profile {
         Some(profile) => {
             let text =
                 small_file::settings(profile).map_err(|error| cannot_read(profile, &error))?;
-            LifetimeProfile::parse(&text)
+            KnownLifetimes::parse(&text)
                 .map_err(|error| Fault::say(format!("{}: {error}", profile.display())))?
         }
-        None => LifetimeProfile::default(),
+        None => KnownLifetimes::default(),
     };
     with_drive(options, trace, known, watch)
 }
@@ -172,9 +172,9 @@ fn of_trace(options: &ExportOptions, trace: Trace, watch: &mut dyn Watch) -> Out
 fn with_drive(
     options: &ExportOptions,
     trace: Trace,
-    known: LifetimeProfile,
+    known: KnownLifetimes,
     watch: &mut dyn Watch,
-) -> Outcome<Given> {
+) -> Result<Given> {
     let (source, tables) = trace;
     if let Some(sampled) = tables.capture.sampled {
         return Err(Fault::say(format!(
@@ -203,11 +203,11 @@ fn with_drive(
 /// A trace, and the tables beside it.
 type Trace = (Box<dyn Requests>, Tables);
 
-fn native(path: &Path) -> Outcome<Trace> {
+fn native(path: &Path) -> Result<Trace> {
     with_tables(Box::new(TraceFile::open(path, None, false)?))
 }
 
-fn with_tables(source: Box<dyn Requests>) -> Outcome<Trace> {
+fn with_tables(source: Box<dyn Requests>) -> Result<Trace> {
     match source.tables().cloned() {
         Some(tables) => Ok((source, tables)),
         None => Err(Fault::say(format!(
@@ -217,7 +217,7 @@ fn with_tables(source: Box<dyn Requests>) -> Outcome<Trace> {
     }
 }
 
-fn scheme(text: &str) -> Outcome<SchemeSpec> {
+fn scheme(text: &str) -> Result<SchemeSpec> {
     let spec = SchemeSpec::read(text, &read_text).map_err(Fault::usage)?;
     if spec.needs_future() {
         return Err(Fault::say(format!(
@@ -234,7 +234,7 @@ fn of_result(
     path: &Path,
     result: &Comparison,
     watch: &mut dyn Watch,
-) -> Outcome<Given> {
+) -> Result<Given> {
     let lacks = |what: &str| Fault::say(format!("{}: {what}", path.display()));
     if options.fill.is_some() {
         return Err(lacks(
@@ -274,7 +274,7 @@ fn of_result(
         tables,
         drive,
         scheme,
-        known: LifetimeProfile::default(),
+        known: KnownLifetimes::default(),
         numbers,
     })))
 }

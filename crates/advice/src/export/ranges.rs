@@ -4,7 +4,7 @@
 //! write's offset counts, offsets in none go to placement id 0, and lines after the 32nd are not
 //! read (fio `dataplacement.c`, `init_ruh_scheme`; `dataplacement.h`, `DP_MAX_SCHEME_ENTRIES`).
 
-use anabranch_compare::{Outcome, Watch};
+use anabranch_compare::{Result, Watch};
 
 use super::{
     advice::{Advice, Checked},
@@ -32,7 +32,7 @@ pub fn by_address(
     survey: &Survey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
-) -> Outcome {
+) -> Result {
     let written = |(_, tally): &(usize, &Tally)| tally.profile.written_pages > 0;
     let rows: Vec<(usize, &Tally)> = survey
         .parts

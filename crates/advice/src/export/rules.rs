@@ -1,6 +1,6 @@
 //! Advice as rules, and the ways to choose their streams.
 
-use anabranch_compare::{Outcome, Watch};
+use anabranch_compare::{Result, Watch};
 use anabranch_lifetime::{Weighted, cluster};
 use anabranch_placement::SchemeSpec;
 use anabranch_report::bytes;
@@ -113,7 +113,7 @@ pub fn best(
     told: &str,
     ways: Vec<(&'static str, Vec<Line>)>,
     watch: &mut dyn Watch,
-) -> Outcome<Option<(String, String, Counters)>> {
+) -> Result<Option<(String, String, Counters)>> {
     let describe = |way: &str| format!("{told}, {way}; made from {}", plan.scheme.name());
     let texts: Vec<(String, String)> = ways
         .iter()
@@ -122,7 +122,7 @@ pub fn best(
     let specs: Vec<SchemeSpec> = texts
         .iter()
         .map(|(_, text)| under_rules(plan, text))
-        .collect::<Outcome<_>>()?;
+        .collect::<Result<_>>()?;
     let costs = measure(plan, &specs, watch)?;
     let tried = texts.into_iter().zip(costs);
     let best = tried.min_by_key(|(_, counters)| counters.copied_pages);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use anabranch_compare::{Fault, Outcome, Watch};
+use anabranch_compare::{Fault, Result, Watch};
 use anabranch_lifetime::{ContextProfile, ContextProfiles};
 use anabranch_replay::{Lane, LaneError, Pages};
 use anabranch_ssd::{Counters, PageRange, StreamId};
@@ -117,7 +117,7 @@ pub struct Survey {
 }
 
 /// Reads the trace once, with the scheme at work.
-pub fn survey(plan: &Plan, watch: &mut dyn Watch) -> Outcome<Survey> {
+pub fn survey(plan: &Plan, watch: &mut dyn Watch) -> Result<Survey> {
     let mut lane = plan.lane(&plan.scheme)?;
     lane.keep_placements();
     let mut reading = Reading::new(plan, lane);
@@ -161,7 +161,7 @@ impl Reading {
         Ok(())
     }
 
-    fn finish(mut self) -> Outcome<Survey> {
+    fn finish(mut self) -> Result<Survey> {
         self.lane.settle().map_err(Fault::usage)?;
         Ok(self.counted.finish(*self.lane.counters()))
     }

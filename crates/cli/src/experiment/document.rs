@@ -5,7 +5,7 @@ use std::path::Path;
 use anabranch_trace::WholeFile;
 
 use super::{claim::Answer, found::Found, grid::Again, pivot::PivotFound};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// The head of the table.
 const HEAD: &str = "\
@@ -26,7 +26,7 @@ const POINTS_HEAD: &str = "\
 ///
 /// # Errors
 /// When the document cannot be read or written, or has no such marks.
-pub fn write(path: &Path, found: &Found) -> Outcome {
+pub fn write(path: &Path, found: &Found) -> Result {
     let wrong = |problem: String| Failure::say(format!("{}: {problem}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let mut changed = between(&text, &found.name, &section(found)).map_err(wrong)?;

@@ -9,7 +9,7 @@ use super::{
     claim::{Called, Claim},
     pivot::Pivot,
 };
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// An experiment.
 #[derive(Debug, Deserialize)]
@@ -80,7 +80,7 @@ fn eight() -> u16 {
 
 impl Experiment {
     /// Reads a file.
-    pub fn read(path: &Path) -> Outcome<Experiment> {
+    pub fn read(path: &Path) -> Result<Experiment> {
         let wrong =
             |problem: String| Failure::say(format!("experiment {}: {problem}", path.display()));
         let text = anabranch_compare::small_file::settings(path)

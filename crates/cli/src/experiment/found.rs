@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, collections::BTreeMap, path::Path};
 
-use anabranch_replay::{Outcome as Comparison, TimeReport};
+use anabranch_replay::{Comparison, TimeReport};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use super::{
     root,
 };
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     replay::compare,
 };
 
@@ -80,7 +80,7 @@ const STRETCHES: usize = 20;
 
 impl Found {
     /// Runs it, or as much of it as the claims that are asked for rest on.
-    pub fn new(experiment: &Experiment, arguments: &ExperimentArguments) -> Outcome<Found> {
+    pub fn new(experiment: &Experiment, arguments: &ExperimentArguments) -> Result<Found> {
         let root = root(&arguments.directory);
         let asked = asked(experiment, &arguments.claim)?;
         let is_wanted = |run: &str, options: &[(String, String)]| {
@@ -104,7 +104,7 @@ impl Found {
             let found = wanted(&run)
                 .iter()
                 .map(|cell| CellFound::new(&run, cell, &root, arguments))
-                .collect::<Outcome<Vec<CellFound>>>()?;
+                .collect::<Result<Vec<CellFound>>>()?;
             runs.push(RunFound {
                 name: run.name,
                 comparisons: found,
@@ -115,7 +115,7 @@ impl Found {
             .iter()
             .filter(|one| is_wanted(&one.name, &[]))
             .map(|asked| measure(asked, &root))
-            .collect::<Outcome<Vec<LifetimesFound>>>()?;
+            .collect::<Result<Vec<LifetimesFound>>>()?;
         let mut found = Found {
             schema: 1,
             name: experiment.name.clone(),
@@ -225,7 +225,7 @@ impl CellFound {
         cell: &Cell,
         root: &Path,
         arguments: &ExperimentArguments,
-    ) -> Outcome<CellFound> {
+    ) -> Result<CellFound> {
         let mut options = cell.options()?;
         options.comparison.threads = arguments.threads;
         let [result] = <[Comparison; 1]>::try_from(compare(&options, &[cell.trace(root)], None)?)
@@ -237,7 +237,7 @@ impl CellFound {
             // `all`, or one named twice.
             false => result.schemes.iter().map(|one| one.name.clone()).collect(),
         };
-        let pace = |scheme: &anabranch_replay::SchemeOutcome| scheme.time.as_ref().map(Pace::new);
+        let pace = |scheme: &anabranch_replay::SchemeResult| scheme.time.as_ref().map(Pace::new);
         let device = &result.device;
         let spare = device.physical_bytes as f64 / device.logical_bytes.max(1) as f64 - 1.0;
         Ok(CellFound {
@@ -289,7 +289,7 @@ impl CellFound {
 }
 
 /// The claims that are asked for, all where none is named, with their places from 1.
-fn asked<'a>(experiment: &'a Experiment, rows: &[usize]) -> Outcome<Vec<(usize, &'a Claim)>> {
+fn asked<'a>(experiment: &'a Experiment, rows: &[usize]) -> Result<Vec<(usize, &'a Claim)>> {
     let claims = &experiment.claim;
     if let Some(row) = rows.iter().find(|row| !(1..=claims.len()).contains(row)) {
         return Err(Failure::say(format!(
@@ -333,7 +333,7 @@ impl Pace {
 }
 
 /// The run on a trace that its program makes now.
-fn again(run: &Run, root: &Path) -> Outcome<Run> {
+fn again(run: &Run, root: &Path) -> Result<Run> {
     let Some(workload) = &run.workload else {
         return Ok(run.clone());
     };

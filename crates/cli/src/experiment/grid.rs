@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::file::Run;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// The key of a comparison's trace among its options.
 const TRACE: &str = "trace";
@@ -68,7 +68,7 @@ fn words(labels: &[(String, String)], schemes: &[String]) -> Vec<String> {
 
 impl Cell {
     /// What is asked of its trace.
-    pub fn options(&self) -> Outcome<ReplayOptions> {
+    pub fn options(&self) -> Result<ReplayOptions> {
         let labels = self.labels.iter().filter(|(key, _)| key != TRACE);
         let options = labels.map(|(key, text)| (key.clone(), value(text)));
         let schemes = Value::from(self.schemes.clone());

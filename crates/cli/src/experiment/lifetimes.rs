@@ -6,7 +6,7 @@ use anabranch_advice::{Grouping, lifetimes};
 use serde::Serialize;
 
 use super::{file::Lifetimes, found::number, grid::located};
-use crate::{failure::Outcome, progress::Bar, source};
+use crate::{failure::Result, progress::Bar, source};
 
 /// Lifetimes of one trace.
 #[derive(Debug, Serialize)]
@@ -35,7 +35,7 @@ impl LifetimesFound {
 }
 
 /// Measures what is asked for.
-pub fn measure(asked: &Lifetimes, root: &Path) -> Outcome<LifetimesFound> {
+pub fn measure(asked: &Lifetimes, root: &Path) -> Result<LifetimesFound> {
     let source = source::open(&located(&asked.trace, root), None, false)?;
     let by = asked.by.iter().map(|by| {
         let found = lifetimes(&source, by, asked.streams, &mut Bar::default())?;
@@ -44,6 +44,6 @@ pub fn measure(asked: &Lifetimes, root: &Path) -> Outcome<LifetimesFound> {
     Ok(LifetimesFound {
         name: asked.name.clone(),
         trace: asked.trace.clone(),
-        by: by.collect::<Outcome<Vec<Grouping>>>()?,
+        by: by.collect::<Result<Vec<Grouping>>>()?,
     })
 }

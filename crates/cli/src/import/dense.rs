@@ -9,7 +9,7 @@ use anabranch_trace::{
 };
 use indicatif::ProgressBar;
 
-use crate::failure::Outcome;
+use crate::failure::Result;
 
 /// Bytes of the pages that are numbered: the mapping unit of nearly every drive.
 const PAGE_BYTES: u32 = 4096;
@@ -33,7 +33,7 @@ pub fn write(
     output: &Path,
     bar: &ProgressBar,
     share: impl Fn(&Importer) -> f64,
-) -> Outcome<(Survey, Dense)> {
+) -> Result<(Survey, Dense)> {
     let writer = Writer::scratch(output)?;
     let (survey, mut tables, writer) = super::write(importer, writer, bar, share, None)?;
     let mut sparse = writer.keep(&tables)?;
@@ -57,7 +57,7 @@ struct Volume {
 }
 
 impl Volumes {
-    fn learn(sparse: &mut Scratch) -> Outcome<Volumes> {
+    fn learn(sparse: &mut Scratch) -> Result<Volumes> {
         let mut volumes = BTreeMap::new();
         let mut reader = sparse.reader()?;
         let mut ios = Vec::new();
@@ -85,7 +85,7 @@ impl Volumes {
     }
 
     /// Writes the requests with their new addresses. Answers how many were left out.
-    fn apply(&self, sparse: &mut Scratch, output: &Path, tables: &Tables) -> Outcome<u64> {
+    fn apply(&self, sparse: &mut Scratch, output: &Path, tables: &Tables) -> Result<u64> {
         let mut reader = sparse.reader()?;
         let mut writer = Writer::create(output)?;
         let (mut ios, mut pieces, mut left_out) = (Vec::new(), Vec::new(), 0);

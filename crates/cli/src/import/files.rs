@@ -8,7 +8,7 @@ use std::{
 use anabranch_compare::matching;
 use anabranch_trace::foreign::Input;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// What standard input is called.
 const STANDARD_INPUT: &str = "-";
@@ -23,7 +23,7 @@ pub struct Files {
 impl Files {
     /// Finds files by name or pattern. A pattern's files come in the order people count in, 9
     /// before 10; what the shell has expanded comes as the shell has it.
-    pub fn find(names: &[String]) -> Outcome<Files> {
+    pub fn find(names: &[String]) -> Result<Files> {
         let mut paths = Vec::new();
         for name in names {
             let is_pattern = name.contains(['*', '?', '[']) && !Path::new(name).exists();
@@ -42,7 +42,7 @@ impl Files {
     }
 
     /// Opens them all.
-    pub fn open(&self) -> Outcome<Vec<Input>> {
+    pub fn open(&self) -> Result<Vec<Input>> {
         let opened = self.paths.iter().map(|path| {
             if is_standard(path) {
                 Input::new("standard input", io::stdin())

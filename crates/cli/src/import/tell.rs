@@ -7,7 +7,7 @@ use serde_json::json;
 use super::dense::Dense;
 use crate::{
     comparison::print,
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     say,
 };
 
@@ -24,7 +24,7 @@ pub struct Done<'a> {
 
 impl Done<'_> {
     /// Says in one line what was read, and what should be known before it is used.
-    pub fn tell(&self, as_json: bool) -> Outcome {
+    pub fn tell(&self, as_json: bool) -> Result {
         say::note(&line(&self.survey.summary(), &self.importer.skipped()));
         for note in self.notes() {
             say::note(&note);

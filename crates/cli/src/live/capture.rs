@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{
     arguments::CaptureArguments,
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
 };
 
 /// How long a look for new events may wait: the pace of the live view.
@@ -40,7 +40,7 @@ impl Capturing {
         arguments: &CaptureArguments,
         only: Vec<Whose>,
         trace: Option<&PathBuf>,
-    ) -> Outcome<Capturing> {
+    ) -> Result<Capturing> {
         let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
             .map_err(|_| Failure::say("--ring is at most 2GiB"))?;
         let options = Options {
@@ -76,7 +76,7 @@ impl Capturing {
 
     /// Hands on what has happened since, and the names that are new in it, waiting a moment if
     /// that is nothing.
-    pub fn poll(&mut self, sink: impl FnMut(Names, &[Io])) -> Outcome {
+    pub fn poll(&mut self, sink: impl FnMut(Names, &[Io])) -> Result {
         let batch = &mut self.batch;
         batch.clear();
         self.probe
@@ -86,7 +86,7 @@ impl Capturing {
     }
 
     /// Hands on everything that has happened.
-    pub fn drain(&mut self, sink: impl FnMut(Names, &[Io])) -> Outcome {
+    pub fn drain(&mut self, sink: impl FnMut(Names, &[Io])) -> Result {
         let batch = &mut self.batch;
         batch.clear();
         self.probe
@@ -95,7 +95,7 @@ impl Capturing {
         self.hand_on(sink)
     }
 
-    fn hand_on(&mut self, mut sink: impl FnMut(Names, &[Io])) -> Outcome {
+    fn hand_on(&mut self, mut sink: impl FnMut(Names, &[Io])) -> Result {
         if let Some(sampled) = self.sampled {
             let sample = Sample::new(sampled);
             let kept = self.batch.iter().filter_map(|io| sample.apply(io));
@@ -184,7 +184,7 @@ pub struct Recorded {
 impl Recorded {
     /// Completes the trace at `path`. An older one that is there is set aside, as `perf record` does;
     /// answers where.
-    pub fn keep(self, path: &Path) -> Outcome<Option<PathBuf>> {
+    pub fn keep(self, path: &Path) -> Result<Option<PathBuf>> {
         let Some(writer) = self.writer else {
             return Ok(None);
         };

@@ -9,7 +9,7 @@ use anabranch_disk::{Workload, status_code};
 
 use crate::{
     arguments::RunArguments,
-    failure::{Failure, INTERRUPTED, Outcome},
+    failure::{Failure, INTERRUPTED, Result},
 };
 
 /// How long a program that was told to end may take before it is killed (our choice).
@@ -44,7 +44,7 @@ impl End {
     }
 
     /// The program's own status is ours. `is_void` where nothing was seen that schemes differ in.
-    pub fn conclude(&self, is_void: bool, drive_bytes: u64) -> Outcome {
+    pub fn conclude(&self, is_void: bool, drive_bytes: u64) -> Result {
         if self.is_good() {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use signal_hook::{
     low_level::siginfo::Cause,
 };
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// Watches for SIGINT, SIGTERM and SIGHUP, which no longer end the command by themselves.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct Interrupt {
 
 impl Interrupt {
     /// Watches from now on.
-    pub fn watch() -> Outcome<Interrupt> {
+    pub fn watch() -> Result<Interrupt> {
         let signals = SignalsInfo::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
         Ok(Interrupt { signals })
     }

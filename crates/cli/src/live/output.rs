@@ -12,7 +12,7 @@ use anabranch_disk::Output;
 use indicatif::MultiProgress;
 
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     say,
 };
 
@@ -26,7 +26,7 @@ pub struct Voice {
 impl Voice {
     /// Into a file, whatever was in it before, or, by a thread that passes it on, to standard error
     /// above the view.
-    pub fn open(log: Option<&Path>, terminal: MultiProgress) -> Outcome<Voice> {
+    pub fn open(log: Option<&Path>, terminal: MultiProgress) -> Result<Voice> {
         if let Some(path) = log {
             let file = File::create(path).map_err(|error| {
                 Failure::work(anyhow::anyhow!("cannot create {}: {error}", path.display()))
@@ -45,7 +45,7 @@ impl Voice {
     }
 
     /// The two streams for one more program.
-    pub fn output(&self) -> Outcome<Output> {
+    pub fn output(&self) -> Result<Output> {
         Ok(Output {
             stdout: self.end.try_clone().map_err(broken)?.into(),
             stderr: self.end.try_clone().map_err(broken)?.into(),

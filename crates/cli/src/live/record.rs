@@ -23,7 +23,7 @@ use super::{capture::Capturing, interrupt::Interrupt, meter::Meter};
 use crate::{
     arguments::RecordArguments,
     comparison::print,
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     files::is_standard_output,
 };
 
@@ -31,7 +31,7 @@ use crate::{
 const PAGE_BYTES: u32 = 4096;
 
 /// Records a device while a program runs, or until interrupted.
-pub fn record(arguments: &RecordArguments) -> Outcome {
+pub fn record(arguments: &RecordArguments) -> Result {
     anabranch_probe::check().map_err(Failure::work)?;
     let mut interrupt = Interrupt::watch()?;
     let device_bytes = device_bytes(&arguments.device)?;
@@ -89,7 +89,7 @@ pub fn record(arguments: &RecordArguments) -> Outcome {
 }
 
 /// Whose writes are recorded, everybody's where it is empty.
-fn only(arguments: &RecordArguments) -> Outcome<Vec<Whose>> {
+fn only(arguments: &RecordArguments) -> Result<Vec<Whose>> {
     let processes = arguments.pid.iter().map(|id| Whose::Process(*id));
     let groups = arguments.cgroup.iter().cloned().map(Whose::ControlGroup);
     let only: Vec<Whose> = processes.chain(groups).collect();
@@ -113,7 +113,7 @@ fn tell(
     capture: &Capture,
     left_out: Option<LeftOut>,
     older: Option<&Path>,
-) -> Outcome {
+) -> Result {
     let trace = line(&arguments.output.to_string_lossy());
     if is_standard_output(&arguments.output) {
         return Ok(());
@@ -150,7 +150,7 @@ fn tell(
 }
 
 /// The size of a block device: where its end is.
-fn device_bytes(device: &Path) -> Outcome<u64> {
+fn device_bytes(device: &Path) -> Result<u64> {
     File::open(device)
         .and_then(|mut file| file.seek(SeekFrom::End(0)))
         .map_err(|error| {
@@ -168,7 +168,7 @@ struct Program {
 }
 
 impl Program {
-    fn start(command: &[OsString]) -> Outcome<Option<Program>> {
+    fn start(command: &[OsString]) -> Result<Option<Program>> {
         let Some((name, arguments)) = command.split_first() else {
             return Ok(None);
         };
@@ -187,7 +187,7 @@ impl Program {
 
     /// The first interruption asks it to end, unless the terminal has done so; the second kills it.
     /// It is waited for either way.
-    fn interrupt(&mut self, source: InterruptSource) -> Outcome {
+    fn interrupt(&mut self, source: InterruptSource) -> Result {
         if self.was_interrupted {
             self.child.kill().map_err(Failure::work)?;
         } else if let (InterruptSource::Process, Ok(pid)) = (source, i32::try_from(self.child.id()))

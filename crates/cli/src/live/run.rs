@@ -10,7 +10,7 @@ use anabranch_disk::{
     DiskError, Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code,
 };
 use anabranch_placement::SchemeSpec;
-use anabranch_replay::Outcome as Comparison;
+use anabranch_replay::Comparison;
 use anabranch_report::foreign;
 use anabranch_trace::Sample;
 use nix::sys::statvfs::statvfs;
@@ -27,13 +27,13 @@ use super::{
 use crate::{
     arguments::{ListArguments, RunArguments},
     comparison::{keep, live_schemes, publish},
-    failure::{Failure, INTERRUPTED, Outcome},
+    failure::{Failure, INTERRUPTED, Result},
     say,
     workloads::workloads,
 };
 
 /// Runs the program and prints what every scheme made of its writes.
-pub fn run(arguments: &RunArguments) -> Outcome {
+pub fn run(arguments: &RunArguments) -> Result {
     if list_wanted(arguments) {
         return workloads(&ListArguments {
             json: arguments.comparison.publish.json,
@@ -90,7 +90,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
 }
 
 /// What every scheme has of a run's drive: all of it, or a sample.
-fn sampled(arguments: &RunArguments, whole: &NamedDrive) -> Outcome<(NamedDrive, Vec<Sample>)> {
+fn sampled(arguments: &RunArguments, whole: &NamedDrive) -> Result<(NamedDrive, Vec<Sample>)> {
     let options = &arguments.comparison.options;
     let rate = match options.sample {
         None => return Ok((whole.clone(), Vec::new())),
@@ -143,7 +143,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn check(arguments: &RunArguments) -> Outcome<Plan> {
+    fn check(arguments: &RunArguments) -> Result<Plan> {
         let one = "a live run has one drive: keep its trace with -t, and replay that on many";
         let (model, recorded) = one_drive(&arguments.drive, &Origin::default(), one)?;
         let plan = Plan {
@@ -160,7 +160,7 @@ impl Plan {
     }
 
     /// Keeps the trace, and says where.
-    fn keep(&self, recorded: Recorded) -> Outcome {
+    fn keep(&self, recorded: Recorded) -> Result {
         let Some(trace) = &self.trace else {
             return Ok(());
         };
@@ -187,7 +187,7 @@ struct Live {
 
 impl Live {
     /// Makes the drive, and its file system under the probe's eyes.
-    fn start(plan: &Plan, namespace: Namespace, arguments: &RunArguments) -> Outcome<Live> {
+    fn start(plan: &Plan, namespace: Namespace, arguments: &RunArguments) -> Result<Live> {
         let mut interrupt = Interrupt::watch()?;
         let options = DriveOptions {
             bytes: plan.model.config.logical_bytes(),
@@ -224,7 +224,7 @@ impl Live {
         stages: &Stages,
         voice: &Voice,
         patience: &mut Patience,
-    ) -> Outcome<End> {
+    ) -> Result<End> {
         let (mut end, mut workload) = self.follow(&stages.first, voice, patience)?;
         for stage in &stages.others {
             if end.is_good() {
@@ -256,7 +256,7 @@ impl Live {
         stage: &Stage,
         voice: &Voice,
         patience: &mut Patience,
-    ) -> Outcome<(End, Workload)> {
+    ) -> Result<(End, Workload)> {
         let directory = stage.starts_on_drive.then(|| self.drive.mount_point());
         let started = Workload::spawn_in(&stage.command, &self.drive, directory, voice.output()?);
         let mut workload = started.map_err(Failure::usage)?;
@@ -295,7 +295,7 @@ impl Live {
 
     /// Brings the drive to rest and feeds the last of it: XFS discards only as it is unmounted.
     /// Answers how the unmounting went, which is no reason to keep the table back.
-    fn settle(&mut self) -> Outcome<Result<(), DiskError>> {
+    fn settle(&mut self) -> Result<Result<(), DiskError>> {
         if self.drive.uncover().map_err(Failure::work)? {
             let place = self.drive.mount_point().display();
             let line = format!(
@@ -321,7 +321,7 @@ fn free_share(directory: &Path) -> f64 {
 }
 
 /// Ctrl-C reaches mkfs as well, which then fails through no fault of the drive.
-fn format(drive: &mut Drive, interrupt: &mut Interrupt) -> Outcome {
+fn format(drive: &mut Drive, interrupt: &mut Interrupt) -> Result {
     let formatted = drive.format_and_mount().map_err(Failure::work);
     match interrupt.came() {
         Some(_) => Err(Failure {

@@ -6,7 +6,7 @@ use anabranch_compare::{DEFAULT_PROFILE, bytes};
 
 use crate::{
     arguments::RunArguments,
-    failure::Outcome,
+    failure::Result,
     scenario::{Scale, Scenario},
 };
 
@@ -39,7 +39,7 @@ pub struct Stages {
 
 impl Stages {
     /// What the options ask for.
-    pub fn of(arguments: &RunArguments) -> Outcome<Stages> {
+    pub fn of(arguments: &RunArguments) -> Result<Stages> {
         let Some(scenario) = scenario(arguments)? else {
             return Ok(Stages {
                 first: Stage {
@@ -82,7 +82,7 @@ pub fn list_wanted(arguments: &RunArguments) -> bool {
 }
 
 /// The options, with the scenario's drive where none is given.
-pub fn fit(arguments: &RunArguments) -> Outcome<RunArguments> {
+pub fn fit(arguments: &RunArguments) -> Result<RunArguments> {
     let mut arguments = arguments.clone();
     let Some(scenario) = scenario(&arguments)? else {
         return Ok(arguments);
@@ -109,7 +109,7 @@ fn is_scale(text: &str) -> bool {
 }
 
 /// The scenario that is asked for, as it is asked for, if one is.
-fn scenario(arguments: &RunArguments) -> Outcome<Option<Scenario>> {
+fn scenario(arguments: &RunArguments) -> Result<Option<Scenario>> {
     let Some(name) = &arguments.workload else {
         return Ok(None);
     };

@@ -17,7 +17,7 @@ use super::{
     arguments::{ServeArguments, ServeMode, Time},
     namespaces, placed,
 };
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// Everything a target is made of.
 pub struct Built {
@@ -42,7 +42,7 @@ struct Plan {
 }
 
 /// Builds the drive, and its contents and state, as far as there are any.
-pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
+pub fn build(arguments: &ServeArguments) -> Result<Built> {
     let profile_name = one(&arguments.drive.profiles)?;
     let profile = load(profile_name)?;
     let aged = arguments.drive_file.as_deref();
@@ -95,7 +95,7 @@ pub fn build(arguments: &ServeArguments) -> Outcome<Built> {
     })
 }
 
-fn one(profiles: &[String]) -> Outcome<&str> {
+fn one(profiles: &[String]) -> Result<&str> {
     match profiles {
         [] => Ok(anabranch_compare::DEFAULT_PROFILE),
         [one] => Ok(one),
@@ -103,7 +103,7 @@ fn one(profiles: &[String]) -> Outcome<&str> {
     }
 }
 
-fn named(arguments: &ServeArguments, aged: Option<&SavedDrive>) -> Outcome<NamedDrive> {
+fn named(arguments: &ServeArguments, aged: Option<&SavedDrive>) -> Result<NamedDrive> {
     let one = "one drive is served: give each option one value";
     let mut drive = match (aged, arguments.drive_file.as_deref()) {
         (Some(saved), Some(path)) => {
@@ -117,7 +117,7 @@ fn named(arguments: &ServeArguments, aged: Option<&SavedDrive>) -> Outcome<Named
     Ok(drive)
 }
 
-fn plan(arguments: &ServeArguments, profile: Profile, config: &Config) -> Outcome<Plan> {
+fn plan(arguments: &ServeArguments, profile: Profile, config: &Config) -> Result<Plan> {
     let mode = arguments.mode.unwrap_or(match profile.fdp {
         Some(_) => ServeMode::Fdp,
         None => ServeMode::Streams,
@@ -159,7 +159,7 @@ fn plan(arguments: &ServeArguments, profile: Profile, config: &Config) -> Outcom
     }
 }
 
-fn streams(arguments: &ServeArguments, profile: Profile, config: &Config) -> Outcome<Plan> {
+fn streams(arguments: &ServeArguments, profile: Profile, config: &Config) -> Result<Plan> {
     let kind: RelocationKind = arguments.relocation;
     let config = Config {
         internal_streams: kind.internal_streams(config),
@@ -185,7 +185,7 @@ fn drive(
     aged: Option<SavedDrive>,
     arguments: &ServeArguments,
     watch: Watch,
-) -> Outcome<Drive> {
+) -> Result<Drive> {
     if let Some(found) = &found {
         same(&plan, found)?;
     }
@@ -220,7 +220,7 @@ fn drive(
 }
 
 /// The clock of a drive that takes time.
-fn watch(arguments: &ServeArguments, named: &NamedDrive, config: &Config) -> Outcome<Watch> {
+fn watch(arguments: &ServeArguments, named: &NamedDrive, config: &Config) -> Result<Watch> {
     if arguments.time == Time::Off {
         return Ok(Watch::default());
     }
@@ -235,7 +235,7 @@ fn watch(arguments: &ServeArguments, named: &NamedDrive, config: &Config) -> Out
 }
 
 /// Whether the state is of the drive that was asked for.
-fn same(plan: &Plan, found: &Found) -> Outcome {
+fn same(plan: &Plan, found: &Found) -> Result {
     if found.header.placement != plan.words {
         return Err(Failure::say(format!(
             "the state is of a drive with \"{}\", not \"{}\": ask for the same, or name another \
@@ -262,7 +262,7 @@ fn same(plan: &Plan, found: &Found) -> Outcome {
     }
 }
 
-fn store(data: Option<&Path>, bytes: u64) -> Outcome<Store> {
+fn store(data: Option<&Path>, bytes: u64) -> Result<Store> {
     match data {
         None => Ok(Store::memory(bytes)),
         Some(data) => Store::file(data, bytes).map_err(Failure::usage),
@@ -275,7 +275,7 @@ fn reconcile(
     store: &Store,
     killed: bool,
     give_up: bool,
-) -> Outcome<Option<String>> {
+) -> Result<Option<String>> {
     let data = store.data().map_err(Failure::work)?;
     let (written, discarded) = drive.reconcile(&data, give_up).map_err(|status| {
         Failure::work(anyhow::anyhow!(

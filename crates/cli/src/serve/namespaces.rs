@@ -9,7 +9,7 @@ use anabranch_nvme::{
 };
 
 use super::arguments::ServeArguments;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// The namespaces that are asked for, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ fn list(text: &str) -> Result<Vec<u16>, String> {
 }
 
 /// A new drive, parted.
-pub fn new(drive: Drive, arguments: &ServeArguments) -> Outcome<Drive> {
+pub fn new(drive: Drive, arguments: &ServeArguments) -> Result<Drive> {
     let Some(NamespaceList(parts)) = &arguments.namespaces else {
         return drive.whole(arguments.block_bytes).map_err(Failure::usage);
     };

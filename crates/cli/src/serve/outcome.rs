@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::arguments::ServeArguments;
 use crate::{
     comparison::print,
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
 };
 
 /// Prints the counters, and writes them where that was asked for.
-pub fn publish(arguments: &ServeArguments, target: &Target, file: Option<WholeFile>) -> Outcome {
+pub fn publish(arguments: &ServeArguments, target: &Target, file: Option<WholeFile>) -> Result {
     let value = as_json(target);
     if let Some(mut file) = file {
         writeln!(file, "{value:#}").map_err(Failure::work)?;

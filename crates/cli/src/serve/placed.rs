@@ -6,7 +6,7 @@ use anabranch_placement::{Policy, SchemeSpec, Write};
 use anabranch_ssd::{Config, DeviceError, PageRange, relocate::Relocate};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// A scheme that sees of a write where it goes and how long it is, as the network tells, no more: no
 /// context, no file, no hint, and so no names either.
@@ -47,7 +47,7 @@ impl Placement for OfTheNetwork {
 }
 
 /// A scheme by its name.
-pub fn scheme(name: &str) -> Outcome<SchemeSpec> {
+pub fn scheme(name: &str) -> Result<SchemeSpec> {
     let spec = SchemeSpec::read(name, &read_text).map_err(Failure::usage)?;
     match spec.needs_future() {
         true => Err(Failure::usage(spec.refused())),
@@ -56,7 +56,7 @@ pub fn scheme(name: &str) -> Outcome<SchemeSpec> {
 }
 
 /// A scheme on a drive that [`SchemeSpec::drive`] made for it.
-pub fn place(spec: &SchemeSpec, config: &Config) -> Outcome<Box<dyn Placement>> {
+pub fn place(spec: &SchemeSpec, config: &Config) -> Result<Box<dyn Placement>> {
     let policy = spec.policy(config, None).map_err(Failure::usage)?;
     Ok(Box::new(OfTheNetwork(policy)))
 }

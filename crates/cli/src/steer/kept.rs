@@ -7,12 +7,12 @@ use std::{
 };
 
 use anabranch_compare::read_text;
-use anabranch_placement::{KnownLifetime, LifetimeProfile};
+use anabranch_placement::{KnownLifetime, KnownLifetimes};
 use anabranch_steer::Server;
 use anabranch_trace::WholeFile;
 
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     say,
 };
 
@@ -23,25 +23,25 @@ const EVERY: Duration = Duration::from_secs(60);
 pub struct Kept {
     path: Option<PathBuf>,
     /// What we read from it, or wrote to it last.
-    mine: LifetimeProfile,
+    mine: KnownLifetimes,
     /// What others wrote to it since we read it.
-    others: LifetimeProfile,
+    others: KnownLifetimes,
     written: Instant,
 }
 
 impl Kept {
     /// Reads what is there.
-    pub fn read(path: Option<&Path>) -> Outcome<Kept> {
+    pub fn read(path: Option<&Path>) -> Result<Kept> {
         Ok(Kept {
             path: path.map(Path::to_owned),
-            mine: path.map_or_else(|| Ok(LifetimeProfile::default()), there)?,
-            others: LifetimeProfile::default(),
+            mine: path.map_or_else(|| Ok(KnownLifetimes::default()), there)?,
+            others: KnownLifetimes::default(),
             written: Instant::now(),
         })
     }
 
     /// What is known.
-    pub fn known(&self) -> &LifetimeProfile {
+    pub fn known(&self) -> &KnownLifetimes {
         &self.mine
     }
 
@@ -60,14 +60,14 @@ impl Kept {
     }
 
     /// Keeps what a server's scheme has learned.
-    pub fn keep(&mut self, server: &Server) -> Outcome {
+    pub fn keep(&mut self, server: &Server) -> Result {
         let learned = server.placer().assign().learned();
         self.join(learned)
     }
 
     /// Writes what was learned since the start, beside what others wrote there meanwhile: servers of other drives,
     /// replays.
-    fn join(&mut self, learned: Option<LifetimeProfile>) -> Outcome {
+    fn join(&mut self, learned: Option<KnownLifetimes>) -> Result {
         self.written = Instant::now();
         let (Some(path), Some(learned)) = (&self.path, learned) else {
             return Ok(());
@@ -75,7 +75,7 @@ impl Kept {
         let found = there(path)?;
         let is_news = |one: &&KnownLifetime| self.mine.get(one.signature) != Some(*one);
         let news = found.contexts().iter().filter(is_news).copied().collect();
-        self.others = LifetimeProfile::new(news).joined(std::mem::take(&mut self.others));
+        self.others = KnownLifetimes::new(news).joined(std::mem::take(&mut self.others));
         let joined = learned.joined(self.others.clone());
         let mut file = WholeFile::create(path)?;
         file.write_all(joined.text().as_bytes())
@@ -87,26 +87,26 @@ impl Kept {
 }
 
 /// What is in the file, if there is one.
-fn there(path: &Path) -> Outcome<LifetimeProfile> {
+fn there(path: &Path) -> Result<KnownLifetimes> {
     if !path.exists() {
-        return Ok(LifetimeProfile::default());
+        return Ok(KnownLifetimes::default());
     }
     let text = read_text(&path.display().to_string()).map_err(Failure::say)?;
-    LifetimeProfile::parse(&text).map_err(Failure::usage)
+    KnownLifetimes::parse(&text).map_err(Failure::usage)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn profile(contexts: &[(u64, u64, u32)]) -> LifetimeProfile {
+    fn profile(contexts: &[(u64, u64, u32)]) -> KnownLifetimes {
         let known = |&(signature, lifetime_bytes, idle_runs): &(u64, u64, u32)| KnownLifetime {
             signature,
             lifetime_bytes,
             written_bytes: 1,
             idle_runs,
         };
-        LifetimeProfile::new(contexts.iter().map(known).collect())
+        KnownLifetimes::new(contexts.iter().map(known).collect())
     }
 
     #[test]

@@ -15,7 +15,7 @@ use anabranch_ssd::{
 };
 use anabranch_steer::{Directive, Drive, PAGE_BYTES, Witness};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// Requests that may wait for the models (our choice); those that find no room are not modelled, and counted.
 const WAITING: usize = 1 << 16;
@@ -70,7 +70,7 @@ impl Feeder {
 
 impl Shadow {
     /// Models of `config`, and what is to watch the scheme for them.
-    pub fn start(config: Config, kind: RelocationKind) -> Outcome<(Shadow, Box<dyn Witness>)> {
+    pub fn start(config: Config, kind: RelocationKind) -> Result<(Shadow, Box<dyn Witness>)> {
         let models = [Model::new(&config, kind)?, Model::new(&config, kind)?];
         let (sender, receiver) = sync_channel(WAITING);
         let counted = Arc::new(Mutex::new(Counted::default()));
@@ -113,7 +113,7 @@ struct Model {
 }
 
 impl Model {
-    fn new(config: &Config, kind: RelocationKind) -> Outcome<Model> {
+    fn new(config: &Config, kind: RelocationKind) -> Result<Model> {
         let relocation = kind.build(config);
         let device = Device::new(config.clone(), &*relocation).map_err(Failure::usage)?;
         Ok(Model { device, relocation })

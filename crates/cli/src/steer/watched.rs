@@ -17,7 +17,7 @@ use anabranch_probe::{FoldLimits, Handover, HandoverCounts, HandoverOptions, Pro
 use anabranch_steer::{Writer, Writers};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// Where bpffs is mounted; what is kept there outlives the command.
 const BPFFS: &str = "/sys/fs/bpf";
@@ -109,7 +109,7 @@ impl Watched {
     }
 
     /// Ends it for good, with the device.
-    pub fn end(self) -> Outcome {
+    pub fn end(self) -> Result {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.thread.join();
         drop(self.handover);

@@ -7,7 +7,7 @@ use std::{
 
 use anabranch_watch::Seen;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// Bytes of a sector of sysfs, whatever the drive's are.
 const SECTOR_BYTES: u64 = 512;
@@ -44,7 +44,7 @@ pub struct Block {
 
 impl Block {
     /// Finds a device.
-    pub fn find(path: &Path) -> Outcome<Block> {
+    pub fn find(path: &Path) -> Result<Block> {
         let none = |why: &dyn std::fmt::Display| {
             Failure::say(format!(
                 "{}: {why}; `lsblk` lists the block devices there are",

@@ -19,7 +19,7 @@ use super::{
     truth::Truth,
 };
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     live::said_by_kernel,
     say,
 };
@@ -69,7 +69,7 @@ impl Watched {
         state: Option<DeviceState>,
         traces: Option<Traces>,
         attach: Attach,
-    ) -> Outcome<Watched> {
+    ) -> Result<Watched> {
         let mut numbering = Numbering::default();
         let (mut kept, mut source) = (Kept::default(), Source::default());
         if let Some(state) = state {
@@ -103,7 +103,7 @@ impl Watched {
         Ok(watched)
     }
 
-    fn attach(&mut self, attach: Attach) -> Outcome {
+    fn attach(&mut self, attach: Attach) -> Result {
         let defaults = Options::new(&self.block.path);
         let options = Options {
             hints: attach.hints,
@@ -124,7 +124,7 @@ impl Watched {
     }
 
     /// Takes what has happened since.
-    pub fn poll(&mut self) -> Outcome {
+    pub fn poll(&mut self) -> Result {
         let Some(probe) = &mut self.probe else {
             return Ok(());
         };
@@ -140,7 +140,7 @@ impl Watched {
     }
 
     /// Hands on what was taken.
-    fn take(&mut self) -> Outcome {
+    fn take(&mut self) -> Result {
         let Some(probe) = self.probe.as_ref().filter(|_| !self.batch.is_empty()) else {
             return Ok(());
         };
@@ -170,7 +170,7 @@ impl Watched {
     }
 
     /// Looks whether the device is there: one that went is let go of, one that came back is attached to again.
-    pub fn tend(&mut self, attach: Attach) -> Outcome {
+    pub fn tend(&mut self, attach: Attach) -> Result {
         match &self.probe {
             Some(_) if !self.block.is_there() => self.let_go(),
             Some(_) => Ok(()),
@@ -185,7 +185,7 @@ impl Watched {
         }
     }
 
-    fn let_go(&mut self) -> Outcome {
+    fn let_go(&mut self) -> Result {
         self.poll()?;
         // Numbers of files are the probe's: a trace holds those of one.
         self.rotate();
@@ -232,7 +232,7 @@ impl Watched {
     }
 
     /// Goes on at half the rate; answers what it is then, unless there is no coarser one that tells anything.
-    pub fn coarsen(&mut self, plan: &Plan) -> Outcome<Option<Rate>> {
+    pub fn coarsen(&mut self, plan: &Plan) -> Result<Option<Rate>> {
         let rate = Rate::one_of(self.rate().pages().saturating_mul(2));
         let drive = rate.and_then(|rate| plan.drive(self.block.bytes, rate).ok());
         let Some(drive) = drive else {

@@ -11,7 +11,7 @@ use anabranch_watch::{DeviceState, State};
 
 use super::{block::Block, model::Plan};
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Result},
     say,
 };
 
@@ -25,7 +25,7 @@ pub struct StateFile {
 
 impl StateFile {
     /// Reads the file; one that is not there yet holds nothing. What it holds must be watched, and be what it was.
-    pub fn open(path: Option<&Path>, blocks: &[Block]) -> Outcome<StateFile> {
+    pub fn open(path: Option<&Path>, blocks: &[Block]) -> Result<StateFile> {
         let mut file = StateFile {
             path: path.map(Path::to_owned),
             found: Vec::new(),

@@ -15,7 +15,7 @@ use serde_json::Value;
 use anabranch_watch::{SchemeView, Track, Written};
 
 use super::arguments::WatchArguments;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Result};
 
 /// A device's size is taken to whole pages.
 const PAGE_BYTES: u64 = 4096;
@@ -38,7 +38,7 @@ pub struct Plan {
 
 impl Plan {
     /// What was asked for.
-    pub fn of(arguments: &WatchArguments) -> Outcome<Plan> {
+    pub fn of(arguments: &WatchArguments) -> Result<Plan> {
         if arguments.drive.drives() > 1 || arguments.drive.size.is_some() {
             return Err(Failure::say(
                 "a device that is watched has one shadow drive for each scheme, of its own size: give one value of \
@@ -65,7 +65,7 @@ impl Plan {
     }
 
     /// The drive of a device at a rate.
-    pub fn drive(&self, device_bytes: u64, rate: Rate) -> Outcome<NamedDrive> {
+    pub fn drive(&self, device_bytes: u64, rate: Rate) -> Result<NamedDrive> {
         let options = DriveOptions {
             size: Some(device_bytes.next_multiple_of(PAGE_BYTES).to_string()),
             ..self.drive.clone()
@@ -80,7 +80,7 @@ impl Plan {
         device_bytes: u64,
         asked: Option<Rate>,
         most_bytes: Option<u64>,
-    ) -> Outcome<NamedDrive> {
+    ) -> Result<NamedDrive> {
         let at = |rate| self.drive(device_bytes, rate);
         let mut found = at(asked.unwrap_or(Rate::WHOLE));
         let from = asked.map_or(1, Rate::pages);
@@ -159,7 +159,7 @@ impl Model {
         drive: NamedDrive,
         kept: &Kept,
         contexts: &[Context],
-    ) -> Outcome<Model> {
+    ) -> Result<Model> {
         let options = &plan.options;
         let samples = samples(
             drive.rate(),
@@ -228,7 +228,7 @@ impl Model {
     }
 
     /// Feeds every scheme; fails when one cannot go on.
-    pub fn feed(&mut self, ios: &[Io]) -> Outcome {
+    pub fn feed(&mut self, ios: &[Io]) -> Result {
         for io in ios.iter().filter_map(|io| self.first.apply(io)) {
             self.survey.apply(&io);
         }
@@ -236,7 +236,7 @@ impl Model {
         self.check()
     }
 
-    fn check(&self) -> Outcome {
+    fn check(&self) -> Result {
         match self.running.has_failed() {
             false => Ok(()),
             true => Err(Failure::work(anyhow::anyhow!(

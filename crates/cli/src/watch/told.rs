@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{arguments::WatchArguments, device::Watched};
 use crate::{
     comparison::{json, print, write_json},
-    failure::Outcome,
+    failure::Result,
     metrics::Metrics,
     say,
 };
@@ -25,7 +25,7 @@ pub struct Told {
 
 impl Told {
     /// As the options have it.
-    pub fn begin(arguments: &WatchArguments) -> Outcome<Told> {
+    pub fn begin(arguments: &WatchArguments) -> Result<Told> {
         let screen = say::draws().then(|| {
             let style = ProgressStyle::with_template("{msg}");
             ProgressBar::new_spinner()
@@ -50,7 +50,7 @@ impl Told {
     }
 
     /// A moment's snapshot.
-    pub fn tell(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Outcome {
+    pub fn tell(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result {
         match &self.screen {
             Some(bar) => bar.set_message(screen(snapshot)),
             None => snapshot
@@ -62,7 +62,7 @@ impl Told {
     }
 
     /// The last one.
-    pub fn end(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Outcome {
+    pub fn end(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result {
         if let Some(screen) = &self.screen {
             screen.finish_and_clear();
         }
@@ -74,7 +74,7 @@ impl Told {
     }
 
     /// A file that cannot be written is told of once, and watching goes on.
-    fn publish(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Outcome {
+    fn publish(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result {
         if let Some(shown) = &self.metrics {
             let labels = devices.iter().map(|device| device.labels.clone());
             shown.show(metrics(snapshot, &labels.collect::<Vec<ContextLabels>>()));

@@ -12,7 +12,7 @@ use crate::{
     assign::{Assign, Names, Write},
     geometry::HostGeometry,
     parameter::{Parameter, Period, parameters},
-    profile_store::LifetimeProfile,
+    known_lifetimes::KnownLifetimes,
     scheme::{Host, HostScheme, Unfit},
     size::Bytes,
 };
@@ -242,11 +242,11 @@ impl Assign for PcStream {
         }
     }
 
-    fn recall(&mut self, profile: &LifetimeProfile) {
+    fn recall(&mut self, profile: &KnownLifetimes) {
         self.recall.start(profile);
     }
 
-    fn learned(&self) -> Option<LifetimeProfile> {
+    fn learned(&self) -> Option<KnownLifetimes> {
         let stats = |row: usize| self.contexts.get(row).map(|known| known.stats);
         let learned = self.recall.learned(|row| stats(row).unwrap_or_default());
         Some(learned)
@@ -263,7 +263,7 @@ impl Assign for PcStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{assign::ContextName, profile_store::KnownLifetime};
+    use crate::{assign::ContextName, known_lifetimes::KnownLifetime};
     use anabranch_trace::{ContextKind, FileId, WriteHint};
 
     const DRIVE: HostGeometry = HostGeometry {
@@ -497,7 +497,7 @@ mod tests {
                 written_bytes: 1 << 20,
                 idle_runs: 0,
             };
-            let profile = LifetimeProfile::new(vec![known(1001, recalled_pages), known(77, 5)]);
+            let profile = KnownLifetimes::new(vec![known(1001, recalled_pages), known(77, 5)]);
             let mut host = Host::new(|parameters| parameters.samples = 50);
             host.scheme.recall(&profile);
             let name = |id, signature| ContextName {

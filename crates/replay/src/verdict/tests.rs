@@ -18,7 +18,7 @@ fn scheme(name: &str, waf_window: f64) -> Value {
     })
 }
 
-fn outcome(schemes: &[Value]) -> Outcome {
+fn outcome(schemes: &[Value]) -> Comparison {
     let result = json!({
         "schema": 1, "config": { "trace": "my app.parquet" }, "seed": 0, "steady": true,
         "steady_reason": "",

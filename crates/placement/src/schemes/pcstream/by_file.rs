@@ -10,7 +10,7 @@ use crate::{
     assign::{Assign, ContextName, Names, Write},
     file_classes::FileClasses,
     parameter::one_of,
-    profile_store::LifetimeProfile,
+    known_lifetimes::KnownLifetimes,
 };
 
 one_of! {
@@ -125,11 +125,11 @@ impl Assign for ByFile {
         }
     }
 
-    fn recall(&mut self, profile: &LifetimeProfile) {
+    fn recall(&mut self, profile: &KnownLifetimes) {
         self.inner.recall(profile);
     }
 
-    fn learned(&self) -> Option<LifetimeProfile> {
+    fn learned(&self) -> Option<KnownLifetimes> {
         self.inner.learned()
     }
 

@@ -5,7 +5,7 @@ use anabranch_trace::ContextId;
 
 use crate::{
     assign::ContextName,
-    profile_store::{KnownLifetime, LifetimeProfile},
+    known_lifetimes::{KnownLifetime, KnownLifetimes},
 };
 
 /// A lifetime from an earlier run no longer fits when what ends in this run lived this many times
@@ -37,7 +37,7 @@ pub(super) struct Recall {
     page_bytes: u32,
     max_contexts: usize,
     samples: u64,
-    profile: LifetimeProfile,
+    profile: KnownLifetimes,
     /// By context number.
     signatures: Vec<u64>,
     /// By context number; empty without a profile.
@@ -50,14 +50,14 @@ impl Recall {
             page_bytes,
             max_contexts,
             samples,
-            profile: LifetimeProfile::default(),
+            profile: KnownLifetimes::default(),
             signatures: Vec::new(),
             recalled: Vec::new(),
         }
     }
 
     /// Begins with what an earlier run learned.
-    pub fn start(&mut self, profile: &LifetimeProfile) {
+    pub fn start(&mut self, profile: &KnownLifetimes) {
         self.profile = profile.clone();
     }
 
@@ -124,7 +124,7 @@ impl Recall {
     }
 
     /// What is known after this run, which knows `stats` of a context.
-    pub fn learned(&self, stats: impl Fn(usize) -> ContextStats) -> LifetimeProfile {
+    pub fn learned(&self, stats: impl Fn(usize) -> ContextStats) -> KnownLifetimes {
         let mut newer = Vec::new();
         for (row, &signature) in self.signatures.iter().enumerate() {
             let stats = stats(row);
@@ -144,7 +144,7 @@ impl Recall {
                 idle_runs: 0,
             }));
         }
-        self.profile.after(&LifetimeProfile::new(newer))
+        self.profile.after(&KnownLifetimes::new(newer))
     }
 
     fn bytes(&self, pages: f64) -> u64 {
