@@ -49,10 +49,10 @@ pub struct Device<O: Observe = ()> {
     config: Config,
     observer: O,
     /// Physical page of each logical page: `unit << shift | page in unit`.
-    physical: Vec<u32>,
+    l2p: Vec<u32>,
     /// Logical page last written to each physical page, units one behind the other. Not cleared
-    /// when the page dies: it is valid only while `physical` leads back to it.
-    logical: Vec<u32>,
+    /// when the page dies: it is valid only while `l2p` leads back to it.
+    p2l: Vec<u32>,
     /// When the host wrote each logical page, in ticks of `1 << tick_bits` host pages; empty
     /// unless the relocation wants to know.
     written_at: Vec<u32>,
@@ -103,8 +103,8 @@ impl<O: Observe> Device<O> {
         let pages = config.logical_pages as usize;
         let physical_pages = config.physical_units as usize * config.pages_per_unit as usize;
         let mut device = Device {
-            physical: vec![NONE; pages],
-            logical: vec![0; physical_pages],
+            l2p: vec![NONE; pages],
+            p2l: vec![0; physical_pages],
             written_at: vec![0; if relocation.wants_ages() { pages } else { 0 }],
             tick_bits: config.tick_bits(),
             tells_places: relocation.wants_places(),
@@ -152,7 +152,7 @@ impl<O: Observe> Device<O> {
     /// drive to be saved, that others may ask. What it holds already counts as written now.
     pub fn keep_ages(&mut self) {
         if self.written_at.is_empty() {
-            self.written_at = vec![self.tick(); self.physical.len()];
+            self.written_at = vec![self.tick(); self.l2p.len()];
         }
     }
 
@@ -204,7 +204,7 @@ impl<O: Observe> Device<O> {
     /// Where a logical page lies: its unit, and the page in that. `None` where nothing is mapped.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
-        let address = *self.physical.get(page as usize)?;
+        let address = *self.l2p.get(page as usize)?;
         let offset = address & ((1 << self.shift) - 1);
         (address != NONE).then_some((address >> self.shift, offset))
     }
@@ -294,13 +294,10 @@ impl<O: Observe> Device<O> {
         self.check_range(pages)?;
         self.check_writable()?;
         let Device {
-            physical,
-            units,
-            shift,
-            ..
+            l2p, units, shift, ..
         } = self;
         let mut dying = Dying::new(units);
-        for slot in &mut physical[pages.indices()] {
+        for slot in &mut l2p[pages.indices()] {
             if *slot != NONE {
                 dying.page(*slot >> *shift);
                 *slot = NONE;

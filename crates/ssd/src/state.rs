@@ -105,7 +105,7 @@ pub(crate) struct SavedGroup {
 pub struct SavedDrive {
     pub(crate) header: Header,
     /// Physical page of each logical page.
-    pub(crate) physical: Vec<u32>,
+    pub(crate) l2p: Vec<u32>,
     /// When the host wrote each page; empty where the relocation did not want to know.
     pub(crate) written_at: Vec<u32>,
     pub(crate) units: SavedUnits,
@@ -130,10 +130,10 @@ impl SavedDrive {
     /// As [`SavedDrive::read`].
     pub fn read_around(
         from: impl Read,
-        physical: Vec<u32>,
+        l2p: Vec<u32>,
         written_at: Vec<u32>,
     ) -> Result<SavedDrive, StateError> {
-        SavedDrive::read_with(from, Some((physical, written_at)))
+        SavedDrive::read_with(from, Some((l2p, written_at)))
     }
 
     fn read_with(
@@ -146,13 +146,13 @@ impl SavedDrive {
         let config = &header.config;
         let pages = u64::from(config.logical_pages);
         let inside = if mapping.is_some() { 0 } else { pages };
-        let physical = runs.run(Length::Exactly(inside), "the mapping")?;
+        let l2p = runs.run(Length::Exactly(inside), "the mapping")?;
         let written_at = runs.run(Length::AtMost(inside), "the pages' ages")?;
-        let (physical, written_at) = mapping.unwrap_or((physical, written_at));
-        if physical.len() as u64 != pages {
+        let (l2p, written_at) = mapping.unwrap_or((l2p, written_at));
+        if l2p.len() as u64 != pages {
             return Err(StateError::Inconsistent(format!(
                 "it maps {} pages of {pages}",
-                physical.len()
+                l2p.len()
             )));
         }
         let units = read_units(&mut runs, config)?;
@@ -160,7 +160,7 @@ impl SavedDrive {
         runs.finish()?;
         let drive = SavedDrive {
             header,
-            physical,
+            l2p,
             written_at,
             units,
             relocation,
@@ -277,7 +277,7 @@ fn read_units<R: Read>(runs: &mut RunReader<R>, config: &Config) -> Result<Saved
 /// What is saved of a device, borrowed from it.
 pub(crate) struct Borrowed<'a> {
     pub(crate) header: Header,
-    pub(crate) physical: &'a [u32],
+    pub(crate) l2p: &'a [u32],
     pub(crate) written_at: &'a [u32],
     pub(crate) units: SavedUnits,
     pub(crate) relocation: Vec<u64>,
@@ -294,7 +294,7 @@ impl Borrowed<'_> {
         runs.raw(&length.to_le_bytes())?;
         runs.raw(&header)?;
         runs.seal()?;
-        runs.run(self.physical)?;
+        runs.run(self.l2p)?;
         runs.run(self.written_at)?;
         let units = &self.units;
         runs.run(&units.stream)?;

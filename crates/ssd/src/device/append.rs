@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claim {
     pub(super) unit: u32,
-    /// Address of the first page, and its index in `logical`.
+    /// Address of the first page, and its index in `p2l`.
     pub(super) address: u32,
     pub(super) index: usize,
     pub(super) closes: bool,
@@ -181,15 +181,15 @@ impl<O: Observe> Device<O> {
             return;
         };
         let Device {
-            physical,
-            logical,
+            l2p,
+            p2l,
             units,
             shift,
             ..
         } = self;
         let mut dying = Dying::new(units);
-        let slots = &mut physical[pages.indices()];
-        let reverse = &mut logical[claim.index..claim.index + pages.count as usize];
+        let slots = &mut l2p[pages.indices()];
+        let reverse = &mut p2l[claim.index..claim.index + pages.count as usize];
         for (step, (slot, back)) in (0_u32..).zip(slots.iter_mut().zip(reverse)) {
             if *slot != NONE {
                 dying.page(*slot >> *shift);
@@ -217,16 +217,16 @@ impl<O: Observe> Device<O> {
             return;
         };
         let Device {
-            physical,
-            logical,
+            l2p,
+            p2l,
             units,
             shift,
             ..
         } = self;
-        logical[claim.index..claim.index + pages.len()].copy_from_slice(pages);
+        p2l[claim.index..claim.index + pages.len()].copy_from_slice(pages);
         let mut died = 0;
         for (step, &page) in (0_u32..).zip(pages) {
-            let slot = &mut physical[page as usize];
+            let slot = &mut l2p[page as usize];
             if *slot != NONE {
                 units.lose(*slot >> *shift, 1);
                 died += 1;
@@ -285,7 +285,7 @@ impl<O: Observe> Device<O> {
     pub(super) fn touch(&self, pages: &[u32]) {
         let sum = pages
             .iter()
-            .fold(0_u32, |sum, &page| sum ^ self.physical[page as usize]);
+            .fold(0_u32, |sum, &page| sum ^ self.l2p[page as usize]);
         std::hint::black_box(sum);
     }
 }

@@ -53,14 +53,14 @@ impl<O: Observe> Device<O> {
         let range = start + offsets.start as usize..start + offsets.end as usize;
         let address = unit << self.shift | offsets.start;
         let mut found = 0;
-        for (expected, &page) in (address..).zip(&self.logical[range.clone()]) {
+        for (expected, &page) in (address..).zip(&self.p2l[range.clone()]) {
             live[found % BATCH] = page;
-            found += usize::from(self.physical[page as usize] == expected);
+            found += usize::from(self.l2p[page as usize] == expected);
         }
         if O::WANTS_COPIES {
             for (offset, index) in offsets.zip(range) {
-                let page = self.logical[index];
-                if self.physical[page as usize] == unit << self.shift | offset {
+                let page = self.p2l[index];
+                if self.l2p[page as usize] == unit << self.shift | offset {
                     self.observer.copied(unit, offset);
                 }
             }
@@ -148,9 +148,9 @@ impl<O: Observe> Device<O> {
         pages: &[u32],
         claim: Claim,
     ) {
-        self.logical[claim.index..claim.index + pages.len()].copy_from_slice(pages);
+        self.p2l[claim.index..claim.index + pages.len()].copy_from_slice(pages);
         for (address, &page) in (claim.address..).zip(pages) {
-            self.physical[page as usize] = address;
+            self.l2p[page as usize] = address;
         }
         self.tell_places(relocation, pages.iter().copied(), claim.unit);
         if claim.closes {
@@ -198,7 +198,7 @@ impl<O: Observe> Device<O> {
 
     /// Whether a logical page holds data.
     pub fn is_mapped(&self, page: u32) -> bool {
-        self.physical
+        self.l2p
             .get(page as usize)
             .is_some_and(|&address| address != NONE)
     }

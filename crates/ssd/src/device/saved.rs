@@ -24,7 +24,7 @@ impl<O: Observe> Device<O> {
         relocation: &(impl Relocate + ?Sized),
         to: impl Write,
     ) -> Result<(), StateError> {
-        self.save_with(relocation, (&self.physical, &self.written_at), to)
+        self.save_with(relocation, (&self.l2p, &self.written_at), to)
     }
 
     /// The same without the mapping: what [`SavedDrive::read_around`] takes together with
@@ -46,7 +46,7 @@ impl<O: Observe> Device<O> {
         let range = pages.start as usize..pages.end as usize;
         let of = |words: &'_ [u32]| range.start.min(words.len())..range.end.min(words.len());
         (
-            &self.physical[of(&self.physical)],
+            &self.l2p[of(&self.l2p)],
             &self.written_at[of(&self.written_at)],
         )
     }
@@ -54,14 +54,14 @@ impl<O: Observe> Device<O> {
     /// The logical page that lies at a place; `None` where none does any more.
     pub fn page_at(&self, unit: u32, offset: u32) -> Option<u32> {
         let index = unit as usize * self.config.pages_per_unit as usize + offset as usize;
-        let &page = self.logical.get(index)?;
+        let &page = self.p2l.get(index)?;
         (self.locate(page) == Some((unit, offset))).then_some(page)
     }
 
     fn save_with(
         &self,
         relocation: &(impl Relocate + ?Sized),
-        (physical, written_at): (&[u32], &[u32]),
+        (l2p, written_at): (&[u32], &[u32]),
         to: impl Write,
     ) -> Result<(), StateError> {
         let open = |(stream, open): (u16, &Option<OpenUnit>)| {
@@ -85,7 +85,7 @@ impl<O: Observe> Device<O> {
                 read_only: self.read_only,
                 chances,
             },
-            physical,
+            l2p,
             written_at,
             units,
             relocation: relocation.state(),
@@ -110,10 +110,10 @@ impl<O: Observe> Device<O> {
             });
         }
         let usable = usable_pages(&config, &saved.units.groups, &header.open);
-        let mapping = Mapping::of(&config, &saved.physical, &usable)?;
+        let mapping = Mapping::of(&config, &saved.l2p, &usable)?;
         Ok(Device {
-            physical: saved.physical,
-            logical: mapping.logical,
+            l2p: saved.l2p,
+            p2l: mapping.p2l,
             written_at: saved.written_at,
             tick_bits: config.tick_bits(),
             tells_places: relocation.wants_places(),
@@ -159,19 +159,19 @@ fn usable_pages(
 /// What follows from where each logical page lies.
 struct Mapping {
     /// Logical page of each physical one.
-    logical: Vec<u32>,
+    p2l: Vec<u32>,
     /// Valid pages of each unit.
     valid: Vec<u32>,
     mapped: u64,
 }
 
 impl Mapping {
-    fn of(config: &Config, physical: &[u32], usable: &[u32]) -> Result<Mapping, StateError> {
+    fn of(config: &Config, l2p: &[u32], usable: &[u32]) -> Result<Mapping, StateError> {
         let (shift, pages_per_unit) = (config.unit_shift(), config.pages_per_unit as usize);
-        let mut logical = vec![0; usable.len() * pages_per_unit];
+        let mut p2l = vec![0; usable.len() * pages_per_unit];
         let mut valid = vec![0; usable.len()];
         let mut mapped = 0;
-        for (page, &address) in (0_u32..).zip(physical) {
+        for (page, &address) in (0_u32..).zip(l2p) {
             if address == NONE {
                 continue;
             }
@@ -182,9 +182,9 @@ impl Mapping {
                     "page {page} lies where none was written"
                 )));
             }
-            let slot: &mut u32 = &mut logical[unit * pages_per_unit + offset as usize];
+            let slot: &mut u32 = &mut p2l[unit * pages_per_unit + offset as usize];
             // Slots begin with page 0, which claims its own slot first if it has one.
-            if *slot != page && physical[*slot as usize] == address {
+            if *slot != page && l2p[*slot as usize] == address {
                 return Err(StateError::Inconsistent(format!(
                     "pages {slot} and {page} lie at one place"
                 )));
@@ -193,10 +193,6 @@ impl Mapping {
             valid[unit] += 1;
             mapped += 1;
         }
-        Ok(Mapping {
-            logical,
-            valid,
-            mapped,
-        })
+        Ok(Mapping { p2l, valid, mapped })
     }
 }

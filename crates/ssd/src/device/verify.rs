@@ -11,7 +11,7 @@ impl<O: Observe> Device<O> {
     /// The first invariant found broken, in words.
     pub fn verify(&self) -> Result<(), String> {
         let mut valid = vec![0_u32; self.config.physical_units as usize];
-        for (page, &address) in self.physical.iter().enumerate() {
+        for (page, &address) in self.l2p.iter().enumerate() {
             if address == NONE {
                 continue;
             }
@@ -21,8 +21,8 @@ impl<O: Observe> Device<O> {
                 return Err(format!("page {page} lies outside the flash"));
             }
             let index = unit as usize * self.config.pages_per_unit as usize + offset as usize;
-            if self.logical[index] as usize != page {
-                let other = self.logical[index];
+            if self.p2l[index] as usize != page {
+                let other = self.p2l[index];
                 return Err(format!("page {page} lies where page {other} was written"));
             }
             valid[unit as usize] += 1;
@@ -102,11 +102,7 @@ impl<O: Observe> Device<O> {
     }
 
     fn verify_sums(&self) -> Result<(), String> {
-        let mapped = self
-            .physical
-            .iter()
-            .filter(|&&address| address != NONE)
-            .count();
+        let mapped = self.l2p.iter().filter(|&&address| address != NONE).count();
         if mapped as u64 != self.mapped {
             return Err(format!(
                 "{mapped} pages are mapped and {} counted",

@@ -97,7 +97,7 @@ impl SavedDrive {
             let opened_at = self.units.opened_at.get((address >> shift) as usize);
             (opened_at.copied().unwrap_or(0) >> ticks) as u32
         };
-        self.physical.iter().map(age).collect()
+        self.l2p.iter().map(age).collect()
     }
 
     /// The streams of all units in use, the unit opened first leading.

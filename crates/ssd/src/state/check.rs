@@ -81,7 +81,7 @@ fn sums(counters: &Counters, streams: &[StreamCounters]) -> Result<(), StateErro
 /// Every unit is in exactly one place, and belongs where it is.
 pub(super) fn units(drive: &SavedDrive) -> Result<(), StateError> {
     let config = &drive.header.config;
-    if !matches!(drive.written_at.len(), 0) && drive.written_at.len() != drive.physical.len() {
+    if !matches!(drive.written_at.len(), 0) && drive.written_at.len() != drive.l2p.len() {
         return fail("it has ages for a part of its pages");
     }
     let mut places = Places {

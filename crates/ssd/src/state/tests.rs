@@ -44,7 +44,7 @@ fn spoil(drive: &mut SavedDrive, place: usize, index: usize, value: u64) {
     let header = &mut drive.header;
     let group = &mut units.groups[0];
     let words: [&mut Vec<u32>; 8] = [
-        &mut drive.physical,
+        &mut drive.l2p,
         &mut drive.written_at,
         &mut units.erases,
         &mut units.retired,
@@ -161,7 +161,7 @@ fn a_header_that_describes_no_device_is_refused() {
 fn two_pages_at_one_place_are_refused() {
     let mut drive = drive(VictimRule::Greedy, RelocationKind::Gc);
     for (one, other) in [(0, 5), (5, 0), (7, 9)] {
-        drive.physical[one] = drive.physical[other];
+        drive.l2p[one] = drive.l2p[other];
         let mut relocation = RelocationKind::Gc.build(&drive.header.config);
         let error = drive.clone().resume(&mut *relocation, ()).unwrap_err();
         assert!(error.to_string().contains("one place"), "{error}");
