@@ -1,6 +1,6 @@
 //! A connection: one queue of a host, over TCP.
 //!
-//! Bytes come in batches as large as the socket gives. All whole units of a batch are decoded, data
+//! Bytes come in batches as large as the socket gives. All whole PDUs of a batch are decoded, data
 //! go to and from the store at once, the translation layer is then locked a single time for all
 //! writes of the batch, and their answers leave in a single write.
 
@@ -30,7 +30,7 @@ use crate::{
     command::Command,
     completion::{Completion, Status},
     controller::{Controller, ErrorEntry, Notice},
-    options::{MOST_ADMIN_DATA, MOST_UNIT_DATA},
+    options::{MOST_ADMIN_DATA, MOST_PDU_DATA},
     pdu::{Digests, Encoder, FatalError, Framing, Initialize, Pdu, Side},
     target::Target,
     totals::Tally,
@@ -56,7 +56,7 @@ const TICK: Duration = Duration::from_millis(500);
 enum Role {
     /// Nothing was said yet.
     Fresh,
-    /// Units are exchanged, and a Connect is awaited.
+    /// PDUs are exchanged, and a Connect is awaited.
     Unconnected,
     /// The admin queue of a controller.
     Admin(Arc<Controller>),
@@ -189,8 +189,8 @@ impl Connection {
             let more = match self.process() {
                 Ok(more) => more,
                 Err(error) => {
-                    let unit = self.inbox.bytes();
-                    Encoder::termination(&mut self.answers, Side::Controller, error, unit);
+                    let pdu = self.inbox.bytes();
+                    Encoder::termination(&mut self.answers, Side::Controller, error, pdu);
                     self.send(&mut writer).await?;
                     return Err(End::Fatal(error));
                 }
@@ -262,7 +262,7 @@ impl Connection {
             Role::Io(..) => Some(target.enter()),
             _ => None,
         };
-        let mut units = 0;
+        let mut pdus = 0;
         let outcome = loop {
             if self.answers.len() >= MOST_ANSWERS {
                 break Ok(true);
@@ -273,18 +273,18 @@ impl Connection {
             }
             match self.framing.length(self.inbox.bytes()) {
                 Ok(Some(length)) if length <= self.inbox.bytes().len() => {
-                    if let Err(error) = self.unit(length) {
+                    if let Err(error) = self.pdu(length) {
                         break Err(error);
                     }
                     self.inbox.take(length);
-                    units += 1;
+                    pdus += 1;
                 }
                 Ok(_) => break Ok(false),
                 Err(error) => break Err(error),
             }
         };
         let sliced = outcome.is_ok() && self.slice();
-        if units > 0 || sliced {
+        if pdus > 0 || sliced {
             self.busy = true;
             self.settle();
             if !matches!(self.role, Role::Unconnected) {
@@ -332,13 +332,13 @@ impl Connection {
         }
     }
 
-    /// Performs one unit, which lies whole at the front of the inbox.
-    fn unit(&mut self, length: usize) -> Result<(), FatalError> {
-        // The inbox is not touched while a unit of it is read; it comes back at once.
+    /// Performs one PDU, which lies whole at the front of the inbox.
+    fn pdu(&mut self, length: usize) -> Result<(), FatalError> {
+        // The inbox is not touched while a PDU of it is read; it comes back at once.
         let inbox = std::mem::take(&mut self.inbox);
-        let unit = inbox.bytes().get(..length).unwrap_or_default();
-        let result = self.framing.decode(unit);
-        let result = result.and_then(|unit| self.perform(unit));
+        let pdu = inbox.bytes().get(..length).unwrap_or_default();
+        let result = self.framing.decode(pdu);
+        let result = result.and_then(|pdu| self.perform(pdu));
         self.inbox = inbox;
         if self.inbox.longest() < self.framing.longest() {
             self.inbox.grow(self.framing.longest());
@@ -346,8 +346,8 @@ impl Connection {
         result
     }
 
-    fn perform(&mut self, unit: Pdu<'_>) -> Result<(), FatalError> {
-        match (unit, &self.role) {
+    fn perform(&mut self, pdu: Pdu<'_>) -> Result<(), FatalError> {
+        match (pdu, &self.role) {
             (Pdu::InitializeRequest(wanted), Role::Fresh) => {
                 self.initialize(wanted);
                 Ok(())
@@ -372,7 +372,7 @@ impl Connection {
             version: 0,
             alignment: 0,
             digests: wanted.digests,
-            limit: MOST_UNIT_DATA,
+            limit: MOST_PDU_DATA,
         };
         Encoder::initialize(&mut self.answers, Side::Controller, granted);
         self.encoder = Encoder {

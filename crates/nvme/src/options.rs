@@ -22,7 +22,7 @@ pub struct Options {
     /// Where hosts reach the drive, as discovery tells it, where that is not where they reach
     /// discovery: behind address translation.
     pub advertised: Option<SocketAddr>,
-    /// How long a host may leave something half said: a handshake, a unit, data asked for, or an
+    /// How long a host may leave something half said: a handshake, a PDU, data asked for, or an
     /// answer not taken.
     pub patience: Duration,
     /// How long a host without a keep-alive timeout may be silent at a discovery controller, or at one
@@ -71,8 +71,8 @@ pub const MOST_DEALLOCATED: u64 = 64 << 30;
 /// Bytes that a Write Zeroes should not exceed (WZSL), as a power of two of 4 KiB pages: 32 MiB (our
 /// choice; as much as blocks of 512 bytes can ask for).
 pub const MOST_ZEROED_SHIFT: u8 = 13;
-/// Most bytes of data in one unit of the host's (MAXH2CDATA; our choice).
-pub const MOST_UNIT_DATA: u32 = 128 << 10;
+/// Most bytes of data in one PDU of the host's (MAXH2CDATA; our choice).
+pub const MOST_PDU_DATA: u32 = 128 << 10;
 /// Most bytes of data that an admin command brings: what its capsule may carry (TCP §3.3.2.1).
 pub const MOST_ADMIN_DATA: u32 = 8192;
 /// Asynchronous Event Requests under way at a controller (AERL + 1; our choice).

@@ -1,6 +1,6 @@
 //! Protocol data units of NVMe/TCP (TCP §3.6): what they are, and how they are cut from a stream.
 //!
-//! Pure functions on byte slices. [`Framing::length`] says how long the unit at the front of a
+//! Pure functions on byte slices. [`Framing::length`] says how long the PDU at the front of a
 //! buffer is, from its eight header bytes alone and never more than the connection allows;
 //! [`Framing::decode`] then reads it whole. [`Encoder`] writes them.
 
@@ -16,7 +16,7 @@ pub use fatal::{FatalError, FatalStatus};
 
 use crate::wire::{u8_at, u32_at};
 
-/// Bytes of the header that all units have in common.
+/// Bytes of the header that all PDUs have in common.
 pub const COMMON_HEADER: usize = 8;
 /// Bytes of a digest: CRC-32C (TCP §3.3.1.1).
 pub const DIGEST: usize = 4;
@@ -24,14 +24,14 @@ pub const DIGEST: usize = 4;
 pub const INITIALIZE_LENGTH: usize = 128;
 /// Bytes of a command capsule's header, with the submission queue entry.
 pub const COMMAND_HEADER: usize = 72;
-/// Bytes of every other unit's header.
+/// Bytes of every other PDU's header.
 pub const SHORT_HEADER: usize = 24;
-/// Longest termination request: its header and 128 bytes of the unit that was at fault.
+/// Longest termination request: its header and 128 bytes of the PDU that was at fault.
 pub const MOST_TERMINATION: usize = 152;
-/// Largest offset of data in a unit: alignment is at most 128 bytes (TCP §3.6.2.2, HPDA).
+/// Largest offset of data in a PDU: alignment is at most 128 bytes (TCP §3.6.2.2, HPDA).
 pub const MOST_DATA_OFFSET: usize = 128 + 128;
 
-/// Digest flags of the common header, and the flags of data units.
+/// Digest flags of the common header, and the flags of data PDUs.
 pub(crate) mod flag {
     pub const HEADER_DIGEST: u8 = 1 << 0;
     pub const DATA_DIGEST: u8 = 1 << 1;
@@ -39,7 +39,7 @@ pub(crate) mod flag {
     pub const SUCCESS: u8 = 1 << 3;
 }
 
-/// A unit's type.
+/// A PDU's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// ICReq: the host begins.
@@ -185,24 +185,24 @@ impl Digests {
     }
 }
 
-/// How units from one side are cut from the stream of bytes.
+/// How PDUs from one side are cut from the stream of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framing {
-    /// Whose units are read.
+    /// Whose PDUs are read.
     pub sender: Side,
     /// The digests in use.
     pub digests: Digests,
-    /// Most bytes of data one unit may carry.
+    /// Most bytes of data one PDU may carry.
     pub most_data: u32,
 }
 
 impl Framing {
-    /// Bytes of the longest unit there may be: what a buffer must hold.
+    /// Bytes of the longest PDU there may be: what a buffer must hold.
     pub fn longest(&self) -> usize {
         MOST_DATA_OFFSET + self.most_data as usize + DIGEST
     }
 
-    /// Bytes of the unit at the front of a buffer; `None` while its common header has not come.
+    /// Bytes of the PDU at the front of a buffer; `None` while its common header has not come.
     ///
     /// # Errors
     /// When the header is none that this side may send, or longer than allowed.
@@ -223,7 +223,7 @@ impl Framing {
         Ok(Some(length))
     }
 
-    /// Bytes of a unit's header with its digest.
+    /// Bytes of a PDU's header with its digest.
     #[inline]
     fn header(&self, kind: Kind) -> usize {
         let digest = self.digests.header && !kind.is_plain();

@@ -1,11 +1,11 @@
 //! Bytes that have come and were not yet read.
 
 /// Bytes of a buffer before a connection is an I/O queue's, and then (our choice: the one holds the
-/// longest admin capsule, the other several units of data).
+/// longest admin capsule, the other several PDUs).
 const SMALL: usize = 16 << 10;
 const LARGE: usize = 512 << 10;
 
-/// A buffer that a unit always fits in whole.
+/// A buffer that a PDU always fits in whole.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     bytes: Vec<u8>,
@@ -17,7 +17,7 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// A small one, for units up to `longest`.
+    /// A small one, for PDUs up to `longest`.
     pub(super) fn new(longest: usize) -> Inbox {
         let full = SMALL.max(longest);
         Inbox {
@@ -29,14 +29,14 @@ impl Inbox {
         }
     }
 
-    /// From now on units may be longer.
+    /// From now on PDUs may be longer.
     pub(super) fn grow(&mut self, longest: usize) {
         self.longest = longest;
         self.full = LARGE.max(2 * longest);
         self.bytes.resize(self.full, 0);
     }
 
-    /// Nothing has come for a while: its memory is given back but for what a unit begins with.
+    /// Nothing has come for a while: its memory is given back but for what a PDU begins with.
     pub(super) fn rest(&mut self) {
         if self.begin == self.end && self.bytes.len() > SMALL {
             self.bytes = vec![0; SMALL];
@@ -49,7 +49,7 @@ impl Inbox {
         self.bytes.capacity()
     }
 
-    /// Bytes of the longest unit it is for.
+    /// Bytes of the longest PDU it is for.
     #[inline]
     pub(super) fn longest(&self) -> usize {
         self.longest
@@ -87,7 +87,7 @@ impl Inbox {
         self.begin = (self.begin + count).min(self.end);
     }
 
-    /// Makes room for the rest of the unit at hand.
+    /// Makes room for the rest of the PDU at hand.
     #[inline]
     pub(super) fn make_room(&mut self) {
         if self.begin == self.end {

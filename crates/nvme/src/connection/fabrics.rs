@@ -10,7 +10,7 @@ use crate::{
     completion::{Completion, Status},
     connect::{ANY_CONTROLLER, ConnectCommand, ConnectData, HOST_NAME_AT, SUBSYSTEM_AT},
     controller::{CAPABILITIES_OFFSET, Change, Controller, Purpose},
-    options::{DISCOVERY, MOST_UNIT_DATA},
+    options::{DISCOVERY, MOST_PDU_DATA},
     wire::u64_at,
 };
 
@@ -195,7 +195,7 @@ impl Connection {
         if !fits || !controller.add_queue(queue, &self.notices) {
             return Err(Refusal::command(QUEUE_AT));
         }
-        self.framing.most_data = MOST_UNIT_DATA;
+        self.framing.most_data = MOST_PDU_DATA;
         self.role = Role::Io(Arc::clone(&controller), queue);
         Ok(controller)
     }

@@ -52,8 +52,8 @@ impl Offline {
         };
         self.is_open &= outcome.is_ok() && !self.connection.closing;
         if let Err(error) = outcome {
-            let unit = self.connection.inbox.bytes();
-            Encoder::termination(&mut self.connection.answers, Side::Controller, error, unit);
+            let pdu = self.connection.inbox.bytes();
+            Encoder::termination(&mut self.connection.answers, Side::Controller, error, pdu);
         }
         while self.is_open
             && let Ok(notice) = self.told.try_recv()

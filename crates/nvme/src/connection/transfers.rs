@@ -303,7 +303,7 @@ impl Pending {
 }
 
 /// Writes the blocks that are whole, of which `part` is the beginning; `bytes` lie at `at`. What is
-/// left over becomes the next part. Units mostly end where blocks do, and then nothing is copied.
+/// left over becomes the next part. PDUs mostly end where blocks do, and then nothing is copied.
 fn write_blocks(
     block_bytes: usize,
     (at, bytes): (u64, &[u8]),

@@ -57,7 +57,7 @@ pub struct Initialize {
     /// Digests wanted, or granted.
     pub digests: Digests,
     /// Of a request: transfers that may be asked for at a time and command, 0's based (MAXR2T). Of a
-    /// response: most bytes in a data unit (MAXH2CDATA).
+    /// response: most bytes in a data PDU (MAXH2CDATA).
     pub limit: u32,
 }
 
@@ -87,7 +87,7 @@ pub struct Transfer {
     pub last: bool,
 }
 
-/// Data of a unit.
+/// Data of a PDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Data<'a> {
     /// The data.
@@ -97,7 +97,7 @@ pub struct Data<'a> {
 }
 
 impl Framing {
-    /// Reads the unit that fills `pdu`, which [`Framing::length`] has measured.
+    /// Reads the PDU that fills `pdu`, which [`Framing::length`] has measured.
     ///
     /// # Errors
     /// When a field contradicts another or the header's digest is wrong. Data with a wrong digest
@@ -147,7 +147,7 @@ impl Framing {
         }
     }
 
-    /// The data of a unit: from its data offset (PDO) to its end, or to the data's digest.
+    /// The data of a PDU: from its data offset (PDO) to its end, or to the data's digest.
     fn data<'a>(&self, pdu: &'a [u8], header: usize) -> Result<Data<'a>, FatalError> {
         if pdu.len() == header {
             return Ok(Data::default());

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::wire::put;
 
-/// Writes units at the end of a buffer, as one side of a connection.
+/// Writes PDUs at the end of a buffer, as one side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Encoder {
     /// The digests in use.
@@ -31,13 +31,13 @@ impl Encoder {
         out.extend_from_slice(&pdu);
     }
 
-    /// H2CTermReq or C2HTermReq, with the beginning of the unit at fault.
-    pub fn termination(out: &mut Vec<u8>, sender: Side, error: FatalError, unit: &[u8]) {
+    /// H2CTermReq or C2HTermReq, with the beginning of the PDU at fault.
+    pub fn termination(out: &mut Vec<u8>, sender: Side, error: FatalError, pdu: &[u8]) {
         let kind = match sender {
             Side::Host => Kind::HostTermination,
             Side::Controller => Kind::ControllerTermination,
         };
-        let fault = &unit[..unit.len().min(super::MOST_TERMINATION - SHORT_HEADER)];
+        let fault = &pdu[..pdu.len().min(super::MOST_TERMINATION - SHORT_HEADER)];
         let mut pdu = [0; SHORT_HEADER];
         common(&mut pdu, kind, 0, SHORT_HEADER + fault.len());
         put(&mut pdu, 8, &error.status.code().to_le_bytes());

@@ -9,7 +9,7 @@ pub enum FatalStatus {
     #[error("a header field is invalid")]
     InvalidHeader,
     /// 2h.
-    #[error("a unit came out of sequence")]
+    #[error("a PDU came out of sequence")]
     Sequence,
     /// 3h.
     #[error("a header digest is wrong")]
@@ -17,7 +17,7 @@ pub enum FatalStatus {
     /// 4h.
     #[error("data lie outside of what was asked for")]
     OutOfRange,
-    /// 5h: more data than a unit may carry, or more than one transfer at a time.
+    /// 5h: more data than a PDU may carry, or more than one transfer at a time.
     #[error("a transfer exceeds the limit")]
     LimitExceeded,
     /// 6h.
@@ -39,9 +39,9 @@ impl FatalStatus {
     }
 }
 
-/// A fatal error, and the offset in the unit's header of the field at fault.
+/// A fatal error, and the offset in the PDU's header of the field at fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
-#[error("{status} (at byte {field} of the unit)")]
+#[error("{status} (at byte {field} of the PDU)")]
 pub struct FatalError {
     /// What is wrong.
     pub status: FatalStatus,
@@ -60,7 +60,7 @@ impl FatalError {
         FatalError::new(FatalStatus::InvalidHeader, field)
     }
 
-    /// A unit that may not come now.
+    /// A PDU that may not come now.
     pub fn sequence() -> FatalError {
         FatalError::new(FatalStatus::Sequence, 0)
     }

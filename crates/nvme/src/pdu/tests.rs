@@ -1,4 +1,4 @@
-//! Units written and read again, and units that are none.
+//! PDUs written and read again, and PDUs that are none.
 
 use super::*;
 
@@ -25,13 +25,13 @@ fn transfer(length: u32) -> Transfer {
     }
 }
 
-/// Each kind of unit that carries digests, by each side.
-fn units(encoder: Encoder) -> Vec<(Side, Vec<u8>)> {
-    let mut units = Vec::new();
+/// Each kind of PDU that carries digests, by each side.
+fn pdus(encoder: Encoder) -> Vec<(Side, Vec<u8>)> {
+    let mut pdus = Vec::new();
     let mut add = |side, write: &dyn Fn(&mut Vec<u8>)| {
         let mut out = vec![];
         write(&mut out);
-        units.push((side, out));
+        pdus.push((side, out));
     };
     add(Side::Host, &|out| encoder.command(out, &[5; 64], &[]));
     add(Side::Host, &|out| {
@@ -47,17 +47,17 @@ fn units(encoder: Encoder) -> Vec<(Side, Vec<u8>)> {
     add(Side::Controller, &|out| {
         encoder.controller_data(out, transfer(512), true, |slot| slot.fill(8));
     });
-    units
+    pdus
 }
 
 #[test]
-fn every_unit_reads_as_it_was_written_with_digests_and_without() {
+fn every_pdu_reads_as_it_was_written_with_digests_and_without() {
     for digests in [Digests::default(), ALL] {
         for alignment in [0, 31] {
-            for (side, unit) in units(Encoder { digests, alignment }) {
+            for (side, pdu) in pdus(Encoder { digests, alignment }) {
                 let framing = framing(side, digests);
-                assert_eq!(framing.length(&unit), Ok(Some(unit.len())));
-                match framing.decode(&unit).unwrap() {
+                assert_eq!(framing.length(&pdu), Ok(Some(pdu.len())));
+                match framing.decode(&pdu).unwrap() {
                     Pdu::Command { entry, data } => {
                         assert_eq!(entry, [5; 64]);
                         assert!(data.bytes.iter().all(|&byte| byte == 9) && !data.damaged);
@@ -106,11 +106,11 @@ fn a_flipped_bit_anywhere_is_found_where_both_digests_are_on() {
         digests: ALL,
         alignment: 0,
     };
-    for (side, unit) in units(encoder) {
+    for (side, pdu) in pdus(encoder) {
         let framing = framing(side, ALL);
-        let good = framing.decode(&unit).unwrap();
-        for bit in 0..unit.len() * 8 {
-            let mut bad = unit.clone();
+        let good = framing.decode(&pdu).unwrap();
+        for bit in 0..pdu.len() * 8 {
+            let mut bad = pdu.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
             let whole = framing.length(&bad) == Ok(Some(bad.len()));
             let found = match framing.decode(&bad) {
@@ -129,40 +129,40 @@ fn a_flipped_bit_anywhere_is_found_where_both_digests_are_on() {
 }
 
 #[test]
-fn no_prefix_of_a_unit_is_one() {
+fn no_prefix_of_a_pdu_is_one() {
     for digests in [Digests::default(), ALL] {
-        for (side, unit) in units(Encoder {
+        for (side, pdu) in pdus(Encoder {
             digests,
             alignment: 0,
         }) {
             let framing = framing(side, digests);
-            for length in 0..unit.len() {
-                assert!(framing.decode(&unit[..length]).is_err(), "{length}");
+            for length in 0..pdu.len() {
+                assert!(framing.decode(&pdu[..length]).is_err(), "{length}");
             }
         }
     }
 }
 
 #[test]
-fn a_unit_longer_than_allowed_is_refused_by_its_header_alone() {
-    let mut unit = Vec::new();
-    Encoder::default().command(&mut unit, &[0; 64], &[0; 8192]);
+fn a_pdu_longer_than_allowed_is_refused_by_its_header_alone() {
+    let mut pdu = Vec::new();
+    Encoder::default().command(&mut pdu, &[0; 64], &[0; 8192]);
     let framing = framing(Side::Host, Digests::default());
-    assert_eq!(framing.length(&unit[..8]), Ok(Some(unit.len())));
-    unit[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
-    assert_eq!(framing.length(&unit[..8]), Err(FatalError::header(4)));
-    assert_eq!(framing.length(&unit[..7]), Ok(None));
+    assert_eq!(framing.length(&pdu[..8]), Ok(Some(pdu.len())));
+    pdu[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert_eq!(framing.length(&pdu[..8]), Err(FatalError::header(4)));
+    assert_eq!(framing.length(&pdu[..7]), Ok(None));
 }
 
 #[test]
-fn a_side_may_not_send_the_others_units() {
-    for (side, unit) in units(Encoder::default()) {
+fn a_side_may_not_send_the_others_pdus() {
+    for (side, pdu) in pdus(Encoder::default()) {
         let other = match side {
             Side::Host => Side::Controller,
             Side::Controller => Side::Host,
         };
         let framing = framing(other, Digests::default());
-        assert_eq!(framing.length(&unit), Err(FatalError::header(0)));
+        assert_eq!(framing.length(&pdu), Err(FatalError::header(0)));
     }
 }
 
@@ -175,32 +175,32 @@ fn the_handshake_reads_as_it_was_written() {
         limit: 65536,
     };
     for side in [Side::Host, Side::Controller] {
-        let mut unit = Vec::new();
-        Encoder::initialize(&mut unit, side, wanted);
-        assert_eq!(unit.len(), INITIALIZE_LENGTH);
-        match framing(side, Digests::default()).decode(&unit) {
+        let mut pdu = Vec::new();
+        Encoder::initialize(&mut pdu, side, wanted);
+        assert_eq!(pdu.len(), INITIALIZE_LENGTH);
+        match framing(side, Digests::default()).decode(&pdu) {
             Ok(Pdu::InitializeRequest(got) | Pdu::InitializeResponse(got)) => {
                 assert_eq!(got, wanted);
             }
             other => panic!("{other:?}"),
         }
-        unit[8] = 1;
-        let error = framing(side, Digests::default()).decode(&unit).unwrap_err();
+        pdu[8] = 1;
+        let error = framing(side, Digests::default()).decode(&pdu).unwrap_err();
         assert_eq!(error.status, FatalStatus::Unsupported);
     }
 }
 
 #[test]
-fn a_termination_says_why_and_shows_the_unit_at_fault() {
-    let mut unit = Vec::new();
+fn a_termination_says_why_and_shows_the_pdu_at_fault() {
+    let mut pdu = Vec::new();
     let error = FatalError::header(4);
-    Encoder::termination(&mut unit, Side::Controller, error, &[7; 500]);
+    Encoder::termination(&mut pdu, Side::Controller, error, &[7; 500]);
     let framing = framing(Side::Controller, ALL);
-    assert_eq!(framing.length(&unit), Ok(Some(MOST_TERMINATION)));
+    assert_eq!(framing.length(&pdu), Ok(Some(MOST_TERMINATION)));
     let expected = Termination {
         sender: Side::Controller,
         status: 1,
         information: 4,
     };
-    assert_eq!(framing.decode(&unit), Ok(Pdu::Termination(expected)));
+    assert_eq!(framing.decode(&pdu), Ok(Pdu::Termination(expected)));
 }
