@@ -77,8 +77,8 @@ pub enum Verb {
     #[command(after_help = crate::report::REPORT_EXAMPLE)]
     Report(crate::report::ReportArguments),
     /// Show what two results differ in
-    #[command(after_help = crate::compare::COMPARE_EXAMPLE)]
-    Compare(crate::compare::CompareArguments),
+    #[command(after_help = crate::diff::EXAMPLE, alias = "compare")]
+    Diff(crate::diff::DiffArguments),
     /// Write what to do about it: rules, hints, FDP tables, fio jobs, each replayed to show what it keeps
     #[command(after_help = export::EXAMPLE)]
     Export(export::ExportArguments),

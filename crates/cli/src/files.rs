@@ -8,8 +8,8 @@ use anabranch_trace::WholeFile;
 
 use crate::{
     arguments::{ListArguments, PublishArguments, Verb},
-    compare::CompareArguments,
     coverage::CoverageArguments,
+    diff::DiffArguments,
     experiment,
     export::ExportArguments,
     report::ReportArguments,
@@ -82,7 +82,7 @@ impl Verb {
                 .writes("-o", &contexts.output),
             Verb::Report(report) => of_report(report, files),
             Verb::Export(export) => of_export(export, files),
-            Verb::Compare(compare) => of_compare(compare, files),
+            Verb::Diff(diff) => of_diff(diff, files),
             Verb::Coverage(coverage) => of_coverage(coverage, files),
             Verb::Schemes(list) | Verb::Workloads(list) => list.files(files),
             Verb::Devices(devices) => devices.list.files(files),
@@ -107,7 +107,7 @@ impl Verb {
             #[cfg(feature = "live")]
             Verb::Watch(watch) => (&mut watch.output, &mut watch.json),
             Verb::Contexts(contexts) => (&mut contexts.output, &mut contexts.json),
-            Verb::Compare(compare) => (&mut compare.output, &mut compare.json),
+            Verb::Diff(diff) => (&mut diff.output, &mut diff.json),
             Verb::Coverage(coverage) => (&mut coverage.output, &mut coverage.json),
             Verb::Schemes(list) | Verb::Workloads(list) => (&mut list.output, &mut list.json),
             Verb::Devices(devices) => (&mut devices.list.output, &mut devices.list.json),
@@ -158,11 +158,11 @@ fn of_report(report: &ReportArguments, files: Files) -> Files {
         .writes("-o", [&report.output])
 }
 
-fn of_compare(compare: &CompareArguments, files: Files) -> Files {
+fn of_diff(diff: &DiffArguments, files: Files) -> Files {
     files
-        .prints(printed("--json", compare.json))
-        .reads([&compare.before, &compare.after])
-        .writes("-o", &compare.output)
+        .prints(printed("--json", diff.json))
+        .reads([&diff.before, &compare.after])
+        .writes("-o", &diff.output)
 }
 
 fn of_coverage(coverage: &CoverageArguments, files: Files) -> Files {

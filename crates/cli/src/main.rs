@@ -1,10 +1,10 @@
 //! The `anabranch` command: arguments, progress, printing. Nothing below it prints.
 
 mod arguments;
-mod compare;
 mod comparison;
 mod contexts;
 mod coverage;
+mod diff;
 #[cfg(feature = "doctor")]
 mod doctor;
 mod experiment;
@@ -79,7 +79,7 @@ fn done(verb: &mut Verb) -> failure::Result {
         Verb::Sweep(arguments) => sweep::sweep(arguments),
         Verb::Contexts(arguments) => contexts::contexts(arguments),
         Verb::Report(arguments) => report::report(arguments),
-        Verb::Compare(arguments) => compare::compare(arguments),
+        Verb::Diff(arguments) => diff::diff(arguments),
         Verb::Export(arguments) => export::export(arguments),
         Verb::Schemes(arguments) => lists::schemes(arguments),
         Verb::Devices(arguments) => lists::devices(arguments),

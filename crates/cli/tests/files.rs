@@ -24,7 +24,7 @@ struct Row {
 
 const ROWS: [Row; 12] = [
     Row {
-        words: "compare {dir}/result.json {dir}/other.json",
+        words: "diff {dir}/result.json {dir}/other.json",
         inputs: &["result.json", "other.json"],
         outputs: &["-o"],
     },

@@ -240,9 +240,9 @@ fn calls(directory: &Path) -> Vec<Vec<String>> {
         &["report", &result, "-o", &html],
         &["report", &words, "-o", &html],
         &["report", &result, "-o", &nowhere],
-        &["compare", &result, &other],
-        &["compare", &result, &other, "--json"],
-        &["compare", &words, &nowhere],
+        &["diff", &result, &other],
+        &["diff", &result, &other, "--json"],
+        &["diff", &words, &nowhere],
         &[
             "export",
             trace,
@@ -299,7 +299,7 @@ fn no_name_reaches_the_terminal_as_it_is_by_any_verb() {
     }
     // These have their tables shown, not a complaint alone.
     for verb in [
-        "compare",
+        "diff",
         "contexts",
         "coverage",
         "experiment",

@@ -52,7 +52,7 @@ const CASES: [Case; 15] = [
     on("import {in}/t.csv --format msr -o {out}/i.parquet"),
     on("contexts {in}/t.parquet -o {out}/c.json"),
     on("coverage {in}/t.parquet -o {out}/c.json"),
-    on("compare {in}/r.json {in}/other.json -o {out}/d.json"),
+    on("diff {in}/r.json {in}/other.json -o {out}/d.json"),
     on("report {in}/r.json -o {out}/p.html"),
     on("precondition --size 8MiB --unit 64KiB --capacities 1 -o {out}/aged.drive"),
     on("export {in}/t.parquet --unit 1MiB --to rules,hints,fdp,fio -o {out}/advice"),

@@ -26,7 +26,7 @@ fn what_was_set_otherwise_and_what_moved_are_told() {
     let directory = TempDir::new().unwrap();
     let two = result(&directory, "2", "baseline,pcstream");
     let four = result(&directory, "4", "baseline,pcstream*");
-    let output = anabranch(&["compare", text(&two), text(&four), "--json"]);
+    let output = anabranch(&["diff", text(&two), text(&four), "--json"]);
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     let difference = &told["differences"][0];
     let changed = difference["changed"].as_array().unwrap();
@@ -38,7 +38,10 @@ fn what_was_set_otherwise_and_what_moved_are_told() {
     assert_eq!(names, ["baseline", "pcstream", "pcstream*"]);
     assert_eq!(schemes[0]["before"]["waf"], before["schemes"][0]["waf"]);
     assert!(schemes[1]["after"].is_null() && schemes[2]["before"].is_null());
-    let table = anabranch(&["compare", text(&two), text(&four)]).stdout;
+    // Its name in earlier versions.
+    let earlier = anabranch(&["compare", text(&two), text(&four), "--json"]);
+    assert_eq!(earlier.stdout, output.stdout);
+    let table = anabranch(&["diff", text(&two), text(&four)]).stdout;
     let table = String::from_utf8(table).unwrap();
     assert!(table.contains("config.drive.host_streams"), "{table}");
     assert!(table.contains("+0.0 %"), "baseline has not moved: {table}");
@@ -49,6 +52,6 @@ fn grids_of_different_length_are_not_compared() {
     let directory = TempDir::new().unwrap();
     let one = result(&directory, "2", "baseline");
     let grid = result(&directory, "2,4", "baseline");
-    let said = complaint(&["compare", text(&one), text(&grid)], 2);
+    let said = complaint(&["diff", text(&one), text(&grid)], 2);
     assert!(said.contains("holds 1 result"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! `anabranch compare`: what two results differ in.
+//! `anabranch diff`: what two results differ in.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use crate::{
     report::read,
 };
 
-pub const COMPARE_EXAMPLE: &str = "\
+pub const EXAMPLE: &str = "\
 Example: what do twice the streams change?
   anabranch replay rocksdb.parquet --streams 4 -o four.json
   anabranch replay rocksdb.parquet --streams 8 -o eight.json
-  anabranch compare four.json eight.json";
+  anabranch diff four.json eight.json";
 
 #[derive(Debug, Args)]
-pub struct CompareArguments {
+pub struct DiffArguments {
     /// The result before
     #[arg(value_name = "BEFORE")]
     pub before: PathBuf,
@@ -36,7 +36,7 @@ pub struct CompareArguments {
 }
 
 /// Shows what changed and what moved.
-pub fn compare(arguments: &CompareArguments) -> Result {
+pub fn diff(arguments: &DiffArguments) -> Result {
     let before = read(&arguments.before)?;
     let after = read(&arguments.after)?;
     if before.len() != after.len() {
