@@ -109,6 +109,7 @@ def export(
     *,
     scheme: str | None = None,
     trace: AnyPath | None = None,
+    lifetimes: AnyPath | None = None,
     profile: AnyPath | None = None,
     fill: str | float | None = None,
     device: str | None = None,
@@ -117,7 +118,7 @@ def export(
 ) -> Exported:
     """Writes advice that leaves the house, each piece fed back before it is written, or the trace in
     another's form, as ``anabranch export`` does with the same options. ``source`` is a trace, or the file
-    of a trace, a result or a lifetime profile. ``to`` is what to write: ``rules``, ``hints``, ``fdp``,
+    of a trace, a result or kept lifetimes. ``to`` is what to write: ``rules``, ``hints``, ``fdp``,
     ``fio``, ``rocksdb``, ``mysql``, ``postgres``, ``cassandra`` go to the directory ``output``; a form of
     traces, such as ``msr``, to the file ``output``.
 
@@ -132,7 +133,7 @@ def export(
             "to": listed(to),
             "scheme": scheme,
             "trace": path_text(trace),
-            "profile": path_text(profile),
+            "lifetimes": path_text(lifetimes or profile),
             "fill": None if fill is None else str(fill),
             "drive": drive_options(device, drive_is),
         }

@@ -32,6 +32,7 @@ def replay(
     queue_depth: int | None = None,
     time_scale: float | None = None,
     collect_after_idle_ms: int | None = None,
+    lifetimes: str | PathLike[str] | None = None,
     profile: str | PathLike[str] | None = None,
     drive: str | PathLike[str] | None = None,
     no_discards: bool = False,
@@ -50,6 +51,9 @@ def replay(
     ``size``, ``unit``, ``over_provisioning``, ``victim``, ``streams``, ``internal_streams``,
     ``levelling``, ``rated_erases`` and ``fault``. Without any the drive is the one that the trace was
     recorded for, if it tells.
+
+    ``lifetimes`` is a file that keeps lifetimes of contexts from run to run; ``profile`` is its name in
+    earlier versions.
 
     With ``sample="1/64"``, or ``"auto"``, one page of many stands for all: ``samples`` of them, whose spread
     is the error bar.
@@ -73,7 +77,7 @@ def replay(
         "comparison": present(
             {
                 "relocation": listed(relocation),
-                "profile": path_text(profile),
+                "lifetimes": path_text(lifetimes or profile),
                 "details": details,
                 "sample": sample,
                 "samples": samples,

@@ -120,8 +120,8 @@ pub fn advise(source: Source, options: &ExportOptions, watch: &mut dyn Watch) ->
 fn from_lifetimes(options: &ExportOptions, profile: &KnownLifetimes) -> Result<Advice> {
     if options.targets != [Target::Advice(&FDP)] {
         return Err(Fault::say(
-            "a lifetime profile tells of contexts alone: export it `--to fdp`, or give the trace, \
-             and the profile with --profile",
+            "lifetimes alone tell of contexts and nothing else: export them `--to fdp`, or give the trace, \
+             and the lifetimes with --lifetimes",
         ));
     }
     let streams = options.drive.streams.first().copied().unwrap_or(STREAMS);

@@ -81,9 +81,10 @@ pub struct ExportOptions {
     /// The trace of a result, where it lies elsewhere now
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub trace: Option<PathBuf>,
-    /// What earlier runs learned of contexts (`replay --profile`)
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
-    pub profile: Option<PathBuf>,
+    /// What earlier runs learned of contexts (`replay --lifetimes`)
+    #[serde(rename = "profile", alias = "lifetimes")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", alias = "profile"))]
+    pub lifetimes: Option<PathBuf>,
     /// Renumber the addresses and size the drive so that the pages ever written fill this share of it, as
     /// `replay --fill` does; what is written is at the trace's own addresses
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
@@ -120,7 +121,7 @@ impl ExportOptions {
         let useless = [
             ("--scheme", self.scheme.is_some()),
             ("--trace", self.trace.is_some()),
-            ("--profile", self.profile.is_some()),
+            ("--lifetimes", self.lifetimes.is_some()),
             ("--fill", self.fill.is_some()),
         ];
         match useless.into_iter().find(|(_, given)| *given) {

@@ -26,7 +26,7 @@ What it costs beside the scheme it was made from is told, and what it cannot say
 
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// A trace, a result of `run` or `replay`, or a lifetime profile
+    /// A trace, a result of `run` or `replay`, or lifetimes that `replay --lifetimes` kept
     #[arg(value_name = "SOURCE")]
     pub source: PathBuf,
     #[command(flatten)]

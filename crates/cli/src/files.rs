@@ -136,7 +136,7 @@ fn of_steer(steer: &crate::steer::SteerArguments, files: Files) -> Files {
         .reads([&steer.device])
         .reads(steer.scheme.split(PARTS))
         .writes("-o", &steer.output)
-        .keeps("--profile", &steer.profile)
+        .keeps("--lifetimes", &steer.lifetimes)
 }
 
 #[cfg(feature = "live")]
@@ -178,7 +178,7 @@ fn of_export(export: &ExportArguments, files: Files) -> Files {
         .prints(printed("--json", export.json))
         .reads([&export.source])
         .reads(&options.trace)
-        .reads(&options.profile)
+        .reads(&options.lifetimes)
         .reads(options.scheme.iter().flat_map(|scheme| scheme.split(PARTS)))
         .reads(profile_files(&options.drive));
     match options.is_one_file() {
@@ -230,7 +230,7 @@ fn of_publish(arguments: &mut PublishArguments) -> (&mut Option<PathBuf>, &mut b
 fn of_comparison(options: &ComparisonOptions, files: Files) -> Files {
     files
         .reads(options.schemes.iter().flat_map(|list| list.split(PARTS)))
-        .keeps("--profile", &options.profile)
+        .keeps("--lifetimes", &options.lifetimes)
 }
 
 /// Profiles that are files.

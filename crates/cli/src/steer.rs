@@ -88,7 +88,7 @@ pub fn steer(arguments: &SteerArguments) -> Result {
     let drive = Drive::open(&arguments.device).map_err(Failure::usage)?;
     let plan = plan(arguments, spec, &drive)?;
     let mut placer = placer(&plan, &drive, arguments.spare)?;
-    let kept = Kept::read(arguments.profile.as_deref())?;
+    let kept = Kept::read(arguments.lifetimes.as_deref())?;
     placer.recall(kept.known());
     let shadow = match wants_shadow(arguments, &drive) {
         true => Some(start_shadow(arguments, &plan, &drive, &mut placer)?),

@@ -301,7 +301,7 @@ fn lifetimes_that_were_kept_become_a_table_of_contexts() {
         text(&rocksdb()),
         "--scheme",
         "pcstream",
-        "--profile",
+        "--lifetimes",
         text(&kept),
     ]);
     assert!(learned.status.success());

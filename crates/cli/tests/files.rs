@@ -36,12 +36,12 @@ const ROWS: [Row; 12] = [
     Row {
         words: "replay {dir}/t.parquet --device {dir}/own.toml --scheme manual:rules={dir}/rules.toml",
         inputs: &["t.parquet", "own.toml", "rules.toml"],
-        outputs: &["-o", "--html", "--profile"],
+        outputs: &["-o", "--html", "--lifetimes"],
     },
     Row {
         words: "replay {dir}/t.parquet --drive {dir}/aged.drive",
         inputs: &["t.parquet", "aged.drive"],
-        outputs: &["-o", "--html", "--profile"],
+        outputs: &["-o", "--html", "--lifetimes"],
     },
     Row {
         words: "contexts {dir}/t.parquet",
@@ -54,7 +54,7 @@ const ROWS: [Row; 12] = [
         outputs: &["-o"],
     },
     Row {
-        words: "export {dir}/t.parquet --to rules --profile {dir}/lives.json",
+        words: "export {dir}/t.parquet --to rules --lifetimes {dir}/lives.json",
         inputs: &["t.parquet", "lives.json"],
         outputs: &["-o {dir} #"],
     },
@@ -91,7 +91,7 @@ const MORE: [Row; 3] = [
     Row {
         words: "run --device {dir}/own.toml -- true",
         inputs: &["own.toml"],
-        outputs: &["-t", "-o", "--html", "--log", "--profile"],
+        outputs: &["-t", "-o", "--html", "--log", "--lifetimes"],
     },
     Row {
         words: "watch {dir}/t.parquet --device {dir}/own.toml --scheme manual:rules={dir}/rules.toml",
@@ -116,7 +116,7 @@ const DOCTOR: [Row; 1] = [Row {
 const STEER: [Row; 1] = [Row {
     words: "steer --device {dir}/t.parquet --scheme manual:rules={dir}/rules.toml",
     inputs: &["t.parquet", "rules.toml"],
-    outputs: &["-o", "--profile"],
+    outputs: &["-o", "--lifetimes"],
 }];
 
 /// Verbs that read no file, and `record`, which reads a device.

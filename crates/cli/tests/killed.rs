@@ -48,7 +48,7 @@ enum Over {
 const CASES: [Case; 15] = [
     on("replay {in}/t.parquet --scheme baseline --unit 1MiB -o {out}/r.json --html {out}/p.html"),
     // What was there is a profile, or wrong.
-    new("replay {in}/t.parquet --scheme pcstream --unit 1MiB --profile {out}/lives.json"),
+    new("replay {in}/t.parquet --scheme pcstream --unit 1MiB --lifetimes {out}/lives.json"),
     on("import {in}/t.csv --format msr -o {out}/i.parquet"),
     on("contexts {in}/t.parquet -o {out}/c.json"),
     on("coverage {in}/t.parquet -o {out}/c.json"),

@@ -64,7 +64,7 @@ fn what_does_not_go_together_is_refused_by_the_command_in_the_words_of_the_table
 
 #[test]
 fn what_does_not_go_together_is_refused_by_sweeps_in_the_words_of_the_table() {
-    const OF_REPLAY: [&str; 2] = ["drive", "profile"];
+    const OF_REPLAY: [&str; 3] = ["drive", "lifetimes", "profile"];
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);
     let path = directory.path().join("grid.toml");

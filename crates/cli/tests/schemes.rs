@@ -160,7 +160,7 @@ fn lifetimes_learned_in_one_run_are_known_in_the_next() {
     let second = trace(&directory, "second.parquet", 2, 1);
     let profile = text(&directory.path().join("lifetimes.json"));
     let run = |trace: &str| {
-        let scheme = ["--scheme", "pcstream*", "--profile", &profile];
+        let scheme = ["--scheme", "pcstream*", "--lifetimes", &profile];
         host_bytes(&schemes(&[&[trace], &scheme[..]].concat())[0])
     };
     assert_eq!(run(&first)[0].0, 0, "at first all go to the default stream");
@@ -177,19 +177,16 @@ fn lifetimes_learned_in_one_run_are_known_in_the_next() {
     );
 
     let grid = complaint(&[&first, "--streams", "4,8", "--profile", &profile]);
-    assert!(grid.contains("--profile"), "{grid}");
+    assert!(grid.contains("--lifetimes"), "{grid}");
     let kept = fs::read_to_string(&profile).unwrap();
     fs::write(
         &profile,
         kept.replace("lifetime_bytes\": ", "lifetime_bytes\": 9"),
     )
     .unwrap();
-    let unit = ["--unit", "1MiB", "--profile", &profile];
+    let unit = ["--unit", "1MiB", "--lifetimes", &profile];
     let changed = complaint(&[&[first.as_str()], &unit[..]].concat());
-    assert!(
-        changed.contains("lifetimes.json: a lifetime profile"),
-        "{changed}"
-    );
+    assert!(changed.contains("lifetimes.json: lifetimes"), "{changed}");
 }
 
 #[test]

@@ -18,31 +18,31 @@ use crate::{
 #[derive(Debug)]
 pub struct Lifetimes {
     path: PathBuf,
-    profile: KnownLifetimes,
+    known: KnownLifetimes,
 }
 
 impl Lifetimes {
     /// Reads the file; one that is not there yet holds nothing.
     pub fn open(path: &Path) -> Result<Lifetimes> {
         let say = |what: &dyn std::fmt::Display| {
-            Fault::say(format!("--profile {}: {what}", path.display()))
+            Fault::say(format!("--lifetimes {}: {what}", path.display()))
         };
-        let profile = match settings(path) {
+        let known = match settings(path) {
             Ok(text) => KnownLifetimes::parse(&text).map_err(|error| say(&error))?,
             Err(error) if error.kind() == ErrorKind::NotFound => KnownLifetimes::default(),
             Err(error) => return Err(say(&error)),
         };
-        // A profile that cannot be written is better known before the run than after.
+        // A file that cannot be written is better known before the run than after.
         WholeFile::create(path)?;
         Ok(Lifetimes {
             path: path.to_owned(),
-            profile,
+            known,
         })
     }
 
     /// Tells a lane what earlier runs learned.
     pub fn recall(&self, lane: &mut Lane) {
-        lane.recall(&self.profile);
+        lane.recall(&self.known);
     }
 
     /// Writes what the first lane that learns of contexts knows now.

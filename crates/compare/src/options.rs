@@ -180,8 +180,9 @@ pub struct ComparisonOptions {
     pub relocation: Vec<RelocationKind>,
     /// Lifetimes of program contexts, kept from run to run: read if FILE is there, written at the
     /// end. Contexts it knows have their streams from their first write
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
-    pub profile: Option<PathBuf>,
+    #[serde(rename = "profile", alias = "lifetimes")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", alias = "profile"))]
+    pub lifetimes: Option<PathBuf>,
     /// Keep in the result what a page shows beyond the figures: maps of the drives, lifetimes,
     /// contexts. Costs 8 bytes of memory a page of the drive for each scheme
     #[cfg_attr(feature = "clap", arg(long))]
@@ -401,9 +402,9 @@ impl ReplayOptions {
         }
         self.validate_sampling()?;
         let several = traces > 1 || self.fill.len() > 1 || self.drive.is_grid();
-        if several && self.comparison.profile.is_some() {
+        if several && self.comparison.lifetimes.is_some() {
             return Err(Fault::say(
-                "--profile is of one trace on one drive: leave out what multiplies them",
+                "--lifetimes is of one trace on one drive: leave out what multiplies them",
             ));
         }
         self.time.validate()

@@ -53,7 +53,7 @@ impl Running {
     ) -> Result<Running> {
         let mut drive = drive.clone();
         drive.config.seed = options.seed;
-        let lifetimes = options.profile.as_deref().map(Lifetimes::open);
+        let lifetimes = options.lifetimes.as_deref().map(Lifetimes::open);
         let lifetimes = lifetimes.transpose()?;
         let mut feeds = Feeds::new(samples);
         let (trials, mut lanes) = feeds.lanes(specs, &drive, start, futures)?;

@@ -87,7 +87,7 @@ impl Advice {
             files,
             checks: Vec::new(),
             notes: vec![
-                "not checked: a lifetime profile has no writes to feed back (give --trace)"
+                "not checked: lifetimes alone have no writes to feed back (give --trace)"
                     .to_owned(),
             ],
         }

@@ -131,7 +131,7 @@ pub fn given(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> 
             path.display()
         ),
         false => format!(
-            "{} is neither a trace (Parquet) nor a result or a lifetime profile (JSON)",
+            "{} is neither a trace (Parquet) nor a result or lifetimes of contexts (JSON)",
             path.display()
         ),
     }))
@@ -157,7 +157,7 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> Fault {
 }
 
 fn of_trace(options: &ExportOptions, trace: Trace, watch: &mut dyn Watch) -> Result<Given> {
-    let known = match &options.profile {
+    let known = match &options.lifetimes {
         Some(profile) => {
             let text =
                 small_file::settings(profile).map_err(|error| cannot_read(profile, &error))?;

@@ -91,8 +91,8 @@ pub struct SteerArguments {
     pub spare: f64,
     /// Lifetimes of contexts: read at the start if the file is there; what is learned joins it every minute and at
     /// the end
-    #[arg(long, value_name = "FILE")]
-    pub profile: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", alias = "profile")]
+    pub lifetimes: Option<PathBuf>,
     /// Give up when a queue has been silent for so long: the block device then waits for the next
     /// server
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(5..))]

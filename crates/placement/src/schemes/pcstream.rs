@@ -11,8 +11,8 @@ use anabranch_trace::ContextId;
 use crate::{
     assign::{Assign, Names, Write},
     geometry::HostGeometry,
-    parameter::{Parameter, Period, parameters},
     known_lifetimes::KnownLifetimes,
+    parameter::{Parameter, Period, parameters},
     scheme::{Host, HostScheme, Unfit},
     size::Bytes,
 };

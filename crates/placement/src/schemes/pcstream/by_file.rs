@@ -9,8 +9,8 @@ use super::PcStream;
 use crate::{
     assign::{Assign, ContextName, Names, Write},
     file_classes::FileClasses,
-    parameter::one_of,
     known_lifetimes::KnownLifetimes,
+    parameter::one_of,
 };
 
 one_of! {

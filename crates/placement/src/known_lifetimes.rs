@@ -5,28 +5,28 @@ use thiserror::Error;
 
 /// The version of the text that is written, and the only one that is read.
 const VERSION: u32 = 1;
-/// Contexts a profile holds at most (our choice: what `pcstream` can be told to learn).
+/// Contexts that are kept at most (our choice: what `pcstream` can be told to learn).
 const MAX_CONTEXTS: usize = 65_536;
 /// Runs a context is kept for without having been seen (our choice).
 const MAX_IDLE_RUNS: u32 = 8;
 
-/// Why a profile cannot be used. The remedy for all: without the profile, lifetimes are learned
+/// Why kept lifetimes cannot be used. The remedy for all: without the file, lifetimes are learned
 /// again.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LifetimesError {
-    /// Not the text of a profile.
-    #[error("no lifetime profile: {0}")]
+    /// Not the text of kept lifetimes.
+    #[error("not lifetimes kept from an earlier run: {0}")]
     Form(String),
     /// Another version's.
     #[error(
-        "a lifetime profile of version {0}; this program reads version {VERSION}: delete it to begin anew"
+        "lifetimes of version {0}; this program reads version {VERSION}: delete it to begin anew"
     )]
     Version(u32),
     /// Changed since it was written.
-    #[error("a lifetime profile whose check sum is wrong: delete it to begin anew")]
+    #[error("lifetimes whose check sum is wrong: delete it to begin anew")]
     Checksum,
     /// Values that cannot be.
-    #[error("a lifetime profile with an impossible context, {0}: delete it to begin anew")]
+    #[error("lifetimes of an impossible context, {0}: delete it to begin anew")]
     Value(String),
 }
 
@@ -108,7 +108,7 @@ impl KnownLifetimes {
         found.ok().and_then(|row| self.contexts.get(row))
     }
 
-    /// This profile after a run that learned `newer`: contexts it did not see stay for some runs.
+    /// These lifetimes after a run that learned `newer`: contexts it did not see stay for some runs.
     pub fn after(&self, newer: &KnownLifetimes) -> KnownLifetimes {
         let unseen = self
             .contexts
@@ -122,7 +122,7 @@ impl KnownLifetimes {
         KnownLifetimes::new(newer.contexts.iter().copied().chain(unseen).collect())
     }
 
-    /// Two profiles of one run in one; of a context in both, what wrote more counts.
+    /// Lifetimes of one run, learned twice, in one; of a context in both, what wrote more counts.
     pub fn joined(self, other: KnownLifetimes) -> KnownLifetimes {
         let mut all = self.contexts;
         all.extend(other.contexts);
@@ -130,7 +130,7 @@ impl KnownLifetimes {
         KnownLifetimes::new(all)
     }
 
-    /// The profile in a text.
+    /// The lifetimes in a text.
     ///
     /// # Errors
     /// When it is none, is of another version, or was changed since it was written.
@@ -145,18 +145,18 @@ impl KnownLifetimes {
             return Err(LifetimesError::Checksum);
         }
         let count = document.contexts.len();
-        let profile = KnownLifetimes::new(document.contexts);
-        let impossible = profile.contexts.iter().find(|one| one.lifetime_bytes == 0);
+        let known = KnownLifetimes::new(document.contexts);
+        let impossible = known.contexts.iter().find(|one| one.lifetime_bytes == 0);
         match impossible {
             Some(one) => Err(LifetimesError::Value(format!("{:016x}", one.signature))),
-            None if profile.contexts.len() < count => {
+            None if known.contexts.len() < count => {
                 Err(LifetimesError::Value("0, or one named twice".to_owned()))
             }
-            None => Ok(profile),
+            None => Ok(known),
         }
     }
 
-    /// The text of the profile, the same for the same profile.
+    /// The text of the lifetimes, the same for the same lifetimes.
     pub fn text(&self) -> String {
         let document = Document {
             anabranch_lifetimes: VERSION,
@@ -193,25 +193,22 @@ mod tests {
         }
     }
 
-    fn profile() -> KnownLifetimes {
+    fn lives() -> KnownLifetimes {
         KnownLifetimes::new(vec![known(u64::MAX, 4096), known(7, 1 << 40)])
     }
 
     #[test]
-    fn a_profile_survives_its_text() {
-        let text = profile().text();
-        assert_eq!(KnownLifetimes::parse(&text), Ok(profile()));
+    fn what_is_known_survives_its_text() {
+        let text = lives().text();
+        assert_eq!(KnownLifetimes::parse(&text), Ok(lives()));
         assert!(text.contains("\"ffffffffffffffff\""), "{text}");
-        assert_eq!(
-            profile().get(7).map(|one| one.lifetime_bytes),
-            Some(1 << 40)
-        );
-        assert_eq!(profile().get(8), None);
+        assert_eq!(lives().get(7).map(|one| one.lifetime_bytes), Some(1 << 40));
+        assert_eq!(lives().get(8), None);
     }
 
     #[test]
-    fn what_is_no_profile_is_refused_with_the_reason() {
-        let text = profile().text();
+    fn what_is_none_is_refused_with_the_reason() {
+        let text = lives().text();
         let parse = |text: &str| KnownLifetimes::parse(text).unwrap_err();
         assert!(matches!(parse("{}"), LifetimesError::Form(_)));
         assert!(matches!(parse(&text[..60]), LifetimesError::Form(_)));
@@ -221,7 +218,7 @@ mod tests {
         assert_eq!(parse(&newer), LifetimesError::Version(2));
         let zero = KnownLifetimes::new(vec![known(3, 0)]).text();
         assert!(parse(&zero).to_string().contains("0000000000000003"));
-        let mut twice = profile();
+        let mut twice = lives();
         twice.contexts.push(known(7, 5));
         assert!(matches!(parse(&twice.text()), LifetimesError::Value(_)));
     }
@@ -229,7 +226,7 @@ mod tests {
     #[test]
     fn a_context_not_seen_is_kept_for_eight_runs() {
         let empty = KnownLifetimes::default();
-        let mut later = profile();
+        let mut later = lives();
         for runs in 1..=8 {
             later = later.after(&empty);
             assert_eq!(later.get(7).map(|one| one.idle_runs), Some(runs));
@@ -240,17 +237,17 @@ mod tests {
     }
 
     #[test]
-    fn of_two_profiles_of_one_run_the_one_that_wrote_more_counts() {
+    fn of_two_that_one_run_learned_the_one_that_wrote_more_counts() {
         let small = KnownLifetime {
             written_bytes: 1,
             ..known(7, 10)
         };
-        let joined = KnownLifetimes::new(vec![small]).joined(profile());
-        assert_eq!(joined, profile());
+        let joined = KnownLifetimes::new(vec![small]).joined(lives());
+        assert_eq!(joined, lives());
     }
 
     #[test]
-    fn a_profile_is_bounded() {
+    fn what_is_known_is_bounded() {
         let many = (0..100_000).map(|signature| known(signature, 1));
         let bounded = KnownLifetimes::new(many.collect());
         assert_eq!(bounded.contexts().len(), MAX_CONTEXTS);
