@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     fault::{Fault, Result},
-    sampling::Sampling,
+    sampling::{Sampling, check_count, untimed},
     texts::{number, parsed_list, text, text_list},
 };
 
@@ -372,6 +372,29 @@ impl ReplayOptions {
         let part = ["drive", "comparison", "time"].into_iter().find(is_there);
         let alone = all.get(&key).filter(|value| !value.is_object());
         part.or(alone.map(|_| "")).map(|part| (part, key))
+    }
+
+    /// Refuses what a sampled drive cannot do.
+    fn validate_sampling(&self) -> Result {
+        let comparison = &self.comparison;
+        check_count(comparison.samples)?;
+        if comparison.sample.is_none() {
+            return match comparison.samples {
+                None => Ok(()),
+                Some(_) => Err(Fault::say(
+                    "--samples says how many samples tell the error: it goes with --sample, as in --sample 1/64",
+                )),
+            };
+        }
+        if self.time.issue.is_some() {
+            return Err(untimed());
+        }
+        if self.drive_file.is_some() {
+            return Err(Fault::say(
+                "--drive begins with a drive as it is, all its pages, and --sample leaves most out: leave one out",
+            ));
+        }
+        Ok(())
     }
 
     /// Refuses options that do not go together, for a number of traces.

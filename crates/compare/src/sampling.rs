@@ -6,10 +6,7 @@ use anabranch_ssd::profile::Profile;
 use anabranch_trace::{NoRate, Rate, Sample, Sampled};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    fault::{Fault, Result},
-    options::ReplayOptions,
-};
+use crate::fault::{Fault, Result};
 
 /// Pages that an erase unit of a sampled drive must be left (our choice: below, what one unit holds is
 /// chance).
@@ -125,32 +122,7 @@ pub(crate) fn check(profile: &Profile, rate: Rate) -> Result {
     )))
 }
 
-impl ReplayOptions {
-    /// Refuses what a sampled drive cannot do.
-    pub(crate) fn validate_sampling(&self) -> Result {
-        let comparison = &self.comparison;
-        check_count(comparison.samples)?;
-        if comparison.sample.is_none() {
-            return match comparison.samples {
-                None => Ok(()),
-                Some(_) => Err(Fault::say(
-                    "--samples says how many samples tell the error: it goes with --sample, as in --sample 1/64",
-                )),
-            };
-        }
-        if self.time.issue.is_some() {
-            return Err(untimed());
-        }
-        if self.drive_file.is_some() {
-            return Err(Fault::say(
-                "--drive begins with a drive as it is, all its pages, and --sample leaves most out: leave one out",
-            ));
-        }
-        Ok(())
-    }
-}
-
-fn check_count(samples: Option<u32>) -> Result {
+pub(crate) fn check_count(samples: Option<u32>) -> Result {
     match samples {
         Some(count) if !(1..=MOST_SAMPLES).contains(&count) => Err(Fault::say(format!(
             "--samples {count}: 1 to {MOST_SAMPLES} of them can be taken, and {SAMPLES} are unless it is said"
@@ -215,7 +187,10 @@ pub fn samples(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{drives::load, options::IssueKind};
+    use crate::{
+        drives::load,
+        options::{IssueKind, ReplayOptions},
+    };
 
     fn rate(text: &str) -> Rate {
         text.parse().unwrap()

@@ -17,7 +17,9 @@ use std::process::Command;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::write;
 
-use crate::namespace::NO_DATA;
+/// What mounts are given that take no data.
+pub(crate) type NoData = Option<&'static str>;
+pub(crate) const NO_DATA: NoData = None;
 
 /// The place of a group that nobody else knows of, before there is one: whoever is to remove it is told first.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::{Mode, SFlag, mknod};
 use nix::unistd::geteuid;
 
-use crate::control_group::{ControlGroup, GroupPlace};
+use crate::control_group::{ControlGroup, GroupPlace, NO_DATA, NoData};
 use crate::error::DiskError;
 use crate::guardian::Guardian;
 use crate::processes::{Process, RunProcesses};
@@ -24,9 +24,6 @@ const NAME: &str = "anabranch";
 /// Where it may appear. /mnt first: the Filesystem Hierarchy Standard gives it for temporary mounts and says that
 /// what lies there should not affect the manner in which any program is run. The others for systems without it.
 const PARENTS: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
-
-pub(crate) type NoData = Option<&'static str>;
-pub(crate) const NO_DATA: NoData = None;
 
 /// A private view of the system's mounts, shared by the calling thread and everything it starts, and a control
 /// group for what is to run there.

@@ -9,7 +9,6 @@ use crate::bounded::BoundedMap;
 use crate::context_table::{Claims, ContextTable, FoldLimits};
 use crate::event::{Event, FileKey, ImageKey, IoEvent, MalformedRecord, StackEvent, WriterKind};
 use crate::file_table::FileTable;
-use crate::handover::PageWriter;
 use crate::whose::{LeftOut, Stranger, Wanted, Whose};
 use crate::window::Source;
 use crate::writer::{CallSite, Writer};
@@ -32,6 +31,21 @@ pub(crate) enum Reply {
     Ranges(ImageKey, Vec<(u64, u64)>),
     /// Send this writer again when it is next seen.
     Resend(u64),
+}
+
+/// Who wrote a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageWriter {
+    /// The program context; the unknown one where its writer is not known any more.
+    pub context: ContextId,
+    /// The file; row 0 for none.
+    pub file: FileId,
+    /// The hint asked for the file.
+    pub hint: WriteHint,
+    /// Whether the kernel granted it.
+    pub hint_granted: bool,
+    /// The tenant the file belongs to; 0 for nobody's.
+    pub tenant: u32,
 }
 
 /// Who a source of writes is.

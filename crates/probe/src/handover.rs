@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anabranch_trace::{Context, ContextId, File, FileId, WriteHint};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::assembler::{Answer, Assembler};
+use crate::assembler::{Answer, Assembler, PageWriter};
 use crate::context_table::FoldLimits;
 use crate::error::ProbeError;
 use crate::event::{Event, MalformedRecord};
@@ -29,21 +29,6 @@ pub struct HandoverOptions {
     /// A directory below a mounted bpffs, where maps and links are kept: a server that takes over with the same one
     /// knows the writers of what is on its way. Without one, all ends with this process.
     pub pins: Option<PathBuf>,
-}
-
-/// Who wrote a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageWriter {
-    /// The program context; the unknown one where its writer is not known any more.
-    pub context: ContextId,
-    /// The file; row 0 for none.
-    pub file: FileId,
-    /// The hint asked for the file.
-    pub hint: WriteHint,
-    /// Whether the kernel granted it.
-    pub hint_granted: bool,
-    /// The tenant the file belongs to; 0 for nobody's.
-    pub tenant: u32,
 }
 
 /// What became of the pages, all counted.

@@ -36,9 +36,10 @@ mod window;
 mod words;
 mod writer;
 
+pub use assembler::PageWriter;
 pub use context_table::FoldLimits;
 pub use error::ProbeError;
-pub use handover::{Handover, HandoverCounts, HandoverOptions, PageWriter};
+pub use handover::{Handover, HandoverCounts, HandoverOptions};
 pub use probe::{Captured, Options, Probe};
 pub use support::{Support, check};
 pub use symbols::symbolise;

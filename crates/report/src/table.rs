@@ -10,11 +10,8 @@ use crate::{
     format::{bytes, ratio},
     grid::{Cell, Column, Grid, Look},
     lost::lost_events,
-    time,
+    time::{self, Figure},
 };
-
-/// A column of the comparison: its head, and a scheme's cell in it.
-pub(crate) type Figure = (Column, fn(&SchemeResult) -> Cell);
 
 /// The figures of a scheme, in the order in which they are shown.
 fn figures() -> Vec<Figure> {

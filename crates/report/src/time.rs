@@ -2,10 +2,10 @@
 
 use anabranch_replay::{Comparison, LatencySummary, SchemeResult, TimeReport};
 
-use crate::{
-    grid::{Cell, Column, Grid, Look},
-    table::Figure,
-};
+use crate::grid::{Cell, Column, Grid, Look};
+
+/// A column of the comparison: its head, and a scheme's cell in it.
+pub(crate) type Figure = (Column, fn(&SchemeResult) -> Cell);
 
 /// Throughput and latencies, a row a scheme, and an empty line; nothing where no time was
 /// simulated.

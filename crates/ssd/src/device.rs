@@ -18,7 +18,7 @@ use crate::{
     relocate::Relocate,
     types::{PageRange, StreamId},
     units::Units,
-    wear::Countdown,
+    wear::{Countdown, WearReport},
 };
 use append::Dying;
 
@@ -186,6 +186,18 @@ impl<O: Observe> Device<O> {
     /// Units taken out of service, in order.
     pub fn retired_units(&self) -> &[u32] {
         self.units.retired()
+    }
+
+    /// How worn the device is, and the life it has under what was written since its counters began.
+    pub fn wear(&self) -> WearReport {
+        let (wear, unit_bytes) = (&self.config.wear, self.config.unit_bytes());
+        WearReport::new(
+            self.erases(),
+            self.retired_units(),
+            wear,
+            unit_bytes,
+            self.counters.waf(),
+        )
     }
 
     /// Whether so many units have failed that the drive takes no more writes.

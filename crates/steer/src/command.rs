@@ -115,9 +115,6 @@ pub struct Target {
     pub handles: Vec<u16>,
 }
 
-/// The longest Write Zeroes: its count of blocks has 16 bits, and counts from 0.
-pub const MOST_ZEROED_BLOCKS: u64 = 1 << 16;
-
 impl Target {
     /// The command as the drive takes it; `data` is where the request's data begin, `range` where the tag's list of
     /// ranges is.

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use nix::libc::{O_DIRECT, O_EXCL};
 
-use crate::command::MOST_ZEROED_BLOCKS;
 use crate::contents;
 use crate::error::SteerError;
 use crate::nvme::Namespace;
@@ -21,6 +20,9 @@ const MOST_BYTES: u32 = 128 * 4096;
 
 /// The longest Deallocate (our choice; one range could name 2^32 blocks).
 const MOST_DISCARD_BYTES: u64 = 1 << 30;
+
+/// The longest Write Zeroes: its count of blocks has 16 bits, and counts from 0.
+pub const MOST_ZEROED_BLOCKS: u64 = 1 << 16;
 
 /// How a drive is told where to put a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use crate::{
     finished::{Finished, keep, note, recall},
     grid::Grid,
     look::{Look, Seen, look},
-    plan::Plan,
+    plan::{Failures, Plan},
     traces::local_traces,
 };
 
@@ -61,9 +61,6 @@ pub struct Done<'a> {
     /// Why there is nothing of it.
     pub fault: Option<&'a Fault>,
 }
-
-/// What could not be done, by name, and why.
-pub type Failures = Vec<(String, Fault)>;
 
 /// What became of a sweep.
 #[derive(Debug, Default)]

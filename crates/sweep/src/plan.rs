@@ -9,13 +9,15 @@ use crate::{
     batch::{Batch, Common},
     finished::Finished,
     grid::Grid,
-    local::Failures,
     look::{Look, Seen},
     memory::Needs,
 };
 
 /// Cells of a sweep (our choice: a week of one core at 16 cells a second).
 const MOST_CELLS: u128 = 10_000_000;
+
+/// What could not be done, by name, and why.
+pub type Failures = Vec<(String, Fault)>;
 
 /// What is to be done.
 #[derive(Debug, Clone, Default)]

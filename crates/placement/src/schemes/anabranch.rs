@@ -29,7 +29,7 @@ use crate::{
     scheme::{DeviceHalf, Host, HostScheme, Unfit},
 };
 use mind::Mind;
-use predictor::Senses;
+use page::Senses;
 use rehearsal::Rehearsal;
 use sample::Sample;
 pub use setting::{Copies, Victims};

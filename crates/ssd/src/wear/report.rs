@@ -2,11 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    device::Device,
-    observe::Observe,
-    wear::{Levelling, Wear},
-};
+use super::{Levelling, Wear};
 
 /// Wear of the units in service, and the life that follows from it.
 ///
@@ -88,20 +84,6 @@ impl WearReport {
     pub fn times_of(&self, other: &WearReport) -> Option<f64> {
         let (own, other) = self.life_bytes.zip(other.life_bytes)?;
         (other > 0).then(|| own as f64 / other as f64)
-    }
-}
-
-impl<O: Observe> Device<O> {
-    /// How worn the device is, and the life it has under what was written since its counters began.
-    pub fn wear(&self) -> WearReport {
-        let config = self.config();
-        WearReport::new(
-            self.erases(),
-            self.retired_units(),
-            &config.wear,
-            config.unit_bytes(),
-            self.counters().waf(),
-        )
     }
 }
 

@@ -2,11 +2,7 @@
 
 use anabranch_ssd::{PageRange, StreamId};
 
-use super::{
-    classes::Classes,
-    predictor::{Predictor, Senses},
-    span::Eighths,
-};
+use super::{classes::Classes, page::Senses, predictor::Predictor, span::Eighths};
 use crate::{
     assign::{Assign, Names, Write},
     geometry::HostGeometry,

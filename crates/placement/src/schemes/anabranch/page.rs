@@ -1,12 +1,21 @@
 //! What is remembered of a page.
 
-use super::{predictor::Senses, span::eighths};
+use super::span::eighths;
 
 /// Eighths in one step of the last life, as far as it tells curves apart: octaves. The mean of all
 /// lives tells them apart to the eighth (our choice).
 const LAST_STEP: u8 = 8;
 /// Weight of the last life in a page's mean, one over two to this power (our choice).
 const MEAN_SHIFT: u32 = 2;
+
+/// What a prediction may go by, so that each part's worth can be measured.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Senses {
+    /// Contexts, hints and files.
+    pub contexts: bool,
+    /// What happened at the address before.
+    pub history: bool,
+}
 
 /// A page's present life, and those before. 8 bytes.
 #[derive(Debug, Clone, Copy, Default)]

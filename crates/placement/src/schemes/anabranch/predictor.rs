@@ -5,7 +5,7 @@ use anabranch_ssd::PageRange;
 use super::{
     curve::{DEATH, Residues},
     flows::{FILES, Flows},
-    page::{Keys, Page},
+    page::{Keys, Page, Senses},
     span::{Eighths, Scale, eighths},
     tables::Tables,
     trust::{Trust, WRITERS},
@@ -35,15 +35,6 @@ const OCCASION: u32 = 4;
 /// Pages from one that is looked at to the next: odd, and enough to have been everywhere when a
 /// capacity was written.
 const LOOK_STEP: usize = 5;
-
-/// What a prediction may go by, so that each part's worth can be measured.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Senses {
-    /// Contexts, hints and files.
-    pub contexts: bool,
-    /// What happened at the address before.
-    pub history: bool,
-}
 
 /// Predicts lives as a processor predicts branches: tables of survival curves, keyed by the writer
 /// alone, by the writer and the life that was before at this address, and by the writer and the

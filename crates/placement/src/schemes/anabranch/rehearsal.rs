@@ -319,7 +319,7 @@ mod tests {
     use anabranch_ssd::relocate::RelocationKind;
     use anabranch_trace::{ContextId, FileId, WriteHint};
 
-    use super::{super::predictor::Senses, *};
+    use super::{super::page::Senses, *};
     use crate::{assign::Write, by_page::tests::DRIVE};
 
     const PAGES: u32 = 8192;

@@ -194,7 +194,7 @@ fn score(unit: &ClosedUnit, now: u64, pages_per_unit: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::predictor::Senses;
+    use super::super::page::Senses;
     use super::*;
     use crate::by_page::tests::DRIVE;
 
