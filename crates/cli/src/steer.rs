@@ -224,7 +224,7 @@ fn watch(pulse: Pulse, limit: Duration) -> Result {
     spawned.map(drop).map_err(Failure::work)
 }
 
-/// Until the end is asked for, and possible.
+/// Waits until the end is asked for and possible.
 fn serve(
     arguments: &SteerArguments,
     mut server: Server,

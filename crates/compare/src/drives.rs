@@ -43,7 +43,7 @@ pub struct NamedDrive {
 }
 
 impl NamedDrive {
-    /// One page of how many it has.
+    /// The sampling rate, where one page of many is kept.
     pub fn rate(&self) -> Rate {
         self.thinned.map_or(Rate::WHOLE, |thinned| thinned.rate)
     }

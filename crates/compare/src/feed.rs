@@ -18,7 +18,7 @@ pub(crate) struct Trial {
     pub sample: usize,
     /// Which of the schemes asked for.
     pub scheme: usize,
-    /// That scheme as it is set.
+    /// The scheme with its settings.
     pub setting: SchemeSpec,
 }
 

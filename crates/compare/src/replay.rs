@@ -404,7 +404,7 @@ impl Cell {
 fn is_narrow(found: &Comparison) -> bool {
     found.schemes.iter().all(|scheme| {
         let error = scheme.sampled.as_ref().and_then(|sampled| sampled.error);
-        // One sample alone is all that there is.
+        // With one sample there is no spread, and the sample is the result.
         error
             .zip(scheme.waf)
             .is_none_or(|(error, waf)| error < ERROR * waf)

@@ -94,7 +94,7 @@ impl Running {
             survey.learn(&names);
         }
         if !names.is_empty() {
-            // As in `feed`.
+            // An error here is that of the lanes, as in `feed`.
             let _ = self.fleet.learn(&Arc::new(names));
         }
     }

@@ -73,7 +73,7 @@ impl TryFrom<String> for Sampling {
 /// The rate of a drive, and what it had before it was sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thinned {
-    /// One page of how many it has.
+    /// The sampling rate.
     pub rate: Rate,
     /// Pages the host could address.
     pub logical_pages: u64,

@@ -61,7 +61,7 @@ pub enum Format {
     U32,
     /// The one of other people's it looks like.
     Auto,
-    /// One of other people's.
+    /// A foreign format.
     Foreign(foreign::Format),
 }
 
@@ -93,7 +93,7 @@ impl FromStr for Format {
 /// A trace file, opened anew for each pass over it, or a synthetic load, made anew.
 #[derive(Debug, Clone)]
 pub struct TraceFile {
-    /// Where it is.
+    /// The trace's path.
     pub path: PathBuf,
     /// What it is called in results; its path, unless it is a copy of something elsewhere.
     pub name: String,

@@ -68,7 +68,7 @@ where
 /// A word or a number, or nothing.
 ///
 /// # Errors
-/// When it is none of these.
+/// When the value is neither a word nor a number.
 pub fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<Scalar>::deserialize(deserializer)?.map(Scalar::text))
 }

@@ -20,7 +20,7 @@ pub trait Watch {
     fn say(&mut self, _words: &str) {}
 }
 
-/// Nobody waits.
+/// A watch that shows nothing and never interrupts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unwatched;
 

@@ -113,7 +113,7 @@ impl Drive {
     /// there did not reach the drive.
     ///
     /// # Errors
-    /// It cannot be taken away, or the drive itself is not mounted any more.
+    /// The mount cannot be removed, or the drive itself is not mounted any more.
     pub fn uncover(&self) -> Result<bool, DiskError> {
         let mut was_covered = false;
         while self.is_mounted && self.is_covered() {

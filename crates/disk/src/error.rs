@@ -168,7 +168,7 @@ pub enum DiskError {
         holders: Vec<Holder>,
     },
 
-    /// It is unmounted here, and lives on elsewhere.
+    /// The file system is unmounted here, and still mounted elsewhere.
     #[error(
         "{} is still held by {}: what it writes from now on is not seen, and the device stays until it ends", device.display(),
         words(holders)

@@ -103,13 +103,13 @@ fn has_column(table: &Path, column: usize, word: &str) -> bool {
         .any(|line| line.split_whitespace().nth(column) == Some(word))
 }
 
-/// As proc_pid_mountinfo(5) has device numbers.
+/// A device's number as proc_pid_mountinfo(5) writes it.
 fn decimal(device: &LoopDevice) -> String {
     let (major, minor) = device.major_minor();
     format!("{major}:{minor}")
 }
 
-/// As proc_pid_maps(5) has them.
+/// A device's number as proc_pid_maps(5) writes it.
 fn hexadecimal(device: &LoopDevice) -> String {
     let (major, minor) = device.major_minor();
     format!("{major:02x}:{minor:02x}")

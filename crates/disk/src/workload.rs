@@ -34,7 +34,7 @@ pub enum WorkloadError {
         "{name}: command not found; is it installed (`apt-file search bin/{name}` names the package)? sudo has a PATH of its own: `command -v {name}` as yourself shows the full path, give that"
     )]
     NotFound {
-        /// As it was given.
+        /// The program as it was given.
         name: String,
     },
 
@@ -45,7 +45,7 @@ pub enum WorkloadError {
         path: PathBuf,
     },
 
-    /// It is there, but the kernel does not start it.
+    /// The file is there, but the kernel does not start it.
     #[error("{} cannot be started ({source}): {}", path.display(), start_remedy(source))]
     Start {
         /// Its file.

@@ -23,7 +23,7 @@ pub fn host() -> Found {
 /// A block device below `root` (`/`), by its path or that of its NVMe character device.
 ///
 /// # Errors
-/// In words, when it is none.
+/// In words, when the path is not a block device.
 pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
     let real = fs::canonicalize(path).map_err(|error| {
         format!(

@@ -27,7 +27,7 @@ pub const PROOF_BYTES: usize = 64 << 10;
 /// How far before the drive's end they lie. Our choice.
 const FROM_THE_END: u64 = 1 << 20;
 const ALIGNMENT: usize = 4096;
-/// Of linux/fcntl.h.
+/// From linux/fcntl.h.
 const F_SET_RW_HINT: i32 = 1036;
 const RWH_WRITE_LIFE_NOT_SET: u64 = 0;
 const RWH_WRITE_LIFE_SHORT: u64 = 2;
@@ -37,7 +37,7 @@ const RWH_WRITE_LIFE_SHORT: u64 = 2;
 pub struct Proof {
     /// How it was sent.
     pub conduit: Conduit,
-    /// It arrived where it was sent to.
+    /// The write arrived where it was sent to.
     pub holds: bool,
     /// What was asked for, and what the drive counted.
     pub words: String,

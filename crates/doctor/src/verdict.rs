@@ -27,11 +27,11 @@ pub enum Conduit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
-    /// It works.
+    /// The way works.
     Yes,
-    /// It works with what the words say.
+    /// The way works once what the words name is done.
     Partly,
-    /// It does not.
+    /// The way does not work.
     No,
 }
 

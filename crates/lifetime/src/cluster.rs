@@ -13,7 +13,7 @@ pub const MAX_POINTS: usize = 1024;
 /// A value and how much it counts; of a group, its mean and its whole weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weighted {
-    /// Where on the line.
+    /// The value on the line.
     pub value: f64,
     /// How much it counts, above 0.
     pub weight: f64,

@@ -20,7 +20,7 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Data that was overwritten or discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Death {
-    /// Who had written it.
+    /// The context that had written the data.
     pub context: ContextId,
     /// Pages the host wrote to the device between its write and its end.
     pub lifetime_pages: u64,

@@ -75,7 +75,7 @@ pub enum CheckpointError {
         /// Why not.
         problem: io::Error,
     },
-    /// It is none, or damaged.
+    /// The file is not a drive's state, or is damaged.
     #[error("state file {}: {problem}", path.display())]
     Damaged {
         /// The file.

@@ -51,10 +51,10 @@ const MOST_LONG: usize = 512 << 10;
 /// How often it is checked whether the host is silent.
 const TICK: Duration = Duration::from_millis(500);
 
-/// What a connection has become.
+/// The state of a connection: which queue it carries.
 #[derive(Debug)]
 enum Role {
-    /// Nothing was said yet.
+    /// The host has sent nothing yet.
     Fresh,
     /// PDUs are exchanged, and a Connect is awaited.
     Unconnected,
@@ -97,7 +97,7 @@ pub(crate) struct Connection {
 /// Why a connection ended.
 #[derive(Debug, Error)]
 enum End {
-    /// Nothing is wrong.
+    /// The connection was closed in order.
     #[error("the host closed it, or its controller is no more")]
     Closed,
     /// The host was too slow.

@@ -34,7 +34,7 @@ pub(crate) struct Health {
     pub(crate) used: u8,
     /// Share of the spare units that are left, in percent.
     pub(crate) spare: u8,
-    /// It takes no more writes.
+    /// The drive is read-only.
     pub(crate) read_only: bool,
 }
 

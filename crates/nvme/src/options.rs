@@ -22,7 +22,7 @@ pub struct Options {
     /// Where hosts reach the drive, as discovery tells it, where that is not where they reach
     /// discovery: behind address translation.
     pub advertised: Option<SocketAddr>,
-    /// How long a host may leave something half said: a handshake, a PDU, data asked for, or an
+    /// How long a host may leave something unfinished: a handshake, a PDU, data asked for, or an
     /// answer not taken.
     pub patience: Duration,
     /// How long a host without a keep-alive timeout may be silent at a discovery controller, or at one

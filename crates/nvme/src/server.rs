@@ -33,7 +33,7 @@ pub enum ServerError {
         /// Why not.
         problem: io::Error,
     },
-    /// No threads.
+    /// The threads of the server cannot be started.
     #[error("cannot start the network's threads: {0}")]
     Threads(io::Error),
 }

@@ -38,7 +38,7 @@ pub struct Target {
     pub(crate) controllers: Mutex<Controllers>,
     /// Hosts that have enabled the Streams Directive, and where.
     pub(crate) streaming: RwLock<HashSet<Scope>>,
-    /// Of a drive that takes time.
+    /// The clock; `None` on a drive without simulated time.
     pub(crate) clock: Option<Clock>,
     pub(crate) mode: Mode,
     pub(crate) bytes: u64,
@@ -67,7 +67,7 @@ pub struct Target {
     time: Time,
 }
 
-/// A name that is none.
+/// A name that is not a valid NVMe Qualified Name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is no name: an NQN has 1 to 223 characters")]
 pub struct BadName(pub String);
@@ -88,7 +88,7 @@ impl Target {
     /// `checkpoint` says.
     ///
     /// # Errors
-    /// When the subsystem's or a host's name is none.
+    /// When the subsystem's or a host's name is not a valid NQN.
     pub fn new(
         options: Options,
         drive: Drive,

@@ -5,7 +5,7 @@ use std::{
     time::Instant,
 };
 
-/// Nobody has said what time it is.
+/// No test has set the time.
 const MACHINES: u64 = u64::MAX;
 
 /// Milliseconds since a target began.

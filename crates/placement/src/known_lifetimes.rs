@@ -133,7 +133,7 @@ impl KnownLifetimes {
     /// The lifetimes in a text.
     ///
     /// # Errors
-    /// When it is none, is of another version, or was changed since it was written.
+    /// When the text is of another form or version, or was changed since it was written.
     pub fn parse(text: &str) -> Result<KnownLifetimes, LifetimesError> {
         let form = |error: serde_json::Error| LifetimesError::Form(error.to_string());
         let head: Head = serde_json::from_str(text).map_err(form)?;

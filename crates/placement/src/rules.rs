@@ -187,7 +187,7 @@ impl Rules {
     /// The rules of a TOML text.
     ///
     /// # Errors
-    /// In words, with the place, when it is none.
+    /// In words, with the place, when the text is not a set of rules.
     pub fn parse(name: &str, text: &str) -> Result<Rules, String> {
         let document: Document =
             toml::from_str(text).map_err(|error| format!("a set of rules:\n{error}"))?;

@@ -299,7 +299,7 @@ impl SchemeSpec {
         })
     }
 
-    /// What is said where a scheme that needs the future is asked for and there is none.
+    /// The error for a scheme that needs the future where there is none.
     pub fn refused(&self) -> SchemeError {
         SchemeError::NeedsFuture {
             scheme: self.name.clone(),

@@ -498,7 +498,7 @@ impl Driven {
         }
     }
 
-    /// A drive that has become read-only is a result; anything else the device refuses is not.
+    /// A drive that has become read-only is a result; any other refusal of the device is an error.
     fn performed(&mut self, result: Result<(), DeviceError>) -> Result<(), LaneError> {
         match result {
             Err(DeviceError::ReadOnly { .. }) => {

@@ -14,7 +14,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A ratio to three decimals, or a dash where there is none.
+/// A ratio to three decimals, or a dash for `None`.
 pub fn ratio(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
 }

@@ -158,7 +158,7 @@ impl<O: Observe> FdpDevice<O> {
     /// Deletes a namespace. Its data are the front end's to discard.
     ///
     /// # Errors
-    /// When there is none such.
+    /// When there is no such namespace.
     pub fn delete_namespace(&mut self, namespace: u32) -> Result<(), FdpError> {
         self.namespaces.delete(namespace)
     }

@@ -308,7 +308,7 @@ impl Server {
             Err(error) if error.raw_os_error() == Some(EBUSY) => return Ok(false),
             held => held.map_err(SteerError::io("open", &block))?,
         };
-        // Of a drive that is gone, or fails, the block device goes too: nobody is to wait for it.
+        // IMPORTANT: when the drive is gone or fails, the block device is removed too, or programs would wait for it for ever.
         let written_out = held.sync_all();
         self.control.stop(self.info.device)?;
         drop(held);

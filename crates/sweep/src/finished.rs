@@ -30,7 +30,7 @@ impl Finished {
     /// Reads the directory; one that is not there yet has none.
     ///
     /// # Errors
-    /// When a file there is none of ours.
+    /// When a file there was not written by a sweep.
     pub fn read(directory: &Path) -> Result<Finished> {
         let mut cells = HashSet::new();
         for path in files(directory)? {

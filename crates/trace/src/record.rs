@@ -8,10 +8,10 @@ use crate::io::{Io, Operation};
 /// Why a record cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RecordFault {
-    /// The operation is none of [`Operation::ALL`].
+    /// The operation is not one of [`Operation::ALL`].
     #[error("its operation is unknown: {0:?}")]
     Operation(String),
-    /// The hint is none of [`crate::WriteHint::ALL`].
+    /// The hint is not one of [`crate::WriteHint::ALL`].
     #[error("its write hint is unknown: {0:?}")]
     Hint(String),
     /// A read, write or discard of nothing.

@@ -29,7 +29,7 @@ pub enum Source<'a> {
 }
 
 impl Basis {
-    /// Of everything a claim looked at.
+    /// The basis of all comparisons that a claim looked at.
     pub fn new(sources: &[Source<'_>]) -> Basis {
         let mut cells: Vec<(&CellFound, Vec<usize>)> = Vec::new();
         for source in sources {

@@ -76,10 +76,10 @@ pub struct Claim {
     pub over: Option<String>,
     #[serde(default)]
     pub over_field: Option<String>,
-    /// Where that one's comparison is another.
+    /// The comparison of the second figure, where it is another.
     #[serde(default)]
     pub over_run: Option<Names>,
-    /// Where that one's options are others.
+    /// The options of the second figure, where they are others.
     #[serde(default)]
     pub over_at: Option<BTreeMap<String, String>>,
     #[serde(default)]

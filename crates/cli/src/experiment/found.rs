@@ -133,7 +133,7 @@ impl Found {
             .iter()
             .map(|(row, claim)| found.answer(*row, claim, experiment));
         found.claims = answers.collect::<Result<_, String>>().map_err(wrong)?;
-        // Of a part of the comparisons there is no table.
+        // A part of the comparisons makes no table.
         if arguments.claim.is_empty() {
             let tables = experiment
                 .table

@@ -88,7 +88,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// As the options have it, from now on.
+    /// The patience that the options ask for, counted from now.
     pub fn of(arguments: &RunArguments) -> Patience {
         Patience {
             began: Instant::now(),

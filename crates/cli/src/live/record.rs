@@ -186,7 +186,7 @@ impl Program {
     }
 
     /// The first interruption asks it to end, unless the terminal has done so; the second kills it.
-    /// It is waited for either way.
+    /// The program is waited for either way.
     fn interrupt(&mut self, source: InterruptSource) -> Result {
         if self.was_interrupted {
             self.child.kill().map_err(Failure::work)?;

@@ -80,7 +80,7 @@ impl End<'_> {
         }
     }
 
-    /// As JSON.
+    /// The report as JSON.
     pub fn json(&self) -> Value {
         let counters = self.server.counters();
         let drive = self.server.drive();
@@ -145,7 +145,7 @@ impl End<'_> {
         })
     }
 
-    /// As a table, and sentences.
+    /// The report as a table and sentences.
     pub fn text(&self) -> String {
         let counters = self.server.counters();
         let mut table = Table::new();

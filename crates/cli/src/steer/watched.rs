@@ -69,7 +69,7 @@ impl Watched {
     pub fn start(block: &Path, took_over: bool) -> Result<Watched, ProbeError> {
         let pins = pins_of(block);
         if !took_over && let Some(stale) = &pins {
-            // Of a device that had this number and is gone.
+            // Left by a device that had this number and is gone.
             let _ = fs::remove_dir_all(stale);
         }
         let handover = Arc::new(Handover::attach(&HandoverOptions {

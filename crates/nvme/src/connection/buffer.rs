@@ -61,7 +61,7 @@ impl Inbox {
         self.bytes.get(self.begin..self.end).unwrap_or_default()
     }
 
-    /// Where more may come.
+    /// The free part of the buffer, to read into.
     #[inline]
     pub(super) fn space(&mut self) -> &mut [u8] {
         self.bytes.get_mut(self.end..).unwrap_or_default()
@@ -72,7 +72,7 @@ impl Inbox {
         self.end < self.bytes.len()
     }
 
-    /// So many more have come.
+    /// `count` more bytes were read into the buffer.
     #[inline]
     pub(super) fn fill(&mut self, count: usize) {
         self.end = (self.end + count).min(self.bytes.len());
@@ -81,7 +81,7 @@ impl Inbox {
         }
     }
 
-    /// So many were read.
+    /// `count` bytes at the front were used.
     #[inline]
     pub(super) fn take(&mut self, count: usize) {
         self.begin = (self.begin + count).min(self.end);

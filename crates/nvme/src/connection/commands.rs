@@ -26,11 +26,11 @@ const TO_CONTROLLER: u8 = 1;
 /// What a command answers.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// It is done; dwords 0 and 1 of the completion.
+    /// The command is done; dwords 0 and 1 of its completion.
     Done(u64),
-    /// It is done, with data.
+    /// The command is done and answers with data.
     Data(Vec<u8>, u64),
-    /// It will be answered when something happens.
+    /// The command is answered later, when its event happens.
     Later,
 }
 

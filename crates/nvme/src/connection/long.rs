@@ -25,11 +25,11 @@ const ZEROED: u64 = 4 << 20;
 /// What is done to the blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Doing {
-    /// They are deallocated.
+    /// The blocks are deallocated.
     Discard,
-    /// They are written with zeroes.
+    /// The blocks are written with zeroes.
     Zero(Hint),
-    /// They are read.
+    /// The blocks are read.
     Verify,
 }
 

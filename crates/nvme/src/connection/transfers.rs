@@ -26,7 +26,7 @@ const MOST_BLOCK: usize = 4096;
 /// What becomes of the data as they come.
 #[derive(Debug)]
 pub(super) enum Sink {
-    /// They go to the store, from this byte on.
+    /// The data are written to the store, from this byte on.
     Write {
         /// The first byte.
         at: u64,
@@ -38,14 +38,14 @@ pub(super) enum Sink {
         /// One past the last page that the translation layer has heard of ([`Target::put`]).
         heard: u32,
     },
-    /// They are compared with what the store holds from this byte on.
+    /// The data are compared with what the store holds from this byte on.
     Compare {
         /// The first byte.
         at: u64,
-        /// They differed somewhere.
+        /// A difference was found.
         differ: bool,
     },
-    /// They are kept until they are all there.
+    /// The data are kept until all of them have come.
     Collect(Vec<u8>),
 }
 

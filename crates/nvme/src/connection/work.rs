@@ -20,7 +20,7 @@ use crate::{
 /// Something done to pages.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Change {
-    /// They were written.
+    /// The pages were written.
     Write(Hint),
     /// They are discarded, and then these bytes zeroed. In the other order another queue's write
     /// could come in between, whose data the translation layer would not know of.

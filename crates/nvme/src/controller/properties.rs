@@ -34,11 +34,11 @@ const READY_TIMEOUT: u32 = 30;
 /// What becomes of a controller by a write to its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// Nothing that matters.
+    /// The write changed no state of the controller.
     None,
-    /// It was reset.
+    /// The controller was reset.
     Reset,
-    /// It is to shut down.
+    /// The host asks the controller to shut down.
     ShutDown,
 }
 

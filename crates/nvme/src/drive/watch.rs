@@ -13,7 +13,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Of a drive that takes time.
+    /// The watch of a drive with simulated flash.
     pub fn timed(flash: Flash) -> Watch {
         Watch {
             flash: Some(Box::new(flash)),

@@ -64,7 +64,7 @@ pub struct Initialize {
 /// Why an end gives up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Termination {
-    /// Who does.
+    /// The side that gives up.
     pub sender: Side,
     /// Fatal Error Status, known or not.
     pub status: u16,

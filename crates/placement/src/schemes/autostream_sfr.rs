@@ -25,9 +25,9 @@ one_of! {
 one_of! {
     /// Whether a request that continues another one counts.
     Sequential {
-        /// As any other does.
+        /// As any other request does.
         Counted = "counted",
-        /// Not at all.
+        /// It does not.
         Ignored = "ignored",
     }
 }

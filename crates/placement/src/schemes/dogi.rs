@@ -92,9 +92,9 @@ impl HostScheme for Parameters {
 /// What is known of a page: in the low bits the class its data was predicted, or one of these.
 const KIND: u8 = 0x0F;
 const HOT: u8 = 0x0D;
-/// It was copied before, or written before there were predictions.
+/// The page was copied before, or written before there were predictions.
 const OLD: u8 = 0x0E;
-/// It was updated since the bits were last cleared.
+/// The page was updated since the bits were last cleared.
 const UPDATED: u8 = 0x10;
 /// Its last write is followed.
 const FOLLOWED: u8 = 0x20;

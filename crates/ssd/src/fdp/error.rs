@@ -36,7 +36,7 @@ pub enum FdpError {
     /// The configuration supports no more.
     #[error("the configuration supports {0} namespaces and has them")]
     TooManyNamespaces(u32),
-    /// A placement handle list of a namespace that is none.
+    /// A namespace's placement handle list that is invalid.
     #[error(
         "the placement handle list must name up to 128 of handles 0 to {handles} (excluded), each \
          at most once"

@@ -20,7 +20,7 @@ pub enum FdpEventKind {
     TimeLimitExceeded,
     /// 2h: a controller level reset made a handle reference another unit.
     ResetModifiedHandles,
-    /// 3h: a write named a placement identifier that is none.
+    /// 3h: a write named an invalid placement identifier.
     InvalidPlacementIdentifier,
     /// 80h: the controller moved data out of a unit that the host had written through an
     /// initially isolated handle. One event for each unit that is emptied (our choice).

@@ -16,7 +16,7 @@ impl Input {
     /// lines. A CSV of one's own columns is never guessed.
     ///
     /// # Errors
-    /// [`ImportError::Unrecognised`] when it is none.
+    /// [`ImportError::Unrecognised`] when it looks like no format.
     pub fn sniff(&mut self) -> Result<Format, ImportError> {
         let path = self.path().into();
         sniff(self.head()?).ok_or(ImportError::Unrecognised { path })

@@ -1,4 +1,4 @@
-//! Where the bounds between streams lie.
+//! The bounds, in predicted lifetime, between streams.
 
 use anabranch_lifetime::{Weighted, cluster};
 

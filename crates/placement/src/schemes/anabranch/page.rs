@@ -42,7 +42,7 @@ impl Keys {
         &self.keys[..self.known]
     }
 
-    /// That of the writer alone.
+    /// The key of the writer alone.
     pub fn writer(&self) -> &[u32] {
         &self.keys[..1]
     }

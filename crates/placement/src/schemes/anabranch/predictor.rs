@@ -141,7 +141,7 @@ impl Predictor {
         Some(self.predict(page, self.scale.bin(age), age))
     }
 
-    /// Who writes, as a number: hashes may meet, as in a branch predictor.
+    /// Who writes, as a hash. Writers may share one, as in a branch predictor: their lives are then learned together.
     #[inline]
     fn writer(&self, write: &Write) -> u16 {
         if !self.senses.contexts {

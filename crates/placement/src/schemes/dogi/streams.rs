@@ -11,7 +11,7 @@ pub(super) struct Streams {
     /// The last group's, always; those between come before it.
     pub(super) last: u16,
     pub(super) frozen: StreamId,
-    /// Of survivors while there is no plan.
+    /// The stream of survivors while there is no plan.
     pub(super) survivors: StreamId,
 }
 

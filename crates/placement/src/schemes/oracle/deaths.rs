@@ -14,7 +14,7 @@ pub(crate) struct Deaths {
 }
 
 impl Deaths {
-    /// Of a drive on which nothing is written yet. Without a future nothing ever dies.
+    /// The deaths on an empty drive. Without a future no page ever dies.
     pub(crate) fn new(logical_pages: u32, future: Option<&Arc<Future>>) -> Deaths {
         Deaths {
             future: future.cloned().unwrap_or_default(),

@@ -28,7 +28,7 @@ struct Open {
 }
 
 impl Ledger {
-    /// Of a drive that holds nothing.
+    /// The ledger of an empty drive.
     pub(crate) fn new(geometry: &HostGeometry) -> Ledger {
         let logical_pages = geometry.logical_pages as usize;
         let units = geometry.physical_units as usize;
@@ -89,7 +89,7 @@ impl Ledger {
         (valid > 0).then(|| self.sums[unit as usize] as f64 / f64::from(valid))
     }
 
-    /// That of the unit a stream fills.
+    /// The mean death of the unit that a stream fills.
     pub(crate) fn open_mean(&self, stream: StreamId) -> Option<f64> {
         self.mean(self.open.get(stream.index())?.unit?)
     }

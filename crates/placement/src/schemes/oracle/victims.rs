@@ -18,7 +18,7 @@ pub(crate) struct Victims {
 }
 
 impl Victims {
-    /// Of a drive; `patience` is how much time counts, from 0 to 1.
+    /// For a drive; `patience` is how much time counts, from 0 to 1.
     pub(crate) fn new(patience: f64, geometry: &HostGeometry) -> Victims {
         Victims {
             patience,
