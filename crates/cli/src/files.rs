@@ -92,7 +92,7 @@ impl Verb {
     }
 
     /// A result whose file is standard output is what `--json` prints: it stands there alone.
-    pub fn settle_standard_output(&mut self) {
+    pub fn route_standard_output(&mut self) {
         let (output, json) = match self {
             #[cfg(feature = "live")]
             Verb::Run(run) => of_publish(&mut run.comparison.publish),

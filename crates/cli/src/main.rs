@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 /// Does what a verb stands for, once it is known that no file of its is destroyed by another.
 fn done(verb: &mut Verb) -> failure::Result {
     verb.files().check()?;
-    verb.settle_standard_output();
+    verb.route_standard_output();
     match verb {
         #[cfg(feature = "live")]
         Verb::Run(arguments) => live::run(arguments),

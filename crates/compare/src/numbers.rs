@@ -60,7 +60,7 @@ pub fn learn(
     source.check_twice()?;
     let mut numbers = Renumber::new(page_bytes);
     ahead(source, watch, &mut |io| numbers.learn(io))?;
-    let pages = numbers.settle();
+    let pages = numbers.finish_learning();
     if !packs {
         return Ok(Learned {
             page_bytes,

@@ -286,7 +286,7 @@ impl Connection {
         let sliced = outcome.is_ok() && self.slice();
         if pdus > 0 || sliced {
             self.busy = true;
-            self.settle();
+            self.perform_work();
             if !matches!(self.role, Role::Unconnected) {
                 self.settled_ms = target.now_ms();
             }

@@ -16,7 +16,7 @@ const TENANTS: &str = "tenants";
 pub(crate) type Pair = (String, String);
 
 /// What settings come to.
-pub(crate) struct Settled {
+pub(crate) struct Applied {
     /// Every parameter and its value.
     pub parameters: Vec<Pair>,
     /// Those that must be written to get the same again.
@@ -26,12 +26,12 @@ pub(crate) struct Settled {
 }
 
 /// Gives `host` what `text` says: a preset first, wherever it stands, then the rest.
-pub(crate) fn settle(
+pub(crate) fn apply(
     host: &mut dyn HostScheme,
     scheme: &str,
     text: Option<&str>,
     read: &ReadText<'_>,
-) -> Result<Settled, SchemeError> {
+) -> Result<Applied, SchemeError> {
     let mut given = match text {
         Some(text) => pairs(scheme, text)?,
         None => Vec::new(),
@@ -61,7 +61,7 @@ pub(crate) fn settle(
         changes.push(pair.clone());
         parameters.push(pair);
     }
-    Ok(Settled {
+    Ok(Applied {
         parameters,
         changes,
         tenants,

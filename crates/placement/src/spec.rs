@@ -15,7 +15,7 @@ use crate::{
     rules::ReadText,
     scheme::{Host, HostScheme, Setting, Unfit},
     schemes::{SCHEMES, Scheme},
-    settings::{settle, written},
+    settings::{apply, written},
     tenants::Tenants,
 };
 
@@ -100,16 +100,16 @@ impl SchemeSpec {
         };
         let (mut host, relocation) = parts(name)?;
         let name = canonical_name(host.name(), relocation);
-        let settled = settle(&mut *host, &name, settings, read)?;
-        if settled.tenants > 1 && relocation == DeviceHalf::Own {
+        let applied = apply(&mut *host, &name, settings, read)?;
+        if applied.tenants > 1 && relocation == DeviceHalf::Own {
             return Err(SchemeError::NotShared { scheme: name });
         }
         Ok(SchemeSpec {
-            name: name + &written(&settled.changes),
+            name: name + &written(&applied.changes),
             host: host.into(),
             relocation,
-            parameters: settled.parameters,
-            tenants: settled.tenants,
+            parameters: applied.parameters,
+            tenants: applied.tenants,
         })
     }
 

@@ -298,7 +298,7 @@ impl Lane {
 
     fn wait_for(&mut self, request: Request) -> Result<(), LaneError> {
         let relocation = self.policy.relocation_mut();
-        self.driven.settle(relocation)?;
+        self.driven.flush_batch(relocation)?;
         self.driven.wait_for(relocation, request)
     }
 
@@ -327,7 +327,7 @@ impl Lane {
         if pages.count == 0 {
             return Ok(());
         }
-        self.driven.settle(self.policy.relocation_mut())?;
+        self.driven.flush_batch(self.policy.relocation_mut())?;
         self.policy.discard(pages, self.clock_pages);
         let Some(pages) = sampled(&self.sample, pages) else {
             return Ok(());
@@ -340,8 +340,8 @@ impl Lane {
     ///
     /// # Errors
     /// When the device refuses them.
-    pub fn settle(&mut self) -> Result<(), LaneError> {
-        self.driven.settle(self.policy.relocation_mut())
+    pub fn flush_batch(&mut self) -> Result<(), LaneError> {
+        self.driven.flush_batch(self.policy.relocation_mut())
     }
 
     /// The device's counters; writes still in the batch are not in them.
@@ -359,7 +359,7 @@ impl Lane {
     /// # Errors
     /// When the device refuses writes still in the batch.
     pub fn finish(&mut self) -> Result<(), LaneError> {
-        self.settle()?;
+        self.flush_batch()?;
         self.driven.engine.drain();
         Ok(())
     }
@@ -431,18 +431,18 @@ impl Driven {
             placements.push((pages, stream));
         }
         if pages.count > 1 {
-            self.settle(relocation)?;
+            self.flush_batch(relocation)?;
             let written = self.engine.write(relocation, self.time_ns, pages, stream);
             self.remember();
             return self.performed(written);
         }
         if stream != self.batch_stream {
-            self.settle(relocation)?;
+            self.flush_batch(relocation)?;
             self.batch_stream = stream;
         }
         self.batch.push(pages.first);
         if self.batch.len() == BATCH || self.engine.is_timed() {
-            self.settle(relocation)
+            self.flush_batch(relocation)
         } else {
             Ok(())
         }
@@ -470,7 +470,7 @@ impl Driven {
         self.performed(waited)
     }
 
-    fn settle(&mut self, relocation: &mut dyn Relocate) -> Result<(), LaneError> {
+    fn flush_batch(&mut self, relocation: &mut dyn Relocate) -> Result<(), LaneError> {
         if self.batch.is_empty() {
             return Ok(());
         }

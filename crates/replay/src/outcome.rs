@@ -376,13 +376,13 @@ pub fn outcome(
         verdict: None,
         details: None,
     };
-    outcome.settle_schemes();
+    outcome.compare_schemes();
     outcome
 }
 
 impl Comparison {
     /// Works out what compares schemes with each other, from what each of them wrote.
-    pub(crate) fn settle_schemes(&mut self) {
+    pub(crate) fn compare_schemes(&mut self) {
         let most = self.schemes.iter().map(|scheme| scheme.host_bytes).max();
         self.source.host_bytes = most.unwrap_or(0);
         let logical = self.device.logical_bytes.max(1);

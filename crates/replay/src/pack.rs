@@ -132,7 +132,7 @@ mod tests {
         let mut numbers = Renumber::new(10);
         numbers.learn(&Io::write(1000, 100));
         numbers.learn(&Io::write(5000, 100));
-        let pages = numbers.settle();
+        let pages = numbers.finish_learning();
         Pack::new(numbers, 10, pages)
     }
 

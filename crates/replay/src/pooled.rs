@@ -79,7 +79,7 @@ pub fn pooled(mut samples: Vec<Comparison>, drawn: Drawn) -> Option<Comparison> 
             .collect();
         pool(scheme, &others, drawn);
     }
-    first.settle_schemes();
+    first.compare_schemes();
     Some(first)
 }
 

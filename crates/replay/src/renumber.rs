@@ -44,7 +44,7 @@ impl Renumber {
     }
 
     /// Ends the learning. Answers the distinct pages written.
-    pub fn settle(&mut self) -> u64 {
+    pub fn finish_learning(&mut self) -> u64 {
         self.merge();
         let mut dense = 0;
         for (first, end, number) in &mut self.ranges {
@@ -90,7 +90,7 @@ impl Renumber {
         }
     }
 
-    /// The address that one of the dense drive was, both in bytes, after [`Renumber::settle`]. What
+    /// The address that one of the dense drive was, both in bytes, after [`Renumber::finish_learning`]. What
     /// lies beyond all that is ever written goes on behind the last of it.
     pub fn original_bytes(&self, dense_bytes: u64) -> u64 {
         let page = dense_bytes / self.page_bytes;
@@ -125,7 +125,7 @@ mod tests {
         for (offset, length) in [(1000, 20), (100, 30), (1020, 10), (500, 10)] {
             numbers.learn(&Io::write(offset, length));
         }
-        assert_eq!(numbers.settle(), 7);
+        assert_eq!(numbers.finish_learning(), 7);
         assert_eq!(applied(&numbers, Io::write(1000, 30)), [(40, 30)]);
         assert_eq!(applied(&numbers, Io::write(505, 5)), [(35, 5)]);
         assert_eq!(
@@ -142,7 +142,7 @@ mod tests {
         for (offset, length) in [(100, 30), (1000, 20)] {
             numbers.learn(&Io::write(offset, length));
         }
-        numbers.settle();
+        numbers.finish_learning();
         let originals = [0, 29, 30, 45, 49, 50].map(|dense| numbers.original_bytes(dense));
         assert_eq!(originals, [100, 129, 1000, 1015, 1019, 1020]);
     }

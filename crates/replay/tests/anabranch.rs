@@ -52,7 +52,7 @@ fn copied(scheme: &str, drive: &Config, phases: &[Vec<Io>]) -> Vec<u64> {
         for io in phase {
             lane.apply(io).unwrap();
         }
-        lane.settle().unwrap();
+        lane.flush_batch().unwrap();
         let now = lane.counters().copied_pages;
         copied.push(now - before);
         before = now;

@@ -236,7 +236,7 @@ fn run(
             memory_bytes = memory_bytes.max(lane.assign().memory_bytes());
         }
     }
-    lane.settle().map_err(|error| error.to_string())?;
+    lane.flush_batch().map_err(|error| error.to_string())?;
     if let Engine::Counted(device) = lane.engine() {
         device.verify()?;
     }

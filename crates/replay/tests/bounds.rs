@@ -45,7 +45,7 @@ fn run(scheme: &str, ios: &[Io], future: &Arc<Future>) -> Lane {
         )
         .unwrap();
         ios.iter().for_each(|io| lane.apply(io).unwrap());
-        lane.settle().unwrap();
+        lane.flush_batch().unwrap();
         (trial, lane)
     });
     best(lanes.collect()).unwrap().1

@@ -36,7 +36,7 @@ fn waf(scheme: &str, overwrites: &[u32]) -> f64 {
             lane.apply(&Io::write(u64::from(page) * 4096, 4096))
                 .unwrap()
         });
-        lane.settle().unwrap();
+        lane.flush_batch().unwrap();
         *lane.counters()
     };
     write(&mut (0..PAGES));

@@ -55,7 +55,7 @@ fn copied_pages(scheme: &str, requests: &[Io]) -> u64 {
     for io in requests {
         lane.apply(io).unwrap();
     }
-    lane.settle().unwrap();
+    lane.flush_batch().unwrap();
     lane.counters().copied_pages
 }
 

@@ -315,7 +315,7 @@ impl<O: Observe> Device<O> {
                 *slot = NONE;
             }
         }
-        let died = dying.settle();
+        let died = dying.finish();
         self.counters.discarded_pages += died;
         self.mapped -= died;
         Ok(())

@@ -74,7 +74,7 @@ pub struct Resolution {
     /// The stream of the drive.
     pub stream: StreamId,
     /// Whether that stream was another identifier's until now, which had to be closed: its open
-    /// unit is to be dealt with first ([`AtClose::settle`]).
+    /// unit is to be dealt with first ([`AtClose::apply`]).
     pub closed_another: bool,
 }
 
@@ -198,7 +198,7 @@ impl StreamTable {
     ) -> Result<(), DeviceError> {
         let resolved = self.resolve(scope, identifier);
         if resolved.closed_another {
-            at_close.settle(device, resolved.stream)?;
+            at_close.apply(device, resolved.stream)?;
         }
         device.write(relocation, pages, resolved.stream)
     }

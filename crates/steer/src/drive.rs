@@ -265,7 +265,7 @@ impl Drive {
     /// Waits until the drive has nothing left to do that anybody asked of it, a dead server included. The kernel lets a
     /// queue's limit be set only when the queue is empty, and keeps new requests waiting meanwhile; the limit is set to
     /// what it was.
-    pub(crate) fn settle(&self) -> Result<(), SteerError> {
+    pub(crate) fn wait_idle(&self) -> Result<(), SteerError> {
         for queue in paths(&self.queue) {
             let limit = queue.join("max_sectors_kb");
             let value = fs::read_to_string(&limit).map_err(SteerError::io("read", &limit))?;

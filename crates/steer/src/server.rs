@@ -163,7 +163,7 @@ impl Server {
         }
         self.set_writers(writers(&self.block_device(), true));
         // What the dead server had asked of the drive must not come after what we ask for.
-        self.drive.settle()?;
+        self.drive.wait_idle()?;
         self.control.end_recovery(number)
     }
 

@@ -117,7 +117,7 @@ pub fn local(
             reporter,
             &work,
             |batch, result, reporter| {
-                again.extend(sweep.settle(directory, &batch, result, reporter)?);
+                again.extend(sweep.keep_batch(directory, &batch, result, reporter)?);
                 Ok(())
             },
         )?;
@@ -129,7 +129,7 @@ pub fn local(
 
 impl Sweep {
     /// Keeps what came of a batch. Answers with what is to be tried instead, if that is anything.
-    fn settle(
+    fn keep_batch(
         &mut self,
         directory: &Path,
         batch: &Batch,

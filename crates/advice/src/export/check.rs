@@ -40,7 +40,7 @@ pub fn measure_these(plan: &Plan, spec: &SchemeSpec, ios: &[Io]) -> Result<Count
     let mut lane = plan.lane(spec)?;
     ios.iter()
         .try_for_each(|io| lane.apply(io))
-        .and_then(|()| lane.settle())
+        .and_then(|()| lane.flush_batch())
         .map_err(Fault::work)?;
     Ok(*lane.counters())
 }

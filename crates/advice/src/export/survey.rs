@@ -162,7 +162,7 @@ impl Reading {
     }
 
     fn finish(mut self) -> Result<Survey> {
-        self.lane.settle().map_err(Fault::usage)?;
+        self.lane.flush_batch().map_err(Fault::usage)?;
         Ok(self.counted.finish(*self.lane.counters()))
     }
 }

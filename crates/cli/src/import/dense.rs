@@ -38,7 +38,7 @@ pub fn write(
     let (survey, mut tables, writer) = super::write(importer, writer, bar, share, None)?;
     let mut sparse = writer.keep(&tables)?;
     let mut volumes = Volumes::learn(&mut sparse)?;
-    tables.capture.device_bytes = volumes.settle();
+    tables.capture.device_bytes = volumes.lay_out();
     let left_out = volumes.apply(&mut sparse, output, &tables)?;
     let dense = Dense {
         device_bytes: tables.capture.device_bytes,
@@ -74,11 +74,11 @@ impl Volumes {
     }
 
     /// Lays the volumes side by side. Answers their bytes.
-    fn settle(&mut self) -> u64 {
+    fn lay_out(&mut self) -> u64 {
         let mut bytes = 0_u64;
         for volume in self.0.values_mut() {
             volume.before_bytes = bytes;
-            let pages = volume.numbers.settle();
+            let pages = volume.numbers.finish_learning();
             bytes = bytes.saturating_add(pages.saturating_mul(u64::from(PAGE_BYTES)));
         }
         bytes

@@ -54,7 +54,7 @@ pub fn run(arguments: &RunArguments) -> Result {
     let mut live = Live::start(&plan, namespace, arguments)?;
     let voice = Voice::open(arguments.log.as_deref(), live.view.terminal())?;
     let end = live.follow_all(&stages, &voice, &mut Patience::of(arguments))?;
-    let unmounted = live.settle()?;
+    let unmounted = live.unmount()?;
     live.view.clear();
     voice.finish();
     let bytes = plan.model.config.logical_bytes();
@@ -295,7 +295,7 @@ impl Live {
 
     /// Brings the drive to rest and feeds the last of it: XFS discards only as it is unmounted.
     /// Answers how the unmounting went, which is no reason to keep the table back.
-    fn settle(&mut self) -> Result<Result<(), DiskError>> {
+    fn unmount(&mut self) -> Result<Result<(), DiskError>> {
         if self.drive.uncover().map_err(Failure::work)? {
             let place = self.drive.mount_point().display();
             let line = format!(

@@ -169,7 +169,7 @@ fn apply(target: &Target, drive: &mut Drive, scope: Scope, item: &Item) -> Resul
 
 impl Connection {
     /// Ends a batch: the translation layer hears of it, and its commands are answered.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn perform_work(&mut self) {
         let Role::Io(controller, _) = &self.role else {
             return;
         };

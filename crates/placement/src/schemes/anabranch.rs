@@ -107,11 +107,11 @@ impl HostScheme for Parameters {
     }
 }
 
-/// Classes are settled when this share of the capacity has been written for the first time, and
-/// then whenever what was written has doubled, and `SETTLE_PARTS` times a capacity at least (our
+/// Classes are redrawn when this share of the capacity has been written for the first time, and
+/// then whenever what was written has doubled, and `REDRAW_PARTS` times a capacity at least (our
 /// choice).
-const FIRST_SETTLE_PARTS: u64 = 1024;
-const SETTLE_PARTS: u64 = 4;
+const FIRST_REDRAW_PARTS: u64 = 1024;
+const REDRAW_PARTS: u64 = 4;
 
 /// Predicts how long each page will live, as a processor predicts branches, and how long a copied one
 /// still will; classes of predicted lives, with the bounds between them where they part what is
@@ -178,7 +178,7 @@ impl Anabranch {
     #[inline]
     fn place(&mut self, page: u32, now_pages: u64, write: &Write) -> StreamId {
         if now_pages >= self.settle_at {
-            self.settle(now_pages);
+            self.redraw_classes(now_pages);
         }
         let outlook = self.mind.write(page, write, now_pages);
         if let Some(rehearsal) = &mut self.rehearsal
@@ -197,12 +197,12 @@ impl Anabranch {
     }
 
     #[cold]
-    fn settle(&mut self, now_pages: u64) {
+    fn redraw_classes(&mut self, now_pages: u64) {
         let started_at = *self.started_at.get_or_insert(now_pages);
-        self.mind.classes.settle();
+        self.mind.classes.redraw();
         let written = now_pages - started_at;
-        let least = self.capacity / FIRST_SETTLE_PARTS;
-        let most = self.capacity / SETTLE_PARTS;
+        let least = self.capacity / FIRST_REDRAW_PARTS;
+        let most = self.capacity / REDRAW_PARTS;
         self.settle_at = now_pages + written.clamp(least, most.max(least)).max(1);
     }
 }

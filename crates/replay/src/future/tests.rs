@@ -126,7 +126,7 @@ proptest! {
             foresight.note(io).unwrap();
             lane.apply(io).unwrap();
         }
-        lane.settle().unwrap();
+        lane.flush_batch().unwrap();
         let future = foresight.finish();
         prop_assert_eq!(future.lives_pages(), &naive(&ios)[..]);
         prop_assert_eq!(future.lives_pages().len() as u64, lane.counters().host_pages);

@@ -197,7 +197,7 @@ impl<O: Observe> Device<O> {
             *slot = claim.address + step;
             *back = pages.first + step;
         }
-        let died = dying.settle();
+        let died = dying.finish();
         if !self.written_at.is_empty() {
             let now = self.tick();
             self.written_at[pages.indices()].fill(now);
@@ -329,7 +329,7 @@ impl<'a> Dying<'a> {
     }
 
     /// Answers how many pages died.
-    pub(super) fn settle(mut self) -> u64 {
+    pub(super) fn finish(mut self) -> u64 {
         self.flush();
         self.died
     }

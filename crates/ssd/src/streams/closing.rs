@@ -26,7 +26,7 @@ impl AtClose {
     ///
     /// # Errors
     /// When the device has no such host stream, or is read-only.
-    pub fn settle<O: Observe>(
+    pub fn apply<O: Observe>(
         self,
         device: &mut Device<O>,
         stream: StreamId,

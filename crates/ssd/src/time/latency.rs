@@ -55,14 +55,14 @@ impl Latency {
     #[inline]
     pub(super) fn record(&mut self, latency_ns: u64) {
         if latency_ns != self.last_ns {
-            self.settle();
+            self.flush();
             self.last_ns = latency_ns;
         }
         self.run += 1;
     }
 
     /// Counts the last run.
-    fn settle(&mut self) {
+    fn flush(&mut self) {
         if self.run == 0 {
             return;
         }
@@ -81,24 +81,24 @@ impl Latency {
     }
 
     pub(super) fn summary(&self) -> LatencySummary {
-        let mut settled = Latency {
+        let mut flushed = Latency {
             histogram: self.histogram.clone(),
             ..*self
         };
-        settled.settle();
-        let Some(histogram) = &settled.histogram else {
+        flushed.flush();
+        let Some(histogram) = &flushed.histogram else {
             return LatencySummary::default();
         };
-        let at = |quantile| histogram.value_at_quantile(quantile).min(settled.max_ns);
+        let at = |quantile| histogram.value_at_quantile(quantile).min(flushed.max_ns);
         LatencySummary {
-            requests: settled.requests,
-            mean_ns: settled.sum_ns as f64 / settled.requests as f64,
+            requests: flushed.requests,
+            mean_ns: flushed.sum_ns as f64 / flushed.requests as f64,
             p50_ns: at(0.5),
             p90_ns: at(0.9),
             p99_ns: at(0.99),
             p99_9_ns: at(0.999),
             p99_99_ns: at(0.9999),
-            max_ns: settled.max_ns,
+            max_ns: flushed.max_ns,
         }
     }
 }

@@ -63,8 +63,8 @@ impl Sum {
     }
 
     /// Nothing more is recorded.
-    fn settled(mut self) -> Sum {
-        self.latencies.iter_mut().for_each(Spread::settle);
+    fn flushed(mut self) -> Sum {
+        self.latencies.iter_mut().for_each(Spread::flush);
         self
     }
 
@@ -134,7 +134,7 @@ impl Series {
     #[cold]
     fn go_on(&mut self, now: u64) {
         while now >= self.end {
-            self.full.push(std::mem::take(&mut self.current).settled());
+            self.full.push(std::mem::take(&mut self.current).flushed());
             if self.full.len() == MOST {
                 self.merge();
             }
@@ -168,7 +168,7 @@ impl Series {
         let last_ns = self.full.len() as u64 * self.length_ns;
         let passed_ns = now.saturating_sub(self.start + last_ns);
         if passed_ns > 0 {
-            let current = self.current.clone().settled();
+            let current = self.current.clone().flushed();
             intervals.push(current.interval(last_ns, passed_ns));
         }
         (self.length_ns, intervals)

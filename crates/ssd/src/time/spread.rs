@@ -35,14 +35,14 @@ impl Spread {
     #[inline]
     pub(super) fn record(&mut self, latency_ns: u64) {
         if latency_ns != self.last_ns {
-            self.settle();
+            self.flush();
             self.last_ns = latency_ns;
         }
         self.run += 1;
     }
 
     /// Counts the last run: nothing more is recorded.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn flush(&mut self) {
         if self.run == 0 {
             return;
         }
@@ -58,7 +58,7 @@ impl Spread {
         self.run = 0;
     }
 
-    /// Takes in what another interval recorded; both are settled.
+    /// Takes in what another interval recorded; both are flushed.
     pub(super) fn add(&mut self, other: Spread) {
         self.longest_ns = self.longest_ns.max(other.longest_ns);
         let Some(more) = other.histogram else {
@@ -73,7 +73,7 @@ impl Spread {
         }
     }
 
-    /// `None` where nothing was recorded. What was recorded is settled.
+    /// `None` where nothing was recorded. What was recorded is flushed.
     pub(super) fn latency(&self) -> Option<IntervalLatency> {
         let histogram = self.histogram.as_ref()?;
         let at = |quantile| histogram.value_at_quantile(quantile).min(self.longest_ns);
@@ -92,7 +92,7 @@ mod tests {
     fn recorded(latencies: impl Iterator<Item = u64>) -> Spread {
         let mut spread = Spread::default();
         latencies.for_each(|latency| spread.record(latency));
-        spread.settle();
+        spread.flush();
         spread
     }
 

@@ -112,7 +112,7 @@ impl Importer {
             Order::Merge(merge) => merge
                 .read(&mut self.readers, &mut self.names, ios)
                 .map(|()| {
-                    self.settle(0, ios);
+                    self.complete(0, ios);
                 }),
         };
         if read.is_err() {
@@ -129,7 +129,7 @@ impl Importer {
             };
             let input = *input;
             if reader.read(&mut self.names, ios)? {
-                self.settle(input, ios);
+                self.complete(input, ios);
                 break;
             }
             self.order = Order::Sequence(input + 1);
@@ -138,7 +138,7 @@ impl Importer {
     }
 
     /// Ends what a reader of one input cannot know: who a process is, and when the trace began.
-    fn settle(&mut self, input: usize, ios: &mut [Io]) {
+    fn complete(&mut self, input: usize, ios: &mut [Io]) {
         if self.format == Format::Blktrace {
             for io in ios.iter_mut() {
                 io.context = self.names.process(io.context.0);

@@ -35,7 +35,7 @@ impl Classes {
 
     /// Draws the bounds anew: of all ways to part what was counted, that with the least spread of
     /// predicted lives within classes. What was counted then counts half.
-    pub fn settle(&mut self) {
+    pub fn redraw(&mut self) {
         let points: Vec<Weighted> = (0..)
             .zip(&self.traffic)
             .filter(|(_, weight)| **weight > 0.0)
@@ -74,7 +74,7 @@ mod tests {
         for &(life, pages) in lives {
             (0..pages).for_each(|_| classes.count(life));
         }
-        classes.settle();
+        classes.redraw();
         classes
     }
 
@@ -110,7 +110,7 @@ mod tests {
         for _ in 0..12 {
             (0..1000).for_each(|_| classes.count(60.0));
             (0..1000).for_each(|_| classes.count(120.0));
-            classes.settle();
+            classes.redraw();
         }
         assert_eq!([60.0, 120.0].map(|life| classes.of(life, 2)), [0, 1]);
     }

@@ -358,7 +358,7 @@ mod tests {
             };
             let outlook = mind.write(page, &write, *now);
             if now.is_multiple_of(2048) {
-                mind.classes.settle();
+                mind.classes.redraw();
             }
             changes += usize::from(rehearsal.write(mind, page, outlook));
             *now += 1;

@@ -216,7 +216,7 @@ mod tests {
                 mind.classes.count(life);
             }
         }
-        mind.classes.settle();
+        mind.classes.redraw();
         mind
     }
 
