@@ -97,8 +97,8 @@ mutants:
 		--file 'crates/nvme/src/pdu/*.rs' --file crates/nvme/src/pdu.rs \
 		--file crates/nvme/src/command.rs --file crates/nvme/src/completion.rs
 	$(MUTANTS) --output target/mutants/placement --package anabranch-placement \
-		--file crates/placement/src/pcstream.rs --file 'crates/placement/src/pcstream/*.rs' \
-		--file crates/placement/src/anabranch.rs --file 'crates/placement/src/anabranch/*.rs'
+		--file crates/placement/src/schemes/pcstream.rs --file 'crates/placement/src/schemes/pcstream/*.rs' \
+		--file crates/placement/src/schemes/anabranch.rs --file 'crates/placement/src/schemes/anabranch/*.rs'
 
 # Every published figure beside ours: out/experiments/NAME.json, standard output, and the tables of docs/results.md.
 experiments:
