@@ -2,22 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::{
-    fs,
-    path::PathBuf,
-    process::{Command, Output},
-};
+mod command;
+
+use std::{fs, path::PathBuf};
 
 use anabranch_trace::{Capture, Io, Operation, Tables, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
-fn anabranch(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_anabranch"))
-        .args(arguments)
-        .output()
-        .unwrap()
-}
+use command::anabranch;
 
 /// The result of a replay in units of 2 MiB with 15 % to spare.
 fn replay(arguments: &[&str]) -> Value {
@@ -49,15 +42,7 @@ fn native(directory: &TempDir) -> PathBuf {
     }
     let tables = Tables::new(Capture {
         device_bytes: 64 << 20,
-        file_system: String::new(),
-        command: Vec::new(),
-        kernel: String::new(),
-        started_unix_s: 0,
-        lost_events: 0,
-        limitations: Vec::new(),
-        host: String::new(),
-        drive: None,
-        sampled: None,
+        ..Capture::default()
     });
     writer.finish(&tables).unwrap();
     path

@@ -2,22 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+mod command;
+
+use std::{fs, path::Path};
 
 use anabranch_trace::{Capture, Context, ContextId, ContextKind, File, FileId, Io, Tables, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
-fn anabranch(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_anabranch"))
-        .args(arguments)
-        .output()
-        .unwrap()
-}
+use command::anabranch;
 
 /// The schemes of a comparison that went well.
 fn schemes(arguments: &[&str]) -> Vec<Value> {

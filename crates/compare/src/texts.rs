@@ -54,15 +54,12 @@ pub fn text_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Strin
 pub fn parsed_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
-    T: FromStr,
-    T::Err: std::fmt::Display,
+    T: FromStr<Err: std::fmt::Display>,
 {
-    let read = |text: String| {
-        let parsed = text.parse::<T>();
-        parsed.map_err(|error| D::Error::custom(format!("\"{text}\": {error}")))
-    };
-    let texts = text_list(deserializer)?;
-    texts.into_iter().map(read).collect()
+    text_list(deserializer)?
+        .iter()
+        .map(|text| read(text))
+        .collect()
 }
 
 /// A word or a number, or nothing.
@@ -80,12 +77,12 @@ pub fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>
 pub fn number<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
-    T: FromStr,
-    T::Err: std::fmt::Display,
+    T: FromStr<Err: std::fmt::Display>,
 {
-    let read = |text: String| {
-        let parsed = text.parse::<T>();
-        parsed.map_err(|error| D::Error::custom(format!("\"{text}\": {error}")))
-    };
-    text(deserializer)?.map(read).transpose()
+    text(deserializer)?.map(|text| read(&text)).transpose()
+}
+
+fn read<T: FromStr<Err: std::fmt::Display>, E: Error>(text: &str) -> Result<T, E> {
+    let parsed = text.parse();
+    parsed.map_err(|error| E::custom(format!("\"{text}\": {error}")))
 }

@@ -42,3 +42,18 @@ impl HostGeometry {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A drive with eight host streams and eight internal ones.
+    pub(crate) const DRIVE: HostGeometry = HostGeometry {
+        logical_pages: 10_000,
+        page_bytes: 4096,
+        host_streams: 8,
+        internal_streams: 8,
+        pages_per_unit: 100,
+        physical_units: 120,
+    };
+}

@@ -389,15 +389,7 @@ fn canonical_name(host: &str, relocation: DeviceHalf) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const DRIVE: HostGeometry = HostGeometry {
-        logical_pages: 10_000,
-        page_bytes: 4096,
-        host_streams: 8,
-        internal_streams: 8,
-        pages_per_unit: 100,
-        physical_units: 120,
-    };
+    use crate::geometry::tests::DRIVE;
 
     fn spec(text: &str) -> SchemeSpec {
         text.parse().unwrap()

@@ -8,15 +8,12 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
+mod golden;
 #[path = "../../ssd/tests/workload/mod.rs"]
 mod workload;
 
-use anabranch_replay::Lane;
 use anabranch_ssd::{Config, profile::Profile};
-use anabranch_trace::Io;
-
-const PAGES: u32 = 1 << 20;
-const ROUNDS: u32 = 10;
+use golden::{PAGES, ROUNDS, waf};
 
 /// The golden drive, with room for so many units that stay open for nothing.
 fn drive(idle_units: u32) -> Config {
@@ -29,30 +26,6 @@ fn drive(idle_units: u32) -> Config {
     }
 }
 
-/// WAF over the last five of ten rounds of overwrites, after one sequential fill.
-fn waf(scheme: &str, overwrites: &[u32], idle_units: u32) -> f64 {
-    let spec = scheme.parse().unwrap();
-    let mut lane = Lane::build(
-        &spec,
-        &drive(idle_units),
-        &anabranch_replay::Start::default(),
-    )
-    .unwrap();
-    let mut write = |pages: &mut dyn Iterator<Item = u32>| {
-        pages.for_each(|page| {
-            lane.apply(&Io::write(u64::from(page) * 4096, 4096))
-                .unwrap()
-        });
-        lane.flush_batch().unwrap();
-        *lane.counters()
-    };
-    write(&mut (0..PAGES));
-    let (first, last) = overwrites.split_at(overwrites.len() / 2);
-    let half = write(&mut first.iter().copied());
-    let whole = write(&mut last.iter().copied());
-    whole.since(&half).waf().unwrap()
-}
-
 /// Multi-queue leaves one class behind, SFR four.
 fn assert_near(overwrites: &[u32], multi_queue: f64, sfr: f64) {
     for (scheme, idle_units, published) in [
@@ -60,7 +33,7 @@ fn assert_near(overwrites: &[u32], multi_queue: f64, sfr: f64) {
         ("autostream-sfr", 4, sfr),
     ] {
         let scheme = format!("{scheme}+gc:preset=sepbit-port");
-        let measured = waf(&scheme, overwrites, idle_units);
+        let measured = waf(&scheme, &drive(idle_units), overwrites);
         let apart = measured / published - 1.0;
         let line = format!(
             "{scheme}: measured {measured:.4}, published {published:.3}: {:+.2} %",

@@ -2,15 +2,12 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
+mod golden;
 #[path = "../../ssd/tests/workload/mod.rs"]
 mod workload;
 
-use anabranch_replay::Lane;
 use anabranch_ssd::{Config, profile::Profile};
-use anabranch_trace::Io;
-
-const PAGES: u32 = 1 << 20;
-const ROUNDS: u32 = 10;
+use golden::{PAGES, ROUNDS, waf};
 
 /// The golden drive with six host streams, as the simulator has six open segments, and internal
 /// ones for schemes that keep copies apart.
@@ -23,31 +20,8 @@ fn drive() -> Config {
     }
 }
 
-/// WAF over the last five of ten rounds of overwrites, after one sequential fill.
-fn waf(scheme: &str, overwrites: &[u32]) -> f64 {
-    let mut lane = Lane::build(
-        &scheme.parse().unwrap(),
-        &drive(),
-        &anabranch_replay::Start::default(),
-    )
-    .unwrap();
-    let mut write = |pages: &mut dyn Iterator<Item = u32>| {
-        pages.for_each(|page| {
-            lane.apply(&Io::write(u64::from(page) * 4096, 4096))
-                .unwrap()
-        });
-        lane.flush_batch().unwrap();
-        *lane.counters()
-    };
-    write(&mut (0..PAGES));
-    let (first, last) = overwrites.split_at(overwrites.len() / 2);
-    let half = write(&mut first.iter().copied());
-    let whole = write(&mut last.iter().copied());
-    whole.since(&half).waf().unwrap()
-}
-
 fn assert_near(scheme: &str, overwrites: &[u32], published: f64, tolerance: f64) {
-    let measured = waf(scheme, overwrites);
+    let measured = waf(scheme, &drive(), overwrites);
     let apart = measured / published - 1.0;
     println!(
         "{scheme}: measured {measured:.4}, published {published:.3}: {:+.2} %",
@@ -87,7 +61,7 @@ fn zipf_overwrites_cost_what_the_simulator_says() {
 #[test]
 fn schemes_that_fit_themselves_to_the_drive_copy_less_than_sepbit() {
     let overwrites = workload::zipf(PAGES, ROUNDS, 1);
-    let measured = ["sepbit", "midas", "dogi"].map(|scheme| waf(scheme, &overwrites));
+    let measured = ["sepbit", "midas", "dogi"].map(|scheme| waf(scheme, &drive(), &overwrites));
     println!("sepbit, midas, dogi: {measured:.3?}");
     // MiDAS has had one configuration by then, and its second is better; see docs/schemes.md.
     assert!(measured[1] < measured[0], "{measured:?}");

@@ -58,15 +58,7 @@ pub fn trace(directory: &TempDir) -> PathBuf {
     }
     let mut tables = Tables::new(Capture {
         device_bytes: DEVICE_BYTES,
-        file_system: String::new(),
-        command: Vec::new(),
-        kernel: String::new(),
-        started_unix_s: 0,
-        lost_events: 0,
-        limitations: Vec::new(),
-        host: String::new(),
-        drive: None,
-        sampled: None,
+        ..Capture::default()
     });
     for id in 1..=2 {
         tables.contexts.push(Context {

@@ -263,17 +263,9 @@ impl Assign for PcStream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::tests::DRIVE;
     use crate::{assign::ContextName, known_lifetimes::KnownLifetime};
     use anabranch_trace::{ContextKind, FileId, WriteHint};
-
-    const DRIVE: HostGeometry = HostGeometry {
-        logical_pages: 10_000,
-        page_bytes: 4096,
-        host_streams: 8,
-        internal_streams: 8,
-        pages_per_unit: 100,
-        physical_units: 120,
-    };
 
     /// Feeds a scheme and keeps its clock.
     struct Host {

@@ -27,14 +27,14 @@ fn create_hidden(target: &Path) -> WholeFile {
     }
 }
 
+/// Both ways in which a file is begun.
+const WAYS: [fn(&Path) -> WholeFile; 2] = [|path| WholeFile::create(path).unwrap(), create_hidden];
+
 #[test]
 fn a_finished_file_appears_whole_and_alone() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("out");
-    for create in [
-        |path: &Path| WholeFile::create(path).unwrap(),
-        create_hidden,
-    ] {
+    for create in WAYS {
         let mut file = create(&target);
         file.write_all(b"all of it").unwrap();
         assert!(!target.exists());
@@ -60,10 +60,7 @@ fn an_unfinished_file_has_no_name_where_the_file_system_allows_that() {
 fn an_existing_file_is_replaced_at_the_end_and_not_before() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("out");
-    for create in [
-        |path: &Path| WholeFile::create(path).unwrap(),
-        create_hidden,
-    ] {
+    for create in WAYS {
         fs::write(&target, "old, and longer").unwrap();
         let mut file = create(&target);
         file.write_all(b"new").unwrap();
@@ -79,10 +76,7 @@ fn an_existing_file_is_replaced_at_the_end_and_not_before() {
 fn a_dropped_file_leaves_nothing_and_replaces_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("out");
-    for create in [
-        |path: &Path| WholeFile::create(path).unwrap(),
-        create_hidden,
-    ] {
+    for create in WAYS {
         let mut file = create(&target);
         file.write_all(b"half of").unwrap();
         file.flush().unwrap();
@@ -124,10 +118,7 @@ fn both_ways_give_the_permissions_of_a_new_file() {
     let plain = directory.path().join("plain");
     fs::write(&plain, "").unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-    for create in [
-        |path: &Path| WholeFile::create(path).unwrap(),
-        create_hidden,
-    ] {
+    for create in WAYS {
         let target = directory.path().join("out");
         create(&target).finish().unwrap();
         assert_eq!(mode(&target), mode(&plain));

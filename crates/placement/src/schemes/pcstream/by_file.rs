@@ -144,17 +144,9 @@ impl Assign for ByFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Parameters, geometry::HostGeometry, scheme::HostScheme};
+    use crate::geometry::tests::DRIVE;
+    use crate::{scheme::HostScheme, schemes::pcstream::Parameters};
     use anabranch_trace::{FileId, WriteHint};
-
-    const DRIVE: HostGeometry = HostGeometry {
-        logical_pages: 10_000,
-        page_bytes: 4096,
-        host_streams: 8,
-        internal_streams: 8,
-        pages_per_unit: 100,
-        physical_units: 120,
-    };
 
     fn names(signature: u64) -> Names {
         Names {
