@@ -129,13 +129,7 @@ fn the_units_bad_from_the_factory_hold_nothing_and_cost_spare() {
         factory_bad_units: 5,
         ..Faults::default()
     };
-    let config = with_spare(
-        Config {
-            faults,
-            ..small(200, 10, 0)
-        },
-        2,
-    );
+    let config = failing(faults, small(200, 10, 0), 2);
     let mut device = Driven::new(&config, RelocationKind::Gc).unwrap();
     assert_eq!(device.retired_units().len(), 5);
     assert_eq!(device.counters().retired_units, 5);
@@ -152,6 +146,16 @@ fn the_units_bad_from_the_factory_hold_nothing_and_cost_spare() {
         );
     }
     assert!(!device.is_read_only());
+}
+
+/// A drive with such faults, and so many units more than it needs.
+fn failing(faults: Faults, drive: Config, spare: u32) -> Config {
+    with_spare(Config { faults, ..drive }, spare)
+}
+
+/// A drive that wears so, and so many units more than it needs.
+fn wearing(wear: Wear, drive: Config, spare: u32) -> Config {
+    with_spare(Config { wear, ..drive }, spare)
 }
 
 /// Overwrites at random until the drive takes no more; its end, checked.
@@ -189,13 +193,7 @@ fn a_drive_whose_erases_fail_ends_when_its_spare_is_gone_and_keeps_every_page() 
         erases_per_failure: 200,
         ..Faults::default()
     };
-    let config = with_spare(
-        Config {
-            faults,
-            ..small(300, 10, 0)
-        },
-        12,
-    );
+    let config = failing(faults, small(300, 10, 0), 12);
     for kind in RelocationKind::ALL {
         let rig = to_the_end(&config, kind);
         let counters = rig.device.counters();
@@ -210,13 +208,7 @@ fn a_unit_whose_programming_failed_is_emptied_and_retired() {
         pages_per_program_failure: 3000,
         ..Faults::default()
     };
-    let config = with_spare(
-        Config {
-            faults,
-            ..small(300, 10, 0)
-        },
-        12,
-    );
+    let config = failing(faults, small(300, 10, 0), 12);
     for kind in RelocationKind::ALL {
         let rig = to_the_end(&config, kind);
         let counters = rig.device.counters();
@@ -238,13 +230,7 @@ fn failures_come_as_often_as_was_asked_for() {
         erases_per_failure: 500,
         factory_bad_units: 0,
     };
-    let config = with_spare(
-        Config {
-            faults,
-            ..small(1000, 10, 0)
-        },
-        400,
-    );
+    let config = failing(faults, small(1000, 10, 0), 400);
     let rig = to_the_end(&config, RelocationKind::Gc);
     let counters = rig.device.counters();
     for (operations, failures, mean) in [
@@ -269,13 +255,7 @@ fn a_drive_that_retires_at_its_rating_lives_to_rated_erases_times_units() {
             rated_erases: 100,
             retire_at_rating: true,
         };
-        let config = with_spare(
-            Config {
-                wear,
-                ..small(600, 10, 0)
-            },
-            8,
-        );
+        let config = wearing(wear, small(600, 10, 0), 8);
         let rig = to_the_end(&config, RelocationKind::Gc);
         let possible = 100 * u64::from(config.physical_units);
         let erased = rig.device.counters().erased_units;
@@ -298,13 +278,7 @@ fn data_at_rest_shorten_the_life_that_static_levelling_restores() {
             rated_erases: 60,
             retire_at_rating: true,
         };
-        let config = with_spare(
-            Config {
-                wear,
-                ..small(600, 10, 0)
-            },
-            8,
-        );
+        let config = wearing(wear, small(600, 10, 0), 8);
         let mut device = Driven::new(&config, RelocationKind::Gc).unwrap();
         device.write(PageRange::new(0, 600), StreamId(0)).unwrap();
         let mut random = Random(5);
@@ -325,13 +299,7 @@ fn a_drive_every_program_of_which_fails_takes_no_page_and_ends() {
         pages_per_program_failure: 1,
         ..Faults::default()
     };
-    let config = with_spare(
-        Config {
-            faults,
-            ..small(100, 10, 0)
-        },
-        3,
-    );
+    let config = failing(faults, small(100, 10, 0), 3);
     let mut rig = Rig::new(&config, RelocationKind::Gc.build(&config));
     let write = Operation::Write {
         first: 0,
@@ -379,13 +347,7 @@ fn the_life_foretold_halfway_is_the_life_that_comes() {
             rated_erases: 100,
             retire_at_rating: true,
         };
-        let config = with_spare(
-            Config {
-                wear,
-                ..small(600, 10, 0)
-            },
-            8,
-        );
+        let config = wearing(wear, small(600, 10, 0), 8);
         let mut device = Driven::new(&config, RelocationKind::Gc).unwrap();
         let mut random = Random(5);
         let mut foretold = None;
