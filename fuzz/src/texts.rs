@@ -4,7 +4,7 @@
 //! The fuzz target and `crates/cli/tests/fuzzed.rs` share this; it panics when it does not hold.
 
 use anabranch_placement::{HostGeometry, KnownLifetimes, SchemeSpec};
-use anabranch_replay::{Outcome, synthetic::Synthetic};
+use anabranch_replay::{Comparison, synthetic::Synthetic};
 use anabranch_report::{
     Look, answer, comparison, difference, difference_table, notes, page, times,
 };
@@ -91,7 +91,7 @@ fn lifetimes(text: &str) -> bool {
 
 /// A result can be shown in every way.
 fn result(text: &str) -> bool {
-    let Ok(outcome) = serde_json::from_str::<Outcome>(text) else {
+    let Ok(outcome) = serde_json::from_str::<Comparison>(text) else {
         return false;
     };
     let csv = Look {

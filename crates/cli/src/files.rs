@@ -161,7 +161,7 @@ fn of_report(report: &ReportArguments, files: Files) -> Files {
 fn of_diff(diff: &DiffArguments, files: Files) -> Files {
     files
         .prints(printed("--json", diff.json))
-        .reads([&diff.before, &compare.after])
+        .reads([&diff.before, &diff.after])
         .writes("-o", &diff.output)
 }
 

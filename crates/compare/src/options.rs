@@ -209,7 +209,7 @@ impl Default for ComparisonOptions {
         ComparisonOptions {
             schemes: vec![DEFAULT_SCHEMES.to_owned()],
             relocation: Vec::new(),
-            profile: None,
+            lifetimes: None,
             details: false,
             sample: None,
             samples: None,

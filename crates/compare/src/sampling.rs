@@ -226,14 +226,14 @@ mod tests {
     fn time_and_old_drives_are_not_sampled() {
         let mut options = ReplayOptions::default();
         options.comparison.samples = Some(3);
-        assert!(options.validate_sampling().is_err());
+        assert!(options.validate(1).is_err());
         options.comparison.sample = Some(Sampling::Auto);
-        assert!(options.validate_sampling().is_ok());
+        assert!(options.validate(1).is_ok());
         options.time.issue = Some(IssueKind::Open);
-        assert!(options.validate_sampling().is_err());
+        assert!(options.validate(1).is_err());
         options.time.issue = None;
         options.drive_file = Some("aged.drive".into());
-        assert!(options.validate_sampling().is_err());
+        assert!(options.validate(1).is_err());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::{Mode, SFlag, mknod};
 use nix::unistd::geteuid;
 
-use crate::control_group::{ControlGroup, GroupPlace, NO_DATA, NoData};
+use crate::control_group::{ControlGroup, GroupPlace, NO_DATA};
 use crate::error::DiskError;
 use crate::guardian::Guardian;
 use crate::processes::{Process, RunProcesses};

@@ -2,7 +2,11 @@
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 
-use crate::{geometry::HostGeometry, rules::Rules, size::Bytes};
+use crate::{
+    geometry::HostGeometry,
+    rules::{ReadText, Rules},
+    size::Bytes,
+};
 
 /// One named value of a scheme's parameters.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use anabranch_ssd::{
     victims::VictimRule,
 };
 
-use crate::{assign::Assign, future::Future, parameter::Parameter};
+use crate::{assign::Assign, future::Future, geometry::HostGeometry, parameter::Parameter};
 
 /// Both halves of a scheme in one: what writing learned, copying knows.
 pub trait Whole: Assign + Relocate {}

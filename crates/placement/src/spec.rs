@@ -13,7 +13,7 @@ use crate::{
     geometry::HostGeometry,
     policy::Policy,
     rules::ReadText,
-    scheme::{Host, HostScheme, Setting, Unfit},
+    scheme::{DeviceHalf, Host, HostScheme, Setting, Unfit},
     schemes::{SCHEMES, Scheme},
     settings::{apply, written},
     tenants::Tenants,

@@ -258,7 +258,7 @@ impl Assign for Tenants {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Hints;
+    use crate::spec::SchemeSpec;
     use anabranch_trace::{ContextId, FileId, WriteHint};
 
     const DRIVE: HostGeometry = HostGeometry {
@@ -277,11 +277,12 @@ mod tests {
 
     impl Host {
         fn new(tenants: u16, host_streams: u16) -> Host {
-            let scheme = |_| Box::new(Hints::new(host_streams)) as Box<dyn Assign>;
             let geometry = HostGeometry {
                 host_streams,
                 ..DRIVE
             };
+            let hints: SchemeSpec = "hints".parse().unwrap();
+            let scheme = |_| hints.build(&geometry).unwrap();
             Host {
                 scheme: Tenants::new((0..tenants).map(scheme).collect(), &geometry),
                 now_pages: 0,

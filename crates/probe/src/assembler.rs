@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anabranch_trace::{Context, ContextId, ContextKind, File, Io, Operation, WriteHint};
+use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Io, Operation, WriteHint};
 
 use crate::address_space::{AddressSpace, AddressSpaces};
 use crate::bounded::BoundedMap;

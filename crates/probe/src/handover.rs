@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anabranch_trace::{Context, ContextId, File, FileId, WriteHint};
+use anabranch_trace::{Context, File};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::assembler::{Answer, Assembler, PageWriter};

@@ -72,7 +72,7 @@ pub fn export(
     let files = Files::default()
         .reads(source.path())
         .reads(&options.trace)
-        .reads(&options.profile);
+        .reads(&options.lifetimes);
     let files = match form {
         Some(_) => files.writes("output", [&output]),
         None => files.fills("output", [&output]),
