@@ -200,7 +200,9 @@ fn work(mut share: Vec<Fed>, receiver: &Receiver<News>, progress: &[Mutex<Progre
                 lanes.for_each(|lane| lane.learn(&names));
             }
             News::Settle(done) => {
-                share.iter_mut().try_for_each(|fed| fed.lane.settle())?;
+                share
+                    .iter_mut()
+                    .try_for_each(|fed| fed.lane.flush_batch())?;
                 share.iter().for_each(show);
                 // Whoever asked waits.
                 let _ = done.send(());
