@@ -1,6 +1,6 @@
 //! What a person sees while it replays: on a terminal only, on standard error only.
 
-use anabranch_compare::{Result, Watch};
+use anabranch_compare::{Fault, Result, Watch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::say;
@@ -33,6 +33,13 @@ impl Watch for Bar {
             bar.set_position((share * 1000.0) as u64);
         }
         Ok(())
+    }
+
+    fn pass_over(&mut self, fault: &Fault) -> bool {
+        say::note(&format!(
+            "{fault}; the other drives are compared without it"
+        ));
+        true
     }
 
     fn say(&mut self, words: &str) {

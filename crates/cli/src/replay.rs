@@ -29,12 +29,14 @@ pub fn compare(
         .collect::<Result<Vec<TraceFile>>>()?;
     let sources: Vec<&dyn Requests> = traces.iter().map(|trace| trace as _).collect();
     let results = anabranch_compare::replay(options, &specs, &sources, &mut Bar::default())?;
-    let drives = (results.len() / traces.len().max(1)).max(1);
-    for (trace, results) in traces.iter().zip(results.chunks(drives)) {
-        let written_bytes = results
-            .first()
-            .map_or(0, |result| result.source.write_bytes);
-        let short = trace.short_of(written_bytes);
+    for trace in &traces {
+        let name = trace.name();
+        // Drives that cannot be are passed over, so that traces may have different numbers of results.
+        let is_of = |result: &&Comparison| {
+            result.config.get("trace").and_then(|one| one.as_str()) == Some(name.as_str())
+        };
+        let written_bytes = results.iter().find(is_of).map(|one| one.source.write_bytes);
+        let short = trace.short_of(written_bytes.unwrap_or(0));
         short.iter().for_each(|words| say::note(words));
     }
     Ok(results)

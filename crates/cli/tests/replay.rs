@@ -87,6 +87,33 @@ fn the_number_of_threads_changes_no_count() {
 }
 
 #[test]
+fn a_unit_that_does_not_fit_leaves_the_others_of_a_grid() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    let one_of = |units| {
+        [
+            "replay",
+            text(&trace),
+            "--scheme",
+            "baseline",
+            "--unit",
+            units,
+            "--json",
+        ]
+    };
+    let output = anabranch(&one_of("1MiB,1GiB"));
+    assert!(output.status.success());
+    assert_eq!(json(&output)["device"]["unit_bytes"], 1 << 20);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said.contains("1GiB") && said.contains("the other drives"),
+        "{said}"
+    );
+    // Where none fits there is nothing to compare.
+    complaint(&one_of("1GiB,2GiB"), 2);
+}
+
+#[test]
 fn lists_multiply_into_a_grid() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);

@@ -161,7 +161,7 @@ fn cells(
             options: device.into_iter().chain(asked.options).collect(),
         })
     };
-    let cells = grid.into_iter().map(cell).collect::<Result<Vec<Cell>>>()?;
+    let cells = possible(grid.into_iter().map(cell), watch)?;
     if origin.sampled.is_some() && options.time.issue.is_some() {
         return Err(untimed());
     }
@@ -169,6 +169,23 @@ fn cells(
         watch.say(&words);
     }
     Ok(cells)
+}
+
+/// The drives that can be, where there are any and the others may be passed over.
+fn possible(cells: impl Iterator<Item = Result<Cell>>, watch: &mut dyn Watch) -> Result<Vec<Cell>> {
+    let (mut possible, mut faults) = (Vec::new(), Vec::new());
+    for cell in cells {
+        match cell {
+            Ok(cell) => possible.push(cell),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    for fault in faults {
+        if possible.is_empty() || !watch.pass_over(&fault) {
+            return Err(fault);
+        }
+    }
+    Ok(possible)
 }
 
 /// What to say of a drive that nobody asked for.

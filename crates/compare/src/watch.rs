@@ -1,6 +1,6 @@
 //! Whoever waits for a comparison.
 
-use crate::fault::Result;
+use crate::fault::{Fault, Result};
 
 /// Sees how far the work has come, and may end it.
 pub trait Watch {
@@ -15,6 +15,12 @@ pub trait Watch {
 
     /// The pass has ended.
     fn end(&mut self) {}
+
+    /// One of several drives cannot be, as the fault says: whether the others are compared without it. Whoever answers
+    /// yes tells why.
+    fn pass_over(&mut self, _fault: &Fault) -> bool {
+        false
+    }
 
     /// Something worth telling a person who is there to read it.
     fn say(&mut self, _words: &str) {}

@@ -180,16 +180,17 @@ impl Claim {
     /// Whether it claims anything.
     pub fn check(&self) -> Result<(), String> {
         let wrong = |problem| Err(format!("claim \"{}\" {problem}", self.claim));
+        let is_one = self.order.is_none() && self.over.is_none() && self.run.all().len() == 1;
         match (self.published, &self.order, &self.over) {
+            _ if self.band && !is_one => {
+                wrong("has a band, which is of one scheme's figure in one run")
+            }
             (None, None, _) => wrong("publishes neither a figure nor an order"),
             (Some(_), Some(_), _) => wrong("publishes both a figure and an order"),
             (Some(_), _, _) if self.of.is_empty() => wrong("does not say of which scheme"),
             (Some(_), _, None) if self.show != Show::Value => wrong("compares with nothing"),
             (Some(_), _, Some(_)) if self.show == Show::Value => wrong("is no comparison"),
-            (_, Some(order), _) if !self.band => chain(order).map(|_| ()),
-            (_, _, over) if self.band && (over.is_some() || self.run.all().len() > 1) => {
-                wrong("has a band, which is of one scheme's figure in one run")
-            }
+            (_, Some(order), _) => chain(order).map(|_| ()),
             _ => Ok(()),
         }
     }
@@ -471,7 +472,8 @@ mod tests {
             "published = 1\nof = \"x\"\nover = \"y\"",
             "order = \"a < b\"",
             "order = \"a >\"",
-            "published = 1\nof = \"x\"\nband = true",
+            "published = 1\nof = \"x\"\nover = \"y\"\nshow = \"ratio\"\nband = true",
+            "order = \"a > b\"\nband = true",
         ] {
             assert!(checked(wrong).is_err(), "{wrong}");
         }

@@ -37,6 +37,8 @@ impl Done<'_> {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        notes.extend(self.importer.remark().map(str::to_owned));
+        notes.extend(wrong_clock(&self.survey.summary()));
         if let Some(first) = self.importer.skipped().first_malformed {
             notes.push(format!("the first malformed record: {first}"));
         }
@@ -95,6 +97,23 @@ pub fn nothing(importer: &Importer) -> Failure {
          try --event queue",
         skipped(&skipped_records)
     ))
+}
+
+/// The least pause that is told as a wrong clock, and its least share of the span (our choice).
+const PAUSE_NS: u64 = 86_400_000_000_000;
+const PAUSE_SHARE: f64 = 0.5;
+
+/// What is said where one pause is most of a trace's time.
+fn wrong_clock(summary: &Summary) -> Option<String> {
+    let (pause_ns, all_ns) = (summary.longest_pause_ns, summary.span_ns);
+    let is_most = pause_ns as f64 > PAUSE_SHARE * all_ns as f64;
+    (pause_ns >= PAUSE_NS && is_most).then(|| {
+        format!(
+            "one pause of {} is most of that time: a record has a wrong clock, or the time is in another unit; \
+             --time open would wait for it",
+            span(pause_ns)
+        )
+    })
 }
 
 /// The one line: span, bytes, footprint, addresses, and what was skipped.

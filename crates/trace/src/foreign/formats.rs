@@ -7,11 +7,15 @@ mod csv;
 mod fio;
 mod fiu;
 mod ftrace;
+mod io_tracer;
+mod midas;
 mod mqsim;
 mod msr;
 mod oracle_general;
 mod spc;
+mod systor17;
 mod tencent;
+mod vscsi;
 
 use super::form::Holds;
 use super::options::Options;
@@ -75,6 +79,8 @@ formats! {
         /// What `blktrace` writes, version 7, little-endian.
         Blktrace = FORM,
     }
+    /// VMware's `vscsi`, binary, version 1 or 2.
+    Vscsi = vscsi {}
     /// fio's I/O log, version 2 or 3.
     FioIolog = fio {
         /// fio's I/O log, version 2.
@@ -107,6 +113,10 @@ formats! {
         /// MSR Cambridge, CSV.
         Msr = FORM,
     }
+    /// SYSTOR '17, CSV.
+    Systor17 = systor17 {}
+    /// Block events of io-tracer-linux, CSV.
+    IoTracer = io_tracer {}
     /// Alibaba's block traces of 2020, CSV.
     Alibaba = alibaba {
         /// Alibaba's block traces of 2020, CSV.
@@ -122,6 +132,8 @@ formats! {
         /// The Storage Performance Council's trace format.
         Spc = FORM,
     }
+    /// The text of MiDAS' and DOGI's simulators.
+    Midas = midas {}
     /// libCacheSim's `oracleGeneral`, binary.
     OracleGeneral = oracle_general {
         /// libCacheSim's `oracleGeneral`, binary.

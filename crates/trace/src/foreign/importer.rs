@@ -179,6 +179,12 @@ impl Importer {
         self.names.volumes()
     }
 
+    /// What was taken for granted of an input, where somebody should know: what its numbers count, which the format
+    /// does not tell.
+    pub fn remark(&self) -> Option<&'static str> {
+        self.readers.iter().find_map(Reader::remark)
+    }
+
     /// What was not handed on so far, and why.
     pub fn skipped(&self) -> Skipped {
         let mut sum = Skipped::default();

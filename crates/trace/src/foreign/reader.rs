@@ -89,6 +89,14 @@ impl Reader {
         &self.tally
     }
 
+    /// What the format's reader took for granted.
+    pub(super) fn remark(&self) -> Option<&'static str> {
+        match &self.parser {
+            Parser::Lines(_) => None,
+            Parser::Records(reader) => reader.remark(),
+        }
+    }
+
     /// Puts the next requests into `ios`, in place of what was there. False when there are no
     /// more. After an error there are none.
     pub(super) fn read(

@@ -15,6 +15,11 @@ pub(super) trait RecordReader: Send {
         input: &mut Input,
         names: &mut Names,
     ) -> Result<Option<Record>, ImportError>;
+
+    /// What it took for granted, where somebody should know.
+    fn remark(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// A record taken off the input.

@@ -15,6 +15,8 @@ const MOST_VOLUMES: usize = 1 << 16;
 pub struct Survey {
     operations: [Total; 4],
     times_ns: Option<(u64, u64)>,
+    last_time_ns: Option<u64>,
+    longest_pause_ns: u64,
     bytes: Option<(u64, u64)>,
     footprint: Footprint,
     volumes: BTreeSet<u32>,
@@ -34,6 +36,8 @@ pub struct Total {
 pub struct Summary {
     /// From the earliest request to the latest, in nanoseconds.
     pub span_ns: u64,
+    /// The longest time from one request to the next, in nanoseconds: nearly all of the span where one clock is wrong.
+    pub longest_pause_ns: u64,
     /// Reads.
     pub read: Total,
     /// Writes.
@@ -66,6 +70,8 @@ impl Default for Survey {
         Survey {
             operations: [Total::default(); 4],
             times_ns: None,
+            last_time_ns: None,
+            longest_pause_ns: 0,
             bytes: None,
             footprint: Footprint::new(),
             volumes: BTreeSet::new(),
@@ -86,6 +92,11 @@ impl Survey {
         total.requests += 1;
         total.bytes = total.bytes.saturating_add(io.length_bytes);
         self.times_ns = widened(self.times_ns, io.time_ns, io.time_ns);
+        let pause_ns = self
+            .last_time_ns
+            .map_or(0, |last_ns| io.time_ns.saturating_sub(last_ns));
+        self.longest_pause_ns = self.longest_pause_ns.max(pause_ns);
+        self.last_time_ns = Some(io.time_ns);
         if io.operation == Operation::Flush {
             return;
         }
@@ -113,6 +124,7 @@ impl Survey {
         let (footprint_bytes, footprint_is_exact) = self.footprint.bytes();
         Summary {
             span_ns: last_time_ns - first_time_ns,
+            longest_pause_ns: self.longest_pause_ns,
             read,
             written,
             discarded,
@@ -159,6 +171,7 @@ mod tests {
         let total = |requests, bytes| Total { requests, bytes };
         let expected = Summary {
             span_ns: 4,
+            longest_pause_ns: 3,
             read: total(1, 512),
             written: total(2, 4608),
             discarded: total(1, 4096),

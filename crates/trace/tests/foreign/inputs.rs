@@ -1,6 +1,6 @@
 //! Several inputs as one trace, one volume of several, and what is said of bad records.
 
-use anabranch_trace::foreign::{Format, Options};
+use anabranch_trace::foreign::{ColumnMap, Format, Options};
 
 use super::sample::{import, input};
 
@@ -202,4 +202,43 @@ fn every_format_and_form_stands_in_the_manual() {
             form.name()
         );
     }
+}
+
+/// `oracleGeneral` with objects of those numbers, 4,096 bytes each.
+fn oracle(numbers: impl Iterator<Item = u64>) -> Vec<u8> {
+    let record = |number: u64| {
+        let mut bytes = 5_u32.to_le_bytes().to_vec();
+        bytes.extend(number.to_le_bytes());
+        bytes.extend(4096_u32.to_le_bytes());
+        bytes.extend((-1_i64).to_le_bytes());
+        bytes
+    };
+    numbers.flat_map(record).collect()
+}
+
+#[test]
+fn objects_that_all_begin_at_an_eighth_sector_are_taken_for_sectors_and_that_is_said() {
+    let last = |bytes: Vec<u8>, options: &Options| {
+        let (ios, importer) =
+            import(vec![input("t", bytes)], Format::OracleGeneral, options).unwrap();
+        (
+            ios.last().unwrap().offset_bytes,
+            importer.remark().is_some(),
+        )
+    };
+    let said = Options {
+        columns: Some(ColumnMap::parse("id-unit=block").unwrap()),
+        ..Options::default()
+    };
+    let sectors = oracle((1..=20).map(|number| 8 * number));
+    assert_eq!(
+        last(sectors.clone(), &Options::default()),
+        (160 * 512, true)
+    );
+    assert_eq!(last(sectors, &said), (160 * 4096, false));
+    let blocks = oracle(1..=20);
+    assert_eq!(last(blocks, &Options::default()), (20 * 4096, false));
+    // Too few to tell.
+    let few = oracle((1..=3).map(|number| 8 * number));
+    assert_eq!(last(few, &Options::default()), (24 * 4096, false));
 }

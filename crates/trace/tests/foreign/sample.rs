@@ -28,7 +28,7 @@ const fn sample(name: &'static str, files: &'static [&'static str], format: Form
 }
 
 /// Every sample.
-pub const SAMPLES: [Sample; 17] = [
+pub const SAMPLES: [Sample; 23] = [
     sample("blkparse", &["blkparse.txt"], Format::Blkparse),
     Sample {
         event: Event::Queue,
@@ -48,6 +48,15 @@ pub const SAMPLES: [Sample; 17] = [
     sample("tencent", &["tencent.csv"], Format::Tencent),
     sample("mqsim", &["mqsim.trace"], Format::MqSim),
     sample("spc", &["spc.txt"], Format::Spc),
+    Sample {
+        columns: Some("time-col=1,volume-col=2,op-col=3,obj-id-col=4,obj-size-col=5,id-unit=byte"),
+        ..sample("volumes", &["volumes.csv"], Format::Csv)
+    },
+    sample("systor17", &["systor17.csv"], Format::Systor17),
+    sample("io-tracer", &["io-tracer.csv"], Format::IoTracer),
+    sample("vscsi-v1", &["vscsi-v1.hex"], Format::Vscsi),
+    sample("vscsi-v2", &["vscsi-v2.hex"], Format::Vscsi),
+    sample("midas", &["midas.txt"], Format::Midas),
     sample("fiu", &["fiu.blkparse"], Format::Fiu),
     sample("ftrace-block", &["ftrace-block.txt"], Format::Ftrace),
     sample("ftrace-mmc", &["ftrace-mmc.txt"], Format::Ftrace),

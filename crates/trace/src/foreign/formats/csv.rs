@@ -36,6 +36,8 @@ pub(super) struct Csv {
     map: ColumnMap,
     id: usize,
     is_first: bool,
+    /// Whether volumes are words and no numbers, as the first row has it.
+    volumes_are_words: Option<bool>,
 }
 
 /// The cells of a line that mean something.
@@ -56,6 +58,7 @@ impl Csv {
             id: map.id.ok_or(ColumnsError::NoAddress)?,
             map,
             is_first: true,
+            volumes_are_words: None,
         })
     }
 
@@ -80,6 +83,20 @@ impl Csv {
         row
     }
 
+    /// A row's volume: its number, or the place of its name where the first row names one.
+    fn volume(&mut self, cell: Option<&[u8]>, names: &mut Names) -> Result<u32, Fault> {
+        let cell = cell
+            .filter(|cell| !cell.is_empty())
+            .ok_or(Fault::Missing("volume"))?;
+        let are_words = self
+            .volumes_are_words
+            .get_or_insert_with(|| number(cell).is_none());
+        match are_words {
+            true => names.device_text(cell),
+            false => volume(whole(Some(cell), "volume")?),
+        }
+    }
+
     /// Whether this is the heading, which only the first line can be.
     fn is_heading(&mut self, line: &[u8]) -> bool {
         let first = std::mem::replace(&mut self.is_first, false);
@@ -88,7 +105,7 @@ impl Csv {
 }
 
 impl LineReader for Csv {
-    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
         if is_comment(line) || self.is_heading(line) {
             return Ok(Found::Passed(Passed::Note));
         }
@@ -113,7 +130,7 @@ impl LineReader for Csv {
         let length_bytes = bytes(size, map.size_unit_bytes, "size")?;
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);
         if map.volume.is_some() {
-            io.tenant = volume(whole(row.volume, "volume")?)?;
+            io.tenant = self.volume(row.volume, names)?;
         }
         Ok(Found::Io(io))
     }

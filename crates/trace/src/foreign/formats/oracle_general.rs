@@ -10,16 +10,19 @@
 //! The format knows neither operations nor addresses. Every request is taken as a write of its
 //! object (what a cache that admits all of them writes at worst), and an object's number as the
 //! number of the 4,096-byte block it begins at, as the conversions of block traces for libCacheSim
-//! have it (`BLOCK_SIZE` of cacheMon/cache_dataset's conversion scripts). A column map's `op`,
+//! have it (`BLOCK_SIZE` of cacheMon/cache_dataset's conversion scripts). Others number sectors of 512 bytes: that is
+//! guessed where all of the first 256 records' numbers are multiples of 8, and said. A column map's `op`,
 //! `id-unit` and `time-unit` change that; numbers that are hashes are no addresses and mostly do
 //! not fit 64 bits of bytes.
 //!
 //! Source: libCacheSim, `traceReader/customizedReader/oracle/oracleGeneralBin.h` and FAQ.md.
 
+use std::collections::BTreeSet;
+
 use crate::foreign::columns::ColumnMap;
 use crate::foreign::error::ImportError;
 use crate::foreign::fault::Fault;
-use crate::foreign::fields::{SECOND_NS, bytes};
+use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, bytes};
 use crate::foreign::form::{BYTES, Holds, MOST_32_BIT_BYTES};
 use crate::foreign::found::{Found, request};
 use crate::foreign::input::Input;
@@ -38,6 +41,8 @@ pub(super) const ROW: FormatRow = FormatRow {
         |options| {
             Box::new(OracleGeneral {
                 columns: options.columns.clone().unwrap_or_default(),
+                is_to_be_guessed: options.columns.is_none(),
+                guessed: false,
             })
         },
         looks_like,
@@ -68,10 +73,25 @@ const GUESS_RECORDS: usize = 256;
 #[derive(Debug)]
 pub(super) struct OracleGeneral {
     pub(super) columns: ColumnMap,
+    /// Whether nobody said what objects' numbers count, and no record was seen yet.
+    is_to_be_guessed: bool,
+    /// Whether they were found to count sectors.
+    guessed: bool,
 }
+
+/// Different objects from which sectors are guessed (our choice: of so many random numbers all are multiples of 8 once
+/// in 2^48).
+const GUESS_OBJECTS: usize = 16;
 
 impl RecordReader for OracleGeneral {
     fn record(&mut self, input: &mut Input, _: &mut Names) -> Result<Option<Record>, ImportError> {
+        if std::mem::take(&mut self.is_to_be_guessed) {
+            input.fill(RECORD_BYTES * GUESS_RECORDS)?;
+            if counts_sectors(input.unread()) {
+                self.columns.id_unit_bytes = SECTOR_BYTES;
+                self.guessed = true;
+            }
+        }
         if !input.fill(RECORD_BYTES)? {
             let rest = input.unread();
             let cut_off = (!rest.is_empty()).then(|| bad(Fault::CutOff, rest));
@@ -84,6 +104,21 @@ impl RecordReader for OracleGeneral {
         input.consume(RECORD_BYTES);
         Ok(Some(record))
     }
+
+    fn remark(&self) -> Option<&'static str> {
+        self.guessed.then_some(
+            "objects' numbers are taken for sectors of 512 bytes, since the first ones are all multiples of 8; --columns \
+             id-unit=block takes them for blocks of 4,096",
+        )
+    }
+}
+
+/// Whether objects' numbers look like sectors.
+fn counts_sectors(head: &[u8]) -> bool {
+    let (records, _) = head.as_chunks::<RECORD_BYTES>();
+    let records = records.iter().take(GUESS_RECORDS);
+    let numbers: BTreeSet<u64> = records.map(|record| fields(record).u64(4)).collect();
+    numbers.len() >= GUESS_OBJECTS && numbers.iter().all(|number| number % 8 == 0)
 }
 
 impl OracleGeneral {
