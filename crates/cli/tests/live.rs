@@ -2,7 +2,12 @@
 //! programs. Needs root. Where a machine cannot do it, these tests fail with the command's own reason.
 
 #![cfg(feature = "live")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr
+)]
 
 mod live {
     mod applications;

@@ -19,8 +19,8 @@ pub struct Traces {
     directory: PathBuf,
     device: String,
     keep: Keep,
-    /// The one at work, and when it was begun.
-    writer: Option<(Writer, u64)>,
+    /// The one at work, and when it was begun: by the machine's clock, which may be set, and by one that may not.
+    writer: Option<(Writer, u64, Instant)>,
     /// When the last one failed.
     failed: Option<Instant>,
 }
@@ -49,11 +49,11 @@ impl Traces {
                 began_s += 1;
             }
             match Writer::create(self.path(began_s)) {
-                Ok(writer) => self.writer = Some((writer, began_s)),
+                Ok(writer) => self.writer = Some((writer, began_s, Instant::now())),
                 Err(error) => return self.fail(&error),
             }
         }
-        if let Some((writer, _)) = &mut self.writer
+        if let Some((writer, ..)) = &mut self.writer
             && let Err(error) = ios.iter().try_for_each(|io| writer.push(io))
         {
             self.fail(&error);
@@ -62,15 +62,16 @@ impl Traces {
 
     /// Whether the one at work is to be ended.
     pub fn is_due(&self) -> bool {
-        self.writer.as_ref().is_some_and(|(writer, began_s)| {
-            let age_s = now_s().saturating_sub(*began_s);
-            self.keep.ends(age_s, writer.size_bytes())
+        let writer = self.writer.as_ref();
+        writer.is_some_and(|(writer, _, began)| {
+            self.keep
+                .ends(began.elapsed().as_secs(), writer.size_bytes())
         })
     }
 
     /// Ends the one at work, and deletes those that are too old or too many.
     pub fn rotate(&mut self, tables: &Tables) {
-        if let Some((writer, began_s)) = self.writer.take() {
+        if let Some((writer, began_s, _)) = self.writer.take() {
             let mut tables = tables.clone();
             tables.capture.started_unix_s = began_s;
             match writer.finish(&tables) {

@@ -117,3 +117,6 @@ impl Survey {
         survey
     }
 }
+
+#[cfg(test)]
+mod tests;
