@@ -1,6 +1,7 @@
 //! `anabranch contexts`: who wrote, how much, and how long it lived.
 
 use anabranch_advice::{ContextRow, Contexts};
+use anabranch_replay::without_parameters;
 use anabranch_report::{Cell, Column, Grid, foreign};
 
 use crate::{
@@ -89,12 +90,4 @@ fn table(rows: &[ContextRow]) -> Grid {
         ]);
     }
     grid
-}
-
-/// A C++ function without its parameters; anything else as it is.
-fn without_parameters(call: &str) -> &str {
-    call.split('(')
-        .next()
-        .filter(|name| !name.is_empty())
-        .unwrap_or(call)
 }

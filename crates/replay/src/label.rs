@@ -307,6 +307,27 @@ fn package(symbol: &str) -> &str {
     &symbol[..end]
 }
 
+/// A C++ function without its parameters; any other name as it is, a Go method's `(*Type)` too.
+pub fn without_parameters(call: &str) -> &str {
+    let Some(last) = call.rfind(')') else {
+        return call;
+    };
+    if call[last + 1..].starts_with(['.', ':']) {
+        return call;
+    }
+    let mut open = 0;
+    let begins = call[..=last]
+        .rmatch_indices(['(', ')'])
+        .find(|(_, parenthesis)| {
+            open += if *parenthesis == ")" { 1 } else { -1 };
+            open == 0
+        });
+    match begins {
+        Some((begins, _)) if begins > 0 => &call[..begins],
+        _ => call,
+    }
+}
+
 /// A function's name as people say it: no parameters, no template arguments, and of a qualified name the
 /// last two parts.
 pub fn short(symbol: &str) -> String {
@@ -315,11 +336,13 @@ pub fn short(symbol: &str) -> String {
         let last = symbol.rsplit('/').next().unwrap_or(symbol);
         return last.replace("(*", "").replace(')', "");
     }
+    // Of a lambda, the function that it stands in.
+    let symbol = symbol.replace("(anonymous namespace)::", "");
     let name = symbol
         .split('(')
         .next()
         .filter(|name| !name.is_empty())
-        .unwrap_or(symbol);
+        .unwrap_or(&symbol);
     let name = name
         .split('<')
         .next()

@@ -186,3 +186,33 @@ fn of_long_labels_the_call_that_tells_them_apart_is_kept() {
         assert!(label.ends_with("· rocksdb:low"), "{label}");
     }
 }
+
+#[test]
+fn parameters_are_left_out_and_a_go_methods_type_is_not() {
+    for (call, name) in [
+        ("internal/poll.(*FD).Write", "internal/poll.(*FD).Write"),
+        (
+            "main.(*Segment).Append.func1",
+            "main.(*Segment).Append.func1",
+        ),
+        (
+            "rocksdb::(anonymous namespace)::Sync",
+            "rocksdb::(anonymous namespace)::Sync",
+        ),
+        (
+            "rocksdb::(anonymous namespace)::PosixFile::Append(rocksdb::Slice const&) const",
+            "rocksdb::(anonymous namespace)::PosixFile::Append",
+        ),
+        ("f(int (*)(char), long)", "f"),
+        ("f(int) [clone .part.0]", "f"),
+        ("(strange)", "(strange)"),
+        ("write", "write"),
+        ("broken)", "broken)"),
+    ] {
+        assert_eq!(without_parameters(call), name);
+    }
+    assert_eq!(
+        short("rocksdb::(anonymous namespace)::PosixFile::Append(rocksdb::Slice const&)"),
+        "PosixFile::Append"
+    );
+}
