@@ -291,6 +291,8 @@ pub struct RecordArguments {
     #[arg(
         short = 'o',
         long = "output",
+        visible_short_alias = 't',
+        visible_alias = "trace",
         value_name = "FILE",
         default_value = "trace.parquet"
     )]

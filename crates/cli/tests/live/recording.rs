@@ -98,7 +98,7 @@ fn a_recording_without_a_program_lasts_until_it_is_interrupted() {
     let place = Place::new();
     let device = Device::new(&place);
     let trace = place.path("trace.parquet");
-    let record = ["record", "--device", &device.0, "-o", &trace];
+    let record = ["record", "--device", &device.0, "-t", &trace];
     let started = Started::new(Command::new(ANABRANCH).args(record));
     wait_until("the probe to be attached", || is_attached(started.pid()));
     sleep(Duration::from_millis(300));
