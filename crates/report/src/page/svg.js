@@ -19,12 +19,19 @@ function label(x, y, words, options = {}) {
   }, words);
 }
 
+/** What an axis' places are called: more exactly than `tell` says where that gives two one name. */
+function tickNames(ticks, tell) {
+  const names = ticks.map(tell);
+  return new Set(names).size === names.length ? names : ticks.map(tellTick);
+}
+
 /** A horizontal axis below the plot, with faint lines upward. */
 function xAxis(place, ticks, at, top, bottom, tell, unit, right) {
-  for (const tick of ticks) {
+  const names = tickNames(ticks, tell);
+  for (const [index, tick] of ticks.entries()) {
     const x = at(tick);
     place.append(svg("line", { x1: x, x2: x, y1: top, y2: bottom, stroke: theme("line") }));
-    place.append(label(x, bottom + 17, tell(tick), { anchor: "middle" }));
+    place.append(label(x, bottom + 17, names[index], { anchor: "middle" }));
   }
   place.append(label(right, bottom + 34, unit, { anchor: "end" }));
 }
