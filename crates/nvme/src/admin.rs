@@ -9,6 +9,7 @@ mod identify;
 mod logs;
 mod names;
 mod namespaces;
+mod ocp;
 
 pub(crate) use effects::{has_io_opcode, has_opcode};
 use std::{net::SocketAddr, sync::Arc};

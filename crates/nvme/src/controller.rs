@@ -78,6 +78,8 @@ pub(crate) struct State {
     /// Controller Configuration (CC) and Status (CSTS).
     pub(crate) configuration: u32,
     pub(crate) status: u32,
+    /// The subsystem was reset before it began, and the host has not said that it knows.
+    pub(crate) follows_reset: bool,
     /// Events that are wanted (feature 0Bh).
     pub(crate) wanted_events: u32,
     /// Identifiers of Asynchronous Event Requests under way.

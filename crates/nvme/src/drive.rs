@@ -207,14 +207,14 @@ impl Drive {
         }
     }
 
-    /// Erases of the unit erased most, and the erases units are rated for (0: not told).
-    pub fn wear(&self) -> (u32, u32) {
+    /// Erases of the unit erased most, and of the one erased least.
+    pub fn erases(&self) -> (u32, u32) {
         let erases = match &self.kind {
             Kind::Streams { device, .. } => device.erases(),
             Kind::Fdp(fdp) => fdp.device().erases(),
         };
         let most = erases.iter().max().copied().unwrap_or(0);
-        (most, self.config().wear.rated_erases)
+        (most, erases.iter().min().copied().unwrap_or(0))
     }
 
     /// A host writes pages of a namespace.

@@ -40,7 +40,7 @@ pub(crate) struct Health {
 
 impl Health {
     pub(crate) fn of(drive: &Drive) -> Health {
-        let (erases, rated) = drive.wear();
+        let ((erases, _), rated) = (drive.erases(), drive.config().wear.rated_erases);
         let used = match rated {
             0 => 0,
             rated => (u64::from(erases) * 100 / u64::from(rated)).min(255) as u8,

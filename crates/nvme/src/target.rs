@@ -61,6 +61,8 @@ pub struct Target {
     /// Most bytes of state that were copied under one lock.
     most_saved: AtomicU64,
     read_only: AtomicBool,
+    /// A host has reset the subsystem (NSSR).
+    pub(crate) was_reset: AtomicBool,
     /// What was lost when hosts were told last: units, and in the lowest bit whether the drive is
     /// read-only for it.
     pub(crate) lost: AtomicU64,
@@ -113,6 +115,7 @@ impl Target {
             managing: Mutex::default(),
             connection_bytes: AtomicU64::new(0),
             lost: AtomicU64::new(0),
+            was_reset: AtomicBool::new(false),
             slices: AtomicU64::new(0),
             most_saved: AtomicU64::new(0),
             time: Time::machine(),

@@ -446,3 +446,103 @@ fn the_configuration_promises_no_more_namespaces_than_there_are() {
     assert_eq!(most, 128);
     assert!(host.fdp_configuration().unwrap().namespaces <= most);
 }
+
+/// Base §3.7.1.2: a host writes "NVMe" to NSSR (20h), and every controller of the subsystem ends. CAP.NSSRS
+/// (bit 36) says that there is one, CSTS.NSSRO (bit 4) that one has been; the host clears it by writing 1.
+#[test]
+fn a_reset_of_the_subsystem_ends_every_controller_and_loses_nothing() {
+    const NSSR: u32 = 0x20;
+    const CSTS: u32 = 0x1c;
+    let served = Served::streams();
+    let (mut one, mut other) = (served.host(1), served.host(2));
+    let mut entry = Entry::fabrics(0x04);
+    entry.0[40] = 1;
+    let capabilities = one.admin.run(entry, Transfer::None).unwrap().result;
+    assert_eq!(capabilities >> 36 & 1, 1);
+    let data = pattern(1, 4096);
+    other.write(7, &data, Tag::None).unwrap();
+    other.enable_streams(true).unwrap();
+    other.write(8, &data, Tag::Stream(3)).unwrap();
+    // Any other value is no reset.
+    set_property(&mut one.admin, NSSR, 0x4e56_4d64).unwrap();
+    assert_eq!(property(&mut one.admin, CSTS).unwrap(), 1);
+    assert_eq!(served.target.hosts().len(), 2);
+    set_property(&mut one.admin, NSSR, 0x4e56_4d65).unwrap();
+    while !served.target.hosts().is_empty() {
+        std::thread::yield_now();
+    }
+    assert!(other.read(7, 1).is_err());
+    let mut again = served.host(2);
+    assert_eq!(property(&mut again.admin, CSTS).unwrap(), 1 | 1 << 4);
+    set_property(&mut again.admin, CSTS, 1 << 4).unwrap();
+    assert_eq!(property(&mut again.admin, CSTS).unwrap(), 1);
+    assert_eq!(
+        again.directives().unwrap().1,
+        1,
+        "streams are still enabled"
+    );
+    assert_eq!(again.read(7, 1).unwrap(), data);
+}
+
+/// OCP Datacenter NVMe SSD Specification 2.0, log page C0h: bytes of the media written (15:0) and read
+/// (31:16), bad blocks (37:32) and what is left of the spare (39:38), erases (91:88, 95:92), version (103),
+/// free blocks (120), NUSE (159:152), endurance (191:176), page version (495:494), GUID (511:496).
+#[test]
+fn the_extended_health_log_tells_what_the_media_took() {
+    let served = Served::new(failing(), |_| {});
+    let mut host = served.host(1);
+    let field = |page: &[u8], at: usize, length: usize| {
+        let bytes = page[at..at + length].iter().rev();
+        bytes.fold(0_u128, |sum, &byte| sum << 8 | u128::from(byte))
+    };
+    let new = host.log(0xc0, 512, 0).unwrap();
+    assert_eq!(
+        (field(&new, 0, 16), field(&new, 16, 16), field(&new, 32, 6)),
+        (0, 0, 0)
+    );
+    assert_eq!(
+        (field(&new, 38, 2), field(&new, 46, 2), new[120]),
+        (100, 100, 100)
+    );
+    assert_eq!((new[103], field(&new, 494, 2)), (2, 3));
+    assert_eq!(
+        new[496..],
+        [
+            0xc5, 0xaf, 0x10, 0x28, 0xea, 0xbf, 0xf2, 0xa4, 0x9c, 0x4f, 0x6f, 0x7c, 0xc9, 0x14,
+            0xd5, 0xaf
+        ]
+    );
+    // Until units have failed, and garbage was collected.
+    for step in 0..100_000_u64 {
+        let first = step.wrapping_mul(2_654_435_761) % (8192 - 16);
+        let data = pattern(step, 16 * 4096);
+        host.write(first, &data, Tag::None).unwrap();
+        let counters = *served.target.drive().counters();
+        if counters.copied_pages > 100 && counters.retired_units > 0 {
+            break;
+        }
+    }
+    host.read(0, 8).unwrap();
+    let log = host.log(0xc0, 512, 0).unwrap();
+    let drive = served.target.drive();
+    let counters = drive.counters();
+    assert!(counters.copied_pages > 100 && counters.retired_units > 0);
+    assert_eq!(
+        field(&log, 0, 16),
+        u128::from(counters.media_pages()) * 4096
+    );
+    assert_eq!(
+        field(&log, 16, 16),
+        u128::from(counters.copied_pages + 8) * 4096
+    );
+    assert_eq!(field(&log, 32, 6), u128::from(counters.retired_units));
+    assert!((1..100).contains(&field(&log, 38, 2)));
+    let (most, least) = drive.erases();
+    assert_eq!(
+        (field(&log, 88, 4), field(&log, 92, 4)),
+        (most.into(), least.into())
+    );
+    assert!(most > 0 && log[120] < 100);
+    assert_eq!(field(&log, 152, 8), drive.mapped_pages().into());
+    assert_eq!(field(&log, 112, 4), 0);
+}

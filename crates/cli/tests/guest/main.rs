@@ -184,6 +184,52 @@ fn placement_is_told_and_heeded() {
 }
 
 #[test]
+fn namespaces_are_made_filled_and_deleted() {
+    let served = Served::start(&[
+        "--device",
+        "fdp-8ruh",
+        "--size",
+        "1GiB",
+        "--unit",
+        "8MiB",
+        "--namespaces",
+        "256MiB:0-1",
+    ]);
+    let report = run("namespaces.sh", 600, &served.variables(), |_| String::new());
+    let before = report.json("before");
+    assert_eq!(before["nn"], 128);
+    report.output("created");
+    report.refused("too-large", "Capacity");
+    assert!(report.output("list").contains("/dev/nvme0n2"));
+    let ids = |name: &str| -> Vec<u64> {
+        let list = report.json(name);
+        let list = list["nsid_list"].as_array().unwrap().iter();
+        list.map(|one| one["nsid"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(ids("all"), [1, 2]);
+    assert_eq!(ids("after"), [1]);
+    assert_eq!(report.json("second")["nsze"], 65536);
+    assert_eq!(report.output("sums"), report.output("sums-after"));
+    let first = report.output("sums").lines().next().unwrap();
+    assert_eq!(report.output("sums-first").trim(), first.trim());
+    for name in [
+        "attached",
+        "usage",
+        "fio-1",
+        "fio-2",
+        "extended",
+        "subsystem-reset",
+    ] {
+        report.output(name);
+    }
+    // Each namespace's placement handles 0, for its file system, and 1 are handles of its own.
+    let written = host_bytes(&served.stop());
+    assert!(written[0] > 4 * MIB && written[4] > 4 * MIB, "{written:?}");
+    assert_eq!((written[1], written[5]), (2 * MIB, 4 * MIB));
+    assert_eq!([written[2], written[3], written[6], written[7]], [0; 4]);
+}
+
+#[test]
 fn file_systems_are_made_filled_and_found_clean() {
     let served = Served::start(&[
         "--device", "demo", "--mode", "streams", "--size", "512MiB", "--unit", "4MiB",

@@ -61,7 +61,7 @@ raw_section directives-after-reset receive -D 0 -O 1 -l 4096 -b
 
 # What is not supported is refused, by its name.
 section bad-opcode nvme admin-passthru /dev/nvme0 --opcode=0xc7
-section bad-log nvme get-log /dev/nvme0 --log-id=0xc0 --log-len=512
+section bad-log nvme get-log /dev/nvme0 --log-id=0xc5 --log-len=512
 section bad-directive send -D 0 -O 1 -e 1 -T 5
 section smart-after nvme smart-log /dev/nvme0 -o json
 section errors nvme error-log /dev/nvme0 -e 4 -o json

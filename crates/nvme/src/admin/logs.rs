@@ -29,6 +29,7 @@ mod page {
     pub const FDP_STATISTICS: u8 = 0x22;
     pub const FDP_EVENTS: u8 = 0x23;
     pub const DISCOVERY: u8 = 0x70;
+    pub const EXTENDED_HEALTH: u8 = 0xc0;
 }
 
 /// Pages of every controller; of I/O controllers; of those with FDP; of discovery controllers.
@@ -39,11 +40,12 @@ const COMMON: [u8; 5] = [
     page::FEATURES,
     page::MANAGEMENT,
 ];
-const IO: [u8; 4] = [
+const IO: [u8; 5] = [
     page::HEALTH,
     page::FIRMWARE,
     page::CHANGED_NAMESPACES,
     page::ENDURANCE_GROUP,
+    page::EXTENDED_HEALTH,
 ];
 const FDP: [u8; 4] = [
     page::FDP_CONFIGURATIONS,
@@ -110,6 +112,7 @@ impl Request<'_> {
             page::FDP_STATISTICS => self.fdp_statistics()?,
             page::FDP_EVENTS => self.fdp_events()?,
             page::DISCOVERY => self.discovery(),
+            page::EXTENDED_HEALTH => self.extended_health()?,
             _ => return Err(Status::INVALID_LOG_PAGE),
         })
     }

@@ -1,6 +1,6 @@
 //! Fabrics commands: Connect, properties, disconnect (§6).
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use tracing::{info, warn};
 
@@ -174,6 +174,8 @@ impl Connection {
         let controller = created.ok_or(Refusal::of(Status::CONNECT_BUSY))?;
         if controller.is_io() {
             self.target.attach_offered(&controller);
+            let was_reset = self.target.was_reset.load(Ordering::Relaxed);
+            controller.state().follows_reset = was_reset;
         }
         self.role = Role::Admin(Arc::clone(&controller));
         Ok(controller)
@@ -235,6 +237,16 @@ impl Connection {
                 controller.shut_down(flushed.is_ok());
             }
             Change::ShutDown => controller.shut_down(true),
+            // Every controller ends, this one when it has answered (§3.7.1.2): a controller level reset of
+            // each, after which hosts connect anew. What was written is kept.
+            Change::SubsystemReset => {
+                self.target.was_reset.store(true, Ordering::Relaxed);
+                let controllers = self.target.controllers();
+                controllers
+                    .iter()
+                    .filter(|one| one.is_io())
+                    .for_each(|one| one.end());
+            }
             Change::Reset | Change::None => {}
         }
         Ok(Answer::Done(0))

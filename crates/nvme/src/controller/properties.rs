@@ -8,6 +8,7 @@ pub(crate) const CAPABILITIES_OFFSET: u32 = 0x00;
 const VERSION_OFFSET: u32 = 0x08;
 const CONFIGURATION_OFFSET: u32 = 0x14;
 const STATUS_OFFSET: u32 = 0x1c;
+const SUBSYSTEM_RESET_OFFSET: u32 = 0x20;
 const READY_TIMEOUTS_OFFSET: u32 = 0x68;
 
 /// Version 2.1, the first with Flexible Data Placement.
@@ -28,6 +29,10 @@ const READY: u32 = 1;
 const FATAL: u32 = 1 << 1;
 const SHUTTING_DOWN: u32 = 1 << 2;
 const SHUT_DOWN: u32 = 2 << 2;
+/// CSTS.NSSRO: the subsystem was reset before this controller began; the host clears it by writing 1.
+const SUBSYSTEM_WAS_RESET: u32 = 1 << 4;
+/// What a host writes to NSSR (§3.1.4.8): "NVMe".
+const SUBSYSTEM_RESET: u32 = 0x4e56_4d65;
 /// How long to wait for a controller to be ready: 15 s, in units of 500 ms (CAP.TO, CRTO.CRWMT).
 const READY_TIMEOUT: u32 = 30;
 
@@ -40,13 +45,15 @@ pub(crate) enum Change {
     Reset,
     /// The host asks the controller to shut down.
     ShutDown,
+    /// The whole subsystem is to be reset.
+    SubsystemReset,
 }
 
-/// Controller Capabilities: queues of so many entries, contiguous; ready within 15 s; the NVM
-/// command set; 4 KiB memory pages; ready when its media are (CRMS, which version 2.0 asks for).
+/// Controller Capabilities: queues of so many entries, contiguous; ready within 15 s; NVM Subsystem Reset
+/// (NSSRS); the NVM command set; 4 KiB memory pages; ready when its media are (CRMS, which version 2.0 asks for).
 pub(crate) fn capabilities(entries: u16) -> u64 {
     let entries = u64::from(entries.clamp(2, MOST_QUEUE_ENTRIES) - 1);
-    entries | 1 << 16 | u64::from(READY_TIMEOUT) << 24 | 1 << 37 | 1 << 59
+    entries | 1 << 16 | u64::from(READY_TIMEOUT) << 24 | 1 << 36 | 1 << 37 | 1 << 59
 }
 
 impl Controller {
@@ -60,7 +67,16 @@ impl Controller {
             (CAPABILITIES_OFFSET, true) => Ok(capabilities(entries)),
             (VERSION_OFFSET, false) => Ok(VERSION.into()),
             (CONFIGURATION_OFFSET, false) => Ok(state.configuration.into()),
-            (STATUS_OFFSET, false) => Ok(state.status.into()),
+            (STATUS_OFFSET, false) => {
+                let reset = if state.follows_reset {
+                    SUBSYSTEM_WAS_RESET
+                } else {
+                    0
+                };
+                Ok((state.status | reset).into())
+            }
+            // What was written is not told.
+            (SUBSYSTEM_RESET_OFFSET, false) => Ok(0),
             (READY_TIMEOUTS_OFFSET, false) => Ok(READY_TIMEOUT.into()),
             _ => Err(Status::INVALID_FIELD),
         }
@@ -71,10 +87,19 @@ impl Controller {
     /// # Errors
     /// When there is none that can be written at that offset.
     pub(crate) fn set_property(&self, offset: u32, value: u64) -> Result<Change, Status> {
-        if offset != CONFIGURATION_OFFSET {
-            return Err(Status::INVALID_FIELD);
-        }
         let mut state = self.state();
+        match offset {
+            CONFIGURATION_OFFSET => {}
+            STATUS_OFFSET => {
+                state.follows_reset &= value as u32 & SUBSYSTEM_WAS_RESET == 0;
+                return Ok(Change::None);
+            }
+            SUBSYSTEM_RESET_OFFSET if value as u32 == SUBSYSTEM_RESET && self.is_io() => {
+                return Ok(Change::SubsystemReset);
+            }
+            SUBSYSTEM_RESET_OFFSET => return Ok(Change::None),
+            _ => return Err(Status::INVALID_FIELD),
+        }
         let before = std::mem::replace(&mut state.configuration, value as u32);
         let now = state.configuration;
         if before & ENABLE != 0 && now & ENABLE == 0 {
