@@ -103,10 +103,19 @@ pub struct Header {
     namespaces: Vec<Layout>,
     #[serde(default)]
     births: u64,
+    /// The FDP configuration that is enabled, if any is.
+    #[serde(default = "first")]
+    fdp_configuration: Option<u8>,
     /// Counters of commands.
     pub tally: Tally,
     /// The device's counters when the FDP statistics were last cleared.
     pub cleared_at: Counters,
+}
+
+/// What a drive with Flexible Data Placement begins with.
+#[allow(clippy::unnecessary_wraps, reason = "the field may be none")]
+fn first() -> Option<u8> {
+    Some(0)
 }
 
 impl Header {
@@ -118,7 +127,7 @@ impl Header {
     pub fn namespaces(&self, drive: Drive) -> Result<Drive, NamespaceError> {
         match self.block_shift {
             Some(shift) => drive.whole(1_u32.checked_shl(shift).unwrap_or(0)),
-            None => drive.with_kept(&self.namespaces, self.births),
+            None => drive.with_kept(&self.namespaces, self.births, self.fdp_configuration),
         }
     }
 }
@@ -131,6 +140,7 @@ pub(crate) struct Mark {
     read_only: bool,
     namespaces: Vec<Layout>,
     births: u64,
+    fdp_configuration: Option<u8>,
     /// Without the time served.
     tally: Tally,
 }
@@ -144,6 +154,7 @@ impl Mark {
             read_only: drive.is_read_only(),
             namespaces: drive.namespaces().iter().map(|one| one.layout()).collect(),
             births: drive.namespaces().births(),
+            fdp_configuration: drive.fdp_configuration(),
             tally: target.totals.sums(),
         }
     }
@@ -262,6 +273,7 @@ impl Checkpoint {
             block_shift: None,
             namespaces: mark.namespaces.clone(),
             births: mark.births,
+            fdp_configuration: mark.fdp_configuration,
             tally: Tally {
                 served_ms: mark.tally.served_ms + target.now_ms(),
                 ..mark.tally

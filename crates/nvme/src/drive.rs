@@ -57,6 +57,8 @@ pub enum Mode {
 pub struct Drive {
     kind: Kind,
     namespaces: Namespaces,
+    /// The FDP configuration that is enabled, if any is.
+    configuration: Option<u8>,
 }
 
 #[derive(Debug)]
@@ -109,6 +111,7 @@ impl Drive {
         let mut drive = Drive {
             kind,
             namespaces: none,
+            configuration: Some(0),
         };
         drive.namespaces = drive.no_namespaces(0);
         drive

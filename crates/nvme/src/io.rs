@@ -176,6 +176,9 @@ fn check_management(
     if target.mode != crate::drive::Mode::Fdp {
         return Err(Status::INVALID_OPCODE);
     }
+    if !target.places() {
+        return Err(Status::FDP_DISABLED);
+    }
     let namespace = namespace(controller, command)?;
     match command.dword(10) & 0xff {
         RECLAIM_UNIT_HANDLES => Ok(namespace),

@@ -1,6 +1,6 @@
 //! What changes a drive's namespaces: made, deleted, attached, formatted.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError, atomic::Ordering};
 
 use tracing::warn;
 
@@ -45,6 +45,19 @@ impl Target {
         }
         made.end_format(None);
         Ok(made.id())
+    }
+
+    /// Enables an FDP configuration, or disables Flexible Data Placement.
+    pub(crate) fn configure(&self, configuration: Option<u8>) -> Status {
+        let configured = self.drive().configure(configuration);
+        match configured {
+            Err(status) => status,
+            Ok(()) => {
+                self.places
+                    .store(configuration.is_some(), Ordering::Relaxed);
+                self.saved_as(Status::SUCCESS)
+            }
+        }
     }
 
     /// Deletes a namespace with all that it holds. Commands under way there are aborted.

@@ -79,6 +79,9 @@ pub enum NamespaceError {
     /// It has no bytes, or blocks that are none, or lies where another does.
     #[error("namespace {0} cannot be: it has no bytes, lies beyond the drive or over another")]
     Impossible(u32),
+    /// There is no such FDP configuration.
+    #[error("the drive has no FDP configuration {0:?}")]
+    Configuration(Option<u8>),
     /// The drive's reclaim unit handles are not such.
     #[error(transparent)]
     Handles(#[from] anabranch_ssd::fdp::FdpError),

@@ -61,6 +61,8 @@ pub struct Target {
     /// Most bytes of state that were copied under one lock.
     most_saved: AtomicU64,
     read_only: AtomicBool,
+    /// Flexible Data Placement is enabled.
+    pub(crate) places: AtomicBool,
     /// A host has reset the subsystem (NSSR).
     pub(crate) was_reset: AtomicBool,
     /// What was lost when hosts were told last: units, and in the lowest bit whether the drive is
@@ -115,6 +117,7 @@ impl Target {
             managing: Mutex::default(),
             connection_bytes: AtomicU64::new(0),
             lost: AtomicU64::new(0),
+            places: AtomicBool::new(drive.fdp_configuration().is_some()),
             was_reset: AtomicBool::new(false),
             slices: AtomicU64::new(0),
             most_saved: AtomicU64::new(0),
@@ -162,6 +165,11 @@ impl Target {
     /// The namespaces there are, by their identifiers.
     pub fn namespaces(&self) -> Vec<Arc<Namespace>> {
         self.drive().namespaces().iter().cloned().collect()
+    }
+
+    /// Whether Flexible Data Placement is enabled.
+    pub(crate) fn places(&self) -> bool {
+        self.places.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_read_only(&self) -> bool {

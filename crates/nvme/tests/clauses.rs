@@ -132,7 +132,7 @@ fn an_abort_of_another_queue_s_command_aborts_no_event_request() {
 fn capabilities_of_features_are_three_bits() {
     let served = Served::fdp();
     let mut host = served.host(1);
-    for (feature, bits) in [(0x04, 0b100), (0x06, 0), (0x1d, 0), (0x1e, 0b110)] {
+    for (feature, bits) in [(0x04, 0b100), (0x06, 0), (0x1d, 0b101), (0x1e, 0b110)] {
         let entry = Entry::feature(false, feature, 1).dword(10, u32::from(feature) | 3 << 8);
         let answer = host.admin.run(entry, Transfer::None).unwrap();
         assert_eq!(answer.status.number(), 0);

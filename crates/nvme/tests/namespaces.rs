@@ -518,3 +518,66 @@ fn handles_are_those_that_a_namespace_lists() {
     host.delete_namespace(4).unwrap();
     assert_eq!(host.fdp_usage().unwrap(), [1, 1, 1, 0, 0, 1, 0, 0]);
 }
+
+/// Base §5.1.25.1.20: FDP is enabled and disabled, and a configuration chosen, while no namespace exists.
+#[test]
+fn placement_is_chosen_while_there_is_no_namespace() {
+    let served = parted(fdp_drive());
+    let mut host = served.host(1);
+    let set = |host: &mut Host, value: u32| {
+        // Saved or not, it is kept.
+        let entry = Entry::feature(true, 0x1d, 1).dword(10, 0x1d | (value & 1) << 31);
+        admin(host, entry.dword(12, value), Transfer::None)
+    };
+    let get = |host: &mut Host| {
+        let entry = Entry::feature(false, 0x1d, 1);
+        host.admin.run(entry, Transfer::None).unwrap().result
+    };
+    assert_eq!((get(&mut host), set(&mut host, 0)), (1, 0x0c));
+    write(&mut host, 1, 0, &pattern(1, 4096));
+    assert_eq!(host.fdp_statistics().unwrap().host_bytes, 4096);
+    host.delete_namespace(u32::MAX).unwrap();
+    // Configurations of 8, 4, 2 and 1 handles.
+    let log = host.log(0x20, 4096, 1).unwrap();
+    assert_eq!(log[0], 3);
+    let mut at = 16;
+    for handles in [8, 4, 2, 1] {
+        assert_eq!((log[at + 2] >> 7, log[at + 8]), (1, handles));
+        at += usize::from(log[at]);
+    }
+    assert_eq!(
+        u32::from_le_bytes(log[4..8].try_into().unwrap()) as usize,
+        at
+    );
+    assert_eq!(set(&mut host, 1 | 4 << 8), 0x02);
+    assert_eq!(set(&mut host, 1 | 2 << 8), 0);
+    assert_eq!(get(&mut host), 1 | 2 << 8);
+    assert_eq!(host.fdp_usage().unwrap(), [0, 0]);
+    assert_eq!(host.fdp_statistics().unwrap().host_bytes, 0);
+    let of = |handles: &[u16]| NewNamespace {
+        handles: handles.to_vec(),
+        ..NewNamespace::of(BLOCKS)
+    };
+    assert_eq!(
+        host.create_namespace(&of(&[2])).unwrap().status.number(),
+        0x2a
+    );
+    assert_eq!(create(&mut host, &of(&[1])), 1);
+    assert_eq!(set(&mut host, 0), 0x0c);
+    host.delete_namespace(1).unwrap();
+    // Disabled: no directive, no logs but of configurations, no list, and all to one stream.
+    assert_eq!((set(&mut host, 0), get(&mut host)), (0, 0));
+    assert_eq!(create(&mut host, &of(&[9, 9])), 1);
+    assert_eq!(host.directives().unwrap().1, 1);
+    let tagged = Entry::write(0, 1, Tag::Placement(0));
+    assert_eq!(io(&mut host, tagged, Transfer::out(vec![1; 4096])), 0x02);
+    write(&mut host, 1, 0, &pattern(1, 4096));
+    assert_eq!(served.pages_of_streams(), [2, 0, 0, 0, 0, 0, 0, 0]);
+    for page in 0x21..=0x23 {
+        let entry = Entry::log(page, u32::MAX, 64, 1);
+        assert_eq!(admin(&mut host, entry, Transfer::In(64)), 0x29);
+    }
+    let status = Entry::new(0x12, 1).dword(10, 1).dword(11, 15);
+    assert_eq!(io(&mut host, status, Transfer::In(64)), 0x29);
+    assert_eq!(host.log(0x20, 64, 1).unwrap()[0], 3);
+}

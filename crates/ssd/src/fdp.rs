@@ -155,6 +155,16 @@ impl<O: Observe> FdpDevice<O> {
         self.namespaces.create(namespace, handles)
     }
 
+    /// The device goes on with its first `handles` handles alone, as with an FDP configuration that has no
+    /// others.
+    ///
+    /// # Errors
+    /// When there is a namespace.
+    pub fn use_handles(&mut self, handles: u16) -> Result<(), FdpError> {
+        let handles = handles.clamp(1, self.configuration.handles);
+        self.namespaces.limit(handles)
+    }
+
     /// Deletes a namespace. Its data are the front end's to discard.
     ///
     /// # Errors

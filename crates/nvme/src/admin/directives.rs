@@ -150,7 +150,9 @@ impl Request<'_> {
                 Ok(())
             }
             // Enabled by the endurance group's configuration, and not to be disabled here.
-            (Mode::Fdp, DATA_PLACEMENT) if enable => self.namespace().map(drop),
+            (Mode::Fdp, DATA_PLACEMENT) if enable && self.target.places() => {
+                self.namespace().map(drop)
+            }
             _ => Err(Status::INVALID_FIELD),
         }
     }
@@ -170,11 +172,10 @@ impl Request<'_> {
         let (supported, enabled, persistent) = match self.target.mode {
             Mode::Plain => (1, 1, 0),
             Mode::Streams => (1 | 1 << STREAMS, 1 | u8::from(streaming) << STREAMS, 0),
-            Mode::Fdp => (
-                1 | 1 << DATA_PLACEMENT,
-                1 | 1 << DATA_PLACEMENT,
-                1 << DATA_PLACEMENT,
-            ),
+            Mode::Fdp => {
+                let enabled = u8::from(self.target.places()) << DATA_PLACEMENT;
+                (1 | 1 << DATA_PLACEMENT, 1 | enabled, enabled)
+            }
         };
         let mut page = vec![0; 4096];
         put(&mut page, 0, &[supported]);

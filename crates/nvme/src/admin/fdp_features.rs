@@ -1,29 +1,51 @@
 //! The features of Flexible Data Placement (§5.1.25.1.20 and .21).
 
 use anabranch_ssd::fdp::{FdpEventKind, FdpEventKinds};
+use tokio::task::block_in_place;
 
 use super::{Request, identify::ENDURANCE_GROUP};
 use crate::{completion::Status, connection::Answer, drive::fdp_status};
 
 impl Request<'_> {
-    /// Flexible Data Placement (1Dh): enabled, with configuration 0.
-    pub(super) fn fdp_feature(&self) -> Result<Answer, Status> {
-        match self.command.dword(11) as u16 {
-            ENDURANCE_GROUP => Ok(Answer::Done(1)),
-            _ => Err(Status::INVALID_FIELD),
+    /// Flexible Data Placement (1Dh): whether it is enabled (FDPE), and the configuration (FDPCI, bits
+    /// 15:8). By default it is, with configuration 0.
+    pub(super) fn fdp_feature(&self, is_default: bool) -> Result<Answer, Status> {
+        if self.command.dword(11) as u16 != ENDURANCE_GROUP {
+            return Err(Status::INVALID_FIELD);
+        }
+        let enabled = match is_default {
+            true => Some(0),
+            false => self.target.drive().fdp_configuration(),
+        };
+        let value = enabled.map_or(0, |index| 1 | u64::from(index) << 8);
+        Ok(Answer::Done(value))
+    }
+
+    /// It cannot be changed while there is a namespace. It is kept in any case, saved (SV) or not.
+    pub(super) fn set_fdp_feature(&self) -> Result<Answer, Status> {
+        if self.command.dword(11) as u16 != ENDURANCE_GROUP {
+            return Err(Status::INVALID_FIELD);
+        }
+        let (enable, index) = (self.command.dword(12) & 1, self.command.dword(12) >> 8);
+        let wanted = (enable != 0).then_some(index as u8);
+        let status = block_in_place(|| self.target.configure(wanted));
+        match status.is_success() {
+            true => Ok(Answer::Done(0)),
+            false => Err(status),
         }
     }
 
-    /// It cannot be changed while there is a namespace.
-    pub(super) fn set_fdp_feature(&self) -> Result<Answer, Status> {
-        match self.command.dword(11) as u16 {
-            ENDURANCE_GROUP => Err(Status::COMMAND_SEQUENCE),
-            _ => Err(Status::INVALID_FIELD),
+    /// Events are of an enabled Flexible Data Placement.
+    fn check_places(&self) -> Result<(), Status> {
+        match self.target.places() {
+            true => Ok(()),
+            false => Err(Status::FDP_DISABLED),
         }
     }
 
     /// FDP Events (1Eh): which kinds of events of a placement handle are recorded.
     pub(super) fn fdp_events_feature(&self) -> Result<Answer, Status> {
+        self.check_places()?;
         let namespace = self.namespace()?;
         let handle = self.command.dword(11) as u16;
         let wanted = (self.command.dword(11) >> 16 & 0xff) as usize;
@@ -40,6 +62,7 @@ impl Request<'_> {
 
     /// Enables or disables kinds of events.
     pub(super) fn set_fdp_events_feature(&self) -> Result<Answer, Status> {
+        self.check_places()?;
         let namespaces = self.namespaces_named()?;
         let handle = self.command.dword(11) as u16;
         let count = (self.command.dword(11) >> 16 & 0xff) as usize;

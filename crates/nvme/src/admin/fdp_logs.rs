@@ -1,6 +1,6 @@
 //! Log pages 20h to 23h: Flexible Data Placement (§5.1.12.1.28 to .31).
 
-use anabranch_ssd::fdp::{FdpEvent, HandleType, HandleUsage};
+use anabranch_ssd::fdp::{FdpConfiguration, FdpEvent, HandleType, HandleUsage};
 
 use super::{Request, identify::ENDURANCE_GROUP};
 use crate::{completion::Status, drive::Watch, namespace::MOST_NAMESPACES, wire::put};
@@ -24,43 +24,32 @@ impl Request<'_> {
             return Err(Status::INVALID_FIELD);
         }
         let drive = self.target.drive();
+        if drive.fdp_configuration().is_none() {
+            return Err(Status::FDP_DISABLED);
+        }
         let device = drive.as_fdp().ok_or(Status::INVALID_LOG_PAGE)?;
         Ok(read(device))
     }
 
-    /// FDP Configurations (20h): one.
+    /// FDP Configurations (20h), of which one may be enabled.
     pub(super) fn fdp_configurations(&self) -> Result<Vec<u8>, Status> {
         const HEADER: usize = 16;
-        const DESCRIPTOR: usize = 64;
-        self.fdp(|device| {
-            let configuration = device.configuration();
-            let handles = configuration.handle_types.len();
-            // Descriptors are of whole 8 bytes (our choice, as other emulators have it).
-            let size = (DESCRIPTOR + 4 * handles).next_multiple_of(8);
-            let mut page = vec![0; HEADER + size];
-            put(&mut page, 4, &((HEADER + size) as u32).to_le_bytes());
-            let descriptor = &mut page[HEADER..];
-            put(descriptor, 0, &(size as u16).to_le_bytes());
-            put(descriptor, 2, &[configuration.group_bits & 0xf | VALID]);
-            put(descriptor, 4, &configuration.groups.to_le_bytes());
-            put(descriptor, 8, &configuration.handles.to_le_bytes());
-            let most = configuration.max_placement_identifiers.max(1) - 1;
-            put(descriptor, 10, &most.to_le_bytes());
-            // As many namespaces as the controller has (NN), where the device would have more.
-            let namespaces = configuration.namespaces.min(MOST_NAMESPACES);
-            put(descriptor, 12, &namespaces.to_le_bytes());
-            put(descriptor, 16, &configuration.unit_bytes.to_le_bytes());
-            let limit = configuration.time_limit_seconds;
-            put(descriptor, 24, &limit.to_le_bytes());
-            for (index, kind) in configuration.handle_types.iter().enumerate() {
-                let code = match kind {
-                    HandleType::InitiallyIsolated => 1,
-                    HandleType::PersistentlyIsolated => 2,
-                };
-                put(descriptor, DESCRIPTOR + 4 * index, &[code]);
-            }
-            page
-        })
+        if (self.command.dword(11) >> 16) as u16 != ENDURANCE_GROUP {
+            return Err(Status::INVALID_FIELD);
+        }
+        let drive = self.target.drive();
+        let device = drive.as_fdp().ok_or(Status::INVALID_LOG_PAGE)?;
+        let handles = drive.fdp_handles();
+        let mut page = vec![0; HEADER];
+        for &handles in &handles {
+            page.extend(descriptor(device.configuration(), handles));
+        }
+        // Their number is 0's based.
+        let count = handles.len().saturating_sub(1) as u16;
+        put(&mut page, 0, &count.to_le_bytes());
+        let size = page.len() as u32;
+        put(&mut page, 4, &size.to_le_bytes());
+        Ok(page)
     }
 
     /// Reclaim Unit Handle Usage (21h).
@@ -108,6 +97,36 @@ impl Request<'_> {
             page
         })
     }
+}
+
+/// A configuration with the device's first handles.
+fn descriptor(configuration: &FdpConfiguration, handles: u16) -> Vec<u8> {
+    const DESCRIPTOR: usize = 64;
+    let types = configuration.handle_types.iter().take(handles.into());
+    // Descriptors are of whole 8 bytes (our choice, as other emulators have it).
+    let size = (DESCRIPTOR + 4 * types.len()).next_multiple_of(8);
+    let mut page = vec![0; size];
+    put(&mut page, 0, &(size as u16).to_le_bytes());
+    put(&mut page, 2, &[configuration.group_bits & 0xf | VALID]);
+    put(&mut page, 4, &configuration.groups.to_le_bytes());
+    put(&mut page, 8, &handles.to_le_bytes());
+    let all = configuration.groups * u32::from(handles);
+    let most = (all.max(1) - 1).min(u16::MAX.into()) as u16;
+    put(&mut page, 10, &most.to_le_bytes());
+    // As many namespaces as the controller has (NN), where the device would have more.
+    let namespaces = configuration.namespaces.min(MOST_NAMESPACES);
+    put(&mut page, 12, &namespaces.to_le_bytes());
+    put(&mut page, 16, &configuration.unit_bytes.to_le_bytes());
+    let limit = configuration.time_limit_seconds;
+    put(&mut page, 24, &limit.to_le_bytes());
+    for (index, kind) in types.enumerate() {
+        let code = match kind {
+            HandleType::InitiallyIsolated => 1,
+            HandleType::PersistentlyIsolated => 2,
+        };
+        put(&mut page, DESCRIPTOR + 4 * index, &[code]);
+    }
+    page
 }
 
 fn encode(event: &FdpEvent) -> [u8; EVENT] {

@@ -29,9 +29,11 @@ pub(super) mod feature {
 
 /// What Select asks for.
 const CURRENT: u32 = 0;
+const DEFAULT: u32 = 1;
 const SAVED: u32 = 2;
 const SUPPORTED: u32 = 3;
-/// Capabilities (SELECT = 3): changeable.
+/// Capabilities (SELECT = 3): saveable; changeable.
+const SAVEABLE: u32 = 1;
 const CHANGEABLE: u32 = 1 << 2;
 /// Capabilities: of each namespace (bit 1), and beside them (bit 8) whether there is such a feature.
 const OF_NAMESPACE: u32 = 1 << 1;
@@ -85,7 +87,11 @@ impl Request<'_> {
                 return Ok(Answer::Data(self.timestamp(), 0));
             }
             feature::HOST_IDENTIFIER => return self.host_identifier(),
-            feature::FDP => return self.fdp_feature(),
+            feature::FDP => {
+                let is_default = self.command.dword(10) >> 8 & 7 == DEFAULT;
+                drop(state);
+                return self.fdp_feature(is_default);
+            }
             feature::FDP_EVENTS => {
                 drop(state);
                 return self.fdp_events_feature();
@@ -100,8 +106,8 @@ impl Request<'_> {
         let id = self.command.dword(10) as u8;
         self.check_feature(id)?;
         let value = self.command.dword(11);
-        // Bit 31: save. Nothing is.
-        if self.command.dword(10) >> 31 != 0 {
+        // Bit 31: save. Nothing is but what outlives a power cycle in any case.
+        if self.command.dword(10) >> 31 != 0 && id != feature::FDP {
             return Err(Status::NOT_SAVEABLE);
         }
         match id {
@@ -246,10 +252,8 @@ fn capabilities(id: u8) -> u32 {
         | feature::TIMESTAMP
         | feature::KEEP_ALIVE => IS_ONE | CHANGEABLE,
         feature::FDP_EVENTS => IS_ONE | CHANGEABLE | OF_NAMESPACE,
-        feature::WRITE_CACHE
-        | feature::WRITE_ATOMICITY
-        | feature::FDP
-        | feature::HOST_IDENTIFIER => IS_ONE,
+        feature::FDP => IS_ONE | CHANGEABLE | SAVEABLE,
+        feature::WRITE_CACHE | feature::WRITE_ATOMICITY | feature::HOST_IDENTIFIER => IS_ONE,
         _ => 0,
     }
 }

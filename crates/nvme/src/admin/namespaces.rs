@@ -87,6 +87,7 @@ impl Request<'_> {
     fn handles(&self, data: &[u8]) -> Result<Vec<u16>, Status> {
         let count = u16_at(data, HANDLES_AT);
         match self.target.mode {
+            Mode::Fdp if !self.target.places() => Ok(Vec::new()),
             Mode::Fdp if count > MOST_HANDLES => Err(Status::PLACEMENT_HANDLES),
             Mode::Fdp => {
                 let at = |place: u16| HANDLE_LIST_AT + 2 * usize::from(place);
@@ -160,7 +161,7 @@ fn refusal(error: &NamespaceError) -> Status {
     match error {
         NamespaceError::NoRoom { .. } => Status::INSUFFICIENT_CAPACITY,
         NamespaceError::TooMany => Status::NO_IDENTIFIER,
-        NamespaceError::Impossible(_) => Status::INVALID_FIELD,
+        NamespaceError::Impossible(_) | NamespaceError::Configuration(_) => Status::INVALID_FIELD,
         NamespaceError::Handles(anabranch_ssd::fdp::FdpError::TooManyNamespaces(_)) => {
             Status::NO_IDENTIFIER
         }

@@ -229,7 +229,7 @@ impl Connection {
                     false => Err(Status::INVALID_FIELD),
                 }
             }
-            ((2, identifier), Mode::Fdp) => Ok(Hint::Placement(identifier)),
+            ((2, identifier), Mode::Fdp) if self.target.places() => Ok(Hint::Placement(identifier)),
             _ => Err(Status::INVALID_FIELD),
         }
     }

@@ -52,12 +52,20 @@ impl Drive {
         Ok(self)
     }
 
-    /// The drive with the namespaces that were kept, and that has had so many.
+    /// The drive with the namespaces that were kept, that has had so many, and whose FDP configuration is
+    /// that.
     ///
     /// # Errors
     /// When they are none of this drive's.
-    pub fn with_kept(mut self, layouts: &[Layout], births: u64) -> Result<Drive, NamespaceError> {
+    pub fn with_kept(
+        mut self,
+        layouts: &[Layout],
+        births: u64,
+        configuration: Option<u8>,
+    ) -> Result<Drive, NamespaceError> {
         self.namespaces = self.no_namespaces(births);
+        let configured = self.use_configuration(configuration);
+        configured.map_err(|_| NamespaceError::Configuration(configuration))?;
         // Those that list handles first: what the drive picks for the others is none of those.
         let (listed, others): (Vec<&Layout>, Vec<&Layout>) =
             layouts.iter().partition(|one| !one.handles.is_empty());
@@ -84,8 +92,14 @@ impl Drive {
     }
 
     fn add(&mut self, layout: &Layout) -> Result<Arc<Namespace>, NamespaceError> {
+        let is_enabled = self.configuration.is_some();
         if let Kind::Fdp(device) = &mut self.kind {
-            device.create_namespace(layout.id, &layout.handles)?;
+            let handles = if is_enabled {
+                &layout.handles[..]
+            } else {
+                &[0]
+            };
+            device.create_namespace(layout.id, handles)?;
         }
         let added = self.namespaces.add(layout);
         if added.is_err() {

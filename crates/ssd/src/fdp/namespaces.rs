@@ -40,6 +40,15 @@ impl Namespaces {
         }
     }
 
+    /// From now on so many handles may be listed and picked; nothing happens while a namespace has any.
+    pub(super) fn limit(&mut self, handles: u16) -> Result<(), FdpError> {
+        if let Some(&namespace) = self.namespaces.keys().next() {
+            return Err(FdpError::NamespaceExists(namespace));
+        }
+        self.handles = handles;
+        Ok(())
+    }
+
     pub(super) fn create(&mut self, namespace: u32, handles: &[u16]) -> Result<(), FdpError> {
         if self.namespaces.contains_key(&namespace) {
             return Err(FdpError::NamespaceExists(namespace));
