@@ -9,7 +9,7 @@ use crate::{
     config::Config,
     relocate::Relocate,
     types::StreamId,
-    victims::Victims,
+    victims::{Closing, Victims},
     wear::{Levelling, Wear},
 };
 use by_wear::ByWear;
@@ -231,16 +231,19 @@ impl Units {
     /// An open unit takes no more writes, at logical time `now`.
     pub(crate) fn close(&mut self, unit: u32, now: u64) {
         let valid = self.valid(unit);
-        let (stream, opened_at) = (self.stream(unit), self.opened_at(unit));
+        let closing = Closing {
+            valid,
+            stream: self.stream(unit),
+            opened_at: self.opened_at(unit),
+            now,
+        };
         self.valid[unit as usize] = valid;
         self.closed_at[unit as usize] = now;
         let (bits, dead) = (self.group_bits, self.pages_per_unit - valid);
         let group = self.group_mut(unit & self.group_mask);
         group.closed += 1;
         group.closed_dead_pages += u64::from(dead);
-        group
-            .victims
-            .insert(unit >> bits, valid, stream, opened_at, now);
+        group.victims.insert(unit >> bits, closing);
         if self.wear.static_spread().is_some() {
             let erases = self.erases[unit as usize];
             let (of, current) = self.group_by_wear(unit & self.group_mask);

@@ -7,6 +7,7 @@ mod fifo;
 mod greedy;
 mod per_chip;
 mod random;
+mod rings;
 
 use std::{fmt, str::FromStr};
 
@@ -102,17 +103,94 @@ impl<'de> Deserialize<'de> for VictimRule {
     }
 }
 
-/// The closed units, ordered as their rule needs it. A rule costs constant or logarithmic time
-/// for each victim, and next to nothing for each page that dies.
-#[derive(Debug)]
-pub(crate) enum Victims {
-    Greedy(Greedy),
-    CostBenefit(CostBenefit),
-    Fifo(Fifo),
-    Choices(Choices),
-    PerChip(PerChip),
-    ByStream(ClosedUnits),
+/// How and when a unit was closed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Closing {
+    /// Its valid pages.
+    pub(crate) valid: u32,
+    /// The stream whose pages it holds.
+    pub(crate) stream: StreamId,
+    /// When it was opened, in pages the host had written.
+    pub(crate) opened_at: u64,
+    /// Now, likewise.
+    pub(crate) now: u64,
 }
+
+/// A victim rule at work: the closed units, ordered as it needs them. It costs constant or logarithmic
+/// time for each victim, and next to nothing for each page that dies.
+trait Rule {
+    /// A unit was closed.
+    fn insert(&mut self, unit: u32, closing: Closing);
+
+    /// A closed unit is about to be emptied.
+    fn remove(&mut self, unit: u32);
+
+    /// A closed unit now has `valid` valid pages.
+    fn moved(&mut self, unit: u32, valid: u32);
+
+    /// The next victim; it stays until it is removed. A rule that does not look at valid pages
+    /// may name a unit without a dead one.
+    fn choose(&mut self, now: u64, scheme: &mut (impl Relocate + ?Sized)) -> Option<u32>;
+
+    /// What it takes to make the same lists again.
+    fn order(&self) -> Order;
+
+    /// Goes on at what [`Order::chance`] tells.
+    fn set_chance(&mut self, _chance: u64) {}
+
+    /// Whether a round of collection is under way that the rule wants finished.
+    fn is_mid_round(&self) -> bool {
+        false
+    }
+}
+
+/// Calls a method of whichever rule it is: a match, so that each call is the rule's own code.
+macro_rules! victims {
+    ($($rule:ident),+) => {
+        /// The closed units, ordered as their rule needs it.
+        #[derive(Debug)]
+        pub(crate) enum Victims {
+            $($rule($rule)),+
+        }
+
+        impl Victims {
+            pub(crate) fn insert(&mut self, unit: u32, closing: Closing) {
+                match self { $(Victims::$rule(rule) => rule.insert(unit, closing)),+ }
+            }
+
+            pub(crate) fn remove(&mut self, unit: u32) {
+                match self { $(Victims::$rule(rule) => rule.remove(unit)),+ }
+            }
+
+            #[inline]
+            pub(crate) fn moved(&mut self, unit: u32, valid: u32) {
+                match self { $(Victims::$rule(rule) => rule.moved(unit, valid)),+ }
+            }
+
+            pub(crate) fn choose(
+                &mut self,
+                now: u64,
+                scheme: &mut (impl Relocate + ?Sized),
+            ) -> Option<u32> {
+                match self { $(Victims::$rule(rule) => rule.choose(now, scheme)),+ }
+            }
+
+            pub(crate) fn order(&self) -> Order {
+                match self { $(Victims::$rule(rule) => rule.order()),+ }
+            }
+
+            pub(crate) fn set_chance(&mut self, chance: u64) {
+                match self { $(Victims::$rule(rule) => rule.set_chance(chance)),+ }
+            }
+
+            pub(crate) fn is_mid_round(&self) -> bool {
+                match self { $(Victims::$rule(rule) => rule.is_mid_round()),+ }
+            }
+        }
+    };
+}
+
+victims!(Greedy, CostBenefit, Fifo, Choices, PerChip, ClosedUnits);
 
 impl Victims {
     /// For `units` units, numbered from 0.
@@ -133,110 +211,8 @@ impl Victims {
             }
             VictimRule::PerChip => Victims::PerChip(PerChip::new(units, pages, config.chips)),
             VictimRule::Scheme => {
-                Victims::ByStream(ClosedUnits::new(units, pages, config.streams()))
+                Victims::ClosedUnits(ClosedUnits::new(units, pages, config.streams()))
             }
-        }
-    }
-
-    /// A unit of `stream`, opened at `opened_at`, was closed at logical time `now` with `valid`
-    /// valid pages.
-    pub(crate) fn insert(
-        &mut self,
-        unit: u32,
-        valid: u32,
-        stream: StreamId,
-        opened_at: u64,
-        now: u64,
-    ) {
-        match self {
-            Victims::Greedy(rule) => rule.insert(unit, valid),
-            Victims::CostBenefit(rule) => rule.insert(unit, valid, now),
-            Victims::Fifo(rule) => rule.insert(unit),
-            Victims::Choices(rule) => rule.insert(unit, valid),
-            Victims::PerChip(rule) => rule.insert(unit, valid),
-            Victims::ByStream(rule) => rule.insert(unit, valid, stream, opened_at, now),
-        }
-    }
-
-    /// A closed unit is about to be emptied.
-    pub(crate) fn remove(&mut self, unit: u32) {
-        match self {
-            Victims::Greedy(rule) => rule.remove(unit),
-            Victims::CostBenefit(rule) => rule.remove(unit),
-            Victims::Fifo(rule) => rule.remove(unit),
-            Victims::Choices(rule) => rule.remove(unit),
-            Victims::PerChip(rule) => rule.remove(unit),
-            Victims::ByStream(rule) => rule.remove(unit),
-        }
-    }
-
-    /// A closed unit now has `valid` valid pages.
-    #[inline]
-    pub(crate) fn moved(&mut self, unit: u32, valid: u32) {
-        match self {
-            Victims::Greedy(rule) => rule.moved(unit, valid),
-            Victims::CostBenefit(rule) => rule.moved(unit, valid),
-            Victims::Fifo(_) => {}
-            Victims::Choices(rule) => rule.moved(unit, valid),
-            Victims::PerChip(rule) => rule.moved(unit, valid),
-            Victims::ByStream(rule) => rule.moved(unit, valid),
-        }
-    }
-
-    /// The next victim; it stays until it is removed. A rule that does not look at valid pages
-    /// may name a unit without a dead one.
-    pub(crate) fn choose(
-        &mut self,
-        now: u64,
-        scheme: &mut (impl Relocate + ?Sized),
-    ) -> Option<u32> {
-        match self {
-            Victims::Greedy(rule) => rule.choose(),
-            Victims::CostBenefit(rule) => rule.choose(now),
-            Victims::Fifo(rule) => rule.choose(),
-            Victims::Choices(rule) => rule.choose(),
-            Victims::PerChip(rule) => rule.choose(),
-            Victims::ByStream(rule) => match scheme.choose_victim(rule, now) {
-                Some(unit) if rule.contains(unit) => Some(unit),
-                _ => rule.fewest_valid(),
-            },
-        }
-    }
-
-    /// Whether a round of collection is under way that the rule wants finished.
-    pub(crate) fn is_mid_round(&self) -> bool {
-        match self {
-            Victims::PerChip(rule) => rule.is_mid_round(),
-            _ => false,
-        }
-    }
-
-    /// What it takes to make the same lists again.
-    pub(crate) fn order(&self) -> Order {
-        let (entered, changed, chance) = match self {
-            Victims::Greedy(rule) => (rule.listed(), Vec::new(), 0),
-            Victims::CostBenefit(rule) => (rule.listed(), Vec::new(), 0),
-            Victims::Fifo(rule) => (rule.listed(), Vec::new(), 0),
-            Victims::Choices(rule) => (rule.listed(), Vec::new(), rule.chance()),
-            Victims::PerChip(rule) => (rule.listed(), Vec::new(), rule.turn()),
-            Victims::ByStream(rule) => {
-                let (entered, changed) = rule.listed();
-                (entered, changed, 0)
-            }
-        };
-        Order {
-            entered,
-            changed,
-            chance,
-        }
-    }
-
-    /// Goes on at what [`Order::chance`] tells.
-    pub(crate) fn set_chance(&mut self, chance: u64) {
-        match self {
-            Victims::Choices(rule) => rule.set_chance(chance),
-            Victims::PerChip(rule) => rule.set_turn(chance),
-            _ => {}
         }
     }
 }
@@ -250,4 +226,15 @@ pub(crate) struct Order {
     pub(crate) changed: Vec<u32>,
     /// State of a rule that draws, or whose turn goes round.
     pub(crate) chance: u64,
+}
+
+impl Order {
+    /// That of a rule which entering says all about.
+    fn entered(entered: Vec<u32>) -> Order {
+        Order {
+            entered,
+            changed: Vec::new(),
+            chance: 0,
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Closed units stream by stream, for schemes that name their victims themselves.
 
-use crate::types::StreamId;
+use super::{Closing, Order, Rule, rings::Rings};
+use crate::{relocate::Relocate, types::StreamId};
 
 /// Marks the stream of a unit that is not closed.
 const NOT_CLOSED: u32 = u32::MAX;
@@ -55,24 +56,6 @@ impl ClosedUnits {
         stream * (self.pages_per_unit + 1) + valid
     }
 
-    pub(super) fn insert(
-        &mut self,
-        unit: u32,
-        valid: u32,
-        stream: StreamId,
-        opened_at: u64,
-        now: u64,
-    ) {
-        let stream = u32::from(stream.0);
-        let index = unit as usize;
-        self.stream[index] = stream;
-        self.opened_at[index] = opened_at;
-        self.closed_at[index] = now;
-        self.count[stream as usize] += 1;
-        self.by_age.push(unit, stream);
-        self.enter(unit, stream, valid);
-    }
-
     fn enter(&mut self, unit: u32, stream: u32, valid: u32) {
         self.valid[unit as usize] = valid;
         self.by_valid.push(unit, self.ring(stream, valid));
@@ -80,25 +63,13 @@ impl ClosedUnits {
         *lowest = valid.min(*lowest);
     }
 
-    pub(super) fn remove(&mut self, unit: u32) {
-        self.by_valid.take(unit);
-        self.by_age.take(unit);
-        let stream = std::mem::replace(&mut self.stream[unit as usize], NOT_CLOSED);
-        self.count[stream as usize] -= 1;
-    }
-
-    pub(super) fn moved(&mut self, unit: u32, valid: u32) {
-        self.by_valid.take(unit);
-        self.enter(unit, self.stream[unit as usize], valid);
-    }
-
-    pub(super) fn contains(&self, unit: u32) -> bool {
+    fn contains(&self, unit: u32) -> bool {
         let stream = self.stream.get(unit as usize);
         stream.is_some_and(|&stream| stream != NOT_CLOSED)
     }
 
     /// Of all streams the unit with the fewest valid pages, if any has a dead one.
-    pub(super) fn fewest_valid(&mut self) -> Option<u32> {
+    fn fewest_valid(&mut self) -> Option<u32> {
         let streams = 0..self.lowest.len() as u32;
         let best = streams.filter_map(|stream| self.lowest_of(stream));
         let (valid, unit) = best.min_by_key(|&(valid, _)| valid)?;
@@ -157,65 +128,46 @@ impl ClosedUnits {
         let (_, unit) = self.lowest_of(u32::from(stream.0))?;
         Some(self.view(unit))
     }
+}
 
-    /// Every closed unit: each stream's in the order they were closed, and each stream's by valid
-    /// pages in the order they came to have them.
-    pub(super) fn listed(&self) -> (Vec<u32>, Vec<u32>) {
-        (self.by_age.listed(), self.by_valid.listed())
+impl Rule for ClosedUnits {
+    fn insert(&mut self, unit: u32, closing: Closing) {
+        let stream = u32::from(closing.stream.0);
+        let index = unit as usize;
+        self.stream[index] = stream;
+        self.opened_at[index] = closing.opened_at;
+        self.closed_at[index] = closing.now;
+        self.count[stream as usize] += 1;
+        self.by_age.push(unit, stream);
+        self.enter(unit, stream, closing.valid);
     }
-}
 
-/// Circular doubly linked lists of units: nodes `0..units` are units, the others the rings'
-/// heads. First in, first out.
-#[derive(Debug)]
-struct Rings {
-    next: Vec<u32>,
-    previous: Vec<u32>,
-    units: u32,
-}
+    fn remove(&mut self, unit: u32) {
+        self.by_valid.take(unit);
+        self.by_age.take(unit);
+        let stream = std::mem::replace(&mut self.stream[unit as usize], NOT_CLOSED);
+        self.count[stream as usize] -= 1;
+    }
 
-impl Rings {
-    fn new(units: u32, rings: u32) -> Rings {
-        let nodes: Vec<u32> = (0..units + rings).collect();
-        Rings {
-            next: nodes.clone(),
-            previous: nodes,
-            units,
+    fn moved(&mut self, unit: u32, valid: u32) {
+        self.by_valid.take(unit);
+        self.enter(unit, self.stream[unit as usize], valid);
+    }
+
+    fn choose(&mut self, now: u64, scheme: &mut (impl Relocate + ?Sized)) -> Option<u32> {
+        match scheme.choose_victim(self, now) {
+            Some(unit) if self.contains(unit) => Some(unit),
+            _ => self.fewest_valid(),
         }
     }
 
-    fn push(&mut self, unit: u32, ring: u32) {
-        let head = self.units + ring;
-        let last = self.previous[head as usize];
-        self.next[last as usize] = unit;
-        self.previous[unit as usize] = last;
-        self.next[unit as usize] = head;
-        self.previous[head as usize] = unit;
-    }
-
-    fn take(&mut self, unit: u32) {
-        let next = self.next[unit as usize];
-        let previous = self.previous[unit as usize];
-        self.next[previous as usize] = next;
-        self.previous[next as usize] = previous;
-    }
-
-    fn first(&self, ring: u32) -> Option<u32> {
-        let head = self.units + ring;
-        let first = self.next[head as usize];
-        (first != head).then_some(first)
-    }
-
-    /// Every unit, ring by ring, each in its order.
-    fn listed(&self) -> Vec<u32> {
-        let mut listed = Vec::new();
-        for head in self.units..self.next.len() as u32 {
-            let mut unit = self.next[head as usize];
-            while unit != head {
-                listed.push(unit);
-                unit = self.next[unit as usize];
-            }
+    /// Each stream's units in the order they were closed, and each stream's by valid pages in the
+    /// order they came to have them.
+    fn order(&self) -> Order {
+        Order {
+            entered: self.by_age.listed(),
+            changed: self.by_valid.listed(),
+            chance: 0,
         }
-        listed
     }
 }

@@ -5,14 +5,14 @@ const ABSENT: u32 = u32::MAX;
 
 /// Units in a dense array, each knowing its place: constant-time insert, remove and draw.
 #[derive(Debug)]
-pub(crate) struct ClosedUnits {
+pub(crate) struct Closed {
     units: Vec<u32>,
     place: Vec<u32>,
 }
 
-impl ClosedUnits {
-    pub(super) fn new(units: u32) -> ClosedUnits {
-        ClosedUnits {
+impl Closed {
+    pub(super) fn new(units: u32) -> Closed {
+        Closed {
             units: Vec::with_capacity(units as usize),
             place: vec![ABSENT; units as usize],
         }

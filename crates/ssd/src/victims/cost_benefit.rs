@@ -2,6 +2,9 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+use super::{Closing, Order, Rule};
+use crate::relocate::Relocate;
+
 /// Classes of valid share that units are kept in (our choice: the score of the oldest unit of a
 /// class is within 1 % of the best the class holds).
 const CLASSES: u32 = 128;
@@ -38,22 +41,38 @@ impl CostBenefit {
         (u64::from(valid) * u64::from(CLASSES) / u64::from(self.pages_per_unit)) as u8
     }
 
-    pub(super) fn insert(&mut self, unit: u32, valid: u32, now: u64) {
-        self.closed_at[unit as usize] = now;
-        self.valid[unit as usize] = valid;
-        self.enter(unit, self.class_of(valid));
-    }
-
     fn enter(&mut self, unit: u32, class: u8) {
         self.class[unit as usize] = class;
         self.classes[usize::from(class)].push(Reverse((self.closed_at[unit as usize], unit)));
     }
 
-    pub(super) fn remove(&mut self, unit: u32) {
+    /// The unit of a class that was closed first.
+    fn oldest(&mut self, class: u8) -> Option<(u64, u32)> {
+        let heap = &mut self.classes[usize::from(class)];
+        while let Some(&Reverse((closed_at, unit))) = heap.peek() {
+            let current =
+                self.class[unit as usize] == class && self.closed_at[unit as usize] == closed_at;
+            if current {
+                return Some((closed_at, unit));
+            }
+            heap.pop();
+        }
+        None
+    }
+}
+
+impl Rule for CostBenefit {
+    fn insert(&mut self, unit: u32, closing: Closing) {
+        self.closed_at[unit as usize] = closing.now;
+        self.valid[unit as usize] = closing.valid;
+        self.enter(unit, self.class_of(closing.valid));
+    }
+
+    fn remove(&mut self, unit: u32) {
         self.class[unit as usize] = CLASSES as u8 + 1;
     }
 
-    pub(super) fn moved(&mut self, unit: u32, valid: u32) {
+    fn moved(&mut self, unit: u32, valid: u32) {
         self.valid[unit as usize] = valid;
         let class = self.class_of(valid);
         if class != self.class[unit as usize] {
@@ -61,7 +80,7 @@ impl CostBenefit {
         }
     }
 
-    pub(super) fn choose(&mut self, now: u64) -> Option<u32> {
+    fn choose(&mut self, now: u64, _scheme: &mut (impl Relocate + ?Sized)) -> Option<u32> {
         let mut best: Option<(f64, u32)> = None;
         for class in 0..=CLASSES as u8 {
             let Some((closed_at, unit)) = self.oldest(class) else {
@@ -81,26 +100,10 @@ impl CostBenefit {
         best.map(|(_, unit)| unit)
     }
 
-    /// The unit of a class that was closed first.
-    fn oldest(&mut self, class: u8) -> Option<(u64, u32)> {
-        let heap = &mut self.classes[usize::from(class)];
-        while let Some(&Reverse((closed_at, unit))) = heap.peek() {
-            let current =
-                self.class[unit as usize] == class && self.closed_at[unit as usize] == closed_at;
-            if current {
-                return Some((closed_at, unit));
-            }
-            heap.pop();
-        }
-        None
-    }
-
-    /// Every closed unit; their ages say the order.
-    pub(super) fn listed(&self) -> Vec<u32> {
-        (0..)
-            .zip(&self.class)
-            .filter(|&(_, &class)| u32::from(class) <= CLASSES)
-            .map(|(unit, _)| unit)
-            .collect()
+    /// The units by number; their ages say the order.
+    fn order(&self) -> Order {
+        let classes = (0..).zip(&self.class);
+        let closed = classes.filter(|&(_, &class)| u32::from(class) <= CLASSES);
+        Order::entered(closed.map(|(unit, _)| unit).collect())
     }
 }

@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::{Closing, Order, Rule};
+use crate::relocate::Relocate;
+
 /// Units in the order they were closed. Only the first is ever collected, but for units that
 /// leave out of turn; those are marked and passed over.
 #[derive(Debug)]
@@ -18,16 +21,20 @@ impl Fifo {
             closings: vec![0; units as usize],
         }
     }
+}
 
-    pub(super) fn insert(&mut self, unit: u32) {
+impl Rule for Fifo {
+    fn insert(&mut self, unit: u32, _closing: Closing) {
         self.order.push_back((unit, self.closings[unit as usize]));
     }
 
-    pub(super) fn remove(&mut self, unit: u32) {
+    fn remove(&mut self, unit: u32) {
         self.closings[unit as usize] = self.closings[unit as usize].wrapping_add(1);
     }
 
-    pub(super) fn choose(&mut self) -> Option<u32> {
+    fn moved(&mut self, _unit: u32, _valid: u32) {}
+
+    fn choose(&mut self, _now: u64, _scheme: &mut (impl Relocate + ?Sized)) -> Option<u32> {
         while let Some(&(unit, closing)) = self.order.front() {
             if self.closings[unit as usize] == closing {
                 return Some(unit);
@@ -37,12 +44,14 @@ impl Fifo {
         None
     }
 
-    /// Every closed unit, in the order they were closed.
-    pub(super) fn listed(&self) -> Vec<u32> {
-        self.order
-            .iter()
-            .filter(|&&(unit, closing)| self.closings[unit as usize] == closing)
-            .map(|&(unit, _)| unit)
-            .collect()
+    fn order(&self) -> Order {
+        let closed = |&&(unit, closing): &&(u32, u32)| self.closings[unit as usize] == closing;
+        Order::entered(
+            self.order
+                .iter()
+                .filter(closed)
+                .map(|&(unit, _)| unit)
+                .collect(),
+        )
     }
 }

@@ -1,6 +1,7 @@
 //! Greedy in each chip by itself.
 
-use super::greedy::Greedy;
+use super::{Closing, Order, Rule, greedy::Greedy};
+use crate::relocate::Relocate;
 
 /// A greedy rule for each chip; a unit lies in chip `unit % chips`. A round takes one victim of
 /// every chip that has a unit worth collecting (PCStream emulator: one victim per chip and round).
@@ -25,23 +26,25 @@ impl PerChip {
         let chips = self.chips.len() as u32;
         (&mut self.chips[(unit % chips) as usize], unit / chips)
     }
+}
 
-    pub(super) fn insert(&mut self, unit: u32, valid: u32) {
+impl Rule for PerChip {
+    fn insert(&mut self, unit: u32, closing: Closing) {
         let (rule, local) = self.of(unit);
-        rule.insert(local, valid);
+        rule.insert(local, closing);
     }
 
-    pub(super) fn remove(&mut self, unit: u32) {
+    fn remove(&mut self, unit: u32) {
         let (rule, local) = self.of(unit);
         rule.remove(local);
     }
 
-    pub(super) fn moved(&mut self, unit: u32, valid: u32) {
+    fn moved(&mut self, unit: u32, valid: u32) {
         let (rule, local) = self.of(unit);
         rule.moved(local, valid);
     }
 
-    pub(super) fn choose(&mut self) -> Option<u32> {
+    fn choose(&mut self, _now: u64, _scheme: &mut (impl Relocate + ?Sized)) -> Option<u32> {
         let chips = self.chips.len();
         for _ in 0..chips {
             let chip = self.turn;
@@ -53,27 +56,24 @@ impl PerChip {
         None
     }
 
-    pub(super) fn is_mid_round(&self) -> bool {
+    fn is_mid_round(&self) -> bool {
         self.turn != 0
     }
 
-    /// Every closed unit, chip by chip, each in its order.
-    pub(super) fn listed(&self) -> Vec<u32> {
+    /// The units chip by chip, each in its order.
+    fn order(&self) -> Order {
         let chips = self.chips.len() as u32;
-        (0..)
-            .zip(&self.chips)
-            .flat_map(|(chip, rule)| {
-                let global = move |local| local * chips + chip;
-                rule.listed().into_iter().map(global)
-            })
-            .collect()
+        let chips = (0..).zip(&self.chips).flat_map(|(chip, rule)| {
+            let global = move |local| local * chips + chip;
+            rule.listed().into_iter().map(global)
+        });
+        Order {
+            chance: self.turn as u64,
+            ..Order::entered(chips.collect())
+        }
     }
 
-    pub(super) fn turn(&self) -> u64 {
-        self.turn as u64
-    }
-
-    pub(super) fn set_turn(&mut self, turn: u64) {
+    fn set_chance(&mut self, turn: u64) {
         self.turn = (turn % self.chips.len() as u64) as usize;
     }
 }

@@ -1,13 +1,13 @@
 //! The best of a few units drawn at random.
 
-use super::closed::ClosedUnits;
-use crate::random::Random;
+use super::{Closing, Order, Rule, closed::Closed};
+use crate::{random::Random, relocate::Relocate};
 
 /// Draws `choices` closed units, with repetition, and takes the one with the fewest valid pages
 /// (Van Houdt, SIGMETRICS'13: d-choices). One choice is the random rule.
 #[derive(Debug)]
 pub(crate) struct Choices {
-    closed: ClosedUnits,
+    closed: Closed,
     valid: Vec<u32>,
     choices: u8,
     random: Random,
@@ -16,27 +16,29 @@ pub(crate) struct Choices {
 impl Choices {
     pub(super) fn new(units: u32, choices: u8, seed: u64) -> Choices {
         Choices {
-            closed: ClosedUnits::new(units),
+            closed: Closed::new(units),
             valid: vec![0; units as usize],
             choices,
             random: Random::new(seed),
         }
     }
+}
 
-    pub(super) fn insert(&mut self, unit: u32, valid: u32) {
+impl Rule for Choices {
+    fn insert(&mut self, unit: u32, closing: Closing) {
         self.closed.insert(unit);
-        self.valid[unit as usize] = valid;
+        self.valid[unit as usize] = closing.valid;
     }
 
-    pub(super) fn remove(&mut self, unit: u32) {
+    fn remove(&mut self, unit: u32) {
         self.closed.remove(unit);
     }
 
-    pub(super) fn moved(&mut self, unit: u32, valid: u32) {
+    fn moved(&mut self, unit: u32, valid: u32) {
         self.valid[unit as usize] = valid;
     }
 
-    pub(super) fn choose(&mut self) -> Option<u32> {
+    fn choose(&mut self, _now: u64, _scheme: &mut (impl Relocate + ?Sized)) -> Option<u32> {
         let units = self.closed.as_slice();
         if units.is_empty() {
             return None;
@@ -46,16 +48,15 @@ impl Choices {
             .min_by_key(|&unit| self.valid[unit as usize])
     }
 
-    /// Every closed unit, in the order they are drawn from.
-    pub(super) fn listed(&self) -> Vec<u32> {
-        self.closed.as_slice().to_vec()
+    /// The units in the order they are drawn from.
+    fn order(&self) -> Order {
+        Order {
+            chance: self.random.state(),
+            ..Order::entered(self.closed.as_slice().to_vec())
+        }
     }
 
-    pub(super) fn chance(&self) -> u64 {
-        self.random.state()
-    }
-
-    pub(super) fn set_chance(&mut self, chance: u64) {
+    fn set_chance(&mut self, chance: u64) {
         self.random = Random::new(chance);
     }
 }
