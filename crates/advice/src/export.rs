@@ -120,7 +120,7 @@ pub fn advise(source: Source, options: &ExportOptions, watch: &mut dyn Watch) ->
 fn from_lifetimes(options: &ExportOptions, profile: &KnownLifetimes) -> Result<Advice> {
     if options.targets != [Target::Advice(&FDP)] {
         return Err(Fault::say(
-            "lifetimes alone tell of contexts and nothing else: export them `--to fdp`, or give the trace, \
+            "lifetimes tell of contexts alone: export them `--to fdp`, or give the trace, \
              and the lifetimes with --lifetimes",
         ));
     }

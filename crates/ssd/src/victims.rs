@@ -50,7 +50,7 @@ pub enum VictimRule {
 }
 
 /// The rules that have a name, in the order of the lists people see; `N-choices` has a number besides.
-pub(crate) const NAMED: &[(VictimRule, &str)] = &[
+const NAMED: &[(VictimRule, &str)] = &[
     (VictimRule::Greedy, "greedy"),
     (VictimRule::CostBenefit, "cost-benefit"),
     (VictimRule::CostBenefitRoot, "cost-benefit-root"),
@@ -59,6 +59,13 @@ pub(crate) const NAMED: &[(VictimRule, &str)] = &[
     (VictimRule::PerChip, "greedy-per-chip"),
     (VictimRule::Scheme, "scheme"),
 ];
+
+impl VictimRule {
+    /// Every rule that has a name; those of N choices go by N.
+    pub fn named() -> impl Iterator<Item = VictimRule> {
+        NAMED.iter().map(|(rule, _)| *rule)
+    }
+}
 
 impl fmt::Display for VictimRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -15,7 +15,7 @@ use anabranch_ssd::{
     wear::{Faults, Levelling, Wear},
 };
 use driven::Driven;
-use flash::{Operation, RULES, Rig, every_pair, operations, small, with_spare};
+use flash::{Operation, Rig, every_pair, operations, rules, small, with_spare};
 use proptest::prelude::*;
 use workload::Random;
 
@@ -348,7 +348,7 @@ fn where_no_ages_were_kept_a_page_is_as_old_as_its_unit() {
 /// Another drive of the same geometry.
 fn other_rules() -> impl Strategy<Value = (VictimRule, RelocationKind, u16, u16, Levelling)> {
     (
-        prop::sample::select(RULES.to_vec()),
+        prop::sample::select(rules()),
         prop::sample::select(RelocationKind::ALL.to_vec()),
         1_u16..4,
         0_u16..4,

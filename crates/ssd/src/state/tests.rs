@@ -4,13 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    config::tests::small, relocate::RelocationKind, types::PageRange, victims::NAMED,
-    victims::VictimRule, wear::Faults,
+    config::tests::small, relocate::RelocationKind, types::PageRange, victims::VictimRule,
+    wear::Faults,
 };
 
 fn rules() -> impl Iterator<Item = VictimRule> {
-    let named = NAMED.iter().map(|(rule, _)| *rule);
-    named.chain([VictimRule::Choices(2)])
+    VictimRule::named().chain([VictimRule::Choices(2)])
 }
 
 fn drive(victim_rule: VictimRule, kind: RelocationKind) -> SavedDrive {
