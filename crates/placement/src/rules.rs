@@ -13,7 +13,7 @@ pub type ReadText<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 pub(crate) const MAX_RULES: usize = 64;
 
 /// The sets that are shipped.
-const SHIPPED: [(&str, &str); 9] = [
+const SHIPPED: &[(&str, &str)] = &[
     ("common", include_str!("../rules/common.toml")),
     (
         "cassandra-normal",

@@ -9,7 +9,7 @@ use crate::looks::{Look, looks};
 use crate::page::{MOST_DATA_BYTES, assembled, embeddable};
 
 /// Programs of a sweep's page, in order; they share one scope with those of a result's.
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: &[&str] = &[
     include_str!("page/numbers.js"),
     include_str!("page/elements.js"),
     include_str!("page/colours.js"),
@@ -93,7 +93,7 @@ pub fn fleet_page(fleet: &Fleet) -> Result<String, serde_json::Error> {
         1 => format!("{} - Anabranch", fleet.traces[0]),
         traces => format!("{traces} volumes - Anabranch"),
     };
-    Ok(assembled(&title, "", &PROGRAMS, &data))
+    Ok(assembled(&title, "", PROGRAMS, &data))
 }
 
 fn told(fleet: &Fleet, every: usize) -> Result<String, serde_json::Error> {

@@ -25,7 +25,7 @@ const STYLES: [&str; 2] = [
 
 /// Programs, in order: a library, then ours, which share one scope.
 const LIBRARY: &str = include_str!("vendor/uplot/uPlot.iife.min.js");
-const PROGRAMS: [&str; 22] = [
+const PROGRAMS: &[&str] = &[
     include_str!("page/numbers.js"),
     include_str!("page/elements.js"),
     include_str!("page/colours.js"),
@@ -71,7 +71,7 @@ struct Data<'a> {
 /// When a result cannot be told as JSON, which only a defect of ours can cause.
 pub fn page(results: &[Comparison]) -> Result<String, serde_json::Error> {
     let title = title(results);
-    Ok(assembled(&title, LIBRARY, &PROGRAMS, &fitting(results)?))
+    Ok(assembled(&title, LIBRARY, PROGRAMS, &fitting(results)?))
 }
 
 /// The title of a browser's tab: whose results they are.

@@ -104,7 +104,7 @@ pub struct Collection {
 }
 
 /// The profiles that come with the project: name and text.
-const SHIPPED: [(&str, &str); 10] = [
+const SHIPPED: &[(&str, &str)] = &[
     ("demo", include_str!("../profiles/demo.toml")),
     ("golden", include_str!("../profiles/golden.toml")),
     (

@@ -13,45 +13,37 @@ use crate::{
     wire::{put, put_text},
 };
 
-/// Log page identifiers.
-mod page {
-    pub const SUPPORTED: u8 = 0x00;
-    pub const ERRORS: u8 = 0x01;
-    pub const HEALTH: u8 = 0x02;
-    pub const FIRMWARE: u8 = 0x03;
-    pub const CHANGED_NAMESPACES: u8 = 0x04;
-    pub const EFFECTS: u8 = 0x05;
-    pub const ENDURANCE_GROUP: u8 = 0x09;
-    pub const FEATURES: u8 = 0x12;
-    pub const MANAGEMENT: u8 = 0x13;
-    pub const FDP_CONFIGURATIONS: u8 = 0x20;
-    pub const FDP_USAGE: u8 = 0x21;
-    pub const FDP_STATISTICS: u8 = 0x22;
-    pub const FDP_EVENTS: u8 = 0x23;
-    pub const DISCOVERY: u8 = 0x70;
-    pub const EXTENDED_HEALTH: u8 = 0xc0;
+/// Which controllers have a log page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Every,
+    Io,
+    /// I/O controllers of a drive with Flexible Data Placement.
+    Fdp,
+    Discovery,
 }
 
-/// Pages of every controller; of I/O controllers; of those with FDP; of discovery controllers.
-const COMMON: [u8; 5] = [
-    page::SUPPORTED,
-    page::ERRORS,
-    page::EFFECTS,
-    page::FEATURES,
-    page::MANAGEMENT,
-];
-const IO: [u8; 5] = [
-    page::HEALTH,
-    page::FIRMWARE,
-    page::CHANGED_NAMESPACES,
-    page::ENDURANCE_GROUP,
-    page::EXTENDED_HEALTH,
-];
-const FDP: [u8; 4] = [
-    page::FDP_CONFIGURATIONS,
-    page::FDP_USAGE,
-    page::FDP_STATISTICS,
-    page::FDP_EVENTS,
+/// A log page: its identifier, which controllers have it, and what it tells.
+type Page = (u8, Of, fn(&Request<'_>) -> Result<Vec<u8>, Status>);
+
+/// Every log page.
+const PAGES: &[Page] = &[
+    (0x00, Of::Every, |request| Ok(request.supported())),
+    (0x01, Of::Every, |request| Ok(request.errors())),
+    (0x02, Of::Io, |request| request.health()),
+    (0x03, Of::Io, |_| Ok(firmware())),
+    (0x04, Of::Io, |request| Ok(request.changed_namespaces())),
+    (0x05, Of::Every, |request| Ok(request.effects())),
+    (0x09, Of::Io, |request| request.endurance_group()),
+    (0x12, Of::Every, |request| Ok(request.feature_effects())),
+    // There is no management interface: no command of it is supported.
+    (0x13, Of::Every, |_| Ok(vec![0; 4096])),
+    (0x20, Of::Fdp, |request| request.fdp_configurations()),
+    (0x21, Of::Fdp, |request| request.fdp_usage()),
+    (0x22, Of::Fdp, |request| request.fdp_statistics()),
+    (0x23, Of::Fdp, |request| request.fdp_events()),
+    (0x70, Of::Discovery, |request| Ok(request.discovery())),
+    (0xc0, Of::Io, |request| request.extended_health()),
 ];
 
 /// A data unit of the health page: 1000 times 512 bytes, rounded up.
@@ -72,10 +64,8 @@ impl Request<'_> {
             return Err(Status::INVALID_FIELD);
         }
         let id = command.dword(10) as u8;
-        if !self.has_page(id) {
-            return Err(Status::INVALID_LOG_PAGE);
-        }
-        let page = self.page(id)?;
+        let page = PAGES.iter().find(|page| page.0 == id && self.has(page));
+        let page = page.ok_or(Status::INVALID_LOG_PAGE)?.2(self)?;
         if offset > page.len() as u64 {
             return Err(Status::INVALID_FIELD);
         }
@@ -87,41 +77,21 @@ impl Request<'_> {
         ))
     }
 
-    fn has_page(&self, id: u8) -> bool {
+    fn has(&self, page: &Page) -> bool {
         let io = self.controller.is_io();
-        COMMON.contains(&id)
-            || (io && IO.contains(&id))
-            || (io && self.target.mode == Mode::Fdp && FDP.contains(&id))
-            || (!io && id == page::DISCOVERY)
-    }
-
-    fn page(&self, id: u8) -> Result<Vec<u8>, Status> {
-        Ok(match id {
-            page::SUPPORTED => self.supported(),
-            page::ERRORS => self.errors(),
-            page::HEALTH => self.health()?,
-            page::FIRMWARE => firmware(),
-            page::CHANGED_NAMESPACES => self.changed_namespaces(),
-            page::EFFECTS => self.effects(),
-            page::ENDURANCE_GROUP => self.endurance_group()?,
-            page::FEATURES => self.feature_effects(),
-            // There is no management interface: no command of it is supported.
-            page::MANAGEMENT => vec![0; 4096],
-            page::FDP_CONFIGURATIONS => self.fdp_configurations()?,
-            page::FDP_USAGE => self.fdp_usage()?,
-            page::FDP_STATISTICS => self.fdp_statistics()?,
-            page::FDP_EVENTS => self.fdp_events()?,
-            page::DISCOVERY => self.discovery(),
-            page::EXTENDED_HEALTH => self.extended_health()?,
-            _ => return Err(Status::INVALID_LOG_PAGE),
-        })
+        match page.1 {
+            Of::Every => true,
+            Of::Io => io,
+            Of::Fdp => io && self.target.mode == Mode::Fdp,
+            Of::Discovery => !io,
+        }
     }
 
     /// Supported Log Pages (00h).
     fn supported(&self) -> Vec<u8> {
         let mut bytes = vec![0; 1024];
-        for id in (0..=u8::MAX).filter(|&id| self.has_page(id)) {
-            put(&mut bytes, 4 * usize::from(id), &[1]);
+        for page in PAGES.iter().filter(|page| self.has(page)) {
+            put(&mut bytes, 4 * usize::from(page.0), &[1]);
         }
         bytes
     }
