@@ -52,9 +52,9 @@ aarch64-test:
 	@scripts/setup.sh aarch64
 	@scripts/aarch64.sh
 
-# What crates.io is to have is complete; nothing is sent.
+# What crates.io is to have is complete, and builds as it is packed, without the rest of the tree; nothing is sent.
 publish-test:
-	cargo publish --dry-run --no-verify --workspace
+	cargo publish --dry-run --workspace
 
 # The documents as a site, out/docs/index.html; builds mdBook where it is not there.
 docs:
