@@ -41,7 +41,7 @@ impl Budget {
         }
     }
 
-    /// Judges the last [`SNAPSHOTS`]; after an answer it begins anew, so that what was changed shows.
+    /// Judges the last `SNAPSHOTS`; after an answer it begins anew, so that what was changed shows.
     pub fn judge(&mut self, own: &Own) -> Option<Excess> {
         self.recent.push_back(*own);
         if self.recent.len() < SNAPSHOTS {
