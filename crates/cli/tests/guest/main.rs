@@ -18,6 +18,7 @@ mod machine;
 #[path = "../served/mod.rs"]
 mod served;
 mod steer;
+mod watched;
 
 use machine::{Report, run};
 use serde_json::Value;

@@ -1,0 +1,45 @@
+//! A drive that counts its own writes, watched: its counts beside those of its shadow.
+
+use crate::{
+    amount,
+    machine::{program, run_with},
+    served::Served,
+};
+
+#[test]
+fn what_the_drive_counts_stands_beside_its_shadows_and_agrees() {
+    let served = Served::start(&["--device", "fdp-8ruh", "--size", "256MiB", "--unit", "4MiB"]);
+    let mut variables = served.variables();
+    variables.push(("AMOUNT", format!("{}M", amount(32, 512))));
+    let directory = tempfile::tempdir().unwrap();
+    let files = program(directory.path());
+    let report = run_with("watched.sh", 1800, &variables, &files, |_| String::new());
+    let kernel = report.output("kernel").trim();
+    assert_eq!(report.output("ended").trim(), "0");
+    let counted = |name: &str, field: &str| report.json(name)[field].as_u64().unwrap();
+    let since = |field| counted("after", field) - counted("before", field);
+    let watched = report.json("watched");
+    let device = &watched["devices"][0];
+    let drive = &device["drive"];
+    assert_eq!(drive["log"], "FDP statistics");
+    assert_eq!(drive["host_bytes"], since("hbmw"));
+    assert_eq!(drive["media_bytes"], since("mbmw"));
+    // Of what was asked for nothing is missing.
+    assert_eq!(device["source"]["write_bytes"], since("hbmw"));
+    assert_eq!(device["source"]["lost_events"], 0);
+    let waf = |value: &serde_json::Value| value.as_f64().unwrap();
+    let own = waf(&drive["waf"]);
+    let schemes = device["schemes"].as_array().unwrap();
+    let shadow = schemes
+        .iter()
+        .find(|scheme| scheme["name"] == "baseline+fdp");
+    let shadow = waf(&shadow.unwrap()["waf"]);
+    eprintln!("kernel {kernel}: the drive's own WAF {own}, its shadow's {shadow}");
+    assert!(own > 1.05, "nothing was copied: {own}");
+    assert!((shadow / own - 1.0).abs() < 0.01, "{shadow} {own}");
+    assert!(
+        report
+            .output("words")
+            .contains("the drive (FDP statistics)")
+    );
+}
