@@ -252,6 +252,8 @@ fn a_long_life_takes_no_more_memory_than_a_short_one() {
         "1/4",
         "--samples",
         "2",
+        // A pipe that nobody empties holds 64 KiB of lines.
+        "-q",
         "-s",
         "baseline,pcstream",
     ];
@@ -287,7 +289,7 @@ fn a_long_life_takes_no_more_memory_than_a_short_one() {
         .map(|path| fs::metadata(path).unwrap().len())
         .sum();
     assert!(kept <= 4 * MIB, "{kept}");
-    assert!(!ended.stderr.contains("cannot"), "{}", ended.stderr);
+    assert_eq!(ended.stderr, "");
     // After the first third nothing grows but what contexts and files are bounded by.
     let before = memory[memory.len() / 3..memory.len() / 3 + 2]
         .iter()
