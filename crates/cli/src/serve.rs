@@ -50,13 +50,14 @@ pub fn serve(arguments: &ServeArguments) -> Result {
     let target = target.map_err(Failure::usage)?;
     if let Some(checkpoint) = checkpoint {
         checkpoint.begin().map_err(Failure::work)?;
-        // What recovery learned is not to be learned again.
-        target.save().map_err(Failure::work)?;
     }
     let server = Server::with_metrics(Arc::clone(&target), arguments.listen, arguments.metrics);
     let server = server.map_err(Failure::work)?;
     let mut view = View::new();
     view.greet(&built.told, &server, &target);
+    // What recovery learned is not to be learned again. Hosts need not wait for it: a drive killed before
+    // learns it once more.
+    target.save().map_err(Failure::work)?;
     let saver = Saver::start(arguments, &target)?;
     wait(&target, &stop, &saver, &mut view);
     view.end();

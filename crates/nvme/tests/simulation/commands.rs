@@ -71,7 +71,7 @@ impl World {
             What::Write(blocks, number, ..) => vec![(*blocks, Value::Data(*number))],
             What::Zero(blocks, _) => vec![(*blocks, Value::Data(0))],
             What::Discard(ranges) => ranges.iter().map(|&one| (one, Value::Gone)).collect(),
-            What::Format(id) => {
+            What::Format(id) | What::Delete(id) | What::Create(id) => {
                 let part = &self.plan.parts[*id as usize - 1];
                 let blocks = Blocks {
                     first: self.plan.first_block(part),
@@ -93,6 +93,13 @@ impl World {
                     let word = Value::Data(*number).word(block).to_le_bytes();
                     data.extend_from_slice(&word.repeat(words));
                 }
+                data
+            }
+            What::Create(id) => self.plan.made(*id),
+            What::Attach(_, controllers) => {
+                let mut data = (controllers.len() as u16).to_le_bytes().to_vec();
+                data.extend(controllers.iter().flat_map(|one| one.to_le_bytes()));
+                data.resize(4096, 0);
                 data
             }
             What::Discard(ranges) => {
@@ -130,7 +137,8 @@ impl World {
         if !(command.what == What::Connect && queue > 0 && [0x0c, 0x182].contains(&status)) {
             self.check_status(identity, &command, status)?;
         }
-        if let What::Format(id) = command.what {
+        self.lived(&command.what, status);
+        if let What::Format(id) | What::Delete(id) = command.what {
             // It writes the state as well.
             self.formatted = self.now;
             self.saved.push(Some(counted(&self.target.drive())));
@@ -233,10 +241,58 @@ impl World {
             What::Format(_) => {
                 self.saved = vec![Some(counted(&self.target.drive()))];
             }
+            What::Delete(_) | What::Attach(..) => {
+                self.saved = vec![Some(counted(&self.target.drive()))];
+            }
+            What::Create(id) => {
+                self.saved = vec![Some(counted(&self.target.drive()))];
+                if completion.result != u64::from(*id) {
+                    return Err(format!("{} was made, not {id}", completion.result));
+                }
+            }
             What::Nonsense => return Err("nonsense succeeded".to_owned()),
             What::Connect | What::Discard(_) | What::Verify(_) => {}
         }
         Ok(())
+    }
+
+    /// What becomes of namespaces.
+    fn lived(&mut self, what: &What, status: u16) {
+        let done = status == 0;
+        match what {
+            // It may be gone though its state could not be written.
+            What::Delete(id) if self.target.drive().namespaces().get(*id).is_none() => {
+                self.count("namespaces deleted");
+                self.dead.insert(*id);
+                self.streams.table().release_namespace(*id);
+                self.streaming.retain(|key, _| key.1 != *id);
+            }
+            What::Create(id) if done => {
+                self.count("namespaces made");
+                self.dead.remove(id);
+                self.made = Some(*id);
+            }
+            What::Attach(..) if done => {
+                self.count("namespaces attached");
+                self.made = None;
+            }
+            _ => {}
+        }
+        if matches!(what, What::Delete(_) | What::Create(_) | What::Attach(..)) {
+            self.saved.push(Some(counted(&self.target.drive())));
+        }
+    }
+
+    /// Whether a status says that a namespace is not, or not attached, as may be.
+    fn may_lack(&self, what: &What, status: u16) -> bool {
+        let ids = match what {
+            What::Flush => 1..2,
+            what => {
+                let (id, _) = place(what, &self.plan);
+                id..id + 1
+            }
+        };
+        [0x02, 0x0b, 0x84].contains(&status) && self.deleted.range(ids).next().is_some()
     }
 
     /// A status that the command may have come to.
@@ -259,6 +315,11 @@ impl World {
         let changed = since >= command.begun;
         let writes = !self.changed(what).is_empty();
         let may = match status {
+            _ if self.may_lack(what, status) => true,
+            // A controller of the list is no more, or has it by now; there is no room, or no identifier.
+            0x118 | 0x11a | 0x11c => matches!(what, What::Attach(..)),
+            0x02 if matches!(what, What::Attach(..)) => true,
+            0x02 | 0x115 | 0x116 if matches!(what, What::Create(_)) => !self.dead.is_empty(),
             0 => !streams || is_on || changed,
             // Invalid Field.
             0x02 if *what == What::Nonsense => true,
@@ -342,7 +403,9 @@ fn place(what: &What, plan: &Plan) -> (u32, u64) {
         What::Streams(id, _)
         | What::ReleaseStream(id, _)
         | What::AllocateStreams(id, _)
-        | What::Format(id) => (*id, 0),
+        | What::Format(id)
+        | What::Delete(id)
+        | What::Attach(id, _) => (*id, 0),
         _ => (0, 0),
     }
 }
@@ -374,6 +437,9 @@ fn entry_at(what: &What, first: u64, block_bytes: u64) -> Entry {
         }
         What::Statistics => Entry::log(0x22, u32::MAX, 64, 1),
         What::Format(_) => Entry::new(0x80, 1).dword(10, u32::from(block_bytes == 4096)),
+        What::Delete(id) => Entry::new(0x0d, *id).dword(10, 1),
+        What::Create(_) => Entry::new(0x0d, 0),
+        What::Attach(id, _) => Entry::new(0x15, *id),
         What::Enable => configure(true),
         What::Reset => configure(false),
         What::Connect | What::Nonsense => Entry::read(u64::MAX / 2, 1),

@@ -38,6 +38,10 @@ pub enum What {
     Statistics,
     /// Of a namespace.
     Format(u32),
+    /// A namespace is deleted, made again, and attached to these controllers.
+    Delete(u32),
+    Create(u32),
+    Attach(u32, Vec<u16>),
     /// Something that cannot be.
     Nonsense,
 }

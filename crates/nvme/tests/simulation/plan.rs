@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use anabranch_initiator::NewNamespace;
 use anabranch_nvme::{
     Checkpoint, Found,
     drive::{Drive, Watch},
@@ -120,14 +121,28 @@ impl Plan {
 
     /// The namespace that has a block, and the block's number there.
     pub fn part(&self, block: u64) -> (&Part, u64) {
-        let page = block * self.block_bytes / 4096;
-        let has = |part: &&Part| (part.first_page..part.first_page + part.pages).contains(&page);
-        let part = self.parts.iter().find(has).unwrap();
+        let part = self.part_of_page(block * self.block_bytes / 4096);
         (part, block - self.first_block(part))
+    }
+
+    pub fn part_of_page(&self, page: u64) -> &Part {
+        let has = |part: &&Part| (part.first_page..part.first_page + part.pages).contains(&page);
+        self.parts.iter().find(has).unwrap()
     }
 
     pub fn first_block(&self, part: &Part) -> u64 {
         part.first_page * 4096 / self.block_bytes
+    }
+
+    /// What a host says of a namespace that it makes.
+    pub fn made(&self, id: u32) -> Vec<u8> {
+        let part = &self.parts[id as usize - 1];
+        let new = NewNamespace {
+            format: u8::from(self.block_bytes == 4096),
+            handles: part.handles.clone(),
+            ..NewNamespace::of(part.pages * 4096 / self.block_bytes)
+        };
+        new.to_bytes()
     }
 
     /// Namespaces as they are asked for.

@@ -124,14 +124,26 @@ impl World {
 
     fn ask_admin(&mut self) -> Check {
         let host = self.random.below(self.identities.len() as u64) as usize;
-        let format_waits = |line: &Line| {
+        // One at a time changes namespaces.
+        let changes = |line: &Line| {
             let mut commands = line.link.commands.values();
-            commands.any(|command| matches!(command.what, What::Format(_)))
+            commands.any(|command| {
+                matches!(
+                    command.what,
+                    What::Format(_) | What::Delete(_) | What::Create(_) | What::Attach(..)
+                )
+            })
         };
+        let is_quiet = !self.lines.values().any(changes);
+        let may_live = is_quiet && self.plan.parts.len() > 1;
+        let goes_on = self.made.is_some() || !self.dead.is_empty();
         let id = 1 + self.random.below(self.plan.parts.len() as u64) as u32;
         let what = match (self.plan.kind, self.random.below(20)) {
             (_, 0) => What::Reset,
-            (_, 1) if !self.lines.values().any(format_waits) => What::Format(id),
+            (_, 1) if is_quiet => What::Format(id),
+            (_, 7..9) if may_live => self.life(id),
+            // What has gone comes back soon.
+            (_, 9..18) if may_live && goes_on => self.life(id),
             (Kind::Streams { .. }, 2) => What::Streams(id, false),
             (Kind::Streams { .. }, 3..5) => What::ReleaseStream(id, self.random.below(12) as u16),
             (Kind::Streams { .. }, 5..7) => What::AllocateStreams(id, self.random.below(4) as u16),
@@ -140,6 +152,21 @@ impl World {
             (Kind::Plain, _) => return Ok(()),
         };
         self.admin(host, what)
+    }
+
+    /// A namespace goes; or one that went is made again where it was, and attached.
+    fn life(&mut self, id: u32) -> What {
+        let ready = self.attached.iter().flatten().filter(|one| one.ready);
+        let mut controllers: Vec<u16> = ready.map(|one| one.controller).collect();
+        controllers.sort_unstable();
+        match (self.made, self.dead.first()) {
+            (Some(made), _) => What::Attach(made, controllers),
+            (None, Some(&dead)) => What::Create(dead),
+            (None, None) => {
+                self.deleted.insert(id);
+                What::Delete(id)
+            }
+        }
     }
 
     /// Blocks somewhere in a namespace: mostly few, often the same.

@@ -1,6 +1,10 @@
 //! A target, its disk and its hosts, and what must hold of them.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use anabranch_nvme::{Options, Target, Totals, store::Store};
 
@@ -8,7 +12,7 @@ use super::{
     disk::Disk,
     host::{Blocks, Link, SUBSYSTEM, Said, What},
     model::{Registers, Value},
-    plan::{Counted, Kind, Plan, counted, held},
+    plan::{Counted, Kind, Part, Plan, counted, held},
     random::Random,
     streams::{Streams, scope},
 };
@@ -44,6 +48,12 @@ pub struct World {
     pub attached: Vec<Option<Attached>>,
     /// Whether each identity has streams of a namespace enabled, and since when.
     pub streaming: BTreeMap<(u8, u32), (bool, u64)>,
+    /// Namespaces that there are not, and those that were ever deleted: who has them attached is then
+    /// known to the target alone.
+    pub dead: BTreeSet<u32>,
+    pub deleted: BTreeSet<u32>,
+    /// The one that was made last, until it is attached.
+    pub made: Option<u32>,
     pub now: u64,
     pub time_ms: u64,
     pub last_command: u64,
@@ -76,6 +86,9 @@ impl World {
             last_line: 0,
             attached: vec![None; identities.len()],
             streaming: BTreeMap::new(),
+            dead: BTreeSet::new(),
+            deleted: BTreeSet::new(),
+            made: None,
             now: 1,
             time_ms: 0,
             last_command: 0,
@@ -127,6 +140,10 @@ impl World {
         let found = checkpoint.read().map_err(|error| error.to_string())?;
         let is_new = found.is_none();
         let mut drive = self.plan.drive(found);
+        let lives = |part: &&Part| drive.namespaces().get(part.id).is_some();
+        let dead = self.plan.parts.iter().filter(|part| !lives(part));
+        self.dead = dead.map(|part| part.id).collect();
+        self.made = None;
         let is = (!is_new).then(|| counted(&drive));
         if !self.saved.contains(&is) {
             return Err(format!(
@@ -172,7 +189,7 @@ impl World {
             return Ok(());
         }
         for page in 0..self.plan.config.logical_pages {
-            let has_data = self.disk.has_data(page);
+            let has_data = self.disk.has_data(page) && !self.is_dead(page);
             if drive.locate(page).is_some() != has_data {
                 return Err(format!(
                     "page {page}: has data: {has_data}, and the drive errs"
@@ -383,6 +400,12 @@ impl World {
         Ok(())
     }
 
+    /// Whether a page is of a namespace that there is not.
+    fn is_dead(&self, page: u32) -> bool {
+        let part = self.plan.part_of_page(page.into());
+        self.dead.contains(&part.id)
+    }
+
     pub fn is_streaming(&self, identity: u8, id: u32) -> bool {
         let streaming = self.streaming.get(&(identity, id));
         streaming.is_some_and(|&(on, _)| on)
@@ -407,12 +430,10 @@ impl World {
         } else {
             self.plan.config.logical_pages
         };
-        let mut mapped = vec![0; self.plan.parts.len()];
+        let mut mapped: BTreeMap<u32, u64> = BTreeMap::new();
         for page in 0..pages {
-            let part = self.plan.parts.iter().position(|part| {
-                (part.first_page..part.first_page + part.pages).contains(&page.into())
-            });
-            mapped[part.unwrap_or(0)] += u64::from(drive.locate(page).is_some());
+            let part = self.plan.part_of_page(page.into()).id;
+            *mapped.entry(part).or_default() += u64::from(drive.locate(page).is_some());
             if self.pages.is_busy(page.into()) {
                 continue;
             }
@@ -424,14 +445,15 @@ impl World {
                     "page {page} is mapped: {is_mapped}, and may be {values:?}"
                 ));
             }
-            if self.disk.has_data(page) && !is_mapped {
+            if self.disk.has_data(page) && !is_mapped && !self.is_dead(page) {
                 return Err(format!(
                     "page {page} has data that the drive does not know of"
                 ));
             }
         }
-        let told = drive.namespaces().iter().map(|one| one.mapped_pages());
-        let told: Vec<u64> = told.collect();
+        let told = drive.namespaces().iter();
+        let told: BTreeMap<u32, u64> = told.map(|one| (one.id(), one.mapped_pages())).collect();
+        mapped.retain(|id, &mut pages| !self.dead.contains(id) || pages > 0);
         if pages > 0 && told != mapped {
             return Err(format!(
                 "namespaces hold {told:?}, ought to hold {mapped:?}"
