@@ -82,13 +82,16 @@ def record(
     max: str | int | None = None,
     pid: int | list[int] | None = None,
     cgroup: AnyPath | None = None,
+    sample: str | None = None,
+    seed: int | None = None,
     reads: bool = False,
     no_hints: bool = False,
     ring: str | int | None = None,
 ) -> Trace:
     """Records what a block device is asked to do, with program contexts, as ``anabranch record`` does:
     as root, with eBPF. It ends when ``program`` does, after the time ``for_`` (``"10m"``), after ``max``
-    bytes of writes, or when the cell is interrupted. The trace stays in ``output``.
+    bytes of writes, or when the cell is interrupted. The trace stays in ``output``. With ``sample``
+    (``"1/64"``) it holds that share of the device's pages, which ``seed`` draws.
 
     This calls the command, which must be installed; see docs/python.md.
     """
@@ -99,6 +102,8 @@ def record(
         "max": max,
         "pid": pid,
         "cgroup": cgroup,
+        "sample": sample,
+        "seed": seed,
         "reads": reads,
         "no_hints": no_hints,
         "ring": ring,

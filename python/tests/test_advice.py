@@ -132,6 +132,8 @@ def test_the_command_s_errors_are_exceptions(command: str, monkeypatch: pytest.M
     monkeypatch.setenv("ANABRANCH_COMMAND", command)
     with pytest.raises(UsageError, match="sieve"):
         anabranch.run(["true"], schemes="sieve")
+    with pytest.raises(UsageError, match="'half' for '--sample"):
+        anabranch.record("/dev/null", sample="half", seed=1)
     with pytest.raises(AttributeError):
         anabranch.walk  # noqa: B018
     with pytest.raises(TypeError, match="one of them"):
