@@ -12,12 +12,13 @@ mod traces;
 mod truth;
 
 use std::{
+    io::{self, IsTerminal as _},
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use anabranch_compare::{bytes, share};
-use anabranch_watch::{Budget, Excess, Keep, Limits, SCHEMA, Snapshot};
+use anabranch_watch::{Budget, DeviceState, Excess, Keep, Limits, SCHEMA, Snapshot};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
@@ -51,6 +52,7 @@ const PLANNED: u64 = 2;
 
 /// Watches devices until it is told to stop.
 pub fn watch(arguments: &WatchArguments) -> Result {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
     let plan = Plan::of(arguments)?;
     let limits = limits(arguments)?;
     let attach = attach(arguments)?;
@@ -61,7 +63,6 @@ pub fn watch(arguments: &WatchArguments) -> Result {
     let state = StateFile::open(arguments.state.as_deref(), &blocks)?;
     anabranch_probe::check().map_err(Failure::work)?;
     let mut told = Told::begin(arguments)?;
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
     let most_bytes = limits
         .memory_bytes
         .map(|most| most / PLANNED / blocks.len() as u64);
@@ -77,7 +78,9 @@ pub fn watch(arguments: &WatchArguments) -> Result {
     };
     for block in blocks {
         let kept = watch.state.take(&block, &watch.plan, arguments.sample);
-        let asked = arguments.sample.or(kept.as_ref().map(|kept| kept.rate));
+        let is_own = |kept: &&DeviceState| kept.drive == watch.plan.drive_options();
+        let asked = arguments.sample;
+        let asked = asked.or(kept.as_ref().filter(is_own).map(|kept| kept.rate));
         let drive = watch.plan.fitting(block.bytes, asked, most_bytes)?;
         let rate = drive.rate();
         if asked.is_some_and(|asked| asked != rate) {
@@ -92,8 +95,10 @@ pub fn watch(arguments: &WatchArguments) -> Result {
         watch.devices.push(device);
     }
     fits(&limits, &watch.devices)?;
-    watch.go_on(arguments, &mut signals, &mut told)?;
+    // What ends the watching early does not take state and traces along.
+    let watched = watch.go_on(arguments, &mut signals, &mut told);
     let last = watch.end()?;
+    watched?;
     told.end(&last, &watch.devices)
 }
 
@@ -180,12 +185,15 @@ impl Watch {
         told: &mut Told,
     ) -> Result {
         let (mut looked, mut kept) = (Instant::now(), Instant::now());
+        // The end of a terminal ends what was begun on it; a service has none.
+        let has_terminal = io::stdin().is_terminal();
         told.tell(&self.snapshot(), &self.devices)?;
         loop {
             self.devices.iter_mut().try_for_each(Watched::poll)?;
             let came: Vec<i32> = signals.pending().collect();
             let is_up = |lasts| self.began.elapsed() >= lasts;
-            if came.iter().any(|signal| *signal != SIGHUP) || arguments.lasts.is_some_and(is_up) {
+            let ends = |signal: &i32| *signal != SIGHUP || has_terminal;
+            if came.iter().any(ends) || arguments.lasts.is_some_and(is_up) {
                 return Ok(());
             }
             if !came.is_empty() {
@@ -241,6 +249,8 @@ impl Watch {
                 ));
             }
         }
+        // What building the new drives took is not what watching takes.
+        let _ = self.cost.look(0);
         if self.is_coarsest {
             say::note(&format!(
                 "{why}, and no coarser sample tells anything: fewer --scheme, --samples or devices take less"
@@ -260,16 +270,17 @@ impl Watch {
         });
     }
 
-    /// The last snapshot, to the last page.
+    /// The last snapshot, to the last page. State and traces are kept of all devices, whatever one of them meets.
     fn end(&mut self) -> Result<Snapshot> {
+        let mut polled = Ok(());
         for device in &mut self.devices {
-            device.poll()?;
+            polled = polled.and(device.poll());
             device.settle();
         }
         let last = self.snapshot();
         self.devices.iter_mut().for_each(Watched::rotate);
         self.keep_state();
-        Ok(last)
+        polled.map(|()| last)
     }
 
     fn snapshot(&mut self) -> Snapshot {

@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::snapshot::SchemeView;
 
 /// Capacities that must be written before garbage collection tells of the load and not of the beginning (our
-/// choice: the drive's content has then been replaced once).
-const CAPACITIES: f64 = 1.0;
+/// choice: the first fills shadow drives that began empty, and the answer is by the next).
+const CAPACITIES: f64 = 2.0;
 
 /// What kind of answer it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -20,7 +20,7 @@ pub enum Kind {
     NotWorthIt,
     /// It looks so, and the errors are too wide to say.
     Unclear,
-    /// Less than a capacity was written.
+    /// Less than two capacities were written.
     TooEarly,
     /// There is nothing to compare.
     NotCompared,

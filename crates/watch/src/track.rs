@@ -46,8 +46,11 @@ pub struct Track {
     /// What it has written by now.
     #[serde(skip)]
     now: Written,
-    /// Where it stood at every sixteenth of a capacity, the oldest first.
+    /// Where it stood at every sixteenth of a capacity, or seldomer where it is looked at seldomer; the oldest first.
     points: VecDeque<Written>,
+    /// Whether the oldest point is a capacity back.
+    #[serde(default)]
+    is_full: bool,
 }
 
 impl Track {
@@ -64,10 +67,12 @@ impl Track {
         let last = self.points.back().copied().unwrap_or_default();
         if total.since(&last).host_bytes >= (capacity_bytes / PARTS).max(1) {
             self.points.push_back(total);
-            while self.points.len() as u64 > PARTS + 1 {
-                self.points.pop_front();
-            }
         }
+        let is_back = |point: &Written| total.since(point).host_bytes >= capacity_bytes;
+        while self.points.get(1).is_some_and(is_back) {
+            self.points.pop_front();
+        }
+        self.is_full = self.points.front().is_some_and(is_back);
     }
 
     /// All that was counted.
@@ -79,10 +84,10 @@ impl Track {
         }
     }
 
-    /// What was counted over the last capacity of writes, to a sixteenth of one; all of it where that is less.
+    /// What was counted over the last capacity of writes, to a sixteenth of one or to what was written between two
+    /// looks; all of it where that is less.
     pub fn window(&self) -> Written {
-        let is_full = self.points.len() as u64 > PARTS;
-        let from = self.points.front().filter(|_| is_full).copied();
+        let from = self.points.front().filter(|_| self.is_full).copied();
         self.total().since(&from.unwrap_or_default())
     }
 
@@ -92,6 +97,7 @@ impl Track {
         Track {
             before: self.total(),
             points: self.points.clone(),
+            is_full: self.is_full,
             ..Track::default()
         }
     }
@@ -120,6 +126,16 @@ mod tests {
         assert_eq!(track.points.len(), 17);
         assert_eq!(track.total().waf(), Some(1.5));
         assert_eq!(Track::default().window().waf(), None);
+    }
+
+    #[test]
+    fn a_drive_that_is_looked_at_seldom_has_a_window_of_one_look() {
+        let mut track = Track::default();
+        for step in 1..=10 {
+            track.advance(written(step * 400, 40 * step), 160);
+        }
+        assert_eq!(track.window(), written(400, 40));
+        assert_eq!(track.points.len(), 2);
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub struct Watched {
     source: Source,
     /// Events that earlier probes lost, and requests beyond the device's end.
     lost_before: u64,
+    /// Events lost before the trace at work was begun.
+    lost_at_rotation: u64,
     /// The kernel's count of bytes written when the present probe began, and what was written before that.
     kernel_mark: Option<u64>,
     kernel_before: u64,
@@ -91,6 +93,7 @@ impl Watched {
             named: numbering.table().len(),
             numbering,
             lost_before: source.lost_events,
+            lost_at_rotation: source.lost_events,
             kernel_mark: None,
             kernel_before: source.write_bytes,
             source,
@@ -117,7 +120,7 @@ impl Watched {
         self.probe = Some(Probe::attach(&options).map_err(Failure::work)?);
         self.kernel_mark = self.block.written_bytes();
         // Counted from when it was first attached to: a drive's logs outlive its being away.
-        self.truth = self.truth.take().or_else(|| Truth::of(&self.block));
+        self.truth = Truth::again(self.truth.take(), &self.block);
         self.numbering.forget_probe();
         self.files = 0;
         Ok(())
@@ -177,9 +180,13 @@ impl Watched {
             None => match self.block.back() {
                 None => Ok(()),
                 Some(block) => {
-                    self.block = block;
-                    say::note(&format!("{} is back", self.block.path.display()));
-                    self.attach(attach)
+                    let before = std::mem::replace(&mut self.block, block);
+                    match self.attach(attach) {
+                        Ok(()) => say::note(&format!("{} is back", self.block.path.display())),
+                        // Gone again, it may be: tried anew at the next look.
+                        Err(_) => self.block = before,
+                    }
+                    Ok(())
                 }
             },
         }
@@ -218,12 +225,13 @@ impl Watched {
                 device_bytes: self.block.bytes,
                 kernel: said_by_kernel("osrelease"),
                 host: said_by_kernel("hostname"),
-                lost_events: self.lost_events(),
+                lost_events: self.lost_events() - self.lost_at_rotation,
                 limitations: self.limitations().to_vec(),
                 ..Capture::default()
             },
         });
         self.traces = Some(traces);
+        self.lost_at_rotation = self.lost_events();
     }
 
     /// Waits until all that was seen is performed.

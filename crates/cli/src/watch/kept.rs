@@ -49,7 +49,7 @@ impl StateFile {
                 .find(|block| block.identity == device.identity);
             let Some(block) = own else {
                 return Err(refuse(format!(
-                    "it holds {} ({}), which is not watched: name that as well, or another file",
+                    "it holds {} ({}), which is not watched: name that device as well, remove the file, or name another file",
                     device.path, device.identity
                 )));
             };

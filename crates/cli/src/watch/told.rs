@@ -1,7 +1,8 @@
 //! Where snapshots go: the screen, standard output, a file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anabranch_trace::WholeFile;
 use anabranch_watch::{ContextLabels, Snapshot, line, metrics, screen};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -40,10 +41,12 @@ impl Told {
         for device in &arguments.devices {
             say::note(&format!("watching {}", device.display()));
         }
+        let is_standard = |path: &PathBuf| path == Path::new(WholeFile::STANDARD_OUTPUT);
+        let output = arguments.output.clone();
         Ok(Told {
             screen,
-            prints: arguments.json,
-            output: arguments.output.clone(),
+            prints: arguments.json || output.as_ref().is_some_and(is_standard),
+            output: output.filter(|path| !is_standard(path)),
             metrics,
             refused: None,
         })
@@ -53,6 +56,8 @@ impl Told {
     pub fn tell(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result {
         match &self.screen {
             Some(bar) => bar.set_message(screen(snapshot)),
+            // Whoever reads the file or the metrics needs no lines.
+            None if self.output.is_some() || self.metrics.is_some() => {}
             None => snapshot
                 .devices
                 .iter()

@@ -14,13 +14,22 @@ use crate::say;
 /// How long no trace is begun after one could not be written (our choice).
 const PAUSE: Duration = Duration::from_secs(60);
 
+/// A trace at work, and when it was begun: by the machine's clock, which may be set, and by one that may not.
+struct Working {
+    writer: Writer,
+    began_s: u64,
+    began: Instant,
+    /// When its first request came, by the probe's clock: a trace's times are counted from there.
+    first_ns: u64,
+}
+
 /// The traces of one device.
 pub struct Traces {
     directory: PathBuf,
     device: String,
     keep: Keep,
-    /// The one at work, and when it was begun: by the machine's clock, which may be set, and by one that may not.
-    writer: Option<(Writer, u64, Instant)>,
+    /// The one at work.
+    working: Option<Working>,
     /// When the last one failed.
     failed: Option<Instant>,
 }
@@ -32,14 +41,17 @@ impl Traces {
             directory: directory.to_owned(),
             device: device.to_owned(),
             keep,
-            writer: None,
+            working: None,
             failed: None,
         }
     }
 
     /// Adds requests. What cannot be written is told, and watching goes on without a trace for a while.
     pub fn push(&mut self, ios: &[Io]) {
-        if self.writer.is_none() {
+        let Some(first) = ios.first() else {
+            return;
+        };
+        if self.working.is_none() {
             if self.failed.is_some_and(|at| at.elapsed() < PAUSE) {
                 return;
             }
@@ -49,32 +61,45 @@ impl Traces {
                 began_s += 1;
             }
             match Writer::create(self.path(began_s)) {
-                Ok(writer) => self.writer = Some((writer, began_s, Instant::now())),
+                Ok(writer) => {
+                    self.working = Some(Working {
+                        writer,
+                        began_s,
+                        began: Instant::now(),
+                        first_ns: first.time_ns,
+                    });
+                }
                 Err(error) => return self.fail(&error),
             }
         }
-        if let Some((writer, ..)) = &mut self.writer
-            && let Err(error) = ios.iter().try_for_each(|io| writer.push(io))
-        {
+        let Some(working) = &mut self.working else {
+            return;
+        };
+        let pushed = ios.iter().try_for_each(|io| {
+            working.writer.push(&Io {
+                time_ns: io.time_ns.saturating_sub(working.first_ns),
+                ..*io
+            })
+        });
+        if let Err(error) = pushed {
             self.fail(&error);
         }
     }
 
     /// Whether the one at work is to be ended.
     pub fn is_due(&self) -> bool {
-        let writer = self.writer.as_ref();
-        writer.is_some_and(|(writer, _, began)| {
-            self.keep
-                .ends(began.elapsed().as_secs(), writer.size_bytes())
+        self.working.as_ref().is_some_and(|working| {
+            let age_s = working.began.elapsed().as_secs();
+            self.keep.ends(age_s, working.writer.size_bytes())
         })
     }
 
     /// Ends the one at work, and deletes those that are too old or too many.
     pub fn rotate(&mut self, tables: &Tables) {
-        if let Some((writer, began_s, _)) = self.writer.take() {
+        if let Some(working) = self.working.take() {
             let mut tables = tables.clone();
-            tables.capture.started_unix_s = began_s;
-            match writer.finish(&tables) {
+            tables.capture.started_unix_s = working.began_s;
+            match working.writer.finish(&tables) {
                 Ok(()) => self.failed = None,
                 Err(error) => self.fail(&error),
             }
@@ -106,7 +131,7 @@ impl Traces {
             self.device,
             PAUSE.as_secs()
         ));
-        self.writer = None;
+        self.working = None;
         self.failed = Some(Instant::now());
     }
 }

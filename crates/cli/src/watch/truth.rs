@@ -8,6 +8,8 @@ use super::block::Block;
 #[cfg(feature = "steer")]
 pub struct Truth {
     log: anabranch_steer::Log,
+    /// Which of its logs: another one counts otherwise.
+    name: &'static str,
     host_bytes: u128,
     media_bytes: Option<u128>,
 }
@@ -15,19 +17,33 @@ pub struct Truth {
 #[cfg(feature = "steer")]
 impl Truth {
     /// Of a device that is an NVMe drive, or a partition of one.
-    pub fn of(block: &Block) -> Option<Truth> {
+    fn of(block: &Block) -> Option<Truth> {
         let log = anabranch_steer::Log::open(&block.character()?).ok()?;
-        let (_, host_bytes, media_bytes, _) = counted(&log)?;
+        let (name, host_bytes, media_bytes, _) = counted(&log)?;
         Some(Truth {
             log,
+            name,
             host_bytes,
             media_bytes,
         })
     }
 
-    /// What it has counted since; nothing while it does not answer.
+    /// Of one that was away: a drive's logs outlive that, and counting goes on from where it began.
+    pub fn again(before: Option<Truth>, block: &Block) -> Option<Truth> {
+        let now = Truth::of(block);
+        match (now, before) {
+            (Some(now), Some(before)) if now.name == before.name => Some(Truth {
+                log: now.log,
+                ..before
+            }),
+            (now, _) => now,
+        }
+    }
+
+    /// What it has counted since; nothing while it does not answer, or not with that log.
     pub fn look(&self) -> Option<DriveView> {
-        let (log, host, media, grain_bytes) = counted(&self.log)?;
+        let answer = counted(&self.log).filter(|(name, ..)| *name == self.name);
+        let (log, host, media, grain_bytes) = answer?;
         let small = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
         let host_bytes = small(host.saturating_sub(self.host_bytes));
         let media = media.zip(self.media_bytes);
@@ -54,7 +70,7 @@ pub enum Truth {}
 
 #[cfg(not(feature = "steer"))]
 impl Truth {
-    pub fn of(_block: &Block) -> Option<Truth> {
+    pub fn again(_before: Option<Truth>, _block: &Block) -> Option<Truth> {
         None
     }
 

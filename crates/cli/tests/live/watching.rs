@@ -261,7 +261,8 @@ fn the_service_may_do_what_it_must_and_its_dashboard_asks_for_what_there_is() {
         .unwrap()
         .to_string();
     let output = place.path("watch.json");
-    let options = of_unit("Environment").strip_prefix("OPTIONS=").unwrap();
+    let options = of_unit("Environment").trim_matches('"');
+    let options = options.strip_prefix("OPTIONS=").unwrap();
     let line = of_unit("ExecStart")
         .strip_prefix("/usr/bin/anabranch ")
         .unwrap();

@@ -13,8 +13,8 @@
 //! | 24 | 24 | u64: time in microseconds |
 //! | - | 32 | u64: how long it took; not kept |
 //!
-//! Reads and writes of 6, 10, 12 and 16 bytes are taken, Unmap as a discard (whose list of blocks the record has not: it
-//! is one of `length` bytes), Write Same as a write, Synchronize Cache as a flush; other commands are passed over.
+//! Reads and writes of 6, 10, 12 and 16 bytes are taken, Write Same as a write, Synchronize Cache as a flush; other
+//! commands are passed over, Unmap too: its blocks are in a list of its own, which the record has not.
 //!
 //! Source: libCacheSim, `traceReader/include/vscsi.h` and `vscsi.c`; operation codes: SPC-4, annex E.
 
@@ -141,7 +141,6 @@ fn operation(command: u16) -> Option<Operation> {
     match command {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(Operation::Read),
         0x0a | 0x2a | 0xaa | 0x8a | 0x41 | 0x93 => Some(Operation::Write),
-        0x42 => Some(Operation::Discard),
         0x35 | 0x91 => Some(Operation::Flush),
         _ => None,
     }
