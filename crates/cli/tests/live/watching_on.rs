@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anabranch_trace::Reader;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -155,6 +156,9 @@ fn traces_are_rotated_by_a_signal_and_by_size_and_the_oldest_go() {
             .with_status(0)
             .json();
         assert_eq!(contexts["contexts"][0]["written_bytes"], 2 * MIB);
+        // Each trace has its own beginning.
+        let first = Reader::open(trace).unwrap().next().unwrap().unwrap();
+        assert_eq!(first.time_ns, 0, "{trace}");
     }
     // A limit below what is there already leaves the newest, if any.
     let words = [
