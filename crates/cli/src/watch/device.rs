@@ -203,7 +203,8 @@ impl Watched {
         self.kernel_before = self.source.write_bytes;
         self.kernel_mark = None;
         say::note(&format!(
-            "{} is gone, or another than before: what was seen stays, and it is watched again when it is back",
+            "{} is gone, or another than before: what was seen stays, and it is watched again when it is back; \
+             after a change of its size, begin anew with another --state",
             self.block.path.display()
         ));
         Ok(())
