@@ -148,11 +148,12 @@ pub(crate) struct Mark {
 impl Mark {
     /// That of a target, whose drive this is.
     pub(crate) fn of(target: &Target, drive: &Drive) -> Mark {
+        let made = drive.namespaces().iter().filter(|one| one.is_made());
         Mark {
             counters: *drive.counters(),
             cleared_at: drive.cleared_at(),
             read_only: drive.is_read_only(),
-            namespaces: drive.namespaces().iter().map(|one| one.layout()).collect(),
+            namespaces: made.map(|one| one.layout()).collect(),
             births: drive.namespaces().births(),
             fdp_configuration: drive.fdp_configuration(),
             tally: target.totals.sums(),

@@ -90,6 +90,8 @@ pub(crate) struct State {
     pub(crate) warned: u8,
     /// Namespaces that have changed since the host read the list of those.
     pub(crate) changed_namespaces: BTreeSet<u32>,
+    /// The host was told by an event that there are such.
+    pub(crate) told_changed: bool,
     pub(crate) errors: VecDeque<ErrorEntry>,
     pub(crate) error_count: u64,
     /// Timestamp feature: what the host set, and when.
@@ -106,6 +108,8 @@ impl State {
     fn forget(&mut self) {
         self.requests.clear();
         self.events.clear();
+        self.changed_namespaces.clear();
+        self.told_changed = false;
         self.features.clear();
         self.wanted_events = 0;
         self.warned = 0;

@@ -33,10 +33,14 @@ impl Target {
             let made = drive.create(wanted).map_err(NotMade::Namespace)?;
             // Until it is there it can be neither used nor deleted.
             made.begin_format();
+            made.make(false);
             made
         };
         let status = match self.erase(&made) {
-            Status::SUCCESS => self.saved_as(Status::SUCCESS),
+            Status::SUCCESS => {
+                made.make(true);
+                self.saved_as(Status::SUCCESS)
+            }
             status => status,
         };
         if !status.is_success() {
@@ -49,15 +53,16 @@ impl Target {
 
     /// Enables an FDP configuration, or disables Flexible Data Placement.
     pub(crate) fn configure(&self, configuration: Option<u8>) -> Status {
-        let configured = self.drive().configure(configuration);
-        match configured {
-            Err(status) => status,
-            Ok(()) => {
-                self.places
-                    .store(configuration.is_some(), Ordering::Relaxed);
-                self.saved_as(Status::SUCCESS)
+        {
+            // Under one lock, so that of two hosts the same one is last in both.
+            let mut drive = self.drive();
+            if let Err(status) = drive.configure(configuration) {
+                return status;
             }
+            self.places
+                .store(configuration.is_some(), Ordering::Relaxed);
         }
+        self.saved_as(Status::SUCCESS)
     }
 
     /// Deletes a namespace with all that it holds. Commands under way there are aborted.
@@ -80,56 +85,72 @@ impl Target {
         let _one = self.managing();
         let id = namespace.id();
         namespace.delete();
-        self.streaming_mut().retain(|scope| scope.namespace != id);
         for controller in self.controllers().iter() {
             controller.detach(id);
         }
+        // No host can enable streams there any more.
+        self.streaming_mut().retain(|scope| scope.namespace != id);
         self.drive().remove(id);
     }
 
     /// Attaches a namespace to controllers, all of them or none (§5.2.10).
     pub(crate) fn attach(&self, namespace: &Arc<Namespace>, controllers: &[u16]) -> Status {
+        let attached = self.attach_now(namespace, controllers);
+        self.saved_after(attached)
+    }
+
+    fn attach_now(&self, namespace: &Arc<Namespace>, controllers: &[u16]) -> Result<(), Status> {
         let _one = self.managing();
-        let named = match self.named(controllers) {
-            Ok(named) => named,
-            Err(status) => return status,
-        };
+        let named = self.named(controllers)?;
         let id = namespace.id();
         if namespace.is_deleted() {
-            return Status::INVALID_FIELD;
+            return Err(Status::INVALID_FIELD);
         }
         if named.iter().any(|one| one.has(id)) {
-            return Status::ALREADY_ATTACHED;
+            return Err(Status::ALREADY_ATTACHED);
         }
         let others = self.controllers().iter().filter(|one| one.has(id)).count();
         if !namespace.is_shared() && others + named.len() > 1 {
-            return Status::NAMESPACE_IS_PRIVATE;
+            return Err(Status::NAMESPACE_IS_PRIVATE);
         }
         for controller in &named {
             controller.attach(namespace);
             controller.namespace_changed(id);
         }
         namespace.offer(true);
-        self.saved_as(Status::SUCCESS)
+        Ok(())
     }
 
     /// Takes a namespace from controllers, all of them or none. One that no controller has is not
     /// attached to those that come, either (our choice).
     pub(crate) fn detach(&self, namespace: &Namespace, controllers: &[u16]) -> Status {
+        let detached = self.detach_now(namespace, controllers);
+        self.saved_after(detached)
+    }
+
+    fn detach_now(&self, namespace: &Namespace, controllers: &[u16]) -> Result<(), Status> {
         let _one = self.managing();
-        let named = match self.named(controllers) {
-            Ok(named) => named,
-            Err(status) => return status,
-        };
+        let named = self.named(controllers)?;
         let id = namespace.id();
+        if namespace.is_deleted() {
+            return Err(Status::INVALID_FIELD);
+        }
         if !named.iter().all(|one| one.has(id)) {
-            return Status::NOT_ATTACHED;
+            return Err(Status::NOT_ATTACHED);
         }
         named.iter().for_each(|one| one.detach(id));
         if !self.controllers().iter().any(|one| one.has(id)) {
             namespace.offer(false);
         }
-        self.saved_as(Status::SUCCESS)
+        Ok(())
+    }
+
+    /// The state is written of what was changed. Other hosts may connect meanwhile.
+    fn saved_after(&self, changed: Result<(), Status>) -> Status {
+        match changed {
+            Ok(()) => self.saved_as(Status::SUCCESS),
+            Err(status) => status,
+        }
     }
 
     /// A controller begins with what is offered to it. Dynamic controllers keep nothing of former ones
@@ -204,7 +225,8 @@ impl Target {
         self.saved_as(status)
     }
 
-    /// Discards and zeroes all of a namespace, so much at a time.
+    /// Discards and zeroes all of a namespace, so much at a time, and makes that safe: a state may say so
+    /// next.
     fn erase(&self, namespace: &Namespace) -> Status {
         {
             let mut drive = self.drive();
@@ -228,7 +250,10 @@ impl Target {
             }
             at += length;
         }
-        Status::SUCCESS
+        match self.store.flush() {
+            Ok(()) => Status::SUCCESS,
+            Err(_) => Status::INTERNAL,
+        }
     }
 }
 

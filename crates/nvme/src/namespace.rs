@@ -99,6 +99,8 @@ pub struct Namespace {
     bytes: AtomicU64,
     block_shift: AtomicU32,
     offered: AtomicBool,
+    /// It is there: what it lies on is erased, and a state may tell of it.
+    made: AtomicBool,
     deleted: AtomicBool,
     /// Formats that were begun and that ended: odd while one is under way.
     formats: AtomicU64,
@@ -121,6 +123,7 @@ impl Namespace {
             bytes: layout.bytes.into(),
             block_shift: layout.block_shift.into(),
             offered: layout.offered.into(),
+            made: AtomicBool::new(true),
             deleted: AtomicBool::new(false),
             formats: AtomicU64::new(0),
             erased: AtomicU64::new(0),
@@ -206,6 +209,15 @@ impl Namespace {
         self.offered.store(offered, Ordering::Relaxed);
     }
 
+    /// Whether a state may tell of it: one that is not erased yet is not made.
+    pub(crate) fn is_made(&self) -> bool {
+        self.made.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn make(&self, made: bool) {
+        self.made.store(made, Ordering::Relaxed);
+    }
+
     /// Pages that hold data.
     pub fn mapped_pages(&self) -> u64 {
         self.mapped_pages.load(Ordering::Relaxed)
@@ -220,7 +232,7 @@ impl Namespace {
     #[inline]
     pub(crate) fn changed(&self, before: u64, now: u64, written: u64) {
         // One at a time changes it, under the drive's lock.
-        let mapped = self.mapped_pages().wrapping_add(now).wrapping_sub(before);
+        let mapped = (self.mapped_pages() + now).saturating_sub(before);
         self.mapped_pages.store(mapped, Ordering::Relaxed);
         let host = self.host_pages() + written;
         self.host_pages.store(host, Ordering::Relaxed);

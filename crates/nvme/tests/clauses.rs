@@ -336,6 +336,28 @@ fn a_write_whose_data_come_after_a_format_is_not_there() {
     assert_eq!(served.target.drive().mapped_pages(), 0);
 }
 
+/// A namespace that a controller no longer has takes no more of its data.
+#[test]
+fn a_write_whose_data_come_after_a_detach_is_not_there() {
+    let served = Served::streams();
+    let mut host = served.host(1);
+    let mut other = served.host(2);
+    let own = host.controller.identifier;
+    let queue = host.io().unwrap();
+    queue.in_capsule = 0;
+    let entry = Entry::write(0, 1, Tag::None);
+    let command = queue.submit(entry, Transfer::out(vec![9; 4096])).unwrap();
+    queue.flush().unwrap();
+    let unit = queue.connection().receive().unwrap();
+    let tag = unit.number(10, 2) as u16;
+    let detached = other.attach_namespace(1, false, &[own]).unwrap();
+    assert_eq!(detached.status.number(), 0);
+    queue.queue_data(command, tag, 0, &[9; 4096], true);
+    queue.flush().unwrap();
+    assert_eq!(queue.wait().unwrap().status.number(), 0x02);
+    assert_eq!(other.read(0, 1).unwrap(), vec![0; 4096]);
+}
+
 /// A drive whose units fail soon.
 fn failing() -> Drive {
     let mut config = Config {

@@ -265,6 +265,9 @@ fn hosts_hear_of_what_becomes_of_namespaces() {
     let served = parted(streams_drive(false));
     let (mut one, mut other) = (served.host(1), served.host(2));
     let second = other.controller.identifier;
+    // Before it wants to hear of any, the first changes: there is no event, and the next change is told.
+    let format = Entry::new(0x80, 1).dword(10, 1);
+    assert_eq!(admin(&mut one, format, Transfer::None), 0);
     other
         .admin
         .succeed(
@@ -291,7 +294,7 @@ fn hosts_hear_of_what_becomes_of_namespaces() {
         .unwrap()
         .result as u32;
     one.attach_namespace(id, true, &[second]).unwrap();
-    heard(&mut other, &[id]);
+    heard(&mut other, &[1, id]);
     listen(&mut other);
     assert_eq!(
         admin(&mut one, Entry::new(0x80, 2).dword(10, 1), Transfer::None),

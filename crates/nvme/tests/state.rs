@@ -216,6 +216,49 @@ fn a_state_of_the_first_version_is_read() {
     let drive = Drive::streams(device, Box::new(relocation), false);
     let drive = drive.whole(4096).unwrap();
     same(&drive, &kept.read(), 256);
+    // What the state maps is the namespace's, and goes with a deallocation of all.
+    deallocated(&mut kept.read(), &[100]);
+}
+
+/// Namespaces of a drive have so many pages that hold data, and none when all are deallocated.
+fn deallocated(drive: &mut Drive, mapped: &[u64]) {
+    let counts = |drive: &Drive| -> Vec<u64> {
+        let all = drive.namespaces().iter();
+        all.map(|one| one.mapped_pages()).collect()
+    };
+    assert_eq!(counts(drive), mapped);
+    let parts: Vec<PageRange> = drive.namespaces().iter().map(|one| one.pages()).collect();
+    for pages in parts {
+        drive.discard(pages).unwrap();
+    }
+    assert_eq!(counts(drive), vec![0; mapped.len()]);
+    assert_eq!(drive.mapped_pages(), 0);
+}
+
+#[test]
+fn an_aged_drive_s_pages_are_counted_for_its_namespaces() {
+    let aged = |parts: &[Wanted]| {
+        let kept = Kept::of(8192, RelocationKind::Gc);
+        let mut relocation = kept.kind.build(&kept.config);
+        let device = Device::watched(kept.config.clone(), &*relocation, Watch::default());
+        let (mut device, pages) = (device.unwrap(), PageRange::new(200, 1000));
+        let stream = anabranch_ssd::StreamId::DEFAULT;
+        device.write(&mut *relocation, pages, stream).unwrap();
+        let drive = Drive::streams(device, Box::new(relocation), false);
+        match parts {
+            [] => drive.whole(4096).unwrap(),
+            parts => drive.with(parts).unwrap(),
+        }
+    };
+    let wanted = |bytes| Wanted {
+        bytes,
+        block_shift: 12,
+        shared: true,
+        handles: Vec::new(),
+    };
+    deallocated(&mut aged(&[]), &[1000]);
+    let parts = [wanted(Some(1 << 20)), wanted(None)];
+    deallocated(&mut aged(&parts), &[56, 944]);
 }
 
 #[test]

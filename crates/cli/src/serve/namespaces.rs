@@ -63,12 +63,13 @@ fn list(text: &str) -> Result<Vec<u16>, String> {
     for piece in text.split('+') {
         let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
         let number = |text: &str| text.parse::<u16>().map_err(|_| wrong());
-        handles.extend(number(first)?..=number(last)?);
+        let range = number(first)?..=number(last)?;
+        if range.is_empty() {
+            return Err(wrong());
+        }
+        handles.extend(range);
     }
-    match handles.is_empty() {
-        true => Err(wrong()),
-        false => Ok(handles),
-    }
+    Ok(handles)
 }
 
 /// A new drive, parted.
@@ -125,6 +126,7 @@ mod tests {
             ("rest,1GiB", "last"),
             ("1GiB:", "0-3+6"),
             ("1GiB:3-1", "0-3+6"),
+            ("1GiB:3-1+5", "0-3+6"),
             ("1GiB:70000", "0-3+6"),
             ("", "size"),
             (&"1MiB,".repeat(128), "size"),

@@ -184,6 +184,7 @@ impl Request<'_> {
         }
         if !retain {
             state.changed_namespaces.clear();
+            state.told_changed = false;
         }
         bytes
     }

@@ -223,6 +223,11 @@ impl Connection {
             && pending.format != namespace.formats()
         {
             pending.status = namespace.refusal();
+        } else if let Some(namespace) = &pending.namespace
+            && let Role::Io(controller, _) = &self.role
+            && !controller.has(namespace.id())
+        {
+            pending.status = Status::INVALID_FIELD;
         }
         if data.damaged && pending.status.is_success() {
             pending.status = Status::TRANSIENT_TRANSPORT;

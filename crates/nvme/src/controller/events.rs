@@ -48,9 +48,9 @@ impl Controller {
     /// A namespace is not what it was.
     pub(crate) fn namespace_changed(&self, id: u32) {
         let mut state = self.state();
-        let told = !state.changed_namespaces.is_empty();
         state.changed_namespaces.insert(id);
-        if !told && state.wanted_events & NAMESPACE_NOTICES != 0 {
+        if !state.told_changed && state.wanted_events & NAMESPACE_NOTICES != 0 {
+            state.told_changed = true;
             state.happened(NAMESPACE_CHANGED);
         }
     }

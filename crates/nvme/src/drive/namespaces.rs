@@ -47,7 +47,9 @@ impl Drive {
     /// When they do not fit, or their handles are none.
     pub fn with(mut self, wanted: &[Wanted]) -> Result<Drive, NamespaceError> {
         for wanted in wanted {
-            self.create(wanted)?.offer(true);
+            let namespace = self.create(wanted)?;
+            self.count(&namespace);
+            namespace.offer(true);
         }
         Ok(self)
     }
@@ -71,15 +73,21 @@ impl Drive {
             layouts.iter().partition(|one| !one.handles.is_empty());
         for layout in listed.into_iter().chain(others) {
             let namespace = self.add(layout)?;
-            let pages = namespace.pages();
-            let all = pages.first..pages.first + pages.count;
-            let mapped = match pages.count == self.config().logical_pages {
-                true => self.mapped_pages(),
-                false => all.filter(|&page| self.locate(page).is_some()).count() as u64,
-            };
-            namespace.changed(0, mapped, 0);
+            self.count(&namespace);
         }
         Ok(self)
+    }
+
+    /// Counts the pages of a namespace that hold data already: those of a state, or of an aged drive.
+    fn count(&self, namespace: &Namespace) {
+        let pages = namespace.pages();
+        let all = pages.first..pages.first + pages.count;
+        let mapped = match self.mapped_pages() {
+            0 => 0,
+            mapped if pages.count == self.config().logical_pages => mapped,
+            _ => all.filter(|&page| self.locate(page).is_some()).count() as u64,
+        };
+        namespace.changed(0, mapped, 0);
     }
 
     /// A new namespace, which no controller has attached.
@@ -108,10 +116,16 @@ impl Drive {
         added
     }
 
-    /// A namespace is no more; its pages were discarded.
+    /// A namespace is no more. Its pages were discarded, but for those of a write that was refused while
+    /// that went on: they hold nothing and are discarded now.
     pub(crate) fn remove(&mut self, id: u32) {
         if let Some(table) = self.table_mut() {
             table.release_namespace(id);
+        }
+        let held = self.namespaces.get(id).filter(|one| one.mapped_pages() > 0);
+        if let Some(pages) = held.map(|one| one.pages()) {
+            // A drive that is read-only keeps them, and takes no more writes anyway.
+            let _ = self.discard(pages);
         }
         self.forget(id);
         self.namespaces.remove(id);
