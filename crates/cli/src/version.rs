@@ -52,7 +52,10 @@ mod tests {
         let text = long("0123456789ab", [true; 4], "6.18.0", true);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "commit: 0123456789ab");
-        assert_eq!(lines[2], "built in: run, record, watch, serve, steer, doctor");
+        assert_eq!(
+            lines[2],
+            "built in: run, record, watch, serve, steer, doctor"
+        );
         assert!(lines[3].starts_with("kernel: 6.18.0, has type information"));
     }
 
