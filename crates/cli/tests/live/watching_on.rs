@@ -232,8 +232,11 @@ fn away_and_back(watcher: &Watcher, place: &Place, device: Device) -> Device {
     drop(device);
     watcher.wait_until("the device to be missed", |now| !is_watched(now));
     let image = place.path("image");
-    let bound = Command::new("losetup").args([&path, &image]).status();
-    assert!(bound.unwrap().success());
+    // Another test may have taken the number that was given up: until it ends.
+    wait_until("its number to be free", || {
+        let bound = Command::new("losetup").args([&path, &image]).status();
+        bound.unwrap().success()
+    });
     watcher.wait_until("the device to be back", is_watched);
     Device(path)
 }
