@@ -436,6 +436,10 @@ mod tests {
         let large = asked("64TiB", &[]);
         assert!(large.contains("than the 2^32 pages of 4KiB"), "{large}");
         assert!(large.ends_with("; --size 8TiB works"), "{large}");
+        // Its spare alone is too much.
+        let full = asked("15900GiB", &[]);
+        assert!(full.contains("than the 2^32 pages of 4KiB"), "{full}");
+        assert!(full.ends_with("; --size 8TiB works"), "{full}");
         assert!(asked("1GiB", &["5000"]).contains("demo --size 1GiB --unit 5000"));
     }
 

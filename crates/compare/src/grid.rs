@@ -213,10 +213,10 @@ impl Point {
                     profile.geometry.page_bytes,
                     works(&profile)
                 )),
-                _ if profile.logical_pages() > u64::from(u32::MAX) => Fault::say(format!(
-                    "{label}: {} have more than the 2^32 pages of {} that a drive can have{}",
+                ConfigError::TooManyPages(_) => Fault::say(format!(
+                    "{label}: {} and their spare have more than the 2^32 pages of {} that a drive can have{}",
                     Bytes(profile.logical_bytes()),
-                    Bytes(u64::from(profile.geometry.page_bytes)),
+                    Bytes(u64::from(profile.geometry.page_bytes) * u64::from(rate.pages())),
                     works(&profile)
                 )),
                 other => Fault::say(format!("{label}: {other}")),

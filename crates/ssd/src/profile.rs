@@ -272,9 +272,10 @@ impl Profile {
                 ))
             })
         };
+        let pages = |pages: u64| u32::try_from(pages).map_err(|_| ConfigError::TooManyPages(pages));
         let share = |share: f64| ((physical_units as f64 * share) as u32).max(1);
         let config = Config {
-            logical_pages: number("pages", self.logical_pages().div_ceil(one_of))?,
+            logical_pages: pages(self.logical_pages().div_ceil(one_of))?,
             page_bytes: number("bytes in a page", u64::from(geometry.page_bytes) * one_of)?,
             pages_per_unit: number("pages in a unit", self.pages_per_unit() / one_of)?,
             physical_units: number("units", physical_units)?,

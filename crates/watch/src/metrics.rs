@@ -95,7 +95,12 @@ fn of_devices(text: &mut Exposition, devices: &[Labelled<'_>]) {
             "Share of the shadow drives that holds data",
             |one| one.filled,
         ),
-        ("sample_pages", Gauge, "One page of so many is kept", one_of),
+        (
+            "sample_pages",
+            Gauge,
+            "One page of so many is kept",
+            |one| one.rate.pages().into(),
+        ),
         (
             "pays",
             Gauge,
@@ -115,13 +120,6 @@ fn of_devices(text: &mut Exposition, devices: &[Labelled<'_>]) {
             .map(|(device, _)| (label(device), of(device)));
         text.tell(name, metric, help, values);
     }
-}
-
-fn one_of(device: &DeviceView) -> f64 {
-    let pages = device.rate.strip_prefix("1/");
-    pages
-        .and_then(|pages| pages.parse().ok())
-        .unwrap_or(f64::NAN)
 }
 
 fn pays(device: &DeviceView) -> f64 {

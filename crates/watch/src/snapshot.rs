@@ -1,6 +1,7 @@
 //! What is known at one moment.
 
 use anabranch_replay::{ContextLives, Drawn, SampledWaf, Source};
+use anabranch_trace::Rate;
 use serde::Serialize;
 
 use crate::{
@@ -38,7 +39,7 @@ pub struct DeviceView {
     /// Its bytes.
     pub device_bytes: u64,
     /// One page of how many its shadow drives have, as in `1/64`.
-    pub rate: String,
+    pub rate: Rate,
     /// Pages an erase unit of them has.
     pub unit_pages: u32,
     /// What was asked of it: every request, whatever the rate.

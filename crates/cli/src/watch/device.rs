@@ -335,7 +335,7 @@ impl Watched {
             kind: self.block.seen.words().to_owned(),
             is_watched: self.probe.is_some(),
             device_bytes: self.block.bytes,
-            rate: drive.rate().to_string(),
+            rate: drive.rate(),
             unit_pages: drive.config.pages_per_unit,
             source,
             kernel_write_bytes: self.kernel_write_bytes(),

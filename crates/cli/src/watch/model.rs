@@ -206,13 +206,12 @@ impl Model {
     /// What drives after these go on with.
     pub fn kept(&mut self) -> Kept {
         self.running.settle();
-        let (views, _) = self.look();
+        let (names, _) = self.advance();
         let tracks = self.tracks.iter();
         let tracks = tracks.map(|tracks| tracks.iter().map(Track::kept).collect());
-        let names = views.into_iter().map(|view| view.name);
         Kept {
             survey: self.survey.kept(),
-            schemes: names.zip(tracks).collect(),
+            schemes: names.into_iter().zip(tracks).collect(),
         }
     }
 
@@ -257,21 +256,29 @@ impl Model {
 
     /// How far the schemes are, and the share of the first drive that holds data.
     pub fn look(&mut self) -> (Vec<SchemeView>, f64) {
+        let one_of = self.drive.rate().pages();
+        let (names, filled) = self.advance();
+        let views = names.into_iter().zip(&self.tracks);
+        let views = views.map(|(name, tracks)| SchemeView::new(name, tracks, one_of));
+        (views.collect(), filled)
+    }
+
+    /// Takes what the drives have counted into the tracks; answers the schemes' names, and what [`Model::look`] tells
+    /// of the first drive.
+    fn advance(&mut self) -> (Vec<String>, f64) {
         let config = &self.drive.config;
-        let mut filled = 0.0;
         let counted = self.running.counted();
-        let views = self.tracks.iter_mut().zip(counted);
-        let views = views.enumerate().map(|(scheme, (tracks, (name, each)))| {
-            for (sample, (track, progress)) in tracks.iter_mut().zip(&each).enumerate() {
+        let first = counted.first().and_then(|(_, each)| each.first());
+        let mapped_pages = first.map_or(0, |first| first.mapped_pages);
+        let filled = mapped_pages as f64 / f64::from(config.logical_pages.max(1));
+        let schemes = self.tracks.iter_mut().zip(counted);
+        let names = schemes.map(|(tracks, (name, each))| {
+            for (track, progress) in tracks.iter_mut().zip(&each) {
                 track.advance(written(progress, config), config.logical_bytes());
-                if (scheme, sample) == (0, 0) {
-                    filled = progress.mapped_pages as f64 / f64::from(config.logical_pages.max(1));
-                }
             }
-            SchemeView::new(name, tracks, self.drive.rate().pages())
+            name
         });
-        let views = views.collect();
-        (views, filled)
+        (names.collect(), filled)
     }
 }
 

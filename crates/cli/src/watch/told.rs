@@ -84,6 +84,9 @@ impl Told {
             let labels = devices.iter().map(|device| device.labels.clone());
             shown.show(metrics(snapshot, &labels.collect::<Vec<ContextLabels>>()));
         }
+        if self.output.is_none() && !self.prints {
+            return Ok(());
+        }
         let snapshot = json(snapshot)?;
         if let Some(path) = &self.output {
             let refused = write_json(path, &snapshot).err();

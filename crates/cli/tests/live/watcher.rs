@@ -3,7 +3,7 @@
 use std::{
     fs::{self, OpenOptions},
     io::{Read as _, Write as _},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     os::unix::fs::{FileExt as _, OpenOptionsExt as _},
     process::Command,
 };
@@ -14,6 +14,12 @@ use serde_json::Value;
 use super::support::{ANABRANCH, Device, Ended, Place, Started, wait_until};
 
 pub const PAGE: u64 = 4096;
+
+/// An address of this machine that nobody listens at.
+pub fn free_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
 
 /// The watcher at work, with what it is told by.
 pub struct Watcher {

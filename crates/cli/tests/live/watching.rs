@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     support::{ANABRANCH, Device, MIB, Place, Started, anabranch, wait_until},
-    watcher::{PAGE, Watcher, dd, overwrite, scrape, written},
+    watcher::{PAGE, Watcher, dd, free_address, overwrite, scrape, written},
 };
 
 #[test]
@@ -144,11 +144,7 @@ fn thousands_of_programs_leave_few_contexts_and_fewer_labels() {
     for name in &names {
         symlink(&dd, place.path(name)).unwrap();
     }
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let address = port.to_string();
+    let address = free_address();
     let words = [
         &device.0,
         "--sample",
@@ -255,11 +251,7 @@ fn metrics_in(text: &str) -> BTreeSet<String> {
 fn the_service_may_do_what_it_must_and_its_dashboard_asks_for_what_there_is() {
     let place = Place::new();
     let device = Device::new(&place);
-    let address = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .to_string();
+    let address = free_address();
     let output = place.path("watch.json");
     let options = of_unit("Environment").trim_matches('"');
     let options = options.strip_prefix("OPTIONS=").unwrap();
@@ -332,11 +324,7 @@ fn names_of_programs_reach_no_output_as_they_are() {
     let dd = fs::canonicalize("/bin/dd").unwrap();
     let evil = "w\"}\n\u{1b}[2J";
     symlink(&dd, place.path(evil)).unwrap();
-    let address = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .to_string();
+    let address = free_address();
     let words = [
         &device.0,
         "--sample",
