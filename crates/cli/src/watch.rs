@@ -2,6 +2,7 @@
 
 mod arguments;
 mod block;
+mod clock;
 mod device;
 mod kept;
 mod model;

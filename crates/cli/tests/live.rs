@@ -13,6 +13,7 @@ mod live {
     mod applications;
     mod ending;
     mod interruption;
+    mod long_life;
     mod machine;
     mod recording;
     mod remains;

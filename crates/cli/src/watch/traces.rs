@@ -3,18 +3,19 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use anabranch_trace::{Io, Tables, TraceError, Writer};
 use anabranch_watch::{Keep, Segment};
 
+use super::clock::Clock;
 use crate::say;
 
 /// How long no trace is begun after one could not be written (our choice).
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// A trace at work, and when it was begun: by the machine's clock, which may be set, and by one that may not.
+/// A trace at work, and when it was begun.
 struct Working {
     writer: Writer,
     began_s: u64,
@@ -28,6 +29,7 @@ pub struct Traces {
     directory: PathBuf,
     device: String,
     keep: Keep,
+    clock: Clock,
     /// The one at work.
     working: Option<Working>,
     /// When the last one failed.
@@ -41,6 +43,7 @@ impl Traces {
             directory: directory.to_owned(),
             device: device.to_owned(),
             keep,
+            clock: Clock::start(),
             working: None,
             failed: None,
         }
@@ -55,7 +58,7 @@ impl Traces {
             if self.failed.is_some_and(|at| at.elapsed() < PAUSE) {
                 return;
             }
-            let mut began_s = now_s();
+            let mut began_s = self.clock.unix_s();
             // Of two in a second the second has a name of its own.
             while self.path(began_s).exists() {
                 began_s += 1;
@@ -105,7 +108,7 @@ impl Traces {
             }
         }
         let segments = self.segments();
-        for old in self.keep.gone(&segments, now_s()) {
+        for old in self.keep.gone(&segments, self.clock.unix_s()) {
             if let Err(error) = fs::remove_file(self.directory.join(&old.name)) {
                 say::note(&format!("{}: cannot be deleted: {error}", old.name));
             }
@@ -134,9 +137,4 @@ impl Traces {
         self.working = None;
         self.failed = Some(Instant::now());
     }
-}
-
-fn now_s() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
 }

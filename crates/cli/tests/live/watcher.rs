@@ -30,10 +30,14 @@ pub struct Watcher {
 impl Watcher {
     /// Starts it, with its snapshots in a file, and waits until it watches.
     pub fn start(place: &Place, words: &[&str]) -> Watcher {
+        Watcher::started(Command::new(ANABRANCH), place, words)
+    }
+
+    /// Starts it by a command that ends in the watcher's own.
+    pub fn started(mut command: Command, place: &Place, words: &[&str]) -> Watcher {
         let output = place.path("snapshot.json");
         let _ = fs::remove_file(&output);
         let fixed = ["watch", "--unit", "1MiB", "--every", "0.2s", "-o", &output];
-        let mut command = Command::new(ANABRANCH);
         command.args(fixed).args(words);
         let mut started = Started::new(&mut command);
         started.wait_for(place, "snapshot.json");

@@ -1,11 +1,6 @@
 //! `anabranch watch` for long: killed and started again, devices that come and go, traces that fill a disk.
 
-use std::{
-    fs,
-    os::unix::fs::symlink,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{fs, process::Command};
 
 use anabranch_trace::Reader;
 use nix::sys::signal::Signal;
@@ -115,7 +110,8 @@ fn a_device_that_goes_and_comes_back_is_watched_again() {
     );
 }
 
-fn traces_in(directory: &str) -> Vec<String> {
+/// The files of a directory, by name.
+pub fn traces_in(directory: &str) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut paths: Vec<String> = entries
         .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
@@ -200,33 +196,8 @@ fn a_disk_that_is_full_of_traces_stops_nothing_but_them() {
     );
 }
 
-/// Programs that write a page each and are gone, with names that nothing had before.
-fn short_lived(place: &Place, device: &Device, round: u64, programs: u64) {
-    let letter = |number: u64| char::from(b'a' + (number % 26) as u8);
-    let dd = fs::canonicalize("/bin/dd").unwrap();
-    for number in 0..programs {
-        let all = round * programs + number;
-        let name: String = (0..4)
-            .map(|place| letter(all / 26_u64.pow(place)))
-            .collect();
-        let path = place.path(&format!("w-{name}"));
-        let _ = symlink(&dd, &path);
-        let of = format!("of={}", device.0);
-        let words = [
-            "if=/dev/zero",
-            &of,
-            "bs=4k",
-            "count=1",
-            "oflag=direct",
-            "status=none",
-        ];
-        assert!(Command::new(&path).args(words).status().unwrap().success());
-        fs::remove_file(&path).unwrap();
-    }
-}
-
 /// Unbinds a device, and binds it again once that was seen.
-fn away_and_back(watcher: &Watcher, place: &Place, device: Device) -> Device {
+pub fn away_and_back(watcher: &Watcher, place: &Place, device: Device) -> Device {
     let is_watched = |now: &Value| now["devices"][0]["is_watched"] == true;
     let path = device.0.clone();
     drop(device);
@@ -239,76 +210,4 @@ fn away_and_back(watcher: &Watcher, place: &Place, device: Device) -> Device {
     });
     watcher.wait_until("the device to be back", is_watched);
     Device(path)
-}
-
-/// As long as `ANABRANCH_SOAK_MINUTES` says (`make soak`), or for some seconds.
-#[test]
-fn a_long_life_takes_no_more_memory_than_a_short_one() {
-    let lasts = std::env::var("ANABRANCH_SOAK_MINUTES")
-        .map_or(Duration::from_secs(15), |minutes| {
-            Duration::from_secs(60 * minutes.parse::<u64>().unwrap())
-        });
-    let place = Place::new();
-    let mut device = Device::new(&place);
-    let path = device.0.clone();
-    let (traces, state) = (place.path("traces"), place.path("state"));
-    fs::create_dir(&traces).unwrap();
-    let sampled = [
-        &path,
-        "--sample",
-        "1/4",
-        "--samples",
-        "2",
-        // A pipe that nobody empties holds 64 KiB of lines.
-        "-q",
-        "-s",
-        "baseline,pcstream",
-    ];
-    let kept = ["--traces", &traces, "--max", "4MiB", "--state", &state];
-    let watcher = Watcher::start(&place, &[&sampled[..], &kept].concat());
-    let (mut memory, mut asked, mut round) = (Vec::new(), 0, 0);
-    let until = Instant::now() + lasts;
-    while Instant::now() < until || round < 16 {
-        overwrite(&path, 60 * 256, 3000);
-        short_lived(&place, &device, round, 20);
-        asked += 3020 * PAGE;
-        watcher.wait_until("the writes of a round", |now| {
-            now["devices"][0]["source"]["write_bytes"] == asked
-        });
-        round += 1;
-        if round.is_multiple_of(4) {
-            watcher.started.signal(Signal::SIGHUP);
-        }
-        if round.is_multiple_of(8) {
-            device = away_and_back(&watcher, &place, device);
-        }
-        let own = &watcher.now()["own"];
-        memory.push(own["memory_bytes"].as_u64().unwrap() + own["kernel_bytes"].as_u64().unwrap());
-    }
-    let (last, ended) = watcher.end();
-    let told = &last["devices"][0];
-    assert_eq!(written(told), (asked, asked));
-    assert_eq!(told["source"]["lost_events"], 0);
-    let known = told["contexts"].as_array().unwrap().len() as u64;
-    assert!(known + told["unlisted_contexts"].as_u64().unwrap() <= 4096);
-    let kept: u64 = traces_in(&traces)
-        .iter()
-        .map(|path| fs::metadata(path).unwrap().len())
-        .sum();
-    assert!(kept <= 4 * MIB, "{kept}");
-    assert_eq!(ended.stderr, "");
-    // After the first third nothing grows but what contexts and files are bounded by.
-    let before = memory[memory.len() / 3..memory.len() / 3 + 2]
-        .iter()
-        .max()
-        .unwrap();
-    let after = memory[memory.len() - 2..].iter().min().unwrap();
-    eprintln!(
-        "{round} rounds, {} programs: {} MiB of memory after a third, {} at the end, {:.2} s of processor",
-        round * 20,
-        before >> 20,
-        after >> 20,
-        last["own"]["cpu_s"].as_f64().unwrap()
-    );
-    assert!(*after < before + 8 * MIB, "{memory:?}");
 }
