@@ -1,0 +1,233 @@
+"""Replays every recording and judges each program by the setting that the other programs chose.
+
+Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [NAME...]      (markdown on standard output)
+  ANABRANCH  the command
+  -o         keeps each result under FOLDER, rivals' apart from ours; what is there already is not made again
+  --seeds    seeds of our scheme, from 1 on [default: 3]
+  NAME       only these recordings
+
+Recordings, units and drives are those of the tables in traces/README.md and traces/held-out/README.md. A program is what stands
+before the first hyphen of a recording's name; all means are means by program. There are two contests: whole schemes, and the
+host's half beside a drive that keeps all copies in one open unit (`+gc`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+TRACES = Path(__file__).resolve().parents[1] / "traces"
+# What a program may be given, the plainest first: it is taken where another is no better.
+SETTINGS = ("", "history=off", "margin=4", "margin=16", "unit-pages=64", "unit-pages=128", "unit-pages=256")
+HALVES = (
+    "manual sequential fstream vstream pcstream-fcfs pcstream* autostream-sfr autostream-mq dac eti fadac warcip multilog sepbit"
+).split()
+RESAMPLINGS = 10_000
+
+
+class Row(NamedTuple):
+    """A recording on a drive."""
+
+    name: str
+    unit: str
+    drive: tuple[str, ...]
+    path: Path
+
+    @property
+    def program(self) -> str:
+        """The program recorded: `rocksdb` of `rocksdb-fill`."""
+        return self.name.partition("-")[0]
+
+    @property
+    def file(self) -> str:
+        """The name of its results."""
+        return f"{self.name}@{self.unit}.json"
+
+
+class Contest(NamedTuple):
+    """Schemes that decide about the same things."""
+
+    title: str
+    ours: str
+    relocation: str
+
+    def admits(self, name: str) -> bool:
+        """Whether a scheme of a result takes part, ours apart."""
+        scheme, _, settings = name.partition(":")
+        base, _, relocation = scheme.partition("+")
+        if settings or base == "anabranch" or base == "fk":
+            return False
+        return base == "baseline" and relocation in ("", "gc") or relocation == self.relocation
+
+
+CONTESTS = (Contest("Whole schemes", "anabranch", ""), Contest("The host's half", "anabranch+gc", "gc"))
+
+
+def rows(folder: Path) -> list[Row]:
+    """The rows of the table in a folder's README whose recordings are there."""
+    found, columns = [], []
+    for line in (folder / "README.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0] == "trace":
+            columns = cells
+        row = dict(zip(columns, cells))
+        path = folder / f"{cells[0]}.parquet"
+        if "unit" in row and re.fullmatch(r"\d+[KMG]iB", row["unit"]) and path.exists():
+            full = ("--fill", "0.9", "--over-provisioning", "10%") if "90 %" in row.get("drive", "") else ()
+            found.append(Row(cells[0], row["unit"], full, path))
+    return found
+
+
+def spec(contest: Contest, setting: str, seed: int) -> str:
+    """The scheme's name with a setting and a seed, as results have it: without what is the default."""
+    settings = [part for part in (setting, f"seed={seed}" if seed > 1 else "") if part]
+    return ":".join([contest.ours, ",".join(settings)]).rstrip(":")
+
+
+def replay(anabranch: str, row: Row, schemes: list[str], output: Path) -> dict[str, dict]:
+    """A recording's result by scheme, made unless it is there."""
+    if not output.exists():
+        output.parent.mkdir(parents=True, exist_ok=True)
+        partial = output.with_suffix(".partial")
+        command = [anabranch, "replay", str(row.path), "--unit", row.unit, *row.drive]
+        command += ["--scheme", ",".join(schemes), "-o", str(partial)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        os.replace(partial, output)
+    return {scheme["name"]: scheme for scheme in json.loads(output.read_text())["schemes"]}
+
+
+def by_program(row_list: list[Row], values: dict[Row, float]) -> dict[str, float]:
+    """Means over the rows of each program."""
+    groups: dict[str, list[float]] = {}
+    for row in row_list:
+        groups.setdefault(row.program, []).append(values[row])
+    return {program: sum(group) / len(group) for program, group in groups.items()}
+
+
+def mean(values) -> float:
+    """The arithmetic mean."""
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def choose(copies: dict[str, dict[str, float]], left_out: str | None) -> str:
+    """The setting with the least mean copies over all programs but one; of equals the first."""
+    return min(copies, key=lambda setting: mean(c for p, c in copies[setting].items() if p != left_out))
+
+
+def beside(ours: float, rival: float) -> str:
+    """How many more copies ours are; nothing where the rival copies none."""
+    return f"{100 * (ours / rival - 1):+.1f} %" if rival > 0 else "-"
+
+
+def interval(ours: dict[str, float], rivals: dict[str, dict[str, float]]) -> tuple[str, str]:
+    """What 95 % of resamplings of the programs say of our mean copies beside those of the best single
+    rival, which each resampling names anew."""
+    drawn, programs, ratios = random.Random(1), sorted(ours), []
+    for _ in range(RESAMPLINGS):
+        sample = drawn.choices(programs, k=len(programs))
+        best = min(sum(copies[p] for p in sample) for copies in rivals.values())
+        if best > 0:
+            ratios.append(sum(ours[p] for p in sample) / best)
+    ratios.sort()
+    tail = len(ratios) // 40
+    return (beside(ratios[tail], 1), beside(ratios[-1 - tail], 1)) if ratios else ("-", "-")
+
+
+class Table:
+    """A contest's rows: the WAF of rivals, and ours by setting and seed."""
+
+    def __init__(self, row_list: list[Row], rivals: dict[Row, dict[str, float]], ours: dict[Row, dict[tuple[str, int], float]]):
+        self.rows, self.rivals, self.ours = row_list, rivals, ours
+        self.seeds = sorted({seed for _, seed in next(iter(ours.values()))})
+        settings = dict.fromkeys(setting for setting, _ in next(iter(ours.values())))
+        copies = {s: by_program(row_list, {r: mean(ours[r][s, n] for n in self.seeds) - 1 for r in row_list}) for s in settings}
+        programs = dict.fromkeys(row.program for row in row_list)
+        self.settings = copies
+        self.chosen = {program: choose(copies, program if len(programs) > 1 else None) for program in programs}
+
+    def waf(self, row: Row, seed: int | None = None) -> float:
+        """Ours with the setting the other programs chose: of a seed, or the mean of all."""
+        wafs = self.ours[row]
+        return mean(wafs[self.chosen[row.program], n] for n in (self.seeds if seed is None else [seed]))
+
+    def single(self) -> dict[str, dict[str, float]]:
+        """Copies by program of each rival that is in every row."""
+        names = set.intersection(*(set(self.rivals[row]) for row in self.rows))
+        return {name: by_program(self.rows, {row: self.rivals[row][name] - 1 for row in self.rows}) for name in sorted(names)}
+
+    def lines(self, title: str) -> list[str]:
+        """One line a row."""
+        lines = [
+            f"| trace | unit | `baseline` | best other | `{title}`, left out | seeds | beside it | setting |",
+            "|---|---|---|---|---|---|---|---|",
+        ]
+        for row in self.rows:
+            best, name = min((waf, name) for name, waf in self.rivals[row].items())
+            wafs = [self.waf(row, seed) for seed in self.seeds]
+            ratio = self.waf(row) / best - 1
+            lines.append(
+                f"| {row.name} | {row.unit} | {self.rivals[row]['baseline']:.3f} "
+                f"| {best:.3f} `{name}` | {self.waf(row):.3f} | {min(wafs):.3f} to {max(wafs):.3f} "
+                f"| {100 * ratio:+.1f} %{' (above)' if ratio > 0.01 else ''} | {self.chosen[row.program] or 'default'} |"
+            )
+        return lines
+
+    def summary(self, title: str) -> str:
+        """The bounds and the means."""
+        ratios = [self.waf(row) / min(self.rivals[row].values()) - 1 for row in self.rows]
+        behind = sum(self.waf(row) > 1.005 * self.rivals[row]["baseline"] for row in self.rows)
+        ours = by_program(self.rows, {row: self.waf(row) - 1 for row in self.rows})
+        single = self.single()
+        name, rival = min(single.items(), key=lambda item: mean(item[1].values()))
+        least, most = interval(ours, single)
+        seeds = [by_program(self.rows, {row: self.waf(row, seed) - 1 for row in self.rows}) for seed in self.seeds]
+        single_mean = mean(rival.values())
+        each = [beside(mean(seed.values()), single_mean) for seed in seeds]
+        settings = ", ".join(f"{setting or 'default'} {mean(copies.values()):.4f}" for setting, copies in self.settings.items())
+        return (
+            f"{len(self.rows)} rows, {len(ours)} programs. Within 1 % of the best other: {sum(r <= 0.01 for r in ratios)}, at worst "
+            f"{100 * max(ratios):+.1f} %; more than 0.5 % above `baseline`: {behind}. Mean copies by program: `{title}` "
+            f"{mean(ours.values()):.4f}, best single other `{name}` {single_mean:.4f} ({beside(mean(ours.values()), single_mean)}; "
+            f"by seed {', '.join(each)}; 95 % of resamplings of the programs {least} to {most}). "
+            f"Mean copies of the settings to choose among: {settings}."
+        )
+
+
+def main() -> None:
+    """Prints both contests."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("anabranch")
+    parser.add_argument("-o", "--output", type=Path, default=Path("out/leave-out"))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_intermixed_args()
+    found = [row for folder in (TRACES, TRACES / "held-out") for row in rows(folder)]
+    unknown = set(options.names) - {row.name for row in found}
+    if unknown or options.seeds < 1:
+        parser.error(f"no such recording: {', '.join(sorted(unknown))}" if unknown else "--seeds is at least 1")
+    found = [row for row in found if row.name in options.names or not options.names]
+    specs = {(c, s, n): spec(c, s, n) for c in CONTESTS for s in SETTINGS for n in range(1, options.seeds + 1)}
+    rivals, ours = {}, {}
+    for row in found:
+        print(row.name, file=sys.stderr)
+        rivals[row] = replay(options.anabranch, row, ["all", *(f"{half}+gc" for half in HALVES)], options.output / row.file)
+        ours[row] = replay(options.anabranch, row, list(specs.values()), options.output / f"ours-{options.seeds}" / row.file)
+    for contest in CONTESTS:
+        admitted = {
+            row: {name: s["waf"] for name, s in rivals[row].items() if not s["is_bound"] and contest.admits(name)} for row in found
+        }
+        wafs = {row: {(s, n): ours[row][name]["waf"] for (c, s, n), name in specs.items() if c == contest} for row in found}
+        table = Table(found, admitted, wafs)
+        print(f"**{contest.title}**\n", *table.lines(contest.ours), "", table.summary(contest.ours), "", sep="\n")
+
+
+if __name__ == "__main__":
+    main()
