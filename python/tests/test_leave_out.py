@@ -30,7 +30,8 @@ WHOLE, HALF = leave_out.CONTESTS
 
 
 def row(name: str) -> Any:
-    return leave_out.Row(name, "2MiB", (), Path(f"{name}.parquet"))
+    folder = "held-out" if name == "c" else "traces"
+    return leave_out.Row(name, "2MiB", (), Path(folder) / f"{name}.parquet")
 
 
 def test_the_recordings_that_are_there_are_rows_with_their_units_and_drives() -> None:
@@ -63,7 +64,7 @@ def table() -> Any:
         for one, p, f in zip(rows, plain, four)
     }
     rivals = {one: {"baseline": 1.5, "dac": 1.2} for one in rows}
-    return rows, leave_out.Table(rows, rivals, ours)
+    return rows, leave_out.Table(rivals, ours, dict.fromkeys(rows, 1.0))
 
 
 def test_a_program_is_judged_by_the_setting_that_the_others_chose() -> None:
@@ -82,9 +83,10 @@ def test_means_are_by_program_and_bounds_by_row() -> None:
     assert "`anabranch` 0.4667, best single other `dac` 0.2000 (+133.3 %" in text
     assert "Within 1 % of the best other: 1, at worst +33.3 %" in text
     assert "more than 0.5 % above `baseline`: 1." in text
+    assert "traces/held-out alone: 0.5000, best single other `dac` 0.2000 (+150.0 %)" in text
     lines = found.lines("anabranch")
     assert len(lines) == 2 + len(rows)
-    assert "| c | 2MiB | 1.500 | 1.200 `dac` | 1.500 | 1.495 to 1.505 | +25.0 % (above) | margin=4 |" in lines
+    assert "| c | 2MiB | 1.500 | 1.200 `dac` | 1.500 | 1.495 to 1.505 | +25.0 % (above) | margin=4 | 1.000 | 0 % |" in lines
 
 
 def test_of_settings_that_copy_the_same_the_first_is_chosen() -> None:
