@@ -86,9 +86,10 @@ make_wheel() {
     python3 scripts/wheel-command.py "$work"/wheel/*.whl "$binary" "$out"
 }
 
-# libelf and zlib are found where the C compiler finds them.
+# libelf and zlib are found where the C compiler finds them, and OpenSSL beside them.
 LIBBPF_SYS_LIBRARY_PATH=$(dirname "$(cc -print-file-name=libelf.a)")
 export LIBBPF_SYS_LIBRARY_PATH
+export OPENSSL_STATIC=1 OPENSSL_LIB_DIR=$LIBBPF_SYS_LIBRARY_PATH OPENSSL_INCLUDE_DIR=/usr/include
 cargo build --locked --profile "$profile" --package anabranch --features static
 built=$target/${profile/#dev/debug}/anabranch
 binary=$work/anabranch

@@ -16,10 +16,12 @@ guest=$here/target/guest${GUEST_KERNEL:+-$GUEST_KERNEL}
 # kernel is new enough for block write streams (6.16).
 suite=trixie
 kernel_suite=${GUEST_KERNEL:-trixie-backports}
-packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin)
+packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin ktls-utils keyutils)
 programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/sbin/mkfs.xfs usr/sbin/xfs_repair
-    usr/sbin/mkfs.f2fs usr/sbin/fsck.f2fs usr/sbin/xfs_io)
+    usr/sbin/mkfs.f2fs usr/sbin/fsck.f2fs usr/sbin/xfs_io usr/sbin/tlshd usr/bin/keyctl)
 modules=(virtio_pci virtio_net nvme-tcp nvme ublk_drv null_blk ext4 xfs f2fs)
+# What a host asks for by name that authenticates or encrypts, where it is a module: groups, hashes, ciphers, TLS of the kernel.
+security=(dh_generic hmac sha256_generic sha512_generic tls gcm ccm aesni_intel)
 # What file systems ask the kernel's crypto for by name, where it is a module (6.12).
 checksums=(crc32c_generic crc32_generic)
 
@@ -86,7 +88,7 @@ unpack() {
         case ${deb##*/} in
             linux-*) dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/kernel" --wildcards \
                 './boot/vmlinuz-*' './usr/lib/modules/*/vmlinuz' './usr/lib/modules/*/modules.*' './usr/lib/modules/*/kernel/crypto*' \
-                './usr/lib/modules/*/kernel/arch*' './usr/lib/modules/*/kernel/lib*' './usr/lib/modules/*/kernel/net/core*' \
+                './usr/lib/modules/*/kernel/arch*' './usr/lib/modules/*/kernel/lib*' './usr/lib/modules/*/kernel/net/core*' './usr/lib/modules/*/kernel/net/tls*' \
                 './usr/lib/modules/*/kernel/fs/*' './usr/lib/modules/*/kernel/drivers/net/*' './usr/lib/modules/*/kernel/block*' \
                 './usr/lib/modules/*/kernel/drivers/nvme*' './usr/lib/modules/*/kernel/drivers/block/*' './usr/lib/modules/*/kernel/drivers/virtio*' 2>/dev/null || true ;;
             *) dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/tree" --keep-directory-symlink ;;
@@ -142,7 +144,7 @@ copy_modules() {
     foreign "$work/tree" depmod usr/bin/kmod -b "$work/kernel" "$version"
     mkdir -p "$to/usr/lib/modules/$version"
     : >"$to/etc/modules"
-    for module in "${checksums[@]}" "${modules[@]}"; do
+    for module in "${checksums[@]}" "${security[@]}" "${modules[@]}"; do
         { foreign "$work/tree" modprobe usr/bin/kmod -d "$work/kernel" -S "$version" --show-depends "$module" 2>/dev/null || true; } |
             sed -n 's/^insmod //p' | while read -r file _; do
                 install -D -m 644 "$file" "$to/usr/lib/modules/$version/$(basename "$file")"

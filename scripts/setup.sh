@@ -4,7 +4,8 @@
 set -euo pipefail
 
 # program or file to look for, and the package that brings it
-build=(clang:clang make:make cc:gcc /usr/include/stdio.h:libc6-dev pkg-config:pkg-config /usr/include/libelf.h:libelf-dev /usr/include/zlib.h:zlib1g-dev)
+build=(clang:clang make:make cc:gcc /usr/include/stdio.h:libc6-dev pkg-config:pkg-config /usr/include/libelf.h:libelf-dev /usr/include/zlib.h:zlib1g-dev
+    /usr/include/openssl/ssl.h:libssl-dev)
 demo=(db_bench:rocksdb-tools mkfs.ext4:e2fsprogs)
 # The applications of workloads/; what builds go-tpc and fetches Cassandra
 applications=(fio:fio mariadbd:mariadb-server pg_createcluster:postgresql redis-server:redis-server

@@ -65,6 +65,8 @@ impl Verb {
                 .prints(printed("--json", serve.json))
                 .reads(profile_files(&serve.drive))
                 .reads(&serve.drive_file)
+                .reads(&serve.host_secret)
+                .reads(&serve.controller_secret)
                 .holds("--data", serve.data_file())
                 .holds("--state", serve.state_file())
                 .writes("-o", &serve.output),

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod build;
+mod keys;
 mod namespaces;
 mod outcome;
 mod placed;
@@ -16,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anabranch_nvme::{CheckpointError, Options, Server, Target, connect::is_name};
+use anabranch_nvme::{CheckpointError, Options, Server, Target, connect::is_name, security::Keys};
 use anabranch_trace::WholeFile;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -31,10 +32,12 @@ const TICK: Duration = Duration::from_millis(50);
 /// Serves a drive until it is told to stop.
 pub fn serve(arguments: &ServeArguments) -> Result {
     check(arguments)?;
+    let keys = keys::read(arguments)?;
     let file = arguments.output.as_ref().map(WholeFile::create);
     let file = file.transpose()?;
     let built = build::build(arguments)?;
-    let options = options(arguments, &built);
+    let keys = Arc::new(keys);
+    let options = options(arguments, &built, keys);
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(Failure::work)?;
@@ -82,11 +85,12 @@ fn check(arguments: &ServeArguments) -> Result {
 /// What can be reached from elsewhere is meant to be. Names of hosts guard the drive alone: whoever
 /// asks for metrics gives none.
 fn check_reach(arguments: &ServeArguments) -> Result {
-    let open = arguments.allow_host.is_empty() && !arguments.allow_any_host;
+    let named = !arguments.allow_host.is_empty() || arguments.host_secret.is_some();
+    let open = !named && !arguments.allow_any_host;
     if !arguments.listen.ip().is_loopback() && open {
         return Err(Failure::say(format!(
-            "--listen {} can be reached from elsewhere, and NVMe/TCP here has neither encryption nor \
-             authentication: name who may connect with --allow-host, or say --allow-any-host",
+            "--listen {} can be reached from elsewhere: let hosts authenticate with --host-secret FILE, name who \
+             may connect with --allow-host, or say --allow-any-host",
             arguments.listen
         )));
     }
@@ -101,7 +105,7 @@ fn check_reach(arguments: &ServeArguments) -> Result {
     }
 }
 
-fn options(arguments: &ServeArguments, built: &build::Built) -> Options {
+fn options(arguments: &ServeArguments, built: &build::Built, keys: Arc<Keys>) -> Options {
     Options {
         allowed_hosts: arguments.allow_host.clone(),
         most_controllers: arguments.max_hosts,
@@ -109,6 +113,7 @@ fn options(arguments: &ServeArguments, built: &build::Built) -> Options {
         queue_entries: arguments.queue_entries,
         shared_streams: arguments.shared_streams,
         advertised: arguments.advertise,
+        keys,
         ..Options::new(&built.name)
     }
 }

@@ -174,6 +174,45 @@ fn what_would_be_unsafe_or_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn secrets_that_others_may_read_or_that_are_none_are_refused_unrepeated() {
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+    // As nvme-cli 2.13 prints it; with a character changed it is none.
+    let secret = "DHHC-1:00:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh+KfiaR:";
+    let changed = secret.replace("AwQF", "AwQG");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("hosts");
+    let path = file.to_str().unwrap();
+    let refused = |text: &str, mode: u32, word: &str| {
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let said = complaint(&["serve", "--host-secret", path], 2);
+        assert!(
+            said.contains(word) && said.contains("--host-secret"),
+            "{said}"
+        );
+        assert!(!said.contains("AAEC"), "{said}");
+    };
+    let list = format!("nqn.2014-08.org.example:host {secret}\n");
+    for mode in [0o644, 0o640, 0o660, 0o602] {
+        refused(&list, mode, "chmod 600");
+    }
+    refused(
+        &list.replace(secret, &changed),
+        0o600,
+        "line 1: its checksum is wrong",
+    );
+    refused(secret, 0o600, "line 1 is not `NQN SECRET`");
+    refused("# nobody\n", 0o600, "nvme gen-dhchap-key");
+    fs::remove_file(&file).unwrap();
+    let said = complaint(&["serve", "--host-secret", path], 2);
+    assert!(said.contains("No such file"), "{said}");
+    let said = complaint(&["serve", "--controller-secret", path], 2);
+    assert!(said.contains("--host-secret"), "{said}");
+    let said = complaint(&["serve", "--dhchap-group", "ffdhe1024"], 2);
+    assert!(said.contains("ffdhe2048"), "{said}");
+}
+
+#[test]
 fn a_parted_drive_is_parted_after_a_kill_too() {
     let mut served = Served::start(&[
         "--device",

@@ -87,6 +87,8 @@ impl Status {
     pub const CONNECT_PARAMETERS: Status = Status::lasting(COMMAND, 0x82);
     /// Connect 84h: this host is not allowed.
     pub const CONNECT_HOST: Status = Status::lasting(COMMAND, 0x84);
+    /// Fabrics 91h: not before the host has authenticated (§8.3.4.2).
+    pub const AUTHENTICATION_REQUIRED: Status = Status::lasting(COMMAND, 0x91);
     /// Media 85h: the data compared differ.
     pub const COMPARE_FAILURE: Status = Status::lasting(MEDIA, 0x85);
 

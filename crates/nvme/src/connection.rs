@@ -7,6 +7,7 @@
 mod buffer;
 mod commands;
 mod fabrics;
+mod guarded;
 mod long;
 mod offline;
 mod parked;
@@ -37,6 +38,7 @@ use crate::{
 };
 use buffer::Inbox;
 pub(crate) use commands::Answer;
+use guarded::Guarded;
 use long::LongWork;
 #[doc(hidden)]
 pub use offline::{Offline, converse};
@@ -52,12 +54,15 @@ const MOST_LONG: usize = 512 << 10;
 const TICK: Duration = Duration::from_millis(500);
 
 /// The state of a connection: which queue it carries.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Role {
     /// The host has sent nothing yet.
+    #[default]
     Fresh,
     /// PDUs are exchanged, and a Connect is awaited.
     Unconnected,
+    /// It becomes what it is behind this when the host has authenticated.
+    Guarded(Box<Guarded>),
     /// The admin queue of a controller.
     Admin(Arc<Controller>),
     /// An I/O queue, by its number.
@@ -287,7 +292,7 @@ impl Connection {
         if pdus > 0 || sliced {
             self.busy = true;
             self.perform_work();
-            if !matches!(self.role, Role::Unconnected) {
+            if !matches!(self.role, Role::Unconnected | Role::Guarded(_)) {
                 self.settled_ms = target.now_ms();
             }
         }
@@ -413,7 +418,7 @@ impl Connection {
         let (controller, queue) = match &self.role {
             Role::Admin(controller) => (Some(controller), 0),
             Role::Io(controller, queue) => (Some(controller), *queue),
-            Role::Fresh | Role::Unconnected => (None, 0),
+            Role::Fresh | Role::Unconnected | Role::Guarded(_) => (None, 0),
         };
         if let Some(controller) = controller {
             controller.note_error(ErrorEntry {
@@ -438,7 +443,7 @@ impl Connection {
     /// all.
     fn check_patience(&mut self) -> Result<(), End> {
         let begun = match &self.role {
-            Role::Fresh | Role::Unconnected => true,
+            Role::Fresh | Role::Unconnected | Role::Guarded(_) => true,
             _ => !self.inbox.bytes().is_empty() || !self.transfers.is_empty(),
         };
         let now_ms = self.target.now_ms();
@@ -459,10 +464,10 @@ impl Connection {
 
     /// Why it ended, for whoever asks why a host was dropped.
     fn tell(&self, peer: Option<SocketAddr>, end: End) {
-        let (host, queue) = match &self.role {
+        let (host, queue) = match self.role.behind() {
             Role::Admin(controller) => (controller.host_name.as_str(), 0),
             Role::Io(controller, queue) => (controller.host_name.as_str(), *queue),
-            Role::Fresh | Role::Unconnected => ("", 0),
+            _ => ("", 0),
         };
         match end {
             End::Closed => info!(?peer, host, queue, "connection ended"),
@@ -475,7 +480,7 @@ impl Connection {
         self.transfers.abandon(&self.target, &self.role);
         self.target.totals.add(&self.tally);
         self.target.takes_memory(self.memory, 0);
-        match &self.role {
+        match self.role.behind() {
             Role::Admin(controller) => {
                 controller.end();
                 self.target.controllers().remove(controller.id);
@@ -484,7 +489,7 @@ impl Connection {
                 }
             }
             Role::Io(controller, queue) => controller.remove_queue(*queue, &self.notices),
-            Role::Fresh | Role::Unconnected => {}
+            Role::Fresh | Role::Unconnected | Role::Guarded(_) => {}
         }
     }
 }

@@ -21,6 +21,7 @@ mod metrics;
 pub mod namespace;
 pub mod options;
 pub mod pdu;
+pub mod security;
 mod server;
 pub mod store;
 mod target;

@@ -1,6 +1,8 @@
 //! What a target is told before it serves.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use crate::security::Keys;
 
 /// Limits and names of a target. All counts that a host may drive up have their bound here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +11,8 @@ pub struct Options {
     pub subsystem: String,
     /// Names of the hosts that may connect; any may where none is named.
     pub allowed_hosts: Vec<String>,
+    /// Secrets that hosts must have.
+    pub keys: Arc<Keys>,
     /// Controllers there may be at a time: one for each connected host.
     pub most_controllers: u16,
     /// I/O queues of a controller.
@@ -42,6 +46,7 @@ impl Options {
         Options {
             subsystem: subsystem.to_owned(),
             allowed_hosts: Vec::new(),
+            keys: Arc::default(),
             most_controllers: 64,
             most_queues: 32,
             queue_entries: 128,

@@ -4,6 +4,8 @@
 
 #[path = "../../../fuzz/src/codec.rs"]
 mod codec;
+#[path = "../../../fuzz/src/security.rs"]
+mod security;
 
 use std::{fs, path::Path};
 
@@ -33,6 +35,11 @@ fn cases_of_units_that_were_found_hold() {
 #[test]
 fn cases_of_commands_that_were_found_hold() {
     replay("commands", codec::commands);
+}
+
+#[test]
+fn cases_of_authentications_that_were_found_hold() {
+    replay("security", security::security);
 }
 
 /// A stream of valid units in one of both directions.
@@ -77,6 +84,22 @@ proptest! {
     fn arbitrary_bytes_hold(input in proptest::collection::vec(any::<u8>(), 0..300)) {
         codec::units(&input);
         codec::commands(&input);
+        security::security(&input);
+    }
+
+    #[test]
+    fn authentications_of_any_messages_hold(how: u8, tid: u8, edits in proptest::collection::vec((any::<u8>(), any::<u8>()), 0..6)) {
+        let mut input = vec![how, 72];
+        input.extend([0, 0, 0, 0, tid, 0, 0, 1, 1, 0, 3, 1, 1, 2, 3]);
+        input.resize(2 + 72, 0);
+        input.extend([0, 16 + 64, 1, 2, 0, 0, tid, 0, 32]);
+        input.resize(input.len() + 16 + 64 - 7, 0);
+        input.extend([0, 16, 1, 4, 0, 0, tid, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        for (at, value) in edits {
+            let length = input.len();
+            input[usize::from(at) % length] = value;
+        }
+        security::security(&input);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anabranch_compare::DriveOptions;
+use anabranch_nvme::security::{Group, Hash};
 use anabranch_ssd::relocate::RelocationKind;
 use clap::{Args, ValueEnum};
 
@@ -97,6 +98,39 @@ pub struct ServeArguments {
     /// Let any host connect, though the address can be reached from elsewhere
     #[arg(long, conflicts_with = "allow_host", help_heading = "Network")]
     pub allow_any_host: bool,
+    /// Hosts that may connect, and must authenticate by DH-HMAC-CHAP: a file of lines `NQN SECRET`, secrets as
+    /// `nvme gen-dhchap-key` makes them
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "allow_any_host",
+        help_heading = "Network"
+    )]
+    pub host_secret: Option<PathBuf>,
+    /// The drive's own secret, by which hosts that ask can tell that it is the right one: a file of that secret
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "host_secret",
+        help_heading = "Network"
+    )]
+    pub controller_secret: Option<PathBuf>,
+    /// The hash that hosts authenticate by: sha256, sha384 or sha512
+    #[arg(
+        long,
+        value_name = "HASH",
+        default_value = "sha256",
+        help_heading = "Network"
+    )]
+    pub dhchap_hash: Hash,
+    /// The Diffie-Hellman group of it: ffdhe2048, 3072, 4096, 6144, 8192, or null
+    #[arg(
+        long,
+        value_name = "GROUP",
+        default_value = "ffdhe2048",
+        help_heading = "Network"
+    )]
+    pub dhchap_group: Group,
     /// Let anyone read the metrics, though their address can be reached from elsewhere
     #[arg(long, requires = "metrics", help_heading = "Network")]
     pub allow_any_reader: bool,

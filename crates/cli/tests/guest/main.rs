@@ -15,6 +15,7 @@ mod chain;
 mod doctor;
 mod exported;
 mod machine;
+mod secured;
 #[path = "../served/mod.rs"]
 mod served;
 mod steer;

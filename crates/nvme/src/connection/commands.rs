@@ -48,6 +48,7 @@ impl Connection {
             (Role::Io(..), nvm::READ) => self.read(command).map(|()| None),
             (Role::Io(..) | Role::Admin(_), _) => self.small(command, data),
             (Role::Fresh | Role::Unconnected, _) => Err(Status::COMMAND_SEQUENCE),
+            (Role::Guarded(_), _) => Err(Status::AUTHENTICATION_REQUIRED),
         };
         match performed {
             Ok(None) => Ok(()),
@@ -72,7 +73,7 @@ impl Connection {
             _ if opcode == fabrics::OPCODE => true,
             Role::Admin(controller) => admin::has_opcode(controller.is_io(), mode, opcode),
             Role::Io(..) => admin::has_io_opcode(mode, opcode),
-            Role::Fresh | Role::Unconnected => true,
+            Role::Fresh | Role::Unconnected | Role::Guarded(_) => true,
         };
         match &self.role {
             _ if !known => Err(Status::INVALID_OPCODE),
@@ -183,7 +184,7 @@ impl Connection {
     pub(super) fn scope(&self, command: &Command) -> Scope {
         let host = match &self.role {
             Role::Admin(controller) | Role::Io(controller, _) => controller.host_key(),
-            Role::Fresh | Role::Unconnected => Host::Anonymous(0),
+            Role::Fresh | Role::Unconnected | Role::Guarded(_) => Host::Anonymous(0),
         };
         Scope {
             namespace: command.namespace,
@@ -196,6 +197,7 @@ impl Connection {
         match &self.role {
             Role::Admin(controller) | Role::Io(controller, _) => Ok(controller),
             Role::Fresh | Role::Unconnected => Err(Status::COMMAND_SEQUENCE),
+            Role::Guarded(_) => Err(Status::AUTHENTICATION_REQUIRED),
         }
     }
 
@@ -339,6 +341,7 @@ impl Connection {
             }
             Role::Io(..) => self.io(command, data),
             Role::Fresh | Role::Unconnected => Err(Status::COMMAND_SEQUENCE),
+            Role::Guarded(_) => Err(Status::AUTHENTICATION_REQUIRED),
         };
         self.answer(command, result);
     }

@@ -15,14 +15,18 @@ use crate::{
 };
 
 /// A Connect that is refused: why, and the parameter at fault.
-struct Refusal {
+pub(super) struct Refusal {
     status: Status,
     result: u64,
+    words: Option<String>,
 }
 
 impl Refusal {
     /// The reason in words, for the log.
-    fn reason(&self) -> &'static str {
+    fn reason(&self) -> &str {
+        if let Some(words) = &self.words {
+            return words;
+        }
         match self.status {
             Status::CONNECT_HOST => "its name is not among those allowed",
             Status::CONNECT_BUSY => "no controller is left for it",
@@ -33,7 +37,19 @@ impl Refusal {
     }
 
     fn of(status: Status) -> Refusal {
-        Refusal { status, result: 0 }
+        Refusal {
+            status,
+            result: 0,
+            words: None,
+        }
+    }
+
+    /// The host may not connect, for a reason of its own.
+    pub(super) fn host(words: &dyn std::fmt::Display) -> Refusal {
+        Refusal {
+            words: Some(words.to_string()),
+            ..Refusal::of(Status::CONNECT_HOST)
+        }
     }
 
     /// A parameter in the command, by its offset.
@@ -41,6 +57,7 @@ impl Refusal {
         Refusal {
             status: Status::CONNECT_PARAMETERS,
             result: Completion::at_fault(false, offset),
+            words: None,
         }
     }
 
@@ -49,6 +66,7 @@ impl Refusal {
         Refusal {
             status: Status::CONNECT_PARAMETERS,
             result: Completion::at_fault(true, offset),
+            words: None,
         }
     }
 }
@@ -82,6 +100,11 @@ impl Connection {
                 self.closing = true;
                 Ok(Answer::Done(0))
             }
+            (
+                kind @ (fabrics::AUTHENTICATION_SEND | fabrics::AUTHENTICATION_RECEIVE),
+                Role::Guarded(_),
+            ) => self.authenticate(kind, command, data),
+            (_, Role::Guarded(_)) => Err(Status::AUTHENTICATION_REQUIRED),
             (_, Role::Unconnected | Role::Fresh) => Err(Status::COMMAND_SEQUENCE),
             _ => Err(Status::INVALID_OPCODE),
         };
@@ -93,7 +116,7 @@ impl Connection {
     fn connected(&mut self, command: &Command, id: u16) {
         let head = if self.flow_control { self.head } else { 0xffff };
         let completion = Completion {
-            result: id.into(),
+            result: u64::from(id) | self.role.required(),
             queue_head: head,
             identifier: command.identifier,
             ..Completion::default()
@@ -137,6 +160,7 @@ impl Connection {
         if !self.target.admits(&who.host_name) {
             return Err(Refusal::of(Status::CONNECT_HOST));
         }
+        let exchange = self.exchange(purpose, &who)?;
         let controller = match connect.queue {
             0 => self.connect_admin(purpose, &who, &connect)?,
             // Discovery controllers have no I/O queues (§3.1.3.3).
@@ -146,6 +170,9 @@ impl Connection {
         self.entries = connect.size.saturating_add(1);
         self.flow_control = !connect.no_flow_control;
         self.head = 1 % self.entries;
+        if let Some(exchange) = exchange {
+            self.guard(exchange);
+        }
         info!(
             host = controller.host_name,
             controller = controller.id,

@@ -1,0 +1,49 @@
+//! The secrets of `serve`, which lie in files that nobody else may read.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use anabranch_compare::small_file;
+use anabranch_nvme::security::{Demand, Form, Keys, Secret, list};
+
+use super::ServeArguments;
+use crate::failure::{Failure, Result};
+
+/// Permissions of all but the owner.
+const OF_OTHERS: u32 = 0o077;
+
+/// Reads what the options name. No error repeats what a file holds.
+pub fn read(arguments: &ServeArguments) -> Result<Keys> {
+    let hosts = arguments.host_secret.as_deref();
+    let hosts = hosts.map(|path| told("--host-secret", path, |text| list(Form::Dhchap, text)));
+    let own = arguments.controller_secret.as_deref();
+    let own = own.map(|path| {
+        let secret = |text: &str| Secret::of(Form::Dhchap, text.trim());
+        told("--controller-secret", path, secret)
+    });
+    Ok(Keys {
+        hosts: hosts.transpose()?,
+        controller: own.transpose()?,
+        demand: Demand {
+            hash: arguments.dhchap_hash,
+            group: arguments.dhchap_group,
+        },
+    })
+}
+
+/// What a file's text says.
+fn told<T, E: std::fmt::Display>(
+    option: &str,
+    path: &Path,
+    read: impl Fn(&str) -> Result<T, E>,
+) -> Result<T> {
+    let name = path.display();
+    let wrong = |why: &dyn std::fmt::Display| Failure::say(format!("{option} {name}: {why}"));
+    let mode = fs::metadata(path).map_err(|error| wrong(&error))?;
+    if mode.permissions().mode() & OF_OTHERS != 0 {
+        return Err(wrong(&format!(
+            "others may read or change it; `chmod 600 {name}` keeps it to you"
+        )));
+    }
+    let text = small_file::settings(path).map_err(|error| wrong(&error))?;
+    read(&text).map_err(|error| wrong(&error))
+}

@@ -1,0 +1,126 @@
+//! A queue whose host has not authenticated yet: AUTH_Send and AUTH_Receive (§6.1, §6.2).
+
+use tracing::{info, warn};
+
+use super::{Connection, Role, commands::Answer, fabrics::Refusal};
+use crate::{
+    command::Command,
+    completion::Status,
+    connect::ConnectData,
+    controller::Purpose,
+    security::{Exchange, SECURITY_PROTOCOL, SPECIFIC},
+    wire::{u8_at, u32_at},
+};
+
+/// AUTHREQ of Connect's answer: authentication is required (§6.3, ATR).
+const REQUIRED: u64 = 1 << 17;
+
+/// A queue behind an authentication.
+#[derive(Debug)]
+pub(super) struct Guarded {
+    exchange: Exchange,
+    role: Role,
+}
+
+impl Role {
+    /// What it is, authenticated or not.
+    pub(super) fn behind(&self) -> &Role {
+        match self {
+            Role::Guarded(guarded) => &guarded.role,
+            role => role,
+        }
+    }
+
+    /// What Connect answers besides the controller.
+    pub(super) fn required(&self) -> u64 {
+        match self {
+            Role::Guarded(_) => REQUIRED,
+            _ => 0,
+        }
+    }
+}
+
+impl Connection {
+    /// The authentication that a host must pass before it may use what it connects to. Discovery tells where the
+    /// drive is, to hosts that are named.
+    pub(super) fn exchange(
+        &self,
+        purpose: Purpose,
+        who: &ConnectData,
+    ) -> Result<Option<Exchange>, Refusal> {
+        let exchange = self
+            .target
+            .options
+            .keys
+            .exchange(&who.host_name, &who.subsystem);
+        let exchange = exchange.map_err(|why| Refusal::host(&why))?;
+        Ok(exchange.filter(|_| purpose == Purpose::Io))
+    }
+
+    /// The queue that was connected is one only when the host has authenticated.
+    pub(super) fn guard(&mut self, exchange: Exchange) {
+        let role = std::mem::take(&mut self.role);
+        self.role = Role::Guarded(Box::new(Guarded { exchange, role }));
+    }
+
+    /// AUTH_Send brings a message of the host, AUTH_Receive takes one of ours.
+    pub(super) fn authenticate(
+        &mut self,
+        kind: u8,
+        command: &Command,
+        data: &[u8],
+    ) -> Result<Answer, Status> {
+        let Role::Guarded(guarded) = &mut self.role else {
+            return Err(Status::COMMAND_SEQUENCE);
+        };
+        let entry = &command.entry;
+        let protocol = (u8_at(entry, 43), u8_at(entry, 42), u8_at(entry, 41));
+        if protocol != (SECURITY_PROTOCOL, SPECIFIC, SPECIFIC) {
+            return Err(Status::INVALID_FIELD);
+        }
+        let length = u32_at(entry, 44) as usize;
+        let answer = if kind == crate::command::fabrics::AUTHENTICATION_SEND {
+            if length != data.len() {
+                return Err(Status::INVALID_FIELD);
+            }
+            guarded.exchange.take(data);
+            Answer::Done(0)
+        } else {
+            let given = guarded.exchange.give().ok_or(Status::COMMAND_SEQUENCE)?;
+            // A host with less room loses the message, and fails by it.
+            if length < given.len() {
+                return Err(Status::INVALID_FIELD);
+            }
+            Answer::Data(given, 0)
+        };
+        self.conclude();
+        Ok(answer)
+    }
+
+    /// Whoever has authenticated is let in; whoever has failed is dropped when the answer is sent.
+    fn conclude(&mut self) {
+        let Role::Guarded(guarded) = &mut self.role else {
+            return;
+        };
+        let Some(outcome) = guarded.exchange.outcome() else {
+            return;
+        };
+        let role = std::mem::take(&mut guarded.role);
+        let (host, queue) = match &role {
+            Role::Admin(controller) => (controller.host_name.as_str(), 0),
+            Role::Io(controller, queue) => (controller.host_name.as_str(), *queue),
+            _ => ("", 0),
+        };
+        match outcome {
+            Ok(()) => {
+                info!(host, queue, "authenticated");
+                self.role = role;
+            }
+            Err(why) => {
+                warn!(host, queue, reason = %why, "host refused: it did not authenticate");
+                guarded.role = role;
+                self.closing = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Groups of the Diffie-Hellman exchange (RFC 7919).
+
+use std::str::FromStr;
+
+use openssl::{
+    bn::{BigNum, BigNumRef},
+    dh::Dh,
+    error::ErrorStack,
+    pkey::Private,
+};
+use zeroize::Zeroizing;
+
+/// A group, by its identifier (§8.3.4.5.3, DHgID).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Group {
+    /// None: what goes over the wire suffices to guess at a weak secret.
+    Null,
+    /// 2048 bits.
+    #[default]
+    Ffdhe2048,
+    /// 3072 bits.
+    Ffdhe3072,
+    /// 4096 bits.
+    Ffdhe4096,
+    /// 6144 bits.
+    Ffdhe6144,
+    /// 8192 bits.
+    Ffdhe8192,
+}
+
+impl FromStr for Group {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Group, &'static str> {
+        Ok(match name {
+            "null" => Group::Null,
+            "ffdhe2048" => Group::Ffdhe2048,
+            "ffdhe3072" => Group::Ffdhe3072,
+            "ffdhe4096" => Group::Ffdhe4096,
+            "ffdhe6144" => Group::Ffdhe6144,
+            "ffdhe8192" => Group::Ffdhe8192,
+            _ => {
+                return Err(
+                    "groups are ffdhe2048, ffdhe3072, ffdhe4096, ffdhe6144, ffdhe8192 and null",
+                );
+            }
+        })
+    }
+}
+
+/// Bits of precision beyond those that are kept (our choice): a sum of some thousand terms, each cut, is off by
+/// less than 2^-50.
+const GUARD: i32 = 64;
+
+impl Group {
+    /// Its identifier.
+    pub fn code(self) -> u8 {
+        match self {
+            Group::Null => 0,
+            Group::Ffdhe2048 => 1,
+            Group::Ffdhe3072 => 2,
+            Group::Ffdhe4096 => 3,
+            Group::Ffdhe6144 => 4,
+            Group::Ffdhe8192 => 5,
+        }
+    }
+
+    /// Bits of its prime, and what makes it one (RFC 7919, appendix A); `None` for no group.
+    fn shape(self) -> Option<(i32, u32)> {
+        match self {
+            Group::Null => None,
+            Group::Ffdhe2048 => Some((2048, 560_316)),
+            Group::Ffdhe3072 => Some((3072, 2_625_351)),
+            Group::Ffdhe4096 => Some((4096, 5_736_041)),
+            Group::Ffdhe6144 => Some((6144, 15_705_020)),
+            Group::Ffdhe8192 => Some((8192, 10_965_728)),
+        }
+    }
+
+    /// Bytes of a public value.
+    pub(crate) fn length(self) -> usize {
+        self.shape().map_or(0, |(bits, _)| bits as usize / 8)
+    }
+}
+
+/// The prime of a group: 2^b - 2^(b-64) + {[2^(b-130) e] + X} 2^64 - 1 (RFC 7919, appendix A).
+fn prime(bits: i32, extra: u32) -> Result<BigNum, ErrorStack> {
+    let power = |exponent: i32| {
+        let mut one = BigNum::new()?;
+        one.set_bit(exponent)?;
+        Ok::<_, ErrorStack>(one)
+    };
+    // e, as the sum of the reciprocals of factorials.
+    let mut term = power(bits - 130 + GUARD)?;
+    let (mut sum, mut factor) = (BigNum::new()?, 0);
+    while term.num_bits() > 0 {
+        sum = &sum + &term;
+        factor += 1;
+        term.div_word(factor)?;
+    }
+    let mut middle = BigNum::new()?;
+    middle.rshift(&sum, GUARD)?;
+    middle.add_word(extra)?;
+    let mut shifted = BigNum::new()?;
+    shifted.lshift(&middle, 64)?;
+    let mut prime = &(&power(bits)? - &power(bits - 64)?) + &shifted;
+    prime.sub_word(1)?;
+    Ok(prime)
+}
+
+/// The prime of a group that is one.
+#[cfg(test)]
+pub(super) fn prime_of(group: Group) -> Option<BigNum> {
+    let (bits, extra) = group.shape()?;
+    prime(bits, extra).ok()
+}
+
+/// One side of an exchange: a private value, and the public one that goes to the other side.
+pub(crate) struct Half(Dh<Private>);
+
+impl std::fmt::Debug for Half {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Half")
+    }
+}
+
+impl Half {
+    /// Draws one; `None` where the group is none.
+    pub(crate) fn draw(group: Group) -> Result<Option<Half>, ErrorStack> {
+        let Some((bits, extra)) = group.shape() else {
+            return Ok(None);
+        };
+        let prime = prime(bits, extra)?;
+        let mut order = BigNum::new()?;
+        order.rshift1(&prime)?;
+        let group = Dh::from_pqg(prime, Some(order), BigNum::from_u32(2)?)?;
+        group.generate_key().map(|half| Some(Half(half)))
+    }
+
+    fn length(&self) -> i32 {
+        self.0.prime_p().num_bytes()
+    }
+
+    /// The public value, as long as the prime.
+    pub(crate) fn public(&self) -> Result<Vec<u8>, ErrorStack> {
+        padded(self.0.public_key(), self.length())
+    }
+
+    /// What both sides know and nobody else, as long as the prime. Of public values that are none of the group
+    /// (0, 1, p - 1, or of another order) there is none.
+    pub(crate) fn agree(&self, public: &[u8]) -> Result<Zeroizing<Vec<u8>>, ErrorStack> {
+        let (public, prime) = (BigNum::from_slice(public)?, self.0.prime_p());
+        // OpenSSL looks at what comes of it alone.
+        if *public >= *prime {
+            return Err(ErrorStack::get());
+        }
+        let agreed = Zeroizing::new(self.0.compute_key(&public)?);
+        // Zeroes at its front were left out.
+        let missing = (self.length() as usize).saturating_sub(agreed.len());
+        let mut whole = Zeroizing::new(vec![0; missing]);
+        whole.extend_from_slice(&agreed);
+        Ok(whole)
+    }
+}
+
+fn padded(number: &BigNumRef, length: i32) -> Result<Vec<u8>, ErrorStack> {
+    number.to_vec_padded(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use openssl::bn::BigNumContext;
+
+    const GROUPS: [Group; 5] = [
+        Group::Ffdhe2048,
+        Group::Ffdhe3072,
+        Group::Ffdhe4096,
+        Group::Ffdhe6144,
+        Group::Ffdhe8192,
+    ];
+
+    #[test]
+    fn primes_are_those_of_the_standard() {
+        // The ends of each, from RFC 7919: all begin alike.
+        let ends = [
+            "886B423861285C97FFFFFFFFFFFFFFFF",
+            "25E41D2B66C62E37FFFFFFFFFFFFFFFF",
+            "C68A007E5E655F6AFFFFFFFFFFFFFFFF",
+            "A41D570D7938DAD4A40E329CD0E40E65FFFFFFFFFFFFFFFF",
+            "D68C8BB7C5C6424CFFFFFFFFFFFFFFFF",
+        ];
+        for (group, end) in GROUPS.into_iter().zip(ends) {
+            let (bits, extra) = group.shape().unwrap();
+            let prime = prime(bits, extra).unwrap();
+            let text = prime.to_hex_str().unwrap().to_string();
+            assert!(
+                text.starts_with("FFFFFFFFFFFFFFFFADF85458A2BB4A9AAFDC5620273D3CF1"),
+                "{group:?}"
+            );
+            assert!(text.ends_with(end), "{group:?} {text}");
+            assert_eq!(prime.num_bits(), bits);
+        }
+    }
+
+    #[test]
+    fn primes_are_safe() {
+        let mut context = BigNumContext::new().unwrap();
+        let prime = prime(2048, 560_316).unwrap();
+        let mut order = BigNum::new().unwrap();
+        order.rshift1(&prime).unwrap();
+        assert!(prime.is_prime(16, &mut context).unwrap());
+        assert!(order.is_prime(16, &mut context).unwrap());
+    }
+
+    #[test]
+    fn both_sides_agree_and_what_is_no_public_value_is_refused() {
+        for group in GROUPS {
+            let (host, ours) = (Half::draw(group).unwrap().unwrap(), Half::draw(group));
+            let ours = ours.unwrap().unwrap();
+            let public = host.public().unwrap();
+            assert_eq!(public.len(), group.length());
+            let agreed = ours.agree(&public).unwrap();
+            assert_eq!(agreed.len(), group.length());
+            assert_eq!(agreed, host.agree(&ours.public().unwrap()).unwrap());
+            let length = group.length();
+            let small = |number: u8| {
+                let mut bytes = vec![0; length];
+                bytes[length - 1] = number;
+                bytes
+            };
+            let (bits, extra) = group.shape().unwrap();
+            let prime = prime(bits, extra).unwrap().to_vec();
+            let mut less = prime.clone();
+            *less.last_mut().unwrap() -= 1;
+            for bad in [small(0), small(1), less, prime, vec![0xff; length]] {
+                assert!(ours.agree(&bad).is_err(), "{group:?}");
+            }
+        }
+        assert!(Half::draw(Group::Null).unwrap().is_none());
+    }
+}
