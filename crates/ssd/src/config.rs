@@ -50,11 +50,12 @@ pub struct Config {
     /// (FDP). Streams `0..handles` belong to the first, the next as many to the second, and so
     /// on; internal streams likewise. Units are dealt to groups in turn.
     pub reclaim_groups: u32,
-    /// Of each group's host streams (its reclaim unit handles), so many at the end are persistently
-    /// isolated; [`RelocationKind::Fdp`](crate::relocate::RelocationKind::Fdp) heeds that.
+    /// How many of each reclaim group's host streams (its reclaim unit handles) are persistently
+    /// isolated, the last ones; [`RelocationKind::Fdp`](crate::relocate::RelocationKind::Fdp) heeds
+    /// that.
     pub persistently_isolated: u16,
     /// While more than this share of the drive holds data, in thousandths, all host writes go to
-    /// the default stream: the multi-stream eMMC's rule. 1000 never does.
+    /// the default stream: the multi-stream eMMC's rule. At 1000 that never happens.
     pub streams_off_permille: u16,
     /// How units age.
     pub wear: Wear,
@@ -63,8 +64,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// A plain device: pages of 4 KiB, one stream, greedy victims, and garbage collection that starts
-    /// when one unit is free. What is to be otherwise is set after: `Config { host_streams: 8,
+    /// A plain device: pages of 4 KiB, one stream, greedy victims, and garbage collection that
+    /// starts when one unit is free. Other values are set afterwards: `Config { host_streams: 8,
     /// ..Config::new(…) }`.
     ///
     /// ```
@@ -95,7 +96,7 @@ impl Config {
         }
     }
 
-    /// Streams of the host and internal ones.
+    /// Number of all streams, the host's and the internal ones.
     pub fn streams(&self) -> u16 {
         self.host_streams.saturating_add(self.internal_streams)
     }
@@ -120,18 +121,19 @@ impl Config {
         self.logical_pages.div_ceil(self.pages_per_unit.max(1))
     }
 
-    /// Fewest physical units with which a full drive still accepts overwrites for ever: the data
-    /// and the spare of each reclaim group. Of several groups each may besides be left with a
-    /// unit's worth of room.
+    /// Fewest physical units with which a full drive still accepts overwrites for ever: the units
+    /// of the data and the spare units of each reclaim group. Where there are several groups, each
+    /// counts one unit more, since it may be left with a unit's worth of room.
     pub fn least_physical_units(&self) -> u64 {
         let groups = u64::from(self.reclaim_groups);
         let group = u64::from(self.spare_units_of_group()) + u64::from(groups > 1);
         u64::from(self.logical_units()) + groups * group
     }
 
-    /// Units of a reclaim group that its data must leave: one for the write at hand, one
-    /// half-filled with copies, and the reserve. Where handles are persistently isolated, no open
-    /// unit's data may be put to another's, so that every stream may keep a unit open for ever.
+    /// Units of a reclaim group that its data must leave free: one for the write at hand, one
+    /// half-filled with copies, and the reserve. Where handles are persistently isolated, their
+    /// data cannot move to another stream's open unit, so that every stream may keep a unit open
+    /// for ever.
     pub fn spare_units_of_group(&self) -> u32 {
         let open = match self.persistently_isolated {
             0 => 2,
@@ -163,7 +165,7 @@ impl Config {
         }
     }
 
-    /// The stream of a reclaim group that writes without a hint join.
+    /// The stream of a reclaim group that takes the writes without a hint.
     pub fn default_stream(&self, group: u32) -> StreamId {
         StreamId(group as u16 * self.handles())
     }
@@ -217,8 +219,8 @@ impl Config {
         self.validate_lists()
     }
 
-    /// Checks that the victims' lists, one for each number of valid pages and where a scheme chooses
-    /// for each stream, do not outweigh the mapping.
+    /// Checks that the lists of victims do not outweigh the mapping: one for each number of valid
+    /// pages, and one such set for each stream where a scheme chooses the victim.
     fn validate_lists(&self) -> Result<(), ConfigError> {
         let by = match self.victim_rule {
             VictimRule::Scheme => u64::from(self.streams()),
@@ -254,8 +256,8 @@ impl Config {
         Ok(())
     }
 
-    /// Ages of pages are kept in ticks of this many bits of host pages, so coarse that 32 bits tell
-    /// them apart over [`AGE_CAPACITIES_BITS`].
+    /// Ages of pages are counted in ticks of `1 << tick_bits` host pages, so coarse that 32 bits
+    /// tell them apart over [`AGE_CAPACITIES_BITS`].
     pub(crate) fn tick_bits(&self) -> u32 {
         let page_bits = u32::BITS - self.logical_pages.leading_zeros();
         (page_bits + AGE_CAPACITIES_BITS).saturating_sub(u32::BITS)

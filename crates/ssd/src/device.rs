@@ -22,7 +22,7 @@ use crate::{
 };
 use append::Dying;
 
-/// No page: an unmapped logical page.
+/// Marks a logical page that is not mapped.
 const NONE: u32 = u32::MAX;
 
 /// Pages taken through the mapping at a time, so that their cache misses overlap (our choice;
@@ -34,7 +34,8 @@ const BATCH: usize = 64;
 struct OpenUnit {
     unit: u32,
     filled: u32,
-    /// When it was last written, in host pages: the measure of idleness.
+    /// The device's clock, in host pages, when the unit was last written; the lowest has been idle
+    /// longest.
     written_at: u64,
 }
 
@@ -48,7 +49,8 @@ struct OpenUnit {
 pub struct Device<O: Observe = ()> {
     config: Config,
     observer: O,
-    /// Physical page of each logical page: `unit << shift | page in unit`.
+    /// Physical page of each logical page, `unit << shift | page in unit`; [`NONE`] where it is not
+    /// mapped.
     l2p: Vec<u32>,
     /// Logical page last written to each physical page, units one behind the other. Not cleared
     /// when the page dies: it is valid only while `l2p` leads back to it.
@@ -57,7 +59,7 @@ pub struct Device<O: Observe = ()> {
     /// unless the relocation wants to know.
     written_at: Vec<u32>,
     tick_bits: u32,
-    /// Whether the relocation wants to hear of every page.
+    /// Whether the relocation is told where each page is put ([`Relocate::placed`]).
     tells_places: bool,
     units: Units,
     open: Vec<Option<OpenUnit>>,
@@ -68,7 +70,8 @@ pub struct Device<O: Observe = ()> {
     /// Logical pages that hold data.
     mapped: u64,
     shift: u32,
-    /// Host streams are heeded while no more pages than this hold data.
+    /// Host streams are heeded while at most this many pages are mapped; above, all host writes go
+    /// to the default stream.
     streams_off_above: u64,
     program_failures: Countdown,
     erase_failures: Countdown,
@@ -76,7 +79,8 @@ pub struct Device<O: Observe = ()> {
 }
 
 impl Device {
-    /// An empty device that `relocation` will decide about copies of.
+    /// An empty device. `relocation` says which pages' ages and places the device must keep for it;
+    /// later calls are handed the same.
     ///
     /// # Errors
     /// When the configuration describes a device that cannot be, or could get stuck.
@@ -126,7 +130,7 @@ impl<O: Observe> Device<O> {
         Ok(device)
     }
 
-    /// What the device was made of.
+    /// The configuration that the device was made with.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -148,8 +152,9 @@ impl<O: Observe> Device<O> {
         self.past_pages + self.counters.host_pages
     }
 
-    /// From now on keeps when the host wrote each page, though the relocation does not ask: for a
-    /// drive to be saved, that others may ask. What it holds already counts as written now.
+    /// Keeps from now on when the host wrote each page, even if the relocation does not ask for it,
+    /// so that the saved drive can be used by relocations that do. Pages written until now count as
+    /// written now.
     pub fn keep_ages(&mut self) {
         if self.written_at.is_empty() {
             self.written_at = vec![self.tick(); self.l2p.len()];
@@ -163,12 +168,12 @@ impl<O: Observe> Device<O> {
         self.streams.fill(StreamCounters::default());
     }
 
-    /// Who watches the flash.
+    /// The observer of the flash operations.
     pub fn observer(&self) -> &O {
         &self.observer
     }
 
-    /// Who watches the flash, to be asked or told more.
+    /// The observer of the flash operations, to be asked or told more.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
@@ -227,7 +232,7 @@ impl<O: Observe> Device<O> {
         Some(self.units.stream(unit))
     }
 
-    /// Stream and valid pages of a unit; `None` of one that is free or retired.
+    /// Stream and number of valid pages of a unit; `None` for a unit that is free or retired.
     pub fn unit(&self, unit: u32) -> Option<(StreamId, u32)> {
         let is_open = || self.open.iter().flatten().any(|open| open.unit == unit);
         let exists = unit < self.config.physical_units;

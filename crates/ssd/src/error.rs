@@ -14,7 +14,7 @@ pub enum ConfigError {
          {least_units} are needed (more over-provisioning, or smaller units)"
     )]
     TooFewUnits {
-        /// Units there are.
+        /// Units of the device.
         physical_units: u32,
         /// Units the logical space fills.
         logical_units: u32,
@@ -51,7 +51,7 @@ pub enum ConfigError {
         streams: u16,
         /// Pages in a unit.
         pages_per_unit: u32,
-        /// Units there are.
+        /// Units of the device.
         physical_units: u32,
     },
     /// Streams that cannot be dealt to the reclaim groups.
@@ -60,7 +60,7 @@ pub enum ConfigError {
          and {internal_streams} internal streams"
     )]
     ReclaimGroups {
-        /// Groups there are.
+        /// Reclaim groups of the device.
         reclaim_groups: u32,
         /// Streams of the host.
         host_streams: u16,
@@ -72,7 +72,7 @@ pub enum ConfigError {
         "{0} page addresses do not fit in 32 bits: use larger pages (mapping units up to 64 KiB)"
     )]
     TooManyPages(u64),
-    /// A profile that does not parse, or a value that makes no sense in it.
+    /// A profile that does not parse, or that has a value out of its range.
     #[error("device profile {name}: {problem}")]
     Profile {
         /// The profile's name or path.
@@ -82,15 +82,15 @@ pub enum ConfigError {
     },
 }
 
-/// A word that names none of the rules there are.
+/// A word in place of a name, of a victim rule for example, that names nothing known.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no {what} is called \"{word}\" (there are: {known})")]
 pub struct UnknownName {
-    /// What was to be named.
+    /// The kind of thing that was to be named.
     pub what: &'static str,
-    /// The word.
+    /// The word that was given.
     pub word: String,
-    /// The words there are.
+    /// The names that are known.
     pub known: String,
 }
 
@@ -104,7 +104,7 @@ pub enum DeviceError {
         first: u32,
         /// One past the last page asked for.
         end: u64,
-        /// Pages there are.
+        /// Pages of the logical space.
         logical_pages: u32,
     },
     /// A stream the drive does not have.
@@ -112,7 +112,7 @@ pub enum DeviceError {
     NoSuchStream {
         /// The stream asked for.
         stream: u16,
-        /// Host streams there are.
+        /// Number of host streams the drive has.
         host_streams: u16,
     },
     /// So many units have failed that the drive no longer takes writes. What it holds can be read.
@@ -123,7 +123,7 @@ pub enum DeviceError {
         /// Units taken out of service.
         retired_units: u64,
     },
-    /// No unit can be freed. A validated configuration never comes here.
+    /// No unit can be freed. A validated configuration never leads here.
     #[error("no erase unit can be freed: every one is full of valid pages")]
     Full,
 }

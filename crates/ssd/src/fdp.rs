@@ -58,7 +58,7 @@ pub enum AtReset {
     /// They go on being filled: a drive that protects its buffers from power loss.
     #[default]
     Keep,
-    /// They are closed as they are, and each handle is told of as modified.
+    /// They are closed before they are full, and an event (2h) is recorded for each handle.
     Close,
 }
 
@@ -72,12 +72,11 @@ pub struct FdpDevice<O: Observe = ()> {
     recorder: Recorder,
     configuration: FdpConfiguration,
     namespaces: Namespaces,
-    /// The group that each handle's writes without a directive go to while its unit there has
-    /// room.
+    /// The group that each handle's writes without a directive go to while its unit there has room.
     chosen_group: Vec<u32>,
     /// The device's counters when the statistics were last cleared.
     cleared_at: Counters,
-    /// No unit is due before this time on the device's clock.
+    /// Time on the device's clock, in milliseconds, before which no unit reaches the time limit.
     next_limit_ms: u64,
 }
 
@@ -86,7 +85,8 @@ impl FdpDevice {
     /// says.
     ///
     /// # Errors
-    /// When there can be no such device, or no such FDP configuration of it.
+    /// When `drive` describes a device that cannot be, or placement identifiers cannot tell its groups and handles
+    /// apart.
     pub fn new(drive: &Config, options: &FdpOptions) -> Result<FdpDevice, FdpError> {
         FdpDevice::watched(drive, options, ())
     }
@@ -96,7 +96,8 @@ impl<O: Observe> FdpDevice<O> {
     /// An empty device whose flash operations `observer` is told of.
     ///
     /// # Errors
-    /// When there can be no such device, or no such FDP configuration of it.
+    /// When `drive` describes a device that cannot be, or placement identifiers cannot tell its groups and handles
+    /// apart.
     pub fn watched(
         drive: &Config,
         options: &FdpOptions,
@@ -120,12 +121,12 @@ impl<O: Observe> FdpDevice<O> {
         })
     }
 
-    /// The device beneath.
+    /// The device that the placement identifiers lead to.
     pub fn device(&self) -> &Device<O> {
         &self.device
     }
 
-    /// Who watches the flash, to be asked or told more.
+    /// The observer of the flash operations, to be asked or told more.
     pub fn observer_mut(&mut self) -> &mut O {
         self.device.observer_mut()
     }
@@ -145,8 +146,8 @@ impl<O: Observe> FdpDevice<O> {
         self.recorder.location(stream)
     }
 
-    /// Creates a namespace. Its placement handles 0, 1, … stand for the reclaim unit `handles`
-    /// listed; for none listed the controller picks one.
+    /// Creates a namespace. Its placement handles 0, 1, … stand for the reclaim unit `handles` listed; if the list is
+    /// empty, the controller picks one handle.
     ///
     /// # Errors
     /// When the namespace exists, there are too many, or the list is not one of the device's
@@ -155,17 +156,16 @@ impl<O: Observe> FdpDevice<O> {
         self.namespaces.create(namespace, handles)
     }
 
-    /// The device goes on with its first `handles` handles alone, as with an FDP configuration that has no
-    /// others.
+    /// Uses only the first `handles` handles from now on, as an FDP configuration without the others would.
     ///
     /// # Errors
-    /// When there is a namespace.
+    /// When a namespace exists.
     pub fn use_handles(&mut self, handles: u16) -> Result<(), FdpError> {
         let handles = handles.clamp(1, self.configuration.handles);
         self.namespaces.limit(handles)
     }
 
-    /// Deletes a namespace. Its data are the front end's to discard.
+    /// Deletes a namespace. The front end must discard its data itself.
     ///
     /// # Errors
     /// When there is no such namespace.
@@ -178,15 +178,14 @@ impl<O: Observe> FdpDevice<O> {
         self.namespaces.usage()
     }
 
-    /// The host writes a run of pages. With a placement identifier they go where it says; an
-    /// invalid one is told of (event 3h) and otherwise treated as none. Without, they go to
-    /// placement handle 0, in the reclaim group with the most room.
+    /// The host writes a run of pages. With a placement identifier they go where it says; an invalid identifier is
+    /// recorded (event 3h), and the write treated as one without. A write without goes to placement handle 0, in the
+    /// reclaim group with the most room.
     ///
-    /// A reclaim group full of valid data writes on in another (`misplaced_pages` of the device's
-    /// counters tell).
+    /// A reclaim group full of valid data continues in another (the device's counters count `misplaced_pages`).
     ///
     /// # Errors
-    /// When there is no such namespace, or as [`Device::write`].
+    /// When there is no such namespace, or [`Device::write`] fails.
     pub fn write(
         &mut self,
         namespace: u32,
@@ -200,7 +199,7 @@ impl<O: Observe> FdpDevice<O> {
     /// The host writes single pages, in order, to one placement, as [`FdpDevice::write`] does.
     ///
     /// # Errors
-    /// When there is no such namespace, or as [`Device::write_scattered`].
+    /// When there is no such namespace, or [`Device::write_scattered`] fails.
     pub fn write_scattered(
         &mut self,
         namespace: u32,
@@ -216,7 +215,7 @@ impl<O: Observe> FdpDevice<O> {
     /// The host discards a run of pages.
     ///
     /// # Errors
-    /// As [`Device::discard`].
+    /// When the run leaves the drive, or the drive is read-only.
     pub fn discard(&mut self, pages: PageRange) -> Result<(), FdpError> {
         Ok(self.device.discard(pages)?)
     }
@@ -290,7 +289,7 @@ impl<O: Observe> FdpDevice<O> {
         self.recorder.events()
     }
 
-    /// The kinds of events that a handle's are recorded of. None, until the host enables some.
+    /// The kinds of events that are recorded of a handle; none until the host enables some.
     ///
     /// # Errors
     /// When there is no such namespace, or it has no such placement handle.
@@ -320,14 +319,14 @@ impl<O: Observe> FdpDevice<O> {
         Ok(())
     }
 
-    /// Clears statistics and events: the FDP feature (1Dh) was changed.
+    /// Clears statistics and events, as a change of the FDP feature (1Dh) does.
     pub fn clear(&mut self) {
         self.cleared_at = *self.device.counters();
         self.recorder.clear();
     }
 
-    /// A controller level reset. Each handle whose unit is closed by it is told of (event 2h).
-    /// Which events are recorded is then for the host to say anew, as §8.1.10 has it do.
+    /// Performs a controller level reset. An event (2h) is recorded for each handle whose unit it closes. Afterwards no
+    /// kind of event is enabled: the host must enable them again (§8.1.10).
     ///
     /// # Errors
     /// When the drive is read-only and units were to be closed.
@@ -347,7 +346,7 @@ impl<O: Observe> FdpDevice<O> {
     /// Checks that the device is consistent; for tests.
     ///
     /// # Errors
-    /// The first invariant found broken, in words.
+    /// When an invariant is broken: a sentence that names the first one found.
     pub fn verify(&self) -> Result<(), String> {
         self.device.verify()
     }

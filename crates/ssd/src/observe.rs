@@ -28,9 +28,10 @@ pub trait Observe {
     #[inline]
     fn erased(&mut self, _unit: u32) {}
 
-    /// Whether [`Observe::copied`] is wanted: the device then keeps each copied page's place.
+    /// Whether the observer wants [`Observe::copied`]: the device then keeps each copied page's
+    /// place.
     const WANTS_COPIES: bool = false;
 }
 
-/// Nobody watches.
+/// The observer that does nothing.
 impl Observe for () {}

@@ -14,7 +14,7 @@ use crate::{
     wear::{Faults, Wear},
 };
 
-/// A described device. Unknown keys are errors.
+/// A description of a device in TOML. Unknown keys are errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -43,8 +43,8 @@ pub struct Profile {
     pub timing: Option<Timing>,
 }
 
-/// What a device is built of. Exactly one of `blocks_per_die` and `logical_bytes` is given; the
-/// other follows from it and the over-provisioning.
+/// The flash a device is built of. Exactly one of `blocks_per_die` and `logical_bytes` is given; the other follows from
+/// it and the over-provisioning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
@@ -77,8 +77,8 @@ pub struct Streams {
     pub host: u16,
     /// Streams only garbage collection writes.
     pub internal: u16,
-    /// Above this share of the drive that holds data, all host writes go to the default stream
-    /// (the multi-stream eMMC). 1, and so when not given: never.
+    /// Above this share of the drive that holds data, all host writes go to the default stream (the multi-stream eMMC).
+    /// The default, 1, never does that.
     #[serde(default = "never")]
     pub off_above_fill: f64,
 }
@@ -87,8 +87,8 @@ fn never() -> f64 {
     1.0
 }
 
-/// When a device collects garbage, as shares of its units that are free. Not given: as late as
-/// can be, which copies least.
+/// When a device collects garbage, as shares of its units that are free. Without the section it collects as late as it
+/// can, which copies least.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collection {
@@ -148,7 +148,7 @@ impl Profile {
     /// ```
     ///
     /// # Errors
-    /// When none is called that.
+    /// When no shipped profile has that name.
     pub fn shipped(name: &str) -> Result<Profile, ConfigError> {
         let unknown = || {
             let names: Vec<&str> = Profile::names().collect();
@@ -189,12 +189,12 @@ impl Profile {
         }
     }
 
-    /// Physical over logical bytes.
+    /// Physical bytes over logical bytes.
     fn provision(&self) -> f64 {
         1.0 + self.geometry.over_provisioning
     }
 
-    /// Reclaim units that so many blocks in each die make.
+    /// Reclaim units of a device with this many blocks in each die.
     fn units_of(&self, blocks_per_die: u32) -> u64 {
         let pages =
             u64::from(blocks_per_die) * self.dies() * u64::from(self.geometry.pages_per_block);
@@ -216,7 +216,7 @@ impl Profile {
         u64::from(self.geometry.pages_per_block) * dies
     }
 
-    /// Where the flash is.
+    /// Channels and dies, and the dies a unit is striped over.
     pub fn layout(&self) -> Layout {
         let geometry = &self.geometry;
         let dies = u32::try_from(self.dies()).unwrap_or(u32::MAX);
@@ -227,7 +227,7 @@ impl Profile {
         }
     }
 
-    /// The device in the units the translation layer counts in.
+    /// The configuration of the device, in the units the translation layer counts in.
     ///
     /// # Errors
     /// When the profile contradicts itself, or its numbers do not fit.
@@ -235,12 +235,12 @@ impl Profile {
         self.resolve_sampled(name, 1)
     }
 
-    /// The device with one page of every `one_of`, which must divide an erase unit's: as many times as
-    /// large, so that all that is told in bytes stays as it is. A device that is too large for 32-bit
-    /// addresses can be one when it is sampled.
+    /// The device with one page for every `one_of` of the profile's, each as many times as large: all figures in bytes
+    /// stay as they are. `one_of` must divide the pages of a unit. A device that is too large for 32-bit addresses can
+    /// be sampled in this way.
     ///
     /// # Errors
-    /// As for [`Profile::resolve`].
+    /// When the profile contradicts itself, or its numbers do not fit even so.
     pub fn resolve_sampled(&self, name: &str, one_of: u32) -> Result<Config, ConfigError> {
         let one_of = u64::from(one_of.max(1));
         let fail = |problem: String| ConfigError::Profile {

@@ -14,7 +14,7 @@ impl Random {
         Random { state: seed }
     }
 
-    /// What [`Random::new`] makes the same generator of.
+    /// The generator's state: [`Random::new`] makes the same generator of it.
     pub(crate) fn state(&self) -> u64 {
         self.state
     }

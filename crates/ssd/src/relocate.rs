@@ -33,7 +33,7 @@ pub struct Victim {
     pub valid_pages: u32,
     /// When it was opened, in pages the host had written.
     pub opened_at: u64,
-    /// Now, in pages the host has written.
+    /// The device's clock: pages the host has written.
     pub now: u64,
 }
 
@@ -46,7 +46,7 @@ pub struct Erased {
     pub units_left: u32,
     /// When it was opened, in pages the host had written.
     pub opened_at: u64,
-    /// Now, in pages the host has written.
+    /// The device's clock: pages the host has written.
     pub now: u64,
 }
 
@@ -80,12 +80,12 @@ pub trait Relocate: Send + fmt::Debug {
         victim.stream
     }
 
-    /// Whether survivors' ages are wanted: the device then keeps a time for each page.
+    /// Whether the relocation uses survivors' ages: the device then keeps a time for each page.
     fn wants_ages(&self) -> bool {
         false
     }
 
-    /// Whether it wants to hear of every page that is programmed ([`Relocate::placed`]).
+    /// Whether the relocation uses the place of every page programmed ([`Relocate::placed`]).
     fn wants_places(&self) -> bool {
         false
     }
@@ -128,12 +128,13 @@ pub trait Relocate: Send + fmt::Debug {
         None
     }
 
-    /// What it has learned, as numbers, so that a device that is saved goes on where it was.
+    /// What the relocation has learned, as numbers: a saved device needs it to go on where it was.
     fn state(&self) -> Vec<u64> {
         Vec::new()
     }
 
-    /// Takes back what [`Relocate::state`] gave; whether that was of this relocation's form.
+    /// Takes back what [`Relocate::state`] gave. Answers `false` if that is not a state of this
+    /// relocation.
     fn restore(&mut self, state: &[u64]) -> bool {
         state.is_empty()
     }
@@ -147,7 +148,7 @@ impl Relocate for () {
     }
 }
 
-/// The relocations there are.
+/// The kinds of relocation that can be named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RelocationKind {
     /// Copies return to their own stream, among new host writes: the papers' legacy drive.
@@ -156,16 +157,16 @@ pub enum RelocationKind {
     Gc,
     /// Each stream's copies have an internal stream of their own, for good.
     PerStream,
-    /// Copies of a stream with many survivors go to a substream of its own: PCStream's second
+    /// Copies of a stream with many survivors go to a substream of the stream: PCStream's second
     /// phase (draft §2.2.3).
     Substream(Trigger, Pool),
     /// Copies move on by one internal stream each time they survive.
     AgeChain,
-    /// Copies by the time since the host wrote them: `SepBIT`'s classes (FAST'22).
+    /// Copies are divided by the time since the host wrote them: `SepBIT`'s classes (FAST'22).
     Age,
     /// Copies join the default stream: the multi-stream eMMC.
     Forget,
-    /// Copies as the handles of Flexible Data Placement may mix.
+    /// Copies mix only as the handles of Flexible Data Placement may.
     Fdp,
 }
 
@@ -210,17 +211,17 @@ impl RelocationKind {
 struct Row {
     kind: RelocationKind,
     name: &'static str,
-    /// Internal streams it uses on a drive.
+    /// Internal streams that the kind uses on a drive.
     internal_streams: fn(&Config) -> u16,
     build: fn(&Config) -> Box<dyn Relocate>,
 }
 
-/// No internal stream.
+/// The count for a kind that uses no internal stream.
 fn none(_: &Config) -> u16 {
     0
 }
 
-/// All internal streams there are.
+/// The count for a kind that uses every internal stream.
 fn all(drive: &Config) -> u16 {
     drive.internal_streams
 }

@@ -42,7 +42,7 @@ const VERSION: u32 = 1;
 /// Longest header (our choice; 65,535 streams fill a third of it).
 const MOST_HEADER_BYTES: u32 = 1 << 25;
 
-/// What is small, as JSON.
+/// The small parts of a saved drive, written as JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Header {
     pub(crate) config: Config,
@@ -53,7 +53,7 @@ pub(crate) struct Header {
     pub(crate) program_failures: Countdown,
     pub(crate) erase_failures: Countdown,
     pub(crate) read_only: bool,
-    /// Of each reclaim group, what [`Order`](crate::victims::Order) calls its chance.
+    /// The state of each reclaim group's victim rule: [`Order::chance`](crate::victims::Order::chance).
     pub(crate) chances: Vec<u64>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct SavedOpen {
     pub(crate) written_at: u64,
 }
 
-/// The units, in runs: a number of each.
+/// The units in runs: each run has one number for each unit.
 #[derive(Debug, Clone)]
 pub(crate) struct SavedUnits {
     pub(crate) stream: Vec<u16>,
@@ -123,11 +123,12 @@ impl SavedDrive {
         SavedDrive::read_with(from, None)
     }
 
-    /// Reads what [`Device::save_around`] wrote, around a mapping as [`Device::mapping`] has it: where
-    /// each logical page lies, and when it was written, or nothing of that.
+    /// Reads what [`Device::save_around`] wrote, around a mapping as [`Device::mapping`] gives it: where each logical
+    /// page lies, and when it was written (may be empty).
     ///
     /// # Errors
-    /// As [`SavedDrive::read`].
+    /// When the bytes are not those of a saved drive, not of this version, cut short, damaged, or contradict
+    /// themselves.
     pub fn read_around(
         from: impl Read,
         l2p: Vec<u32>,
@@ -169,12 +170,12 @@ impl SavedDrive {
         Ok(drive)
     }
 
-    /// What the drive was made of.
+    /// The configuration of the saved drive.
     pub fn config(&self) -> &Config {
         &self.header.config
     }
 
-    /// What it had counted.
+    /// The counters of the saved drive.
     pub fn counters(&self) -> &Counters {
         &self.header.counters
     }
@@ -184,13 +185,13 @@ impl SavedDrive {
         &self.units.erases
     }
 
-    /// Whether so many units had failed that it took no more writes.
+    /// Whether so many units had failed that the drive took no more writes.
     pub fn is_read_only(&self) -> bool {
         self.header.read_only
     }
 
-    /// The device that was saved: what follows happens as if it had never been. `relocation` is a
-    /// new one of the same kind and parameters, which takes its state back.
+    /// The device that was saved, which goes on as if it had never stopped. `relocation` must be a new one of the same
+    /// kind and parameters; it takes its saved state back.
     ///
     /// # Errors
     /// When the mapping contradicts itself, or the relocation does not know the saved state.
@@ -212,7 +213,7 @@ impl Device {
     /// [`SavedDrive::resume`].
     ///
     /// # Errors
-    /// Those of both.
+    /// When reading or resuming fails.
     pub fn load(
         from: impl Read,
         relocation: &mut (impl Relocate + ?Sized),
@@ -274,7 +275,7 @@ fn read_units<R: Read>(runs: &mut RunReader<R>, config: &Config) -> Result<Saved
     })
 }
 
-/// What is saved of a device, borrowed from it.
+/// The parts of a device that are saved, borrowed from it.
 pub(crate) struct Borrowed<'a> {
     pub(crate) header: Header,
     pub(crate) l2p: &'a [u32],

@@ -53,14 +53,15 @@ pub struct StreamTable {
     shares_identifiers: bool,
     /// The drive's stream of each open identifier.
     open: BTreeMap<(Scope, u16), StreamId>,
-    /// Whose each stream of the drive is now; index 0 is the default stream and nobody's.
+    /// The scope and identifier that hold each stream of the drive; index 0 is the default stream,
+    /// which nobody holds.
     holders: Vec<Option<(Scope, u16)>>,
     /// Streams of the drive that nobody holds. The one closed last is used first: its unit is
     /// then filled up soonest, where units stay open at the close (our choice).
     free: Vec<StreamId>,
-    /// Resources for exclusive use.
+    /// Stream resources that a scope has for its exclusive use.
     exclusive: BTreeMap<Scope, Account>,
-    /// Resources for everybody else.
+    /// Stream resources for all other scopes.
     pool: Account,
     /// Counts uses, to tell which was longest ago.
     clock: u64,
@@ -96,7 +97,7 @@ pub struct StreamParameters {
     pub limit: u16,
     /// Resources that no scope has for its exclusive use (NSSA).
     pub available: u16,
-    /// Open streams that use those (NSSO).
+    /// Open streams that use resources of that pool (NSSO).
     pub pool_open: u16,
     /// Resources for the scope's exclusive use (NSA).
     pub allocated: u16,
@@ -113,7 +114,7 @@ pub enum StreamError {
     /// Stream Resource Allocation Failed (7Fh).
     #[error("all stream resources are allocated to others")]
     NoneLeft,
-    /// Every stream is open. Only where the drive assigns identifiers.
+    /// Every stream is open. Only a drive that assigns identifiers itself fails with this.
     #[error("all {0} streams are open: close one first")]
     AllOpen(u16),
 }
@@ -203,7 +204,7 @@ impl StreamTable {
         device.write(relocation, pages, resolved.stream)
     }
 
-    /// The drive's stream of an identifier that is open. Counts as no use.
+    /// The drive's stream of an identifier that is open. Asking does not count as a use.
     pub fn lookup(&self, scope: Scope, identifier: u16) -> Option<StreamId> {
         let key = (self.canonical(scope), identifier);
         self.open.get(&key).copied()
@@ -280,7 +281,7 @@ impl StreamTable {
         scopes.into_iter().flat_map(release).collect()
     }
 
-    /// A namespace is formatted: every identifier of it is closed, and allocations stay.
+    /// A namespace is formatted: each of its identifiers is closed, and allocations stay.
     pub fn close_namespace(&mut self, namespace: u32) -> Vec<StreamId> {
         let scopes = self.scopes(namespace);
         let close = |scope| self.close_scope(scope);

@@ -149,21 +149,21 @@ pub enum Request {
         /// The pages.
         pages: PageRange,
     },
-    /// Make safe what was written.
+    /// Make what was written safe from a loss of power.
     Flush,
 }
 
-/// A device whose requests take time. As of a [`Device`], its relocation is whoever's who drives it.
+/// A device whose requests take time. As with a [`Device`], whoever drives it has the relocation.
 #[derive(Debug)]
 pub struct TimedDevice {
     device: Device<Flash>,
     issue: Issue,
     /// Requests under way at most.
     queue_depth: u32,
-    /// Where the pages of the read at hand lie.
+    /// Places (unit, page) of the pages of the current read.
     places: Vec<(u32, u32)>,
-    /// The write at hand, between its first part and its end: since when the host has had it, and
-    /// the pages of it that are written.
+    /// The current write, between its first part and its end: when the host issued it, in nanoseconds, and how many of
+    /// its pages are written.
     begun: Option<(u64, u32)>,
 }
 
@@ -196,7 +196,7 @@ impl TimedDevice {
     /// An aged drive at time 0, as [`SavedDrive::age`] takes it.
     ///
     /// # Errors
-    /// As those of [`TimedDevice::new`] and of [`SavedDrive::age`].
+    /// When [`TimedDevice::new`] or [`SavedDrive::age`] would fail.
     pub fn aged(
         saved: SavedDrive,
         config: Config,
@@ -218,18 +218,18 @@ impl TimedDevice {
         })
     }
 
-    /// The device: its counters, what it is made of.
+    /// The device, for its counters and its configuration.
     pub fn device(&self) -> &Device<Flash> {
         &self.device
     }
 
-    /// The device, for what is no request: the end of a stream. What the flash has to do for it takes
+    /// The device, for calls that are no requests, such as the end of a stream. What the flash has to do for them takes
     /// time beside the requests.
     pub fn device_mut(&mut self) -> &mut Device<Flash> {
         &mut self.device
     }
 
-    /// From now on requests are issued in another way.
+    /// Issues requests in another way from now on.
     ///
     /// # Errors
     /// When the way to issue requests makes no sense.
@@ -239,7 +239,7 @@ impl TimedDevice {
         Ok(())
     }
 
-    /// The simulated time.
+    /// The simulated time, in nanoseconds since the device was new.
     pub fn now_ns(&self) -> u64 {
         self.device.observer().now
     }
@@ -295,7 +295,7 @@ impl TimedDevice {
         Ok(())
     }
 
-    /// The write whose parts were written has no more of them. Without a part nothing happens.
+    /// Ends the write whose parts were written. Without a part nothing happens.
     pub fn end_write(&mut self) {
         if let Some((started, pages)) = self.begun.take() {
             self.answer(Kind::Write, started, pages);

@@ -37,7 +37,7 @@ pub(crate) struct Units {
     /// The first reclaim group, the only one of most devices: kept at hand, since every page that
     /// dies looks here.
     first: Group,
-    /// The others.
+    /// All other reclaim groups.
     others: Vec<Group>,
     /// log2 of the number of groups.
     group_bits: u32,
@@ -56,11 +56,11 @@ struct Group {
     victims: Victims,
     /// Units not retired.
     in_service: u32,
-    /// Units in the victims' lists, and the dead pages in them.
+    /// Number of units in the victims' lists, and of dead pages in them.
     closed: u32,
     closed_dead_pages: u64,
     free: FreeUnits,
-    /// Kept where static levelling asks for it.
+    /// The closed units by erases; kept only under static levelling.
     cold: ByWear,
 }
 
@@ -69,7 +69,7 @@ struct Group {
 pub(crate) struct ErasedUnit {
     pub(crate) stream: StreamId,
     pub(crate) opened_at: u64,
-    /// Units left to its stream.
+    /// Units that still hold pages of the stream.
     pub(crate) units_left: u32,
 }
 
@@ -203,7 +203,7 @@ impl Units {
         self.held[stream.index()] += 1;
     }
 
-    /// An open unit, and what it holds, is another stream's from now on.
+    /// Gives an open unit, with what it holds, to another stream.
     pub(crate) fn relabel(&mut self, unit: u32, stream: StreamId) {
         let before = std::mem::replace(&mut self.stream[unit as usize], stream);
         self.held[before.index()] -= 1;

@@ -32,14 +32,14 @@ pub enum VictimRule {
     /// share and age the host pages written since it was closed (Rosenblum and Ousterhout, the
     /// log-structured file system, SOSP'91, §3.5; age since closing as SepBIT has it).
     CostBenefit,
-    /// As cost-benefit, with the square root of the age: `√age x (1 - u) / u`, as `SepBIT`'s simulator
-    /// has it (FAST'22, `selection/CostBenefit.java`), which its published figures were made with.
+    /// Cost-benefit with the square root of the age: `√age x (1 - u) / u`, as `SepBIT`'s simulator has it (FAST'22,
+    /// `selection/CostBenefit.java`), which its published figures were made with.
     CostBenefitRoot,
     /// The unit closed first.
     Fifo,
-    /// Any unit, each as likely.
+    /// A unit drawn at random, each as likely.
     Random,
-    /// The one with the fewest valid pages of this many drawn at random.
+    /// The unit with the fewest valid pages of this many drawn at random.
     Choices(u8),
     /// The unit the scheme names ([`Relocate::choose_victim`]), or else the one with the fewest
     /// valid pages.
@@ -61,7 +61,7 @@ const NAMED: &[(VictimRule, &str)] = &[
 ];
 
 impl VictimRule {
-    /// Every rule that has a name; those of N choices go by N.
+    /// Every rule with a fixed name; the N-choices rules are not among them.
     pub fn named() -> impl Iterator<Item = VictimRule> {
         NAMED.iter().map(|(rule, _)| *rule)
     }
@@ -119,7 +119,7 @@ pub(crate) struct Closing {
     pub(crate) stream: StreamId,
     /// When it was opened, in pages the host had written.
     pub(crate) opened_at: u64,
-    /// Now, likewise.
+    /// The device's clock when it was closed.
     pub(crate) now: u64,
 }
 
@@ -139,10 +139,10 @@ trait Rule {
     /// may name a unit without a dead one.
     fn choose(&mut self, now: u64, scheme: &mut (impl Relocate + ?Sized)) -> Option<u32>;
 
-    /// What it takes to make the same lists again.
+    /// The order from which the same lists can be made again.
     fn order(&self) -> Order;
 
-    /// Goes on at what [`Order::chance`] tells.
+    /// Sets the state that [`Order::chance`] holds.
     fn set_chance(&mut self, _chance: u64) {}
 
     /// Whether a round of collection is under way that the rule wants finished.
@@ -200,7 +200,7 @@ macro_rules! victims {
 victims!(Greedy, CostBenefit, Fifo, Choices, PerChip, ClosedUnits);
 
 impl Victims {
-    /// For `units` units, numbered from 0.
+    /// Empty lists for `units` units, numbered from 0.
     pub(crate) fn new(config: &Config, units: u32) -> Victims {
         let pages = config.pages_per_unit;
         match config.victim_rule {
@@ -224,19 +224,19 @@ impl Victims {
     }
 }
 
-/// The order of closed units: inserted in the order of `entered`, then told of again in the order
-/// of `changed`, they make the same lists.
+/// The order of closed units: inserted in the order of `entered`, then told of again in the order of `changed`, they
+/// make the same lists.
 #[derive(Debug, Clone)]
 pub(crate) struct Order {
     pub(crate) entered: Vec<u32>,
-    /// Empty where `entered` says it all.
+    /// Empty where the order of `entered` is enough.
     pub(crate) changed: Vec<u32>,
-    /// State of a rule that draws, or whose turn goes round.
+    /// State of a rule that draws at random or takes chips in turn; 0 for others.
     pub(crate) chance: u64,
 }
 
 impl Order {
-    /// That of a rule which entering says all about.
+    /// The order of a rule that needs `entered` only.
     fn entered(entered: Vec<u32>) -> Order {
         Order {
             entered,

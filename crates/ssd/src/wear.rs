@@ -40,10 +40,10 @@ pub enum Levelling {
 }
 
 impl Levelling {
-    /// Every rule.
+    /// Every rule of levelling.
     pub const ALL: [Levelling; 3] = [Levelling::None, Levelling::Dynamic, Levelling::Static];
 
-    /// The name people write.
+    /// The name of the rule in profiles and options.
     pub fn name(self) -> &'static str {
         match self {
             Levelling::None => "none",
@@ -105,7 +105,8 @@ impl Wear {
     }
 }
 
-/// Faults to inject, as means between failures drawn at random from the device's seed. 0: never.
+/// Faults to inject: mean numbers of operations between failures, which are drawn at random from
+/// the device's seed. 0: never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
@@ -144,17 +145,17 @@ impl Countdown {
         countdown
     }
 
-    /// To the next failure of a program operation.
+    /// A countdown to the next failure of a program operation.
     pub(crate) fn programs(faults: &Faults, seed: u64) -> Countdown {
         Countdown::new(faults.pages_per_program_failure, seed ^ 1)
     }
 
-    /// To the next failure of an erase.
+    /// A countdown to the next failure of an erase.
     pub(crate) fn erases(faults: &Faults, seed: u64) -> Countdown {
         Countdown::new(faults.erases_per_failure, seed ^ 2)
     }
 
-    /// Whether this can be a countdown of failures with such a mean.
+    /// Whether this can be a countdown of failures with that mean.
     pub(crate) fn fits(&self, mean: u64) -> bool {
         self.mean == mean && (mean > 0 || self.left == u64::MAX)
     }
@@ -183,7 +184,7 @@ impl Countdown {
         }
     }
 
-    /// One operation: whether it fails.
+    /// Counts one operation. Answers whether it fails.
     pub(crate) fn strikes(&mut self) -> bool {
         if self.left > 0 {
             self.pass(1);

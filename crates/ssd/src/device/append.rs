@@ -75,7 +75,8 @@ impl<O: Observe> Device<O> {
         }
     }
 
-    /// Nothing can be freed: the end of a drive that has lost units, and never of another.
+    /// The error for a device on which nothing can be freed. Only a drive that has lost units gets
+    /// here.
     fn out_of_units(&mut self) -> DeviceError {
         if !self.units.has_lost() {
             return DeviceError::Full;
@@ -274,7 +275,7 @@ impl<O: Observe> Device<O> {
         }
     }
 
-    /// Now, in the ticks of `written_at`.
+    /// The current time, in the ticks of `written_at`.
     pub(super) fn tick(&self) -> u32 {
         (self.clock_pages() >> self.tick_bits) as u32
     }
@@ -296,7 +297,7 @@ pub(super) struct Dying<'a> {
     units: &'a mut Units,
     unit: u32,
     pages: u32,
-    /// Pages that died, all in all.
+    /// Pages that have died so far.
     died: u64,
 }
 
@@ -328,7 +329,7 @@ impl<'a> Dying<'a> {
         }
     }
 
-    /// Answers how many pages died.
+    /// Records the last run, and answers how many pages died.
     pub(super) fn finish(mut self) -> u64 {
         self.flush();
         self.died

@@ -68,8 +68,8 @@ impl<O: Observe> Device<O> {
         found
     }
 
-    /// Each page to the stream the relocation names, neighbours of one stream together. Answers
-    /// how many found room.
+    /// Copies each page to the stream the relocation names, neighbours of one stream together.
+    /// Answers how many found room.
     fn append_each(
         &mut self,
         relocation: &mut (impl Relocate + ?Sized),
@@ -158,7 +158,8 @@ impl<O: Observe> Device<O> {
         }
     }
 
-    /// A scheme's answer, or the victim's own stream where that is no stream of its group.
+    /// The stream that a scheme answered with, or the victim's own where the answer is no stream of
+    /// its group.
     pub(super) fn own_group(&self, wanted: StreamId, own: StreamId) -> StreamId {
         let fits = wanted.index() < self.open.len()
             && self.config.group_of(wanted) == self.config.group_of(own);

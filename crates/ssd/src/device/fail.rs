@@ -25,8 +25,8 @@ impl<O: Observe> Device<O> {
         relocation.abandoned(stream);
     }
 
-    /// One more unit was retired. Below the units it needs to accept overwrites for ever, the
-    /// drive takes no more writes.
+    /// Counts one more retired unit. A drive with fewer units than it needs to accept overwrites
+    /// for ever takes no more writes.
     pub(super) fn count_retired(&mut self) {
         self.counters.retired_units += 1;
         let left = u64::from(self.config.physical_units) - self.units.retired().len() as u64;

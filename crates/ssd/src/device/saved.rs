@@ -27,11 +27,11 @@ impl<O: Observe> Device<O> {
         self.save_with(relocation, (&self.l2p, &self.written_at), to)
     }
 
-    /// The same without the mapping: what [`SavedDrive::read_around`] takes together with
-    /// [`Device::mapping`], which may be copied before, a part at a time.
+    /// Writes the device as [`Device::save`] does, but without the mapping. [`SavedDrive::read_around`] takes it
+    /// together with [`Device::mapping`], which may be copied before, a part at a time.
     ///
     /// # Errors
-    /// As [`Device::save`].
+    /// When the bytes cannot be written.
     pub fn save_around(
         &self,
         relocation: &(impl Relocate + ?Sized),
@@ -40,8 +40,8 @@ impl<O: Observe> Device<O> {
         self.save_with(relocation, (&[], &[]), to)
     }
 
-    /// Of a run of logical pages, as far as they are: where each lies (`unit << shift | page in unit`, all
-    /// ones where nothing is mapped), and, where ages are kept, when it was written.
+    /// The mapping of those pages in the range that exist: where each lies (`unit << shift | page in unit`, all ones
+    /// where it is not mapped), and when it was written (empty where ages are not kept).
     pub fn mapping(&self, pages: Range<u32>) -> (&[u32], &[u32]) {
         let range = pages.start as usize..pages.end as usize;
         let of = |words: &'_ [u32]| range.start.min(words.len())..range.end.min(words.len());
@@ -51,7 +51,7 @@ impl<O: Observe> Device<O> {
         )
     }
 
-    /// The logical page that lies at a place; `None` where none does any more.
+    /// The logical page that lies at a place of the flash; `None` where that place holds no valid page.
     pub fn page_at(&self, unit: u32, offset: u32) -> Option<u32> {
         let index = unit as usize * self.config.pages_per_unit as usize + offset as usize;
         let &page = self.p2l.get(index)?;
@@ -140,7 +140,7 @@ impl<O: Observe> Device<O> {
     }
 }
 
-/// Pages of each unit that may hold data: all of a closed one, those filled of an open one.
+/// Pages of each unit that may hold data: every page of a closed unit, those written of an open one.
 fn usable_pages(
     config: &Config,
     groups: &[crate::state::SavedGroup],
@@ -156,7 +156,7 @@ fn usable_pages(
     usable
 }
 
-/// What follows from where each logical page lies.
+/// Tables that follow from where each logical page lies.
 struct Mapping {
     /// Logical page of each physical one.
     p2l: Vec<u32>,

@@ -8,7 +8,7 @@ impl<O: Observe> Device<O> {
     /// state that was loaded.
     ///
     /// # Errors
-    /// The first invariant found broken, in words.
+    /// When an invariant is broken: a sentence that names the first one found.
     pub fn verify(&self) -> Result<(), String> {
         let mut valid = vec![0_u32; self.config.physical_units as usize];
         for (page, &address) in self.l2p.iter().enumerate() {
@@ -35,7 +35,7 @@ impl<O: Observe> Device<O> {
         self.verify_sums()
     }
 
-    /// Where each unit is: exactly one of free, open, closed, retired.
+    /// The place of each unit. A unit is in exactly one: free, open, closed or retired.
     fn places(&self) -> Result<Vec<Place>, String> {
         let mut places = vec![None; self.config.physical_units as usize];
         let free = self.units.free_units().map(|unit| (unit, Place::Free));
@@ -60,7 +60,7 @@ impl<O: Observe> Device<O> {
         places.into_iter().enumerate().map(known).collect()
     }
 
-    /// No open unit holds more than was written to it.
+    /// Checks that no open unit holds more pages than were written to it.
     fn verify_open(&self, valid: &[u32]) -> Result<(), String> {
         for open in self.open.iter().flatten() {
             let valid = valid.get(open.unit as usize).copied().unwrap_or(0);
@@ -147,7 +147,7 @@ impl<O: Observe> Device<O> {
     }
 }
 
-/// Where a unit is.
+/// The place of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Free,

@@ -5,29 +5,29 @@ use serde::{Deserialize, Serialize};
 use super::FdpError;
 use crate::config::Config;
 
-/// Placement identifiers have 16 bits.
+/// Bits of a placement identifier.
 const IDENTIFIER_BITS: u32 = 16;
 
 /// Whose data may join a handle's when the controller moves them (Reclaim Unit Handle Type).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandleType {
-    /// Those of any initially isolated handle (1h).
+    /// Data of any initially isolated handle (1h).
     InitiallyIsolated,
-    /// Its own alone (2h).
+    /// Data of the handle itself only (2h).
     PersistentlyIsolated,
 }
 
-/// What is free to choose of a configuration; the rest is the device's.
+/// The part of an FDP configuration that can be chosen; the rest follows from the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FdpOptions {
-    /// Seconds a reclaim unit may stay referenced once it was begun (ERUTL); 0: no limit.
+    /// Seconds a reclaim unit may stay referenced after its first write (ERUTL); 0: no limit.
     pub time_limit_seconds: u32,
-    /// Namespaces there may be (NNSS). 128 unless told otherwise (our choice).
+    /// The most namespaces there may be (NNSS). The default is 128 (our choice).
     pub namespaces: u32,
-    /// Bits of a placement identifier that hold the reclaim group (RGIF); as few as tell the
-    /// groups apart when not given.
+    /// Bits of a placement identifier that hold the reclaim group (RGIF). The default is the fewest
+    /// that tell the groups apart.
     pub group_bits: Option<u8>,
 }
 
@@ -48,14 +48,14 @@ pub struct FdpConfiguration {
     pub groups: u32,
     /// Reclaim unit handles (NRUH).
     pub handles: u16,
-    /// Placement identifiers that one command may list: what the 0's based MAXPIDS stands for.
-    /// All there are.
+    /// Placement identifiers that one command may list: every one the device has. MAXPIDS holds one
+    /// less (it is 0's based).
     pub max_placement_identifiers: u16,
-    /// Namespaces there may be (NNSS).
+    /// The most namespaces there may be (NNSS).
     pub namespaces: u32,
     /// Bytes in a reclaim unit (RUNS).
     pub unit_bytes: u64,
-    /// Seconds a reclaim unit may stay referenced once it was begun (ERUTL); 0: no limit.
+    /// Seconds a reclaim unit may stay referenced after its first write (ERUTL); 0: no limit.
     pub time_limit_seconds: u32,
     /// Bits of a placement identifier that hold the reclaim group (RGIF).
     pub group_bits: u8,
@@ -64,7 +64,7 @@ pub struct FdpConfiguration {
 }
 
 impl FdpConfiguration {
-    /// The configuration of a device.
+    /// The configuration that follows from a device and the options.
     ///
     /// # Errors
     /// When placement identifiers could not tell groups and handles apart.

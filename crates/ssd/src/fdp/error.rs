@@ -5,13 +5,13 @@ use thiserror::Error;
 use super::PlacementIdentifier;
 use crate::error::{ConfigError, DeviceError};
 
-/// A request that is refused, or a configuration that cannot be.
+/// A request that an FDP device refuses, or a configuration that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FdpError {
-    /// There can be no such device.
+    /// The configuration describes no possible device.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The device cannot do it.
+    /// The device refuses the request.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The identifiers cannot tell groups and handles apart.
@@ -27,13 +27,13 @@ pub enum FdpError {
         /// Handles of each.
         handles: u16,
     },
-    /// No such namespace.
+    /// There is no namespace of that number.
     #[error("there is no namespace {0}")]
     NoSuchNamespace(u32),
     /// A namespace of that number exists.
     #[error("namespace {0} exists already")]
     NamespaceExists(u32),
-    /// The configuration supports no more.
+    /// The configuration supports no more namespaces than that.
     #[error("the configuration supports {0} namespaces and has them")]
     TooManyNamespaces(u32),
     /// A namespace's placement handle list that is invalid.
@@ -56,7 +56,7 @@ pub enum FdpError {
         /// The placement handle asked for.
         placement_handle: u16,
     },
-    /// An identifier of no such group or placement handle.
+    /// A placement identifier whose group or placement handle does not exist.
     #[error("placement identifier {:#06x} is invalid", .0.0)]
     Invalid(PlacementIdentifier),
     /// More identifiers than one command may carry.

@@ -41,7 +41,7 @@ impl FdpEventKind {
         FdpEventKind::ImplicitlyModifiedHandle,
     ];
 
-    /// The event type's number.
+    /// The number of the event type in the log page.
     pub fn code(self) -> u8 {
         match self {
             FdpEventKind::NotFullyWritten => 0x00,
@@ -53,8 +53,8 @@ impl FdpEventKind {
         }
     }
 
-    /// Whether it is of the host's doing. The log page shows the host's events or the
-    /// controller's, never both.
+    /// Whether the host caused the event. The log page shows the host's events or the controller's,
+    /// never both.
     pub fn is_host(self) -> bool {
         self.code() < 0x80
     }
@@ -72,19 +72,19 @@ impl FdpEventKinds {
     /// Every kind.
     pub const ALL: FdpEventKinds = FdpEventKinds((1 << FdpEventKind::ALL.len()) - 1);
 
-    /// These and those.
+    /// The kinds of both sets.
     #[must_use]
     pub fn with(self, others: FdpEventKinds) -> FdpEventKinds {
         FdpEventKinds(self.0 | others.0)
     }
 
-    /// These without those.
+    /// The kinds of this set that are not in `others`.
     #[must_use]
     pub fn without(self, others: FdpEventKinds) -> FdpEventKinds {
         FdpEventKinds(self.0 & !others.0)
     }
 
-    /// Whether a kind is among them.
+    /// Whether the set has that kind.
     pub fn contains(self, kind: FdpEventKind) -> bool {
         self.0 & FdpEventKinds::from(kind).0 != 0
     }
@@ -112,18 +112,18 @@ pub struct EventLocation {
     pub handle: u16,
 }
 
-/// What else there is to say of an event.
+/// The part of an event that depends on its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventDetail {
-    /// Nothing.
+    /// There is no more to say.
     None,
-    /// What the unit had room for; the log page has no field for it but the vendor's.
+    /// The room left in the unit. In the log page only a vendor specific field can hold it.
     Unwritten {
         /// Bytes left unwritten.
         bytes: u64,
     },
-    /// What was moved. No address of it is reported.
+    /// The amount of data moved. Its address is not reported.
     Moved {
         /// Bytes moved.
         bytes: u64,
@@ -135,20 +135,20 @@ pub enum EventDetail {
 pub struct FdpEvent {
     /// What happened.
     pub kind: FdpEventKind,
-    /// When, in the milliseconds of the Timestamp feature.
+    /// When it happened, in the milliseconds of the Timestamp feature.
     pub timestamp_ms: u64,
     /// The placement identifier that the host named.
     pub placement: Option<PlacementIdentifier>,
-    /// The namespace that it was named for.
+    /// The namespace the identifier was named for.
     pub namespace: Option<u32>,
-    /// Group and handle.
+    /// The reclaim group and handle the event is about.
     pub location: Option<EventLocation>,
-    /// The rest.
+    /// The part that depends on the kind.
     pub detail: EventDetail,
 }
 
 impl FdpEvent {
-    /// An event, for the recorder to put time and place to.
+    /// An event of a kind, to which the recorder adds time and location.
     pub(super) fn new(kind: FdpEventKind) -> FdpEvent {
         FdpEvent {
             kind,

@@ -10,11 +10,11 @@ use super::{FdpConfiguration, FdpError};
 /// Management: Number of Placement Handles).
 const MAX_PLACEMENT_HANDLES: usize = 128;
 
-/// How a handle came to be used (Reclaim Unit Handle Attributes of log page 21h).
+/// Who chose a handle for use (Reclaim Unit Handle Attributes of log page 21h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandleUsage {
-    /// By no namespace (0h).
+    /// No namespace uses it (0h).
     Unused,
     /// A namespace's placement handle list names it (1h).
     HostSpecified,
@@ -40,7 +40,7 @@ impl Namespaces {
         }
     }
 
-    /// From now on so many handles may be listed and picked; nothing happens while a namespace has any.
+    /// Lets only the first `handles` handles be listed and picked from now on. Refused while a namespace exists.
     pub(super) fn limit(&mut self, handles: u16) -> Result<(), FdpError> {
         if let Some(&namespace) = self.namespaces.keys().next() {
             return Err(FdpError::NamespaceExists(namespace));

@@ -40,7 +40,7 @@ impl FdpConfiguration {
 }
 
 impl<O: Observe> FdpDevice<O> {
-    /// The stream a placement identifier means; `None` if it is invalid.
+    /// The stream that a placement identifier names; `None` if it is invalid.
     pub(super) fn find(
         &self,
         namespace: u32,

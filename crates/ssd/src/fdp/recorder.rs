@@ -7,17 +7,18 @@ use crate::{
     types::StreamId,
 };
 
-/// Copies as the handles' types allow, and records the events that are enabled.
+/// The relocation of an FDP device: copies as the handles' types allow, and records the enabled
+/// events.
 #[derive(Debug)]
 pub(super) struct Recorder {
     relocation: Fdp,
     handles: u16,
     host_streams: u16,
     page_bytes: u32,
-    /// By handle.
+    /// The kinds of events enabled for each handle.
     enabled: Vec<FdpEventKinds>,
     events: FdpEvents,
-    /// The device's clock, and what the Timestamp feature is ahead of it, wrapping.
+    /// The device's clock, and how far the Timestamp feature is ahead of it (wrapping).
     now_ms: u64,
     timestamp_offset_ms: u64,
     /// When each host stream's unit was begun.
@@ -86,7 +87,7 @@ impl Recorder {
         self.begun_at_ms[stream.index()]
     }
 
-    /// Records an event of a host stream, if the host wants that kind of its handle's.
+    /// Records an event of a host stream, if the host has enabled that kind for its handle.
     pub(super) fn record(&mut self, stream: StreamId, event: FdpEvent) {
         let location = self.location(stream);
         if !self.enabled(location.handle).contains(event.kind) {

@@ -7,7 +7,8 @@ use crate::{observe::Observe, types::StreamId};
 
 const MS_PER_SECOND: u64 = 1000;
 
-/// A reclaim unit handle in a reclaim group: one Reclaim Unit Handle Status descriptor.
+/// The reclaim unit that a handle references in a reclaim group: one Reclaim Unit Handle Status
+/// descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct UnitStatus {
     /// The placement identifier (PID).
@@ -17,7 +18,7 @@ pub struct UnitStatus {
     /// Seconds until the controller may go on with another unit (EARUTR), rounded up; 0 where
     /// there is no limit.
     pub time_left_seconds: u32,
-    /// What can still be written to the unit (RUAMW, there in logical blocks).
+    /// Bytes that can still be written to the unit (RUAMW, which counts logical blocks).
     pub available_bytes: u64,
 }
 
@@ -81,7 +82,8 @@ impl<O: Observe> FdpDevice<O> {
         u64::from(self.configuration.time_limit_seconds) * MS_PER_SECOND
     }
 
-    /// When the unit a stream references is due; one not begun is begun now at the earliest.
+    /// When the unit a stream references reaches the time limit. A unit not yet written is taken to
+    /// begin now.
     fn limit_of(&self, stream: StreamId) -> u64 {
         let recorder = &self.recorder;
         let begun_at = match self.is_begun(stream) {

@@ -18,7 +18,8 @@ pub struct FdpSection {
     /// Bytes in a reclaim unit; must be what the geometry makes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<u64>,
-    /// So many handles at the end are persistently isolated, all others initially.
+    /// How many handles, the last ones, are persistently isolated; all others are initially
+    /// isolated.
     #[serde(default)]
     pub persistently_isolated: u16,
     /// Seconds a reclaim unit may stay referenced; 0: no limit.
@@ -34,7 +35,7 @@ fn one() -> u32 {
 }
 
 impl FdpSection {
-    /// What of it is not in the device's configuration.
+    /// The options of the section that the device's configuration does not hold.
     pub fn options(&self) -> FdpOptions {
         let default = FdpOptions::default();
         FdpOptions {

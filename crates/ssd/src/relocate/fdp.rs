@@ -9,21 +9,21 @@ use crate::{config::Config, types::StreamId};
 /// the first kind and one a handle for the second: WARP, FAST'26). Each reclaim group copies
 /// within itself.
 ///
-/// Nothing, not even want of room, puts a persistently isolated handle's data beside another's: its
-/// units are not sealed and its copies not redirected. The device keeps the spare units that takes
-/// ([`Config::spare_units_of_group`]). Units of initially isolated handles may be sealed; what
-/// lives in them joins the group's other copies.
+/// A persistently isolated handle's data never joins another's, not even for want of room: its
+/// units are not sealed and its copies not redirected. The device keeps the spare units that this
+/// needs ([`Config::spare_units_of_group`]). Units of initially isolated handles may be sealed;
+/// what lives in them joins the group's other copies.
 #[derive(Debug)]
 pub(crate) struct Fdp {
     /// Where copies of each stream go.
     destination: Vec<StreamId>,
-    /// The host stream of the persistently isolated handle whose data each stream holds; `None`
-    /// of a stream that holds initially isolated data.
+    /// The host stream of the persistently isolated handle whose data each stream holds; `None` for
+    /// a stream that holds initially isolated data.
     owner: Vec<Option<StreamId>>,
     host_streams: usize,
 }
 
-/// Internal streams that takes.
+/// Internal streams that the relocation uses on a drive.
 pub(crate) fn internal_streams(config: &Config) -> u16 {
     let per_group = shared(config) + persistent(config);
     per_group.saturating_mul(config.reclaim_groups as u16)

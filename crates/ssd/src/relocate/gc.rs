@@ -7,11 +7,12 @@ use crate::{config::Config, types::StreamId};
 /// calls it `SepGC`).
 #[derive(Debug)]
 pub(super) struct Gc {
-    /// Where copies of each stream go. On a device without internal streams they stay with it.
+    /// The stream that copies of each stream join. On a device without internal streams it is the
+    /// same one.
     destination: Vec<StreamId>,
 }
 
-/// Internal streams that takes: one for each reclaim group, or none.
+/// Internal streams that the relocation uses: one for each reclaim group, or none.
 pub(super) fn internal_streams(config: &Config) -> u16 {
     let groups = u16::try_from(config.reclaim_groups).unwrap_or(u16::MAX);
     match config.internal_streams >= groups {

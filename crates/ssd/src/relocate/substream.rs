@@ -25,13 +25,14 @@ pub enum Trigger {
     Ranked,
 }
 
-/// Where substreams' numbers come from.
+/// Which numbers substreams get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pool {
     /// Internal streams are a budget of their own.
     Separate,
-    /// Streams of the host that hold data and substreams together are no more than the drive's
-    /// host streams, as in the emulator; a host stream that comes later takes a place back.
+    /// Host streams that hold data and substreams are together no more than the drive's host
+    /// streams, as in the emulator; a host stream that begins to hold data later takes a number
+    /// back.
     Shared,
 }
 
@@ -47,9 +48,9 @@ pub struct Substream {
     pool: Pool,
     /// Substream of each host stream.
     substream: Vec<Option<StreamId>>,
-    /// Pages of each host stream that survived in this round.
+    /// Pages of each host stream that survived in the current round.
     survivors: Vec<u64>,
-    /// Mean share of a victim's pages that survive, of each host stream.
+    /// Mean share of a victim's pages that survive, for each host stream.
     share: Vec<f64>,
     /// Victims so far in this round.
     victims: u32,
@@ -146,7 +147,7 @@ impl Substream {
             .min_by(|one, other| share(one).total_cmp(&share(other)))
     }
 
-    /// The stream that held a substream's number has none any more; its data there stay.
+    /// Ends the claim of the stream that held a substream's number; its data there stay.
     fn release(&mut self, slot: usize) {
         if let Some(holder) = self.holder[slot].take() {
             self.substream[holder.index()] = None;

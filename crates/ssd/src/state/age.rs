@@ -24,7 +24,8 @@ impl SavedDrive {
     /// as the unit they lie in.
     ///
     /// # Errors
-    /// When `config` is no such device, or the mapping contradicts itself.
+    /// When `config` describes a device that cannot be, or one of another size than the saved
+    /// drive, or the mapping contradicts itself.
     pub fn age<O: Observe>(
         mut self,
         config: Config,
@@ -89,7 +90,7 @@ impl SavedDrive {
         }
     }
 
-    /// For want of better: every page is as old as its unit.
+    /// Times to use where none were saved: every page is taken to be as old as its unit.
     fn ages_of_units(&self) -> Vec<u32> {
         let config = &self.header.config;
         let (shift, ticks) = (config.unit_shift(), config.tick_bits());

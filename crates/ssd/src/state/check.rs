@@ -12,14 +12,14 @@ use crate::{
 /// No count of a drive comes near this: 2^56 pages of 4 KiB are 288 million TB (our choice; sums of
 /// such counts stay far from 2^64).
 const MOST_COUNTED: u64 = 1 << 56;
-/// Nor its erases (our choice).
+/// The most erases of a unit that a file may claim (our choice).
 const MOST_ERASES: u32 = 1 << 30;
 
 fn fail<T>(words: impl Into<String>) -> Result<T, StateError> {
     Err(StateError::Inconsistent(words.into()))
 }
 
-/// The header by itself.
+/// Checks the header by itself.
 pub(super) fn header(header: &Header) -> Result<(), StateError> {
     let config = &header.config;
     config.validate()?;
@@ -78,7 +78,7 @@ fn sums(counters: &Counters, streams: &[StreamCounters]) -> Result<(), StateErro
     }
 }
 
-/// Every unit is in exactly one place, and belongs where it is.
+/// Checks that every unit is in exactly one place, and belongs there.
 pub(super) fn units(drive: &SavedDrive) -> Result<(), StateError> {
     let config = &drive.header.config;
     if !matches!(drive.written_at.len(), 0) && drive.written_at.len() != drive.l2p.len() {
@@ -127,7 +127,8 @@ impl Places<'_> {
     }
 }
 
-/// The second order of closed units holds the same units, where the victim rule has one.
+/// Checks that the second order of closed units, where the victim rule has one, holds the same
+/// units.
 fn changed(config: &Config, lists: &SavedGroup) -> Result<(), StateError> {
     let expected = match config.victim_rule {
         VictimRule::Scheme => {
@@ -164,7 +165,7 @@ fn open(drive: &SavedDrive, places: &mut Places<'_>) -> Result<(), StateError> {
     Ok(())
 }
 
-/// Streams, times and erases of the units.
+/// Checks streams, times and erases of the units.
 fn numbers(drive: &SavedDrive) -> Result<(), StateError> {
     let (config, units, now) = (&drive.header.config, &drive.units, drive.header.now());
     if units
@@ -195,7 +196,7 @@ fn numbers(drive: &SavedDrive) -> Result<(), StateError> {
     Ok(())
 }
 
-/// The units to be emptied and retired are closed ones, each once.
+/// Checks that the units to be emptied and retired are closed ones, each listed once.
 fn failing(drive: &SavedDrive) -> Result<(), StateError> {
     let mut closed = vec![false; drive.units.stream.len()];
     for &unit in drive.units.groups.iter().flat_map(|lists| &lists.entered) {

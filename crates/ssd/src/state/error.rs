@@ -15,7 +15,7 @@ pub enum StateError {
     /// The bytes cannot be written.
     #[error("cannot be written: {0}")]
     Write(#[source] io::Error),
-    /// Something else than a saved drive.
+    /// The bytes are not a saved drive.
     #[error("is no saved drive (`anabranch precondition` makes one)")]
     Foreign,
     /// A saved drive of a form this program does not know.
@@ -26,10 +26,10 @@ pub enum StateError {
     Version {
         /// The file's version.
         found: u32,
-        /// The one known.
+        /// The version that this program knows.
         known: u32,
     },
-    /// It ends too early.
+    /// The bytes end within the part named.
     #[error("ends in the midst of {0}: it was cut short")]
     Truncated(&'static str),
     /// A checksum does not match, or bytes follow the end.
@@ -41,15 +41,15 @@ pub enum StateError {
     /// It describes a device that cannot be.
     #[error("describes a device that cannot be: {0}")]
     Config(#[from] ConfigError),
-    /// The time of its flash cannot be told.
+    /// The timing or layout of its flash makes no sense.
     #[error(transparent)]
     Time(#[from] TimingError),
-    /// More memory than there is.
+    /// The drive needs more memory than there is.
     #[error("needs {bytes} bytes of memory for {part}, which cannot be had")]
     Memory {
         /// Bytes asked for.
         bytes: u64,
-        /// What for.
+        /// The part that needs them.
         part: &'static str,
     },
     /// A device to be continued has another relocation than it was saved with.
@@ -58,7 +58,7 @@ pub enum StateError {
          aged drive with any"
     )]
     Relocation,
-    /// A drive cannot be taken as another.
+    /// The saved drive has another size than the device it was to become.
     #[error("has {what} {found}, and cannot serve as a drive with {asked}")]
     Geometry {
         /// What differs.

@@ -62,13 +62,13 @@ impl<W: Write> RunWriter<W> {
         }
     }
 
-    /// Bytes that the next checksum covers.
+    /// Writes bytes that the next checksum covers.
     pub(crate) fn raw(&mut self, bytes: &[u8]) -> Result<(), StateError> {
         self.hasher.write(bytes);
         self.to.write_all(bytes).map_err(StateError::Write)
     }
 
-    /// The checksum of what was written since the last one.
+    /// Writes the checksum of what was written since the last one.
     pub(crate) fn seal(&mut self) -> Result<(), StateError> {
         let checksum = std::mem::replace(&mut self.hasher, XxHash3_64::with_seed(0)).finish();
         self.to
@@ -117,7 +117,7 @@ impl<R: Read> RunReader<R> {
             })
     }
 
-    /// Bytes that the next checksum covers.
+    /// Reads bytes that the next checksum covers.
     pub(crate) fn raw(&mut self, bytes: &mut [u8], part: &'static str) -> Result<(), StateError> {
         self.fill(bytes, part)?;
         self.hasher.write(bytes);
@@ -137,7 +137,7 @@ impl<R: Read> RunReader<R> {
         )))
     }
 
-    /// So many bytes, in memory that grows as they arrive.
+    /// Reads `count` bytes into memory that grows as they arrive.
     pub(crate) fn bytes(&mut self, count: u64, part: &'static str) -> Result<Vec<u8>, StateError> {
         let mut bytes = Vec::new();
         self.grow(&mut bytes, count, part)?;
@@ -193,7 +193,7 @@ impl<R: Read> RunReader<R> {
         Ok(())
     }
 
-    /// Nothing may follow.
+    /// Checks that nothing follows.
     pub(crate) fn finish(mut self) -> Result<(), StateError> {
         match self.from.read_exact(&mut [0]) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),

@@ -7,7 +7,7 @@ use crate::types::StreamId;
 /// Stream resources with one owner.
 #[derive(Debug, Clone)]
 pub(super) struct Account {
-    /// Resources there are.
+    /// The most resources that may be in use.
     pub(super) limit: u16,
     /// Open streams by their last use.
     by_use: BTreeSet<(u64, StreamId)>,

@@ -9,9 +9,10 @@ use crate::{config::Config, profile::Profile};
 pub struct StreamCost {
     /// Buffer memory for data on their way to the flash.
     pub buffer_bytes: u64,
-    /// Of that, what must outlive a loss of power: what capacitors must have the energy to write.
+    /// The part of the buffer that must outlive a loss of power: capacitors must have the energy to
+    /// write it.
     pub protected_bytes: u64,
-    /// Flash in the unit it keeps open.
+    /// Flash in the unit that the stream keeps open.
     pub open_unit_bytes: u64,
 }
 
@@ -79,8 +80,8 @@ impl StreamCosts {
 }
 
 impl Profile {
-    /// What the streams of the drive take. Where it says nothing of its flash's timing, a die
-    /// is taken to program one page at a time.
+    /// The cost of the drive's streams. Where the profile has no `[timing]`, a die is taken to
+    /// program one page at a time.
     pub fn stream_costs(&self, config: &Config) -> StreamCosts {
         let page_bytes = u64::from(self.geometry.page_bytes);
         let program_bytes = self

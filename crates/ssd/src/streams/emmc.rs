@@ -9,7 +9,7 @@ use crate::types::StreamId;
 /// Identifiers of contexts: 4 bits of CMD23, of which 0 stands for none (eMMC 5.1).
 const CONTEXTS: u16 = 15;
 
-/// A device's contexts are the only host's.
+/// The scope of all contexts: a device has one host only.
 const DEVICE: Scope = Scope {
     namespace: 0,
     host: super::Host::Anonymous(0),
@@ -22,11 +22,11 @@ pub enum Activation {
     /// 0: closed, and not addressable.
     #[default]
     Closed,
-    /// 1: writes.
+    /// 1: open for writes.
     WriteOnly,
-    /// 2: reads. It takes up no stream.
+    /// 2: open for reads. It takes up no stream.
     ReadOnly,
-    /// 3: both.
+    /// 3: open for both.
     ReadWrite,
 }
 
@@ -36,7 +36,7 @@ impl Activation {
     }
 }
 
-/// A context that cannot be had.
+/// A context that cannot be used as asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ContextError {
     /// The device has fewer contexts.
@@ -44,13 +44,13 @@ pub enum ContextError {
     NoSuchContext {
         /// The context asked for.
         context: u16,
-        /// The highest there is (`MAX_CONTEXT_ID`).
+        /// The highest context of the device (`MAX_CONTEXT_ID`).
         contexts: u16,
     },
     /// A context is closed before it is configured anew (JESD220G; eMMC alike).
     #[error("context {0} is open: close it before configuring it anew")]
     StillOpen(u16),
-    /// Not open, or open for reading only.
+    /// The context is not open, or open for reading only.
     #[error("context {0} is not open for writing")]
     NotWritable(u16),
 }
@@ -102,7 +102,8 @@ impl EmmcContexts {
         })
     }
 
-    /// The drive's stream for a write with a context; 0 is none and means the default stream.
+    /// The drive's stream for a write with a context. Context 0 means none, and gives the default
+    /// stream.
     ///
     /// # Errors
     /// When the context is not open for writing.
@@ -116,7 +117,7 @@ impl EmmcContexts {
         }
     }
 
-    /// What a context is open for; closed where there is none such.
+    /// What a context is open for; closed where the device has no such context.
     pub fn activation(&self, context: u16) -> Activation {
         let activation = self.activations.get(usize::from(context));
         activation.copied().unwrap_or_default()

@@ -10,7 +10,7 @@ pub struct ScsiStreams {
     table: StreamTable,
 }
 
-/// A logical unit's streams are common to all its initiators.
+/// The scope of all streams: a logical unit's are common to all its initiators.
 const UNIT: Scope = Scope {
     namespace: 0,
     host: super::Host::Anonymous(0),
@@ -27,7 +27,7 @@ impl ScsiStreams {
     /// Opens a stream, and assigns it the lowest identifier that is not open, from 1.
     ///
     /// # Errors
-    /// When all are open.
+    /// When every stream is open.
     pub fn open(&mut self) -> Result<u16, StreamError> {
         let open = self.table.status(UNIT);
         let limit = self.table.limit();
@@ -52,7 +52,7 @@ impl ScsiStreams {
         open.into_iter().filter(|&open| open >= start).collect()
     }
 
-    /// The drive's stream for a write: `None` of an identifier that is not open.
+    /// The drive's stream for a write; `None` for an identifier that is not open.
     pub fn stream(&self, identifier: u16) -> Option<StreamId> {
         match identifier {
             0 => Some(StreamId::DEFAULT),

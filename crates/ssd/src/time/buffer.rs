@@ -7,7 +7,7 @@ use super::{die::Operation, requests::Pending};
 /// A program operation whose last pages have not all found room in the buffer yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
-    /// Number of its last host page.
+    /// Number of the operation's last host page.
     upto: u64,
     pub(super) die: u32,
     pub(super) operation: Operation,
@@ -16,7 +16,7 @@ pub(super) struct Held {
 /// A write some of whose pages have no room in the buffer yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WaitingWrite {
-    /// Number of its last page.
+    /// Number of the write's last page.
     upto: u64,
     pub(super) since: u64,
     pub(super) write: Pending,
@@ -54,7 +54,7 @@ impl WriteBuffer {
         }
     }
 
-    /// The host wrote pages.
+    /// Numbers the pages that the host wrote.
     #[inline]
     pub(super) fn write(&mut self, pages: u32) {
         self.written += u64::from(pages);
@@ -80,8 +80,8 @@ impl WriteBuffer {
         admitted
     }
 
-    /// A program operation of host pages is complete in the buffer, as far as they have room.
-    /// Answers it if it can go to its die now.
+    /// Takes a program operation of host pages. Answers with it if all its pages have room, so that
+    /// it can go to its die now; holds it otherwise.
     pub(super) fn hold(&mut self, die: u32, operation: Operation) -> Option<Operation> {
         if let Some(count) = self.unfinished.back_mut() {
             *count += 1;
@@ -122,7 +122,7 @@ impl WriteBuffer {
         }
     }
 
-    /// What a program operation handed in now is marked with.
+    /// The epoch, the number of flushes so far, that a new program operation is marked with.
     pub(super) fn epoch(&self) -> u64 {
         self.first_epoch + self.flushes.len() as u64
     }

@@ -8,9 +8,9 @@ use super::events::NEVER;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Transfer {
     pub(super) die: u32,
-    /// From the die to the controller.
+    /// Whether the data move from the die to the controller.
     pub(super) out: bool,
-    /// Goes before what is not urgent: the host waits for it.
+    /// Whether the host waits for it: urgent transfers go before the others.
     pub(super) urgent: bool,
     pub(super) left_ns: u64,
 }

@@ -7,15 +7,15 @@ use super::timing::Timing;
 /// What a die does besides host reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Pages are programmed, of which so many are the host's.
+    /// Pages are programmed, some of them the host's.
     Program {
-        /// Which program operation of the drive's.
+        /// Index of the program operation among all of the drive's.
         place: u32,
         host_pages: u32,
-        /// Copies of pages that stay in the buffer: what a flush writes of an operation that is
-        /// not yet full.
+        /// Whether it programs copies of pages that stay in the buffer: what a flush writes of an
+        /// operation that is not yet full.
         draft: bool,
-        /// Which flushes wait for it.
+        /// The epoch of the operation, which says which flushes wait for it.
         epoch: u64,
     },
     /// Garbage collection reads pages.
@@ -30,8 +30,8 @@ pub(super) struct Operation {
     pub(super) task: Task,
     /// Pages to move over the channel.
     pub(super) pages: u32,
-    /// Of garbage collection's operations: its number. Of the host's: the number of the operation
-    /// it must follow, the erase of its unit.
+    /// For an operation of garbage collection, its own number; for one of the host, the number of
+    /// the operation it must follow, the erase of its unit.
     pub(super) number: u64,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct HostRead {
     pub(super) arrived: u64,
 }
 
-/// Who reads.
+/// Whom a read is for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Reader {
     Host(HostRead),
@@ -63,7 +63,7 @@ impl Reader {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cells {
     Idle,
-    /// Into the register, and from there over the channel.
+    /// The cells' data go into the register, and from there over the channel.
     Reading(Reader),
     Sending(Reader),
     /// Programming or erasing.
@@ -81,7 +81,7 @@ pub(super) enum Next {
 
 #[derive(Debug)]
 pub(super) struct Die {
-    /// In the order they go: host reads first.
+    /// Host reads in the order they came; they go before all else.
     pub(super) reads: VecDeque<HostRead>,
     pub(super) host: VecDeque<Operation>,
     pub(super) collection: VecDeque<Operation>,
@@ -94,7 +94,7 @@ pub(super) struct Die {
     pub(super) suspended: Option<(Operation, u64)>,
     /// When the last of garbage collection's operations will have left the cells.
     pub(super) collection_until: u64,
-    /// Time garbage collection may take while the host waits.
+    /// Time that garbage collection may take while the host waits.
     credit_ns: i64,
     pub(super) busy_ns: u64,
 }
@@ -162,9 +162,9 @@ pub(super) struct CollectionShare {
     collection_work_ns: u64,
     host_work_ns: u64,
     memory_ns: u64,
-    /// What a program operation of the host's brings garbage collection.
+    /// Credit that each program operation of the host gives to garbage collection.
     credit_ns: i64,
-    /// Credit never exceeds that: an erase and a program operation.
+    /// The most credit there can be: an erase and a program operation.
     most_ns: i64,
 }
 

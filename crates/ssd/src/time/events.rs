@@ -3,7 +3,7 @@
 //! A server has at most one event before it, which may be moved, so that a flat tree of fixed size
 //! serves better than a heap: an event is set, moved and cleared by one walk from leaf to root.
 
-/// Later than anything that happens.
+/// A time later than anything that happens.
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// A server and the time of its next event. Of two at the same time the lower number wins.
@@ -15,7 +15,8 @@ pub(super) struct Event {
 
 #[derive(Debug)]
 pub(super) struct Events {
-    /// The winner at 1, the two it won over or came from at 2 and 3, and so on; leaves at the end.
+    /// The tournament's nodes: the overall winner at 1, its two candidates at 2 and 3, and so on;
+    /// leaves at the end.
     nodes: Vec<Event>,
 }
 

@@ -26,7 +26,7 @@ pub struct Flash {
     pub(super) row: Row,
     /// Operations that garbage collection has handed in.
     pub(super) collected: u64,
-    /// Dies first, then channels.
+    /// The next event of each die, then of each channel.
     events: Events,
     dies: Vec<Die>,
     channels: Vec<Channel>,
@@ -82,7 +82,7 @@ impl Flash {
         }
     }
 
-    /// Lets everything happen that happens until then.
+    /// Lets everything happen that is due by `until`.
     pub(super) fn pass_until(&mut self, until: u64) {
         while self.next_at() <= until {
             self.step();
@@ -150,7 +150,7 @@ impl Flash {
         self.events.set(number, die.until);
     }
 
-    /// A die has an operation more.
+    /// Starts a die, if idle, on an operation that was just queued.
     fn wake(&mut self, number: u32) {
         if matches!(self.dies[number as usize].next, Next::None) {
             self.choose(number);
@@ -224,7 +224,7 @@ impl Flash {
         self.events.set(number, die.until);
     }
 
-    /// The cells program or erase for so long.
+    /// Has the cells program or erase for `left_ns`.
     fn work(&mut self, number: u32, operation: Operation, left_ns: u64) {
         let die = &mut self.dies[number as usize];
         die.cells = Cells::Busy(operation);
@@ -236,7 +236,7 @@ impl Flash {
         self.events.set(number, die.until);
     }
 
-    /// What a die's cells were doing is done.
+    /// Ends what a die's cells were doing.
     fn die_turns(&mut self, number: u32) {
         let die = &mut self.dies[number as usize];
         match die.cells {
@@ -259,7 +259,7 @@ impl Flash {
         }
     }
 
-    /// The cells are idle again: on to the next thing.
+    /// Sets the cells idle, and starts the next thing.
     fn rest(&mut self, number: u32) {
         self.dies[number as usize].cells = Cells::Idle;
         self.go_on(number);
@@ -291,7 +291,7 @@ impl Flash {
         }
     }
 
-    /// Data that were read have left their die.
+    /// Counts data that were read and have left their die.
     fn sent(&mut self, number: u32, reader: Reader) {
         let die = &mut self.dies[number as usize];
         let busy_ns = self.now - die.since;
@@ -366,7 +366,7 @@ impl Flash {
         }
     }
 
-    /// A request that the translation layer has carried out is answered from the buffer.
+    /// Answers from the buffer a request that the translation layer has carried out.
     pub(super) fn answer(&mut self, kind: Kind, started: u64, pages: u32) {
         let pending = Pending {
             kind,
@@ -381,7 +381,7 @@ impl Flash {
         }
     }
 
-    /// Forgets what was measured, not what is under way.
+    /// Forgets what was measured. What is under way goes on.
     pub(super) fn restart(&mut self) {
         self.started = self.now;
         self.requests.restart(self.now);

@@ -41,7 +41,7 @@ impl Flash {
         self.named(tag, |flash, now| flash.answer(Kind::Discard, now, pages));
     }
 
-    /// The host reads so many pages, of which some lie in units, at pages of those.
+    /// The host reads `pages` pages. Those of them that lie in units are at `places` (unit, page).
     pub fn reads(&mut self, tag: u64, pages: u32, places: &[(u32, u32)]) {
         self.named(tag, |flash, now| flash.read(now, pages, places));
     }
@@ -51,7 +51,7 @@ impl Flash {
         self.named(tag, Flash::flush);
     }
 
-    /// The names of requests answered since this was last asked, in order.
+    /// The tags of the requests answered since the last call, in order.
     pub fn answered(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.requests.finished)
     }

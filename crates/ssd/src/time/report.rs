@@ -9,7 +9,7 @@ use super::{latency::LatencySummary, series::Interval};
 pub struct Latencies {
     /// Reads.
     pub read: LatencySummary,
-    /// Writes: until they are in the write buffer.
+    /// Writes, until they are in the write buffer.
     pub write: LatencySummary,
     /// Discards.
     pub discard: LatencySummary,
@@ -22,7 +22,7 @@ pub struct Latencies {
 pub struct Work {
     /// Operations done.
     pub operations: u64,
-    /// Time they held a die's cells; of reads, until the data had left the die.
+    /// Time they held a die's cells. A read counts until its data had left the die.
     pub busy_ns: u64,
 }
 
@@ -48,12 +48,12 @@ pub struct FlashWork {
     pub collection_programs: Work,
     /// Erases.
     pub erases: Work,
-    /// Of the time of mixed programs, the copies' part by pages.
+    /// The part of the time of mixed programs that falls to copies, by pages.
     pub mixed_copies_busy_ns: u64,
 }
 
 impl FlashWork {
-    /// Time dies were busy, all together.
+    /// Time that all dies together were busy.
     pub fn busy_ns(&self) -> u64 {
         self.host_reads.busy_ns
             + self.host_programs.busy_ns
@@ -63,7 +63,7 @@ impl FlashWork {
             + self.erases.busy_ns
     }
 
-    /// Time dies were busy for garbage collection.
+    /// Time that all dies together were busy for garbage collection.
     pub fn collection_busy_ns(&self) -> u64 {
         self.collection_reads.busy_ns
             + self.collection_programs.busy_ns
@@ -72,7 +72,7 @@ impl FlashWork {
     }
 }
 
-/// What a run took, from the start of the measurement to now.
+/// Time and latencies of a run, from the start of the measurement to now.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TimeReport {
     /// Simulated time that passed.
@@ -85,19 +85,19 @@ pub struct TimeReport {
     pub intervals: Vec<Interval>,
     /// What the flash did.
     pub work: FlashWork,
-    /// Of the dies' time, the share they were busy.
+    /// Share of the dies' time in which they were busy.
     pub die_utilisation: f64,
-    /// Of the channels' time, the share they were busy.
+    /// Share of the channels' time in which they were busy.
     pub channel_utilisation: f64,
-    /// Of the dies' time, the share that garbage collection took: the time lost to it.
+    /// Share of the dies' time that garbage collection took: the time lost to it.
     pub collection_share: f64,
     /// Time that each die was busy.
     pub die_busy_ns: Vec<u64>,
     /// Time that each channel was busy.
     pub channel_busy_ns: Vec<u64>,
-    /// Time that host reads waited while garbage collection held their die, all together.
+    /// Sum of the times that host reads waited while garbage collection held their die.
     pub read_wait_for_collection_ns: u64,
-    /// Time that host writes waited for room in the write buffer, all together.
+    /// Sum of the times that host writes waited for room in the write buffer.
     pub buffer_wait_ns: u64,
     /// Times a program or erase operation was interrupted for a host read.
     pub suspensions: u64,

@@ -9,7 +9,7 @@ use super::{
     series::Series,
 };
 
-/// What a request does, as an index of what is kept of each kind.
+/// The kind of a request, as an index into what is kept for each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
@@ -22,10 +22,10 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pending {
     pub(super) kind: Kind,
-    /// When the host had it.
+    /// When the host issued it, in nanoseconds.
     pub(super) started: u64,
     pub(super) pages: u32,
-    /// What whoever asked calls it, where he wants to hear of its end; 0 otherwise.
+    /// The name that the caller gave it to be told of its end; 0 if it gave none.
     pub(super) tag: u64,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Requests {
     vacant: Vec<u32>,
     latencies: [Latency; 4],
     series: Series,
-    /// What the request at hand is called.
+    /// The tag of the current request.
     pub(super) tag: u64,
     /// Requests with a name that were answered.
     pub(super) finished: Vec<u64>,
@@ -76,7 +76,7 @@ impl Requests {
         }
     }
 
-    /// Forgets what was measured, not what is under way.
+    /// Forgets what was measured. What is under way goes on.
     pub(super) fn restart(&mut self, now: u64) {
         self.latencies = std::array::from_fn(|_| Latency::new());
         self.series = Series::new(now);
@@ -88,7 +88,7 @@ impl Requests {
         self.outstanding
     }
 
-    /// A request has come.
+    /// Counts a request that was issued.
     #[inline]
     pub(super) fn begin(&mut self) {
         self.outstanding += 1;
@@ -126,7 +126,7 @@ impl Requests {
         self.series.record(pending.kind, bytes, latency_ns, now);
     }
 
-    /// A read that comes from the flash in so many parts. Answers its number.
+    /// Registers a read that comes from the flash in parts. Answers its number.
     pub(super) fn read(&mut self, pending: Pending) -> u32 {
         let read = FlashRead { pending, parts: 0 };
         match self.vacant.pop() {
@@ -146,7 +146,7 @@ impl Requests {
         self.reads[number as usize].parts += 1;
     }
 
-    /// No part of a read is to come from the flash.
+    /// Whether no part of a read comes from the flash; it is then answered.
     pub(super) fn needs_no_flash(&mut self, number: u32, now: u64) -> bool {
         let read = self.reads[number as usize];
         if read.parts == 0 {
@@ -156,7 +156,7 @@ impl Requests {
         read.parts == 0
     }
 
-    /// A part of a read has come.
+    /// Counts a part of a read that has come; the last one ends the read.
     pub(super) fn part_came(&mut self, number: u32, now: u64) {
         let read = &mut self.reads[number as usize];
         read.parts -= 1;
@@ -167,7 +167,7 @@ impl Requests {
         }
     }
 
-    /// A flush is answered when the last page is safe.
+    /// Ends a flush: its last page is safe.
     pub(super) fn flushed(&mut self, pending: Pending, now: u64) {
         self.end(pending, now);
     }

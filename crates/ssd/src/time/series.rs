@@ -19,7 +19,7 @@ const FIRST_NS: u64 = 10_000_000;
 /// the part of it that has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Interval {
-    /// When it began, since the measurement did.
+    /// When the interval began, since the start of the measurement.
     pub start_ns: u64,
     /// Reads answered in a second.
     pub read_iops: f64,
@@ -29,7 +29,7 @@ pub struct Interval {
     pub read_mib_per_second: f64,
     /// MiB written in a second.
     pub write_mib_per_second: f64,
-    /// Time that garbage collection held the dies, of all dies together, by the operations that
+    /// Time that garbage collection held the dies, summed over all dies, for the operations that
     /// ended in the interval.
     #[serde(default)]
     pub collection_busy_ns: u64,
@@ -41,7 +41,7 @@ pub struct Interval {
     pub write_latency: Option<IntervalLatency>,
 }
 
-/// Reads and writes, their bytes and their latencies.
+/// Reads and writes of an interval, their bytes and their latencies.
 #[derive(Debug, Clone, Default)]
 struct Sum {
     requests: [u64; 2],
@@ -62,7 +62,7 @@ impl Sum {
         self.collection_busy_ns += other.collection_busy_ns;
     }
 
-    /// Nothing more is recorded.
+    /// The sum with its last runs of latencies recorded, when nothing more is to come.
     fn flushed(mut self) -> Sum {
         self.latencies.iter_mut().for_each(Spread::flush);
         self
@@ -130,7 +130,7 @@ impl Series {
         self.current.collection_busy_ns += busy_ns;
     }
 
-    /// Closes intervals until the current one holds `now`.
+    /// Closes intervals until the current one contains `now`.
     #[cold]
     fn go_on(&mut self, now: u64) {
         while now >= self.end {

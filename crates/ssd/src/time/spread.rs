@@ -20,7 +20,7 @@ pub struct IntervalLatency {
     pub p99_9_ns: u64,
 }
 
-/// What is kept of them.
+/// A histogram of the latencies of one kind of request in one interval.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spread {
     /// Made at the first record: many intervals have no read, and idle ones nothing.
@@ -73,7 +73,7 @@ impl Spread {
         }
     }
 
-    /// `None` where nothing was recorded. What was recorded is flushed.
+    /// Percentiles of the latencies; `None` where nothing was recorded. The last run must be flushed.
     pub(super) fn latency(&self) -> Option<IntervalLatency> {
         let histogram = self.histogram.as_ref()?;
         let at = |quantile| histogram.value_at_quantile(quantile).min(self.longest_ns);

@@ -5,10 +5,10 @@ use thiserror::Error;
 
 use crate::{config::Config, error::ConfigError};
 
-/// No single time of a drive is longer than this (our choice: ten seconds is no flash).
+/// The longest that any single time of a drive may be (our choice: no flash takes ten seconds).
 const LONGEST_NS: u64 = 10_000_000_000;
 
-/// No channel is slower than this (our choice: an asynchronous ONFI 1.0 bus moves 10 MB/s).
+/// The slowest a channel may be (our choice: an asynchronous ONFI 1.0 bus moves 10 MB/s).
 const SLOWEST_BYTES_PER_SECOND: u64 = 1_000_000;
 
 /// How long a drive's flash takes, and what its controller buffers. Unknown keys are errors.
@@ -21,7 +21,7 @@ pub struct Timing {
     pub program_ns: u64,
     /// Erasing the blocks of one unit that lie in one die.
     pub erase_ns: u64,
-    /// What a channel moves between the controller and one of its dies.
+    /// Bytes a second that a channel moves between the controller and one of its dies.
     pub channel_bytes_per_second: u64,
     /// Planes of a die; they work together (multi-plane operations of the ONFI standard).
     pub planes: u32,
@@ -31,14 +31,14 @@ pub struct Timing {
     /// shot; 1, and so when not given, where each page is programmed by itself.
     #[serde(default = "one")]
     pub pages_per_word_line: u32,
-    /// Host data that the controller holds until they are programmed.
+    /// Bytes of host data that the controller holds until they are programmed.
     pub write_buffer_bytes: u64,
-    /// Until a request is answered that needs no flash: a buffered write or read, a discard, a
-    /// flush of what is safe.
+    /// Time until a request that needs no flash is answered: a buffered write or read, a discard, a
+    /// flush of what is safe already.
     pub buffer_ns: u64,
     /// Whether the write buffer survives a loss of power, so that a flush need not wait.
     pub power_loss_protection: bool,
-    /// If given, a host read interrupts a program or erase operation, and begins so much later.
+    /// If given, a host read interrupts a program or erase operation, and begins after this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend_ns: Option<u64>,
 }
@@ -56,7 +56,7 @@ impl Timing {
     }
 }
 
-/// Where the flash is.
+/// The arrangement of the flash: channels, dies, and how units are striped over dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
@@ -82,7 +82,7 @@ pub enum TimingError {
     /// The device itself cannot be.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A value that makes no sense.
+    /// A value out of its range.
     #[error("{name} = {value} is not between {least} and {most}")]
     Range {
         /// The value's name.
@@ -102,7 +102,7 @@ pub enum TimingError {
         /// Dies there are.
         dies: u64,
     },
-    /// Pages that are not sensed as a whole.
+    /// Pages that do not divide what the planes of a die sense together.
     #[error(
         "pages of {page_bytes} bytes do not divide the {row_bytes} bytes that the planes of a die \
          sense at once: use more planes, larger flash pages, or smaller pages"
@@ -126,12 +126,13 @@ pub enum TimingError {
         /// Bytes in a program operation.
         program_bytes: u64,
     },
-    /// A factor that is no number above 0, or a queue without a place.
+    /// A factor that is not a number above 0, or a queue depth of 0.
     #[error("{0} must be above 0")]
     Zero(&'static str),
 }
 
-/// What follows from the timing, the layout and the device, in the pages of the translation layer.
+/// What follows from the timing, the layout and the device, with sizes in pages of the translation
+/// layer.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
     pub(super) timing: Timing,
@@ -147,9 +148,9 @@ pub(super) struct Shape {
     pub(super) dies_per_unit: u32,
     pub(super) die_sets: u32,
     pub(super) buffer_pages: u64,
-    /// Between two places where a long transfer can be interrupted.
+    /// Time between two points at which a long transfer can be interrupted.
     pub(super) chunk_ns: u64,
-    /// Time to move so many pages over a channel, by number of pages.
+    /// Time to move pages over a channel, indexed by the number of pages.
     transfer_ns: Vec<u64>,
 }
 
@@ -227,7 +228,7 @@ impl Shape {
         self.first_die(unit) + program % self.dies_per_unit
     }
 
-    /// Time to move so many pages, at most a program operation's, over a channel.
+    /// Time to move `pages` pages, at most a program operation's, over a channel.
     #[inline]
     pub(super) fn transfer_ns(&self, pages: u32) -> u64 {
         self.transfer_ns[pages as usize]

@@ -1,4 +1,4 @@
-//! What each unit's flash is waiting for.
+//! What the flash of each unit is waiting for.
 
 /// A unit as its flash sees it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -6,12 +6,12 @@ pub(super) struct UnitTime {
     /// The program operation that is gathering pages, and how many it has; 0 if none is.
     pub(super) program: u32,
     pub(super) pages: u32,
-    /// Those of them that the host wrote, and those a flush has made safe.
+    /// Pages of that operation that the host wrote, and pages that a flush has made safe.
     pub(super) host_pages: u32,
     pub(super) flushed_pages: u32,
-    /// Whether it is on the list of units with pages to flush.
+    /// Whether the unit is on the list of units with pages to flush.
     pub(super) listed: bool,
-    /// Number of the last operation of its erase.
+    /// Number of the last operation of the unit's erase.
     pub(super) erase: u64,
 }
 
@@ -19,8 +19,9 @@ pub(super) struct UnitTime {
 pub(super) struct UnitTimes {
     units: Vec<UnitTime>,
     programs_per_unit: u32,
-    /// Of each place of a program operation: how many are in the buffer and not yet programmed.
-    /// More than one only if the unit was erased before the first was programmed.
+    /// For each place of a program operation, how many operations are in the buffer and not yet
+    /// programmed. There is more than one only if the unit was erased before the first was
+    /// programmed.
     unprogrammed: Vec<u8>,
     /// Units that may have pages to flush.
     unsafe_units: Vec<u32>,
@@ -41,7 +42,7 @@ impl UnitTimes {
         &mut self.units[unit as usize]
     }
 
-    /// Where a program operation of a unit lies among all.
+    /// Index of a unit's program operation among all of the drive's.
     #[inline]
     pub(super) fn place(&self, unit: u32, program: u32) -> u32 {
         unit * self.programs_per_unit + program
@@ -59,7 +60,7 @@ impl UnitTimes {
         *count = count.saturating_add(1);
     }
 
-    /// A program operation is done, or will never be.
+    /// Marks a program operation as done, or as one that will never be.
     pub(super) fn programmed(&mut self, place: u32) {
         let count = &mut self.unprogrammed[place as usize];
         *count = count.saturating_sub(1);

@@ -11,12 +11,12 @@ use crate::observe::{Observe, Origin};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Row {
     unit: u32,
-    /// What is left of it: pages of the unit.
+    /// The pages of the row from this one on are still to be read.
     start: u32,
     end: u32,
     /// How many of its pages are read.
     pages: u32,
-    /// Its pages are in the buffer: there is nothing to read.
+    /// Whether the row's pages are in the buffer: there is nothing to read.
     buffered: bool,
 }
 
@@ -151,7 +151,7 @@ impl Flash {
         };
     }
 
-    /// Reads the row that was begun.
+    /// Hands the row that was begun to its die.
     fn end_row(&mut self) {
         let row = std::mem::take(&mut self.row);
         if row.pages > 0 && !row.buffered {
@@ -206,7 +206,7 @@ impl Flash {
         );
     }
 
-    /// The host reads so many pages, of which some lie in units, at pages of those.
+    /// The host reads `pages` pages. Those of them that lie in units are at `places` (unit, page).
     pub(super) fn read(&mut self, started: u64, pages: u32, places: &[(u32, u32)]) {
         self.requests.begin();
         let request = self.requests.read(Pending {

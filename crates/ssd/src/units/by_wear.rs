@@ -2,19 +2,19 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// Stale entries that are borne however few units are closed (our choice).
+/// Stale entries that are kept however few units are closed (our choice).
 const STALE_BORNE: usize = 64;
 
-/// Entries of erases and unit. One is stale once its unit was erased; it is dropped when it comes
-/// up, or when stale ones are the most.
+/// Entries of erases and unit. An entry is stale once its unit was erased; it is dropped when it
+/// comes up, or when most entries are stale.
 #[derive(Debug, Default)]
 pub(super) struct ByWear {
     entries: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
 impl ByWear {
-    /// A unit was closed. `closed` units are, all in all, and `current` tells of an entry whether
-    /// it still holds.
+    /// Adds a unit that was closed. `closed` is the number of closed units, and `current` tells
+    /// whether an entry still holds.
     pub(super) fn push(
         &mut self,
         erases: u32,
@@ -29,7 +29,7 @@ impl ByWear {
         }
     }
 
-    /// The erases of the least worn unit, and the unit.
+    /// The least worn unit and its erases, as (erases, unit).
     pub(super) fn first(&mut self, current: impl Fn(u32, u32) -> bool) -> Option<(u32, u32)> {
         while let Some(&Reverse((erases, unit))) = self.entries.peek() {
             if current(erases, unit) {

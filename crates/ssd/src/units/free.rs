@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-/// First in, first out, or the least worn first.
+/// The order of free units: first in, first out, or the least worn first.
 #[derive(Debug)]
 pub(super) enum FreeUnits {
     /// In the order they were freed.
@@ -12,7 +12,7 @@ pub(super) enum FreeUnits {
 }
 
 impl FreeUnits {
-    /// Units that were never erased.
+    /// A list of units that were never erased.
     pub(super) fn new(units: impl Iterator<Item = u32>, by_wear: bool) -> FreeUnits {
         match by_wear {
             false => FreeUnits::Queue(units.collect()),
@@ -20,7 +20,7 @@ impl FreeUnits {
         }
     }
 
-    /// These units, in the order they were listed.
+    /// A list of free units in the given order.
     pub(super) fn of(units: Vec<u32>, by_wear: bool, erases: &[u32]) -> FreeUnits {
         let worn = |unit: u32| (erases[unit as usize], unit);
         match by_wear {
@@ -58,7 +58,7 @@ impl FreeUnits {
         }
     }
 
-    /// Where wear is not looked at, any unit is as good.
+    /// Takes the free unit with the most erases; where wear is not looked at, the next in order.
     pub(super) fn take_most_worn(&mut self) -> Option<u32> {
         match self {
             FreeUnits::Queue(units) => units.pop_back(),
@@ -66,7 +66,7 @@ impl FreeUnits {
         }
     }
 
-    /// Erases of the most worn free unit, where wear is looked at.
+    /// Erases of the most worn free unit; `None` where wear is not looked at.
     pub(super) fn most_worn(&self) -> Option<u32> {
         match self {
             FreeUnits::Queue(_) => None,
@@ -83,7 +83,7 @@ impl FreeUnits {
         }
     }
 
-    /// Takes out one unit; whether it was there.
+    /// Removes a unit. Answers whether it was there.
     pub(super) fn remove(&mut self, unit: u32, erases: u32) -> bool {
         match self {
             FreeUnits::Queue(units) => {

@@ -9,7 +9,8 @@ use crate::{
 };
 
 impl Units {
-    /// What is saved of the units, and of each group what its victim rule calls its chance.
+    /// The saved form of the units, and the state of each group's victim rule
+    /// ([`Order::chance`](crate::victims::Order::chance)).
     pub(crate) fn to_saved(&self) -> (SavedUnits, Vec<u64>) {
         let bits = self.group_bits;
         let (groups, chances) = (0..)

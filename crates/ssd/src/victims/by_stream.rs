@@ -15,7 +15,7 @@ pub struct ClosedUnit {
     pub valid_pages: u32,
     /// When it was opened, in pages the host had written.
     pub opened_at: u64,
-    /// When it was closed.
+    /// When it was closed, in pages the host had written.
     pub closed_at: u64,
 }
 
@@ -25,7 +25,7 @@ pub struct ClosedUnit {
 pub struct ClosedUnits {
     by_valid: Rings,
     by_age: Rings,
-    /// Of each stream, no ring below this number of valid pages holds a unit.
+    /// For each stream, a number of valid pages below which no ring holds a unit.
     lowest: Vec<u32>,
     count: Vec<u32>,
     stream: Vec<u32>,
@@ -68,7 +68,7 @@ impl ClosedUnits {
         stream.is_some_and(|&stream| stream != NOT_CLOSED)
     }
 
-    /// Of all streams the unit with the fewest valid pages, if any has a dead one.
+    /// The unit with the fewest valid pages among all streams', if any unit has a dead page.
     fn fewest_valid(&mut self) -> Option<u32> {
         let streams = 0..self.lowest.len() as u32;
         let best = streams.filter_map(|stream| self.lowest_of(stream));
@@ -87,12 +87,12 @@ impl ClosedUnits {
         None
     }
 
-    /// Units of the reclaim group, numbered from 0, closed or not.
+    /// Number of units in the reclaim group, open and free ones included.
     pub fn units(&self) -> u32 {
         self.stream.len() as u32
     }
 
-    /// A unit, if it is closed.
+    /// What is known of a unit; `None` if it is not closed.
     pub fn get(&self, unit: u32) -> Option<ClosedUnit> {
         self.contains(unit).then(|| self.view(unit))
     }
@@ -106,7 +106,7 @@ impl ClosedUnits {
         }
     }
 
-    /// Closed units of a stream.
+    /// Number of closed units of a stream.
     pub fn count(&self, stream: StreamId) -> u32 {
         self.count.get(stream.index()).copied().unwrap_or(0)
     }

@@ -40,7 +40,7 @@ impl Greedy {
         None
     }
 
-    /// The same, if it has a dead page at all.
+    /// The unit with the fewest valid pages, if it has a dead page at all.
     pub(super) fn choose_with_gain(&mut self) -> Option<u32> {
         let unit = self.fewest_valid()?;
         (self.lowest < self.highest).then_some(unit)
