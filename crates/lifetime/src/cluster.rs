@@ -6,16 +6,16 @@
 //! optimum of both is cheap, so there is no seed and no luck in it. Written here because the
 //! crates for it (`ckmeans` and its like) take no weights.
 
-/// Beyond so many distinct values, near ones are first brought together in as many bins of equal
-/// width, which bounds the time. Up to it, the result is exact.
+/// The most distinct values that are grouped exactly. Where there are more, near ones are first
+/// brought together in this many bins of equal width, which bounds the time.
 pub const MAX_POINTS: usize = 1024;
 
-/// A value and how much it counts; of a group, its mean and its whole weight.
+/// A value and its weight. For a group: its mean, and the sum of its weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weighted {
     /// The value on the line.
     pub value: f64,
-    /// How much it counts, above 0.
+    /// The weight, above 0.
     pub weight: f64,
 }
 
@@ -40,7 +40,7 @@ pub fn cluster(points: &[Weighted], max_groups: usize, least_gain: f64) -> Vec<W
         .collect()
 }
 
-/// Usable points, ascending, equal ones made one; at most [`MAX_POINTS`].
+/// The usable points, ascending, equal ones merged; at most [`MAX_POINTS`].
 fn distinct(points: &[Weighted]) -> Vec<Weighted> {
     let usable = |p: &&Weighted| p.value.is_finite() && p.weight.is_finite() && p.weight > 0.0;
     let mut points: Vec<Weighted> = points.iter().filter(usable).copied().collect();
@@ -121,7 +121,7 @@ struct Splits {
 }
 
 impl Splits {
-    /// Needs at least one group and no fewer points than groups.
+    /// Solves the program. There must be at least one group, and no fewer points than groups.
     fn new(sums: &Sums, max_groups: usize, least_gain: f64) -> Splits {
         let points = sums.points();
         let mut costs: Vec<f64> = sums.0.iter().map(|end| sums.0[0].cost_until(end)).collect();
@@ -164,7 +164,7 @@ impl Splits {
 
 struct Row<'a> {
     sums: &'a Sums,
-    /// Least costs with one group fewer, by end.
+    /// Least costs with one group fewer, indexed by end.
     before: &'a [f64],
     costs: Vec<f64>,
     starts: Vec<u32>,

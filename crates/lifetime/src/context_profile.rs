@@ -1,4 +1,4 @@
-//! What a report tells of each program context. A placement learns from
+//! Statistics of each program context for reports. A placement learns from
 //! [`ContextStats`](crate::ContextStats) instead, which is lean.
 
 use std::ops::Range;
@@ -7,14 +7,14 @@ use anabranch_trace::ContextId;
 
 use crate::{Death, LbaTable, LifetimeHistogram};
 
-/// One context over a whole run.
+/// Statistics of one context over a whole run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ContextProfile {
     /// Write requests.
     pub writes: u64,
     /// Pages written.
     pub written_pages: u64,
-    /// Lifetimes of the pages that ended, by overwrite or discard.
+    /// Lifetimes of the pages whose life ended, by overwrite or discard.
     pub lifetimes: LifetimeHistogram,
 }
 
@@ -36,8 +36,8 @@ impl ContextProfiles {
         }
     }
 
-    /// `context` writes `pages` at logical time `now_pages`. A context beyond the table given
-    /// at the start counts as nobody's.
+    /// Records that `context` writes `pages` at logical time `now_pages`. A context beyond the
+    /// number given at the start counts as unknown.
     pub fn write(&mut self, pages: Range<usize>, context: ContextId, now_pages: u64) {
         if let Some(profile) = self.profiles.get_mut(context.0 as usize) {
             profile.writes += 1;
@@ -48,7 +48,7 @@ impl ContextProfiles {
         self.table.write(pages, context, now_pages, on_death);
     }
 
-    /// The host discards `pages` at logical time `now_pages`.
+    /// Records that the host discards `pages` at logical time `now_pages`.
     pub fn discard(&mut self, pages: Range<usize>, now_pages: u64) {
         let profiles = &mut self.profiles;
         self.table

@@ -1,7 +1,7 @@
-//! What a scheme learns of one program context: two counts and a mean.
+//! Statistics from which a scheme learns about one program context: two counts and a mean.
 
-/// How single deaths become a mean lifetime: an exponentially weighted moving average (EWMA)
-/// whose step follows the size of what died.
+/// The average that makes a mean lifetime of single deaths: an exponentially weighted moving
+/// average (EWMA) whose step follows the number of pages that died.
 ///
 /// The PCStream draft says "average" (§3.1.3); the form of the average was not found in FAST'19
 /// either, so an EWMA with weight 1/8 is our choice. A death of `step_pages` pages moves the mean
@@ -33,13 +33,13 @@ pub struct ContextStats {
 }
 
 impl ContextStats {
-    /// The context wrote `pages` pages.
+    /// Records that the context wrote `pages` pages.
     #[inline]
     pub fn record_write(&mut self, pages: u64) {
         self.written_pages += pages;
     }
 
-    /// `pages` pages of the context ended after `lifetime_pages`.
+    /// Records that `pages` pages of the context died after `lifetime_pages`.
     #[inline]
     pub fn record_death(&mut self, pages: u64, lifetime_pages: u64, averaging: Averaging) {
         self.ended_pages += pages;
@@ -49,7 +49,7 @@ impl ContextStats {
         self.mean_lifetime_pages += difference * pages / remembered;
     }
 
-    /// Halves the pages written, so that they tell of the recent past.
+    /// Halves the pages written, so that they reflect the recent past.
     pub fn fade(&mut self) {
         self.written_pages /= 2;
     }
@@ -59,14 +59,14 @@ impl ContextStats {
         self.written_pages
     }
 
-    /// Pages whose life has ended: the samples the mean rests on.
+    /// Pages whose life has ended, from which the mean is computed.
     #[inline]
     pub fn ended_pages(&self) -> u64 {
         self.ended_pages
     }
 
-    /// Mean lifetime of the pages that ended, in pages written to the device; 0 while none did.
-    /// Lives that still last are not in it, so it starts too short and rises as they end.
+    /// Mean lifetime of the pages that ended, in pages written to the device; 0 while none has
+    /// ended. Lives that still last are not in it, so it starts too short and rises as they end.
     pub fn mean_lifetime_pages(&self) -> f64 {
         self.mean_lifetime_pages
     }

@@ -22,7 +22,7 @@ pub struct LifetimeHistogram {
 }
 
 impl LifetimeHistogram {
-    /// `pages` pages lived `lifetime_pages`.
+    /// Records that `pages` pages lived `lifetime_pages`.
     pub fn record(&mut self, lifetime_pages: u64, pages: u64) {
         let histogram = match &mut self.histogram {
             Some(histogram) => histogram,
@@ -41,8 +41,8 @@ impl LifetimeHistogram {
         self.histogram.as_ref().map_or(0, Histogram::len)
     }
 
-    /// The lifetime, in pages written to the device, that `quantile` (0 to 1) of the pages did
-    /// not outlive. `None` while nothing is recorded.
+    /// The lifetime, in pages written to the device, that a share `quantile` (0 to 1) of the pages did not outlive.
+    /// `None` while nothing is recorded.
     pub fn quantile_pages(&self, quantile: f64) -> Option<u64> {
         let histogram = self
             .histogram
@@ -51,15 +51,15 @@ impl LifetimeHistogram {
         Some(histogram.value_at_quantile(quantile.clamp(0.0, 1.0)))
     }
 
-    /// Lifetimes that were recorded, each with how many pages lived it, as exact as the histogram is: recorded
-    /// again they make the same one.
+    /// The recorded lifetimes, each with the number of its pages, as exact as the histogram is: recorded again they
+    /// make the same histogram.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let values = self.histogram.iter().flat_map(Histogram::iter_recorded);
         values.map(|value| (value.value_iterated_to(), value.count_at_value()))
     }
 
-    /// Pages by lifetime: class `k` holds lifetimes from `2^(k/2)` to `2^((k+1)/2)` pages, class 0
-    /// also those of no page. The last class is not empty.
+    /// Pages by class of lifetime: class `k` holds lifetimes from `2^(k/2)` to `2^((k+1)/2)` pages, and class 0 also
+    /// lifetimes of 0. The last class is not empty.
     pub fn half_octaves(&self) -> Vec<u64> {
         let mut classes = Vec::new();
         for value in self.histogram.iter().flat_map(Histogram::iter_recorded) {

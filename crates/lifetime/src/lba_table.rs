@@ -11,20 +11,20 @@ pub const DEFAULT_TABLE_BYTES: usize = 64 << 20;
 /// Bits of an entry that hold the time; the rest hold the context plus one.
 const TIME_BITS: u32 = 40;
 const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
-/// The highest context an entry can name.
+/// The highest context that fits an entry.
 const MAX_CONTEXT: u32 = (1 << (u64::BITS - TIME_BITS)) - 2;
 const EMPTY: u64 = 0;
 /// 2^64 over the golden ratio: successive multiples fall evenly into any power-of-two interval.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Data that was overwritten or discarded.
+/// A run of pages whose data was overwritten or discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Death {
     /// The context that had written the data.
     pub context: ContextId,
-    /// Pages the host wrote to the device between its write and its end.
+    /// The lifetime: pages the host wrote to the device between the data's write and its end.
     pub lifetime_pages: u64,
-    /// How many pages of data ended.
+    /// Number of pages whose data ended.
     pub pages: u64,
 }
 
@@ -60,8 +60,8 @@ pub struct LbaTable {
 }
 
 impl LbaTable {
-    /// A table for a drive of `logical_pages` pages that hold nothing yet, in at most
-    /// `max_bytes` bytes (but never less than one entry).
+    /// A table for an empty drive of `logical_pages` pages, in at most `max_bytes` bytes (but never
+    /// less than one entry).
     pub fn new(logical_pages: u32, max_bytes: usize) -> LbaTable {
         let logical_pages = logical_pages as usize;
         let max_entries = (max_bytes / size_of::<u64>()).max(1);
@@ -81,14 +81,15 @@ impl LbaTable {
         1 << self.granule_shift
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory that the table holds.
     pub fn memory_bytes(&self) -> usize {
         self.entries.capacity() * size_of::<u64>()
     }
 
-    /// `context` writes `pages` at logical time `now_pages` (pages written before this request,
-    /// which must not go backwards). What was there ends first: `on_death` hears of each run of
-    /// neighbours with one writer and one time once. Pages beyond the drive mean nothing.
+    /// Records that `context` writes `pages` at logical time `now_pages` (pages written before this
+    /// request; it must never decrease). The data there before ends first: `on_death` is called
+    /// once for each run of neighbours with one writer and one time. Pages beyond the drive are
+    /// ignored.
     #[inline]
     pub fn write(
         &mut self,
@@ -100,8 +101,8 @@ impl LbaTable {
         self.replace(pages, entry(context, now_pages), now_pages, on_death);
     }
 
-    /// The host discards `pages` at logical time `now_pages`: what was there ends, as in
-    /// [`LbaTable::write`], and nothing takes its place.
+    /// Records that the host discards `pages` at logical time `now_pages`: the data there ends, as
+    /// in [`LbaTable::write`], and no other takes its place.
     #[inline]
     pub fn discard(&mut self, pages: Range<usize>, now_pages: u64, on_death: impl FnMut(Death)) {
         self.replace(pages, EMPTY, now_pages, on_death);
@@ -131,7 +132,7 @@ impl LbaTable {
         entries.fill(with);
     }
 
-    /// How many granules have their followed page before `page`: the granules followed within
+    /// The number of granules whose followed page lies before `page`: the granules followed within
     /// `a..b` are `granules_before(a)..granules_before(b)`.
     fn granules_before(&self, page: usize) -> usize {
         if page >= self.logical_pages {

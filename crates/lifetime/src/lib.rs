@@ -1,5 +1,5 @@
-//! How long data lives: who wrote each logical page and when, what that says of each program
-//! context, and contexts of like lifetime brought together.
+//! Lifetimes of data: who wrote each logical page and when, what that says of each program context,
+//! and groups of contexts with similar lifetimes.
 //!
 //! A lifetime runs from a page's write to its overwrite or discard and is counted in pages the
 //! host wrote to the device in between (the PCStream draft's logical time, its footnote 2). No

@@ -1,21 +1,21 @@
-//! How well what is known of a write tells how long its data will live.
+//! How well the labels of a write predict how long its data will live.
 
 use std::collections::HashMap;
 
 use crate::LifetimeHistogram;
 
-/// A group is narrow if nine tenths of its data live at most so many times as long as a tenth of it
-/// (our choice: quartiles would not see a tenth of short-lived data that spoils an erase unit).
+/// A group is narrow if nine tenths of its data live at most this many times as long as a tenth of it (our choice:
+/// quartiles would not see a tenth of short-lived data that spoils an erase unit).
 pub const NARROW_FACTOR: u64 = 8;
 
-/// What is known of a write: numbers of the groups it falls into, one for each way of grouping.
+/// The labels of a write: for each way of grouping, the number of the group it falls into.
 pub type Labels<const WAYS: usize> = [u32; WAYS];
 
-/// Measures ways of grouping writes by how far the lifetimes of a group's data are alike.
+/// Measures how similar lifetimes are within each group, for several ways of grouping writes.
 ///
-/// A page's life begins with its write and ends with its overwrite or discard; only lives that end
-/// count. Beside the `WAYS` that the caller labels writes with, one more is measured: by the length
-/// of the life before on the same page, in octaves, which is what schemes that go by address know.
+/// A page's life begins with its write and ends with its overwrite or discard; only lives that end count. Beside the
+/// `WAYS` that the caller labels writes with, one more is measured: the length of the previous life on the same page,
+/// in octaves, which is what schemes that go by address know.
 ///
 /// ```
 /// use anabranch_lifetime::Separation;
@@ -43,20 +43,20 @@ pub struct Separation<const WAYS: usize> {
     history: HashMap<u32, Group>,
 }
 
-/// What lies on a page, and what lay there before.
+/// The data on a page, and the life before it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Page {
-    /// When it was written, plus 1; 0 where nothing lies.
+    /// When the data was written, plus 1; 0 where the page holds none.
     born: u64,
-    /// Which combination of labels.
+    /// The index of its combination of labels.
     combination: u32,
-    /// Octave of the life that ended before this one was begun, plus 1; 0 where there was none.
+    /// The octave of the life that ended before this data was written, plus 1; 0 where there was none.
     before: u8,
-    /// The same for the life that is to come next.
+    /// The same value for the data that will be written next.
     next: u8,
 }
 
-/// Lives that ended, of one group.
+/// Lives of one group that have ended.
 #[derive(Debug, Clone, Default)]
 struct Group {
     lives: f64,
@@ -91,20 +91,20 @@ impl Group {
     }
 }
 
-/// What one way of grouping achieves.
+/// The result for one way of grouping.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Achieved {
-    /// Groups with lives that ended.
+    /// Groups in which a life has ended.
     pub groups: usize,
-    /// The share of lives that ended in narrow groups ([`NARROW_FACTOR`]), 0 to 1.
+    /// The share of ended lives that are in narrow groups ([`NARROW_FACTOR`]), 0 to 1.
     pub narrow_share: f64,
-    /// The share of the variance of log2 lifetime that lies between the groups and not within them,
-    /// 0 to 1: how much better a life is known for who knows its group. 0 where all lives are equal.
+    /// The share of the variance of log2 lifetime that lies between the groups and not within them, 0 to 1: 1 if the
+    /// group tells the lifetime, 0 if it tells nothing or all lives are equal.
     pub explained: f64,
 }
 
 impl<const WAYS: usize> Separation<WAYS> {
-    /// A drive on which nothing was written yet.
+    /// Measures a drive on which nothing was written yet.
     pub fn new(logical_pages: u32) -> Self {
         Separation {
             pages: vec![Page::default(); logical_pages as usize],
@@ -116,8 +116,8 @@ impl<const WAYS: usize> Separation<WAYS> {
         }
     }
 
-    /// Pages are written; `now_pages` counts pages written to the drive before. Pages that the
-    /// drive has not are passed over.
+    /// Records that pages are written; `now_pages` counts the pages written to the drive before. Pages beyond the drive
+    /// are passed over.
     pub fn write(
         &mut self,
         pages: impl Iterator<Item = usize>,
@@ -139,7 +139,7 @@ impl<const WAYS: usize> Separation<WAYS> {
         }
     }
 
-    /// What lies on these pages is no longer needed.
+    /// Records that pages are discarded.
     pub fn discard(&mut self, pages: impl Iterator<Item = usize>, now_pages: u64) {
         pages.for_each(|page| self.end(page, now_pages));
     }
@@ -170,12 +170,12 @@ impl<const WAYS: usize> Separation<WAYS> {
         self.all.lives as u64
     }
 
-    /// What each way of grouping achieves, in the order of the labels.
+    /// The result for each way of grouping, in the order of the labels.
     pub fn ways(&self) -> [Achieved; WAYS] {
         std::array::from_fn(|way| self.achieved(&self.ways[way]))
     }
 
-    /// What it achieves to know how long the page's data lived before.
+    /// The result for grouping by the previous life on the same page.
     pub fn history(&self) -> Achieved {
         self.achieved(&self.history)
     }

@@ -12,7 +12,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const RECORDS: u64 = 500_000;
 
-/// A multiplicative generator: the same trace on every run.
+/// A multiplicative generator: gives the same trace on every run.
 fn next(state: &mut u64) -> u64 {
     *state = state
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -58,7 +58,7 @@ fn line(format: Format, text: &mut String, place: u64, state: &mut u64) {
     done.unwrap();
 }
 
-/// A text that is there as long as the process, so that reading it copies nothing first.
+/// A text that lives as long as the process, so that reading it copies nothing first.
 fn text(format: Format) -> &'static [u8] {
     let (mut text, mut state) = (String::new(), 1);
     for place in 0..RECORDS {

@@ -1,6 +1,6 @@
-//! Items read ahead of the one who takes them singly.
+//! A buffer between a reader of batches and a caller that takes single items.
 
-/// What an iterator over batches has read and not yet given out.
+/// Items that an iterator over batches has read and not yet given out.
 #[derive(Debug)]
 pub(crate) struct Ahead<T> {
     items: Vec<T>,
@@ -15,19 +15,19 @@ impl<T: Copy> Ahead<T> {
         }
     }
 
-    /// The next item, if there is one left, without taking it.
+    /// The next item, not taken; `None` if none is left.
     pub(crate) fn peek(&self) -> Option<&T> {
         self.items.get(self.taken)
     }
 
-    /// The next item, if there is one left.
+    /// Takes the next item; `None` if none is left.
     pub(crate) fn take(&mut self) -> Option<T> {
         let item = self.items.get(self.taken)?;
         self.taken += 1;
         Some(*item)
     }
 
-    /// Moves all that is left to the end of `items`. False when nothing was.
+    /// Moves all items left to the end of `items`. Answers `false` if there were none.
     pub(crate) fn take_all(&mut self, items: &mut Vec<T>) -> bool {
         let left = &self.items[self.taken..];
         items.extend_from_slice(left);
@@ -36,13 +36,13 @@ impl<T: Copy> Ahead<T> {
         any
     }
 
-    /// Lends the buffer out, to be filled anew and given back with [`Ahead::put`].
+    /// Lends the buffer out, to be filled again and given back with [`Ahead::put`].
     pub(crate) fn lend(&mut self) -> Vec<T> {
         self.taken = 0;
         std::mem::take(&mut self.items)
     }
 
-    /// Holds these items now.
+    /// Takes `items` as the new content.
     pub(crate) fn put(&mut self, items: Vec<T>) {
         self.items = items;
     }

@@ -25,26 +25,26 @@ pub struct Capture {
     pub host: String,
     /// When the capture began, in seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// Kernel events that did not reach the trace: anything but 0 makes the bytes a lower bound, and what is
-    /// computed of them wrong either way.
+    /// Number of kernel events that did not reach the trace. Anything but 0 makes the bytes a lower bound, and figures
+    /// computed from the trace wrong in either direction.
     pub lost_events: u64,
     /// What the probe could not do on that kernel, one sentence each.
     pub limitations: Vec<String>,
-    /// The drive that the run was made on, as whoever made it describes it: this room knows no
-    /// drives. Absent where a device was only watched, and from older traces.
+    /// The drive that the run was made on, described by whoever made the run (this crate knows no drives). Absent where
+    /// a device was only watched, and from older traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<serde_json::Value>,
-    /// Which pages of the device the trace holds, each of them at the size of all that it stands for;
-    /// absent where it holds all.
+    /// Which pages of the device the trace holds, each at the size of all the pages it stands for; absent where it
+    /// holds all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
 }
 
-/// How the limitation begins that every imported trace has.
+/// How the first limitation of every imported trace begins.
 const IMPORTED: &str = "imported (";
 
 impl Capture {
-    /// What limits a trace that was imported from a format of others.
+    /// The limitation noted in a trace that was imported from a foreign format.
     pub(crate) fn imported(format: &str) -> String {
         format!("{IMPORTED}{format}): contexts are names of processes, if anything")
     }
@@ -71,12 +71,12 @@ pub struct Tables {
     pub contexts: Vec<Context>,
     /// Files; row 0 has the empty name.
     pub files: Vec<File>,
-    /// The capture.
+    /// The capture itself: device, command, time, losses.
     pub capture: Capture,
 }
 
 impl Tables {
-    /// Tables of a trace that knows neither contexts nor files: row 0 of each, and no more.
+    /// The tables of a trace without contexts or files: row 0 of each only.
     pub fn new(capture: Capture) -> Tables {
         Tables {
             contexts: vec![Context::unknown()],
@@ -85,7 +85,7 @@ impl Tables {
         }
     }
 
-    /// Says in words what keeps the tables from being used as indices, if anything does.
+    /// What keeps the tables from being used as indices, in a sentence; `None` if nothing does.
     pub(crate) fn fault(&self) -> Option<String> {
         let Some(unknown) = self.contexts.first() else {
             return Some("the context table lacks row 0, the unknown context".into());

@@ -8,11 +8,12 @@ use crate::io::ContextId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContextKind {
-    /// Nobody could be named.
+    /// The writer could not be attributed.
     Unknown,
     /// A call path of an application.
     Application,
-    /// Stacks too rare, or too many, to stand for themselves, kept together under a shallower one.
+    /// Stacks that are too rare, or too many, to be contexts of their own: they share a shallower
+    /// stack.
     Folded,
     /// The file system's journal or log.
     Journal,
@@ -49,7 +50,7 @@ pub struct Context {
     pub kind: ContextKind,
     /// The thread's name, its digits stripped: the role the thread plays.
     pub role: String,
-    /// The call path, innermost frame first; empty for the kernel's own.
+    /// The call path, innermost frame first; empty for the kernel's own threads.
     pub frames: Vec<Frame>,
 }
 

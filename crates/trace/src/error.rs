@@ -15,30 +15,30 @@ pub enum TraceError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A directory, a device, a socket.
+    /// The path names a directory, a device or a socket.
     #[error("{path} is not a regular file; give the path of a trace file")]
     NotAFile {
-        /// What was named.
+        /// The path that was given.
         path: PathBuf,
     },
-    /// Not one byte.
+    /// The file has no byte.
     #[error("{path} is empty: nothing was recorded, or its copy failed; record or copy it again")]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// The system refused to read on.
+    /// The system failed to read on.
     #[error("cannot read {path}: {source}; check the disk it lies on")]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Does not begin as a Parquet file begins.
+    /// The file does not begin as a Parquet file does.
     #[error(
         "{path} is not a Parquet file; `anabranch import {path} -o trace.parquet` makes one of a trace of another \
          format"
@@ -47,13 +47,13 @@ pub enum TraceError {
         /// The file.
         path: PathBuf,
     },
-    /// Begins as a Parquet file, but does not end as one.
+    /// The file begins as a Parquet file, but does not end as one.
     #[error("{path} is cut off: it does not end as a Parquet file ends; copy or record it again")]
     CutOff {
         /// The file.
         path: PathBuf,
     },
-    /// A Parquet file, but none of ours.
+    /// The file is Parquet, but not a trace of Anabranch.
     #[error(
         "{path} is a Parquet file, but not an Anabranch trace: it lacks the metadata key \
          \"{key}\"; give a file that was recorded or imported by this program (other programs \
@@ -62,10 +62,10 @@ pub enum TraceError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// The key that was looked for.
+        /// The metadata key that it lacks.
         key: &'static str,
     },
-    /// Written by a later version.
+    /// The trace was written by a later version.
     #[error(
         "{path} has trace schema \"{found}\", and this program reads \"{known}\"; \
          read it with the version that wrote it, or a later one"
@@ -73,9 +73,9 @@ pub enum TraceError {
     Schema {
         /// The file.
         path: PathBuf,
-        /// Its schema.
+        /// The schema the file names.
         found: String,
-        /// Ours.
+        /// The schema this program reads.
         known: &'static str,
     },
     /// A column is missing or has another type.
@@ -98,7 +98,7 @@ pub enum TraceError {
     Tables {
         /// The file.
         path: PathBuf,
-        /// Which, and why.
+        /// Which table, and why.
         reason: String,
     },
     /// The bytes contradict the Parquet format.
@@ -106,10 +106,10 @@ pub enum TraceError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where it contradicts itself.
+        /// What contradicts the format.
         reason: String,
     },
-    /// A record that nothing could be done with.
+    /// A record that cannot be used.
     #[error("{path}, record {row} (the first is 0): {fault}; record or import the trace again")]
     Record {
         /// The file.
@@ -135,7 +135,7 @@ pub enum TraceError {
     Create {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The output cannot be completed. Whatever was at that path before is still there.
@@ -143,7 +143,7 @@ pub enum TraceError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

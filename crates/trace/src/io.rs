@@ -52,7 +52,7 @@ impl fmt::Display for Operation {
 pub struct ContextId(pub u32);
 
 impl ContextId {
-    /// The context of a write nobody could attribute.
+    /// The context of a write that could not be attributed.
     pub const UNKNOWN: ContextId = ContextId(0);
 }
 
@@ -70,13 +70,13 @@ pub enum WriteHint {
     NotSet = 0,
     /// The application said that it has no hint.
     None = 1,
-    /// Dies soon.
+    /// The data dies soon.
     Short = 2,
-    /// Dies later than `Short`.
+    /// The data dies later than with `Short`.
     Medium = 3,
-    /// Dies later than `Medium`.
+    /// The data dies later than with `Medium`.
     Long = 4,
-    /// Dies later than `Long`.
+    /// The data dies later than with `Long`.
     Extreme = 5,
 }
 
@@ -119,26 +119,27 @@ impl WriteHint {
 pub struct Io {
     /// Nanoseconds since the capture began.
     pub time_ns: u64,
-    /// What was asked.
+    /// The operation that was asked for.
     pub operation: Operation,
     /// First byte, from the start of the device; 0 for a flush.
     pub offset_bytes: u64,
     /// Number of bytes; 0 only for a flush.
     pub length_bytes: u64,
-    /// Who caused it: an index into the trace's context table.
+    /// The writer: an index into the trace's context table.
     pub context: ContextId,
-    /// Which file it belongs to: an index into the trace's file table.
+    /// The file it belongs to: an index into the trace's file table.
     pub file: FileId,
     /// The life-time hint the application asked for on that file.
     pub hint: WriteHint,
     /// Whether the kernel granted the hint (a refused `F_SET_RW_HINT` leaves this false).
     pub hint_granted: bool,
-    /// Which of several programs on one drive; 0 where there is one.
+    /// The number of the program, where several share a drive; 0 otherwise. In imported traces the
+    /// volume.
     pub tenant: u32,
 }
 
 impl Io {
-    /// A write that carries nothing but its address: what an address-only trace knows.
+    /// A write known by its address only, as in an address-only trace.
     pub fn write(offset_bytes: u64, length_bytes: u64) -> Io {
         Io {
             time_ns: 0,

@@ -1,4 +1,4 @@
-//! Opening an input, with a word for each kind of thing that is no trace.
+//! Opening an input, with an error for each kind of thing that is no trace.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::TraceError;
 
-/// Opens a regular file that is not empty, and tells its length in bytes.
+/// Opens a regular file that is not empty. Answers with it and its length in bytes.
 pub(crate) fn open_regular(path: &Path) -> Result<(File, u64), TraceError> {
     // Looked at before it is opened: opening a pipe would wait for its writer.
     let metadata = fs::metadata(path).map_err(|source| unopened(path, source))?;

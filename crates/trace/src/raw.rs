@@ -9,7 +9,7 @@ use crate::error::TraceError;
 use crate::io::Io;
 use crate::open::open_readable;
 
-/// Bytes of a page. The form has no header to say otherwise.
+/// Bytes of a page. The file has no header that could say otherwise.
 const PAGE_BYTES: u64 = 4096;
 
 /// Bytes of a page number.
@@ -24,7 +24,7 @@ const CHUNK_BYTES: u64 = 64 << 10;
 #[derive(Debug)]
 pub struct RawReader {
     path: PathBuf,
-    /// Nothing any more after the end, or an error.
+    /// The input; `None` after the end, or an error.
     file: Option<File>,
     pages: Option<u64>,
     bytes: Vec<u8>,
@@ -33,7 +33,7 @@ pub struct RawReader {
 }
 
 impl RawReader {
-    /// Opens a file of page numbers. A pipe will do.
+    /// Opens a file or pipe of page numbers.
     ///
     /// # Errors
     /// [`TraceError::Open`], [`TraceError::NotAFile`] for a directory, [`TraceError::Empty`],
@@ -55,13 +55,13 @@ impl RawReader {
         }
     }
 
-    /// Number of pages in the whole file; not known of a pipe.
+    /// Number of pages in the whole file; `None` for a pipe.
     pub fn pages(&self) -> Option<u64> {
         self.pages
     }
 
-    /// Puts the next few thousand page numbers into `pages`, in place of what was there. False
-    /// when there are no more, and `pages` is empty then.
+    /// Puts the next few thousand page numbers into `pages`, in place of what was there. Answers
+    /// `false` when there are no more, and `pages` is then empty.
     ///
     /// # Errors
     /// [`TraceError::Read`]; [`TraceError::RawLength`] when a pipe ends within a number, or a

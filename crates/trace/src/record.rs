@@ -1,4 +1,4 @@
-//! What a record must keep to, so that everyone after the reader can trust it.
+//! The rules that every record keeps after the reader.
 
 use thiserror::Error;
 
@@ -14,21 +14,21 @@ pub enum RecordFault {
     /// The hint is not one of [`crate::WriteHint::ALL`].
     #[error("its write hint is unknown: {0:?}")]
     Hint(String),
-    /// A read, write or discard of nothing.
+    /// A read, write or discard without a length.
     #[error("a {0} of 0 bytes")]
     NoLength(Operation),
-    /// A flush with an address.
+    /// A flush with an offset or a length.
     #[error("a flush has neither offset nor length, but this one has")]
     FlushRange,
     /// Offset and length do not fit 64 bits together.
     #[error("offset {offset_bytes} and length {length_bytes} exceed 64 bits")]
     Overflow {
-        /// Its offset.
+        /// The record's offset.
         offset_bytes: u64,
-        /// Its length.
+        /// The record's length.
         length_bytes: u64,
     },
-    /// It reaches past the device's end.
+    /// The record reaches past the device's end.
     #[error("it ends at byte {end_bytes}, but the device has {device_bytes}")]
     PastEnd {
         /// First byte after the record's range.
@@ -36,25 +36,25 @@ pub enum RecordFault {
         /// Size of the captured device.
         device_bytes: u64,
     },
-    /// Its context is not in the table.
+    /// The record's context is not in the table.
     #[error("it names context {context}, but the table has {contexts}")]
     Context {
-        /// The context it names.
+        /// The context that the record names.
         context: u32,
         /// Rows of the context table.
         contexts: u64,
     },
-    /// Its file is not in the table.
+    /// The record's file is not in the table.
     #[error("it names file {file}, but the table has {files}")]
     File {
-        /// The file it names.
+        /// The file that the record names.
         file: u32,
         /// Rows of the file table.
         files: u64,
     },
 }
 
-/// What the tables of a trace allow its records.
+/// The limits that a trace's tables set for its records.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     contexts: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// The limits these tables set. A device of unknown size (0) sets none.
+    /// The limits that these tables set. A device of unknown size (0) sets none.
     pub(crate) fn of(tables: &Tables) -> Limits {
         let device_bytes = match tables.capture.device_bytes {
             0 => u64::MAX,
@@ -112,7 +112,7 @@ impl Limits {
     }
 }
 
-/// First byte after the record's range, if the record makes sense by itself.
+/// First byte after the record's range. Fails if the record contradicts itself.
 pub(crate) fn end_bytes(io: &Io) -> Result<u64, RecordFault> {
     let is_flush = io.operation == Operation::Flush;
     match io.length_bytes {

@@ -12,17 +12,17 @@ use thiserror::Error;
 
 use crate::{Io, Operation};
 
-/// Halvings at most: one page of 1,048,576 (our choice: of 16 TB that leaves 4,000 pages).
+/// The most times that pages are halved: one page of 1,048,576 is left (our choice: of 16 TB that leaves 4,000 pages).
 const MOST_HALVINGS: u32 = 20;
 
-/// One page of how many: a power of two, so that a sample can be thinned by halves.
+/// The rate of a sample, one page of N: N is a power of two, so that a sample can be thinned by halves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Rate {
     halvings: u32,
 }
 
-/// What is no rate.
+/// The error for a text that is not a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("\"{text}\" is no rate: write one page of a power of two up to 1048576, as in {works}")]
 pub struct NoRate {
@@ -34,13 +34,13 @@ impl Rate {
     /// Every page.
     pub const WHOLE: Rate = Rate { halvings: 0 };
 
-    /// One page of so many; `None` unless that is a power of two that is not too large.
+    /// The rate of one page of `pages`; `None` unless that is a power of two that is not too large.
     pub fn one_of(pages: u32) -> Option<Rate> {
         let halvings = pages.trailing_zeros();
         (pages.is_power_of_two() && halvings <= MOST_HALVINGS).then_some(Rate { halvings })
     }
 
-    /// One page of how many.
+    /// The N of one page of N.
     pub fn pages(self) -> u32 {
         1 << self.halvings
     }
@@ -90,12 +90,12 @@ impl FromStr for Rate {
     }
 }
 
-/// What is sampled of a trace, as it carries that itself.
+/// What of a device a trace holds, as the trace itself tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sampled {
-    /// One page of how many.
+    /// The rate: one page of how many.
     pub rate: Rate,
-    /// Which of them: another number draws others.
+    /// The number that chooses the pages: another number draws others.
     pub hash: u64,
     /// Bytes of a page of the device.
     pub page_bytes: u32,
@@ -115,7 +115,7 @@ pub struct Sampled {
 /// A coarser sample of one hash is a sample of a finer one's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// Bytes of a page as requests come.
+    /// Bytes of a page of the requests that come.
     page_bytes: u64,
     from: Rate,
     to: Rate,
@@ -128,8 +128,8 @@ impl Sample {
         Sample::thinned(Rate::WHOLE, sampled)
     }
 
-    /// A sample of requests that are themselves sampled, at the rate `from` with the same hash: what is
-    /// left is what [`Sample::new`] keeps of all. With a coarser `from` than asked for, all of it.
+    /// A sample of requests that are themselves sampled, at the rate `from` with the same hash. It leaves what
+    /// [`Sample::new`] would keep of all requests; with a coarser `from` than asked for, it keeps all that come.
     pub fn thinned(from: Rate, sampled: Sampled) -> Sample {
         Sample {
             page_bytes: u64::from(sampled.page_bytes.max(1)) << from.halvings,
@@ -139,23 +139,23 @@ impl Sample {
         }
     }
 
-    /// One page of how many of the device's.
+    /// The sample's rate, counted in pages of the device.
     pub fn rate(&self) -> Rate {
         self.to
     }
 
-    /// One page of how many of the device's the requests have that come.
+    /// The rate at which the requests that come are sampled already, counted in pages of the device.
     pub fn trace_rate(&self) -> Rate {
         self.from
     }
 
-    /// Which of the pages are kept.
+    /// The number that chooses the pages.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// The request as the sample sees it; nothing where no page of it is kept. A write is widened to
-    /// whole pages, a discard shrunk to them. Flushes change no page, and are not kept.
+    /// The request as the sample sees it; `None` where no page of it is kept. A write is widened to whole pages, a
+    /// discard shrunk to them. Flushes change no page, and are not kept.
     #[inline]
     pub fn apply(&self, io: &Io) -> Option<Io> {
         let end_bytes = io.offset_bytes.saturating_add(io.length_bytes);
@@ -179,7 +179,7 @@ impl Sample {
         })
     }
 
-    /// The numbers of the kept pages among `first..end` of those that come, if there are any.
+    /// The numbers of the kept pages among the pages `first..end` of the requests; `None` if there are none.
     #[inline]
     pub fn kept(&self, mut first: u64, mut end: u64) -> Option<(u64, u64)> {
         for halving in self.from.halvings..self.to.halvings {
@@ -192,7 +192,7 @@ impl Sample {
         (first < end).then_some((first, end))
     }
 
-    /// Of those before `end`, one of each two neighbours is kept: how many?
+    /// The number of pages kept before `end` when one of each two neighbours is kept.
     #[inline]
     fn half(&self, halving: u32, end: u64) -> u64 {
         let pair = end >> 1;
@@ -202,7 +202,7 @@ impl Sample {
         }
     }
 
-    /// Whether of a pair of neighbours the latter is kept.
+    /// Whether the latter of a pair of neighbours is kept.
     #[inline]
     fn keeps_latter(&self, halving: u32, pair: u64) -> bool {
         let seed = self.hash ^ (u64::from(halving) << 56);
@@ -213,7 +213,7 @@ impl Sample {
 /// 2^64 over the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Stafford's variant 13 of the mixing of bits at MurmurHash3's end: each bit depends on all.
+/// Stafford's variant 13 of MurmurHash3's final mixing: each bit of the result depends on every bit.
 #[inline]
 fn mixed(mut word: u64) -> u64 {
     word = word.wrapping_add(GOLDEN);

@@ -12,7 +12,7 @@ use tempfile::TempPath;
 
 use crate::error::TraceError;
 
-/// Read and write for everyone, less what the umask takes away.
+/// The mode of a new file: read and write for everyone, less what the umask takes away.
 const MODE: u32 = 0o666;
 
 /// A file that nobody sees before [`WholeFile::finish`]: dropped or killed before that, it leaves
@@ -31,22 +31,22 @@ pub struct WholeFile {
     place: Place,
 }
 
-/// Where the bytes are until the end.
+/// The place of the bytes until the end.
 #[derive(Debug)]
 enum Place {
     /// In a file without a name.
     Unnamed,
     /// In a hidden file beside the target.
     Hidden(TempPath),
-    /// In the target itself, which keeps nothing.
+    /// In the target itself, which cannot be replaced at the end.
     Through,
 }
 
 impl WholeFile {
-    /// What standard output is called; a file of that name is `./-`.
+    /// The path that stands for standard output; a file of that name is `./-`.
     pub const STANDARD_OUTPUT: &str = "-";
 
-    /// Begins a file that shall appear at `path`.
+    /// Begins a file that will appear at `path`.
     ///
     /// # Errors
     /// [`TraceError::Create`] when the directory is missing or may not be written, or when a
@@ -61,8 +61,8 @@ impl WholeFile {
 
     /// Makes the bytes durable and gives them the name, in place of what had it before.
     ///
-    /// That the data is on the disk before the name is there is our choice: a crash of the machine
-    /// shall not leave a trace that is only half a trace.
+    /// The data is on the disk before the name is there, so that a crash of the machine cannot
+    /// leave half a trace (our choice).
     ///
     /// # Errors
     /// [`TraceError::Write`] when the disk is full or the name cannot be given.
@@ -157,7 +157,8 @@ fn beside(target: PathBuf) -> io::Result<(File, PathBuf, Place)> {
     Ok((file, target, Place::Hidden(hidden)))
 }
 
-/// A file without a name, or nothing where there is no such thing, or no way to name it later.
+/// Makes a file without a name; `None` where the file system has none, or it could not be named
+/// later.
 fn unnamed(directory: &Path) -> io::Result<Option<File>> {
     if !Path::new("/proc/self/fd").exists() {
         return Ok(None);
@@ -185,7 +186,7 @@ fn hidden(target: &Path) -> io::Result<(File, TempPath)> {
     Ok(named.into_parts())
 }
 
-/// What the system said, without the hidden name: whoever asked knows only the target.
+/// The system's error without the hidden name: the caller knows the target only.
 fn without_path(error: io::Error) -> io::Error {
     let words = error.to_string();
     match words.split_once(" at path ") {
@@ -200,8 +201,9 @@ fn hidden_names() -> tempfile::Builder<'static, 'static> {
     names
 }
 
-/// Gives an unnamed file its name. A link cannot replace a file: there it takes a hidden name and
-/// is renamed, and only a kill between these two calls can leave the hidden name behind.
+/// Gives an unnamed file its name. A link cannot replace a file: in that case the file takes a
+/// hidden name and is renamed, and only a kill between these two calls can leave the hidden name
+/// behind.
 fn give_name(file: &File, target: &Path) -> io::Result<()> {
     match link(file, target) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -8,8 +8,7 @@ use crate::io::Operation;
 const KEYS: &str = "time-col, obj-id-col, obj-size-col, op-col, volume-col, delimiter, has-header, \
                     time-unit, id-unit, size-unit, op, read, write, discard";
 
-/// Bytes of a block whose number an object's number is, if nothing else is said; see the format
-/// `oracle-general`.
+/// Bytes of the block that an object's number counts, unless `id-unit` says otherwise; see the format `oracle-general`.
 const BLOCK_BYTES: u64 = 4096;
 
 /// Which column of a CSV means what, and in which units; of libCacheSim's binary form, the units.
@@ -156,7 +155,7 @@ impl Part<'_> {
         }
     }
 
-    /// The index of a column, which are written from 1 on.
+    /// The index of a column from 0; in the map columns are counted from 1.
     fn column(self) -> Result<usize, ColumnsError> {
         let number = self.value.parse::<u16>().ok();
         let index = number.and_then(|number| number.checked_sub(1));

@@ -40,30 +40,30 @@ pub enum ImportError {
     Record {
         /// The file.
         path: PathBuf,
-        /// Where in the file.
+        /// The line or record in the file.
         place: Place,
         /// What is wrong with it.
         fault: Fault,
         /// The record, shortened: a text quoted, bytes in hexadecimal.
         content: String,
     },
-    /// No format's reader understands the beginning.
+    /// No format's reader understands the beginning of the file.
     #[error("the format of {path} is none that is known by its looks; name it with --format")]
     Unrecognised {
         /// The file.
         path: PathBuf,
     },
-    /// Packed in a way that is not unpacked here.
+    /// The file is packed in a way that is not unpacked here.
     #[error("{path} is {what}; unpack it into a pipe: `{with} {path} | anabranch import -`")]
     Packed {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// The kind of packing.
         what: &'static str,
         /// The command that unpacks it to its standard output.
         with: &'static str,
     },
-    /// A column map is needed, or of no use.
+    /// A column map is missing, or cannot be used.
     #[error("{0}")]
     Columns(#[from] ColumnsError),
 }
@@ -71,18 +71,18 @@ pub enum ImportError {
 /// A column map that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ColumnsError {
-    /// The format cannot be read without one.
+    /// The format cannot be read without a column map.
     #[error(
         "a CSV needs a column map: give --columns, as in \
          'time-col=1,obj-id-col=2,obj-size-col=3'"
     )]
     Needed,
-    /// A part that is no `key=value`, or whose key is not known.
+    /// A part that is not `key=value`, or whose key is not known.
     #[error("the column map has no key {key:?}; it has {known}")]
     Key {
-        /// What stands there.
+        /// The text in the place of a key.
         key: String,
-        /// The keys there are.
+        /// The keys that are known.
         known: &'static str,
     },
     /// A value its key cannot have.
@@ -90,12 +90,12 @@ pub enum ColumnsError {
     Value {
         /// The key.
         key: String,
-        /// What it is set to.
+        /// The value that was given.
         value: String,
-        /// What it may be set to.
+        /// The values that the key can have.
         expected: &'static str,
     },
-    /// The object's number is what nothing can do without.
+    /// The map has no column for the address, `obj-id-col`.
     #[error("the column map lacks obj-id-col, the column of the address")]
     NoAddress,
 }

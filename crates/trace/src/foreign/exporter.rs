@@ -1,4 +1,4 @@
-//! A trace in another's form.
+//! Writing a trace in a foreign form.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -19,42 +19,44 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// Letters of a process's name (Linux `TASK_COMM_LEN`, less the zero at the end).
 const NAME_LETTERS: usize = 15;
 
-/// Writes a trace in another's form, request by request, in memory that does not grow with it.
+/// Writes a trace in a foreign form, request by request, in memory that does not grow with the
+/// trace.
 pub struct Exporter<W> {
     form: Form,
     holds: Holds,
     writer: Box<dyn FormWriter>,
-    /// The name of each context, and whether it is all there is to it.
+    /// The name of each context as a process, and whether an import makes the same context of it.
     names: Vec<(String, bool)>,
     out: W,
     bytes: Vec<u8>,
     done: Exported,
 }
 
-/// What was written, and what of it the form could not hold.
+/// Counts of what was written, and of what the form could not hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Exported {
-    /// Requests that were written; one that was split counts as often.
+    /// Requests that were written; a request that was split counts once for each part.
     pub requests: u64,
-    /// Reads left out, for want of a word.
+    /// Reads left out, since the form has no word for them.
     pub reads_left_out: u64,
-    /// Discards left out: for want of a word, or because they name no whole unit.
+    /// Discards left out, since the form has no word for them or they contain no whole unit.
     pub discards_left_out: u64,
-    /// Flushes left out, for want of a word.
+    /// Flushes left out, since the form has no word for them.
     pub flushes_left_out: u64,
     /// Requests whose time was cut to the form's unit.
     pub times_cut: u64,
-    /// Requests that are no whole number of units: reads and writes were widened, discards narrowed.
+    /// Requests that were not a whole number of units: reads and writes were widened, discards
+    /// narrowed.
     pub unaligned: u64,
-    /// Requests that became several, being longer than the form can say.
+    /// Requests that were split into several, being longer than the form allows.
     pub split: u64,
-    /// Requests to other volumes than 0 in a form that knows of one.
+    /// Requests to volumes other than 0, in a form with a single volume.
     pub volumes_lost: u64,
-    /// Requests with a context that the form cannot name, or of which it has less than there is.
+    /// Requests with a context that the form cannot name, or can name only in part.
     pub contexts_lost: u64,
-    /// Requests with a file.
+    /// Requests whose file the form could not name.
     pub files_lost: u64,
-    /// Requests with a write hint.
+    /// Requests whose write hint the form could not hold.
     pub hints_lost: u64,
 }
 
@@ -68,7 +70,7 @@ impl<W> fmt::Debug for Exporter<W> {
 }
 
 impl<W: Write> Exporter<W> {
-    /// Begins a file of that form. Contexts and the time the capture began at are of `tables`.
+    /// Begins a file of that form. `tables` gives the contexts, and the time the capture began at.
     pub fn new(form: Form, tables: &Tables, out: W) -> Exporter<W> {
         let mut exporter = Exporter {
             form,
@@ -126,7 +128,7 @@ impl<W: Write> Exporter<W> {
         Ok(())
     }
 
-    /// Ends the file: hands back where it was written to, and what was lost.
+    /// Ends the file. Hands back the output, and the counts of what was written and lost.
     ///
     /// # Errors
     /// When the bytes cannot be written.
@@ -170,9 +172,9 @@ impl<W: Write> Exporter<W> {
 }
 
 impl Holds {
-    /// First byte and end of the whole units that a request touches; of a discard, of those that
-    /// lie within it: what it names in part keeps its data. At the end of 64 bits, as far as they
-    /// go.
+    /// First byte and end of the whole units that a request touches; for a discard, of the units
+    /// that lie within it, since a unit it names in part keeps its data. The end stops at the last
+    /// whole unit of 64 bits.
     fn whole_units(&self, io: &Io) -> (u64, u64) {
         let (start, end) = (
             io.offset_bytes,
@@ -214,7 +216,8 @@ fn name(context: &Context) -> (String, bool) {
     (name, whole && context.frames.is_empty())
 }
 
-/// A role with the digit by which its kind is told (see `names.rs`), which a role has lost.
+/// A role with the digit that tells its kind put back (see `names.rs`); roles are stored without
+/// digits.
 fn numbered(role: &str) -> String {
     const DIGITS: [(&str, &str); 3] = [("jbd/", "jbd2/"), ("md", "md0"), ("loop", "loop0")];
     let told = DIGITS.iter().find_map(|(without, with)| {

@@ -10,19 +10,19 @@ pub enum Fault {
     /// The record ends before this field.
     #[error("it has no {0}")]
     Missing(&'static str),
-    /// The field holds something else than a number, or one of more than 64 bits.
+    /// The field is not a number, or a number of more than 64 bits.
     #[error("its {0} is no number, or does not fit 64 bits")]
     NotANumber(&'static str),
     /// The field names an operation the format does not have.
     #[error("its operation is not {0}")]
     Operation(&'static str),
-    /// The request makes no sense by itself.
+    /// The request contradicts itself.
     #[error(transparent)]
     Record(#[from] RecordFault),
     /// The line does not have the form of the format's lines.
     #[error("it is not {0}")]
     Shape(&'static str),
-    /// No newline within the bound of a line.
+    /// The line has no newline within the bound.
     #[error("it is longer than {bound_bytes} bytes")]
     TooLong {
         /// Bytes a line may have.
@@ -31,7 +31,7 @@ pub enum Fault {
     /// The input ends within a record.
     #[error("the input ends within it")]
     CutOff,
-    /// More names of one kind than are kept.
+    /// The trace has more names of one kind than are kept.
     #[error("it names one {what} too many: {most_bytes} bytes of names are kept")]
     TooManyNames {
         /// What kind of thing they name.
@@ -39,7 +39,7 @@ pub enum Fault {
         /// Bytes of names that are kept.
         most_bytes: usize,
     },
-    /// A clock that stands where no `u64` of nanoseconds reaches.
+    /// The time does not fit 64 bits of nanoseconds.
     #[error("its time exceeds 64 bits of nanoseconds")]
     Time,
 }

@@ -17,7 +17,7 @@ pub(super) const SECOND_NS: u64 = 1_000_000_000;
 pub(super) struct Words<'a>(pub(super) &'a [u8]);
 
 impl<'a> Words<'a> {
-    /// What is left of the line, without blanks in front.
+    /// The part of the line not taken yet, without blanks in front.
     pub(super) fn rest(self) -> &'a [u8] {
         self.0.trim_ascii_start()
     }
@@ -90,7 +90,7 @@ impl<'a> Iterator for Cells<'a> {
     }
 }
 
-/// A whole decimal number.
+/// Parses a whole decimal number.
 pub(super) fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -113,7 +113,7 @@ pub(super) fn number(digits: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// A whole number in hexadecimal, after `0x`.
+/// Parses a whole hexadecimal number that follows `0x`.
 pub(super) fn hexadecimal(digits: &[u8]) -> Option<u64> {
     let digits = str::from_utf8(digits.strip_prefix(b"0x")?).ok()?;
     // The standard parser would take a sign.
@@ -124,8 +124,8 @@ pub(super) fn hexadecimal(digits: &[u8]) -> Option<u64> {
         .flatten()
 }
 
-/// A time as a decimal number of units of `unit_ns`, a power of ten. What is finer than a
-/// nanosecond is cut off.
+/// Parses a time, a decimal number of units of `unit_ns`, a power of ten. Digits finer than a
+/// nanosecond are cut off.
 pub(super) fn time_ns(text: &[u8], unit_ns: u64) -> Result<u64, Fault> {
     let point = text.iter().position(|byte| *byte == b'.');
     let (whole, fraction) = match point {
@@ -144,12 +144,12 @@ pub(super) fn time_ns(text: &[u8], unit_ns: u64) -> Result<u64, Fault> {
     whole_ns.checked_add(fraction_ns).ok_or(Fault::Time)
 }
 
-/// A number of units as bytes.
+/// Converts a number of units to bytes.
 pub(super) fn bytes(units: u64, unit_bytes: u64, what: &'static str) -> Result<u64, Fault> {
     units.checked_mul(unit_bytes).ok_or(Fault::NotANumber(what))
 }
 
-/// A number that fits the 32 bits of a volume.
+/// Checks that a volume's number fits 32 bits.
 pub(super) fn volume(number: u64) -> Result<u32, Fault> {
     u32::try_from(number).map_err(|_| Fault::NotANumber("volume"))
 }

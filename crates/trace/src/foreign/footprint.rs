@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Bytes that are counted as one at first: a page.
+/// Bytes of the first grain, the unit of counting: a page.
 const GRAIN_BYTES: u64 = 4096;
 
 /// Words of 64 grains in a chunk. Our choice: one cache line for 2 MiB of pages, so that neighbours
@@ -16,14 +16,14 @@ const CHUNK_GRAINS: u64 = CHUNK_WORDS as u64 * 64;
 /// the table of their places, which is 1 TiB of pages.
 const MOST_CHUNKS: usize = 1 << 19;
 
-/// The coarsest grain there is.
+/// The coarsest grain.
 const MOST_GRAIN_BYTES: u64 = 1 << 63;
 
 /// The distinct bytes of requests, a bit for each grain of a volume. The grain is a page until the
 /// chunks become too many; then it doubles, and the answer is an upper bound.
 #[derive(Debug, Clone)]
 pub(super) struct Footprint {
-    /// Where the bits of a volume's chunk are.
+    /// The index of the chunk of each (volume, chunk number).
     places: HashMap<(u32, u64), u32>,
     chunks: Vec<[u64; CHUNK_WORDS]>,
     most_chunks: usize,
@@ -119,7 +119,8 @@ fn set(words: &mut [u64; CHUNK_WORDS], first: u64, end: u64) {
     }
 }
 
-/// Each pair of bits as one, in the lower half: set if either is.
+/// The word at half the resolution, in its lower half: each pair of bits becomes one, set if either
+/// was.
 fn folded(word: u64) -> u64 {
     // The lower bit of each pair, gathered by moving ever larger groups together.
     let mut bits = (word | word >> 1) & 0x5555_5555_5555_5555;

@@ -5,30 +5,30 @@ use crate::io::Operation;
 /// What a form can hold of a request. What it cannot hold is left out or rounded, and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holds {
-    /// Operations it has a word for.
+    /// Operations the form has a word for.
     pub operations: &'static [Operation],
-    /// Nanoseconds of its unit of time; what is finer is cut off.
+    /// Its unit of time, in nanoseconds; what is finer is cut off.
     pub time_unit_ns: u64,
-    /// Bytes of its unit of offsets.
+    /// Its unit of offsets, in bytes.
     pub offset_unit_bytes: u64,
-    /// Bytes of its unit of lengths; divides that of offsets.
+    /// Its unit of lengths, in bytes; it divides that of offsets.
     pub length_unit_bytes: u64,
-    /// The longest request; longer ones become several. A multiple of both units.
+    /// The longest request; longer ones are split. A multiple of both units.
     pub most_length_bytes: u64,
-    /// Whether it tells volumes apart.
+    /// Whether the form tells volumes apart.
     pub volumes: bool,
-    /// Whether it names processes: all that is told of a context.
+    /// Whether the form names processes, the only thing it can tell of a context.
     pub names: bool,
 }
 
-/// Of a length in 32 bits the largest that is a whole number of any unit (4,096 bytes). Our choice.
+/// The largest 32-bit length that is a whole number of any unit (up to 4,096 bytes). Our choice.
 pub(super) const MOST_32_BIT_BYTES: u64 = (1 << 32) - 4096;
 
 pub(super) const READ_WRITE: &[Operation] = &[Operation::Read, Operation::Write];
 pub(super) const WITH_DISCARD: &[Operation] =
     &[Operation::Read, Operation::Write, Operation::Discard];
 
-/// All operations on volumes, in bytes and nanoseconds.
+/// A form that holds all operations on volumes, in bytes and nanoseconds.
 pub(super) const BYTES: Holds = Holds {
     operations: &Operation::ALL,
     time_unit_ns: 1,
@@ -39,7 +39,7 @@ pub(super) const BYTES: Holds = Holds {
     names: false,
 };
 
-/// The same in sectors.
+/// A form that holds all operations on volumes, in sectors and nanoseconds.
 pub(super) const SECTORS: Holds = Holds {
     offset_unit_bytes: 512,
     length_unit_bytes: 512,
@@ -48,7 +48,7 @@ pub(super) const SECTORS: Holds = Holds {
 };
 
 impl Holds {
-    /// It names processes.
+    /// The same form with names of processes.
     pub(super) const fn named(self) -> Holds {
         Holds {
             names: true,
@@ -56,12 +56,12 @@ impl Holds {
         }
     }
 
-    /// It has words for these operations alone.
+    /// The same form with these operations only.
     pub(super) const fn only(self, operations: &'static [Operation]) -> Holds {
         Holds { operations, ..self }
     }
 
-    /// Its unit of time.
+    /// The same form with another unit of time.
     pub(super) const fn every(self, time_unit_ns: u64) -> Holds {
         Holds {
             time_unit_ns,
@@ -69,7 +69,7 @@ impl Holds {
         }
     }
 
-    /// Its longest request.
+    /// The same form with a bound on a request's length.
     pub(super) const fn up_to(self, most_length_bytes: u64) -> Holds {
         Holds {
             most_length_bytes,

@@ -1,4 +1,4 @@
-//! The foreign formats there are, a file each, and the forms a trace can be written in: one table.
+//! The table of foreign formats, a file each, and of the forms a trace can be written in.
 
 mod alibaba;
 mod blkparse;
@@ -47,7 +47,7 @@ macro_rules! formats {
             }
         }
 
-        /// What a trace can be written as: every format, and of fio's log both versions.
+        /// A form that a trace can be written in: every format, and both versions of fio's log.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Form {
             $( $( $(#[$told])* $form, )* )*
@@ -57,7 +57,7 @@ macro_rules! formats {
             /// Every form, in the order of the formats.
             pub const ALL: &'static [Form] = &[$( $( Form::$form, )* )*];
 
-            /// The format whose reader reads it.
+            /// The format in which the form is read again.
             pub fn format(self) -> Format {
                 match self {
                     $( $( Form::$form => Format::$format, )* )*
@@ -74,9 +74,9 @@ macro_rules! formats {
 }
 
 formats! {
-    /// What `blktrace` writes, binary.
+    /// Binary records of `blktrace`.
     Blktrace = blktrace {
-        /// What `blktrace` writes, version 7, little-endian.
+        /// Binary records of `blktrace`, version 7, little-endian.
         Blktrace = FORM,
     }
     /// VMware's `vscsi`, binary, version 1 or 2.
@@ -93,9 +93,9 @@ formats! {
         /// Text of `block_rq_issue` events.
         Ftrace = FORM,
     }
-    /// The text `blkparse` prints.
+    /// The text printed by `blkparse`.
     Blkparse = blkparse {
-        /// The text `blkparse` prints.
+        /// The text printed by `blkparse`.
         Blkparse = FORM,
     }
     /// FIU's traces at SNIA: I/O deduplication, SRCMap.
@@ -103,9 +103,9 @@ formats! {
         /// FIU's traces at SNIA.
         Fiu = FORM,
     }
-    /// What MQSim and its kin read.
+    /// The text that MQSim and simulators derived from it read.
     MqSim = mqsim {
-        /// What MQSim and its kin read.
+        /// The text that MQSim and simulators derived from it read.
         MqSim = FORM,
     }
     /// MSR Cambridge, CSV.
@@ -127,7 +127,7 @@ formats! {
         /// Tencent's Cloud Block Storage, CSV.
         Tencent = FORM,
     }
-    /// The Storage Performance Council's trace format, as of UMass.
+    /// The Storage Performance Council's trace format, as UMass uses it.
     Spc = spc {
         /// The Storage Performance Council's trace format.
         Spc = FORM,
@@ -139,7 +139,7 @@ formats! {
         /// libCacheSim's `oracleGeneral`, binary.
         OracleGeneral = FORM,
     }
-    /// A CSV of any columns, with libCacheSim's column map.
+    /// A CSV of any columns, read by libCacheSim's column map.
     Csv = csv {
         /// A CSV with a heading, which [`Form::COLUMNS`] maps.
         Csv = FORM,
@@ -163,7 +163,7 @@ impl Format {
         self.row().about
     }
 
-    /// Whether its columns must be said before it can be read.
+    /// Whether the format needs a column map to be read.
     pub fn needs_columns(self) -> bool {
         match self.row().reader {
             Reads::Lines(reader) => reader(&Options::default()).is_err(),
@@ -176,7 +176,7 @@ impl Form {
     /// The column map by which [`Form::Csv`] is read again ([`ColumnMap`](super::ColumnMap)).
     pub const COLUMNS: &'static str = csv::COLUMNS;
 
-    /// The word that names the form: the format's, but fio's log is told by its version.
+    /// The word that names the form: the format's, and for fio's log one for each version.
     pub fn name(self) -> &'static str {
         self.row().name.unwrap_or(self.format().name())
     }
@@ -186,7 +186,7 @@ impl Form {
         self.row().about.unwrap_or(self.format().about())
     }
 
-    /// What it can hold; the file of each format says why.
+    /// What the form can hold; the file of each format says why.
     pub fn holds(self) -> Holds {
         self.row().holds
     }

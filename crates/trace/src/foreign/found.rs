@@ -1,4 +1,4 @@
-//! What a record of a foreign trace turned out to be.
+//! The outcome of reading one record of a foreign trace.
 
 use serde::Serialize;
 
@@ -6,12 +6,12 @@ use super::fault::Fault;
 use super::names::Names;
 use crate::io::{ContextId, FileId, Io, Operation, WriteHint};
 
-/// What a record turned out to be. The time of an [`Io`] is still the trace's own clock.
+/// The outcome of one record. The time of an [`Io`] is still on the trace's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// A request.
     Io(Io),
-    /// Nothing that is kept.
+    /// A record that is understood and passed over.
     Passed(Passed),
     /// A note that this many events are missing here.
     Lost(u64),
@@ -35,15 +35,15 @@ pub struct Skipped {
     pub other_events: u64,
     /// Requests for no bytes: commands that carry no data.
     pub without_data: u64,
-    /// Headings, comments, summaries, messages, empty lines.
+    /// Headings, comments, summaries, messages and empty lines.
     pub notes: u64,
     /// Requests to volumes that were not asked for.
     pub other_volumes: u64,
-    /// The volume of the first of these, as [`crate::Io::tenant`] has it.
+    /// The first volume not asked for, as [`crate::Io::tenant`] has it.
     pub first_other_volume: Option<u32>,
     /// Records that were not understood.
     pub malformed: u64,
-    /// The first of these, in words.
+    /// The first malformed record: its place, fault and content.
     pub first_malformed: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl Skipped {
         *counter += 1;
     }
 
-    /// Adds what another input left out.
+    /// Adds the counts of another input.
     pub(super) fn add(&mut self, other: &Skipped) {
         self.other_events += other.other_events;
         self.without_data += other.without_data;
@@ -71,7 +71,7 @@ impl Skipped {
     }
 }
 
-/// A request before it is known who made it.
+/// A request whose context is not known yet.
 pub(super) fn request(
     time_ns: u64,
     operation: Operation,

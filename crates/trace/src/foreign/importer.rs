@@ -36,23 +36,23 @@ pub struct Importer {
     started_unix_s: u64,
 }
 
-/// In which order requests of several inputs come.
+/// The order in which requests of several inputs come.
 enum Order {
-    /// One input after another: which is read.
+    /// One input after another; the number is that of the input being read.
     Sequence(usize),
-    /// By time.
+    /// By time, across all inputs.
     Merge(Merge),
 }
 
 /// The next requests of every input.
 #[derive(Default)]
 struct Merge {
-    /// Time of the next request and its input; of equal times the first input's comes first.
+    /// The time of each input's next request, and the input; at equal times the first input's comes first.
     next: BinaryHeap<Reverse<(u64, usize)>>,
     ahead: Vec<Ahead<Io>>,
 }
 
-/// How an input's clock becomes the trace's.
+/// How times of an input's clock become times of the trace.
 #[derive(Clone, Copy)]
 struct Clock {
     input: usize,
@@ -137,7 +137,7 @@ impl Importer {
         Ok(())
     }
 
-    /// Ends what a reader of one input cannot know: who a process is, and when the trace began.
+    /// Completes what a reader of one input cannot know: the names of processes, and when the trace began.
     fn complete(&mut self, input: usize, ios: &mut [Io]) {
         if self.format == Format::Blktrace {
             for io in ios.iter_mut() {
@@ -169,7 +169,7 @@ impl Importer {
         self.clock = Some(Clock { last_ns, ..clock });
     }
 
-    /// Bytes read so far of the inputs as they lie there, packed or not.
+    /// Bytes read so far of the inputs as stored, packed or not.
     pub fn packed_bytes(&self) -> u64 {
         self.readers.iter().map(Reader::packed_bytes).sum()
     }
@@ -179,13 +179,13 @@ impl Importer {
         self.names.volumes()
     }
 
-    /// What was taken for granted of an input, where somebody should know: what its numbers count, which the format
-    /// does not tell.
+    /// What was assumed about an input because its format does not tell it, such as what its numbers count; `None` if
+    /// nothing worth knowing.
     pub fn remark(&self) -> Option<&'static str> {
         self.readers.iter().find_map(Reader::remark)
     }
 
-    /// What was not handed on so far, and why.
+    /// Records that were not handed on so far, by reason.
     pub fn skipped(&self) -> Skipped {
         let mut sum = Skipped::default();
         for reader in &self.readers {
@@ -194,8 +194,8 @@ impl Importer {
         sum
     }
 
-    /// Tables for the requests so far: a context for each role of processes, a file for each that
-    /// is named, and a capture that says when it began, if the trace knows, and what it lost.
+    /// Tables for the requests so far: a context for each role of processes, a file for each that is named, and a
+    /// capture with the time it began, if the trace tells it, and the events it lost.
     pub fn tables(&self) -> Tables {
         let lost = self.readers.iter().map(|reader| reader.tally().lost_events);
         let format = self.format.name();

@@ -13,25 +13,25 @@ use super::unpack::{Source, unpack};
 use crate::error::TraceError;
 use crate::open::open_readable;
 
-/// Bytes held of an input. Our choice: it holds a binary record of the largest size (64 bytes and
-/// 65,535 of payload) and stays in the second-level cache.
+/// Bytes of an input held in memory. Our choice: the window holds a binary record of the largest
+/// size (64 bytes and 65,535 of payload) and stays in the second-level cache.
 const WINDOW_BYTES: usize = 128 << 10;
 
 /// Bytes a line may have. Our choice: the longest of any format, a home directory's record of FIU
 /// with a digest for each 512 bytes of a large request, has some KiB.
 pub(super) const LINE_BYTES: usize = 64 << 10;
 
-/// Bytes of a line too long that are kept to show it.
+/// Bytes shown of a line that is too long.
 const SHOWN_BYTES: usize = 100;
 
-/// Bytes a format is guessed from.
+/// Bytes from which a format is guessed.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// Where in a file a tar archive says that it is one, and what it says there (POSIX.1-1988,
-/// `ustar`, field `magic`).
+/// Position of a tar archive's mark in the file, and the mark (POSIX.1-1988, `ustar`, field
+/// `magic`).
 const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
 
-/// One foreign trace's bytes: of a file or of any [`Read`], plain or packed by gzip or zstd.
+/// The bytes of one foreign trace: a file or any [`Read`], plain or packed by gzip or zstd.
 pub struct Input {
     path: PathBuf,
     source: Source,
@@ -44,9 +44,9 @@ pub struct Input {
 /// A line of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    /// All of it, without its end.
+    /// A whole line, without its end.
     Whole(&'a [u8]),
-    /// The beginning of one longer than [`LINE_BYTES`].
+    /// The beginning of a line longer than [`LINE_BYTES`].
     TooLong(Vec<u8>),
 }
 
@@ -59,7 +59,7 @@ impl fmt::Debug for Input {
 }
 
 impl Input {
-    /// Opens a file. A pipe will do.
+    /// Opens a file or a pipe.
     ///
     /// # Errors
     /// [`TraceError::Open`], [`TraceError::NotAFile`], [`TraceError::Empty`], [`TraceError::Read`],
@@ -70,7 +70,7 @@ impl Input {
         Input::new(path, file)
     }
 
-    /// Takes bytes from anything that has them; `path` is what errors call it.
+    /// Takes bytes from any reader; errors call it `path`.
     ///
     /// # Errors
     /// As [`Input::open`], once the first bytes are read.
@@ -103,24 +103,24 @@ impl Input {
         Ok(input)
     }
 
-    /// What the input is called.
+    /// The name that errors use for the input.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes read so far of the input as it lies there, packed or not.
+    /// Bytes read so far of the input as stored, packed or not.
     pub fn packed_bytes(&self) -> u64 {
         self.packed_bytes.load(Ordering::Relaxed)
     }
 
-    /// The first bytes, or all where there are fewer. Nothing is lost to later reads.
+    /// The first bytes of the input, or all where there are fewer. Later reads still see them.
     pub(super) fn head(&mut self) -> Result<&[u8], ImportError> {
         while self.end < HEAD_BYTES && self.more()? {}
         let head = self.unread();
         Ok(head.get(..HEAD_BYTES).unwrap_or(head))
     }
 
-    /// What is in the window and was not taken yet.
+    /// The bytes in the window that were not taken yet.
     pub(super) fn unread(&self) -> &[u8] {
         self.window.get(self.start..self.end).unwrap_or_default()
     }
@@ -130,7 +130,8 @@ impl Input {
         self.start = (self.start + bytes).min(self.end);
     }
 
-    /// Reads on. False at the end, and when the window is full of what was not taken.
+    /// Reads on into the window. Answers `false` at the end, and when the window is full of bytes
+    /// not taken.
     pub(super) fn more(&mut self) -> Result<bool, ImportError> {
         if self.start > 0 {
             self.window.copy_within(self.start..self.end, 0);
@@ -172,7 +173,7 @@ impl Input {
         }
     }
 
-    /// Fills the window up to `bytes`. False when the input ends before that.
+    /// Fills the window up to `bytes`. Answers `false` when the input ends before that.
     pub(super) fn fill(&mut self, bytes: usize) -> Result<bool, ImportError> {
         while self.end - self.start < bytes {
             if !self.more()? {
@@ -182,7 +183,7 @@ impl Input {
         Ok(true)
     }
 
-    /// Takes the next line, without its end. Nothing when there are no more.
+    /// Takes the next line, without its end; `None` when there are no more.
     pub(super) fn next_line(&mut self) -> Result<Option<Line<'_>>, ImportError> {
         let mut looked_at = 0;
         let length = loop {

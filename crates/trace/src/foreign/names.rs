@@ -14,15 +14,15 @@ const MOST_NAME_BYTES: usize = 16 << 20;
 /// Processes whose names are kept. Our choice: twice what Linux numbers by default.
 const MOST_PROCESSES: usize = 1 << 16;
 
-/// Bytes a name costs beside its own, about.
+/// Bytes that a name costs beside its own, roughly.
 const NAME_COST_BYTES: usize = 64;
 
-/// Numbers for names, in the order of their appearance.
+/// Numbers given to names in the order of their first appearance.
 #[derive(Debug)]
 struct Numbers {
     what: &'static str,
     numbers: HashMap<Box<[u8]>, u32>,
-    /// The name asked for last and its number: mostly the next one, too.
+    /// The name looked up last and its number, which is mostly asked for again.
     last: Vec<u8>,
     last_number: Option<u32>,
     left_bytes: usize,
@@ -83,7 +83,7 @@ pub(super) struct Names {
     files: Vec<File>,
     volume_numbers: Numbers,
     volumes: Vec<String>,
-    /// The device asked for last: mostly the next one, too.
+    /// The device looked up last, which is mostly asked for again.
     last_device: Option<((u64, u64), u32)>,
 }
 
@@ -106,8 +106,8 @@ impl Names {
         }
     }
 
-    /// The context of a command's name, as the kernel knows it. That is all such a trace tells of
-    /// who wrote, so a context is a role without a call path; see [`Context`].
+    /// The context of a command's name, as the kernel knows it. The name is all that such a trace
+    /// tells of a writer, so the context is a role without a call path; see [`Context`].
     pub(super) fn context(&mut self, command: &[u8]) -> Result<ContextId, Fault> {
         if matches!(command, b"" | b"0" | b"(null)") {
             return Ok(ContextId::UNKNOWN);
@@ -194,7 +194,7 @@ impl Names {
         Ok(volume)
     }
 
-    /// The volume of a block device whose numbers are in text already.
+    /// The volume of a block device whose numbers are text already.
     pub(super) fn device_text(&mut self, device: &[u8]) -> Result<u32, Fault> {
         self.volume(device, || String::from_utf8_lossy(device).into_owned())
     }
@@ -214,8 +214,8 @@ impl Names {
     }
 }
 
-/// What kind of writer has such a name. Our choice of names: the journal of ext3 and ext4, and the
-/// kernel's threads that write for others.
+/// The kind of writer that a command's name stands for. Our choice of names: the journal of ext3
+/// and ext4, and the kernel's threads that write for others.
 pub(super) fn kind(command: &str) -> ContextKind {
     const JOURNALS: [&str; 2] = ["jbd2/", "kjournald"];
     const THREADS: [&str; 5] = ["kworker/", "flush-", "pdflush", "kswapd", "mmcqd/"];
@@ -244,7 +244,8 @@ fn signature(kind: ContextKind, role: &str) -> u64 {
     })
 }
 
-/// Part of the signature, so never to be changed.
+/// The number of a kind in signatures.
+/// IMPORTANT: never change these numbers: signatures are kept in traces and compared between them.
 fn number_of(kind: ContextKind) -> u8 {
     match kind {
         ContextKind::Unknown => 0,

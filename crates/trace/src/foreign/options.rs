@@ -1,16 +1,17 @@
-//! What a reader is told beside the format.
+//! Options of reading a foreign trace, besides its format.
 
 use super::columns::ColumnMap;
 
 /// Which event of a request's life is taken from a trace that has several (blkparse, blktrace).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Event {
-    /// Queued, before merges and splits: all that devices without a queue have (`dm`, `md`).
+    /// The request was queued, before merges and splits: the only event of devices without a queue
+    /// (`dm`, `md`).
     Queue,
-    /// Issued to the driver, the requests the device sees.
+    /// The request was issued to the driver, as the device sees it.
     #[default]
     Issue,
-    /// Completed by the driver.
+    /// The request was completed by the driver.
     Complete,
 }
 
@@ -53,15 +54,15 @@ impl Event {
     }
 }
 
-/// What a reader is told beside the format.
+/// Options of reading a foreign trace, besides its format.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Count malformed records and go on, instead of ending with the first.
+    /// Whether to count malformed records and go on, instead of ending with the first.
     pub skip_bad: bool,
     /// Which event of a request's life is taken.
     pub event: Event,
-    /// Keep the requests to this volume only, by its name or number.
+    /// If given, only the requests to this volume are kept, by its name or number.
     pub volume: Option<String>,
-    /// Columns of a CSV, units of libCacheSim's objects.
+    /// The columns of a CSV, or the units of libCacheSim's objects.
     pub columns: Option<ColumnMap>,
 }

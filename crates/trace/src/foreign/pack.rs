@@ -1,4 +1,4 @@
-//! Bytes packed by what the file's name ends with.
+//! Output packed as the end of the file's name asks for.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use zstd::stream::write::Encoder;
 
-/// zstd's own default (zstd's manual, `-#`), and a level beyond which traces hardly gain.
+/// The default level of zstd itself (zstd's manual, `-#`); traces hardly shrink at higher ones.
 const ZSTD_LEVEL: i32 = 3;
 
 /// Writes bytes as they are, or packed as `.gz` or `.zst` at the end of the name asks for.
@@ -31,7 +31,7 @@ impl<W: Write> std::fmt::Debug for Kind<W> {
 }
 
 impl<W: Write> Packed<W> {
-    /// Packs for a file of that name.
+    /// A writer that packs as a file's name asks for.
     ///
     /// # Errors
     /// When there is no memory to pack with.
@@ -44,7 +44,7 @@ impl<W: Write> Packed<W> {
         }))
     }
 
-    /// Ends what is packed, and hands back where it was written to.
+    /// Ends the packed stream, and hands back the output.
     ///
     /// # Errors
     /// When the last bytes cannot be written.

@@ -21,7 +21,7 @@ const SHOWN_CHARACTERS: usize = 160;
 /// that are merged hold less than 100 MiB of them.
 pub(super) const BATCH: usize = 1024;
 
-/// One input while it is read. The times of its requests are its own clock's.
+/// An input being read. The times of its requests are on its own clock.
 pub(super) struct Reader {
     input: Input,
     parser: Parser,
@@ -37,7 +37,7 @@ enum Parser {
     Records(Box<dyn RecordReader>),
 }
 
-/// What was not handed on.
+/// Counts of the records that were not handed on.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// Whether malformed records are only counted.
@@ -46,7 +46,7 @@ pub(super) struct Tally {
     pub(super) lost_events: u64,
 }
 
-/// The volume that is asked for, if one is.
+/// The volume that requests are kept of; `None` keeps all.
 struct Filter(Option<Wanted>);
 
 /// A volume by its name, and by its number if that is one.
@@ -89,7 +89,7 @@ impl Reader {
         &self.tally
     }
 
-    /// What the format's reader took for granted.
+    /// What the format's reader assumed without being told; see [`super::Importer::remark`].
     pub(super) fn remark(&self) -> Option<&'static str> {
         match &self.parser {
             Parser::Lines(_) => None,
@@ -97,8 +97,8 @@ impl Reader {
         }
     }
 
-    /// Puts the next requests into `ios`, in place of what was there. False when there are no
-    /// more. After an error there are none.
+    /// Puts the next requests into `ios`, in place of what was there. Answers `false` when there
+    /// are no more, as after an error.
     pub(super) fn read(
         &mut self,
         names: &mut Names,
@@ -174,7 +174,7 @@ impl Reader {
 }
 
 impl Tally {
-    /// Counts a malformed record, or ends with it.
+    /// Counts a malformed record if those are skipped; fails with it otherwise.
     fn refuse(
         &mut self,
         path: &Path,
@@ -197,7 +197,7 @@ impl Tally {
         Ok(())
     }
 
-    /// The request that is handed on, if one is; what is not is counted.
+    /// The request to hand on; `None`, and a count, if the record gives none.
     fn sift(&mut self, found: Found, filter: &Filter, names: &Names) -> Result<Option<Io>, Fault> {
         let mut io = match found {
             Found::Io(io) => io,

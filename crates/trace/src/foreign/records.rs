@@ -8,15 +8,15 @@ use super::names::Names;
 
 /// The reader of one binary format.
 pub(super) trait RecordReader: Send {
-    /// Takes the next record off the input and understands it. Nothing when there are no more.
-    /// After a fault the input is behind the record, or where the next one may begin.
+    /// Takes the next record off the input and parses it; `None` when there are no more. After a
+    /// fault the input stands behind the record, or where the next one may begin.
     fn record(
         &mut self,
         input: &mut Input,
         names: &mut Names,
     ) -> Result<Option<Record>, ImportError>;
 
-    /// What it took for granted, where somebody should know.
+    /// What the reader assumed without being told, if it is worth knowing.
     fn remark(&self) -> Option<&'static str> {
         None
     }
@@ -25,9 +25,9 @@ pub(super) trait RecordReader: Send {
 /// A record taken off the input.
 #[derive(Debug)]
 pub(super) enum Record {
-    /// One that is understood.
+    /// A record that was understood.
     Found(Found),
-    /// One that is not, and its beginning.
+    /// A record that was not understood, and its beginning.
     Bad(Fault, Vec<u8>),
 }
 
@@ -74,7 +74,7 @@ impl Layout<'_> {
         }
     }
 
-    /// The bytes of a field; zeroes behind the end of a record.
+    /// The bytes of a field; zeroes beyond the end of the record.
     fn field<const BYTES: usize>(self, at: usize) -> [u8; BYTES] {
         let field = self.bytes.get(at..at + BYTES);
         field

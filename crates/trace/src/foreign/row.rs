@@ -8,41 +8,42 @@ use super::options::Options;
 use super::records::RecordReader;
 use super::writer::FormWriter;
 
-/// What there is to know of a format. It stands in the format's own file, which says its units and
-/// codes, and where they are from.
+/// A format's row in the table. It stands in the format's own file, which says its units and codes,
+/// and where they are from.
 pub(super) struct FormatRow {
-    /// The word that names it.
+    /// The word that names the format.
     pub(super) name: &'static str,
-    /// What it is, in a few words with its units.
+    /// What the format is, in a few words with its units.
     pub(super) about: &'static str,
-    /// What its times count from.
+    /// The moment its times count from.
     pub(super) clock: Clock,
-    /// Who reads it.
+    /// How it is read.
     pub(super) reader: Reads,
 }
 
 /// How a format is read.
 pub(super) enum Reads {
-    /// Line by line. It is guessed where the reader understands the first lines.
+    /// Line by line. The format is guessed where this reader understands the first lines.
     Lines(fn(&Options) -> Result<Box<dyn LineReader>, ColumnsError>),
-    /// Record by record, and what the beginning of one looks like.
+    /// Record by record, with a test of what the beginning of a record looks like.
     Records(fn(&Options) -> Box<dyn RecordReader>, fn(&[u8]) -> bool),
 }
 
-/// What there is to know of a form.
+/// A form's row in the table.
 pub(super) struct FormRow {
-    /// The word that names it, where that is not the format's.
+    /// The word that names the form, where it is not the format's.
     pub(super) name: Option<&'static str>,
-    /// What it is, where the format's words do not say it.
+    /// What the form is, where it is not what the format's row says.
     pub(super) about: Option<&'static str>,
-    /// What it can hold.
+    /// What the form can hold.
     pub(super) holds: Holds,
-    /// Who writes it, told when the trace began in seconds since 1970; 0 where that is not known.
+    /// Makes the form's writer, given when the trace began in seconds since 1970 (0 where that is
+    /// not known).
     pub(super) writer: fn(u64) -> Box<dyn FormWriter>,
 }
 
 impl FormRow {
-    /// A form with the format's words.
+    /// A form with the name and description of its format.
     pub(super) const fn new(holds: Holds, writer: fn(u64) -> Box<dyn FormWriter>) -> FormRow {
         FormRow {
             name: None,
@@ -53,10 +54,10 @@ impl FormRow {
     }
 }
 
-/// What a format's clock counts from.
+/// The moment a format's times count from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clock {
-    /// A moment of the file's own: files do not tell which of them is earlier.
+    /// A moment of each file's own, so that files cannot be put in order.
     Own,
     /// The same moment for all files of one capture.
     Shared,
@@ -75,7 +76,7 @@ impl Clock {
         self != Clock::Own
     }
 
-    /// Seconds since 1970-01-01 UTC of a time on this clock, if it tells.
+    /// Seconds since 1970-01-01 UTC of a time on this clock; `None` where the clock does not tell.
     pub(super) fn unix_s(self, time_ns: u64) -> Option<u64> {
         let seconds = time_ns / SECOND_NS;
         match self {

@@ -16,7 +16,8 @@
 use super::fault::Fault;
 use crate::io::Operation;
 
-/// What a request of this length does. Nothing where the letters name no request for data.
+/// The operation of a request, `has_data` if it has a length. `None` where the letters name no
+/// request for data.
 pub(super) fn operation(letters: &[u8], has_data: bool) -> Result<Option<Operation>, Fault> {
     let (flushes, what) = match letters {
         [b'F', rest @ ..] => (true, rest),

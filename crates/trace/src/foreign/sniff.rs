@@ -8,12 +8,12 @@ use super::names::Names;
 use super::options::Options;
 use super::row::Reads;
 
-/// Lines a guess is made from. Our choice.
+/// Lines from which a format is guessed. Our choice.
 const LINES: usize = 64;
 
 impl Input {
-    /// The format the beginning looks like: the one whose reader understands all of its first
-    /// lines. A CSV of one's own columns is never guessed.
+    /// Guesses the format from the beginning: the one whose reader understands all of its first
+    /// lines. A CSV with columns of its own is never guessed.
     ///
     /// # Errors
     /// [`ImportError::Unrecognised`] when it looks like no format.

@@ -1,4 +1,4 @@
-//! What a trace amounts to, in numbers a person can check against what is known of it.
+//! The size of a trace, in numbers that a person can check against what is known of it.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::footprint::Footprint;
 use crate::io::{Io, Operation};
 
-/// Volumes that are told apart. Our choice: ten times those of the largest public trace.
+/// The most volumes that are told apart. Our choice: ten times those of the largest public trace.
 const MOST_VOLUMES: usize = 1 << 16;
 
-/// Gathers what the requests of a trace amount to, in bounded memory.
+/// Counts the requests of a trace and their bytes, in bounded memory.
 #[derive(Debug, Clone)]
 pub struct Survey {
     operations: [Total; 4],
@@ -25,13 +25,13 @@ pub struct Survey {
 /// Requests of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Total {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes of those requests.
     pub bytes: u64,
 }
 
-/// What the requests of a trace amount to.
+/// Counts, bytes and times of the requests of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// From the earliest request to the latest, in nanoseconds.
@@ -46,13 +46,13 @@ pub struct Summary {
     pub discarded: Total,
     /// Flushes.
     pub flushes: u64,
-    /// First byte any request names.
+    /// The lowest byte that a request names.
     pub first_byte: u64,
-    /// One past the last byte any request names.
+    /// One past the highest byte that a request names.
     pub end_byte: u64,
-    /// Bytes ever written, in pages of 4 KiB.
+    /// Bytes that were ever written, in whole pages of 4 KiB.
     pub footprint_bytes: u64,
-    /// Whether they are that; else they are the most it can be, for want of memory.
+    /// Whether `footprint_bytes` is exact; otherwise it is an upper bound, for want of memory.
     pub footprint_is_exact: bool,
     /// Volumes, which have addresses of their own; 65,536 stands for that or more.
     pub volumes: u64,
@@ -80,7 +80,7 @@ impl Default for Survey {
 }
 
 impl Survey {
-    /// Notes a request.
+    /// Counts a request.
     pub fn note(&mut self, io: &Io) {
         let [read, written, discarded, flushed] = &mut self.operations;
         let total = match io.operation {
@@ -116,7 +116,7 @@ impl Survey {
         self.volumes.iter().copied()
     }
 
-    /// What the requests so far amount to.
+    /// The counts for the requests so far.
     pub fn summary(&self) -> Summary {
         let [read, written, discarded, flushed] = self.operations;
         let (first_time_ns, last_time_ns) = self.times_ns.unwrap_or_default();

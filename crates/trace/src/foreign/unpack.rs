@@ -1,4 +1,4 @@
-//! From what lies on the disk to the bytes of a trace.
+//! Unpacking an input.
 
 use std::io::{self, Cursor, Read};
 use std::path::Path;
@@ -14,20 +14,20 @@ use crate::error::TraceError;
 /// Any source of bytes.
 pub(super) type Source = Box<dyn Read + Send>;
 
-/// Bytes that are looked at to see how an input is packed: the longest mark has six.
+/// Bytes read to see how an input is packed: the longest mark has six.
 const MARK_BYTES: usize = 6;
 
 /// The base-two logarithm of the window a zstd frame may ask for: 128 MiB, the most that `zstd -d`
 /// takes without being told otherwise (zstd's manual, `--memory`). It bounds the memory.
 const ZSTD_WINDOW_LOG: u32 = 27;
 
-/// How an input may be packed, by the bytes it begins with.
+/// The bytes with which packed inputs begin.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const XZ: &[u8] = b"\xfd7zXZ\0";
 const BZIP2: &[u8] = b"BZh";
 
-/// Counts what is read of an input as it lies there, packed.
+/// Counts the bytes read of an input as stored, packed.
 struct Counted<R> {
     read: R,
     bytes: Arc<AtomicU64>,

@@ -1,11 +1,11 @@
-//! What a format's writer is given, and what several have in common.
+//! The parts that formats' writers share.
 
 use std::io::Write;
 
 use super::fields::{SECOND_NS, SECTOR_BYTES};
 use crate::io::Operation;
 
-/// A request as far as a form can hold it ([`super::Holds`]).
+/// A request cut down to what a form can hold ([`super::Holds`]).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) time_ns: u64,
@@ -13,15 +13,16 @@ pub(super) struct Request<'a> {
     pub(super) offset_bytes: u64,
     pub(super) length_bytes: u64,
     pub(super) volume: u32,
-    /// The number that stands for the process: its context's. 0 where nobody is known.
+    /// The number written for the process: that of its context, 0 where the writer is not known.
     pub(super) process: u32,
-    /// The process's name, of at most 15 letters without blanks and brackets; `0` of nobody.
+    /// The process's name, of at most 15 letters without blanks and brackets; `0` where the writer
+    /// is not known.
     pub(super) name: &'a str,
 }
 
 /// The writer of one form. Writing to memory does not fail.
 pub(super) trait FormWriter: Send {
-    /// Adds what every file of the form begins with.
+    /// Adds the beginning of the file, if the form has one.
     fn begin(&mut self, _bytes: &mut Vec<u8>) {}
 
     /// Adds a request.
@@ -37,7 +38,7 @@ const MINOR_BITS: u32 = 20;
 const MAJORS: u32 = 1 << (32 - MINOR_BITS);
 
 impl Request<'_> {
-    /// The numbers of the block device that stands for the volume: each volume's are its own.
+    /// The numbers of the block device that stands for the volume, different for each volume.
     pub(super) fn device(&self) -> (u32, u32) {
         let major = (MAJOR + (self.volume >> MINOR_BITS)) % MAJORS;
         (major, self.volume & ((1 << MINOR_BITS) - 1))
@@ -51,7 +52,7 @@ impl Request<'_> {
         )
     }
 
-    /// The letters Linux' block layer has for the operation; see `rwbs.rs`.
+    /// The letters of the operation in Linux' block layer; see `rwbs.rs`.
     pub(super) fn letters(&self) -> &'static str {
         match self.operation {
             Operation::Read => "R",
@@ -61,7 +62,7 @@ impl Request<'_> {
         }
     }
 
-    /// Whole seconds and the nanoseconds after them.
+    /// The time as whole seconds and the nanoseconds after them.
     pub(super) fn seconds(&self) -> (u64, u64) {
         (self.time_ns / SECOND_NS, self.time_ns % SECOND_NS)
     }

@@ -15,9 +15,8 @@ use crate::error::TraceError;
 use crate::io::Io;
 use crate::record::Limits;
 
-/// Records in memory with the tables beside them, all checked. Columns that came from elsewhere
-/// stay where they are: nothing is copied but what is decoded on the way out, a few thousand
-/// records at a time.
+/// Records in memory with their tables, all checked. Columns from elsewhere stay where they are:
+/// only a few thousand records at a time are copied, when they are decoded.
 #[derive(Debug, Clone)]
 pub struct ArrowTrace {
     name: PathBuf,
@@ -32,7 +31,7 @@ impl ArrowTrace {
         schema()
     }
 
-    /// A trace of these batches, whose columns are [`ArrowTrace::columns`].
+    /// A trace of batches whose columns must be [`ArrowTrace::columns`].
     ///
     /// # Errors
     /// [`TraceError::Damaged`] where the columns are others or hold nulls,
@@ -51,10 +50,10 @@ impl ArrowTrace {
         Ok(trace)
     }
 
-    /// A trace file, read whole.
+    /// Reads a whole trace file.
     ///
     /// # Errors
-    /// Those of [`Reader`].
+    /// Those of [`Reader::open`] and [`Reader::read_batch`].
     pub fn read(path: &Path) -> Result<ArrowTrace, TraceError> {
         let mut reader = Reader::open(path)?;
         let tables = reader.tables().clone();
@@ -63,8 +62,9 @@ impl ArrowTrace {
         Ok(trace)
     }
 
-    /// Takes the batches that `next` puts in its vector until it says that there are no more. The
-    /// tables are empty, and nothing is checked: the records come from a reader that did.
+    /// Takes the batches that `next` puts in its vector until it answers that there are no more.
+    /// The tables are empty, and nothing is checked: the records must come from a reader that has
+    /// checked them.
     ///
     /// # Errors
     /// Those of `next`.
@@ -95,7 +95,7 @@ impl ArrowTrace {
         ArrowTrace::new(&self.name, tables, self.batches)
     }
 
-    /// What it is called.
+    /// The name that errors use for the trace.
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -116,7 +116,7 @@ impl ArrowTrace {
         rows.sum()
     }
 
-    /// Hands the records on, a few thousand at a time.
+    /// Passes the records to `sink`, a few thousand at a time.
     ///
     /// # Errors
     /// Those of `sink`, and those of [`ArrowTrace::new`].
@@ -151,10 +151,10 @@ impl ArrowTrace {
         }
     }
 
-    /// Writes it as a trace file, which appears whole or not at all.
+    /// Writes the trace file, which appears whole or not at all.
     ///
     /// # Errors
-    /// Those of [`Writer`].
+    /// Those of [`Writer::create`], [`Writer::push`] and [`Writer::finish`].
     pub fn write(&self, path: &Path) -> Result<(), TraceError> {
         let mut writer = Writer::create(path)?;
         self.each_batch(|ios| ios.iter().try_for_each(|io| writer.push(io)))?;
@@ -176,11 +176,11 @@ impl ArrowTrace {
         Ok(Arc::new(Schema::new_with_metadata(fields, metadata)))
     }
 
-    /// The tables in a schema's metadata; nothing where there are none.
+    /// The tables in a schema's metadata; `None` where it has none.
     ///
     /// # Errors
-    /// [`TraceError::Tables`] when there are, and they cannot be used; [`TraceError::Schema`] when
-    /// a later version wrote them.
+    /// [`TraceError::Tables`] when the tables there cannot be used; [`TraceError::Schema`] when a
+    /// later version wrote them.
     pub fn tables_of(name: &Path, schema: &Schema) -> Result<Option<Tables>, TraceError> {
         let pairs = schema.metadata().iter();
         let entries = pairs.map(|(key, value)| KeyValue::new(key.to_string(), value.to_string()));

@@ -13,7 +13,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use crate::io::{ContextId, FileId, Io, Operation, WriteHint};
 use crate::record::{Limits, RecordFault};
 
-/// The columns of a trace file, as they are in memory: a string is a code and a short dictionary.
+/// The columns of a trace file in memory: each string is a code into a short dictionary.
 pub(super) fn schema() -> SchemaRef {
     let word = DataType::Dictionary(Box::new(DataType::UInt8), Box::new(DataType::Utf8));
     Arc::new(Schema::new(vec![
@@ -83,10 +83,10 @@ fn words<const N: usize>(codes: Vec<u8>, names: [&str; N]) -> Result<ArrayRef, A
     Ok(Arc::new(array))
 }
 
-/// Why a batch cannot be used.
+/// The reason why a batch cannot be used.
 #[derive(Debug)]
 pub(super) enum BatchFault {
-    /// The columns are not what the file's own metadata promised.
+    /// The columns differ from what the file's own metadata promised.
     Columns,
     /// A record cannot be used.
     Record {
@@ -181,7 +181,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// A column of words: the codes, and what each code means to us.
+/// A column of words: the codes, and the value of each code.
 struct Words<'a, T> {
     codes: &'a [u8],
     meanings: Vec<Option<T>>,
@@ -201,7 +201,7 @@ impl<'a, T: Copy> Words<'a, T> {
         })
     }
 
-    /// The row's value, or the word that means nothing to us.
+    /// The row's value, or as an error the word that has none.
     fn get(&self, row: usize) -> Result<T, String> {
         let code = usize::from(self.codes[row]);
         match self.meanings.get(code) {

@@ -14,14 +14,14 @@ use twox_hash::XxHash3_64;
 
 use crate::io::Io;
 
-/// Records of a block: a row group of ours. Our choice.
+/// Records of a block: those of a row group that this program writes. Our choice.
 const BLOCK_ROWS: u64 = super::ROW_GROUP_ROWS as u64;
 /// Bytes that are digested at a time. Our choice: they stay in the first-level cache.
 const CHUNK_BYTES: usize = 8 << 10;
-/// What the digests are made by. A later version may know another.
+/// The algorithm of the digests. A later version may know another.
 const ALGORITHM: &str = "xxh3-64";
 
-/// What a trace says that its digests are.
+/// The digests that a trace holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Digests {
     algorithm: String,
@@ -31,7 +31,7 @@ pub(super) struct Digests {
 }
 
 impl Digests {
-    /// Of these tables, as texts under their keys, and these blocks of records.
+    /// The digests of tables, as texts under their keys, and of blocks of records.
     pub(super) fn new<'a>(
         texts: impl IntoIterator<Item = (&'a str, &'a str)>,
         blocks: Blocks,
@@ -44,7 +44,7 @@ impl Digests {
         }
     }
 
-    /// Why the tables are not those that were written, if they are not.
+    /// What differs from the tables that were written, in a sentence; `None` if nothing does.
     pub(super) fn fault<'a>(
         &self,
         texts: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -71,7 +71,7 @@ fn digits(hasher: &XxHash3_64) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// Digests of records, while they pass.
+/// Computes the digests of records as they pass.
 #[derive(Default)]
 pub(super) struct Blocks {
     hasher: XxHash3_64,
@@ -118,7 +118,7 @@ impl Blocks {
     }
 }
 
-/// Compares records that are read with what a trace says that was written.
+/// Compares records as they are read with the digests in the trace.
 #[derive(Debug)]
 pub(super) struct Check {
     expected: Vec<String>,
@@ -141,20 +141,20 @@ impl Check {
         }
     }
 
-    /// Takes records as they are read. Where a block ends among them that is not what was written,
-    /// the row it began with.
+    /// Takes records as they are read. Fails with the first row of a block that ends among them and differs from what
+    /// was written.
     pub(super) fn add(&mut self, ios: &[Io]) -> Result<(), u64> {
         let before = self.blocks.done.len();
         ios.iter().for_each(|io| self.blocks.add(io));
         self.compare(before)
     }
 
-    /// Whether records were taken of a block that has not ended.
+    /// Whether records were taken of a block that has not ended yet.
     pub(super) fn is_within_block(&self) -> bool {
         self.blocks.rows > 0
     }
 
-    /// After the last record, as [`Check::add`].
+    /// Ends the comparison after the last record. Fails as [`Check::add`].
     pub(super) fn finish(&mut self) -> Result<(), u64> {
         let before = self.blocks.done.len();
         if self.is_within_block() {

@@ -16,7 +16,7 @@ const FILES_KEY: &str = "anabranch.files";
 const CAPTURE_KEY: &str = "anabranch.capture";
 const DIGEST_KEY: &str = "anabranch.digest";
 
-/// The schema written here, and the only one read.
+/// The version of the schema that is written here, and the only one read.
 const SCHEMA: &str = "1";
 
 /// The metadata entries that hold the tables.
@@ -41,9 +41,9 @@ pub(super) fn digest_entry(
     entry(path, DIGEST_KEY, &Digests::new(texts(entries), blocks))
 }
 
-/// The digests in a file's metadata, where there are any, after the tables were compared with them.
-/// Those that another program carried over into a file of its own are of what it read, not of what it
-/// wrote, and tell nothing.
+/// The digests in a file's metadata, if it has any, after the tables were compared with them.
+/// Digests that another program copied into its own file belong to what it read, not to what it
+/// wrote, and are ignored.
 pub(super) fn digests(path: &Path, file: &FileMetaData) -> Result<Option<Digests>, TraceError> {
     let entries = file.key_value_metadata().map_or(&[][..], Vec::as_slice);
     let is_ours = file
@@ -59,7 +59,7 @@ pub(super) fn digests(path: &Path, file: &FileMetaData) -> Result<Option<Digests
     }
 }
 
-/// What is digested of the metadata: each key with its text.
+/// The texts that are digested: each metadata key with its value.
 fn texts(entries: &[KeyValue]) -> impl Iterator<Item = (&str, &str)> {
     let keys = [SCHEMA_KEY, CONTEXTS_KEY, FILES_KEY, CAPTURE_KEY];
     keys.into_iter()

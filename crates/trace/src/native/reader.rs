@@ -43,9 +43,9 @@ pub struct Reader {
     rows: u64,
     /// Rows decoded so far.
     decoded: u64,
-    /// Nothing where the file says no digest of its records.
+    /// Compares records with their digest; `None` where the file has none.
     check: Option<Check>,
-    /// Nothing any more after the last batch, or an error.
+    /// The decoder; `None` after the last batch, or an error.
     batches: Option<ParquetRecordBatchReader>,
     ahead: Ahead<Io>,
 }
@@ -64,7 +64,7 @@ impl Reader {
         Reader::of(path, file, length_bytes)
     }
 
-    /// Takes an open file of that length, which errors call `path`.
+    /// Reads an open file of that length, which errors call `path`.
     pub(super) fn of(path: &Path, mut file: File, length_bytes: u64) -> Result<Reader, TraceError> {
         check_ends(path, &mut file, length_bytes)?;
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
@@ -105,15 +105,15 @@ impl Reader {
         self.rows
     }
 
-    /// Whether the file holds a digest of its records, with which they are compared as they are read.
-    /// One that was written by a version before there were any, or again by another program, holds
-    /// none: bits that flipped in it may change records unnoticed.
+    /// Whether the file holds a digest of its records, with which they are compared as they are read. A file written by
+    /// a version without digests, or by another program, has none: bits that flipped in it may change records
+    /// unnoticed.
     pub fn has_digest(&self) -> bool {
         self.check.is_some()
     }
 
-    /// For who reads no further: compares the records read so far with their digest, and may read some
-    /// hundred thousand more to do so. The reader is at its end then.
+    /// Compares the records read so far with their digest; a caller that reads no further uses it. It may read some
+    /// hundred thousand records more, and puts the reader at its end.
     ///
     /// # Errors
     /// As [`Reader::read_batch`].
@@ -126,8 +126,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Puts the next few thousand records into `ios`, in place of what was there. False when there
-    /// are no more, and `ios` is empty then.
+    /// Puts the next few thousand records into `ios`, in place of what was there. Answers `false` when there are no
+    /// more, and `ios` is then empty.
     ///
     /// # Errors
     /// [`TraceError::Record`] when a record of the batch cannot be used, [`TraceError::Damaged`]
@@ -203,7 +203,7 @@ impl Iterator for Reader {
     }
 }
 
-/// Tells a cut-off file from one of another kind by its first and last bytes.
+/// Tells a cut-off trace file from a file of another kind by its first and last bytes.
 fn check_ends(path: &Path, file: &mut File, length_bytes: u64) -> Result<(), TraceError> {
     let mut ends = [[0; 4]; 2];
     if length_bytes >= MAGIC.len() as u64 {
@@ -226,7 +226,7 @@ fn read_ends(file: &mut File, ends: &mut [[u8; 4]; 2]) -> io::Result<()> {
     file.read_exact(&mut ends[1])
 }
 
-/// The file's columns, with the types they shall be read as, if ours come first among them.
+/// The types to read the file's columns as, if they begin with the columns of a trace.
 fn wanted_schema(path: &Path, found: &Schema) -> Result<Schema, TraceError> {
     let ours = schema();
     let mut fields: Vec<_> = found.fields().iter().cloned().collect();
@@ -253,7 +253,7 @@ fn wanted_schema(path: &Path, found: &Schema) -> Result<Schema, TraceError> {
     Ok(Schema::new(fields))
 }
 
-/// The type that a column of ours has in a file: dictionaries are only in memory.
+/// The type that a trace's column has in a file: dictionaries exist in memory only.
 fn stored_type(field: &Field) -> DataType {
     match field.data_type() {
         DataType::Dictionary(_, word) => word.as_ref().clone(),
@@ -297,7 +297,7 @@ fn count_rows(path: &Path, metadata: &ParquetMetaData) -> Result<u64, TraceError
     }
 }
 
-/// Runs a part of the decoder, and makes an error of whatever it does with bytes that are wrong.
+/// Runs a part of the decoder, and turns its panics on bad bytes into an error.
 fn contained<T, E: Into<ArrowError>>(
     path: &Path,
     decode: impl FnOnce() -> Result<T, E>,

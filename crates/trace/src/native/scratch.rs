@@ -1,4 +1,4 @@
-//! A trace for the process's own use.
+//! A trace file without a name, for the process itself.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek};
@@ -8,7 +8,7 @@ use super::{Reader, Writer};
 use crate::capture::Tables;
 use crate::error::TraceError;
 
-/// A trace that never has a name: written, then read as often as need be, and gone with the
+/// A trace without a name: it is written, then read as often as needed, and disappears with the
 /// process, however that ends.
 #[derive(Debug)]
 pub struct Scratch {
@@ -39,7 +39,7 @@ impl Writer<BufWriter<File>> {
         Writer::to(output, BufWriter::new(file))
     }
 
-    /// Ends the trace.
+    /// Ends the trace, and keeps it to be read.
     ///
     /// # Errors
     /// As [`Writer::finish`].
@@ -55,7 +55,8 @@ impl Writer<BufWriter<File>> {
 }
 
 impl Scratch {
-    /// Reads it from the beginning. One reader at a time: they share a place in the file.
+    /// Reads the trace from the beginning. IMPORTANT: use one reader at a time, since all share one
+    /// position in the file.
     ///
     /// # Errors
     /// As [`Reader::open`].

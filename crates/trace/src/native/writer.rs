@@ -20,13 +20,13 @@ use crate::io::Io;
 use crate::record::{Limits, RecordFault, end_bytes};
 use crate::whole_file::WholeFile;
 
-/// Our choice: higher levels gain a few per cent and cost several times the time.
+/// Level of zstd. Our choice: higher levels gain a few per cent and cost several times the time.
 const ZSTD_LEVEL: i32 = 3;
 
 /// Writes a trace file, record by record, in bounded memory.
 ///
-/// The file appears at [`Writer::finish`]; dropped before that, nothing is left and nothing was
-/// replaced (see [`WholeFile`]). One for the process's own use never appears ([`Writer::scratch`]).
+/// The file appears at [`Writer::finish`]. If the writer is dropped before that, nothing is left
+/// and nothing was replaced (see [`WholeFile`]). A file of [`Writer::scratch`] never appears.
 #[derive(Debug)]
 pub struct Writer<F: Write + Send = WholeFile> {
     path: PathBuf,
@@ -38,7 +38,7 @@ pub struct Writer<F: Write + Send = WholeFile> {
     blocks: Blocks,
 }
 
-/// What the records ask of the tables that come after them.
+/// The rows that the records need in the tables that are written after them.
 #[derive(Debug, Default)]
 struct Needs {
     end_bytes: u64,
@@ -47,7 +47,7 @@ struct Needs {
 }
 
 impl Writer {
-    /// Begins a trace that shall appear at `path`.
+    /// Begins a trace that will appear at `path`.
     ///
     /// # Errors
     /// [`TraceError::Create`] when there can be no file.
@@ -104,12 +104,12 @@ impl<F: Write + Send> Writer<F> {
         Ok(())
     }
 
-    /// Bytes of the trace so far, those that are not written yet as they are reckoned to become.
+    /// Bytes of the trace so far; those not yet written are estimated.
     pub fn size_bytes(&self) -> u64 {
         (self.parquet.bytes_written() + self.parquet.in_progress_size()) as u64
     }
 
-    /// Ends the trace with its tables, and hands back the file it was written to.
+    /// Ends the trace with its tables, and hands back its file.
     pub(super) fn end(mut self, tables: &Tables) -> Result<F, TraceError> {
         self.needs
             .check(tables)
@@ -127,7 +127,7 @@ impl<F: Write + Send> Writer<F> {
         file.map_err(|error| unwritten(&self.path, error))
     }
 
-    /// What errors call the file.
+    /// The name that errors use for the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -51,7 +51,7 @@ pub(super) const ROW: FormatRow = FormatRow {
 pub(super) const FORM: FormRow =
     FormRow::new(SECTORS.named(), |_| Box::new(BlkparseWriter::default()));
 
-/// How the lines of the summary begin.
+/// How the lines of blkparse's summary begin.
 const SUMMARY: [&[u8]; 11] = [
     b"CPU",
     b"Reads",
@@ -123,8 +123,8 @@ impl LineReader for Blkparse {
     }
 }
 
-/// First sector and number of sectors; none of a passthrough command. What is left of the words
-/// begins with the process's name.
+/// First sector and number of sectors; `None` for a passthrough command. The words left begin with
+/// the process's name.
 fn range(words: &mut Words<'_>) -> Result<Option<(u64, u64)>, Fault> {
     // `D FN [kworker/3:1H]`: no range at all.
     if words.rest().first().is_none_or(|byte| *byte == b'[') {
@@ -145,7 +145,7 @@ fn range(words: &mut Words<'_>) -> Result<Option<(u64, u64)>, Fault> {
     }
 }
 
-/// What stands between the first bracket and the last; nothing where there are none.
+/// The text between the first bracket and the last; empty where there are none.
 pub(super) fn bracketed(text: &[u8]) -> &[u8] {
     let from = text.iter().position(|byte| *byte == b'[');
     let to = text.iter().rposition(|byte| *byte == b']');
@@ -155,7 +155,7 @@ pub(super) fn bracketed(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Writes lines of blkparse: of each request the event `D`, on processor 0.
+/// Writes lines of blkparse: the event `D` of each request, on processor 0.
 #[derive(Debug, Default)]
 pub(super) struct BlkparseWriter {
     events: u64,

@@ -1,4 +1,4 @@
-//! What `blktrace` writes: `sda.blktrace.0`, `sda.blktrace.1`, …, a file for each processor.
+//! The output of `blktrace`: `sda.blktrace.0`, `sda.blktrace.1`, …, a file for each processor.
 //!
 //! A record is a head and `pdu_len` bytes of payload, in the byte order of the machine that
 //! recorded; the magic number tells which.
@@ -184,7 +184,7 @@ impl RecordReader for Blktrace {
     }
 }
 
-/// Whether bytes begin as a record of blktrace begins.
+/// Whether bytes begin with the magic number of a record of blktrace.
 pub(super) fn looks_like(bytes: &[u8]) -> bool {
     head(bytes).is_some()
 }
@@ -239,7 +239,7 @@ fn cut_off(input: &mut Input) -> Record {
     record
 }
 
-/// Passes over bytes up to the next that begin as a record begins.
+/// Passes over bytes up to the next magic number.
 fn pass_to_magic(input: &mut Input) -> Result<(), ImportError> {
     input.consume(1);
     loop {
@@ -267,13 +267,13 @@ fn pass_to_magic(input: &mut Input) -> Result<(), ImportError> {
     }
 }
 
-/// The category of a read (`BLK_TC_READ`), which a reader knows by its length.
+/// The category of a read (`BLK_TC_READ`); a reader tells a read by its length instead.
 const READ: u64 = 1 << 16;
-/// The category of what is issued (`BLK_TC_ISSUE`).
+/// The category of a request that is issued (`BLK_TC_ISSUE`).
 const ISSUE: u64 = 1 << 22;
 
-/// Writes records of version 7, little-endian: of each request the issue event, on processor 0, and
-/// before a process's first the notice of its name.
+/// Writes records of version 7, little-endian: the issue event of each request, on processor 0, and
+/// a notice with the name before the first request of each process.
 #[derive(Debug, Default)]
 pub(super) struct BlktraceWriter {
     events: u32,

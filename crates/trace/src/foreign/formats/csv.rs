@@ -36,11 +36,11 @@ pub(super) struct Csv {
     map: ColumnMap,
     id: usize,
     is_first: bool,
-    /// Whether volumes are words and no numbers, as the first row has it.
+    /// Whether volumes are words instead of numbers; the first row decides.
     volumes_are_words: Option<bool>,
 }
 
-/// The cells of a line that mean something.
+/// The cells of a line that the map names.
 #[derive(Default)]
 struct Row<'a> {
     time: Option<&'a [u8]>,
@@ -51,7 +51,7 @@ struct Row<'a> {
 }
 
 impl Csv {
-    /// A reader by that map.
+    /// A reader by a column map.
     pub(super) fn new(map: Option<&ColumnMap>) -> Result<Csv, ColumnsError> {
         let map = map.ok_or(ColumnsError::Needed)?.clone();
         Ok(Csv {
@@ -140,7 +140,7 @@ fn whole(cell: Option<&[u8]>, what: &'static str) -> Result<u64, Fault> {
     number(cell.ok_or(Fault::Missing(what))?).ok_or(Fault::NotANumber(what))
 }
 
-/// The heading of what is written, and the column map that reads it.
+/// The heading that is written first, and the column map that reads it.
 const HEADING: &str = "time_ns,operation,offset_bytes,length_bytes,volume\n";
 pub(super) const COLUMNS: &str = "time-col=1,op-col=2,obj-id-col=3,obj-size-col=4,volume-col=5,\
                                   has-header=true,time-unit=ns,id-unit=byte,size-unit=byte";

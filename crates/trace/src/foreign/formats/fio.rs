@@ -68,7 +68,7 @@ enum Version {
 #[derive(Debug, Default)]
 pub(super) struct Fio {
     version: Option<Version>,
-    /// What the waits of version 2 amount to.
+    /// Sum of the waits of version 2 so far.
     waited_ns: u64,
 }
 
@@ -164,7 +164,7 @@ impl FioWriter {
         }
     }
 
-    /// Adds what a line begins with.
+    /// Adds the beginning of a line.
     fn stamp(&self, time_us: u64, bytes: &mut Vec<u8>) {
         if matches!(self.version, Version::Three) {
             text(bytes, format_args!("{time_us} "));

@@ -63,7 +63,7 @@ pub(super) const FORM: FormRow = FormRow {
     ..FormRow::new(SECTORS.named().every(1000), |_| Box::new(FtraceWriter))
 };
 
-/// The events that are taken.
+/// The names of the events that are taken.
 const BLOCK_EVENT: &[u8] = b"block_rq_issue";
 const MMC_EVENT: &[u8] = b"mmc_request_start";
 
@@ -128,13 +128,13 @@ fn lost(line: &[u8]) -> Option<u64> {
     number(words.next()?)
 }
 
-/// The heads of `trace-cmd report`: `cpus=4`, `version = 7`, and `CPU 3 is empty`.
+/// Whether the line is a heading of `trace-cmd report`: `cpus=4`, `version = 7`, or `CPU 3 is empty`.
 fn is_note(line: &[u8]) -> bool {
     let begins = |word: &[u8]| line.trim_ascii_start().starts_with(word);
     begins(b"cpus=") || begins(b"CPU:") || begins(b"CPU ") || begins(b"version =")
 }
 
-/// Takes a line apart at the first processor in brackets.
+/// Splits a line at the first processor in brackets.
 fn event(line: &[u8]) -> Option<Event<'_>> {
     let (task, after) = memmem::find_iter(line, b" [").find_map(|at| {
         let rest = line.get(at + 2..)?;
@@ -167,7 +167,7 @@ fn command(task: &[u8]) -> &[u8] {
     name.strip_suffix(b"-").unwrap_or(name)
 }
 
-/// `8,0 WS 4096 () 123 + 8 be,0,4 [sh]`, in old kernels `8,0 WS () 123 + 8 [sh]`.
+/// Parses `8,0 WS 4096 () 123 + 8 be,0,4 [sh]`, in old kernels `8,0 WS () 123 + 8 [sh]`.
 fn block_request(time_ns: u64, details: &[u8], names: &mut Names) -> Result<Found, Fault> {
     let mut before = Words(details);
     let device = before.need("device")?;

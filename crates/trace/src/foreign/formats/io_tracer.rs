@@ -76,8 +76,8 @@ impl LineReader for IoTracer {
     }
 }
 
-/// `YYYY-MM-DD HH:MM:SS.ffffff` as nanoseconds since March 1968 of that clock. Python leaves the fraction out where it
-/// is zero.
+/// Parses `YYYY-MM-DD HH:MM:SS.ffffff` as nanoseconds since March 1968 of that clock. Python leaves out a fraction of
+/// zero.
 fn local_time_ns(text: &[u8]) -> Result<u64, Fault> {
     let bad = || Fault::Shape("a time like 2024-01-15 10:30:45.123456");
     let (date, clock) = text.split_at_checked(10).ok_or_else(bad)?;
@@ -101,7 +101,7 @@ fn local_time_ns(text: &[u8]) -> Result<u64, Fault> {
     Ok(seconds * SECOND_NS + micros * MICROSECOND_NS)
 }
 
-/// Three numbers with a byte between.
+/// Parses three numbers with the byte `between` between them.
 fn three(text: &[u8], between: u8) -> Option<[u64; 3]> {
     let mut parts = text.split(|byte| *byte == between);
     let mut next = || number(parts.next()?);

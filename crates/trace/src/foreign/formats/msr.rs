@@ -68,13 +68,13 @@ impl LineReader for Msr {
     }
 }
 
-/// Host and disk as the names of the files have them: `hm_0`.
+/// The volume's name, host and disk as in the names of the files: `hm_0`.
 fn volume(host: &[u8], disk: &[u8], names: &mut Names) -> Result<u32, Fault> {
     let key = [host, b"_", disk].concat();
     names.volume(&key, || String::from_utf8_lossy(&key).into_owned())
 }
 
-/// What stands for the host, which a trace of ours does not tell. Our choice.
+/// The host's name that is written, since a trace of ours does not hold one. Our choice.
 const HOST: &str = "anabranch";
 
 /// Writes lines of MSR Cambridge. The volume is the disk's number, and the response time, which is

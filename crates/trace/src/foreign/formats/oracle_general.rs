@@ -66,21 +66,21 @@ pub(super) const FORM: FormRow = FormRow {
 /// Bytes of a record.
 const RECORD_BYTES: usize = 24;
 
-/// Records a guess is made from.
+/// Records from which the unit of objects' numbers is guessed.
 const GUESS_RECORDS: usize = 256;
 
 /// Reads records of `oracleGeneral`.
 #[derive(Debug)]
 pub(super) struct OracleGeneral {
     pub(super) columns: ColumnMap,
-    /// Whether nobody said what objects' numbers count, and no record was seen yet.
+    /// Whether no unit of objects' numbers was given, and no record was seen yet.
     is_to_be_guessed: bool,
-    /// Whether they were found to count sectors.
+    /// Whether objects' numbers were guessed to count sectors.
     guessed: bool,
 }
 
-/// Different objects from which sectors are guessed (our choice: of so many random numbers all are multiples of 8 once
-/// in 2^48).
+/// Different objects needed to guess that numbers count sectors (our choice: so many random numbers are all multiples
+/// of 8 once in 2^48).
 const GUESS_OBJECTS: usize = 16;
 
 impl RecordReader for OracleGeneral {
@@ -164,14 +164,14 @@ pub(super) fn looks_like(head: &[u8]) -> bool {
     whole && (0..).zip(records).take(GUESS_RECORDS).all(plausible)
 }
 
-/// Bytes of the objects that are written: the block a reader takes an object's number for.
+/// Bytes of each object written: the block that a reader takes an object's number for.
 const OBJECT_BYTES: u64 = 4096;
 
-/// What stands for a time when an object is asked for next that is not known.
+/// The value written for the time of an object's next request, which is not known.
 const NEVER: i64 = -1;
 
-/// Writes records of `oracleGeneral`, a write each: reads would come back as writes. When an object
-/// is asked for next is not told, for it takes the whole trace to know.
+/// Writes records of `oracleGeneral`, one for each write; reads would come back as writes. The time of an object's next
+/// request is not told, for it takes the whole trace to know.
 #[derive(Debug)]
 pub(super) struct OracleGeneralWriter;
 

@@ -36,7 +36,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Records(|_| Box::new(Vscsi { version: None }), looks_like),
 };
 
-/// How the records of a version lie.
+/// The positions of the fields in the records of a version.
 #[derive(Debug, PartialEq)]
 struct Version {
     number: u16,
@@ -63,11 +63,11 @@ const VERSIONS: [Version; 2] = [
     },
 ];
 
-/// Where both have the first block and the time.
+/// Position of the first block, in both versions, and of the time.
 const BLOCK: usize = 16;
 const TIME: usize = 24;
 
-/// Records a guess is made from, and the least of them; libCacheSim looks at two.
+/// The most records a version is guessed from, and the fewest; libCacheSim looks at two.
 const GUESS_RECORDS: usize = 64;
 const LEAST_RECORDS: usize = 2;
 
@@ -136,7 +136,7 @@ fn understand(version: &Version, record: &[u8]) -> Result<Found, Fault> {
     )))
 }
 
-/// What a SCSI command does.
+/// The operation of a SCSI command; `None` for one that is passed over.
 fn operation(command: u16) -> Option<Operation> {
     match command {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(Operation::Read),
@@ -153,7 +153,7 @@ fn fields(bytes: &[u8]) -> Layout<'_> {
     }
 }
 
-/// The version that all records at the beginning of a file name.
+/// The version that all records at the beginning of a file agree on.
 fn version(head: &[u8]) -> Option<&'static Version> {
     let fits = |version: &&Version| {
         let records = head.chunks_exact(version.bytes).take(GUESS_RECORDS);

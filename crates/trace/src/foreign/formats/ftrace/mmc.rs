@@ -18,7 +18,7 @@ const PARTITION_ACCESS: u64 = 7;
 /// Cards whose state is kept. Our choice; a machine has a few.
 const MOST_CARDS: usize = 1024;
 
-/// What the commands so far told of each card, by the name of its host.
+/// The state of each card, by the name of its host.
 #[derive(Debug, Default)]
 pub(super) struct Cards(HashMap<Vec<u8>, Card>);
 
@@ -29,7 +29,7 @@ struct Card {
     partition: u64,
 }
 
-/// What is needed of a command.
+/// The fields of a command that are used.
 #[derive(Default)]
 struct Command {
     opcode: Option<u64>,
@@ -40,7 +40,7 @@ struct Command {
 }
 
 impl Cards {
-    /// Understands a command: `mmc1: start struct mmc_request[…]: cmd_opcode=25 …`.
+    /// Parses a command: `mmc1: start struct mmc_request[…]: cmd_opcode=25 …`.
     pub(super) fn request(
         &mut self,
         time_ns: u64,
