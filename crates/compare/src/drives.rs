@@ -21,7 +21,7 @@ use crate::{
     small_file::settings,
 };
 
-/// The profile where none is named, and no trace tells of one.
+/// The profile that is taken where none is named and the trace does not hold its drive.
 pub const DEFAULT_PROFILE: &str = "demo";
 
 /// One drive of the grid.
@@ -29,32 +29,33 @@ pub const DEFAULT_PROFILE: &str = "demo";
 pub struct NamedDrive {
     /// The profile it was made from.
     pub profile: String,
-    /// Its spare flash, as a share of what the host sees, before it was rounded up to whole units.
+    /// Its spare flash, as a share of the bytes the host sees, before it is rounded up to whole
+    /// units.
     pub over_provisioning: f64,
     /// The drive.
     pub config: Config,
-    /// How long its flash takes, where the profile says.
+    /// The timing of its flash, where the profile has one.
     pub timing: Option<Timing>,
-    /// Where its flash is.
+    /// The layout of its flash.
     pub layout: Layout,
-    /// How its pages were thinned out, where it is sampled.
+    /// The rate at which its pages are sampled, and its size before, where it is sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinned: Option<Thinned>,
 }
 
 impl NamedDrive {
-    /// The sampling rate, where one page of many is kept.
+    /// The sampling rate; [`Rate::WHOLE`] where the drive is not sampled.
     pub fn rate(&self) -> Rate {
         self.thinned.map_or(Rate::WHOLE, |thinned| thinned.rate)
     }
 
-    /// Bytes of a page before it was sampled.
+    /// Bytes of a page of the drive before it was sampled.
     pub fn page_bytes(&self) -> u32 {
         self.config.page_bytes / self.rate().pages()
     }
 
-    /// The same drive sampled at a finer rate; `None` where it has no more pages, or more than can be
-    /// numbered.
+    /// The same drive sampled at a finer rate; `None` where there is no finer rate, or its pages
+    /// would be too many to number.
     pub fn finer(&self) -> Option<NamedDrive> {
         let thinned = self.thinned?;
         let rate = thinned.rate.finer()?;
@@ -102,34 +103,34 @@ impl NamedDrive {
     }
 }
 
-/// What is known of the drive before any option.
+/// What the source of the writes tells of the drive, before any option.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
-    /// What the source of the writes says of its own size.
+    /// The size that the source tells.
     pub size: Size,
     /// The drive that it was recorded for.
     pub recorded: Option<Recorded>,
-    /// What was sampled when the writes were recorded.
+    /// The sample that was recorded, where the source holds one.
     pub sampled: Option<Sampled>,
 }
 
-/// What the source of the writes says of its own size, where nobody else does.
+/// The size of the drive as the source of the writes tells it.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Size {
-    /// The captured device had this many bytes; it yields to `--size`.
+    /// The captured device had this many bytes; `--size` overrules it.
     Captured(u64),
-    /// Exactly this many bytes: `--fill` decided it.
+    /// The size is exactly this many bytes, since `--fill` decided it.
     Fixed(u64),
-    /// Nothing is known: the profile's own size.
+    /// The size is not known: the profile's own is taken.
     #[default]
     Unknown,
-    /// Nothing is known, and addresses may lie anywhere: the profile's own size, or one that follows
-    /// from what is ever written.
+    /// The size is not known, and addresses may lie anywhere: the profile's own is taken, or one
+    /// that follows from the pages that are ever written.
     Footprint,
 }
 
 impl Origin {
-    /// What is known of a trace without tables: one of another's form, or page numbers.
+    /// The origin of a trace without tables: a foreign trace, or page numbers.
     pub fn of_addresses() -> Origin {
         Origin {
             size: Size::Footprint,
@@ -137,10 +138,10 @@ impl Origin {
         }
     }
 
-    /// Bytes of a page of the drive that is taken where none is named.
+    /// Bytes of a page of the drive that is taken where no option names one.
     ///
     /// # Errors
-    /// When the default profile cannot be read: a defect of ours.
+    /// When the default profile cannot be read, which is a defect of this program.
     pub fn page_bytes(&self) -> Result<u32> {
         let bases = bases(&DriveOptions::default(), self)?;
         Ok(bases.first().map_or(4096, Point::page_bytes))
@@ -149,7 +150,7 @@ impl Origin {
     /// What a trace tells of its drive, as far as the options leave that open.
     ///
     /// # Errors
-    /// When what it tells cannot be understood.
+    /// When the drive that the trace holds is of another version, or makes no sense.
     pub fn of(capture: &Capture, options: &DriveOptions) -> Result<Origin> {
         let recorded = match options.profiles.is_empty() {
             true => Recorded::of(capture)?,
@@ -173,7 +174,7 @@ impl Origin {
 /// Every drive the options describe.
 ///
 /// # Errors
-/// When one of them cannot be.
+/// When a drive of the grid is not possible.
 pub fn drives(options: &DriveOptions, origin: &Origin) -> Result<Vec<NamedDrive>> {
     points(options, origin)?
         .iter()
@@ -181,11 +182,11 @@ pub fn drives(options: &DriveOptions, origin: &Origin) -> Result<Vec<NamedDrive>
         .collect()
 }
 
-/// The one drive that options describe, and how a trace recorded on it carries it. `otherwise` says
-/// why there can be no more of them.
+/// The one drive that options describe, in the form that a trace carries. `otherwise` is the
+/// message for options that describe several.
 ///
 /// # Errors
-/// When it cannot be, or there are several.
+/// When the drive is not possible, or there are several.
 pub fn one_drive(
     options: &DriveOptions,
     origin: &Origin,
@@ -197,10 +198,10 @@ pub fn one_drive(
     }
 }
 
-/// The one drive that options describe, with one page of many.
+/// The one drive that options describe, sampled at `rate`.
 ///
 /// # Errors
-/// When it cannot be, or tells nothing at that rate.
+/// When the drive is not possible, or its units keep too few pages at that rate.
 pub fn one_sampled(options: &DriveOptions, rate: Rate) -> Result<NamedDrive> {
     let sampling = Some(Sampling::Rate(rate));
     let points = points(options, &Origin::default())?;
@@ -208,7 +209,7 @@ pub fn one_sampled(options: &DriveOptions, rate: Rate) -> Result<NamedDrive> {
     sampled.unwrap_or_else(|| Err(Fault::say("no drive is described")))
 }
 
-/// The grid of drives that hold what a saved one holds. Its timing is the profile's.
+/// The grid of drives that hold the data of a saved drive. Their timing is the profile's.
 pub fn aged_drives(options: &DriveOptions, path: &Path, saved: &Config) -> Result<Vec<NamedDrive>> {
     options.check_aged()?;
     check_size(options.drives())?;
@@ -262,7 +263,7 @@ pub fn aged_drives(options: &DriveOptions, path: &Path, saved: &Config) -> Resul
     Ok(grid.map(named).collect())
 }
 
-/// What makes units fail.
+/// Sets the faults that the options ask for.
 pub(crate) fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Result {
     profile.wear.rated_erases = options.rated_erases.unwrap_or(profile.wear.rated_erases);
     for fault in &options.fault {
@@ -322,14 +323,15 @@ fn unknown(name: &str) -> Fault {
     ))
 }
 
-/// Another size: units as they were, as many as the new size and its spare fill.
+/// Gives the profile another size, with units as they are: as many as the new size and its spare
+/// fill.
 pub(crate) fn resize(profile: &mut Profile, bytes: u64) {
     profile.geometry.blocks_per_die = None;
     profile.geometry.logical_bytes = Some(bytes);
 }
 
-/// Another erase unit, striped over as many of the dies as divide it evenly. The size of the drive
-/// stays.
+/// Gives the profile another erase unit, striped over as many of the dies as divide it evenly. The
+/// size of the drive stays.
 pub(crate) fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Result {
     let page = u64::from(profile.geometry.page_bytes);
     let pages = u32::try_from(unit_bytes / page.max(1)).unwrap_or(0);
@@ -357,12 +359,12 @@ pub(crate) fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Result {
     Ok(())
 }
 
-/// Bytes from `24MiB`.
+/// Parses bytes, as in `24MiB`.
 pub fn bytes(text: &str) -> Result<u64> {
     text.parse().map(|Bytes(bytes)| bytes).map_err(Fault::usage)
 }
 
-/// A share from `7%` or `0.07`.
+/// Parses a share, as in `7%` or `0.07`.
 pub fn share(text: &str) -> Result<f64> {
     let (number, scale) = match text.strip_suffix('%') {
         Some(number) => (number.trim_end(), 100.0),

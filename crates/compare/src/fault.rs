@@ -1,19 +1,19 @@
-//! How a comparison ends when it does not end well.
+//! Errors of a comparison, sorted by whose fault they are.
 
 use std::{error::Error, fmt};
 
 /// Whose fault it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// Wrong use or wrong input.
+    /// The use or the input was wrong.
     WrongUse,
     /// The work failed.
     Failed,
-    /// Whoever watched wanted no more of it.
+    /// The watch ended the work.
     Interrupted,
 }
 
-/// What went wrong, in the words a person is to read.
+/// An error with a message for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Whose fault it is.
@@ -21,11 +21,11 @@ pub struct Fault {
     words: String,
 }
 
-/// What everything here answers.
+/// The result of everything in this crate.
 pub type Result<T = (), E = Fault> = std::result::Result<T, E>;
 
 impl Fault {
-    /// Wrong use or wrong input.
+    /// The fault for an error that comes of wrong use or wrong input.
     pub fn usage(error: impl Error) -> Fault {
         Fault {
             kind: FaultKind::WrongUse,
@@ -33,7 +33,7 @@ impl Fault {
         }
     }
 
-    /// The work failed.
+    /// The fault for an error in work that was asked for rightly.
     pub fn work(error: impl Error) -> Fault {
         Fault {
             kind: FaultKind::Failed,
@@ -41,7 +41,7 @@ impl Fault {
         }
     }
 
-    /// Wrong use, in words.
+    /// The fault of wrong use, with this message.
     pub fn say(words: impl fmt::Display) -> Fault {
         Fault {
             kind: FaultKind::WrongUse,
@@ -49,7 +49,7 @@ impl Fault {
         }
     }
 
-    /// Failed work, in words.
+    /// The fault of failed work, with this message.
     pub fn failed(words: impl fmt::Display) -> Fault {
         Fault {
             kind: FaultKind::Failed,
@@ -57,7 +57,7 @@ impl Fault {
         }
     }
 
-    /// The work was ended from outside.
+    /// The fault of work that was ended from outside.
     pub fn interrupted() -> Fault {
         Fault {
             kind: FaultKind::Interrupted,
@@ -66,7 +66,8 @@ impl Fault {
     }
 }
 
-/// An error and its causes. Most of our errors tell their cause themselves; it is not told twice.
+/// The message of an error with its causes. Most errors here include their cause; it is not
+/// repeated.
 fn told(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

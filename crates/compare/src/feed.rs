@@ -1,4 +1,4 @@
-//! What lanes are fed: requests as they come, or samples of them.
+//! The requests that lanes are fed with: all as they come, or samples of them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,12 +11,12 @@ use crate::{
     fault::{Fault, Result},
 };
 
-/// A scheme in one sample, and how it is set there.
+/// A scheme with its settings in one sample.
 #[derive(Debug)]
 pub(crate) struct Trial {
-    /// Which sample.
+    /// The number of the sample.
     pub sample: usize,
-    /// Which of the schemes asked for.
+    /// The number of the scheme among those asked for.
     pub scheme: usize,
     /// The scheme with its settings.
     pub setting: SchemeSpec,
@@ -25,8 +25,8 @@ pub(crate) struct Trial {
 /// A lane, with the number of its feed.
 pub(crate) type FedLane = (usize, Lane);
 
-/// The feeds of a comparison: one for each sample, and behind them all requests as they come, for schemes
-/// that go by requests. The only one is the latter, where the drive is not sampled.
+/// The feeds of a comparison: one for each sample, and behind them one of all requests as they come, for schemes that
+/// go by requests. Where the drive is not sampled, the latter is the only one.
 #[derive(Debug)]
 pub(crate) struct Feeds {
     samples: Vec<Sample>,
@@ -35,7 +35,7 @@ pub(crate) struct Feeds {
 }
 
 impl Feeds {
-    /// Feeds for no lane yet; all requests as they come where there is no sample.
+    /// Feeds before any lane is made; without samples, the feed of all requests.
     pub fn new(samples: &[Sample]) -> Feeds {
         Feeds {
             samples: samples.to_vec(),
@@ -43,13 +43,13 @@ impl Feeds {
         }
     }
 
-    /// Comparisons that are fed: one for each sample.
+    /// Number of comparisons that are fed: one for each sample.
     pub fn comparisons(&self) -> usize {
         self.samples.len().max(1)
     }
 
-    /// A lane for every setting of every scheme in every sample: what it is, and the lane with the number of
-    /// its feed. `futures` are each sample's.
+    /// Makes a lane for every setting of every scheme in every sample, each with its trial and the number of its feed.
+    /// `futures` are the futures of each sample.
     pub fn lanes(
         &mut self,
         specs: &[SchemeSpec],
@@ -97,7 +97,7 @@ impl Feeds {
         Ok((trials, lanes))
     }
 
-    /// What a scheme is shown that goes by requests, of a sampled drive.
+    /// What a scheme that goes by requests is shown of a sampled drive.
     fn shown(&self, number: usize, spec: &SchemeSpec, drive: &NamedDrive) -> Result<Option<Shown>> {
         let sampled = drive.thinned.zip(self.samples.get(number));
         let Some((thinned, sample)) = sampled.filter(|_| spec.goes_by_requests()) else {
@@ -125,7 +125,7 @@ impl Feeds {
         }))
     }
 
-    /// Hands each feed's share of some requests to `send`, the first sample's or the only one first.
+    /// Passes each feed's share of some requests to `send`, the feed of the first sample (or the only one) first.
     pub fn feed(&self, ios: &[Io], mut send: impl FnMut(usize, &Arc<[Io]>)) {
         for (number, sample) in self.samples.iter().enumerate() {
             let batch: Arc<[Io]> = ios.iter().filter_map(|io| sample.apply(io)).collect();
@@ -139,8 +139,7 @@ impl Feeds {
     }
 }
 
-/// Of each scheme's lanes in a sample the best: the scheme's name, the parameters it was set to there, and
-/// the lane.
+/// The best of each scheme's lanes in a sample: the scheme's name, the parameters it was set to there, and the lane.
 pub(crate) fn kept(
     specs: &[SchemeSpec],
     lanes: Vec<(Trial, Lane)>,

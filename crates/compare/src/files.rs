@@ -1,5 +1,5 @@
-//! Files that are read and written by one question: no output may destroy what is read, nor another
-//! output, and every output can be written. Known before the work begins.
+//! The files that one question reads and writes. No output may destroy an input or another output,
+//! and every output must be writable; both are checked before the work begins.
 
 use std::{
     ffi::OsString,
@@ -12,12 +12,12 @@ use anabranch_trace::WholeFile;
 
 use crate::fault::{Fault, Result};
 
-/// What is read, and what is written by which option.
+/// The files that are read, and those that are written, with the option that names each.
 #[derive(Debug, Default)]
 pub struct Files {
     inputs: Vec<PathBuf>,
     outputs: Vec<Output>,
-    /// What is printed on standard output in any case.
+    /// The option whose output is always printed on standard output, if one is given.
     printed: Option<&'static str>,
 }
 
@@ -35,24 +35,24 @@ enum Kind {
     Written,
     /// A file that is read first, or written as the work goes on.
     Kept,
-    /// The same, made by whoever opens it.
+    /// A file like [`Kind::Kept`] that is created by whoever opens it.
     Held,
     /// A directory that files are put into.
     Filled,
 }
 
-/// What a path leads to. Two that are equal are one file, whatever they are called.
+/// The identity of what a path leads to: equal places are one file, under whatever names.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
     StandardOutput,
-    /// Device and inode.
+    /// An existing file: device and inode.
     There(u64, u64),
-    /// Device and inode of the directory, and the name in it.
+    /// A file that does not exist yet: device and inode of the directory, and the name in it.
     New(u64, u64, OsString),
 }
 
 impl Files {
-    /// Files that are read. One that is not there is left to whoever opens it.
+    /// Adds files that are read. A missing one is reported by whoever opens it.
     #[must_use]
     pub fn reads<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Files {
         let paths = paths.into_iter().map(|path| path.as_ref().to_owned());
@@ -60,7 +60,7 @@ impl Files {
         self
     }
 
-    /// A file that appears whole at the end, or standard output.
+    /// Adds a file that appears whole at the end, or standard output.
     #[must_use]
     pub fn writes<P: AsRef<Path>>(
         self,
@@ -70,7 +70,8 @@ impl Files {
         self.output(option, path, Kind::Written)
     }
 
-    /// A file that is read and written again, or written as the work goes on: never standard output.
+    /// Adds a file that is read and written again, or written as the work goes on; it is never
+    /// standard output.
     #[must_use]
     pub fn keeps<P: AsRef<Path>>(
         self,
@@ -80,7 +81,7 @@ impl Files {
         self.output(option, path, Kind::Kept)
     }
 
-    /// A file that is changed in place, and opened for that before anything else is done.
+    /// Adds a file that is changed in place, and opened for that before anything else is done.
     #[must_use]
     pub fn holds<P: AsRef<Path>>(
         self,
@@ -90,7 +91,7 @@ impl Files {
         self.output(option, path, Kind::Held)
     }
 
-    /// A directory that files are put into.
+    /// Adds a directory that files are put into.
     #[must_use]
     pub fn fills<P: AsRef<Path>>(
         self,
@@ -100,7 +101,7 @@ impl Files {
         self.output(option, path, Kind::Filled)
     }
 
-    /// What is printed on standard output whatever else is asked for, if that is anything.
+    /// Adds an output that is always printed on standard output, if there is one.
     #[must_use]
     pub fn prints(mut self, what: Option<&'static str>) -> Files {
         self.printed = what;
@@ -122,11 +123,11 @@ impl Files {
         self
     }
 
-    /// Refuses outputs that would destroy an input or one another, and such as cannot be written.
-    /// Nothing is left behind, and nothing that is there is touched.
+    /// Refuses outputs that would destroy an input or another output, and outputs that cannot be
+    /// written. Leaves nothing behind, and touches no existing file.
     ///
     /// # Errors
-    /// Wrong use where two of the files are one, failed work where an output cannot be written.
+    /// Wrong use when two of the files are one, failed work when an output cannot be written.
     pub fn check(&self) -> Result {
         let mut places: Vec<(&Output, Place)> = Vec::new();
         for output in &self.outputs {
@@ -178,7 +179,7 @@ impl Files {
 }
 
 impl Output {
-    /// What it leads to; nothing where it cannot be destroyed, as a pipe.
+    /// The place the output leads to; `None` where it cannot be destroyed, such as a pipe.
     fn place(&self) -> Result<Option<Place>> {
         if self.path != Path::new(WholeFile::STANDARD_OUTPUT) {
             return Ok(find(&self.path));
@@ -228,8 +229,8 @@ fn is_stream(path: &Path) -> bool {
         || kind.is_ok_and(|kind| kind.is_fifo() || kind.is_char_device() || kind.is_socket())
 }
 
-/// The file at a path, or the place where it would be; nothing for a stream, or where not even the
-/// directory is there.
+/// The place of a file that exists at a path, or could be made there; `None` for a stream, or where
+/// the directory does not exist either.
 fn find(path: &Path) -> Option<Place> {
     if is_stream(path) {
         return None;
@@ -252,7 +253,7 @@ fn find(path: &Path) -> Option<Place> {
     }
 }
 
-/// Whether a file lies in a directory, at its top.
+/// Whether a file lies directly in a directory.
 fn holds(directory: &Path, file: &Path) -> bool {
     let resolved = fs::canonicalize(directory)
         .ok()
@@ -260,7 +261,7 @@ fn holds(directory: &Path, file: &Path) -> bool {
     resolved.is_some_and(|(directory, file)| file.parent() == Some(&directory))
 }
 
-/// The directory, or the nearest one above it that is there.
+/// The directory itself if it exists, otherwise the nearest one above it that does.
 fn nearest(directory: &Path) -> Result<PathBuf> {
     let above = std::path::absolute(directory).map_err(Fault::usage)?;
     let there = above

@@ -17,34 +17,34 @@ use crate::{
     sampling::{Sampling, Thinned, check, coarsest},
 };
 
-/// The share of the drive that a trace fills which does not tell its device's size, where nobody says
-/// (our choice: full enough that garbage is collected).
+/// The share of the drive that is filled by a trace which does not tell its device's size, unless an option does (our
+/// choice: full enough that garbage is collected).
 const FILL: &str = "90%";
-/// Erase units that such a drive has at least, made smaller for it (our choice: what the demo's has).
+/// The fewest erase units of such a drive; units are made smaller for it (our choice: as many as `demo` has).
 const LEAST_UNITS: u32 = 56;
 
 /// One drive of a question's grid.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// The profile and its options, as a person gives them.
+    /// The profile and its options, as a person would give them.
     pub label: String,
     /// The profile.
     pub profile: String,
-    /// Its options, as words of a command.
+    /// The options of the command that make this drive of the profile.
     pub options: Vec<String>,
-    /// The share of it that what the trace ever writes fills, where addresses are renumbered.
+    /// The share of the drive that the trace's written pages fill, where addresses are renumbered.
     pub fill: Option<f64>,
     /// Bytes of its pages.
     pub page_bytes: u32,
-    /// The drive, or why it cannot be.
+    /// The drive, or the reason why it is not possible.
     pub drive: Result<NamedDrive>,
 }
 
-/// Every drive of a question, for a trace of that origin. `pages` counts what the trace ever writes in
-/// pages of so many bytes; it is asked only where that decides a drive.
+/// The drives of a question, for a trace of that origin. `pages` counts the pages that the trace ever writes, at a
+/// given page size; it is called only where that decides a drive.
 ///
 /// # Errors
-/// When an option is wrong by itself, whatever the drive; those of `pages`.
+/// When an option is wrong by itself, whatever the drive, or when `pages` fails.
 pub fn grid(
     options: &ReplayOptions,
     origin: &Origin,
@@ -95,10 +95,10 @@ pub fn grid(
     Ok(asked.collect())
 }
 
-/// Drives of a grid (our choice: a hundred times what was ever compared on one trace).
+/// The most drives of a grid (our choice: a hundred times what was ever compared on one trace).
 const MOST_DRIVES: u128 = 100_000;
 
-/// Refuses a grid that would never end, before it is made.
+/// Refuses a grid that is too large, before it is made.
 pub(crate) fn check_size(drives: u128) -> Result {
     match drives > MOST_DRIVES {
         false => Ok(()),
@@ -109,7 +109,7 @@ pub(crate) fn check_size(drives: u128) -> Result {
     }
 }
 
-/// A share of `--fill`.
+/// Parses a share of `--fill`.
 fn share_of(text: &str) -> Result<f64> {
     match share(text)? {
         0.0 => Err(Fault::say(
@@ -119,7 +119,7 @@ fn share_of(text: &str) -> Result<f64> {
     }
 }
 
-/// Drives just large enough that what a trace ever writes fills a share of them.
+/// Drives just large enough that the pages a trace ever writes fill a share of them.
 fn filled(
     mut base: Point,
     options: &DriveOptions,
@@ -145,7 +145,7 @@ fn filled(
 #[derive(Debug, Clone)]
 pub(crate) struct Point {
     name: String,
-    /// The options, as a person gives them.
+    /// The options, as a person would give them.
     options: Vec<String>,
     profile: Result<Profile>,
 }
@@ -157,7 +157,7 @@ impl Point {
         geometry.map_or(4096, |geometry| geometry.page_bytes)
     }
 
-    /// The profile and its options.
+    /// The profile and its options, for messages.
     pub(crate) fn label(&self) -> String {
         let options = self.options.iter().map(|option| format!(" {option}"));
         format!("{}{}", self.name, options.collect::<String>())
@@ -175,12 +175,12 @@ impl Point {
         }
     }
 
-    /// The drive. What keeps it from being is told with its options, and one that works.
+    /// Resolves the drive. If it is not possible, the error names its options, and one that works.
     pub(crate) fn resolve(&self) -> Result<NamedDrive> {
         self.resolve_at(Rate::WHOLE)
     }
 
-    /// The drive as it is sampled: `auto` begins with the coarsest rate.
+    /// The drive as it is sampled; `auto` begins with the coarsest rate.
     pub(crate) fn sampled(&self, sampling: Option<Sampling>) -> Result<NamedDrive> {
         let profile = self.profile.clone()?;
         let rate = match sampling {
@@ -232,7 +232,7 @@ impl Point {
         })
     }
 
-    /// The drive as a trace carries it.
+    /// The drive in the form that a trace carries.
     pub(crate) fn recorded(&self) -> Result<Recorded> {
         Ok(Recorded {
             device: self.name.clone(),
@@ -240,7 +240,7 @@ impl Point {
         })
     }
 
-    /// The same with erase units small enough that the drive has so many, if it can have them.
+    /// The same drive with smaller erase units, so that it has at least `least_units`; `None` if it cannot have them.
     pub(crate) fn with_units(&self, least_units: u32) -> Option<Point> {
         let own_bytes = self.profile.as_ref().ok()?.unit_bytes();
         let smaller = |bytes: u64| {
@@ -260,7 +260,7 @@ impl Point {
         halves.map(smaller).find(is_enough)
     }
 
-    /// Gives the drive its size: the one that was asked for, unless another is decided.
+    /// Sets the drive's size: the one asked for, unless the origin decides another.
     fn size(&mut self, known: Size, asked: Option<u64>) {
         match (known, asked) {
             (Size::Fixed(bytes), _) | (Size::Captured(bytes), None) => {
@@ -285,11 +285,11 @@ impl Point {
     }
 }
 
-/// The least erase unit that is tried where none is asked for (our choice: 16 pages).
+/// The smallest erase unit that is tried where none is asked for (our choice: 16 pages).
 const LEAST_UNIT_BYTES: u64 = 64 << 10;
 
-/// An erase unit and a size with which a drive of a profile can be, for whoever asked for one that
-/// cannot.
+/// An erase unit and a size with which a drive of the profile is possible, for the message to someone who asked for one
+/// that is not.
 fn works(profile: &Profile) -> String {
     let is_drive = |changed: &Profile| changed.resolve("").is_ok();
     let units = std::iter::successors(Some(profile.unit_bytes() / 2), |bytes| Some(bytes / 2));
@@ -319,7 +319,7 @@ fn works(profile: &Profile) -> String {
     }
 }
 
-/// Every drive the options describe, each with what it is or why it cannot be.
+/// Every drive that the options describe.
 ///
 /// # Errors
 /// When a profile or a value is wrong by itself.
@@ -333,7 +333,7 @@ pub(crate) fn points(options: &DriveOptions, origin: &Origin) -> Result<Vec<Poin
         })
 }
 
-/// The profiles that options are applied to.
+/// The profiles that the options are applied to.
 pub(crate) fn bases(options: &DriveOptions, origin: &Origin) -> Result<Vec<Point>> {
     let point = |name: &str, profile| Point {
         name: name.to_owned(),
@@ -435,7 +435,7 @@ fn multiply<T: Serialize>(
     *grid = product;
 }
 
-/// A value as a person gives it.
+/// A value in the form that a person would give it.
 fn shown(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(text)) => text,

@@ -6,7 +6,7 @@
 //! - [`TraceFile`] is a trace in any form, [`Requests`] anything that can be replayed.
 //! - [`drives`] makes drives from options, [`schemes`] schemes, [`Running`] has them at work.
 //!
-//! Nothing here prints. Whoever asks can [`Watch`], and end the work.
+//! Nothing here prints. A caller can [`Watch`] the work, and end it.
 
 mod drives;
 mod fault;

@@ -1,4 +1,4 @@
-//! Lifetimes of contexts in a file, from one run to the next.
+//! Lifetimes of contexts, kept in a file from one run to the next.
 
 use std::{
     io::{ErrorKind, Write as _},
@@ -14,7 +14,7 @@ use crate::{
     small_file::settings,
 };
 
-/// The file, and what it held when the run began.
+/// A file of lifetimes, with its content when the run began.
 #[derive(Debug)]
 pub struct Lifetimes {
     path: PathBuf,
@@ -22,7 +22,7 @@ pub struct Lifetimes {
 }
 
 impl Lifetimes {
-    /// Reads the file; one that is not there yet holds nothing.
+    /// Reads the file. A file that does not exist yet counts as empty.
     pub fn open(path: &Path) -> Result<Lifetimes> {
         let say = |what: &dyn std::fmt::Display| {
             Fault::say(format!("--lifetimes {}: {what}", path.display()))
@@ -40,12 +40,12 @@ impl Lifetimes {
         })
     }
 
-    /// Tells a lane what earlier runs learned.
+    /// Gives a lane the lifetimes that earlier runs learned.
     pub fn recall(&self, lane: &mut Lane) {
         lane.recall(&self.known);
     }
 
-    /// Writes what the first lane that learns of contexts knows now.
+    /// Writes the lifetimes known to the first lane that learns of contexts.
     pub fn keep(&self, lanes: &[Lane]) -> Result {
         let Some(learned) = lanes.iter().find_map(|lane| lane.assign().learned()) else {
             return Ok(());

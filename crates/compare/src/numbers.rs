@@ -1,4 +1,4 @@
-//! Page numbers of a drive that is to be full.
+//! Page numbers on a drive that the trace is to fill.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use anabranch_trace::Io;
 
 use crate::{fault::Result, source::Requests, watch::Watch};
 
-/// How the addresses of a trace become those of the drive.
+/// How addresses of the trace become addresses of the drive.
 #[derive(Debug, Clone)]
 pub enum Numbers {
-    /// Holes vanish.
+    /// Pages ever written are numbered densely: holes vanish.
     Dense(Renumber),
-    /// What is discarded makes room for what comes.
+    /// Page numbers are given out anew: discarded pages make room for new ones.
     Packed(Pack),
 }
 
 impl Numbers {
-    /// A request with the drive's addresses. One pass over a trace begins with a clone of what
-    /// was learned.
+    /// Passes the request with the drive's addresses to `sink`. Each pass over a trace must begin with a clone of the
+    /// numbers learned.
     pub fn apply(&mut self, io: &Io, sink: impl FnMut(Io)) {
         match self {
             Numbers::Dense(numbers) => numbers.apply(io, sink),
@@ -26,8 +26,7 @@ impl Numbers {
         }
     }
 
-    /// The address of the trace that an address of the drive stands for, both in bytes; `None` where no
-    /// single one does.
+    /// The trace's address for an address of the drive, both in bytes; `None` where there is no single one.
     pub fn original_bytes(&self, bytes: u64) -> Option<u64> {
         match self {
             Numbers::Dense(numbers) => Some(numbers.original_bytes(bytes)),
@@ -36,21 +35,21 @@ impl Numbers {
     }
 }
 
-/// What a trace writes, in pages of a drive.
+/// The pages that a trace writes, in pages of a drive.
 #[derive(Debug, Clone)]
 pub struct Learned {
     /// Bytes of the pages.
     pub page_bytes: u32,
-    /// Pages ever written, or, packed, ever holding data at one time.
+    /// Number of pages ever written; when packed, the most that held data at one time.
     pub pages: u64,
-    /// Their numbers.
+    /// The numbers of these pages.
     pub numbers: Arc<Numbers>,
 }
 
-/// Reads a trace for the pages it writes.
+/// Reads a trace to learn the pages it writes.
 ///
 /// # Errors
-/// When it cannot be read, or once only.
+/// When the trace cannot be read, or can be read only once.
 pub fn learn(
     source: &dyn Requests,
     page_bytes: u32,
@@ -78,8 +77,8 @@ pub fn learn(
     })
 }
 
-/// The addresses of a trace as those of one device: the captured one's, or, where that is not told or too
-/// large to look at page by page, those ever written, numbered densely.
+/// A trace's addresses as addresses of one device: the captured device's own or, where its size is not known or too
+/// large to look at page by page, the pages ever written, numbered densely.
 #[derive(Debug)]
 pub struct Addresses {
     /// Pages of the device.
@@ -88,11 +87,11 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Of a trace, in pages of `page_bytes`. It is read ahead where its device is not told, or has more
-    /// than `most_pages`.
+    /// The addresses of a trace, in pages of `page_bytes`. The trace is read ahead where its device's size is not
+    /// known, or is more than `most_pages`.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the trace cannot be read.
     pub fn of(
         source: &dyn Requests,
         page_bytes: u32,
@@ -115,10 +114,10 @@ impl Addresses {
         })
     }
 
-    /// Hands on a request with the device's addresses, in pieces where its pages lie apart.
+    /// Passes a request with the device's addresses to `sink`, in pieces where its pages lie apart.
     ///
     /// # Errors
-    /// The first of `sink`.
+    /// When `sink` fails: its first error.
     pub fn apply<E>(
         &mut self,
         io: &Io,

@@ -18,10 +18,10 @@ use crate::{
 pub const DEFAULT_SCHEMES: &str =
     "baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream,anabranch";
 
-/// Requests under way at most, unless it is said (our choice, a common depth of NVMe benchmarks).
+/// The most requests under way, unless an option says otherwise (our choice, a common depth of NVMe benchmarks).
 const QUEUE_DEPTH: u32 = 32;
 
-/// The drive options that an old drive (`--drive`) can take: it is what it is in all others.
+/// The drive options that a saved drive (`--drive`) can take; the others are fixed by it.
 const OF_AGED: [&str; 5] = [
     "device",
     "victim",
@@ -105,7 +105,7 @@ pub struct DriveOptions {
 }
 
 impl DriveOptions {
-    /// What is given, by the keys of a file.
+    /// The options that are given, by their keys in a file.
     fn given(&self) -> Map<String, Value> {
         let mut given = match serde_json::to_value(self) {
             Ok(Value::Object(all)) => all,
@@ -115,7 +115,7 @@ impl DriveOptions {
         given
     }
 
-    /// Drives that its lists multiply to.
+    /// Number of drives that the lists multiply to.
     pub fn drives(&self) -> u128 {
         let lists = [
             self.profiles.len(),
@@ -139,10 +139,10 @@ impl DriveOptions {
         self.given().iter().any(several)
     }
 
-    /// Refuses options that an old drive (`--drive`) cannot take.
+    /// Refuses options that a saved drive (`--drive`) cannot take.
     ///
     /// # Errors
-    /// When there is one.
+    /// When such an option is given.
     pub fn check_aged(&self) -> Result {
         let given = self.given();
         let wrong = given.keys().find(|key| !OF_AGED.contains(&key.as_str()));
@@ -252,12 +252,12 @@ pub struct TimeOptions {
 }
 
 impl TimeOptions {
-    /// Requests under way at most.
+    /// The most requests under way: the option's value, or the default.
     pub fn queue_depth(&self) -> u32 {
         self.queue_depth.unwrap_or(QUEUE_DEPTH)
     }
 
-    /// What times between requests are multiplied by.
+    /// The factor that times between requests are multiplied by.
     pub fn time_scale(&self) -> f64 {
         self.time_scale.unwrap_or(1.0)
     }
@@ -322,8 +322,8 @@ pub struct ReplayOptions {
     pub quick: bool,
 }
 
-/// Options that are called otherwise on the command line than in their part of a file: the command's
-/// name, the part and the key in it.
+/// Options with different names on the command line and in a file: the command's name, the part of the file, and the
+/// key in it.
 const CALLED: [(&str, &str, &str); 4] = [
     ("drive", "", "drive_file"),
     ("time", "time", "issue"),
@@ -332,11 +332,10 @@ const CALLED: [(&str, &str, &str); 4] = [
 ];
 
 impl ReplayOptions {
-    /// Options by the names they have on the command line (`no-discards`), each with its value as a file
-    /// has it.
+    /// The options made from names as on the command line (`no-discards`), each with its value as in a file.
     ///
     /// # Errors
-    /// When there is no such option, or a value makes no sense.
+    /// When there is no such option, or a value is of the wrong kind.
     pub fn named(options: impl IntoIterator<Item = (String, Value)>) -> Result<ReplayOptions> {
         let mut all = Map::new();
         for (name, value) in options {
@@ -374,7 +373,7 @@ impl ReplayOptions {
         part.or(alone.map(|_| "")).map(|part| (part, key))
     }
 
-    /// Refuses what a sampled drive cannot do.
+    /// Refuses options that a sampled drive does not support.
     fn validate_sampling(&self) -> Result {
         let comparison = &self.comparison;
         check_count(comparison.samples)?;
@@ -400,7 +399,7 @@ impl ReplayOptions {
     /// Refuses options that do not go together, for a number of traces.
     ///
     /// # Errors
-    /// Wrong use, with the options by their names and what to do.
+    /// Wrong use when options contradict each other; the message names them, and says what to do.
     pub fn validate(&self, traces: usize) -> Result {
         if self.drive_file.is_some() {
             self.drive.check_aged()?;

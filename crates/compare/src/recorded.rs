@@ -7,30 +7,30 @@ use serde_json::{Value, json};
 
 use crate::fault::{Fault, Result};
 
-/// Version of what a trace says of its drive. Another one is refused, since a drive that is half
-/// understood is another drive.
+/// Version of the drive's description in a trace. Another version is refused, since a drive that is
+/// understood in part only is another drive.
 const VERSION: u64 = 1;
 
 /// A drive by the profile it was made from, with all options applied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// The name of the profile that it began as.
+    /// The name of the profile that the options were applied to.
     pub device: String,
-    /// The drive.
+    /// The profile with all options applied.
     pub profile: Profile,
 }
 
 impl Recorded {
-    /// What a trace is to carry.
+    /// The value that a trace carries.
     pub fn note(&self) -> Value {
         json!({ "version": VERSION, "device": self.device, "profile": self.profile })
     }
 
-    /// What a trace carries; nothing where it was recorded for no drive of ours, or before traces
-    /// told.
+    /// The drive that a trace carries; `None` where it was recorded without one, or by a version
+    /// that did not note it.
     ///
     /// # Errors
-    /// When it is of another version, or makes no sense.
+    /// When the description is of another version, or makes no sense.
     pub fn of(capture: &Capture) -> Result<Option<Recorded>> {
         let Some(noted) = &capture.drive else {
             return Ok(None);

@@ -25,12 +25,12 @@ use crate::{
     watch::Watch,
 };
 
-/// What a trace ever writes, in pages of a drive, numbered densely.
+/// The pages that a trace ever writes, renumbered densely for a drive.
 #[derive(Debug, Clone)]
 pub struct Filled {
     /// The share of the drive it fills.
     pub fill: f64,
-    /// The numbers.
+    /// The numbers of the pages.
     pub numbers: Arc<Numbers>,
 }
 
@@ -41,7 +41,7 @@ pub struct Cell {
     pub drive: NamedDrive,
     /// How addresses are renumbered, where that is asked for.
     pub filled: Option<Filled>,
-    /// The options that make this drive of the one that is taken without any, as words of a command.
+    /// The options of the command that make this drive instead of the default one.
     pub options: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct Cell {
 /// and of the grid for each.
 ///
 /// # Errors
-/// When something asked for cannot be, when a trace cannot be read, when the watch ends it.
+/// When a scheme or drive is not possible, when a trace cannot be read, or when the watch ends the work.
 pub fn replay(
     options: &ReplayOptions,
     specs: &[SchemeSpec],
@@ -68,11 +68,10 @@ pub fn replay(
     Ok(results)
 }
 
-/// The one drive that `replay` would take for a trace, for whoever works with one alone. `otherwise`
-/// says why there can be no more of them.
+/// The one drive that `replay` would take for a trace. `otherwise` is the message for options that describe several.
 ///
 /// # Errors
-/// When it cannot be, or there are several; when the trace cannot be read.
+/// When the drive is not possible, or there are several, or the trace cannot be read.
 pub fn one_cell(
     options: &ReplayOptions,
     source: &dyn Requests,
@@ -84,7 +83,7 @@ pub fn one_cell(
     Ok(cell)
 }
 
-/// The drive that every scheme begins with, where one is given.
+/// The saved drive that every scheme begins with, where one is given.
 fn aged<'a>(
     options: &'a ReplayOptions,
     specs: &[SchemeSpec],
@@ -109,7 +108,7 @@ fn aged<'a>(
     Ok(Some((path, saved)))
 }
 
-/// Every drive of the grid for one trace.
+/// The drives of the grid for one trace.
 fn cells(
     options: &ReplayOptions,
     source: &dyn Requests,
@@ -171,7 +170,7 @@ fn cells(
     Ok(cells)
 }
 
-/// The drives that can be, where there are any and the others may be passed over.
+/// The drives that are possible, if there are any and the watch passes over the others.
 fn possible(cells: impl Iterator<Item = Result<Cell>>, watch: &mut dyn Watch) -> Result<Vec<Cell>> {
     let (mut possible, mut faults) = (Vec::new(), Vec::new());
     for cell in cells {
@@ -188,7 +187,7 @@ fn possible(cells: impl Iterator<Item = Result<Cell>>, watch: &mut dyn Watch) ->
     Ok(possible)
 }
 
-/// What to say of a drive that nobody asked for.
+/// The message for a drive that no option asked for.
 fn unasked(
     options: &ReplayOptions,
     origin: &Origin,
@@ -225,8 +224,8 @@ fn unasked(
     ))
 }
 
-/// One pass over a trace, watched: renumbered where that is asked for, and without discards where
-/// the drive is not to hear of them.
+/// One pass over a trace, watched: renumbered if that is asked for, and without discards if the drive is not to get
+/// them.
 fn pass(
     source: &dyn Requests,
     what: &str,
@@ -258,15 +257,15 @@ fn pass(
     Ok(())
 }
 
-/// What the drive is told of a trace.
+/// How a trace is changed on its way to the drive.
 struct Told<'a> {
     numbers: Option<&'a Numbers>,
     no_discards: bool,
 }
 
 impl Cell {
-    /// Replays a trace on the drive. `aged` is what the drive holds at the beginning. With `--sample auto`
-    /// at finer and finer rates, until the error bars are narrow.
+    /// Replays a trace on the drive. `aged` is the saved drive at the beginning. With `--sample auto` the trace is
+    /// replayed at finer and finer rates, until the error bars are narrow.
     ///
     /// # Errors
     /// When a scheme does not fit the drive, or the trace does not, or cannot be read.
@@ -342,7 +341,7 @@ impl Cell {
         }
     }
 
-    /// The samples of a trace: none where the drive is not sampled.
+    /// The samples of a trace; empty where the drive is not sampled.
     fn samples(&self, options: &ReplayOptions, source: &dyn Requests) -> Result<Vec<Sample>> {
         let comparison = &options.comparison;
         match self.drive.thinned {
@@ -357,7 +356,7 @@ impl Cell {
         }
     }
 
-    /// Reads the trace ahead, for schemes that must know when data will die: in each sample.
+    /// Reads the trace ahead, in each sample, for schemes that must know when data will die.
     fn foresee(
         &self,
         options: &ReplayOptions,
@@ -390,7 +389,7 @@ impl Cell {
         Ok(finished.collect())
     }
 
-    /// What decided the result, beside the drive and the schemes.
+    /// The settings that decided the result, besides the drive and the schemes.
     fn config(&self, options: &ReplayOptions, source: &dyn Requests) -> BTreeMap<String, Value> {
         let mut config: BTreeMap<String, Value> = BTreeMap::from([
             ("verb".to_owned(), json!("replay")),

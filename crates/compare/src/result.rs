@@ -1,4 +1,4 @@
-//! Results as the JSON other people script against.
+//! The JSON of results, on which other people's scripts depend.
 
 use anabranch_replay::{Comparison, SCHEMA};
 use serde::{Deserialize, de::IgnoredAny};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::fault::{Fault, Result};
 
-/// One result as it is, several as a list.
+/// A single result as an object, several as a list.
 ///
 /// # Errors
-/// When a result cannot be written as JSON: a defect of ours.
+/// When a result cannot be written as JSON, which is a defect of this program.
 pub fn json(results: &[Comparison]) -> Result<Value> {
     match results {
         [one] => serde_json::to_value(one),
@@ -19,11 +19,10 @@ pub fn json(results: &[Comparison]) -> Result<Value> {
     .map_err(Fault::work)
 }
 
-/// The results in a text: one, or those of a grid or an experiment. `name` is what the text is called in
-/// errors.
+/// Parses the results in a text: one, or those of a grid or an experiment. Errors call the text `name`.
 ///
 /// # Errors
-/// When it holds none, or such as another version wrote.
+/// When the text holds no result, or results of another version.
 pub fn results(name: &str, text: &str) -> Result<Vec<Comparison>> {
     let wrong = |error: serde_json::Error| {
         Fault::say(format!(
@@ -51,7 +50,7 @@ pub fn results(name: &str, text: &str) -> Result<Vec<Comparison>> {
     }
 }
 
-/// What a file is, without what is in it: what is not ours can be large.
+/// The kind of a file, without its content: a file that is not ours can be large.
 #[derive(Default, Deserialize)]
 struct Found {
     schema: Option<u64>,
@@ -65,7 +64,7 @@ struct Many {
     results: Vec<Comparison>,
 }
 
-/// The results of an experiment. What tells them apart joins their configuration.
+/// The results of an experiment. The settings that tell them apart join their configuration.
 fn compared(experiment: &mut Value) -> Vec<Value> {
     let mut results = Vec::new();
     let runs = experiment["runs"].as_array_mut().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Schemes on drives: made from options, fed, and turned into a result.
+//! Schemes at work on drives: made from options, fed with requests, and turned into a result.
 
 use std::{cmp::Reverse, collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
 
@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Running {
     specs: Vec<SchemeSpec>,
-    /// What each lane is.
+    /// The scheme, settings and sample of each lane.
     trials: Vec<Trial>,
     samples: Vec<Sample>,
     feeds: Feeds,
@@ -32,17 +32,17 @@ pub struct Running {
     fleet: Fleet,
     source: Source,
     lifetimes: Option<Lifetimes>,
-    /// Who writes and how long it lives, where details are wanted.
+    /// Measures writers and lifetimes, where details are wanted.
     survey: Option<Survey>,
-    /// Who the contexts are, as far as it was told.
+    /// The contexts' descriptions, as far as they were given.
     contexts: Vec<Context>,
-    /// Whether a lane could not go on.
+    /// Whether a lane has failed.
     has_failed: bool,
 }
 
 impl Running {
-    /// Builds every scheme's device and sets the lanes to work, on each of some samples of what they are
-    /// fed, or all of it. `futures` are each sample's, where schemes need them.
+    /// Builds every scheme's device and starts the lanes, on each sample of the requests or on all of them. `futures`
+    /// are the futures of each sample, where schemes need them.
     pub fn start(
         specs: &[SchemeSpec],
         drive: &NamedDrive,
@@ -88,7 +88,7 @@ impl Running {
         })
     }
 
-    /// Tells every scheme the names of what it is fed later.
+    /// Gives every scheme names of contexts and files that later requests refer to.
     pub fn learn(&mut self, names: Names) {
         if let Some(survey) = &mut self.survey {
             survey.learn(&names);
@@ -99,12 +99,12 @@ impl Running {
         }
     }
 
-    /// Tells who the contexts are, for the result: schemes learn nothing of it.
+    /// Gives descriptions of the contexts for the result. Schemes do not see them.
     pub fn name(&mut self, contexts: Vec<Context>) {
         self.contexts = contexts;
     }
 
-    /// Feeds every scheme.
+    /// Feeds every scheme with these requests.
     pub fn feed(&mut self, ios: &[Io]) {
         ios.iter().for_each(|io| self.source.count(io));
         let (fleet, survey) = (&self.fleet, &mut self.survey);
@@ -118,9 +118,9 @@ impl Running {
         });
     }
 
-    /// Waits until every scheme has performed all it was fed, to the last page. Between two calls schemes gather
-    /// writes as a replay does; one that ends a batch early can change what a scheme that learns from its drive
-    /// knows when it places the next write.
+    /// Waits until every scheme has performed all requests, to the last page. IMPORTANT: this ends the batch in which a
+    /// scheme gathers writes, so that a scheme which learns from its drive may know more at the next write than without
+    /// the call; counts then differ from a replay's.
     pub fn settle(&mut self) {
         self.has_failed |= self.fleet.settle().is_err();
     }
@@ -130,7 +130,8 @@ impl Running {
         self.has_failed
     }
 
-    /// How far each scheme is in each sample, as of a moment ago: of several settings that with the least copies.
+    /// The progress of each scheme in each sample a moment ago; of several settings, that of the one with the least
+    /// copies.
     pub fn counted(&self) -> Vec<(String, Vec<Progress>)> {
         let now = self.fleet.progress();
         let best = |sample: usize, scheme: usize| {
@@ -147,7 +148,7 @@ impl Running {
         self.specs.iter().enumerate().map(of).collect()
     }
 
-    /// What was fed so far.
+    /// Counts of the requests fed so far.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -157,7 +158,7 @@ impl Running {
         &self.drive.config
     }
 
-    /// Scheme names with how far they are in the first sample, as of a moment ago.
+    /// The progress of each scheme in the first sample a moment ago, by name.
     pub fn progress(&self) -> Vec<(String, Progress)> {
         let trials = self.trials.iter().zip(self.fleet.progress());
         let first = trials.filter(|(trial, _)| trial.sample == 0);
@@ -166,7 +167,7 @@ impl Running {
             .collect()
     }
 
-    /// Waits for every lane and puts the result together.
+    /// Waits for every lane, and makes the result.
     pub fn finish(
         mut self,
         mut config: BTreeMap<String, Value>,
@@ -210,7 +211,7 @@ impl Running {
     }
 }
 
-/// The results of the samples as one; the only one as it is, where the drive is not sampled.
+/// The samples' results pooled into one; the only result where the drive is not sampled.
 fn of_samples(
     mut outcomes: Vec<Comparison>,
     drive: &NamedDrive,

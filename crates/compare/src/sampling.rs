@@ -1,4 +1,4 @@
-//! Sampled drives: one page stands for many, and what that goes with.
+//! Sampled drives: their rates, and the options they exclude.
 
 use std::{fmt, str::FromStr};
 
@@ -8,22 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::{Fault, Result};
 
-/// Pages that an erase unit of a sampled drive must be left (our choice: below, what one unit holds is
-/// chance).
+/// The fewest pages of an erase unit on a sampled drive (our choice: with fewer, chance decides what one unit holds).
 const LEAST_UNIT_PAGES: u64 = 16;
-/// Samples of one rate, unless it is said: the fewest whose error bar is not mostly the doubt about itself
-/// (our choice; Student's t of 3 degrees of freedom is 3.2, of 2 it is 4.3).
+/// Default number of samples: the fewest whose error bar is not mostly uncertainty about itself (our choice; Student's
+/// t is 3.2 at 3 degrees of freedom, 4.3 at 2).
 pub const SAMPLES: u32 = 4;
-/// Samples of a drive at most (our choice: the error bar then is half as wide as that of the default).
+/// The most samples of a drive (our choice: the error bar is then half as wide as with the default).
 const MOST_SAMPLES: u32 = 16;
-/// The error bar, as a share of the WAF, that `--sample auto` is content with.
+/// The widest error bar, as a share of the WAF, that `--sample auto` accepts.
 pub(crate) const ERROR: f64 = 0.02;
 
 /// How a drive is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Sampling {
-    /// At the coarsest rate whose error bars are narrow.
+    /// At the coarsest rate whose error bars are narrow enough.
     Auto,
     /// At this rate.
     Rate(Rate),
@@ -70,16 +69,16 @@ impl TryFrom<String> for Sampling {
     }
 }
 
-/// The rate of a drive, and what it had before it was sampled.
+/// The rate of a sampled drive, and its size before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thinned {
     /// The sampling rate.
     pub rate: Rate,
-    /// Pages the host could address.
+    /// Pages the host could address before.
     pub logical_pages: u64,
 }
 
-/// The coarsest rate that leaves a drive's erase units pages enough.
+/// The coarsest rate that leaves a drive's erase units enough pages.
 pub(crate) fn coarsest(profile: &Profile) -> Rate {
     let unit_pages = profile.pages_per_unit();
     let works = |rate: &Rate| leaves_enough(unit_pages, *rate) && fits(profile, *rate);
@@ -92,13 +91,13 @@ fn leaves_enough(unit_pages: u64, rate: Rate) -> bool {
     unit_pages.is_multiple_of(one_of) && unit_pages / one_of >= LEAST_UNIT_PAGES
 }
 
-/// Whether a sampled page's size can be told in 32 bits.
+/// Whether the size of a sampled page fits 32 bits.
 fn fits(profile: &Profile, rate: Rate) -> bool {
     let bytes = profile.geometry.page_bytes.checked_mul(rate.pages());
     bytes.is_some()
 }
 
-/// Refuses a rate that tells nothing of a drive.
+/// Refuses a rate at which a drive's units keep too few pages.
 pub(crate) fn check(profile: &Profile, rate: Rate) -> Result {
     if rate == Rate::WHOLE {
         return Ok(());
@@ -131,7 +130,7 @@ pub(crate) fn check_count(samples: Option<u32>) -> Result {
     }
 }
 
-/// Why time is not sampled.
+/// The fault for simulated time on a sampled drive.
 pub(crate) fn untimed() -> Fault {
     Fault::say(
         "--time has requests wait for each other, and of a sampled drive most are left out: leave out --time or \
@@ -139,12 +138,11 @@ pub(crate) fn untimed() -> Fault {
     )
 }
 
-/// The samples of a trace for a drive: none where the requests are taken as they come. `recorded` is what
-/// was sampled when the trace was made.
+/// The samples of a trace for a drive; empty where the requests are taken as they come. `recorded` is the sample that
+/// the trace itself holds.
 ///
 /// # Errors
-/// When the trace has fewer pages than asked for, or those of another size, or there can be no such number of
-/// samples.
+/// When the trace holds fewer pages than asked for, or pages of another size, or the number of samples is not possible.
 pub fn samples(
     rate: Rate,
     page_bytes: u32,

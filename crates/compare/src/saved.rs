@@ -1,4 +1,4 @@
-//! Drives kept in files.
+//! Drives saved in files.
 
 use std::{fs::File, path::Path};
 
@@ -6,10 +6,10 @@ use anabranch_ssd::state::SavedDrive;
 
 use crate::fault::{Fault, Result};
 
-/// Reads a drive that was kept in a file.
+/// Reads a saved drive.
 ///
 /// # Errors
-/// When there is none.
+/// When the file cannot be read, or is not a saved drive.
 pub fn open(path: &Path) -> Result<SavedDrive> {
     let fail = |error: &dyn std::fmt::Display| {
         Fault::say(format!("saved drive {}: {error}", path.display()))

@@ -12,12 +12,12 @@ use crate::{
     small_file::settings,
 };
 
-/// The schemes asked for, in order, each once. Where the future cannot be known, `all` leaves out
-/// those that must know it, and where the drive is sampled
-/// those that cannot be. `read` gives the text of a file that a scheme's parameter names.
+/// The schemes asked for, in order, each once. `all` leaves out those that must know the future
+/// where it cannot be known, and those that cannot be sampled where the drive is. `read` gives the
+/// text of a file that a scheme's parameter names.
 ///
 /// # Errors
-/// When one of them is wrong.
+/// When a scheme or one of its parameters is wrong.
 pub fn schemes(
     options: &ComparisonOptions,
     future_is_known: bool,
@@ -45,12 +45,12 @@ pub fn schemes(
 /// The text of a file that a scheme's parameter names.
 ///
 /// # Errors
-/// In words, when it cannot be read.
+/// When the file cannot be read; the error is a sentence.
 pub fn read_text(name: &str) -> Result<String, String> {
     settings(Path::new(name)).map_err(|error| format!("cannot read {name}: {error}"))
 }
 
-/// A scheme as it is, or its host side with each of the relocations asked for.
+/// The scheme itself, or its host side with each of the relocations asked for.
 fn halves(spec: SchemeSpec, relocations: &[RelocationKind]) -> Vec<SchemeSpec> {
     match relocations {
         [] => vec![spec],

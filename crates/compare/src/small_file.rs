@@ -1,26 +1,26 @@
-//! Files that are read whole: never more of them than a limit, whatever they turn out to be.
+//! Files that are read whole, up to a limit, whatever they turn out to be.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// Bytes of a profile, of rules, of a grid or of lifetimes (our choice: a thousand times the largest of ours).
+/// The most bytes of a profile, of rules, of a grid or of lifetimes (our choice: a thousand times the largest of ours).
 const MOST_SETTINGS_BYTES: u64 = 16 << 20;
-/// Bytes of results in one file (our choice: a grid of some hundred drives with all details).
+/// The most bytes of results in one file (our choice: a grid of some hundred drives with all details).
 const MOST_RESULT_BYTES: u64 = 1 << 30;
 
-/// The text of a file that people write.
+/// Reads a file that people write.
 ///
 /// # Errors
-/// It cannot be read, is no text, or is larger than any of its kind (a device that never ends).
+/// When the file cannot be read, is not text, or is larger than the limit (such as a device that never ends).
 pub fn settings(path: &Path) -> io::Result<String> {
     text(path, MOST_SETTINGS_BYTES)
 }
 
-/// The text of a file of results.
+/// Reads a file of results.
 ///
 /// # Errors
-/// As [`settings`].
+/// As for [`settings`].
 pub fn results(path: &Path) -> io::Result<String> {
     text(path, MOST_RESULT_BYTES)
 }

@@ -1,4 +1,4 @@
-//! Where a replay's requests come from.
+//! Sources of a replay's requests.
 
 use std::{
     cmp::Ordering,
@@ -14,52 +14,52 @@ use anabranch_trace::{
 
 use crate::fault::{Fault, Result};
 
-/// Bytes of writes after which a quick look ends (our choice).
+/// Bytes of writes after which a quick replay ends (our choice).
 const QUICK_BYTES: u64 = 1 << 30;
-/// Requests of a raw trace or a synthetic load handed on at a time (our choice).
+/// Requests of a raw trace or a synthetic load that are passed on at a time (our choice).
 const BATCH: usize = 8192;
-/// What a synthetic load's name follows.
+/// The prefix of a synthetic load's name.
 const SYNTHETIC: &str = "synthetic:";
 
-/// What is done with each batch of requests; told the share of the trace that is then done.
+/// Called with each batch of requests, and the share of the trace that is done with it, 0 to 1.
 pub type Sink<'a> = dyn FnMut(&[Io], f64) -> Result + 'a;
 
-/// Anything that can be replayed, as often as one likes.
+/// A source that can be replayed, once or repeatedly.
 pub trait Requests {
-    /// What it is called in results and to people.
+    /// The name of the source in results and messages.
     fn name(&self) -> String;
 
-    /// The tables beside the requests, where there are any.
+    /// The tables of contexts and files, if the source has them.
     fn tables(&self) -> Option<&Tables>;
 
-    /// Whether only the first GiB of writes is handed on.
+    /// Whether only the first GiB of writes is passed on.
     fn is_quick(&self) -> bool {
         false
     }
 
-    /// Refuses what can be read once only.
+    /// Refuses a source that can be read only once.
     ///
     /// # Errors
-    /// When it can be read once only.
+    /// When the source can be read only once.
     fn check_twice(&self) -> Result {
         Ok(())
     }
 
-    /// Hands every batch of requests to `sink`, in order.
+    /// Passes every batch of requests to `sink`, in order.
     ///
     /// # Errors
-    /// When the requests cannot be read, or those of `sink`.
+    /// When the requests cannot be read, or when `sink` fails.
     fn each_batch(&self, sink: &mut Sink<'_>) -> Result;
 }
 
-/// The form of a trace. A CSV has to be imported: its columns must be said.
+/// The form of a trace. A CSV is not among them: it has to be imported, with its columns named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Anabranch's own Parquet.
     Native,
     /// Raw little-endian u32 page numbers, one 4 KiB write each.
     U32,
-    /// The one of other people's it looks like.
+    /// The foreign format that the trace looks like.
     Auto,
     /// A foreign format.
     Foreign(foreign::Format),
@@ -90,14 +90,14 @@ impl FromStr for Format {
     }
 }
 
-/// A trace file, opened anew for each pass over it, or a synthetic load, made anew.
+/// A trace file that is opened again for each pass over it, or a synthetic load that is made again.
 #[derive(Debug, Clone)]
 pub struct TraceFile {
     /// The trace's path.
     pub path: PathBuf,
-    /// What it is called in results; its path, unless it is a copy of something elsewhere.
+    /// The name in results: the path, unless the file is a copy of a trace elsewhere.
     pub name: String,
-    /// Its form, which is never [`Format::Auto`].
+    /// The trace's form, which is never [`Format::Auto`].
     pub format: Format,
     /// Whether only the first GiB of writes counts.
     pub quick: bool,
@@ -107,10 +107,10 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// A trace in the form asked for, or the one its name suggests.
+    /// Opens a trace in the form asked for, or the one its name suggests.
     ///
     /// # Errors
-    /// When it cannot be opened, or is of another form.
+    /// When the trace cannot be opened, or is of another form.
     pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFile> {
         if let Some(load) = path.to_str().and_then(|path| path.strip_prefix(SYNTHETIC)) {
             let synthetic = Synthetic::parse(load).map_err(Fault::usage)?;
@@ -144,7 +144,7 @@ impl TraceFile {
         })
     }
 
-    /// Whether what tells its writers apart are volumes with addresses of their own.
+    /// Whether the trace was imported with volumes, each with addresses of its own.
     fn has_volumes(&self) -> bool {
         let capture = self.tables.as_ref().map(|tables| &tables.capture);
         capture.is_some_and(|capture| capture.is_imported() && capture.device_bytes == 0)
@@ -165,10 +165,10 @@ impl TraceFile {
         })
     }
 
-    /// Refuses what can be read once only.
+    /// Refuses a trace that can be read only once.
     ///
     /// # Errors
-    /// When it is no regular file.
+    /// When the trace is not a regular file.
     pub fn check_twice(&self) -> Result {
         match std::fs::metadata(&self.path) {
             Ok(found) if !found.is_file() => Err(Fault::say(format!(
@@ -180,10 +180,10 @@ impl TraceFile {
         }
     }
 
-    /// Hands every batch of requests to `sink`, with the share of the trace that is then done.
+    /// Passes every batch of requests to `sink`, with the share of the trace that is done with it.
     ///
     /// # Errors
-    /// When the trace cannot be read, or those of `sink`.
+    /// When the trace cannot be read, or when `sink` fails.
     pub fn each_batch<E: From<Fault>>(
         &self,
         mut sink: impl FnMut(&[Io], f64) -> Result<(), E>,
@@ -237,7 +237,7 @@ impl Requests for TraceFile {
     }
 }
 
-/// A trace while it is read.
+/// A trace being read.
 enum Open {
     Native(Box<Reader>),
     Raw(RawReader),
@@ -245,7 +245,7 @@ enum Open {
     Synthetic { requests: Load, write_bytes: u64 },
 }
 
-/// A foreign trace while it is read, which may have one volume.
+/// A foreign trace being read, which must not have more than one volume.
 struct ForeignTrace {
     importer: Importer,
     path: PathBuf,
@@ -272,8 +272,8 @@ impl Open {
         })
     }
 
-    /// The share of the trace that this many records are, the last of which came at `last_ns`; 0
-    /// where that is not known.
+    /// The share of the trace that `records` records are, the last of which came at `last_ns`; 0 where that is not
+    /// known.
     fn share(&self, records: u64, last_ns: u64) -> f64 {
         let of = |all: Option<u64>| all.map_or(0.0, |all| records as f64 / all.max(1) as f64);
         match self {
@@ -286,7 +286,7 @@ impl Open {
         }
     }
 
-    /// The next records in place of those before; false when there are no more.
+    /// Reads the next records in place of those before. Answers `false` when there are no more.
     fn read_batch(&mut self, ios: &mut Vec<Io>) -> Result<bool> {
         match self {
             Open::Foreign(trace) => trace.read_batch(ios),
@@ -340,8 +340,8 @@ impl ForeignTrace {
     }
 }
 
-/// Why a trace with several volumes is no drive: their names, or, where it has none, the numbers of the
-/// first two.
+/// The fault for a trace whose several volumes cannot be one drive. It gives their names or, where they have none, the
+/// numbers of the first two.
 pub fn overlap(name: &str, volumes: &[String], numbers: [u32; 2]) -> Fault {
     let numbered = numbers.map(|number| number.to_string());
     let (shown, more) = match volumes {
@@ -357,7 +357,7 @@ pub fn overlap(name: &str, volumes: &[String], numbers: [u32; 2]) -> Fault {
     ))
 }
 
-/// Whether a request still belongs to what is left of a quick look.
+/// Whether a quick replay still takes a request; `left` is the bytes of writes it may take.
 fn take(io: &Io, left: &mut u64) -> bool {
     if *left == 0 {
         return false;
@@ -368,10 +368,10 @@ fn take(io: &Io, left: &mut u64) -> bool {
     true
 }
 
-/// The files a pattern names, in the order people count in: 9 before 10.
+/// The files that a pattern names, in the order in which people count: 9 before 10.
 ///
 /// # Errors
-/// When it names none, or is no pattern.
+/// When the pattern names no file, or is not a pattern.
 pub fn matching(pattern: &str) -> Result<Vec<PathBuf>> {
     let found = glob::glob(pattern).map_err(Fault::usage)?;
     let mut paths = found
@@ -408,7 +408,7 @@ fn count_order(one: &str, other: &str) -> Ordering {
     one.len().cmp(&other.len())
 }
 
-/// The digits, or the rest up to the next digit, that a name begins with.
+/// Splits off the digits, or the text up to the next digit, that a name begins with.
 fn split(name: &str) -> (&str, &str) {
     let digits = name.starts_with(|c: char| c.is_ascii_digit());
     let end = name.find(|c: char| c.is_ascii_digit() != digits);

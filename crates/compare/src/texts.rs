@@ -39,18 +39,18 @@ impl OneOrMany {
     }
 }
 
-/// A list of words or numbers, or one of them.
+/// Reads a list of words or numbers, or a single one of them.
 ///
 /// # Errors
-/// When it is neither.
+/// When the value is neither.
 pub fn text_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Ok(OneOrMany::deserialize(deserializer)?.texts())
 }
 
-/// A list of things that read from words or numbers, or one of them.
+/// Reads a list of values that are parsed from words or numbers, or a single one of them.
 ///
 /// # Errors
-/// When one does not read.
+/// When one of them does not parse.
 pub fn parsed_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -62,7 +62,7 @@ where
         .collect()
 }
 
-/// A word or a number, or nothing.
+/// Reads a word or a number, or nothing.
 ///
 /// # Errors
 /// When the value is neither a word nor a number.
@@ -70,10 +70,10 @@ pub fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>
     Ok(Option::<Scalar>::deserialize(deserializer)?.map(Scalar::text))
 }
 
-/// A number, or nothing.
+/// Reads a number, or nothing.
 ///
 /// # Errors
-/// When it is neither.
+/// When the value is neither.
 pub fn number<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

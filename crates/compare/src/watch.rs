@@ -1,28 +1,28 @@
-//! Whoever waits for a comparison.
+//! The watch: how a caller follows a comparison, and ends it.
 
 use crate::fault::{Fault, Result};
 
-/// Sees how far the work has come, and may end it.
+/// Hears how far the work has come, and may end it.
 pub trait Watch {
     /// A pass over a trace begins; `what` names it.
     fn begin(&mut self, _what: &str) {}
 
-    /// So much of the pass is done, 0 to 1; called a few hundred times a second.
+    /// This share of the pass is done, 0 to 1; called a few hundred times a second.
     ///
     /// # Errors
-    /// When the work is to end here.
+    /// When the work must end here.
     fn done(&mut self, share: f64) -> Result;
 
     /// The pass has ended.
     fn end(&mut self) {}
 
-    /// One of several drives cannot be, as the fault says: whether the others are compared without it. Whoever answers
-    /// yes tells why.
+    /// A drive of a grid is not possible, as the fault says. Answers whether to compare the others without it; an
+    /// implementation that answers `true` must report the fault.
     fn pass_over(&mut self, _fault: &Fault) -> bool {
         false
     }
 
-    /// Something worth telling a person who is there to read it.
+    /// A message for a person who is there to read it.
     fn say(&mut self, _words: &str) {}
 }
 

@@ -1,4 +1,4 @@
-//! What pictures need beyond the figures: collected only when asked for, in bounded size.
+//! Details for pictures, beyond the figures: collected only when asked for, in bounded size.
 //!
 //! A comparison that keeps details remembers who wrote each logical page (8 bytes a page and
 //! scheme) and looks at the whole drive a few dozen times; one that does not pays nothing.
@@ -18,14 +18,14 @@ pub use map::{DriveMap, Moment};
 pub use survey::Survey;
 pub(crate) use watch::Watch;
 
-/// Who wrote, and how long it lived: the same for every scheme.
+/// The writers of a run, and the lifetimes of their data: the same for every scheme.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Details {
     /// Program contexts, those with most bytes first.
     pub contexts: Vec<ContextLives>,
     /// Contexts that are not listed, because they wrote least.
     pub unlisted_contexts: u64,
-    /// Bytes those wrote.
+    /// Bytes that the contexts not listed wrote.
     pub unlisted_bytes: u64,
     /// A sample of the lives that ended.
     pub points: LifePoints,
@@ -34,15 +34,15 @@ pub struct Details {
 /// One program context over the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextLives {
-    /// Its number in the trace.
+    /// The context's number in the trace.
     pub id: u32,
-    /// 16 hexadecimal digits, the same after a restart.
+    /// The context's signature: 16 hexadecimal digits, the same after a restart.
     pub signature: String,
-    /// What it is called where people read of it, unlike all others of the result; empty in results
-    /// of older versions.
+    /// The name under which people read of the context, different from all others of the result;
+    /// empty in results of older versions.
     #[serde(default)]
     pub label: String,
-    /// What kind of writer it is; null where the source does not tell.
+    /// What kind of writer it is; null where the trace does not tell.
     pub kind: Option<ContextKind>,
     /// The thread's role.
     pub role: String,
@@ -61,15 +61,15 @@ pub struct ContextLives {
 /// its end is not in them. Quantiles are exact to one part in a hundred.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Lives {
-    /// Bytes whose life ended: what the quantiles are drawn from.
+    /// Bytes whose life ended, from which the quantiles are computed.
     pub ended_bytes: u64,
     /// Lifetimes that 5, 25, 50, 75 and 95 % of those bytes did not outlive, in bytes written to
     /// the drive; empty where none ended.
     pub quantiles_bytes: Vec<u64>,
-    /// The histogram's first class that is not empty. Class `k` holds lifetimes from
-    /// `2^(k/2)` to `2^((k+1)/2)` pages; class 0, also those of no page at all.
+    /// The histogram's first class that is not empty. Class `k` holds lifetimes from `2^(k/2)` to
+    /// `2^((k+1)/2)` pages, and class 0 also lifetimes of 0.
     pub first_class: u32,
-    /// Bytes that ended, class by class.
+    /// Bytes that ended, in each class from the first on.
     pub classes_bytes: Vec<u64>,
 }
 
@@ -77,30 +77,30 @@ pub struct Lives {
 /// columns of equal length.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LifePoints {
-    /// Pages that ended, all in all.
+    /// All pages that ended, of which this is a sample.
     pub of_pages: u64,
-    /// Bytes the host had written when the page was.
+    /// Bytes the host had written when the page was written.
     pub written_at_bytes: Vec<u64>,
-    /// Where on the drive.
+    /// The page's offset on the drive.
     pub offset_bytes: Vec<u64>,
-    /// How long it lived, in bytes written to the drive.
+    /// The page's lifetime, in bytes written to the drive.
     pub lifetime_bytes: Vec<u64>,
-    /// The context that wrote it.
+    /// The context that wrote the page.
     pub context: Vec<u32>,
 }
 
-/// What one scheme's drive looked like.
+/// The state of one scheme's drive during the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SchemeDetails {
-    /// How much of the drive held data.
+    /// Bytes that held data, over time.
     pub fill: Vec<Fill>,
-    /// What lay in its erase units, over time.
+    /// Content of the erase units, over time.
     pub map: DriveMap,
-    /// Lifetimes of what the host wrote to each stream.
+    /// Lifetimes of the data that the host wrote to each stream.
     pub stream_lives: Vec<StreamLives>,
-    /// Where each context's bytes went, those with most bytes first.
+    /// The stream that got most of each context's bytes, contexts with most bytes first.
     pub placements: Vec<Placement>,
-    /// How many units were erased how often.
+    /// Units by the number of their erases.
     pub erases: Vec<ErasedUnits>,
 }
 
@@ -109,38 +109,39 @@ pub struct SchemeDetails {
 pub struct Fill {
     /// Bytes the host had written.
     pub host_bytes: u64,
-    /// Bytes that held data.
+    /// Bytes of the drive that held data.
     pub mapped_bytes: u64,
 }
 
-/// Lifetimes of one host stream's data; where garbage collection moves them does not matter.
+/// Lifetimes of the data written to one host stream; copies by garbage collection do not end a
+/// life.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StreamLives {
     /// The stream.
     pub id: u16,
-    /// Their lifetimes.
+    /// The lifetimes of its data.
     #[serde(flatten)]
     pub lives: Lives,
 }
 
-/// Where one context's writes went.
+/// The stream that one context's writes mostly went to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
-    /// The context.
+    /// The context's number.
     pub context: u32,
     /// The stream that got most of its bytes.
     pub stream: u16,
-    /// The share of them it got.
+    /// The share of the context's bytes that the stream got, 0 to 1.
     pub share: f64,
 }
 
-/// Units that were erased as often.
+/// Units with similar numbers of erases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErasedUnits {
-    /// Erases of the least worn of them, since the drive was new.
+    /// Erases of the least worn of these units, since the drive was new.
     pub least_erases: u32,
-    /// Erases of the most worn.
+    /// Erases of the most worn of these units.
     pub most_erases: u32,
-    /// How many they are.
+    /// Number of these units.
     pub units: u32,
 }

@@ -1,4 +1,4 @@
-//! A lane's device: one that counts, or one that counts and takes time.
+//! A lane's device: it counts only, or counts and simulates time.
 
 use anabranch_ssd::{
     Config, Counters, Device, DeviceError, PageRange, StreamCounters, StreamId,
@@ -7,16 +7,16 @@ use anabranch_ssd::{
     wear::WearReport,
 };
 
-/// A lane's device. Both kinds count the same.
+/// The device of a lane. Both kinds give the same counts.
 #[derive(Debug)]
 pub enum Engine {
-    /// As fast as it can.
+    /// A device that counts and takes no time.
     Counted(Box<Device>),
-    /// Every request takes the time a drive's flash would.
+    /// A device whose requests take the time that a drive's flash would.
     Timed(Box<TimedDevice>),
 }
 
-/// The device of either kind.
+/// Calls a method of either kind's device.
 macro_rules! device {
     ($engine:expr, $device:ident => $answer:expr) => {
         match $engine {
@@ -30,12 +30,12 @@ macro_rules! device {
 }
 
 impl Engine {
-    /// What the device was made of.
+    /// The configuration the device was made with.
     pub fn config(&self) -> &Config {
         device!(self, device => device.config())
     }
 
-    /// Its counters.
+    /// The device's counters.
     pub fn counters(&self) -> &Counters {
         device!(self, device => device.counters())
     }
@@ -50,7 +50,7 @@ impl Engine {
         device!(self, device => device.mapped_pages())
     }
 
-    /// Whether so many units have failed that it takes no more writes.
+    /// Whether so many units have failed that the device takes no more writes.
     pub fn is_read_only(&self) -> bool {
         device!(self, device => device.is_read_only())
     }
@@ -60,7 +60,7 @@ impl Engine {
         device!(self, device => device.clock_pages())
     }
 
-    /// How worn it is.
+    /// How worn the device is.
     pub fn wear(&self) -> WearReport {
         device!(self, device => device.wear())
     }
@@ -71,7 +71,7 @@ impl Engine {
         device!(self, device => device.locate(page))
     }
 
-    /// Stream and valid pages of a unit; `None` of one that is free or retired.
+    /// Stream and number of valid pages of a unit; `None` for a unit that is free or retired.
     pub fn unit(&self, unit: u32) -> Option<(StreamId, u32)> {
         device!(self, device => device.unit(unit))
     }
@@ -90,7 +90,7 @@ impl Engine {
     /// ends the request.
     ///
     /// # Errors
-    /// When the device refuses it.
+    /// When the device refuses the write.
     pub fn write(
         &mut self,
         relocation: &mut dyn Relocate,
@@ -107,7 +107,7 @@ impl Engine {
     /// Writes single pages, in order.
     ///
     /// # Errors
-    /// When the device refuses one.
+    /// When the device refuses a page.
     pub fn write_scattered(
         &mut self,
         relocation: &mut dyn Relocate,
@@ -123,7 +123,7 @@ impl Engine {
         }
     }
 
-    /// The write at hand has no more pages.
+    /// Ends the current write: it has no more pages.
     pub fn end_write(&mut self) {
         if let Engine::Timed(timed) = self {
             timed.end_write();
@@ -133,7 +133,7 @@ impl Engine {
     /// Discards a run of pages.
     ///
     /// # Errors
-    /// When the device refuses it.
+    /// When the device refuses the discard.
     pub fn discard(
         &mut self,
         relocation: &mut dyn Relocate,
@@ -146,10 +146,10 @@ impl Engine {
         }
     }
 
-    /// Reads a run of pages, or makes safe what was written: both cost time alone.
+    /// Reads a run of pages, or flushes what was written: both change nothing but the time.
     ///
     /// # Errors
-    /// When the device refuses it.
+    /// When the device refuses the request.
     pub fn wait_for(
         &mut self,
         relocation: &mut dyn Relocate,
@@ -162,7 +162,7 @@ impl Engine {
         }
     }
 
-    /// What the requests took; `None` of a device that takes no time.
+    /// Times and latencies of the requests; `None` for a device that takes no time.
     pub fn report(&self) -> Option<TimeReport> {
         match self {
             Engine::Counted(_) => None,
@@ -170,7 +170,7 @@ impl Engine {
         }
     }
 
-    /// Lets everything under way come to its end.
+    /// Lets time pass until every request under way has ended.
     pub fn drain(&mut self) {
         if let Engine::Timed(timed) = self {
             timed.drain();

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use crate::lane::{Lane, LaneError};
 
-/// Batches a worker may lie behind before the source waits for it (our choice).
+/// Batches that a worker may lag behind before the source waits for it (our choice).
 const QUEUE: usize = 64;
 
 /// Why a comparison could not be finished.
@@ -25,24 +25,24 @@ pub enum FleetError {
     /// A lane could not perform a request.
     #[error(transparent)]
     Lane(#[from] LaneError),
-    /// A worker thread ended without a word: a defect of ours.
+    /// A worker thread ended without an error: a defect of this program.
     #[error("a worker thread died; this is a defect of anabranch, please report it")]
     Worker,
 }
 
-/// What every lane is given.
+/// A message to a worker.
 #[derive(Debug, Clone)]
 enum News {
-    /// Of the feed with that number.
+    /// Requests of the feed with that number.
     Requests(usize, Arc<[Io]>),
     Names(Arc<Names>),
-    /// Writes that wait in batches are performed, and it is told that they are.
+    /// A request to perform writes that wait in batches, and to report when that is done.
     Settle(SyncSender<()>),
 }
 
 type Finished = Result<Vec<(usize, Lane)>, LaneError>;
 
-/// A lane at work: which of all it is, and whose requests it performs.
+/// A lane at work, with its position among all lanes and the number of its feed.
 #[derive(Debug)]
 struct Fed {
     index: usize,
@@ -59,10 +59,10 @@ pub struct Fleet {
     progress: Arc<[Mutex<Progress>]>,
 }
 
-/// How far a lane is.
+/// The progress of a lane.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// What its device has counted.
+    /// The counters of its device.
     pub counters: Counters,
     /// Logical pages that hold data.
     pub mapped_pages: u64,
@@ -84,7 +84,7 @@ impl Fleet {
         Fleet::start_fed(lanes, threads)
     }
 
-    /// The same with lanes that are not all fed alike: each with the number of its feed.
+    /// Starts lanes that are not all fed alike: each comes with the number of its feed.
     pub fn start_fed(lanes: Vec<(usize, Lane)>, threads: NonZeroUsize) -> Fleet {
         let progress: Arc<[Mutex<Progress>]> = lanes
             .iter()
@@ -113,34 +113,34 @@ impl Fleet {
         }
     }
 
-    /// Every lane performs these requests, after all those sent before.
+    /// Sends requests to every lane, to be performed after all those sent before.
     ///
     /// # Errors
-    /// When a lane has failed; [`Fleet::finish`] tells why.
+    /// When a lane has failed; [`Fleet::finish`] gives the reason.
     pub fn send(&self, batch: &Arc<[Io]>) -> Result<(), FleetError> {
         self.send_to(0, batch)
     }
 
-    /// Every lane of a feed performs these requests, after all those it was sent before.
+    /// Sends requests to every lane of a feed, to be performed after all those sent before.
     ///
     /// # Errors
-    /// When a lane has failed; [`Fleet::finish`] tells why.
+    /// When a lane has failed; [`Fleet::finish`] gives the reason.
     pub fn send_to(&self, feed: usize, batch: &Arc<[Io]>) -> Result<(), FleetError> {
         self.tell(&News::Requests(feed, Arc::clone(batch)))
     }
 
-    /// Every lane learns these names, before all requests that are sent later.
+    /// Sends names to every lane, to be learned before all requests that are sent later.
     ///
     /// # Errors
-    /// When a lane has failed; [`Fleet::finish`] tells why.
+    /// When a lane has failed; [`Fleet::finish`] gives the reason.
     pub fn learn(&self, names: &Arc<Names>) -> Result<(), FleetError> {
         self.tell(&News::Names(Arc::clone(names)))
     }
 
-    /// Waits until everything sent is performed, writes that lanes gather to perform many at a time among it.
+    /// Waits until everything sent is performed, also the writes that lanes gather in batches.
     ///
     /// # Errors
-    /// When a lane has failed; [`Fleet::finish`] tells why.
+    /// When a lane has failed; [`Fleet::finish`] gives the reason.
     pub fn settle(&self) -> Result<(), FleetError> {
         let (done, all_done) = mpsc::sync_channel(self.senders.len());
         self.tell(&News::Settle(done))?;
@@ -158,7 +158,7 @@ impl Fleet {
             .map_err(|_| FleetError::Worker)
     }
 
-    /// The lanes as of their last whole batch.
+    /// The progress of each lane, as of its last whole batch.
     pub fn progress(&self) -> Vec<Progress> {
         self.progress
             .iter()
@@ -169,7 +169,7 @@ impl Fleet {
     /// Waits until everything sent is done, and returns the lanes in their first order.
     ///
     /// # Errors
-    /// The first failure of a lane.
+    /// When a lane has failed: its error, of several the first.
     pub fn finish(self) -> Result<Vec<Lane>, FleetError> {
         drop(self.senders);
         let mut lanes = Vec::new();

@@ -1,4 +1,4 @@
-//! The first of two passes over a trace: when will what is written die?
+//! The first of two passes over a trace, which finds out when each page written will die.
 
 use anabranch_placement::Future;
 use anabranch_ssd::{Config, PageRange};
@@ -6,7 +6,7 @@ use anabranch_trace::{Io, Operation};
 
 use crate::{lane::LaneError, pages::Pages};
 
-/// A logical page that holds nothing.
+/// Marks a logical page that holds no data.
 const NOTHING: u64 = u64::MAX;
 
 /// Reads a trace ahead of the lanes, and counts pages as they do: the same requests give the same
@@ -16,7 +16,7 @@ const NOTHING: u64 = u64::MAX;
 #[derive(Debug)]
 pub struct Foresight {
     pages: Pages,
-    /// The life of each page written, in order.
+    /// The life of each page written, in the order of writing.
     lives_pages: Vec<u32>,
     logical: Vec<Logical>,
     records: u64,
@@ -25,15 +25,15 @@ pub struct Foresight {
 /// A logical page's past.
 #[derive(Debug, Clone, Copy)]
 struct Logical {
-    /// Which page of all written holds its data now.
+    /// The index, among all pages written, of the write that made its data.
     written: u64,
-    /// How long its data have lived, all in all, in pages.
+    /// Sum of the lives of its data so far, in pages.
     lived_pages: u64,
     deaths: u32,
 }
 
 impl Foresight {
-    /// Nothing read yet, of a trace that is to be replayed on `drive`.
+    /// The beginning of a pass over a trace that will be replayed on `drive`.
     pub fn new(drive: &Config) -> Foresight {
         let untouched = Logical {
             written: NOTHING,
@@ -54,7 +54,7 @@ impl Foresight {
     /// Notes one request.
     ///
     /// # Errors
-    /// When it does not fit the drive.
+    /// When the request does not fit the drive.
     pub fn note(&mut self, io: &Io) -> Result<(), LaneError> {
         self.records += 1;
         let pages = match io.operation {
@@ -93,7 +93,7 @@ impl Foresight {
         }
     }
 
-    /// Ends the pass.
+    /// Ends the pass. Answers with the lives found.
     pub fn finish(mut self) -> Future {
         self.lives_pages.shrink_to_fit();
         let now = self.now_pages();
@@ -103,7 +103,7 @@ impl Foresight {
 }
 
 impl Logical {
-    /// What the page held dies, if it held anything.
+    /// Ends the life of the page's data, if it has any.
     fn dies(&mut self, now: u64, lives_pages: &mut [u32]) {
         if self.written == NOTHING {
             return;
@@ -115,8 +115,9 @@ impl Logical {
         self.written = NOTHING;
     }
 
-    /// The time its data lived over their deaths, which is the most likely mean of exponential
-    /// lives; those that last to the end of the trace count with the time they have lasted.
+    /// The total time its data lived divided by their deaths, which is the most likely mean of
+    /// exponential lives; data that last to the end of the trace count with the time they have
+    /// lasted.
     fn mean_life(&self, end: u64) -> u32 {
         let lasting = match self.written {
             NOTHING => 0,
@@ -129,7 +130,7 @@ impl Logical {
     }
 }
 
-/// A life in 32 bits.
+/// A life capped to 32 bits.
 fn saturated(life_pages: u64) -> u32 {
     u32::try_from(life_pages).unwrap_or(Future::ENDLESS)
 }

@@ -1,4 +1,4 @@
-//! How much of the way from no streams at all to a bound a scheme goes.
+//! The share of the way from a drive without streams to a bound that a scheme covers.
 
 use crate::outcome::SchemeResult;
 

@@ -1,5 +1,5 @@
-//! What contexts are called where people read of them: the files they write, the innermost calls of the
-//! application's own code, and the role of the thread. No two of a comparison are called the same.
+//! Labels of contexts for people: the files they write, the innermost calls of the application's own code, and the role
+//! of the thread. No two contexts of a comparison have the same label.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use anabranch_trace::{Context, ContextKind, FileId, Frame};
 const CALLS: usize = 3;
 /// Characters of a label (our choice).
 const WIDTH: usize = 96;
-/// Characters of a call that are worth showing (our choice).
+/// The fewest characters of a call that are worth showing (our choice).
 const LEAST: usize = 8;
 /// Libraries that carry out what others decide: the C and C++ runtimes and the loader.
 const RUNTIMES: [&str; 9] = [
@@ -29,9 +29,9 @@ const GO: [&str; 12] = [
     "runtime", "syscall", "internal", "os", "io", "bufio", "fmt", "sync", "bytes", "encoding",
     "compress", "archive",
 ];
-/// Functions of interpreters, by how their names begin: what runs a script is not what it does.
+/// Beginnings of the names of interpreters' functions, which say what runs a script and not what the script does.
 const INTERPRETERS: [&str; 6] = ["Py", "_Py", "py_", "PyEval", "v8::", "node::"];
-/// Functions that any path ends or begins with.
+/// Functions at the beginning or end of nearly every path.
 const EVERYWHERE: [&str; 6] = [
     "main",
     "_start",
@@ -41,7 +41,7 @@ const EVERYWHERE: [&str; 6] = [
     "clone",
 ];
 
-/// Which files contexts wrote, by bytes.
+/// The files that contexts wrote, with the bytes of each.
 #[derive(Debug, Default)]
 pub struct FilesWritten {
     names: Vec<String>,
@@ -57,7 +57,7 @@ struct Written {
 }
 
 impl FilesWritten {
-    /// Takes in names of files.
+    /// Learns names of files.
     pub fn learn(&mut self, names: &Names) {
         for (file, name) in &names.files {
             let row = file.0 as usize;
@@ -69,7 +69,7 @@ impl FilesWritten {
         }
     }
 
-    /// Counts what a context wrote to a file.
+    /// Counts bytes that a context wrote to a file.
     pub fn count(&mut self, context: u32, file: FileId, bytes: u64) {
         let class = self.classes.of(file);
         let new = Written {
@@ -143,14 +143,14 @@ pub fn labels<'a>(
     unlike(&rows.collect::<Vec<_>>(), &paths)
 }
 
-/// What a label is made of.
+/// The parts of a label.
 struct Wording<'a> {
     context: &'a Context,
     file: String,
     calls: &'a [String],
 }
 
-/// A label for each. Those that would be the same get the call that tells them apart, or, where none does,
+/// A label for each context. Those that would be the same get the call that tells them apart or, where no call does,
 /// their numbers.
 fn unlike(rows: &[Wording<'_>], paths: &[Vec<String>]) -> Vec<String> {
     let labels: Vec<String> = rows.iter().map(|row| row.worded(None)).collect();
@@ -176,7 +176,7 @@ fn unlike(rows: &[Wording<'_>], paths: &[Vec<String>]) -> Vec<String> {
     changed
 }
 
-/// The places of labels that are the same as another.
+/// The positions of labels that are the same as another, in groups.
 fn groups(labels: &[String]) -> Vec<Vec<usize>> {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for (place, label) in labels.iter().enumerate() {
@@ -186,7 +186,7 @@ fn groups(labels: &[String]) -> Vec<Vec<usize>> {
 }
 
 impl Wording<'_> {
-    /// File, calls and role. `apart` is the call that tells it from another: it is never cut off.
+    /// The text of a label: file, calls and role. `apart` is the call that tells it from another; it is never cut off.
     fn worded(&self, apart: Option<&str>) -> String {
         let role = self.context.role.trim_end_matches(['-', '/', ':', '.']);
         let is_made = role.starts_with("mkfs");
@@ -210,8 +210,8 @@ impl Wording<'_> {
     }
 }
 
-/// As many calls as there is room for, the innermost cut where not even that has room, and at the end the
-/// one that must stay.
+/// As many calls as `room` characters hold, then `apart`, which must stay. If not even the innermost call fits, it is
+/// cut.
 fn joined(calls: &[String], apart: Option<&str>, room: usize) -> String {
     let last = apart.map_or_else(String::new, |call| {
         let call: String = call.chars().take(room).collect();
@@ -246,9 +246,8 @@ fn joined(calls: &[String], apart: Option<&str>, room: usize) -> String {
     }
 }
 
-/// The named calls of the application's own code, innermost first, without those that only hand bytes
-/// on. Where it has none with a name, those of its interpreter; never those of the C library alone, which
-/// any program has.
+/// The named calls of the application's own code, innermost first, without those that only pass bytes on. Where there
+/// are none, the calls of its interpreter; never calls of the C library alone, which every program has.
 fn own_calls(frames: &[Frame]) -> Vec<String> {
     let named = || {
         frames
@@ -284,12 +283,12 @@ fn own_calls(frames: &[Frame]) -> Vec<String> {
     calls
 }
 
-/// The class of a method in C++.
+/// The class of a C++ method; `None` if the name has none.
 fn class(call: &str) -> Option<&str> {
     call.rsplit_once("::").map(|(class, _)| class)
 }
 
-/// Whether a function's name says no more than that it writes.
+/// Whether a function's name says nothing more than that it writes.
 fn hands_on(call: &str) -> bool {
     let last = call
         .rsplit([':', '.'])
@@ -328,8 +327,8 @@ pub fn without_parameters(call: &str) -> &str {
     }
 }
 
-/// A function's name as people say it: no parameters, no template arguments, and of a qualified name the
-/// last two parts.
+/// The short form of a function's name: no parameters, no template arguments, and the last two parts of a qualified
+/// name.
 pub fn short(symbol: &str) -> String {
     if symbol.contains(".(*") || symbol.contains("/") {
         // Go: the package's last part, type and method.

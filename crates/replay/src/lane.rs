@@ -34,52 +34,52 @@ pub enum LaneError {
     /// The trace does not fit the drive.
     #[error("record {record}: {problem}")]
     Beyond {
-        /// Which request, counted from 1.
+        /// Number of the request, counted from 1.
         record: u64,
         /// How it does not fit.
         problem: BeyondDrive,
     },
-    /// The device refused: a scheme named a stream that is not there, or the device is broken.
+    /// The device refused: the scheme named a stream that does not exist, or the device has failed.
     #[error("record {record}: {problem}")]
     Device {
-        /// Which request, counted from 1.
+        /// Number of the request, counted from 1.
         record: u64,
-        /// What the device said.
+        /// The device's error.
         problem: DeviceError,
     },
 }
 
-/// Why a scheme and a drive do not go together.
+/// The reason why a scheme and a drive do not go together.
 #[derive(Debug, Error)]
 pub enum UnfitLane {
     /// The scheme cannot work on that drive.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// The drive cannot be.
+    /// The drive's configuration is not possible.
     #[error(transparent)]
     Drive(#[from] ConfigError),
-    /// Its time cannot be told.
+    /// The drive's timing makes no sense.
     #[error(transparent)]
     Time(#[from] TimingError),
-    /// A saved drive cannot serve as that one.
+    /// The saved drive cannot be used as that drive.
     #[error("the saved drive {0}")]
     Aged(#[from] StateError),
 }
 
-/// What a device that takes time is made of besides.
+/// The parts of a device with simulated time, besides its configuration.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Clock {
-    /// How long its flash takes.
+    /// The timing of its flash.
     pub timing: Timing,
-    /// Where the flash is.
+    /// The layout of its flash.
     pub layout: Layout,
-    /// When requests are issued.
+    /// When requests are issued to it.
     #[serde(rename = "pace")]
     pub issue: Issue,
 }
 
-/// The lane that served its drive best: of those that wrote most the one that copied least, and
-/// the first of equals.
+/// The lane whose drive was served best: among those that wrote most, the one that copied least,
+/// and the first of equals.
 pub fn best<T>(lanes: Vec<(T, Lane)>) -> Option<(T, Lane)> {
     lanes.into_iter().min_by_key(|(_, lane)| {
         let counters = lane.counters();
@@ -90,22 +90,22 @@ pub fn best<T>(lanes: Vec<(T, Lane)>) -> Option<(T, Lane)> {
 /// A sampled drive whose scheme is shown every request, as the whole drive would be.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown {
-    /// The pages that the drive has.
+    /// The sample of pages that the drive has.
     pub sample: Sample,
-    /// Pages of the whole.
+    /// Logical pages of the whole drive.
     pub logical_pages: u32,
 }
 
-/// What a lane begins with, beside its scheme and its drive.
+/// The conditions a lane begins with, besides its scheme and its drive.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Start<'a> {
-    /// When data will die, for schemes that must know.
+    /// The lives of data to come, for schemes that must know them.
     pub future: Option<&'a Arc<Future>>,
-    /// How long the drive's flash takes, where time is simulated.
+    /// The timing of the drive, where time is simulated.
     pub clock: Option<&'a Clock>,
-    /// What is sampled, for a scheme that is shown all requests of the whole drive.
+    /// The sample, for a scheme that is shown all requests of the whole drive.
     pub shown: Option<Shown>,
-    /// The drive as it was left by what was written before; empty without it.
+    /// The drive with the data and wear that earlier writes left; an empty drive if `None`.
     pub aged: Option<&'a SavedDrive>,
 }
 
@@ -131,28 +131,29 @@ pub struct Lane {
     policy: Policy,
     driven: Driven,
     pages: Pages,
-    /// Which of the pages the device has, where the scheme is shown more.
+    /// The sample of pages that the device has, where the scheme is shown more.
     sample: Option<Sample>,
-    /// Pages the host has written since the drive was new, those still in a batch included: the
-    /// clock that a scheme's both halves go by.
+    /// Pages the host has written since the drive was new, including those still in a batch: the
+    /// clock that both halves of a scheme use.
     clock_pages: u64,
 }
 
-/// A lane's device, and what is remembered of it. Its calls are handed the scheme's device half.
+/// A lane's device and its details. The calls of the device are handed the scheme's device half.
 struct Driven {
     engine: Engine,
-    /// When the request at hand was asked for.
+    /// When the current request was issued, in nanoseconds.
     time_ns: u64,
     batch: Vec<u32>,
     batch_stream: StreamId,
     series: Series,
     records: u64,
-    /// Remembers what pictures need, where that is wanted.
+    /// Collects the details that pictures need, where they are wanted.
     watch: Option<Box<Watch>>,
-    /// The drive has lost so many units that it takes no more writes; what follows is not
-    /// performed.
+    /// Whether the drive has lost so many units that it takes no more writes; later requests are
+    /// not performed.
     ended: bool,
-    /// Where the latest request's pages were placed, if anyone wants to know.
+    /// Where the latest request's pages were placed; `None` unless [`Lane::keep_placements`] was
+    /// called.
     placements: Option<Vec<(PageRange, StreamId)>>,
 }
 
@@ -165,11 +166,11 @@ impl std::fmt::Debug for Lane {
 }
 
 impl Lane {
-    /// The settings of a scheme that each want a lane of their own, of which [`best`] is kept:
-    /// mostly the scheme as it is, and no more.
+    /// The settings of a scheme that each need a lane of their own, of which the [`best`] is kept:
+    /// mostly a single one, the scheme as it is.
     ///
     /// # Errors
-    /// When the scheme's own settings do not read: a defect of the scheme.
+    /// When the scheme's own settings do not parse: a defect of the scheme.
     pub fn trials(spec: &SchemeSpec, drive: &Config) -> Result<Vec<SchemeSpec>, SchemeError> {
         spec.trials(&HostGeometry::of(&spec.drive(drive)))
     }
@@ -199,18 +200,19 @@ impl Lane {
         }
     }
 
-    /// From now on remembers what pictures need ([`Lane::details`]): 8 bytes of memory a page.
+    /// Collects from now on the details that pictures need ([`Lane::details`]): 8 bytes of memory a
+    /// page.
     pub fn watch(&mut self) {
         let mut watch = Watch::new(self.driven.engine.config());
         watch.look(&self.driven.engine);
         self.driven.watch = Some(Box::new(watch));
     }
 
-    /// The lane of a scheme on a drive. Of the drive's internal streams it has as many as its
+    /// The lane of a scheme on a drive. It gets as many of the drive's internal streams as its
     /// relocation uses.
     ///
     /// # Errors
-    /// When the scheme does not fit the drive, or the drive cannot be.
+    /// When the scheme does not fit the drive, or the drive's configuration is not possible.
     pub fn build(spec: &SchemeSpec, drive: &Config, start: &Start<'_>) -> Result<Lane, UnfitLane> {
         let config = spec.drive(drive);
         let whole = start.shown.map(|shown| shown.whole(&config));
@@ -249,23 +251,24 @@ impl Lane {
         })
     }
 
-    /// What an earlier run learned of contexts; told before anything else.
+    /// Gives the scheme the lifetimes that an earlier run learned. To be called before anything
+    /// else.
     pub fn recall(&mut self, profile: &KnownLifetimes) {
         self.policy.recall(profile);
     }
 
-    /// From now on, [`Lane::placements`] tells.
+    /// Keeps from now on what [`Lane::placements`] answers with.
     pub fn keep_placements(&mut self) {
         self.driven.placements = Some(Vec::new());
     }
 
-    /// Where the scheme placed the pages of the latest request; nothing unless it was asked to be
-    /// kept.
+    /// Where the scheme placed the pages of the latest request; empty unless
+    /// [`Lane::keep_placements`] was called.
     pub fn placements(&self) -> &[(PageRange, StreamId)] {
         self.driven.placements.as_deref().unwrap_or_default()
     }
 
-    /// Names the scheme may go by.
+    /// Gives the scheme names of contexts and files.
     pub fn learn(&mut self, names: &Names) {
         self.policy.learn(names);
     }
@@ -273,7 +276,8 @@ impl Lane {
     /// Performs one request. Reads and flushes change nothing that is counted here.
     ///
     /// # Errors
-    /// When the request does not fit the drive; the lane is then of no further use.
+    /// When the request does not fit the drive, or the device fails; the lane must not be used
+    /// after that.
     pub fn apply(&mut self, io: &Io) -> Result<(), LaneError> {
         if self.driven.ended {
             return Ok(());
@@ -288,8 +292,8 @@ impl Lane {
         }
     }
 
-    /// Reads cost time alone. Of one that reaches beyond the drive, which a trace of a partition's
-    /// disk may hold, nothing is read.
+    /// Performs a read, which changes the time only. A read beyond the drive, which a trace of a
+    /// partition's disk may hold, reads nothing.
     fn read(&mut self, io: &Io) -> Result<(), LaneError> {
         let pages = self.pages.written(io);
         let pages = pages.map_err(|problem| self.driven.beyond(problem))?;
@@ -349,12 +353,12 @@ impl Lane {
         self.driven.engine.counters()
     }
 
-    /// The device.
+    /// The device the lane writes to.
     pub fn engine(&self) -> &Engine {
         &self.driven.engine
     }
 
-    /// Lets everything under way come to its end.
+    /// Performs what is in the batch, and lets time pass until every request under way has ended.
     ///
     /// # Errors
     /// When the device refuses writes still in the batch.
@@ -369,7 +373,7 @@ impl Lane {
         self.policy.host()
     }
 
-    /// What pictures need, where it was watched for.
+    /// The details for pictures, if [`Lane::watch`] was called.
     pub fn details(&self) -> Option<SchemeDetails> {
         let watch = self.driven.watch.as_ref()?;
         Some(watch.details(&self.driven.engine))
@@ -381,7 +385,7 @@ impl Lane {
     }
 }
 
-/// Those of some pages that the device has, by its own numbers.
+/// The pages of a request that a sampled device has, by its own numbers.
 #[inline]
 fn sampled(sample: &Option<Sample>, pages: PageRange) -> Option<PageRange> {
     let Some(sample) = sample else {
@@ -393,7 +397,7 @@ fn sampled(sample: &Option<Sample>, pages: PageRange) -> Option<PageRange> {
 }
 
 impl Shown {
-    /// The whole of a sampled drive.
+    /// The configuration of the whole drive of a sampled one.
     fn whole(&self, sampled: &Config) -> Config {
         let one_of = self.sample.rate().pages();
         Config {
@@ -406,7 +410,7 @@ impl Shown {
 }
 
 impl Driven {
-    /// A request comes that was asked for at `time_ns`.
+    /// Begins a request that was issued at `time_ns`.
     fn begin(&mut self, time_ns: u64) {
         self.records += 1;
         self.time_ns = time_ns;
@@ -483,7 +487,7 @@ impl Driven {
         self.performed(result)
     }
 
-    /// Looks at the device, with no write waiting in the batch.
+    /// Takes the details of the device when no write waits in the batch.
     fn remember(&mut self) {
         self.series.record(self.engine.counters());
         if let Some(watch) = &mut self.watch {
@@ -498,7 +502,8 @@ impl Driven {
         }
     }
 
-    /// A drive that has become read-only is a result; any other refusal of the device is an error.
+    /// Turns the refusal of a drive that has become read-only into a result; any other refusal
+    /// stays an error.
     fn performed(&mut self, result: Result<(), DeviceError>) -> Result<(), LaneError> {
         match result {
             Err(DeviceError::ReadOnly { .. }) => {

@@ -1,4 +1,4 @@
-//! What a comparison found: the result that tables, JSON and pages are made of.
+//! The result of a comparison, from which tables, JSON and pages are made.
 
 use std::collections::BTreeMap;
 
@@ -21,37 +21,37 @@ pub const SCHEMA: u32 = 1;
 /// The result of a run or a replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// [`SCHEMA`].
+    /// The version of the form: [`SCHEMA`].
     pub schema: u32,
     /// Everything that decided the result, resolved: command, options, scheme parameters.
     pub config: BTreeMap<String, serde_json::Value>,
     /// Seed of everything random.
     pub seed: u64,
-    /// What the schemes were fed.
+    /// The requests that the schemes were fed with.
     pub source: Source,
     /// The drive every scheme had.
     pub device: Drive,
-    /// How it was sampled, where it was.
+    /// How the drive was sampled, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampledDrive>,
     /// Whether every scheme's WAF had settled.
     pub steady: bool,
-    /// Why not, in words; empty when it had.
+    /// The reason why not, as a sentence; empty when it had settled.
     pub steady_reason: String,
     /// The schemes, in the order asked for.
     pub schemes: Vec<SchemeResult>,
-    /// The answer in words; results of older versions have none.
+    /// The answer in sentences; results of older versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// Who wrote and how long it lived, where details were asked for.
+    /// The writers and the lifetimes of their data, where details were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Details>,
 }
 
-/// What a source yielded.
+/// The requests of a trace or a live run, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Source {
-    /// Requests, whatever they asked.
+    /// Number of requests of all operations.
     pub records: u64,
     /// Bytes asked to be written, before they are widened to pages.
     pub write_bytes: u64,
@@ -69,7 +69,7 @@ pub struct Source {
     /// Bytes written to files the application had given a write life-time hint.
     #[serde(default)]
     pub hinted_bytes: u64,
-    /// Those of them whose hint the kernel had refused.
+    /// The part of `hinted_bytes` whose hint the kernel had refused.
     #[serde(default)]
     pub refused_hint_bytes: u64,
     /// Host bytes over the drive's logical bytes.
@@ -114,7 +114,7 @@ pub struct Drive {
     pub page_bytes: u32,
     /// Erase units.
     pub physical_units: u32,
-    /// Which closed unit is collected next.
+    /// The rule by which garbage collection chooses the closed unit to empty next.
     #[serde(default)]
     pub victim_rule: VictimRule,
     /// Streams the host may name.
@@ -140,22 +140,22 @@ impl Drive {
     }
 }
 
-/// What one scheme cost the drive.
+/// The result of one scheme.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SchemeResult {
     /// The scheme's full name.
     pub name: String,
-    /// Whether it knows what no drive can know, and bounds what others can reach.
+    /// Whether the scheme knows the future, which no drive can, and so bounds what others can reach.
     #[serde(default)]
     pub is_bound: bool,
-    /// Who places the copies of garbage collection: a relocation's name, of which `mixed` is a
-    /// drive's own way, or `own` where the scheme does. Results of older versions do not tell.
+    /// What places the copies of garbage collection: a relocation's name (`mixed` is the way of an ordinary drive), or
+    /// `own` where the scheme itself does. Absent in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive_half: Option<String>,
-    /// Whether it goes by the application's life-time hints.
+    /// Whether the scheme goes by the application's life-time hints.
     #[serde(default)]
     pub goes_by_hints: bool,
-    /// Its parameters, resolved.
+    /// The scheme's parameters, resolved.
     pub parameters: BTreeMap<String, String>,
     /// Streams that hold or held data, host and internal.
     pub streams_used: u32,
@@ -171,7 +171,7 @@ pub struct SchemeResult {
     pub erased_units: u64,
     /// Erase units closed before they were full, because streams held all the room.
     pub sealed_units: u64,
-    /// Copied bytes that joined another stream than meant, because that had no room.
+    /// Copied bytes that joined another stream than the one meant for them, because it had no room.
     #[serde(default)]
     pub redirected_bytes: u64,
     /// Copied bytes that wear levelling moved.
@@ -196,49 +196,49 @@ pub struct SchemeResult {
     pub mapped_bytes: u64,
     /// Write amplification of the whole run; null before the first write.
     pub waf: Option<f64>,
-    /// What the samples tell of that, where the drive is sampled.
+    /// The WAF of each sample and its error, where the drive is sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampledWaf>,
-    /// Write amplification of the last window: one capacity of writes.
+    /// Write amplification of the last window, one capacity of host writes.
     pub waf_window: Option<f64>,
     /// Write amplification of the second half of the host's writes.
     pub waf_second_half: Option<f64>,
     /// WAF of `baseline` over that of this scheme: how many times longer the flash lasts. Null where `baseline` was not compared.
     pub lifetime_vs_baseline: Option<f64>,
-    /// Of the copies between `baseline` and each bound compared, the share this scheme saves:
-    /// 1 is as good as the bound, 0 as `baseline`. Empty where `baseline` or bounds are missing.
+    /// Shares of the copies between `baseline` and each bound compared that this scheme saves: 1 is as good as the
+    /// bound, 0 as `baseline`. Empty where `baseline` or bounds are missing.
     #[serde(default)]
     pub gap_closed: BTreeMap<String, f64>,
     /// Whether the WAF had settled.
     pub steady: bool,
-    /// Why not, in words; empty when it had.
+    /// The reason why not, as a sentence; empty when it had settled.
     #[serde(default)]
     pub steady_reason: String,
-    /// The lowest and the highest WAF of the windows that were judged, where they agree.
+    /// The lowest and the highest WAF of the windows that were judged, if they agree.
     #[serde(default)]
     pub steady_band: Option<Band>,
     /// Memory the host side of the scheme held at the end.
     pub memory_bytes: u64,
-    /// Which of its rules were of use, where the scheme goes by rules.
+    /// The use made of its rules, for a scheme that goes by rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<RuleUse>,
     /// How worn the units are, and how much the host can write before their rated erases are
     /// used up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear: Option<WearReport>,
-    /// What the run took, where time was simulated.
+    /// Times and latencies, where time was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeReport>,
-    /// Its streams.
+    /// The scheme's streams.
     pub streams: Vec<StreamResult>,
     /// Host and media bytes over the run.
     pub series: Vec<Point>,
-    /// What its drive looked like, where details were asked for.
+    /// The state of its drive during the run, where details were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<SchemeDetails>,
 }
 
-/// What one stream carried.
+/// The result of one stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StreamResult {
     /// The stream's number.
@@ -249,9 +249,9 @@ pub struct StreamResult {
     pub host_bytes: u64,
     /// Bytes garbage collection copied into it.
     pub copied_bytes: u64,
-    /// Bytes of it that were programmed.
+    /// Bytes programmed for it, written and copied.
     pub media_bytes: u64,
-    /// Bytes of its units that were erased.
+    /// Bytes erased in its units.
     pub erased_bytes: u64,
 }
 
@@ -260,12 +260,12 @@ pub struct StreamResult {
 pub struct Point {
     /// Bytes the host had written.
     pub host_bytes: u64,
-    /// Bytes that had been programmed.
+    /// Bytes that had been programmed into the flash.
     pub media_bytes: u64,
 }
 
 impl SchemeResult {
-    /// Reads a lane that is done.
+    /// The result of a lane that is done.
     pub fn new(name: &str, parameters: BTreeMap<String, String>, lane: &Lane) -> SchemeResult {
         let config = lane.engine().config();
         let now = lane.counters();
@@ -347,7 +347,7 @@ fn series(lane: &Lane, page: u64) -> Vec<Point> {
     points.iter().map(point).collect()
 }
 
-/// Puts the lanes of one comparison together. `lanes` are (name, parameters, lane).
+/// The result of a comparison of `lanes`, which are (name, parameters, lane).
 pub fn outcome(
     config: BTreeMap<String, serde_json::Value>,
     seed: u64,
@@ -381,7 +381,7 @@ pub fn outcome(
 }
 
 impl Comparison {
-    /// Works out what compares schemes with each other, from what each of them wrote.
+    /// Computes the figures that compare schemes with each other, from the results of each.
     pub(crate) fn compare_schemes(&mut self) {
         let most = self.schemes.iter().map(|scheme| scheme.host_bytes).max();
         self.source.host_bytes = most.unwrap_or(0);

@@ -1,4 +1,5 @@
-//! Page numbers handed out anew, so that a drive can be as full as its data ever were.
+//! Packing: page numbers are given out anew, so that a drive can be as full as its data ever were
+//! at one time.
 
 use anabranch_trace::{Io, Operation};
 
@@ -6,25 +7,25 @@ use crate::{Renumber, space::Space};
 
 const NONE: u32 = u32::MAX;
 
-/// Gives each page a number when it is written, the lowest that is free, and takes it back when
-/// it is discarded. A drive then needs as many pages as ever held data at one time, not as many as
-/// ever held data: programs that write new files and delete old ones go over many more addresses
-/// than they fill. When data are written and die does not change, and where they lie does:
-/// schemes that go by address see another file system, one that fills every hole.
+/// Gives each page a number when it is written, the lowest that is free, and takes it back when it
+/// is discarded. A drive then needs as many pages as hold data at any one time, instead of all
+/// pages that ever held data: programs that write new files and delete old ones use many more
+/// addresses than they fill. Packing keeps when data are written and die, and changes where they
+/// lie: schemes that go by address see a file system that fills every hole.
 ///
 /// Used on a trace whose addresses are dense ([`Renumber`]), once to count and once to replay.
 #[derive(Debug, Clone)]
 pub struct Pack {
     numbers: Renumber,
     page_bytes: u64,
-    /// Of each dense page the number it has now.
+    /// The number that each dense page has now.
     packed: Vec<u32>,
     space: Space,
     most_pages: u64,
 }
 
 impl Pack {
-    /// Nothing written yet, on dense addresses of `dense_pages` pages.
+    /// A packer before the first write, for dense addresses of `dense_pages` pages.
     pub fn new(numbers: Renumber, page_bytes: u32, dense_pages: u64) -> Pack {
         Pack {
             numbers,
@@ -35,13 +36,13 @@ impl Pack {
         }
     }
 
-    /// Pages that held data at one time, at most.
+    /// The most pages that held data at one time.
     pub fn most_pages(&self) -> u64 {
         self.most_pages
     }
 
-    /// A request with packed addresses, in as many pieces as they lie. A write is widened to whole
-    /// pages, a discard and a read keep the pages that hold data.
+    /// Passes the request with packed addresses to `sink`, in as many pieces as they form. A write
+    /// is widened to whole pages; discards and reads keep only pages that hold data.
     pub fn apply(&mut self, io: &Io, mut sink: impl FnMut(Io)) {
         if io.length_bytes == 0 {
             sink(*io);
@@ -109,7 +110,7 @@ impl Pack {
     }
 }
 
-/// The request on pages of these numbers, a piece for each run of neighbours.
+/// Passes the request on pages of these numbers to `sink`, a piece for each run of neighbours.
 fn emit(io: &Io, page_bytes: u64, numbers: &[u32], sink: &mut impl FnMut(Io)) {
     for run in numbers.chunk_by(|a, b| b.checked_sub(*a) == Some(1)) {
         if run[0] != NONE {

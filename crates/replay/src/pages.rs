@@ -1,4 +1,4 @@
-//! Bytes of a request to pages of a drive.
+//! Conversion of a request's bytes to pages of a drive.
 
 use anabranch_ssd::PageRange;
 use anabranch_trace::Io;
@@ -15,16 +15,16 @@ pub struct BeyondDrive {
     pub offset_bytes: u64,
     /// One past the last byte asked for.
     pub end_bytes: u64,
-    /// Bytes the drive has.
+    /// Bytes of the drive.
     pub logical_bytes: u64,
 }
 
-/// How bytes become pages of a drive.
+/// Converts bytes of requests to pages of a drive.
 #[derive(Debug, Clone, Copy)]
 pub struct Pages {
-    /// Pages the drive has.
+    /// Pages of the drive.
     pub logical_pages: u32,
-    /// Bytes in each.
+    /// Bytes in each page.
     pub page_bytes: u32,
 }
 

@@ -1,10 +1,10 @@
-//! Several samples of one drive as one result.
+//! The results of several samples of one drive, pooled into one.
 
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Comparison, SchemeResult, StreamResult};
 
-/// Student's t, both sides of 95 %, for 1, 2, … degrees of freedom (any table of it).
+/// Student's t for a two-sided 95 % interval and 1, 2, … degrees of freedom (from any table of it).
 const STUDENT: [f64; 15] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131,
@@ -13,38 +13,38 @@ const STUDENT: [f64; 15] = [
 /// How a drive was sampled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SampledDrive {
-    /// One page of how many was kept, as in `1/64`.
+    /// The sampling rate, as in `1/64`: one page of how many was kept.
     pub rate: String,
-    /// One page of how many the trace itself held.
+    /// The rate at which the trace itself was sampled, as in `1/1`.
     pub trace_rate: String,
-    /// Pages that an erase unit was left.
+    /// Pages of an erase unit in the sample.
     pub unit_pages: u32,
-    /// Which pages: a number for each sample. Figures are means over these samples; curves, wear and what
-    /// was learned are the first one's.
+    /// The hash of each sample, which chooses its pages. Figures are means over these samples; curves, wear and learned
+    /// lifetimes are those of the first one.
     pub hashes: Vec<u64>,
 }
 
-/// What samples tell of a scheme's write amplification.
+/// A scheme's write amplification in the samples of a drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SampledWaf {
     /// The WAF in each sample.
     pub each: Vec<f64>,
-    /// Half the width of the interval that holds the whole drive's WAF in 95 of 100 cases, as far as the
-    /// spread of the samples tells; absent where there is one sample.
+    /// Half the width of the interval that holds the whole drive's WAF in 95 of 100 cases, computed from the spread of
+    /// the samples; absent where there is one sample.
     pub error: Option<f64>,
 }
 
-/// One page of how many: in a sample, and in the trace it was drawn from.
+/// Sampling rates, as one page of how many: of a sample, and of the trace it was drawn from.
 #[derive(Debug, Clone, Copy)]
 pub struct Drawn {
-    /// In the sample.
+    /// The rate of the sample.
     pub sample: u32,
-    /// In the trace.
+    /// The rate of the trace.
     pub trace: u32,
 }
 
 impl SampledWaf {
-    /// The error of samples that were drawn so.
+    /// The WAF of samples drawn at these rates, with its error.
     pub fn new(each: Vec<f64>, drawn: Drawn) -> SampledWaf {
         SampledWaf {
             error: error(&each, drawn),
@@ -53,8 +53,8 @@ impl SampledWaf {
     }
 }
 
-/// The error bar of the mean of samples. A variance is as the pages that one page stands for; of a trace
-/// that was itself sampled, what that left out is common to all samples, and is not in their spread.
+/// Half the width of the mean's 95 % interval. Variance grows with the pages that one page stands for; what a sampled
+/// trace left out is missing in all samples alike, and so is not in their spread.
 fn error(each: &[f64], drawn: Drawn) -> Option<f64> {
     let count = each.len() as f64;
     let student = STUDENT.get(each.len().checked_sub(2)?)?;
@@ -115,7 +115,7 @@ fn pool(scheme: &mut SchemeResult, others: &[&SchemeResult], drawn: Drawn) {
     scheme.sampled = Some(SampledWaf::new(each, drawn));
 }
 
-/// The mean of each stream that any sample used.
+/// The mean over the samples for each stream that any sample used.
 fn streams<'a>(all: impl Iterator<Item = &'a SchemeResult>) -> Vec<StreamResult> {
     let mut pooled: Vec<StreamResult> = Vec::new();
     let mut count = 0;

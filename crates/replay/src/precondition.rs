@@ -1,4 +1,4 @@
-//! A drive made old before it is measured, in the manner of the SNIA performance test
+//! Preconditioning: a drive is filled and overwritten before it is measured, in the manner of the SNIA performance test
 //! specification.
 //!
 //! The PTS preconditions in two steps: a workload-independent one, the drive written sequentially
@@ -19,34 +19,33 @@ use crate::{
 };
 use cursor::Cursor;
 
-/// Where overwrites go.
+/// The pages that overwrites go to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// Over the filled part from its first page to its last, again and again.
+    /// The filled part in order, from its first page to its last, again and again.
     Sequential,
     /// Pages of the filled part, each as likely.
     Random,
-    /// Pages of the filled part, the one of rank `k` as likely as `1 / k` to the power of this; ranks
-    /// are strewn over the part.
+    /// Pages of the filled part by Zipf's law: the page of rank `k` is as likely as `1 / k` to the power of this
+    /// number; ranks are strewn over the part.
     Zipf(f64),
 }
 
-/// How a drive is made old.
+/// How a drive is preconditioned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Precondition {
     /// Pages written once in order, and overwritten after that; the others hold nothing.
     pub fill_pages: u32,
-    /// Where overwrites go.
+    /// The pages that overwrites go to.
     pub pattern: Pattern,
-    /// Overwriting ends once the drive is steady ([`verdict`]), and after so many drive's worths
-    /// at the latest.
+    /// Overwriting ends once the drive is steady ([`verdict`]), or after this many capacities of writes.
     pub most_capacities: u32,
     /// Seed of the patterns that draw.
     pub seed: u64,
 }
 
-/// What making a drive old came to.
+/// The result of preconditioning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aged {
     /// Whether the drive is steady.
@@ -56,15 +55,14 @@ pub struct Aged {
 }
 
 impl Precondition {
-    /// Fills the device and overwrites it through the default stream; copies stay among new data.
-    /// `progress` is told the share
-    /// of the longest way that is done.
+    /// Fills the device and overwrites it through the default stream; copies stay among new data. `progress` is called
+    /// with the share of the most work it may take that is done, 0 to 1.
     ///
-    /// The device keeps its pages' ages from here on, so that a relocation that goes by them can take
-    /// the drive over.
+    /// The device keeps its pages' ages from here on, so that a relocation that goes by them can be used on the drive
+    /// later.
     ///
     /// # Errors
-    /// When the device refuses a write: it has failed.
+    /// When the device refuses a write, because it has failed.
     pub fn apply(
         &self,
         device: &mut Device,

@@ -1,11 +1,11 @@
-//! Sparse addresses to dense ones, so that a drive can be as full as one wishes.
+//! Sparse addresses made dense, so that a drive can be made as full as wanted.
 
 use anabranch_trace::{Io, Operation};
 
 /// Ranges gathered before they are merged (our choice: some MiB).
 const MERGE_AT: usize = 1 << 18;
 
-/// The pages a trace ever writes, in address order. Learns from one pass over the trace, and
+/// Numbers the pages that a trace ever writes, in address order. It learns them in one pass over the trace, and
 /// renumbers the same trace in a second: neighbours stay neighbours, holes vanish.
 #[derive(Debug, Clone)]
 pub struct Renumber {
@@ -16,7 +16,7 @@ pub struct Renumber {
 }
 
 impl Renumber {
-    /// Nothing written yet.
+    /// A renumbering that has learned nothing yet.
     pub fn new(page_bytes: u32) -> Renumber {
         Renumber {
             page_bytes: u64::from(page_bytes.max(1)),
@@ -25,7 +25,7 @@ impl Renumber {
         }
     }
 
-    /// Notes what a request writes.
+    /// Notes the pages that a request writes.
     pub fn learn(&mut self, io: &Io) {
         if io.operation != Operation::Write || io.length_bytes == 0 {
             return;
@@ -65,8 +65,8 @@ impl Renumber {
         });
     }
 
-    /// A request with dense addresses, in as many pieces as the holes it spans leave. Pages never
-    /// written (a discard's, a read's) are dropped.
+    /// Passes the request with dense addresses to `sink`, in as many pieces as the holes it spans leave. Pages of a
+    /// discard or read that are never written are dropped.
     pub fn apply(&self, io: &Io, mut sink: impl FnMut(Io)) {
         if io.length_bytes == 0 {
             sink(*io);
@@ -90,8 +90,8 @@ impl Renumber {
         }
     }
 
-    /// The address that one of the dense drive was, both in bytes, after [`Renumber::finish_learning`]. What
-    /// lies beyond all that is ever written goes on behind the last of it.
+    /// The original address of an address on the dense drive, both in bytes, after [`Renumber::finish_learning`].
+    /// Addresses beyond all pages ever written continue behind the last of them.
     pub fn original_bytes(&self, dense_bytes: u64) -> u64 {
         let page = dense_bytes / self.page_bytes;
         let after = self.ranges.partition_point(|range| range.2 <= page);

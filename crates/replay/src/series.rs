@@ -1,4 +1,4 @@
-//! WAF over the run: counters remembered at regular steps, in bounded memory.
+//! Counters over the run, kept at regular steps in bounded memory.
 
 use anabranch_ssd::Counters;
 
@@ -13,7 +13,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// A point every `step_pages` host pages, and coarser when that becomes too many.
+    /// A series with a point every `step_pages` host pages, and fewer when there would be too many.
     pub fn new(step_pages: u64) -> Series {
         Series {
             step_pages: step_pages.max(1),
@@ -21,7 +21,7 @@ impl Series {
         }
     }
 
-    /// Remembers `now` if a step has passed since the last point.
+    /// Keeps `now` if a step has passed since the last point.
     pub fn record(&mut self, now: &Counters) {
         let last = self.points.last().map_or(0, |point| point.host_pages);
         if now.host_pages - last < self.step_pages {

@@ -1,11 +1,11 @@
-//! Free pages, given out and taken back.
+//! Free pages of a drive, given out and taken back.
 
 use std::collections::BTreeMap;
 
-/// A run of pages: first, and how many.
+/// A run of pages: the first, and how many.
 pub(crate) type Extent = (u64, u64);
 
-/// Free runs. What is asked for comes in pieces where no run is long enough at that place.
+/// The free runs of a drive. Pages are given out in pieces where no single run is long enough.
 #[derive(Debug, Clone)]
 pub(crate) struct Space {
     free: BTreeMap<u64, u64>,
@@ -14,7 +14,7 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// Everything from `first` on is free.
+    /// A space in which the `pages` pages from `first` on are free.
     pub(crate) fn new(first: u64, pages: u64) -> Space {
         Space {
             free: BTreeMap::from([(first, pages)]),
@@ -27,14 +27,14 @@ impl Space {
         self.free_pages
     }
 
-    /// The lowest free pages; `None` where there are not as many.
+    /// Takes the lowest free pages; `None` where fewer are free.
     pub(crate) fn take_lowest(&mut self, pages: u64) -> Option<Vec<Extent>> {
         self.cursor = 0;
         self.take(pages)
     }
 
-    /// Pages from where the last ones ended (next fit), and from the beginning again; `None` where
-    /// there are not as many.
+    /// Takes free pages from where the last ones ended (next fit), then from the beginning; `None`
+    /// where fewer are free.
     pub(crate) fn take(&mut self, pages: u64) -> Option<Vec<Extent>> {
         if pages > self.free_pages {
             return None;
@@ -57,7 +57,7 @@ impl Space {
         Some(taken)
     }
 
-    /// A file's pages are free again, and join their neighbours.
+    /// Makes pages free again, joined with their free neighbours.
     pub(crate) fn give(&mut self, (mut first, mut pages): Extent) {
         self.free_pages += pages;
         if let Some((&before, &length)) = self.free.range(..first).next_back()

@@ -1,4 +1,4 @@
-//! Has the drive reached a steady state, or is its WAF still that of a young drive?
+//! Whether a drive has reached a steady state, or still has the WAF of a young drive.
 //!
 //! In the manner of the SNIA Solid State Storage Performance Test Specification (PTS 2.0.2, its
 //! definition of steady state): over the measurement window, five rounds, the tracked quantity's
@@ -18,19 +18,19 @@ pub(crate) const WINDOWS: u32 = 5;
 /// A window is this share of the drive's capacity, written (our choice: the PTS counts rounds of
 /// a synthetic load; half a capacity is long enough to see each block about once).
 pub(crate) const WINDOWS_PER_CAPACITY: u32 = 2;
-/// No window may lie further from their mean than this (PTS: the excursion within the
+/// The furthest that a window's WAF may lie from the mean of all (PTS: the excursion within the
 /// measurement window is at most 20 % of the average, that is 10 % to each side).
 const BAND: f64 = 0.10;
-/// Nor may the line through them rise or fall by more than this share of their mean, from the
-/// first to the last (PTS: 10 %).
+/// The most that the line through the windows may rise or fall from the first to the last, as a
+/// share of their mean (PTS: 10 %).
 const SLOPE: f64 = 0.10;
 
-/// The band that the WAF of the last windows kept to.
+/// The range of the WAF over the last windows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Band {
-    /// The lowest.
+    /// The lowest WAF.
     pub least: f64,
-    /// The highest.
+    /// The highest WAF.
     pub most: f64,
 }
 
@@ -47,9 +47,9 @@ impl fmt::Display for Band {
 /// The verdict, with its band or its reason.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Steady {
-    /// The last windows agree.
+    /// The last windows agree: the range of their WAF.
     Yes(Band),
-    /// They do not, or there are too few of them; in words.
+    /// The last windows do not agree, or are too few: the reason, as a sentence.
     No(String),
 }
 
@@ -116,7 +116,7 @@ fn judge(wafs: &[f64]) -> Steady {
     Steady::Yes(Band { least, most })
 }
 
-/// By how much the line of least squares through the windows rises from the first to the last.
+/// The rise of the line of least squares through the windows, from the first to the last.
 fn trend(wafs: &[f64]) -> f64 {
     let count = wafs.len() as f64;
     let middle = (count - 1.0) / 2.0;

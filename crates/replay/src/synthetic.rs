@@ -1,4 +1,4 @@
-//! Writes that nobody has to record: loads of the papers, made by rule and seed, the same
+//! Synthetic loads: writes that follow the papers' loads, made by rule and seed, the same
 //! everywhere. One file a load.
 //!
 //! They stand in for what cannot be shipped (a drive of 12 GiB written seven times over) and for
@@ -26,22 +26,22 @@ use thiserror::Error;
 /// Bytes of a page, in which all loads write.
 pub const PAGE_BYTES: u64 = 4096;
 
-/// Time passes with what is written, as on a drive that takes 200 MB/s (our choice).
+/// Time that a byte written takes, as on a drive of 200 MB/s (our choice).
 const NS_PER_BYTE: u64 = 5;
 
-/// Requests without end, or to the end of what they were asked for.
+/// The requests of a load: endless, or until the bytes asked for are written.
 pub type Requests = Box<dyn Iterator<Item = Io> + Send>;
 
-/// What a load is asked for.
+/// The size, length and settings asked of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Bytes of the drive it runs on, which its data nearly fill.
+    /// Bytes of the drive that the load runs on; its data nearly fill it.
     pub size_bytes: u64,
-    /// Bytes it writes before it ends.
+    /// Bytes that the load writes before it ends.
     pub write_bytes: u64,
     /// Seed of everything random.
     pub seed: u64,
-    /// The load's own settings, in the order of its kind.
+    /// Values of the load's own settings, in the order of its kind.
     own: Vec<f64>,
 }
 
@@ -51,12 +51,12 @@ impl Plan {
         self.size_bytes / PAGE_BYTES
     }
 
-    /// Pages of a share, in percent, of the drive.
+    /// Pages in `percent` percent of the drive.
     fn percent(&self, percent: u64) -> u64 {
         self.pages() * percent / 100
     }
 
-    /// A setting of the load's own.
+    /// The value of one of the load's own settings.
     fn own(&self, setting: &Setting) -> f64 {
         self.own
             .get(setting.place)
@@ -68,20 +68,20 @@ impl Plan {
 /// One kind of load.
 #[derive(Debug)]
 pub struct Kind {
-    /// What it is called.
+    /// The load's name.
     pub name: &'static str,
-    /// What it writes, in one line.
+    /// What the load writes, in one line.
     pub summary: &'static str,
-    /// The smallest drive it makes sense on.
+    /// Bytes of the smallest drive that the load fits.
     least_bytes: u64,
-    /// What it can be asked for besides size, bytes written and seed.
+    /// Settings besides size, bytes written and seed.
     settings: &'static [Setting],
-    /// Whose data it is: contexts and files.
+    /// Makes the tables of its contexts and files.
     tables: fn() -> Tables,
     requests: fn(&Plan) -> Requests,
 }
 
-/// Every load there is.
+/// Every load.
 pub static KINDS: [Kind; 12] = [
     fio::FMS16,
     fio::EMMC,
@@ -100,25 +100,25 @@ pub static KINDS: [Kind; 12] = [
 /// Why a load cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SyntheticError {
-    /// There is no such load.
+    /// There is no load of that name.
     #[error("no synthetic load is called \"{0}\"; there are {known}", known = known())]
     Unknown(String),
-    /// A setting that no load has.
+    /// A setting that the load does not have.
     #[error(
         "\"{setting}\" is no setting of synthetic load {name}: write size=BYTES, write=BYTES, seed=N{own}"
     )]
     Setting {
-        /// What was written.
+        /// The setting as it was given.
         setting: String,
-        /// The load.
+        /// The load's name.
         name: &'static str,
-        /// Its own settings, as they are written, each after a comma.
+        /// The load's own settings as they are written, each after a comma.
         own: String,
     },
-    /// A setting whose value makes no sense.
+    /// A setting with a value out of its range.
     #[error("synthetic load {name}: {problem}")]
     Value {
-        /// The load.
+        /// The load's name.
         name: &'static str,
         /// What is wrong.
         problem: String,
@@ -129,7 +129,7 @@ fn known() -> String {
     KINDS.each_ref().map(|kind| kind.name).join(", ")
 }
 
-/// A load and what it is asked for.
+/// A load with its plan.
 #[derive(Debug, Clone)]
 pub struct Synthetic {
     kind: &'static Kind,
@@ -137,8 +137,8 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// Reads `NAME` or `NAME:key=value,…`, keys `size` (default 4 GiB), `write` (default eight
-    /// times the size), `seed` (default 1) and those of the load's own.
+    /// Parses `NAME` or `NAME:key=value,…`. Keys are `size` (default 4 GiB), `write` (default eight
+    /// times the size), `seed` (default 1) and the load's own settings.
     ///
     /// # Errors
     /// When there is no such load or setting, or the drive is too small for it.
@@ -189,12 +189,12 @@ impl Synthetic {
         Ok(Synthetic { kind, plan })
     }
 
-    /// What it is asked for.
+    /// The size, length and settings asked of the load.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Who writes, and the drive.
+    /// The tables of the load's writers, and its drive.
     pub fn tables(&self) -> Tables {
         let mut tables = (self.kind.tables)();
         tables.capture = Capture {
@@ -205,7 +205,7 @@ impl Synthetic {
         tables
     }
 
-    /// Bytes a load has written by the time its requests tell.
+    /// Bytes a load has written when its clock shows `time_ns`.
     pub fn written_by(time_ns: u64) -> u64 {
         time_ns / NS_PER_BYTE
     }
@@ -229,7 +229,7 @@ impl Synthetic {
     }
 }
 
-/// Who writes: a row of the context table, one of the file table, and a hint.
+/// The writer of a request: a row of the context table, a row of the file table, and a hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Tag {
     context: ContextId,
@@ -247,7 +247,7 @@ impl Tag {
         }
     }
 
-    /// Its write of some pages.
+    /// A write of some pages by this writer.
     fn write(self, first: u64, pages: u64) -> Io {
         Io {
             context: self.context,
@@ -259,7 +259,7 @@ impl Tag {
     }
 }
 
-/// A request that is no write, and nobody's.
+/// A request that is not a write, without a writer.
 fn nobodys(operation: Operation, first: u64, pages: u64) -> Io {
     Io {
         operation,

@@ -1,5 +1,5 @@
-//! The answer a comparison is made for, in words: are streams worth it, how much, which scheme, what
-//! does it take, and what comes next. Computed once; terminal, page and JSON say the same.
+//! The answer of a comparison in sentences: whether streams are worth it, how much, with which scheme, what it takes,
+//! and what comes next. It is computed once; terminal, page and JSON show the same.
 
 use anabranch_trace::Capture;
 use serde::{Deserialize, Serialize};
@@ -12,39 +12,39 @@ pub const WORTH: f64 = 1.05;
 /// A scheme that goes by hints is not recommended where the kernel refused more than this share of
 /// the bytes hinted (our choice).
 const REFUSED: f64 = 0.01;
-/// Capacities of writes that a steady state is judged by.
+/// Capacities of writes needed to judge a steady state.
 const CAPACITIES_TO_JUDGE: f64 = 2.5;
 /// A drive that held less than this share of data has room that works like spare flash (our choice).
 const FULL: f64 = 0.85;
 
-/// What kind of answer it is.
+/// The kind of answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// A scheme makes the flash last at least [`WORTH`] times as long.
     WorthIt,
-    /// None does.
+    /// No scheme makes the flash last [`WORTH`] times as long.
     NotWorthIt,
-    /// Garbage collection never began.
+    /// Too little was written: garbage collection never began.
     TooLittleWritten,
-    /// There was nothing to compare with.
+    /// There was no scheme to compare with.
     NotCompared,
 }
 
-/// The answer, with the figures it rests on.
+/// The answer of a comparison, with the figures it rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What kind of answer it is.
+    /// The kind of answer.
     pub answer: Answer,
-    /// One sentence.
+    /// The answer in one sentence.
     pub headline: String,
     /// The figures behind it, a sentence; empty where there are none.
     pub evidence: String,
     /// What keeps the figures from being trusted, or a scheme from being recommended; a sentence each.
     pub warnings: Vec<String>,
-    /// What the drive and the host must do for it; empty where nothing is recommended.
+    /// What the drive and the host must do for the best scheme; empty where nothing is recommended.
     pub takes: String,
-    /// The next command, and why; empty where there is none.
+    /// The command to try next, and why; empty where there is none.
     pub next: String,
     /// The scheme that stands for a drive without streams.
     pub before: Option<String>,
@@ -56,7 +56,7 @@ pub struct Verdict {
     pub waf_with: Option<f64>,
     /// How many times as long the flash lasts with `best`, over the last capacity of writes.
     pub life: Option<f64>,
-    /// Whether the WAF of these two had settled.
+    /// Whether the WAF of `before` and of `best` had settled.
     pub is_settled: bool,
 }
 
@@ -82,12 +82,12 @@ impl Verdict {
     }
 }
 
-/// What the sentences are made of.
+/// The results that the sentences are made from.
 struct Known<'a> {
     outcome: &'a Comparison,
     before: Option<&'a SchemeResult>,
     best: Option<&'a SchemeResult>,
-    /// The best of those that go by hints the kernel refused, where it is better than `best`.
+    /// The best scheme among those that go by hints the kernel refused, if it is better than `best`.
     refused: Option<&'a SchemeResult>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Why the figures of the two schemes have not settled, if they have not.
+    /// The reason why the figures of the two schemes have not settled; `None` if they have.
     fn unsettled(&self) -> Option<String> {
         let judged = [self.before, self.best].into_iter().flatten();
         let mut unsteady = judged.filter(|scheme| !scheme.steady);
@@ -280,7 +280,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Whether the trace is one of other tools', whose writers are names of processes at most.
+    /// Whether the trace was imported, so that its writers are at most names of processes.
     fn is_foreign(&self) -> bool {
         match self.outcome.config.get("capture") {
             Some(capture) => {
@@ -296,7 +296,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The options that made the drive, for a command that is to take the same one, but for those named.
+    /// The options that made the drive, without those in `but`, for a command that is to use the same drive.
     fn drive_options(&self, but: &[&str]) -> String {
         let words = self.outcome.config.get("drive_options");
         let words = words
@@ -363,7 +363,7 @@ fn is_without_streams(scheme: &SchemeResult) -> bool {
     scheme.name.split(['+', ':']).next() == Some(BASELINE)
 }
 
-/// The scheme that writes the flash least; of equals, the first.
+/// The scheme with the fewest bytes written to flash; of equals, the first.
 fn least<'a>(schemes: impl Iterator<Item = &'a SchemeResult>) -> Option<&'a SchemeResult> {
     schemes
         .filter(|scheme| scheme.waf_window.is_some())
@@ -378,7 +378,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// A word as a shell takes it for one.
+/// A word quoted so that a shell reads it as one.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./+:=,@%".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! A survey that goes on after a restart, or with pages of another size.
+//! A survey kept in a file: it goes on after a restart, or with pages of another size.
 
 use anabranch_ssd::Config;
 use anabranch_trace::{ContextId, Io, Sample};
@@ -6,46 +6,46 @@ use serde::{Deserialize, Serialize};
 
 use super::survey::{Profile, Survey};
 
-/// A survey as it is kept: in bytes, since the next may have pages of another size.
+/// A survey as it is kept. All sizes are in bytes, since the next run may have pages of another size.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptSurvey {
     /// Bytes the host had written, in whole pages.
     pub now_bytes: u64,
-    /// What each context wrote.
+    /// The totals of each context.
     pub contexts: Vec<KeptContext>,
-    /// What lives still, the oldest first; whoever keeps it decides how.
+    /// Data that is still alive, the oldest first; whoever keeps the survey decides on the form.
     #[serde(skip)]
     pub alive: Vec<Alive>,
 }
 
-/// What one context wrote.
+/// The totals of one context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptContext {
-    /// Its number.
+    /// The context's number.
     pub id: u32,
     /// Write requests.
     pub writes: u64,
     /// Bytes written, in whole pages.
     pub written_bytes: u64,
-    /// Lifetimes of data that ended, and how many bytes lived each; both in bytes.
+    /// Lifetimes of data that ended, and the bytes that lived each; both in bytes.
     pub lives: Vec<(u64, u64)>,
 }
 
-/// Data that lives still.
+/// A range of data that is still alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alive {
-    /// Where it begins.
+    /// First byte of the range.
     pub offset_bytes: u64,
-    /// How long it is.
+    /// Length of the range.
     pub length_bytes: u64,
-    /// Who wrote it.
+    /// The context that wrote it.
     pub context: u32,
-    /// Bytes the host had written before it.
+    /// Bytes the host had written before this write.
     pub written_at_bytes: u64,
 }
 
 impl Alive {
-    /// The write that made it.
+    /// The write request that made the data.
     pub fn write(&self) -> Io {
         Io {
             context: ContextId(self.context),
@@ -55,7 +55,7 @@ impl Alive {
 }
 
 impl Survey {
-    /// What is to be kept. Names of files are not.
+    /// The survey in the form that is kept. Names of files are not in it.
     pub fn kept(&self) -> KeptSurvey {
         let page_bytes = u64::from(self.pages.page_bytes);
         let profiles = (0_u32..).zip(&self.profiles);
@@ -85,8 +85,8 @@ impl Survey {
         }
     }
 
-    /// Goes on with what was kept, on a drive that is a sample of the one that was surveyed. Bytes and lifetimes
-    /// are rounded to its pages.
+    /// A survey that continues a kept one, on a drive that may be a sample of the one surveyed. Bytes and lifetimes are
+    /// rounded to its pages.
     pub fn resume(drive: &Config, kept: &KeptSurvey, sample: &Sample) -> Survey {
         let mut survey = Survey::new(drive);
         let page_bytes = u64::from(drive.page_bytes);

@@ -1,4 +1,4 @@
-//! The drive as a map: what lies in each of its erase units.
+//! A drive as a map that shows the content of each of its erase units.
 
 use std::fmt::Write as _;
 
@@ -8,52 +8,53 @@ use crate::engine::Engine;
 
 use super::owners::Owners;
 
-/// Cells of a map; larger drives show several units in each (our choice: what a screen can show).
+/// The most cells of a map; on larger drives each cell stands for several units (our choice: what a
+/// screen can show).
 pub(super) const MOST_CELLS: u32 = 2048;
-/// Writers told apart by name (our choice: 15 and "others" are a hexadecimal digit).
+/// The most writers shown by name (our choice: with "others" they fit a hexadecimal digit).
 const MOST_WRITERS: usize = 15;
-/// Writers told apart while it runs, when it is not known who will have written most.
+/// Writers counted during the run, when it is not known yet which of them will have written most.
 const CANDIDATES: usize = 63;
-/// Writers shown of each cell (our choice).
+/// Writers shown in each cell (our choice).
 const WRITERS_A_CELL: usize = 3;
-/// No stream: nothing in the cell is in use.
+/// The stream number of a cell in which nothing is in use.
 const FREE: u8 = 0xff;
-/// A stream too high to tell.
+/// The stream number that stands for all streams above 253.
 const OTHER_STREAM: u8 = 0xfe;
 
-/// Maps of a drive over a run. A cell is `units_per_cell` neighbouring units; of each moment three
-/// strings hold all cells, in fixed numbers of lower-case hexadecimal digits.
+/// Maps of a drive over a run. A cell is `units_per_cell` neighbouring units; three strings for
+/// each moment hold all cells, in fixed numbers of lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DriveMap {
     /// Erase units in each cell; the last cell may have fewer.
     pub units_per_cell: u32,
-    /// Cells.
+    /// Number of cells.
     pub cells: u32,
-    /// The contexts that [`Moment::writers`] names, those that wrote most.
+    /// The contexts that [`Moment::writers`] refers to, those that wrote most.
     pub writers: Vec<u32>,
     /// The moments, oldest first; the last is the end of the run.
     pub moments: Vec<Moment>,
 }
 
-/// A drive at one time.
+/// The map at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// Bytes the host had written.
     pub host_bytes: u64,
-    /// Bytes that had been programmed.
+    /// Bytes that had been programmed into the flash.
     pub media_bytes: u64,
-    /// Two digits a cell: the stream that holds most of its valid pages; `fe`, one above 253;
-    /// `ff`, the cell is free.
+    /// Two digits a cell: the stream that holds most of its valid pages; `fe` for a stream above
+    /// 253, `ff` for a free cell.
     pub streams: String,
     /// Two digits a cell: its valid pages, in 255ths of what it can hold.
     pub valid: String,
-    /// Nine digits a cell, three for each of the writers that most of its valid pages are from:
-    /// one for who it is (an index of [`DriveMap::writers`], `f` for any other), two for its pages
-    /// in 255ths of what the cell can hold.
+    /// Nine digits a cell, three for each of the writers of most of its valid pages: one for the
+    /// writer (an index of [`DriveMap::writers`], `f` for any other), two for its pages in 255ths
+    /// of what the cell can hold.
     pub writers: String,
 }
 
-/// A moment as it is kept while the drive runs.
+/// A moment in the form it has while the drive runs.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     host_bytes: u64,
@@ -64,10 +65,10 @@ pub(super) struct Snapshot {
     writers: Vec<(u16, u8)>,
 }
 
-/// A context nobody is shown under.
+/// The context number under which no writer is shown.
 const NO_CONTEXT: u16 = u16::MAX;
 
-/// How a drive's units become cells.
+/// The division of a drive's units into cells.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cells {
     units: u32,
@@ -98,7 +99,7 @@ impl Cells {
         first..(first + self.units_per_cell).min(self.units)
     }
 
-    /// So many pages in 255ths of a cell.
+    /// A number of pages in 255ths of a cell.
     fn share(self, cell: usize, pages: u32) -> u8 {
         let room = self.units(cell).len() as f64 * f64::from(self.pages_per_unit);
         (255.0 * f64::from(pages) / room.max(1.0))
@@ -106,8 +107,8 @@ impl Cells {
             .min(255.0) as u8
     }
 
-    /// Looks at the whole drive. `context_of` tells an owner's context; `written_pages` what each
-    /// context has written so far.
+    /// Takes a map of the whole drive. `context_of` gives an owner's context; `written_pages` is
+    /// what each context has written so far.
     pub(super) fn snapshot(
         self,
         engine: &Engine,
@@ -155,7 +156,7 @@ impl Cells {
         snapshot
     }
 
-    /// The stream with most valid pages in a cell, and the valid pages of all.
+    /// The stream with most valid pages in a cell, and the valid pages of all its streams.
     fn content(self, engine: &Engine, cell: usize) -> (u8, u32) {
         let mut streams: Vec<(u16, u32)> = Vec::new();
         for (stream, valid) in self.units(cell).filter_map(|unit| engine.unit(unit)) {
@@ -171,7 +172,7 @@ impl Cells {
         (stream, valid)
     }
 
-    /// The map of these moments. `written_pages` is what each context wrote in the end.
+    /// The map of these moments. `written_pages` is what each context wrote in the whole run.
     pub(super) fn map<'a>(
         self,
         snapshots: impl Iterator<Item = &'a Snapshot>,
@@ -187,7 +188,7 @@ impl Cells {
     }
 }
 
-/// The contexts that wrote most, at most so many.
+/// The contexts that wrote most, at most `count`.
 fn most(written_pages: &[u64], count: usize) -> Vec<u16> {
     let wrote = |&context: &usize| written_pages[context] > 0;
     let mut ranks: Vec<usize> = (0..written_pages.len()).filter(wrote).collect();

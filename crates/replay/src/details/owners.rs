@@ -1,27 +1,27 @@
-//! Who wrote each logical page, and when: every page, so that lives are exact.
+//! The owner and time of writing of every logical page, so that lifetimes are exact.
 
 use std::ops::Range;
 
-/// What a page that holds nothing is owned by.
+/// The owner of a page that holds no data.
 const NOBODY: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
     owner: u32,
-    /// Pages the host had written by then, modulo 2^32.
+    /// Pages the host had written when the page was written, modulo 2^32.
     written: u32,
 }
 
 /// Neighbouring pages of one owner and one time whose life ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// The first of them.
+    /// The first of the pages.
     pub first: u32,
-    /// How many.
+    /// Number of pages.
     pub pages: u32,
-    /// Who had written them.
+    /// The owner that had written them.
     pub owner: u32,
-    /// Pages the host wrote to the drive in between.
+    /// Their lifetime: pages the host wrote to the drive in between.
     pub life_pages: u64,
 }
 
@@ -51,7 +51,8 @@ impl Owners {
         (owner != NOBODY).then_some(owner)
     }
 
-    /// `owner` (below `u32::MAX`) writes `pages` at logical time `now_pages`. What was there ends.
+    /// Records that `owner` (below `u32::MAX`) writes `pages` at logical time `now_pages`. The data
+    /// there before ends.
     pub fn write(
         &mut self,
         pages: Range<usize>,
@@ -62,7 +63,7 @@ impl Owners {
         self.replace(pages, owner, now_pages, on_end);
     }
 
-    /// What lives still at logical time `now_pages`, with its age as a life.
+    /// The data still alive at logical time `now_pages`, with its age as `life_pages`.
     pub fn alive(&self, now_pages: u64) -> impl Iterator<Item = Ended> + '_ {
         let mut first = 0;
         let now = now_pages as u32;
@@ -78,7 +79,7 @@ impl Owners {
         })
     }
 
-    /// `pages` are discarded: what was there ends.
+    /// Records that `pages` are discarded: the data there ends.
     pub fn discard(&mut self, pages: Range<usize>, now_pages: u64, on_end: impl FnMut(Ended)) {
         self.replace(pages, NOBODY, now_pages, on_end);
     }

@@ -1,4 +1,4 @@
-//! Who wrote, and how long it lived: one pass over what all schemes are fed with.
+//! A survey of writers and lifetimes: one pass over the requests that all schemes are fed with.
 
 use std::collections::HashMap;
 
@@ -16,17 +16,17 @@ use crate::{
     pages::Pages,
 };
 
-/// Contexts listed; the rest is told in sum (our choice: probes fold rare stacks, so a run has
-/// mostly fewer).
+/// The most contexts that are listed; the others appear as a sum (our choice: probes fold rare
+/// stacks, so a run mostly has fewer).
 pub(super) const MOST_CONTEXTS: usize = 256;
-/// Points of the sample of lives (our choice: what a scatter plot can show).
+/// The most points in the sample of lives (our choice: what a scatter plot can show).
 const MOST_POINTS: usize = 2000;
-/// Calls kept of a path, the innermost ones (our choice).
+/// Calls kept of a call path, the innermost ones (our choice).
 const MOST_CALLS: usize = 48;
 /// Characters kept of a call's name: C++ names can be pages long (our choice).
 const MOST_NAME: usize = 240;
 
-/// Follows a run.
+/// Follows a run and collects its [`Details`].
 #[derive(Debug)]
 pub struct Survey {
     pub(super) pages: Pages,
@@ -45,7 +45,7 @@ pub(super) struct Profile {
 }
 
 impl Survey {
-    /// A survey of what is written to `drive`.
+    /// A survey of the writes to `drive`.
     pub fn new(drive: &Config) -> Survey {
         Survey {
             pages: Pages {
@@ -60,12 +60,13 @@ impl Survey {
         }
     }
 
-    /// Takes in names of files, for what contexts are called.
+    /// Learns names of files, which appear in the labels of contexts.
     pub fn learn(&mut self, names: &Names) {
         self.files.learn(names);
     }
 
-    /// Notes one request; one that does not fit the drive is passed over, for the lanes complain.
+    /// Notes one request. A request that does not fit the drive is passed over: the lanes report
+    /// it.
     pub fn apply(&mut self, io: &Io) {
         match io.operation {
             Operation::Write => self.write(io),
@@ -108,7 +109,7 @@ impl Survey {
         });
     }
 
-    /// What was found so far. `table` tells who the contexts are; it may lack some, or all.
+    /// The details found so far. `table` describes the contexts; rows may be missing.
     pub fn details(&self, table: &[Context]) -> Details {
         let page_bytes = u64::from(self.pages.page_bytes);
         let mut ranks: Vec<usize> = (0..self.profiles.len())
@@ -155,7 +156,7 @@ fn end(profiles: &mut [Profile], sample: &mut Sample, ended: &Ended, now_pages: 
 }
 
 impl Lives {
-    /// What a histogram says, in bytes.
+    /// The lifetimes of a histogram, in bytes.
     pub(super) fn of(histogram: &LifetimeHistogram, page_bytes: u64) -> Lives {
         let quantiles = [0.05, 0.25, 0.5, 0.75, 0.95];
         let quantile = |quantile| Some(histogram.quantile_pages(quantile)? * page_bytes);
@@ -179,7 +180,7 @@ fn path(frames: &[Frame]) -> Vec<String> {
     frames.iter().take(MOST_CALLS).map(call).collect()
 }
 
-/// A frame as a person reads it: the function, or the object and the place in it.
+/// The text for a frame: its function's name, or the object and the offset in it.
 fn call(frame: &Frame) -> String {
     let object = frame.object.rsplit('/').next().unwrap_or(&frame.object);
     let mut name = match &frame.symbol {

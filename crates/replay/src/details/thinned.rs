@@ -1,6 +1,7 @@
-//! Things remembered at regular steps of a run, in bounded number.
+//! Values kept at regular steps of a run, in bounded number.
 
-/// Remembered things; when they are full every second one goes and the step doubles.
+/// Values kept at regular steps. When there are too many, every second one is dropped and the step
+/// doubles.
 #[derive(Debug, Clone)]
 pub struct Thinned<T> {
     most: usize,
@@ -10,7 +11,8 @@ pub struct Thinned<T> {
 }
 
 impl<T> Thinned<T> {
-    /// One thing every `step_pages` host pages, and fewer when that becomes more than `most`.
+    /// Keeps one value every `step_pages` host pages, and fewer when there would be more than
+    /// `most`.
     pub fn new(most: usize, step_pages: u64) -> Thinned<T> {
         Thinned {
             most: most.max(2),
@@ -20,13 +22,13 @@ impl<T> Thinned<T> {
         }
     }
 
-    /// Whether a step has passed since the last thing was remembered.
+    /// Whether a step has passed since the last value was kept.
     #[inline]
     pub fn is_due(&self, host_pages: u64) -> bool {
         host_pages >= self.next_pages
     }
 
-    /// Remembers a thing of the time `host_pages`.
+    /// Keeps a value of the time `host_pages`.
     pub fn push(&mut self, host_pages: u64, thing: T) {
         if self.kept.len() == self.most {
             let mut even = false;
@@ -40,7 +42,7 @@ impl<T> Thinned<T> {
         self.next_pages = host_pages + self.step_pages;
     }
 
-    /// What is remembered, oldest first.
+    /// The values kept, oldest first.
     pub fn kept(&self) -> &[T] {
         &self.kept
     }

@@ -1,4 +1,4 @@
-//! A lane watched for its pictures.
+//! Collection of a lane's details while it runs.
 
 use std::collections::HashMap;
 
@@ -14,18 +14,18 @@ use super::{
 };
 use crate::engine::Engine;
 
-/// Moments of the map (our choice: a slider's worth).
+/// The most moments of the map (our choice: the steps of a slider).
 const MOST_MOMENTS: usize = 48;
-/// Points of the fill over time (our choice).
+/// The most points of the fill over time (our choice).
 const MOST_FILLS: usize = 256;
-/// Steps of both per capacity written, while they are few (our choice).
+/// Moments and points kept for each capacity written, until there are too many (our choice).
 const STEPS_PER_CAPACITY: u64 = 64;
-/// Classes of erases (our choice: bars that can be told apart).
+/// The most classes of erases (our choice: bars that can be told apart).
 const MOST_CLASSES: u32 = 64;
-/// The context that stands for all those too high to tell.
+/// The context that stands for all higher ones, which do not fit 16 bits.
 const HIGHEST_CONTEXT: u16 = u16::MAX - 1;
 
-/// What is remembered of a lane while it runs.
+/// Collects the details of a lane while it runs.
 #[derive(Debug, Clone)]
 pub struct Watch {
     cells: Cells,
@@ -41,7 +41,7 @@ pub struct Watch {
     fills: Thinned<Fill>,
 }
 
-/// Who owns a page: its stream and its context.
+/// The owner number of a page, made of its stream and its context.
 fn owner(stream: StreamId, context: ContextId) -> u32 {
     let context = u16::try_from(context.0).map_or(HIGHEST_CONTEXT, |id| id.min(HIGHEST_CONTEXT));
     u32::from(stream.0) << 16 | u32::from(context)
@@ -56,7 +56,7 @@ fn stream_of(owner: u32) -> u16 {
 }
 
 impl Watch {
-    /// Watches a drive that holds nothing, or nothing that is known.
+    /// Watches a drive that is empty, or whose content is not known.
     pub fn new(drive: &Config) -> Watch {
         let step = u64::from(drive.logical_pages) / STEPS_PER_CAPACITY;
         Watch {
@@ -72,7 +72,7 @@ impl Watch {
         }
     }
 
-    /// The host writes `pages` to `stream` at logical time `now_pages`.
+    /// Records that the host writes `pages` to `stream` at logical time `now_pages`.
     pub fn wrote(
         &mut self,
         pages: PageRange,
@@ -95,14 +95,14 @@ impl Watch {
             });
     }
 
-    /// The host discards `pages`.
+    /// Records that the host discards `pages`.
     pub fn discarded(&mut self, pages: PageRange, now_pages: u64) {
         let lives = &mut self.lives;
         self.owners
             .discard(pages.indices(), now_pages, |ended| end(lives, &ended));
     }
 
-    /// Looks at the drive, if it is time.
+    /// Takes a map and a fill of the drive, if a step has passed.
     #[inline]
     pub fn look(&mut self, engine: &Engine) {
         let host_pages = engine.counters().host_pages;
@@ -127,7 +127,7 @@ impl Watch {
             .snapshot(engine, &self.owners, context_of, &self.written_pages)
     }
 
-    /// What was seen, the drive as it is now included.
+    /// The details so far, with the present state of the drive as the last moment.
     pub fn details(&self, engine: &Engine) -> SchemeDetails {
         let last = self.snapshot(engine);
         let earlier = self.moments.kept().iter();
@@ -157,7 +157,7 @@ impl Watch {
             .collect()
     }
 
-    /// The stream that got most of each context.
+    /// The stream that got most of each context's bytes.
     fn placements(&self) -> Vec<Placement> {
         let mut best: Vec<Option<(u16, u64)>> = vec![None; self.written_pages.len()];
         let mut placed: Vec<(u32, u64)> = self.placed.iter().map(|(&at, &n)| (at, n)).collect();

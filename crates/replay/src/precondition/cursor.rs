@@ -1,4 +1,4 @@
-//! The next page to overwrite.
+//! The pages to overwrite, one after the other.
 
 use anabranch_ssd::{Device, DeviceError, StreamId};
 
@@ -10,7 +10,7 @@ const CHUNK: usize = 4096;
 /// of them evenly (our choice).
 const STRIDE: f64 = 0.618_033_988_749_895;
 
-/// Pages of the first `fill`, as a pattern names them.
+/// Draws pages among the first `fill` as a pattern asks.
 pub(super) struct Cursor {
     fill: u32,
     next: u32,
@@ -50,7 +50,7 @@ impl Cursor {
         }
     }
 
-    /// Overwrites so many pages, through the default stream.
+    /// Overwrites `pages` pages through the default stream.
     pub(super) fn overwrite(&mut self, device: &mut Device, pages: u32) -> Result<(), DeviceError> {
         let mut chunk = [0; CHUNK];
         let mut left = pages as usize;
@@ -78,7 +78,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, by multiplication.
+    /// A number below `bound`, drawn by multiplication.
     fn below(&mut self, bound: u32) -> u32 {
         (((self.next() >> 32) * u64::from(bound)) >> 32) as u32
     }
@@ -98,9 +98,9 @@ struct Zipf {
     /// The integral of the density from below the first rank to above the last.
     low: f64,
     high: f64,
-    /// Ranks no further than this above their draw need no test.
+    /// Ranks closer than this to their draw need no test.
     near: f64,
-    /// Pages from one rank's to the next one's, without a common divisor with their number.
+    /// Pages between two neighbouring ranks, coprime to the number of pages.
     stride: u32,
 }
 
@@ -141,7 +141,7 @@ impl Zipf {
         }
     }
 
-    /// A rank, 1 the likeliest.
+    /// Draws a rank; 1 is the most likely.
     fn rank(&self, random: &mut Random) -> u32 {
         loop {
             let drawn = self.high + random.unit() * (self.low - self.high);
@@ -161,7 +161,7 @@ impl Zipf {
     }
 }
 
-/// About the golden share of `pages`, and prime to it, so that every page has a rank.
+/// About the golden share of `pages`, and coprime to it, so that every page has a rank.
 fn stride(pages: u32) -> u32 {
     let mut stride = ((f64::from(pages) * STRIDE) as u32).max(1);
     while common_divisor(stride, pages) > 1 {

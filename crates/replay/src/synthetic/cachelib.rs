@@ -18,18 +18,18 @@ use super::{
     tables,
 };
 
-/// Share of the drive that caches take.
+/// Share of the drive that the caches take.
 const USED: Setting = Setting::share(0, "used", 1.0, (0.05, 1.0));
-/// Share of a cache that is buckets of small objects.
+/// Share of a cache that holds buckets of small objects.
 const SMALL: Setting = Setting::share(1, "small", 0.04, (0.0, 1.0));
-/// Share of the bytes that go there.
+/// Share of the bytes that are written to buckets.
 const SMALL_WRITES: Setting = Setting::share(2, "small-writes", 0.8, (0.0, 1.0));
-/// Caches beside each other, each with an equal part.
+/// Number of caches side by side, each with an equal part.
 const TENANTS: Setting = Setting::count(3, "tenants", 1.0, (1.0, MOST_TENANTS as f64));
 
 const MOST_TENANTS: usize = 2;
 
-/// Small objects beside large ones.
+/// Small objects in buckets beside large ones in regions.
 pub(super) const CACHELIB: Kind = Kind {
     name: "cachelib",
     summary: "a flash cache: random buckets of 4 KiB beside regions that are filled in order",
@@ -39,7 +39,7 @@ pub(super) const CACHELIB: Kind = Kind {
     requests: cachelib,
 };
 
-/// Pages of a request into a region.
+/// Pages of one request into a region.
 const REGION_PAGES: u64 = 8;
 
 fn cachelib_tables() -> Tables {

@@ -31,10 +31,10 @@ pub(super) const CASSANDRA: Kind = Kind {
 };
 
 const FAMILIES: u64 = 16;
-/// Percent of the drive that all keys' data take, one version of each.
+/// Percent of the drive that one version of each key's data takes.
 const DATA_PERCENT: u64 = 20;
 const MEMTABLE_SHARE: u64 = 64;
-/// Tables that are merged, and the span of sizes that are alike.
+/// The fewest tables that are merged, and the span of sizes that count as alike.
 const LEAST_MERGED: usize = 4;
 const ALIKE: (f64, f64) = (0.5, 1.5);
 const COMPACTORS: usize = 2;
@@ -67,12 +67,12 @@ fn cassandra(plan: &Plan) -> Requests {
 #[derive(Debug, Default)]
 struct Family {
     memtable_pages: u64,
-    /// Its tables, and how often each was compacted.
+    /// Its tables, each with the number of times it was compacted.
     tables: Vec<(u32, Table)>,
     compacts: bool,
 }
 
-/// Where a table belongs: its family, and how often it was compacted.
+/// Where a table belongs: its family, and how often its data was compacted.
 type Place = (usize, u32);
 
 struct Cassandra {
@@ -80,7 +80,7 @@ struct Cassandra {
     draw: Draw,
     log: Log,
     families: Vec<Family>,
-    /// Tables that are there before the updates begin.
+    /// Tables that are written before the updates begin.
     loading: Vec<Job<Place>>,
     flushes: Vec<Job<Place>>,
     compactions: Vec<Job<Place>>,
@@ -107,8 +107,8 @@ impl Cassandra {
         cassandra
     }
 
-    /// Every family has all keys in one table, and as many tables of the largest tiers and as
-    /// full a memtable as its stage says.
+    /// Loads the store: each family gets all keys in one table, and as many tables of the largest
+    /// tiers and as full a memtable as its stage calls for.
     fn load(&mut self) {
         for (family, state) in self.families.iter_mut().enumerate() {
             let stage = family as u64;
@@ -146,7 +146,7 @@ impl Cassandra {
         true
     }
 
-    /// Begins compactions while there are tables to merge and room for what comes of them.
+    /// Begins compactions while there are tables to merge and room for the results.
     fn schedule(&mut self) {
         for family in 0..self.families.len() {
             if self.compactions.len() >= COMPACTORS {
@@ -201,7 +201,7 @@ impl Cassandra {
     }
 }
 
-/// Takes the jobs that have nothing left to do, and puts their tables where they belong.
+/// Removes the jobs that are done, and gives their tables to the families.
 fn finished(jobs: &mut Vec<Job<Place>>, families: &mut [Family]) -> Vec<(Place, u64)> {
     let mut places = Vec::new();
     jobs.retain_mut(|job| {
@@ -217,7 +217,8 @@ fn finished(jobs: &mut Vec<Job<Place>>, families: &mut [Family]) -> Vec<(Place, 
     places
 }
 
-/// The tables to merge: of the sets of like size with enough members the one of smallest tables.
+/// The tables to merge: among the sets of similar size with enough members, the set of the smallest
+/// tables.
 fn bucket(tables: &[(u32, Table)]) -> Option<Vec<usize>> {
     let mut order: Vec<usize> = (0..tables.len()).collect();
     order.sort_by_key(|&index| tables[index].1.pages);

@@ -36,8 +36,8 @@ pub(super) const EMMC: Kind = Kind {
     requests: emmc,
 };
 
-/// Jobs one behind the other on the drive: percent of it, pages of a request, whether in
-/// sequence.
+/// Makes jobs that lie one behind the other on the drive, from percent of the drive, pages of a
+/// request, and whether in sequence.
 fn jobs(plan: &Plan, shapes: &[(u64, u64, bool)]) -> Vec<Job> {
     let hints = [
         WriteHint::Short,

@@ -6,12 +6,12 @@ use anabranch_trace::Io;
 use super::Tag;
 use crate::draw::Draw;
 
-/// Which block a job writes next.
+/// The order in which a job writes its blocks.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// One after the other and round again, from this one.
+    /// One after the other and round again; the next is this one.
     Sequence(u64),
-    /// Every one, evenly.
+    /// Drawn at random, each as likely.
     Drawn,
     /// fio's `zoned:80/20:10/20:10/60`: 8 of 10 in the first fifth, 1 in the next, 1 in the rest.
     Zoned,
@@ -20,7 +20,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// One after the other.
+    /// Blocks in sequence, from the first.
     pub(super) fn sequence() -> Order {
         Order::Sequence(0)
     }
@@ -48,10 +48,10 @@ impl Order {
     }
 }
 
-/// Numbers below a bound, each once, in an order that is drawn anew for each pass.
+/// Numbers below a bound, each once a pass, in an order that is drawn anew for each pass.
 #[derive(Debug, Default)]
 pub(super) struct Passes {
-    /// Steps of this pass that were taken, of the next power of two.
+    /// Steps taken in this pass, counted up to the next power of two of the bound.
     step: u64,
     keys: [u64; 3],
 }
@@ -102,8 +102,8 @@ impl Job {
     }
 }
 
-/// Requests of jobs side by side, each with its share of the bytes: whoever is furthest behind is next, of
-/// several the first.
+/// The requests of jobs side by side, each with its share of the bytes: the job furthest behind its share is next, and
+/// of several the first.
 pub(super) fn side_by_side(
     mut jobs: Vec<(f64, Job)>,
     seed: u64,

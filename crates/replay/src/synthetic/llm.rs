@@ -15,9 +15,9 @@ use super::{
     tables,
 };
 
-/// Classes whose objects' places are drawn: 0 none, 1 those called "random-prompt" and "metadata-heavy", 2 all.
+/// Classes whose objects take places drawn at random: 0 none, 1 "random-prompt" and "metadata-heavy", 2 all.
 const DRAWN: Setting = Setting::count(0, "drawn", 1.0, (0.0, 2.0));
-/// How many times as often the one kind of class turns over as the other.
+/// How many times as often the classes of high churn turn over as the others.
 const CHURN: Setting = Setting::count(1, "churn", 4.0, (1.0, 100.0));
 
 /// Nine writers of five classes.
@@ -30,7 +30,7 @@ pub(super) const KV_CACHE: Kind = Kind {
     requests: llm,
 };
 
-/// The drive of the publication, which all else is a share of.
+/// The size of the publication's drive, of which all other sizes are shares.
 const DRIVE_BYTES: u64 = 960 << 30;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -44,7 +44,7 @@ struct Class {
     region: u64,
     object: u64,
     churns: bool,
-    /// The least `drawn` with which its objects' places are drawn.
+    /// The lowest value of `drawn` at which its objects' places are drawn.
     drawn_from: f64,
 }
 

@@ -1,5 +1,5 @@
-//! What log-structured stores have in common: files that are appended to and deleted whole, jobs
-//! that write some and delete others, and the file system's journal beneath.
+//! Parts that log-structured stores share: files that are appended to and deleted whole, jobs that
+//! write some files and delete others, and the file system's journal.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ const COMMIT_PAGES: u64 = 4;
 /// hundredth is our choice.
 const JOURNAL_SHARE: u64 = 100;
 
-/// A file and its pages.
+/// A file and the pages it has.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     extents: Vec<Extent>,
@@ -92,22 +92,22 @@ impl Disk {
     }
 }
 
-/// How a step of a job went.
+/// The outcome of a job's step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// It wrote.
+    /// The job wrote.
     Wrote,
-    /// There was no room.
+    /// There was no room to write.
     Stuck,
-    /// All is written.
+    /// The job has written everything.
     Done,
 }
 
-/// Files being written, from others that are deleted after that.
+/// A job that writes files from others, and deletes those when it is done.
 #[derive(Debug)]
 pub(super) struct Job<Place> {
     tag: Tag,
-    /// What is written: where it belongs, and its pages.
+    /// What is left to write: where each file belongs, and its pages.
     left: VecDeque<(Place, u64)>,
     current: Table,
     pub(super) outputs: Vec<(Place, Table)>,
@@ -150,7 +150,7 @@ impl<Place> Job<Place> {
     }
 }
 
-/// A log ahead of a store, in files that are deleted once what they tell is elsewhere.
+/// A store's log, in files that are deleted once their content is in tables.
 #[derive(Debug)]
 pub(super) struct Log {
     tag: Tag,
@@ -169,17 +169,17 @@ impl Log {
         disk.append(&mut self.current, self.tag, CHUNK)
     }
 
-    /// Begins a new file, and hands over the old one.
+    /// Begins a new file. Answers with the old one.
     pub(super) fn turn(&mut self) -> Table {
         std::mem::take(&mut self.current)
     }
 }
 
-/// A store that goes on by turns.
+/// A store that acts in turns.
 pub(super) trait Store: Send {
     fn disk(&mut self) -> &mut Disk;
 
-    /// Does something; false where nothing can be done any more.
+    /// Takes a turn. Answers `false` when nothing more can be done.
     fn turn(&mut self) -> bool;
 }
 
@@ -197,8 +197,8 @@ pub(super) fn requests(mut store: impl Store + 'static) -> Requests {
     }))
 }
 
-/// Distinct pages among versions of `all` pages' worth of keys drawn alike: what is left when
-/// tables of these sizes are merged.
+/// Distinct pages left when tables of these sizes are merged, if their keys are drawn alike from
+/// `all` pages' worth.
 pub(super) fn merged(all: f64, tables: impl IntoIterator<Item = f64>) -> f64 {
     let missing = |share: f64, pages: f64| share * (1.0 - (pages / all).clamp(0.0, 1.0));
     all * (1.0 - tables.into_iter().fold(1.0, missing))

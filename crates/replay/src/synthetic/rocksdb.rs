@@ -21,7 +21,7 @@ use super::{
     tables,
 };
 
-/// Update-random: every key is there, and all are updated alike.
+/// Update-random: every key exists already, and all are updated alike.
 pub(super) const UPDATE: Kind = Kind {
     name: "rocksdb-update",
     summary: "RocksDB: levelled compaction under updates of keys that are all there",
@@ -31,12 +31,12 @@ pub(super) const UPDATE: Kind = Kind {
     requests: updates,
 };
 
-/// Updates of keys that are all there.
+/// Updates of keys that all exist already.
 pub(super) fn updates(plan: &Plan) -> Requests {
     requests(Rocksdb::new(plan, &Shape::db_bench(plan), false))
 }
 
-/// Append-random: the same, and each update lengthens its value, from half to all of the data.
+/// Append-random: like update-random, but each update lengthens its value, so that the data grow from half to all.
 pub(super) const APPEND: Kind = Kind {
     name: "rocksdb-append",
     summary: "RocksDB: levelled compaction under updates that lengthen their values",
@@ -60,12 +60,12 @@ pub(super) const FILL: Kind = Kind {
     requests: |plan| requests(Rocksdb::new(plan, &Shape::db_bench(plan), true)),
 };
 
-/// YCSB's share of the drive, one version of each record.
+/// Share of the drive that one version of each YCSB record takes.
 const DATA: Setting = Setting::share(0, "data", 0.65, (0.2, 0.75));
-/// Whose hints: 0 RocksDB's, 1 those of rocksdb#13994 (levels 0 to 3 medium, 4 long).
+/// The set of hints: 0 RocksDB's, 1 those of rocksdb#13994 (levels 0 to 3 medium, 4 long).
 const MAP: Setting = Setting::count(1, "map", 0.0, (0.0, 1.0));
 
-/// YCSB as of rocksdb#13994: all records are there, and all are updated alike.
+/// YCSB as in rocksdb#13994: all records exist already, and all are updated alike.
 pub(super) const YCSB: Kind = Kind {
     name: "rocksdb-ycsb",
     summary: "RocksDB: 200 GB of records in five levels, scaled to the drive, all updated alike",
@@ -75,19 +75,20 @@ pub(super) const YCSB: Kind = Kind {
     requests: |plan| requests(Rocksdb::new(plan, &Shape::ycsb(plan), false)),
 };
 
-/// Percent of the drive that all keys' data take, one version of each.
+/// Percent of the drive that one version of each key's data takes.
 const DATA_PERCENT: u64 = 52;
 /// Shares of the drive: 64 MiB and 256 MiB of 12 GiB.
 const TABLE_SHARE: u64 = 192;
 const LEVEL_1_SHARE: u64 = 48;
 const FANOUT: u64 = 10;
-/// The same of YCSB's data.
+/// The same shares for YCSB's data.
 const YCSB_TABLE_SHARE: u64 = 3200;
 const YCSB_LEVEL_1_SHARE: u64 = 800;
 const TRIGGER: usize = 4;
 const STALL: usize = 12;
 const COMPACTION_CHUNKS: usize = 8;
-/// YCSB's levels are five, and are rewritten more often (our choice: they stay near their sizes).
+/// Chunks of compaction for each chunk of the log: YCSB's five levels are rewritten more often (our choice: they stay
+/// near their sizes).
 const YCSB_COMPACTION_CHUNKS: usize = 32;
 
 const JOURNAL: Tag = Tag::new(1, WriteHint::NotSet);
@@ -111,16 +112,17 @@ const TUNED_HINTS: &[WriteHint] = &[
     WriteHint::Long,
 ];
 
-/// How large a store is, and its parts.
+/// The size of a store and of its parts.
 #[derive(Debug)]
 struct Shape {
-    /// The keys' data at the beginning and at the end.
+    /// Pages of the keys' data at the beginning and at the end.
     data_pages: (f64, f64),
     table_pages: u64,
-    /// What each level holds before it is compacted; level 0 counts tables, the last holds the rest.
+    /// What each level may hold before it is compacted: tables in level 0, pages in the others; the last holds the
+    /// rest.
     targets: Vec<u64>,
     hints: &'static [WriteHint],
-    /// Chunks compacted to one of the log.
+    /// Chunks compacted for each chunk of the log.
     compaction_chunks: usize,
 }
 
@@ -153,7 +155,7 @@ impl Shape {
     }
 }
 
-/// What each of some levels holds.
+/// What each of `levels` levels may hold.
 fn targets(level_1: u64, levels: usize) -> Vec<u64> {
     let between = (0..levels - 2).scan(level_1, |target, _| {
         let this = *target;
@@ -176,7 +178,7 @@ fn rocksdb_tables() -> Tables {
     ])
 }
 
-/// A sorted table: its part of the keys, from 0 to 1.
+/// A sorted table, with the part of the keys it covers, from 0 to 1.
 #[derive(Debug)]
 struct Sorted {
     low: f64,
@@ -192,7 +194,7 @@ struct Rocksdb {
     log: Log,
     memtable_pages: u64,
     table_pages: u64,
-    /// Level 0 in order of coming, the others in order of keys.
+    /// The tables of each level: level 0 in order of arrival, the others in order of keys.
     levels: Vec<Vec<Sorted>>,
     targets: Vec<u64>,
     hints: &'static [WriteHint],
@@ -202,7 +204,7 @@ struct Rocksdb {
     flush: Option<Job<Place>>,
     compaction: Option<Job<Place>>,
     loading: Option<Job<Place>>,
-    /// The keys' data at the beginning and at the end, and how far that is.
+    /// Pages of the keys' data at the beginning and at the end; `growth_pages` is how long the way is.
     data_pages: (f64, f64),
     updated_pages: u64,
     growth_pages: f64,
@@ -245,7 +247,7 @@ impl Rocksdb {
         }
     }
 
-    /// The data of all keys, one version of each, as long as they are now.
+    /// Pages of one version of all keys, at their present size.
     fn data(&self) -> f64 {
         let grown = (self.updated_pages as f64 / self.growth_pages.max(1.0)).min(1.0);
         self.data_pages.0 + (self.data_pages.1 - self.data_pages.0) * grown
@@ -277,7 +279,7 @@ impl Rocksdb {
         true
     }
 
-    /// Begins the compaction of the level that is fullest by its measure, if one is too full.
+    /// Begins the compaction of the level that exceeds its target most, if any does.
     fn schedule(&mut self) {
         if self.compaction.is_some() {
             return;
@@ -324,7 +326,7 @@ impl Rocksdb {
         self.compaction = Some(Job::new(tag, outputs, inputs.collect()));
     }
 
-    /// A level's tables take turns.
+    /// The next table of a level to compact: a level's tables take turns.
     fn next_of(&mut self, level: usize) -> Option<Sorted> {
         let tables = &mut self.levels[level];
         let at = tables.partition_point(|one| one.low < self.cursors[level]);
@@ -348,7 +350,7 @@ impl Rocksdb {
         }
     }
 
-    /// A step of a job; true if it went on. One that is done is put away.
+    /// Takes a step of a job, and removes it when it is done. Answers whether it went on.
     fn step(&mut self, job: impl Fn(&mut Rocksdb) -> &mut Option<Job<Place>>) -> bool {
         let Some(mut taken) = job(self).take() else {
             return false;

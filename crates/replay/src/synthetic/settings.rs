@@ -1,8 +1,8 @@
-//! What a load can be asked for besides its size, its writes and its seed.
+//! Settings of a load besides its size, its writes and its seed.
 
 use anabranch_placement::Bytes;
 
-/// What a setting's value is.
+/// The kind of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// A share: `4%` or `0.04`.
@@ -14,20 +14,20 @@ pub enum Measure {
 /// A setting of one load.
 #[derive(Debug)]
 pub struct Setting {
-    /// What it is called.
+    /// The setting's name.
     pub name: &'static str,
-    /// What its value is.
+    /// The kind of its value.
     pub measure: Measure,
-    /// Its value where none is asked for.
+    /// The value where none is given.
     pub default: f64,
-    /// The least and the most it can be.
+    /// The least and the most that the value may be.
     pub range: (f64, f64),
     /// Its place among the load's settings, from 0.
     pub(super) place: usize,
 }
 
 impl Setting {
-    /// A share from `least` to `most`.
+    /// A setting that is a share from `least` to `most`.
     pub(super) const fn share(
         place: usize,
         name: &'static str,
@@ -43,7 +43,7 @@ impl Setting {
         }
     }
 
-    /// A whole number from `least` to `most`.
+    /// A setting that is a whole number from `least` to `most`.
     pub(super) const fn count(
         place: usize,
         name: &'static str,
@@ -56,7 +56,7 @@ impl Setting {
         }
     }
 
-    /// A value as it is written.
+    /// The text of a value.
     fn text(&self, value: f64) -> String {
         match self.measure {
             Measure::Share => format!("{}%", value * 100.0),
@@ -86,27 +86,27 @@ impl Setting {
     }
 }
 
-/// Every setting's value where none is asked for.
+/// The default of every setting.
 pub(super) fn defaults(settings: &[Setting]) -> Vec<f64> {
     settings.iter().map(|setting| setting.default).collect()
 }
 
-/// Settings as they are written, each after a comma.
+/// The settings as they are written, each after a comma.
 pub(super) fn examples(settings: &[Setting]) -> String {
     let example =
         |setting: &Setting| format!(", {}={}", setting.name, setting.text(setting.default));
     settings.iter().map(example).collect()
 }
 
-/// Reads `name=value`: the setting's place and its value, or why that is none; nothing where no setting
-/// is called so.
+/// Parses `name=value`. Answers with the setting's place and its value, or with the reason why the value is wrong;
+/// `None` where no setting has that name.
 pub(super) fn read(settings: &[Setting], text: &str) -> Option<Result<(usize, f64), String>> {
     let (name, value) = text.split_once('=')?;
     let setting = settings.iter().find(|setting| setting.name == name)?;
     Some(setting.value(value).map(|value| (setting.place, value)))
 }
 
-/// Reads a number of bytes.
+/// Parses a number of bytes.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     match text.parse::<Bytes>() {
         Ok(bytes) => Ok(bytes.0),

@@ -18,10 +18,10 @@ use super::{
 
 /// MySQL's share of the drive.
 const SPACE: Setting = Setting::share(0, "mysql", 0.5, (0.1, 0.8));
-/// And of the bytes.
+/// MySQL's share of the bytes.
 const WRITES: Setting = Setting::share(1, "mysql-writes", 0.4, (0.05, 0.95));
 
-/// Both on one drive.
+/// RocksDB and MySQL on one drive.
 pub(super) const BOTH: Kind = Kind {
     name: "rocksdb+mysql",
     summary: "RocksDB's log, flushes and compactions beside InnoDB's pages, doublewrite buffer and log",
@@ -31,7 +31,7 @@ pub(super) const BOTH: Kind = Kind {
     requests: both,
 };
 
-/// Rows of the tables: RocksDB's, then these.
+/// Rows of the tables: RocksDB's come first, then these of MySQL.
 const DOUBLEWRITE: Tag = Tag::new(5, WriteHint::NotSet);
 const PAGES: Tag = Tag::new(6, WriteHint::NotSet);
 const REDO: Tag = Tag::new(7, WriteHint::NotSet);
@@ -40,7 +40,7 @@ const REDO: Tag = Tag::new(7, WriteHint::NotSet);
 const INNODB_PAGES: u64 = (16 << 10) / PAGE_BYTES;
 const DOUBLEWRITE_SHARE: u64 = 16_384;
 const REDO_SHARE: u64 = 340;
-/// Of MySQL's bytes, those of the log.
+/// Share of MySQL's bytes that go to its log.
 const REDO_WRITES: f64 = 0.125;
 
 fn both_tables() -> Tables {
@@ -93,7 +93,7 @@ fn both(plan: &Plan) -> Requests {
     Box::new(beside(rocksdb::updates(&rocksdb), mysql, share))
 }
 
-/// Two loads beside each other, the second with its share of the bytes; it ends with the first.
+/// Two loads side by side, the second with its share of the bytes; they end when the first does.
 fn beside(
     mut one: Requests,
     mut other: impl Iterator<Item = Io> + Send,
