@@ -1,4 +1,4 @@
-//! Who wrote, how much, and how long it lived.
+//! The contexts of a trace: who wrote, how much, and how long it lived.
 
 use std::convert::Infallible;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::reading::{Measure, PAGE_BYTES, Reading, TABLE_BYTES, addresses, host_policy, tables};
 
-/// The scheme whose stream is shown.
+/// The scheme whose streams are shown.
 const SCHEME: &str = "pcstream*";
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
@@ -24,53 +24,55 @@ pub struct Contexts {
     pub schema: u32,
     /// Bytes of the pages that were counted.
     pub page_bytes: u32,
-    /// Those that wrote, most bytes first.
+    /// The contexts that wrote, those with most bytes first.
     pub contexts: Vec<ContextRow>,
-    /// Events that the kernel had no room for: figures are then a lower bound.
+    /// Events that the kernel had no room for. If there are any, figures are lower bounds.
     #[serde(skip)]
     pub lost_events: u64,
 }
 
-/// One row: a program context over the whole trace.
+/// One program context over the whole trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContextRow {
-    /// Its row in the trace's table.
+    /// Its row in the trace's context table.
     pub id: u32,
-    /// 16 hexadecimal digits, as in the trace.
+    /// The signature: 16 hexadecimal digits, as in the trace.
     pub signature: String,
-    /// What it is called where people read of it, unlike all others.
+    /// The label under which people read of it, different from all others.
     pub label: String,
-    /// The file it wrote most to, or what the names of several have in common.
+    /// The file it wrote most to, or what the names of several such files have in common.
     pub file: String,
     /// What kind of writer it is.
     pub kind: ContextKind,
-    /// The thread's name, its digits stripped.
+    /// The thread's name without its digits.
     pub role: String,
-    /// Innermost call first.
+    /// The call path, innermost call first.
     pub path: Vec<String>,
     /// Write requests.
     pub writes: u64,
     /// Bytes of the pages it wrote.
     pub written_bytes: u64,
-    /// Of all bytes written.
+    /// Its share of all bytes written, 0 to 1.
     pub share: f64,
-    /// Pages whose life ended within the trace: what the lifetimes are drawn from.
+    /// Pages whose life ended within the trace, from which the lifetimes are computed.
     pub samples: u64,
-    /// Bytes written to the drive between a page's write and its end: the lower quartile.
+    /// The lower quartile of lifetimes: bytes written to the drive between a page's write and its
+    /// end.
     pub lifetime_p25_bytes: Option<u64>,
-    /// The median.
+    /// The median of lifetimes, in bytes written to the drive.
     pub lifetime_p50_bytes: Option<u64>,
-    /// The upper quartile.
+    /// The upper quartile of lifetimes, in bytes written to the drive.
     pub lifetime_p75_bytes: Option<u64>,
     /// The stream that `pcstream*` gave its latest write.
     pub stream: Option<u16>,
 }
 
-/// Measures who wrote in a trace. `streams` is what the drive has, of which `pcstream*` gives each
-/// context one.
+/// Measures the contexts of a trace. `streams` is how many streams the drive has; `pcstream*` gives
+/// each context one of them.
 ///
 /// # Errors
-/// When the trace does not say who wrote, or cannot be read, or when the watch ends it.
+/// When the trace does not tell its writers, when it cannot be read, or when the watch ends the
+/// work.
 pub fn contexts(source: &dyn Requests, streams: u16, watch: &mut dyn Watch) -> Result<Contexts> {
     let tables = tables(source)?;
     let (mut addresses, pages) = addresses(source, u32::MAX.into(), "16 TiB", watch)?;
@@ -89,7 +91,7 @@ struct Survey {
     profiles: ContextProfiles,
     policy: Policy,
     files: FilesWritten,
-    /// The stream of each context's latest write: by then it was known best.
+    /// The stream of each context's latest write, when the scheme knew the context best.
     streams: Vec<Option<u16>>,
 }
 
@@ -169,7 +171,7 @@ impl Survey {
     }
 }
 
-/// A frame as a person reads it: the function, or the object and the place in it.
+/// A frame as text for people: its function, or the object and the offset in it.
 pub(crate) fn call(frame: &Frame) -> String {
     let object = frame.object.rsplit('/').next().unwrap_or(&frame.object);
     match &frame.symbol {

@@ -1,4 +1,4 @@
-//! A trace in another's form: one file, packed as its name says.
+//! Conversion of a trace to a foreign form: one file, packed as its name says.
 
 use std::{io, path::Path};
 
@@ -13,21 +13,21 @@ use serde::Serialize;
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
 
-/// A trace that was written in another's form.
+/// The outcome of writing a trace in a foreign form.
 #[derive(Debug, Clone, Serialize)]
 pub struct Converted {
     /// Version of the JSON.
     pub schema: u32,
-    /// The form's name.
+    /// The name of the form.
     pub format: &'static str,
-    /// What was written, and what was lost.
+    /// Counts of what was written, and of what the form could not hold.
     pub exported: Exported,
     #[serde(skip)]
     form: Form,
 }
 
 impl Converted {
-    /// What there is to say of it, each line by itself; `output` is where it lies.
+    /// Lines for people on what was written and lost; `output` is the file's path.
     pub fn told(&self, output: &Path) -> Vec<String> {
         let form = self.form;
         let mut told = vec![
@@ -43,11 +43,11 @@ impl Converted {
     }
 }
 
-/// Writes a trace in a form of others, to a file that appears whole or not at all.
+/// Writes a trace in a foreign form, to a file that appears whole or not at all.
 ///
 /// # Errors
-/// When the trace cannot be read or holds nothing that the form has a word for, when the file cannot be
-/// written, or when the watch ends it.
+/// When the trace cannot be read, or holds nothing that the form can express; when the file cannot be written; or when
+/// the watch ends the work.
 pub fn convert(
     source: &dyn Requests,
     form: Form,
@@ -86,12 +86,12 @@ pub fn convert(
     })
 }
 
-/// A file that could not be written.
+/// The fault for a file that cannot be written.
 pub fn cannot_write(path: &Path, error: &io::Error) -> Fault {
     Fault::failed(format!("cannot write {}: {error}", path.display()))
 }
 
-/// What has to be said to read the file again, where its looks do not tell.
+/// The options needed to read the file again, where its content does not tell the format.
 fn how_to_read(form: Form, output: &Path) -> Option<String> {
     (form == Form::Csv).then(|| {
         format!(
@@ -102,7 +102,7 @@ fn how_to_read(form: Form, output: &Path) -> Option<String> {
     })
 }
 
-/// In one line what the form could not hold.
+/// One line on what the form could not hold.
 fn lost(form: Form, done: &Exported) -> String {
     let holds = form.holds();
     let contexts = match holds.names {
@@ -137,7 +137,7 @@ fn lost(form: Form, done: &Exported) -> String {
     }
 }
 
-/// A unit of time in words.
+/// The name of a unit of time.
 fn unit(ns: u64) -> &'static str {
     match ns {
         1_000_000_000 => "seconds",

@@ -1,4 +1,4 @@
-//! How far contexts, files and addresses tell how long data will live.
+//! How well contexts, files and addresses predict how long data will live.
 
 use std::path::Path;
 
@@ -13,21 +13,21 @@ use crate::reading::{Measure, PAGE_BYTES, Reading, addresses, tables};
 
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
-/// The most pages that are surveyed: 256 GiB, 1 GiB of memory (our choice).
+/// The most pages that are surveyed: 256 GiB of pages, which takes 1 GiB of memory (our choice).
 const MAX_PAGES: u64 = 64 << 20;
-/// Contexts that wrote this share of the bytes are counted.
+/// The share of the bytes for which `most_contexts` counts the writers.
 const MOST_BYTES: f64 = 0.99;
-/// Classes of files, to number pairs of context and class.
+/// The most classes of files, so that a pair of context and class fits one number.
 const CLASSES: u32 = 1024;
 
-/// One way of grouping writes.
+/// The result for one way of grouping writes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Way {
-    /// Groups that wrote.
+    /// Number of groups that wrote.
     pub groups: usize,
     /// Share of the bytes that died in groups whose lifetimes lie within [`anabranch_lifetime::NARROW_FACTOR`].
     pub narrow_share: f64,
-    /// Share of the variance of log2 lifetime between groups.
+    /// Share of the variance of log2 lifetime that lies between groups, 0 to 1.
     pub explained: f64,
 }
 
@@ -41,45 +41,45 @@ impl From<Achieved> for Way {
     }
 }
 
-/// One trace.
+/// The coverage of one trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CoverageRow {
-    /// The trace's name, without directory and ending.
+    /// The trace's name, without directory and suffix.
     pub trace: String,
     /// Bytes of the pages written.
     pub written_bytes: u64,
-    /// Share of the bytes whose life ended within the trace: what the rest is drawn from.
+    /// Share of the bytes whose life ended within the trace, from which the other figures are computed.
     pub ended_share: f64,
     /// Share of the bytes written by a call path of an application.
     pub application_share: f64,
-    /// Contexts that wrote 99 % of the bytes.
+    /// The fewest contexts that wrote 99 % of the bytes.
     pub most_contexts: usize,
-    /// By program context.
+    /// Writes grouped by program context.
     pub context: Way,
-    /// By the class of the file's name.
+    /// Writes grouped by the class of the file's name.
     pub file: Way,
-    /// By context and class.
+    /// Writes grouped by both, context and class.
     pub both: Way,
-    /// By how long what lay at the address before had lived.
+    /// Writes grouped by the lifetime of the data that lay at the address before.
     pub history: Way,
 }
 
-/// How far some traces' data live as what they are grouped by says.
+/// How well the groups of some traces' writes predict lifetimes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Coverage {
     /// Version of the JSON.
     pub schema: u32,
     /// Bytes of the pages that were counted.
     pub page_bytes: u32,
-    /// A row for each.
+    /// A row for each trace.
     pub traces: Vec<CoverageRow>,
 }
 
 /// Measures traces, one after the other.
 ///
 /// # Errors
-/// When one does not say who wrote, or writes more than can be surveyed, or cannot be read, or when the
-/// watch ends it.
+/// When a trace does not tell its writers, writes more than can be surveyed, or cannot be read, or when the watch ends
+/// the work.
 pub fn coverage(sources: &[&dyn Requests], watch: &mut dyn Watch) -> Result<Coverage> {
     let rows = sources.iter().map(|source| row(*source, watch));
     Ok(Coverage {
@@ -97,7 +97,7 @@ fn row(source: &dyn Requests, watch: &mut dyn Watch) -> Result<CoverageRow> {
     Ok(survey.row(&name, tables, written_pages))
 }
 
-/// One pass over a trace.
+/// Measures one trace over one pass.
 struct Survey {
     classes: FileClasses,
     separation: Separation<3>,
@@ -162,7 +162,7 @@ impl Survey {
     }
 }
 
-/// How many of the largest make up most of the sum.
+/// How many of the largest numbers make up most ([`MOST_BYTES`]) of the sum.
 fn most(written_pages: &[u64]) -> usize {
     let mut sorted = written_pages.to_vec();
     sorted.sort_unstable_by(|a, b| b.cmp(a));

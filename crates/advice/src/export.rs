@@ -1,4 +1,5 @@
-//! Advice that leaves the house, each piece fed back before it is given.
+//! Export of advice to other programs. Each piece is fed back to the simulated drive before it is
+//! given.
 
 mod advice;
 mod by_context;
@@ -22,20 +23,21 @@ pub use plan::Source;
 use plan::{Given, Plan};
 use survey::Survey;
 
-/// Streams that lifetimes alone are grouped into, unless it is said.
+/// Number of streams that lifetimes without a trace are grouped into, unless an option says
+/// otherwise.
 const STREAMS: u16 = 8;
 
 /// A kind of advice.
 pub struct Kind {
-    /// What it is asked for by.
+    /// The name by which it is asked for.
     pub name: &'static str,
     /// What it is, in a few words.
     pub about: &'static str,
-    /// Adds its files, and what they are worth.
+    /// Makes its files, and checks what they are worth.
     make: fn(&Plan, &Survey, &mut Advice, &mut dyn Watch) -> Result,
 }
 
-/// Placement identifiers by program context, which lifetimes alone can tell, too.
+/// Placement identifiers by program context, which lifetimes without a trace suffice for.
 const FDP: Kind = Kind {
     name: "fdp",
     about: "Placement identifiers by program context",
@@ -43,7 +45,7 @@ const FDP: Kind = Kind {
 };
 
 impl Kind {
-    /// Every kind there is: one row and one function a kind.
+    /// Every kind of advice. A kind is one row and one function.
     pub const ALL: &[Kind] = &[
         Kind {
             name: "rules",
@@ -96,11 +98,11 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// Makes the advice that is asked for, over one reading of the trace and one more for each kind.
+/// Makes the advice that is asked for, in one pass over the trace and one more for each kind.
 ///
 /// # Errors
-/// When the source makes no sense or the options do not fit it, when a trace cannot be read, or when
-/// the watch ends it.
+/// When the source is of no known kind or the options do not fit it, when a trace cannot be read,
+/// or when the watch ends the work.
 pub fn advise(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> Result<Advice> {
     let plan = match plan::given(source, options, watch)? {
         Given::Lifetimes(profile) => return from_lifetimes(options, &profile),
@@ -116,7 +118,7 @@ pub fn advise(source: Source, options: &ExportOptions, watch: &mut dyn Watch) ->
     Ok(advice)
 }
 
-/// Lifetimes alone tell of contexts, and of nothing else.
+/// Advice from lifetimes without a trace, which describe contexts only.
 fn from_lifetimes(options: &ExportOptions, profile: &KnownLifetimes) -> Result<Advice> {
     if options.targets != [Target::Advice(&FDP)] {
         return Err(Fault::say(

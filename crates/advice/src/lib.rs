@@ -1,5 +1,5 @@
-//! What a trace tells before anything is compared, and what to do about it: who wrote and how long it
-//! lived, and a scheme's placement in words that other programs understand.
+//! Measures of a trace by itself, who wrote and how long it lived, and a scheme's placement in the
+//! form that other programs understand.
 //!
 //! - [`contexts`] and [`coverage`] measure a trace; [`lifetimes`] groups what died by any scheme.
 //! - [`advise`] makes rules, hints, placement tables and fio jobs of a scheme, each fed back.

@@ -1,4 +1,4 @@
-//! How long data lives, by what a scheme could go by.
+//! Lifetimes of data, by the groups that a scheme could go by.
 
 use std::{collections::BTreeMap, convert::Infallible};
 
@@ -11,26 +11,26 @@ use serde::Serialize;
 
 use crate::reading::{Measure, Reading, TABLE_BYTES, addresses, host_policy};
 
-/// Pages of an address group: 1 MiB, as in the PCStream draft's Fig. 1(b).
+/// Pages of a chunk of addresses: 1 MiB, as in the PCStream draft's Fig. 1(b).
 const CHUNK_PAGES: u32 = 256;
-/// Groups listed, those with most dead pages.
+/// The most groups that are listed, those with most dead pages.
 const MOST_GROUPS: usize = 32;
 
-/// Pages brought together by one thing.
+/// Lifetimes of a trace's pages in one grouping.
 #[derive(Debug, Serialize)]
 pub struct Grouping {
-    /// What by.
+    /// The name of the grouping.
     pub by: String,
-    /// Groups with dead pages.
+    /// Number of groups with dead pages.
     pub groups_found: usize,
     /// Pages whose life ended.
     pub pages: u64,
-    /// Of the variance of lifetimes, in octaves, the share that the groups explain: 1 where all
-    /// pages of a group live alike, 0 where groups say nothing.
+    /// The share of the variance of lifetimes, in octaves, that the groups explain: 1 where all pages of a group live
+    /// alike, 0 where groups tell nothing.
     pub explained: f64,
     /// Standard deviation within groups, in octaves of lifetime.
     pub spread_octaves: f64,
-    /// The longest median of a group over the shortest, of groups with a thousandth of the pages.
+    /// The longest median of a group over the shortest, among groups with a thousandth of the pages or more.
     pub median_span: f64,
     /// The groups with most dead pages, the shortest lives first.
     pub groups: Vec<Group>,
@@ -39,24 +39,24 @@ pub struct Grouping {
 /// Pages of one group.
 #[derive(Debug, Serialize)]
 pub struct Group {
-    /// What it is called.
+    /// The group's name.
     pub name: String,
     /// Pages whose life ended.
     pub pages: u64,
-    /// Lifetimes in 4 KiB writes, the PCStream draft's unit: the lower quartile.
+    /// The lower quartile of lifetimes in 4 KiB writes, the PCStream draft's unit.
     pub p25_pages: u64,
-    /// The median.
+    /// The median of lifetimes in 4 KiB writes.
     pub p50_pages: u64,
-    /// The upper quartile.
+    /// The upper quartile of lifetimes in 4 KiB writes.
     pub p75_pages: u64,
 }
 
-/// Measures how long a trace's data lived: grouped by `context`, `role`, `hint`, `file`, `address`,
-/// `before`, or by the streams of the scheme that `by` names, on a drive with so many `streams`.
+/// Measures the lifetimes of a trace's data, grouped by `context`, `role`, `hint`, `file`, `address` or `before`, or by
+/// the streams of the scheme that `by` names, on a drive with `streams` streams.
 ///
 /// # Errors
-/// When the trace does not say who wrote, or cannot be read, when there is no such scheme, or when the
-/// watch ends it.
+/// When the trace does not tell its writers, when it cannot be read, when there is no such scheme, or when the watch
+/// ends the work.
 pub fn lifetimes(
     source: &dyn Requests,
     by: &str,
@@ -73,15 +73,15 @@ pub fn lifetimes(
     Ok(survey.found(by, tables))
 }
 
-/// What pages are brought together by.
+/// A way to group pages.
 enum By {
     Context,
-    /// The role of each context, by its place among the distinct ones.
+    /// The role of each context, as an index into the distinct roles.
     Role(Vec<String>, Vec<u32>),
     Hint,
     File,
     Address,
-    /// How long what lay in the chunk lived the time before, in octaves: its last death, by chunk.
+    /// The lifetime, in octaves, of the data that lay in the chunk before: its last death, by chunk.
     Before(Vec<u32>),
     Streams(Box<Policy>),
 }
@@ -117,12 +117,12 @@ impl By {
         By::Role(roles, of)
     }
 
-    /// Whether chunks of the address space are looked at one by one.
+    /// Whether groups depend on the chunk of the address.
     fn goes_by_chunk(&self) -> bool {
         matches!(self, By::Address | By::Before(_))
     }
 
-    /// What lay in a chunk has lived so long.
+    /// Notes the lifetime of data that lay in a chunk.
     fn lived(&mut self, page: u32, lifetime_pages: u64) {
         if let By::Before(octaves) = self
             && let Some(octave) = octaves.get_mut((page / CHUNK_PAGES) as usize)
@@ -131,8 +131,8 @@ impl By {
         }
     }
 
-    /// The parts of a write, each of one group, and when each is written: parts are chunks where
-    /// chunks are looked at, those a scheme asks for where it goes by page, else the whole.
+    /// The parts of a write with the group of each. Parts are chunks where groups depend on them, the parts a scheme
+    /// asks for where it goes by page, and otherwise the whole write.
     fn groups(&mut self, write: &Write) -> Vec<(Write, u32)> {
         let mut parts = Vec::new();
         if let By::Streams(policy) = self {
@@ -206,7 +206,7 @@ impl By {
     }
 }
 
-/// Logarithms of lifetimes, summed.
+/// Sums over logarithms of lifetimes.
 #[derive(Debug, Clone, Default)]
 struct Sums {
     pages: f64,
@@ -225,7 +225,7 @@ impl Sums {
         self.squares += octaves * octaves * pages;
     }
 
-    /// Squared deviations from the mean, summed.
+    /// The sum of squared deviations from the mean.
     fn deviation(&self) -> f64 {
         self.squares - self.octaves * self.octaves / self.pages.max(1.0)
     }
@@ -265,7 +265,7 @@ impl Survey {
         }
     }
 
-    /// Ends what lay there, and puts a group's in its place.
+    /// Ends the data that lay in a part, and puts data of a group there.
     fn replace(&mut self, part: PageRange, group: Option<ContextId>, now_pages: u64) {
         let (all, groups, by) = (&mut self.all, &mut self.groups, &mut self.by);
         let mut ended = |death: Death| {

@@ -1,4 +1,4 @@
-//! What an export is asked.
+//! The options of an export.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -8,23 +8,23 @@ use serde::Deserialize;
 
 pub use crate::export::Kind;
 
-/// What is to be written.
+/// A target of an export.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Target {
-    /// Advice, fed back.
+    /// Advice that is fed back to the drive.
     Advice(&'static Kind),
-    /// The trace itself, in another's form.
+    /// The trace itself, in a foreign form.
     Trace(Form),
 }
 
 impl Target {
-    /// Every target there is: advice, then forms of traces.
+    /// Every target: the kinds of advice, then the forms of traces.
     pub fn all() -> impl Iterator<Item = Target> {
         let advice = Kind::ALL.iter().map(Target::Advice);
         advice.chain(Form::ALL.iter().copied().map(Target::Trace))
     }
 
-    /// What it is called.
+    /// The target's name.
     pub fn name(&self) -> &'static str {
         match self {
             Target::Advice(kind) => kind.name,
@@ -32,7 +32,7 @@ impl Target {
         }
     }
 
-    /// What it is, in a few words.
+    /// What the target is, in a few words.
     pub fn about(&self) -> &'static str {
         match self {
             Target::Advice(kind) => kind.about,
@@ -95,10 +95,10 @@ pub struct ExportOptions {
 }
 
 impl ExportOptions {
-    /// The form of a trace that is asked for, if one is: it is one file, and alone.
+    /// The form of a trace that is asked for, if one is; no other target may be asked for with it.
     ///
     /// # Errors
-    /// When it is not alone, or when nothing is asked for.
+    /// When other targets are asked for as well, or none at all.
     pub fn form(&self) -> Result<Option<Form>> {
         if self.targets.is_empty() {
             return Err(Fault::say(
@@ -132,7 +132,7 @@ impl ExportOptions {
         }
     }
 
-    /// Whether one file is written, and not a directory of advice.
+    /// Whether the output is one file, and not a directory of advice.
     pub fn is_one_file(&self) -> bool {
         let is_trace = |target: &Target| matches!(target, Target::Trace(_));
         self.targets.iter().any(is_trace)

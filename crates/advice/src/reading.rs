@@ -1,4 +1,4 @@
-//! One pass over a trace's writes and discards, in pages: what every measure is taken in.
+//! One pass over a trace's writes and discards, in pages; all measures are taken in it.
 
 use anabranch_compare::{Addresses, Fault, Requests, Result, Watch};
 use anabranch_placement::{HostGeometry, Names, Policy, SchemeSpec, Write};
@@ -6,24 +6,24 @@ use anabranch_replay::Pages;
 use anabranch_ssd::PageRange;
 use anabranch_trace::{Io, Operation, Tables};
 
-/// Bytes of the pages that lifetimes are measured in.
+/// Bytes of the pages in which lifetimes are measured.
 pub const PAGE_BYTES: u32 = 4096;
 /// Bytes of memory for a lifetime table (our choice: page-exact up to a drive of 64 GiB).
 pub const TABLE_BYTES: usize = 256 << 20;
 
-/// What is measured. Both calls are told the pages that were written before.
+/// A measure over a trace. Both calls get the number of pages that were written before.
 pub trait Measure {
-    /// A write of at least one page.
+    /// Called for each write of at least one page.
     fn write(&mut self, io: &Io, write: &Write);
 
-    /// Pages are discarded.
+    /// Called for each run of pages that is discarded.
     fn discard(&mut self, pages: PageRange, now_pages: u64);
 }
 
-/// The tables of a trace that says who wrote.
+/// The tables of a trace that tells its writers.
 ///
 /// # Errors
-/// When it does not.
+/// When it does not tell them.
 pub fn tables(source: &dyn Requests) -> Result<&Tables> {
     source.tables().ok_or_else(|| {
         Fault::say(format!(
@@ -33,14 +33,14 @@ pub fn tables(source: &dyn Requests) -> Result<&Tables> {
     })
 }
 
-/// How far a trace was read, on a drive in pages.
+/// The reading of a trace on a drive in pages, and how far it is.
 pub struct Reading {
     pages: Pages,
     now_pages: u64,
 }
 
 impl Reading {
-    /// On a drive of so many pages.
+    /// A reading on a drive of `logical_pages` pages.
     pub fn new(logical_pages: u32) -> Reading {
         Reading {
             pages: Pages {
@@ -51,10 +51,10 @@ impl Reading {
         }
     }
 
-    /// Reads the whole trace, and answers how many pages were written.
+    /// Reads the whole trace. Answers how many pages were written.
     ///
     /// # Errors
-    /// When the trace cannot be read or does not fit the drive, or when the watch ends it.
+    /// When the trace cannot be read or does not fit the drive, or when the watch ends the work.
     pub fn whole(
         mut self,
         source: &dyn Requests,
@@ -72,7 +72,7 @@ impl Reading {
         Ok(self.now_pages)
     }
 
-    /// Tells of one request.
+    /// Reads one request.
     pub fn apply(&mut self, io: &Io, measure: &mut impl Measure) -> Result {
         match io.operation {
             Operation::Write => {
@@ -90,11 +90,11 @@ impl Reading {
     }
 }
 
-/// The addresses that a trace is measured at, and their pages, of which there may be `most`; `limit`
-/// says how much that is.
+/// The addresses at which a trace is measured, and their number of pages, which may be `most`;
+/// `limit` is that bound in words for the error.
 ///
 /// # Errors
-/// When there are more, or the trace cannot be read, or when the watch ends it.
+/// When there are more pages, when the trace cannot be read, or when the watch ends the work.
 pub fn addresses(
     source: &dyn Requests,
     most: u64,
@@ -114,10 +114,10 @@ pub fn addresses(
     Ok((addresses, pages))
 }
 
-/// A scheme's host side at work on a drive that is not simulated, told all names at once.
+/// A scheme's host side, on a drive that is not simulated, with all names given at once.
 ///
 /// # Errors
-/// When there is no such scheme, or it cannot work there.
+/// When there is no such scheme, or it cannot work on that drive.
 pub fn host_policy(
     scheme: &str,
     logical_pages: u32,

@@ -1,4 +1,4 @@
-//! Two results side by side: what was set otherwise, and what moved.
+//! The difference of two results: settings that changed, and figures that moved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,34 +6,34 @@ use anabranch_replay::{Comparison, SchemeResult};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What two results differ in.
+/// The difference of two results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
-    /// What was set otherwise, or was otherwise in what was fed.
+    /// Settings, or properties of the trace, that are not the same.
     pub changed: Vec<Change>,
-    /// Every scheme that either has, in their order.
+    /// Every scheme that either result has, in their order.
     pub schemes: Vec<Moved>,
 }
 
-/// A setting that is not the same.
+/// A setting that differs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
-    /// Its place in the result, with dots.
+    /// The setting's path in the result, with dots.
     pub key: String,
-    /// Its value before; null where there was none.
+    /// Its value before; null where it was not set.
     pub before: Value,
-    /// Its value after.
+    /// Its value after; null where it is not set.
     pub after: Value,
 }
 
-/// A scheme in both results.
+/// A scheme of either result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Moved {
-    /// Its name.
+    /// The scheme's name.
     pub name: String,
-    /// Its figures before; null where it was not compared.
+    /// Its figures before; null where the scheme was not compared.
     pub before: Option<Figures>,
-    /// Its figures after.
+    /// Its figures after; null where the scheme was not compared.
     pub after: Option<Figures>,
 }
 
@@ -42,7 +42,7 @@ pub struct Moved {
 pub struct Figures {
     /// Write amplification of the whole run.
     pub waf: Option<f64>,
-    /// That of the last capacity of writes.
+    /// Write amplification of the last capacity of writes.
     pub waf_window: Option<f64>,
     /// Bytes the host wrote.
     pub host_bytes: u64,
@@ -54,9 +54,9 @@ pub struct Figures {
     pub lifetime_vs_baseline: Option<f64>,
     /// Whether the WAF had settled.
     pub steady: bool,
-    /// Simulated time, where it was.
+    /// Simulated time that passed, where time was simulated.
     pub elapsed_ns: Option<u64>,
-    /// What 99.9 % of the writes took at most.
+    /// The 99.9th percentile of the latency of writes, where time was simulated.
     pub write_p99_9_ns: Option<u64>,
 }
 
@@ -77,7 +77,7 @@ impl Figures {
     }
 }
 
-/// What changed from one result to another.
+/// The difference from one result to another.
 pub fn difference(before: &Comparison, after: &Comparison) -> Difference {
     let (settings, other) = (settings(before), settings(after));
     let keys: BTreeSet<&String> = settings.keys().chain(other.keys()).collect();
@@ -111,8 +111,8 @@ pub fn difference(before: &Comparison, after: &Comparison) -> Difference {
     }
 }
 
-/// Everything that decided a result, with dotted keys. The drive's sizes are in the configuration
-/// of what made it, so of the device only its profile is told.
+/// The settings that decided a result, with dotted keys. The drive's sizes follow from its
+/// configuration, so only the profile is taken of the device.
 fn settings(outcome: &Comparison) -> BTreeMap<String, Value> {
     let mut settings = BTreeMap::new();
     flatten("config", &json!(outcome.config), &mut settings);

@@ -8,7 +8,7 @@ use crate::{
     grid::{Cell, Column, Grid, Look},
 };
 
-/// Two tables: what changed, and what moved. As CSV what moved alone.
+/// The difference as two tables: changed settings, and moved figures. As CSV it is the latter only.
 pub fn difference_table(difference: &Difference, look: &Look) -> String {
     let moves = moves(&difference.schemes).text(look);
     if look.csv {
@@ -33,7 +33,7 @@ fn changes(changes: &[Change]) -> Grid {
     grid
 }
 
-/// A setting as a person reads it.
+/// A setting's value as a person reads it.
 fn setting(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),

@@ -4,19 +4,19 @@ use std::fmt::Write as _;
 
 use crate::foreign;
 
-/// What a metric is.
+/// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
-    /// It only rises.
+    /// The value only rises.
     Counter,
-    /// It rises and falls.
+    /// The value rises and falls.
     Gauge,
 }
 
-/// Labels of a value, by their names. Values may be text of others.
+/// Labels of a value: pairs of name and text. The text may come from elsewhere.
 pub type Labels<'a> = Vec<(&'a str, String)>;
 
-/// Metrics of one prefix.
+/// A set of metrics whose names share a prefix.
 #[derive(Debug)]
 pub struct Exposition {
     prefix: &'static str,
@@ -24,7 +24,7 @@ pub struct Exposition {
 }
 
 impl Exposition {
-    /// None yet; all names begin with `prefix`.
+    /// An empty set; every metric's name will begin with `prefix`.
     pub fn new(prefix: &'static str) -> Exposition {
         Exposition {
             prefix,
@@ -32,7 +32,7 @@ impl Exposition {
         }
     }
 
-    /// Adds a metric: a value for each set of labels.
+    /// Adds a metric with a value for each set of labels.
     pub fn tell<'a>(
         &mut self,
         name: &str,
@@ -59,13 +59,13 @@ impl Exposition {
         }
     }
 
-    /// The text.
+    /// The text of all metrics.
     pub fn finish(self) -> String {
         self.text + "# EOF\n"
     }
 }
 
-/// A label's value: a name of others, in one line.
+/// A label's value, escaped, in one line.
 fn escaped(value: &str) -> String {
     foreign(value).replace('\\', "\\\\").replace('"', "\\\"")
 }

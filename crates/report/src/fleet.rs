@@ -1,4 +1,4 @@
-//! A sweep as one self-contained page: how figures are distributed over its volumes.
+//! A sweep as one self-contained page: the distribution of figures over its volumes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,18 +25,18 @@ const PROGRAMS: &[&str] = &[
     include_str!("page/fleet/main.js"),
 ];
 
-/// A sweep, as its page needs it.
+/// The data of a sweep that its page needs.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Fleet {
-    /// Traces by name.
+    /// The traces' names.
     pub traces: Vec<String>,
     /// Kinds of drives.
     pub drives: Vec<FleetDrive>,
-    /// Schemes.
+    /// The schemes.
     pub schemes: Vec<FleetScheme>,
-    /// Figures of each drive and scheme over all volumes, as a sweep's summary has them.
+    /// Figures of each drive and scheme over all volumes, as in a sweep's summary.
     pub groups: Vec<Value>,
-    /// Cells, of which the page may have to leave some out.
+    /// The cells; the page may have to leave some out.
     pub cells: Vec<FleetCell>,
 }
 
@@ -45,43 +45,43 @@ pub struct Fleet {
 pub struct FleetDrive {
     /// Its name in the summary's groups.
     pub name: String,
-    /// What it is made of: an object of plain values.
+    /// Its settings: an object of plain values.
     pub settings: Value,
 }
 
 /// A scheme.
 #[derive(Debug, Clone, Serialize)]
 pub struct FleetScheme {
-    /// Its name.
+    /// The scheme's name.
     pub name: String,
-    /// Whether it knows the future, and cannot be built.
+    /// Whether the scheme knows the future, and so cannot be built.
     pub is_bound: bool,
-    /// Whether it is the one that the others are held against.
+    /// Whether the others are compared with this scheme.
     pub is_baseline: bool,
 }
 
-/// A cell: places in the lists of traces, drives and schemes; the seed; bytes of the host, the media
-/// and the copies; whether it was steady.
+/// A cell: indices into the lists of traces, drives and schemes; the seed; bytes of the host, the
+/// media and the copies; whether it was steady.
 pub type FleetCell = (usize, usize, usize, u64, u64, u64, u64, bool);
 
-/// What the page's programs read.
+/// The data that the page's programs read.
 #[derive(Debug, Serialize)]
 struct Data<'a> {
     version: &'a str,
-    /// What was left out to keep the page small, a sentence each.
+    /// Sentences about what was left out to keep the page small.
     thinned: Vec<String>,
     #[serde(flatten)]
     fleet: &'a Fleet,
-    /// How schemes are drawn.
+    /// Colour and line of each scheme.
     looks: BTreeMap<String, Look>,
 }
 
-/// The page of a sweep. It needs no network and is at most 2 MB where the groups allow: of more cells
-/// than fit, those of evenly spaced traces are kept, which the page says; figures over all volumes
-/// stay whole.
+/// Makes the page of a sweep. It needs no network and is at most 2 MB where the groups allow. Where
+/// there are more cells than fit, it keeps those of evenly spaced traces, and says so; figures over
+/// all volumes stay complete.
 ///
 /// # Errors
-/// When it cannot be told as JSON, which only a defect of ours can cause.
+/// When the data cannot be written as JSON, which is a defect of this program.
 pub fn fleet_page(fleet: &Fleet) -> Result<String, serde_json::Error> {
     let mut every = 1;
     let mut data = told(fleet, every)?;
@@ -112,7 +112,7 @@ fn told(fleet: &Fleet, every: usize) -> Result<String, serde_json::Error> {
     })
 }
 
-/// The fleet with the cells of every so-manieth trace. Names of the others stay, and count.
+/// The fleet with the cells of every `every`-th trace only. All names stay, so that indices hold.
 fn with_every(fleet: &Fleet, every: usize) -> Fleet {
     let kept: BTreeSet<usize> = (0..fleet.traces.len()).step_by(every).collect();
     let name = |(place, name): (usize, &String)| match kept.contains(&place) {

@@ -1,5 +1,4 @@
-//! Text that others wrote, as it may be printed: names of files, threads, schemes and hosts, and what
-//! messages repeat of them.
+//! Printing of text from elsewhere: names of files, threads, schemes and hosts, and messages that repeat them.
 //!
 //! A terminal obeys control characters, and shows text in the order that bidirectional marks ask for.
 //! Both are printed as JSON writes them in a string (`\u001b`), so that JSON stays JSON, and nothing is
@@ -7,18 +6,18 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// Characters of a name that are printed (our choice: the longest path that still reads as one).
+/// The most characters of a name that are printed (our choice: the longest path that still reads as one).
 const MOST_NAME: usize = 320;
-/// Characters of a message that are printed (our choice: ten times the longest of our own).
+/// The most characters of a message that are printed (our choice: ten times the longest of our own).
 const MOST_MESSAGE: usize = 8_000;
-/// Lines of a message (our choice: a parser shows the line and a caret; no message of ours has more).
+/// The most lines of a message (our choice: a parser shows the line and a caret; no message of ours has more).
 const MOST_LINES: usize = 16;
 
-/// What the command itself asks of a terminal that shows colours: green, yellow, and no colour again.
+/// The escape codes that the command itself prints in colour: green, yellow, and back to normal.
 pub(crate) const COLOURS: [&str; 3] = ["\u{1b}[32;1m", "\u{1b}[33m", "\u{1b}[0m"];
 
-/// Text of any length and of many lines: control characters, and what hides or reorders text, are
-/// escaped. Lines stay lines, and the command's own colours stay colours.
+/// Escapes control characters, and characters that hide or reorder text, in a text of any length and of many lines.
+/// Line breaks and the command's own colours are kept.
 pub fn printable(text: &str) -> Cow<'_, str> {
     // Most of what is printed, JSON of many megabytes too, is ASCII without control characters.
     let plain = |byte: u8| (b' '..=b'~').contains(&byte) || byte == b'\n';
@@ -38,12 +37,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(printable)
 }
 
-/// A name in a line: one line, cut in its middle where it is very long.
+/// A name for use within a line: one line, cut in its middle if it is very long.
 pub fn foreign(text: &str) -> String {
     whole(&cut(text, MOST_NAME))
 }
 
-/// One line of a text that holds names: cut in its middle where it is very long.
+/// A line of text that contains names: one line, cut in its middle if it is very long.
 pub fn line(text: &str) -> String {
     whole(&cut(text, MOST_MESSAGE))
 }
@@ -53,13 +52,13 @@ pub fn cells<T: AsRef<str>>(row: impl IntoIterator<Item = T>) -> Vec<String> {
     row.into_iter().map(|cell| line(cell.as_ref())).collect()
 }
 
-/// One line, however long: what programs read.
+/// A text as one line, however long, for programs to read.
 pub(crate) fn whole(text: &str) -> String {
     escaped(text).replace('\n', "\\n")
 }
 
-/// A message that repeats what others wrote. What follows its first line is indented, so that no line
-/// of it can pass for another message; one that is very long is cut in its middle.
+/// A message that repeats text from elsewhere. Lines after the first are indented, so that none can pass for another
+/// message; a very long message is cut in its middle.
 pub fn message(text: &str) -> String {
     let text = escaped(&cut(text, MOST_MESSAGE));
     match text.lines().count() <= MOST_LINES {
@@ -68,8 +67,8 @@ pub fn message(text: &str) -> String {
     }
 }
 
-/// What a terminal would obey, or what hides or reorders the text around it (Unicode 16: categories Cc,
-/// Zl, Zp, and of Cf all but the soft hyphen and the joiners that scripts and emoji need).
+/// Whether a terminal would obey the character, or the character hides or reorders text around it (Unicode 16:
+/// categories Cc, Zl, Zp, and of Cf all but the soft hyphen and the joiners that scripts and emoji need).
 fn is_hostile(letter: char) -> bool {
     let is_control = letter.is_control() && letter != '\n';
     is_control
@@ -95,7 +94,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// At most so many characters: the first two thirds, what was left out, and the last third.
+/// The text in at most `most` characters: the first two thirds, a note of what was left out, and the last third.
 fn cut(text: &str, most: usize) -> Cow<'_, str> {
     let Some((_, rest)) = split(text, most) else {
         return Cow::Borrowed(text);
@@ -107,7 +106,7 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head} [{left_out} bytes] {tail}"))
 }
 
-/// Before and from the character of that number on, where there is one.
+/// Splits the text before the character of that number; `None` where it is shorter.
 fn split(text: &str, characters: usize) -> Option<(&str, &str)> {
     let (at, _) = text.char_indices().nth(characters)?;
     Some(text.split_at(at))

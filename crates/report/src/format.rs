@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-/// Bytes in the binary unit that suits them: `1.50 GiB`.
+/// Bytes as text, in the binary unit that suits them: `1.50 GiB`.
 pub fn bytes(bytes: u64) -> String {
     let units = [
         (1_u64 << 40, "TiB"),
@@ -14,12 +14,12 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A ratio to three decimals, or a dash for `None`.
+/// A ratio as text, to three decimals; a dash for `None`.
 pub fn ratio(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
 }
 
-/// `part` of `whole` in percent.
+/// `part` of `whole` as text, in percent.
 pub fn share(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }

@@ -1,4 +1,4 @@
-//! A table that fits where it is shown: as wide as the terminal, or as CSV.
+//! A table that fits its place: as wide as the terminal, or as CSV.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +6,17 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use crate::foreign::{COLOURS, line, whole};
 
-/// A column of words is first cut to this, before columns are left out (our choice).
+/// The width to which columns of words are cut before columns are left out (our choice).
 const WORDS_WIDTH: usize = 36;
-/// And to this when nothing else helps (our choice).
+/// The width to which they are cut when nothing else helps (our choice).
 const LEAST_WIDTH: usize = 12;
 
-/// Where and how tables are shown.
+/// How tables and texts are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Columns of the terminal; none where there is no limit.
+    /// Columns of the terminal; `None` where there is no limit.
     pub width: Option<usize>,
-    /// As comma-separated values, figures as they are and nothing beside them.
+    /// Whether tables are comma-separated values, with exact figures and no text around them.
     pub csv: bool,
     /// Whether the terminal shows colours.
     pub colour: bool,
@@ -33,8 +33,8 @@ impl Look {
         self.coloured(COLOURS[1], words)
     }
 
-    /// A text whose sentences are as wide as the terminal at most. Lines of tables and indented ones stay, and
-    /// so do commands, which stand on a line of their own where they would be broken.
+    /// Wraps the sentences of a text to the terminal's width. Lines of tables and indented lines stay, and so do
+    /// commands, which get a line of their own where they would be broken.
     pub fn wrapped(&self, text: &str) -> String {
         let Some(width) = self.width else {
             return text.to_owned();
@@ -57,7 +57,7 @@ impl Look {
     }
 }
 
-/// A column's head.
+/// A column of a table: its head, and how it is fitted.
 #[derive(Debug, Clone)]
 pub struct Column {
     name: String,
@@ -67,7 +67,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column of words, cut where there is no room.
+    /// A column of words, which is cut where there is no room.
     pub fn words(name: impl Into<String>) -> Column {
         Column {
             name: line(&name.into()),
@@ -77,12 +77,12 @@ impl Column {
         }
     }
 
-    /// What stands at its head.
+    /// The column's head.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// A column of figures, never cut.
+    /// A column of figures, which is never cut.
     pub fn number(name: impl Into<String>) -> Column {
         Column {
             is_number: true,
@@ -90,7 +90,7 @@ impl Column {
         }
     }
 
-    /// A column that has another name as CSV, where figures are in another unit.
+    /// Gives the column another name in CSV, where figures are in another unit.
     #[must_use]
     pub fn key(self, key: &'static str) -> Column {
         Column {
@@ -99,15 +99,15 @@ impl Column {
         }
     }
 
-    /// A column that is left out where there is no room, those of higher rank first.
+    /// Lets the column be left out where there is no room, those of higher rank first.
     #[must_use]
     pub fn rank(self, rank: u8) -> Column {
         Column { rank, ..self }
     }
 }
 
-/// A cell: how it is read, and the figure itself. Either is one line and commands no terminal,
-/// whoever wrote it.
+/// A cell: the text for people, and the figure itself for programs. Both are one line without control characters,
+/// wherever they come from.
 #[derive(Debug, Clone)]
 pub struct Cell {
     text: String,
@@ -115,7 +115,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Rounded or with a unit for people, `raw` for programs.
+    /// A cell with a rounded text or a unit for people, and `raw` for programs.
     pub fn new(text: impl Into<String>, raw: impl ToString) -> Cell {
         Cell {
             text: line(&text.into()),
@@ -123,7 +123,7 @@ impl Cell {
         }
     }
 
-    /// A figure that may be missing.
+    /// A cell of a figure that may be missing.
     pub fn maybe<T: ToString>(value: Option<T>, text: impl FnOnce(&T) -> String) -> Cell {
         match value {
             Some(value) => Cell::new(text(&value), value.to_string()),
@@ -133,7 +133,7 @@ impl Cell {
 }
 
 impl Cell {
-    /// How it is read.
+    /// The text for people.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -154,7 +154,7 @@ impl<T: ToString> From<T> for Cell {
     }
 }
 
-/// A table in the making.
+/// A table that is being made.
 #[derive(Debug, Clone)]
 pub struct Grid {
     columns: Vec<Column>,
@@ -175,7 +175,7 @@ impl Grid {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Whether it has no row.
+    /// Whether the table has no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -216,7 +216,7 @@ impl Grid {
         }
     }
 
-    /// The width of each column, none of those left out, and the names of these.
+    /// The width of each column, `None` for those left out, and the names of these.
     fn fitted(&self, room: Option<usize>) -> (Vec<Option<usize>>, Vec<&str>) {
         let natural = |at: usize| {
             let cells = self.rows.iter().map(|row| row[at].text.chars().count());
@@ -275,7 +275,7 @@ impl Grid {
     }
 }
 
-/// A line of prose in as many as it takes, those after the first indented.
+/// Breaks a line of prose into lines, of which those after the first are indented.
 fn broken(line: &str, width: usize) -> String {
     if seen(line) <= width {
         return line.to_owned();
@@ -299,7 +299,7 @@ fn broken(line: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// The characters of a text that take room: the codes of colours do not.
+/// Number of characters of a text that take room: codes of colours do not.
 fn seen(text: &str) -> usize {
     let mut is_code = false;
     text.chars()
@@ -311,7 +311,7 @@ fn seen(text: &str) -> usize {
         .count()
 }
 
-/// Characters that columns of these widths take, with what stands between them.
+/// Characters that columns of these widths take, with the separators between them.
 fn needed(widths: &[Option<usize>]) -> usize {
     widths
         .iter()
@@ -321,8 +321,8 @@ fn needed(widths: &[Option<usize>]) -> usize {
         + 1
 }
 
-/// The cells of a column, none wider than this. Cells that begin alike and differ farther on are shown by
-/// where they differ.
+/// The cells of a column cut to `width`. Cells that begin alike and differ farther on are cut around the place where
+/// they differ.
 fn cut(texts: &[&str], width: usize) -> Vec<String> {
     let mut shown: Vec<String> = texts.iter().map(|text| window(text, 0, width)).collect();
     let mut alike: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -348,8 +348,8 @@ fn cut(texts: &[&str], width: usize) -> Vec<String> {
     shown
 }
 
-/// A text in this width, its beginning or, where that ends before `place`, some of its beginning and what
-/// stands around `place`.
+/// A part of a text in this width: its beginning or, where that ends before `place`, some of its beginning and the text
+/// around `place`.
 fn window(text: &str, place: usize, width: usize) -> String {
     let chars: Vec<char> = text.chars().collect();
     if chars.len() <= width {
@@ -375,7 +375,7 @@ fn window(text: &str, place: usize, width: usize) -> String {
     }
 }
 
-/// A cell of a CSV file (RFC 4180).
+/// A cell quoted for a CSV file (RFC 4180).
 fn quoted(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),

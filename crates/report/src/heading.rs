@@ -1,26 +1,26 @@
-//! What a comparison is of: the application, its trace, when and where it was recorded.
+//! The heading of a comparison: the application, its trace, when and where it was recorded.
 
 use anabranch_replay::Comparison;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Characters of a command that are shown (our choice).
+/// The most characters of a command that are shown (our choice).
 const MOST_COMMAND: usize = 96;
 
-/// What stands over a table and a page. Parts that are not known are empty.
+/// The heading of a table or page. Parts that are not known are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Heading {
     /// The command that was run.
     pub application: String,
-    /// The trace's file.
+    /// The name of the trace's file.
     pub trace: String,
-    /// When it was recorded, to the minute, in UTC.
+    /// The time of recording in UTC, to the minute.
     pub recorded: String,
-    /// On which host, file system and kernel.
+    /// The host, file system and kernel of the recording.
     pub place: String,
 }
 
-/// The heading of a comparison, made of the result alone: equal results have equal headings.
+/// The heading of a comparison, made from the result alone: equal results have equal headings.
 pub fn heading(outcome: &Comparison) -> Heading {
     let capture = outcome.config.get("capture");
     let of = |key: &str| capture.and_then(|capture| capture.get(key));

@@ -1,4 +1,5 @@
-//! Results as people read them: tables for a terminal, and a page of pictures. Computes nothing.
+//! Results for people: tables for a terminal, and a page of pictures. This crate computes no
+//! figures.
 
 mod difference;
 mod difference_table;

@@ -1,12 +1,12 @@
-//! A scheme's colour and line: the same on every page, whatever else is compared there.
+//! The colour and line in which a scheme is drawn: the same on every page, whatever else is compared there.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Hues a page has.
+/// Number of hues in the page's stylesheet.
 const HUES: usize = 7;
-/// Kinds of lines it has, the plain one first.
+/// Number of kinds of lines, the plain one first.
 const DASHES: usize = 5;
 /// Schemes in the order in which hues are given: those compared most often have hues of their own.
 const ORDER: [&str; 24] = [
@@ -39,13 +39,13 @@ const ORDER: [&str; 24] = [
 /// How a scheme is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Look {
-    /// The number of its hue; none for a drive without streams, which is drawn in ink.
+    /// The number of its hue; `None` for a drive without streams, which is drawn in ink.
     pub hue: Option<usize>,
-    /// The number of its line.
+    /// The number of its kind of line.
     pub dash: usize,
 }
 
-/// The looks of these schemes.
+/// The look of each of these schemes.
 pub fn looks<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<String, Look> {
     names.map(|name| (name.to_owned(), look(name))).collect()
 }
@@ -74,7 +74,7 @@ fn look(name: &str) -> Look {
     }
 }
 
-/// A number that is the same for the same words (FNV-1a, 32 bits).
+/// A number computed from the words, the same in every run (FNV-1a, 32 bits).
 fn number_of(words: &str) -> usize {
     let hash = words.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

@@ -1,6 +1,6 @@
-//! What events that were not captured do to the figures.
+//! The effect of lost events on the figures.
 
-/// What a reader must know of the figures when of all events so many were lost; nothing where none was.
+/// A sentence on the figures of a trace that lost events; `None` if it lost none.
 ///
 /// How many bytes they asked for is not known. What was seen was written, which bounds the host's bytes from below;
 /// nothing bounds the copies.

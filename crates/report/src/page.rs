@@ -12,7 +12,7 @@ use crate::{
     thin::{LEVELS, thin},
 };
 
-/// Bytes of results a page may hold, so that it stays below 2 MB with its programs.
+/// The most bytes of results in a page, so that it stays below 2 MB with its programs.
 pub(crate) const MOST_DATA_BYTES: usize = 1_800_000;
 
 const SKELETON: &str = include_str!("page/page.html");
@@ -50,31 +50,31 @@ const PROGRAMS: &[&str] = &[
     include_str!("page/main.js"),
 ];
 
-/// What the page's programs read.
+/// The data that the page's programs read.
 #[derive(Debug, Serialize)]
 struct Data<'a> {
     version: &'a str,
-    /// What was left out to keep the page small, a sentence each.
+    /// Sentences about what was left out to keep the page small.
     thinned: Vec<String>,
     results: Vec<Comparison>,
-    /// What each is of.
+    /// The heading of each result.
     headings: Vec<Heading>,
-    /// How schemes are drawn.
+    /// Colour and line of each scheme.
     looks: BTreeMap<String, Look>,
 }
 
-/// One page of these results, in the order given. It needs no network and is at most 2 MB where
-/// the results allow: curves, moments of the map and tails of tables are thinned for that, which
-/// the page then says.
+/// Makes one page of these results, in the order given. It needs no network and is at most 2 MB
+/// where the results allow: curves, moments of the map and tails of tables are thinned for that,
+/// and the page says so.
 ///
 /// # Errors
-/// When a result cannot be told as JSON, which only a defect of ours can cause.
+/// When a result cannot be written as JSON, which is a defect of this program.
 pub fn page(results: &[Comparison]) -> Result<String, serde_json::Error> {
     let title = title(results);
     Ok(assembled(&title, LIBRARY, PROGRAMS, &fitting(results)?))
 }
 
-/// The title of a browser's tab: whose results they are.
+/// The title of the page: the applications or traces of the results.
 fn title(results: &[Comparison]) -> String {
     let line = results.first().map(|result| heading(result).line());
     let line = line.filter(|line| !line.is_empty());
@@ -88,7 +88,7 @@ fn title(results: &[Comparison]) -> String {
     }
 }
 
-/// A page of this title, these programs and data.
+/// The page put together from its title, programs and data.
 pub(crate) fn assembled(title: &str, library: &str, programs: &[&str], data: &str) -> String {
     let styles = STYLES.join("\n");
     let programs = format!(
@@ -105,7 +105,7 @@ pub(crate) fn assembled(title: &str, library: &str, programs: &[&str], data: &st
         .replacen("/* title */", &title, 1)
 }
 
-/// The results as JSON that can stand in a page, thinned until they fit.
+/// The results as JSON for a page, thinned until they fit.
 fn fitting(results: &[Comparison]) -> Result<String, serde_json::Error> {
     let mut json = String::new();
     for level in LEVELS {
@@ -131,7 +131,7 @@ fn fitting(results: &[Comparison]) -> Result<String, serde_json::Error> {
     Ok(json)
 }
 
-/// JSON that no browser takes for markup, whatever names it holds.
+/// JSON that no browser can take for markup, whatever names it holds.
 pub(crate) fn embeddable(data: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string(data)?.replace('<', "\\u003c"))
 }

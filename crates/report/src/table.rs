@@ -1,4 +1,4 @@
-//! Comparisons as a table for a terminal, and what a reader must know beside it.
+//! Comparisons as a table for a terminal, with notes on how far to trust it.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::{
     time::{self, Figure},
 };
 
-/// The figures of a scheme, in the order in which they are shown.
+/// The columns for a scheme's figures, in the order in which they are shown.
 fn figures() -> Vec<Figure> {
     fn gib(bytes: u64) -> Cell {
         Cell::new(format!("{:.3}", bytes as f64 / (1_u64 << 30) as f64), bytes)
@@ -150,7 +150,7 @@ fn bounds(outcomes: &[Comparison]) -> BTreeSet<&str> {
         .collect()
 }
 
-/// How much of the gap between `baseline` and a bound a scheme closes.
+/// The share of the gap between `baseline` and a bound that a scheme closes.
 fn gap(scheme: &SchemeResult, bound: &str) -> Cell {
     Cell::maybe(scheme.gap_closed.get(bound), |share| {
         format!("{:.1} %", 100.0 * **share)
@@ -178,7 +178,7 @@ fn coloured(verdict: &Verdict, look: &Look) -> String {
     }
 }
 
-/// The answer: its sentence, what it rests on, what speaks against it, and what comes next.
+/// The answer of a comparison: its sentence, its evidence, its warnings, and the next command.
 pub fn answer(outcome: &Comparison, look: &Look) -> String {
     let verdict = verdict(outcome);
     let warnings = verdict.warnings.iter().map(|warning| look.bad(warning));
@@ -189,14 +189,14 @@ pub fn answer(outcome: &Comparison, look: &Look) -> String {
     lines.join("\n")
 }
 
-/// The verdict of a result; that of an older version's is made up for.
+/// The verdict of a result; it is computed where the result is of a version without one.
 pub fn verdict(outcome: &Comparison) -> Verdict {
     let known = outcome.verdict.clone();
     known.unwrap_or_else(|| Verdict::of(outcome))
 }
 
-/// What a reader must know beside the table: the drive, how much was written to it, whether the
-/// figures of all schemes have settled, and whether events were lost.
+/// Notes that belong beside the table: the drive, how much was written to it, whether the figures
+/// of all schemes have settled, and whether events were lost.
 pub fn notes(outcome: &Comparison) -> String {
     let device = &outcome.device;
     let mut lines = vec![
@@ -253,7 +253,7 @@ pub fn notes(outcome: &Comparison) -> String {
     lines.join("\n")
 }
 
-/// The band of the first scheme, as an example.
+/// The WAF's band of the first scheme that has one, as an example.
 fn steady_band(outcome: &Comparison) -> String {
     let first = outcome.schemes.first();
     let band = first.and_then(|scheme| scheme.steady_band.map(|band| (&scheme.name, band)));
@@ -262,7 +262,7 @@ fn steady_band(outcome: &Comparison) -> String {
     })
 }
 
-/// How the drive was sampled, and what the error bars say.
+/// A note on how the drive was sampled, and what the error bars mean; `None` if it was not.
 fn sampled(outcome: &Comparison) -> Option<String> {
     let sampled = outcome.sampled.as_ref()?;
     let bars = match sampled.hashes.len() {
@@ -282,7 +282,8 @@ fn sampled(outcome: &Comparison) -> Option<String> {
     ))
 }
 
-/// What the application asked for, and what became of it.
+/// A note on the life-time hints that the application gave, and on those refused; `None` without
+/// hints.
 fn hints(outcome: &Comparison) -> Option<String> {
     let source = &outcome.source;
     let fate = match source.refused_hint_bytes {
@@ -300,7 +301,7 @@ fn hints(outcome: &Comparison) -> Option<String> {
     })
 }
 
-/// Rules that people wrote and no write went by: a wrong name passes unnoticed otherwise.
+/// Notes on rules that matched no write, since a wrong name would pass unnoticed otherwise.
 fn idle_rules(outcome: &Comparison) -> Vec<String> {
     let written = outcome.schemes.iter().filter(|one| one.host_bytes > 0);
     written
@@ -323,7 +324,7 @@ fn idle_rules(outcome: &Comparison) -> Vec<String> {
         .collect()
 }
 
-/// Ascending numbers, with runs of three and more as `first-last`.
+/// Ascending numbers as text, with runs of three and more as `first-last`.
 fn numbers(all: &[u32]) -> String {
     let runs = all.chunk_by(|one, next| one + 1 == *next);
     let words = runs.flat_map(|run| match run {
@@ -348,7 +349,7 @@ fn sealed(outcome: &Comparison) -> Option<String> {
     })
 }
 
-/// What failed, and which drives came to their end.
+/// Notes on units that failed, and on drives that became read-only.
 fn failed(outcome: &Comparison) -> Vec<String> {
     let any = |scheme: &&SchemeResult| scheme.retired_units > 0;
     let line = |scheme: &SchemeResult| {
@@ -364,7 +365,8 @@ fn failed(outcome: &Comparison) -> Vec<String> {
     outcome.schemes.iter().filter(any).map(line).collect()
 }
 
-/// What the host can write before the rated erases are used up, where a rating is known.
+/// A note on what the host can write before the rated erases are used up; `None` where no rating is
+/// known.
 fn life(outcome: &Comparison) -> Option<String> {
     let lives: Vec<String> = outcome
         .schemes

@@ -3,14 +3,14 @@
 
 use anabranch_replay::{Comparison, Interval, Point, SchemeResult};
 
-/// How much of each thing a page keeps.
+/// How much of each kind of detail a page keeps.
 #[derive(Debug, Clone, Copy)]
 pub struct Level {
-    /// Points of a WAF curve.
+    /// Points of each WAF curve.
     points: usize,
     /// Intervals of throughput and latencies.
     intervals: usize,
-    /// Moments of a map.
+    /// Moments of each map.
     moments: usize,
     /// Schemes whose maps are kept: `baseline` and those that copied least.
     maps: usize,
@@ -18,11 +18,11 @@ pub struct Level {
     contexts: usize,
     /// Lives in the scatter plots.
     lives: usize,
-    /// Results that keep all that; of the others the figures are kept.
+    /// Results that keep these details; the others keep figures only.
     whole: usize,
 }
 
-/// Ever less, until a page is small enough (our choice).
+/// Levels of ever less detail, tried until a page is small enough (our choice).
 pub const LEVELS: [Level; 8] = [
     level(512, 512, 48, usize::MAX, 256, 2000),
     level(256, 256, 48, 8, 256, 2000),
@@ -59,7 +59,7 @@ const fn level(
     }
 }
 
-/// Thins results, and says what is no longer there, a sentence each.
+/// Thins results. Answers with a sentence on each kind of detail that was left out.
 pub fn thin(results: &mut [Comparison], level: Level) -> Vec<String> {
     let mut said = Said::default();
     let whole = whole(results, level.whole);
@@ -77,7 +77,7 @@ pub fn thin(results: &mut [Comparison], level: Level) -> Vec<String> {
     said.sentences(level)
 }
 
-/// What was thinned.
+/// The kinds of detail that were thinned.
 #[derive(Debug, Default)]
 struct Said {
     points: bool,
@@ -142,7 +142,7 @@ impl Said {
     }
 }
 
-/// Which results keep more than their figures: the first, and those of least WAF.
+/// For each result, whether it keeps more than its figures: the first does, and those of least WAF.
 fn whole(results: &[Comparison], most: usize) -> Vec<bool> {
     let least = |row: usize| {
         let wafs = results[row]
@@ -162,7 +162,7 @@ fn whole(results: &[Comparison], most: usize) -> Vec<bool> {
     keeps
 }
 
-/// Leaves what a grid and a table of figures need.
+/// Leaves only what a grid and a table of figures need.
 fn leave_figures(result: &mut Comparison) {
     result.details = None;
     result.config.remove("capture");
@@ -177,7 +177,7 @@ fn leave_figures(result: &mut Comparison) {
     }
 }
 
-/// Which schemes keep their maps.
+/// For each scheme, whether it keeps its maps.
 fn mapped(schemes: &[SchemeResult], most: usize) -> Vec<bool> {
     let mut ranks: Vec<usize> = (0..schemes.len()).collect();
     ranks.sort_by_key(|&row| (schemes[row].name != "baseline", schemes[row].copied_bytes));
@@ -253,8 +253,8 @@ fn keep_evenly<T>(items: &mut Vec<T>, most: usize) {
     });
 }
 
-/// Points of a curve of counts: of each group of neighbours the first, and both ends of the
-/// steepest and of the flattest step.
+/// Thins a curve of counts: of each group of neighbours it keeps the first point, and both ends of
+/// the steepest and of the flattest step.
 fn steps(points: &[Point], most: usize) -> Vec<Point> {
     let size = points.len().div_ceil((most / 5).max(1));
     let mut kept = Vec::new();
@@ -278,8 +278,9 @@ fn steps(points: &[Point], most: usize) -> Vec<Point> {
     kept.into_iter().map(|row| points[row]).collect()
 }
 
-/// Intervals of a run: of each group of neighbours the one that wrote fastest, the one that wrote
-/// slowest, and the one whose writes took longest at the 99.9th percentile.
+/// Thins the intervals of a run: of each group of neighbours it keeps the one with the fastest
+/// writes, the one with the slowest, and the one with the highest 99.9th percentile of write
+/// latency.
 fn extremes(intervals: &[Interval], most: usize) -> Vec<Interval> {
     let size = intervals.len().div_ceil((most / 3).max(1));
     let rate = |one: &&Interval| one.write_mib_per_second;

@@ -1,14 +1,14 @@
-//! What the run took, as a table for a terminal.
+//! Times of a run as a table for a terminal.
 
 use anabranch_replay::{Comparison, LatencySummary, SchemeResult, TimeReport};
 
 use crate::grid::{Cell, Column, Grid, Look};
 
-/// A column of the comparison: its head, and a scheme's cell in it.
+/// A column of the comparison: its head, and the function that makes a scheme's cell.
 pub(crate) type Figure = (Column, fn(&SchemeResult) -> Cell);
 
-/// Throughput and latencies, a row a scheme, and an empty line; nothing where no time was
-/// simulated.
+/// A table of throughput and latencies, a row for each scheme, and an empty line; empty where no
+/// time was simulated.
 pub fn times(outcome: &Comparison, look: &Look) -> String {
     let figures = figures();
     let heads = figures.iter().map(|(column, _)| column.clone());
@@ -23,7 +23,7 @@ pub fn times(outcome: &Comparison, look: &Look) -> String {
     }
 }
 
-/// What a scheme's run took, in the order in which it is shown.
+/// The columns for the times of a scheme's run, in the order in which they are shown.
 pub(crate) fn figures() -> Vec<Figure> {
     fn latency(key: &'static str, name: &str, rank: u8) -> Column {
         Column::number(name).key(key).rank(rank)
@@ -65,7 +65,7 @@ fn collection(scheme: &SchemeResult) -> Cell {
     Cell::maybe(share, |share| format!("{:.1} %", 100.0 * share))
 }
 
-/// One latency of a scheme's reads or writes; none where there were none.
+/// A cell for one latency of a scheme's reads or writes; empty where there were none.
 fn told(
     scheme: &SchemeResult,
     which: fn(&TimeReport) -> &LatencySummary,
@@ -77,7 +77,7 @@ fn told(
     Cell::maybe(known, |time_ns| duration(*time_ns))
 }
 
-/// A time in the unit that suits it: `1.50 ms`.
+/// A time as text, in the unit that suits it: `1.50 ms`.
 fn duration(time_ns: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
     match units.into_iter().find(|&(unit, _)| time_ns >= unit) {

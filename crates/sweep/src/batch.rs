@@ -10,47 +10,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::{key::key, rows};
 
-/// Version of what a cell's row depends on; with another one every cell is another.
+/// Version of all that a cell's row depends on besides the batch; with another version every cell
+/// is a new one.
 const VERSION: &str = concat!("1 ", env!("CARGO_PKG_VERSION"));
 
-/// Everything that decides what a batch finds, resolved: it can be done anywhere, and comes out
-/// the same everywhere.
+/// A batch with everything that decides its result, resolved: wherever it is done, the result is
+/// the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Batch {
-    /// What its cells have in common.
+    /// The settings that its cells share.
     pub common: Common,
-    /// The schemes, a cell each.
+    /// The schemes, one for each cell.
     pub schemes: Vec<String>,
-    /// Bytes of memory it takes at most.
+    /// The most bytes of memory that it takes.
     pub memory_bytes: u64,
 }
 
-/// What cells of a batch have in common.
+/// The settings that the cells of a batch share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Common {
-    /// [`VERSION`].
+    /// The version of the rows: [`VERSION`].
     pub version: String,
     /// The trace, as the grid names it.
     pub trace: String,
-    /// Its length.
+    /// The trace's length in bytes.
     pub trace_bytes: u64,
-    /// Its form.
+    /// The trace's form; `None` where it is guessed.
     pub format: Option<String>,
     /// Whether only the first GiB of writes counts.
     pub quick: bool,
-    /// The share of the drive that what the trace ever writes fills.
+    /// The share of the drive that the trace's written pages fill, where that is asked for.
     pub fill: Option<f64>,
-    /// Whether pages count that ever held data at one time.
+    /// Whether `fill` counts the pages that held data at one time, instead of all pages ever
+    /// written.
     pub pack: bool,
-    /// Whether the drive is told of no discards.
+    /// Whether the drive gets no discards.
     pub no_discards: bool,
     /// The drive.
     pub drive: NamedDrive,
-    /// Its time.
+    /// How its time is simulated.
     pub time: TimeOptions,
     /// Seed of everything random.
     pub seed: u64,
-    /// Samples of the drive, where that is said.
+    /// Number of samples of the drive, where it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<u32>,
     /// Texts of the files that schemes' parameters name.
@@ -80,13 +82,13 @@ impl Common {
 }
 
 impl Batch {
-    /// The name of its file.
+    /// The name of the batch's file.
     pub fn key(&self) -> String {
         key(&(&self.common, &self.schemes))
     }
 
-    /// A batch for each of its cells: what is tried when the whole has failed, so that one scheme
-    /// that does not fit does not take the others with it.
+    /// A batch for each of its cells. They are tried when the whole batch has failed, so that one
+    /// scheme that does not fit does not take the others with it.
     pub fn singles(&self) -> Vec<Batch> {
         let single = |scheme: &String| Batch {
             schemes: vec![scheme.clone()],
@@ -95,7 +97,7 @@ impl Batch {
         self.schemes.iter().map(single).collect()
     }
 
-    /// What it is, for people.
+    /// A name of the batch for people.
     pub fn name(&self) -> String {
         let Common {
             trace, drive, fill, ..
@@ -109,8 +111,8 @@ impl Batch {
     }
 }
 
-/// Does a batch; the trace lies at `path` (its own, or a copy). Answers with the Parquet file of
-/// its rows, which depends on nothing but the batch and the trace.
+/// Performs a batch; the trace is read from `path` (its own, or that of a copy). Answers with the
+/// Parquet file of its rows, which depends on nothing but the batch and the trace.
 ///
 /// # Errors
 /// When the trace cannot be read, or a scheme and the drive do not go together.
@@ -157,7 +159,7 @@ pub fn run(batch: &Batch, path: &Path, watch: &mut dyn Watch) -> Result<Vec<u8>>
     rows::file(batch, &outcome)
 }
 
-/// A form of traces by its name.
+/// Parses the name of a form of traces.
 pub(crate) fn parse_format(name: Option<&str>) -> Result<Option<Format>> {
     let parsed = name.map(|name| {
         let parsed = name.parse::<Format>();

@@ -1,4 +1,4 @@
-//! The rows of a sweep, as far as they are summed up.
+//! The rows of a sweep, with the columns that a summary needs.
 
 use std::{collections::HashMap, fmt, fs::File, path::Path};
 
@@ -14,10 +14,10 @@ use serde::Serialize;
 
 use crate::finished::files;
 
-/// One scheme on one drive fed with one trace.
+/// The result of one scheme on one drive fed with one trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// The name that all cells share that differ in nothing but the scheme.
+    /// The name shared by all cells that differ in the scheme only.
     pub comparison: String,
     /// The trace, as the grid named it.
     pub trace: String,
@@ -35,28 +35,27 @@ pub struct Cell {
     pub media_bytes: u64,
     /// Bytes that garbage collection copied.
     pub copied_bytes: u64,
-    /// Media bytes over host bytes; none without writes.
+    /// Media bytes over host bytes; `None` without writes.
     pub waf: Option<f64>,
-    /// Whether it had settled.
+    /// Whether the WAF had settled.
     pub steady: bool,
 }
 
-/// A kind of drive: what grids vary. Drives that are filled to one share are of many sizes, and one
-/// kind.
+/// A kind of drive: the settings that grids vary. Drives filled to one share have many sizes, and are one kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Drive {
     /// The profile.
     pub device: String,
-    /// The share that what a trace ever writes fills; none where the drive has a size of its own.
+    /// The share of the drive that the trace's written pages fill; `None` where the drive has a size of its own.
     pub fill: Option<f64>,
     /// Bytes the host sees, where there is no fill.
     pub logical_bytes: Option<u64>,
-    /// Spare flash as a share of what the host sees; where there is a fill, before it is rounded up to whole
-    /// units, which differs from size to size; none in sweeps of older versions.
+    /// Spare flash as a share of the bytes the host sees; with a fill, before it is rounded up to whole units, which
+    /// differs from size to size. `None` in sweeps of older versions.
     pub spare: Option<f64>,
     /// Bytes of an erase unit.
     pub unit_bytes: u64,
-    /// Victims of garbage collection.
+    /// The rule that chooses victims of garbage collection.
     pub victim_rule: String,
     /// Streams of the host.
     pub host_streams: u32,
@@ -85,15 +84,15 @@ impl fmt::Display for Drive {
     }
 }
 
-/// A share in percent, to tenths.
+/// A share in percent, rounded to tenths.
 fn tenths(share: f64) -> f64 {
     (1000.0 * share).round() / 10.0
 }
 
-/// Every cell of a sweep's directory, in the order of the files.
+/// Reads every cell of a sweep's directory, in the order of the files.
 ///
 /// # Errors
-/// When there is nothing there, or a file cannot be read.
+/// When the directory holds no sweep, or a file cannot be read.
 pub fn cells(directory: &Path) -> Result<Vec<Cell>> {
     let files = files(directory)?;
     if files.is_empty() {
@@ -128,7 +127,7 @@ pub fn cells(directory: &Path) -> Result<Vec<Cell>> {
     Ok(cells)
 }
 
-/// Whether a scheme of that name is a bound. One that names files is none.
+/// Whether the scheme of that name is a bound. Schemes that name files are not.
 fn is_bound(scheme: &str) -> bool {
     let read = |_: &str| Ok(String::new());
     SchemeSpec::read(scheme, &read).is_ok_and(|spec| spec.is_bound())

@@ -1,4 +1,4 @@
-//! What is done is on disk, whole.
+//! The finished part of a sweep: each file on disk is whole.
 
 use std::{
     collections::HashSet,
@@ -17,9 +17,9 @@ use crate::{
     look::{Look, Seen},
 };
 
-/// Where the rows lie, below the sweep's directory.
+/// The directory of the rows, below the sweep's.
 const CELLS: &str = "cells";
-/// Where what was seen of traces lies.
+/// The directory of what was seen of traces, below the sweep's.
 const LOOKS: &str = "looks";
 
 /// The cells that a sweep's directory already has.
@@ -27,7 +27,7 @@ const LOOKS: &str = "looks";
 pub struct Finished(HashSet<String>);
 
 impl Finished {
-    /// Reads the directory; one that is not there yet has none.
+    /// Reads the directory. One that does not exist yet has no finished cell.
     ///
     /// # Errors
     /// When a file there was not written by a sweep.
@@ -44,7 +44,7 @@ impl Finished {
         self.0.contains(cell)
     }
 
-    /// How many are done.
+    /// Number of cells that are done.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -105,7 +105,7 @@ fn names(path: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Keeps a batch's file. It is on disk, whole, when this answers.
+/// Writes a batch's file. It is on disk, whole, when this returns.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -114,13 +114,13 @@ pub fn keep(directory: &Path, batch: &Batch, file: &[u8]) -> Result {
     write(&directory.join(CELLS), &name, file)
 }
 
-/// What was seen of a trace, if it was looked at before.
+/// What an earlier look saw of a trace, if there was one.
 pub fn recall(directory: &Path, look: &Look) -> Option<Seen> {
     let path = directory.join(LOOKS).join(format!("{}.json", look.key()));
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
-/// Keeps what was seen of a trace.
+/// Writes what was seen of a trace.
 ///
 /// # Errors
 /// When it cannot be written.

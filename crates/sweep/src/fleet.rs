@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use crate::{Cell, cells, summed_up};
 
-/// The scheme that the others are held against.
+/// The scheme with which the others are compared.
 const BASELINE: &str = "baseline";
 
-/// Everything that the page of these sweeps needs.
+/// Collects the data for the page of these sweeps.
 ///
 /// # Errors
-/// When one of the directories holds no sweep, or what is there cannot be read.
+/// When one of the directories holds no sweep, or a file there cannot be read.
 pub fn fleet(directories: &[PathBuf]) -> Result<Fleet> {
     let mut all = Vec::new();
     for directory in directories {
@@ -67,7 +67,7 @@ pub fn fleet(directories: &[PathBuf]) -> Result<Fleet> {
     Ok(fleet)
 }
 
-/// What cells are sorted by: trace, drive, scheme with `baseline` first.
+/// The key that cells are sorted by: trace, drive, scheme with `baseline` first, seed.
 fn key(cell: &Cell) -> (&str, String, bool, &str, u64) {
     let is_rival = cell.scheme != BASELINE;
     (
@@ -79,8 +79,8 @@ fn key(cell: &Cell) -> (&str, String, bool, &str, u64) {
     )
 }
 
-/// The place of a value in a list, to which it is added where it is new. Sorted cells repeat the
-/// last values: it is looked for from the end.
+/// The index of a value in a list, to which it is added if it is new. The search begins at the end,
+/// since sorted cells repeat the last values.
 fn place<T>(list: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
     if let Some(found) = list.iter().rposition(is_it) {
         return found;

@@ -1,4 +1,4 @@
-//! What is asked for, as a TOML file has it.
+//! The grid that a sweep is asked for, as a TOML file.
 
 use anabranch_compare::{
     ComparisonOptions, DriveOptions, Fault, ReplayOptions, Result, Sampling, TimeOptions, number,
@@ -14,13 +14,13 @@ pub struct Grid {
     /// Traces: paths, patterns, `synthetic:` loads; from Python any fsspec address.
     #[serde(deserialize_with = "text_list")]
     pub traces: Vec<String>,
-    /// The form of the traces, where their names do not tell.
+    /// The form of the traces, where their names do not tell it.
     #[serde(default)]
     pub format: Option<String>,
     /// Schemes by name.
     #[serde(deserialize_with = "text_list")]
     pub schemes: Vec<String>,
-    /// Device sides each scheme's host side is given, instead of its own.
+    /// Relocations that each scheme's host side is combined with, instead of its own.
     #[serde(default, deserialize_with = "parsed_list")]
     pub relocation: Vec<RelocationKind>,
     /// Seeds of everything random.
@@ -29,25 +29,26 @@ pub struct Grid {
     /// How the drives are sampled: at a rate, `1/64`.
     #[serde(default, deserialize_with = "number")]
     pub sample: Option<Sampling>,
-    /// Samples of each drive.
+    /// Number of samples of each drive.
     #[serde(default, deserialize_with = "number")]
     pub samples: Option<u32>,
-    /// Shares of the drive that what a trace ever writes fills.
+    /// Shares of the drive that the trace's written pages fill.
     #[serde(default, deserialize_with = "text_list")]
     pub fill: Vec<String>,
-    /// With a fill: whether pages count that ever held data at one time, not all that ever did.
+    /// With a fill: whether to count the pages that held data at one time, instead of all pages
+    /// ever written.
     #[serde(default)]
     pub pack: bool,
-    /// Whether the drive is told of no discards.
+    /// Whether the drive gets no discards.
     #[serde(default)]
     pub no_discards: bool,
-    /// Whether only the first GiB of a trace's writes is looked at.
+    /// Whether only the first GiB of a trace's writes is replayed.
     #[serde(default)]
     pub quick: bool,
     /// The drives.
     #[serde(default)]
     pub drive: DriveOptions,
-    /// Their time.
+    /// How time is simulated.
     #[serde(default)]
     pub time: TimeOptions,
 }
@@ -57,10 +58,10 @@ fn one_seed() -> Vec<u64> {
 }
 
 impl Grid {
-    /// Reads a grid; `name` is what the text is called in errors.
+    /// Parses a grid; errors call the text `name`.
     ///
     /// # Errors
-    /// When it is no grid, or an empty one.
+    /// When the text is not a grid, or the grid is empty.
     pub fn parse(name: &str, text: &str) -> Result<Grid> {
         let grid: Grid = toml::from_str(text).map_err(|error| {
             let words = error.to_string();
@@ -85,7 +86,7 @@ impl Grid {
         Ok(grid)
     }
 
-    /// What is asked of each trace.
+    /// The options of the replay that each trace gets.
     pub(crate) fn question(&self) -> ReplayOptions {
         ReplayOptions {
             drive: self.drive.clone(),

@@ -1,10 +1,10 @@
-//! Names of what was done, by what it depends on.
+//! Names of finished work, made of all that it depends on.
 
 use serde::Serialize;
 use serde_json::Value;
 use twox_hash::XxHash3_64;
 
-/// 16 hexadecimal digits that are the same for the same value, and for another one another.
+/// 16 hexadecimal digits that are the same for equal values, and differ for others.
 pub(crate) fn key(value: &impl Serialize) -> String {
     // Through a value: its maps are sorted.
     let text = serde_json::to_value(value)

@@ -5,7 +5,7 @@
 //! it, and [`run`] does it the same way everywhere. What it found is a Parquet file, a row a cell,
 //! which depends on nothing but the batch; a sweep's result is the directory of these files.
 //!
-//! 1. [`Grid`] is what is asked for.
+//! 1. [`Grid`] is the question.
 //! 2. [`look`] at each trace: its size, and where the plan must know, what it writes.
 //! 3. [`Plan`] resolves every drive and scheme, says how much memory each batch takes at most, and
 //!    leaves out what is [`Finished`].

@@ -22,32 +22,33 @@ use crate::{
     traces::local_traces,
 };
 
-/// How often whoever waits is asked whether to go on (our choice).
+/// The time between two questions to the reporter whether to go on (our choice).
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How a sweep is done.
+/// The limits of a sweep's workers.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Batches at work beside each other.
+    /// Number of batches that are worked on at the same time.
     pub workers: NonZeroUsize,
-    /// Cells of a batch at most.
+    /// The most cells of a batch.
     pub cells: usize,
-    /// Bytes of memory that a worker may have.
+    /// The most bytes of memory that one worker may take.
     pub memory_bytes: u64,
 }
 
-/// What a sweep tells while it goes on. A cell is told of when its row is on disk.
+/// Hears how a sweep goes on. A cell is reported when its row is on disk.
 pub trait Reporter: Send {
-    /// Before anything is replayed: what there is to do, and what a worker takes at most.
+    /// Called before anything is replayed, with the plan and so the memory that a worker takes at
+    /// most.
     fn planned(&mut self, _plan: &Plan) {}
 
-    /// So many traces were looked at.
+    /// Called when `done` of `all` traces were looked at.
     fn looked(&mut self, _done: usize, _all: usize) {}
 
-    /// A batch is on disk.
+    /// Called when a batch is on disk, or has failed.
     fn done(&mut self, _done: &Done<'_>) {}
 
-    /// Whether to end here; asked all the time.
+    /// Whether to end the sweep now; asked many times a second.
     fn is_over(&self) -> bool {
         false
     }
@@ -58,27 +59,27 @@ pub trait Reporter: Send {
 pub struct Done<'a> {
     /// The batch.
     pub batch: &'a Batch,
-    /// Why there is nothing of it.
+    /// The reason of its failure; `None` if it is on disk.
     pub fault: Option<&'a Fault>,
 }
 
-/// What became of a sweep.
+/// The outcome of a sweep.
 #[derive(Debug, Default)]
 pub struct Sweep {
-    /// Cells there are in the grid.
+    /// Number of cells of the grid.
     pub cells: usize,
-    /// Cells that had been done before.
+    /// Number of cells that were done before.
     pub finished_before: usize,
-    /// Cells that were done now.
+    /// Number of cells that were done now.
     pub done: usize,
-    /// What could not be done, and why.
+    /// The cells that could not be done, and why.
     pub failed: Failures,
 }
 
-/// Does what is left of a grid, on threads.
+/// Performs the unfinished part of a grid on threads.
 ///
 /// # Errors
-/// When there can be no plan, when a file cannot be written, when `reporter` ends it.
+/// When there can be no plan, when a file cannot be written, or when `reporter` ends the sweep.
 pub fn local(
     grid: &Grid,
     directory: &Path,
@@ -128,7 +129,7 @@ pub fn local(
 }
 
 impl Sweep {
-    /// Keeps what came of a batch. Answers with what is to be tried instead, if that is anything.
+    /// Writes the result of a batch. Answers with the batches to try instead, if it failed.
     fn keep_batch(
         &mut self,
         directory: &Path,
@@ -161,7 +162,7 @@ impl Sweep {
     }
 }
 
-/// Looks at every trace that was not looked at before. Those that cannot be read are named.
+/// Looks at every trace that was not looked at before. Answers with those that cannot be read.
 fn look_at(
     looks: &[Look],
     directory: &Path,
@@ -203,7 +204,7 @@ fn look_at(
     Ok((all.into_iter().flatten().collect(), unseen))
 }
 
-/// What a worker looks at between two batches of requests.
+/// The flag that a worker checks between two batches of requests.
 struct Flag<'a>(&'a Mutex<bool>);
 
 impl Watch for Flag<'_> {
@@ -215,8 +216,8 @@ impl Watch for Flag<'_> {
     }
 }
 
-/// Does `tasks` on threads; what came of each is handed to `collect` here, in the order in which
-/// they end. The first error of `collect` ends it all.
+/// Performs `tasks` on threads. The result of each is passed to `collect` on this thread, in the
+/// order in which they end. The first error of `collect` ends all of them.
 fn spread<T: Send, R: Send>(
     tasks: Vec<T>,
     workers: NonZeroUsize,

@@ -1,4 +1,4 @@
-//! A first look at each trace: what a plan must know of it.
+//! A first look at each trace, for what a plan must know of it.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -8,53 +8,54 @@ use serde::{Deserialize, Serialize};
 
 use crate::{batch::parse_format, key::key};
 
-/// What is to be looked for in a trace.
+/// What to look for in a trace.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Look {
     /// The trace, as the grid names it.
     pub trace: String,
-    /// Its length; part of what a result depends on. 0 where it has none.
+    /// The trace's length in bytes, a part of what a result depends on; 0 where it has none.
     pub trace_bytes: u64,
-    /// Its form.
+    /// The trace's form; `None` where it is guessed.
     pub format: Option<String>,
     /// Whether only the first GiB of writes counts.
     pub quick: bool,
-    /// Whether pages count that ever held data at one time.
+    /// Whether to count the pages that held data at one time, instead of all pages ever written.
     pub pack: bool,
-    /// Page sizes of the drives that are named.
+    /// Page sizes, in bytes, of the drives that the grid names.
     pub page_bytes: Vec<u32>,
-    /// Whether the pages it writes are counted for these, or, where no drive is named, for its own.
+    /// Whether to count the written pages in these sizes or, where no drive is named, in that of
+    /// the trace's own drive.
     pub fills: bool,
-    /// Whether they are counted as well where it does not tell the size of its device.
+    /// Whether to count them also where the trace does not tell the size of its device.
     pub follows: bool,
-    /// Whether the bytes it writes are counted: what schemes that know the future keep.
+    /// Whether to count the bytes written, which decide the memory of schemes that know the future.
     pub counts_writes: bool,
 }
 
-/// What was found.
+/// What a look found in a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// The trace, as the grid names it.
     pub trace: String,
-    /// Its length.
+    /// The trace's length in bytes.
     pub trace_bytes: u64,
-    /// How it was made; nothing where its form does not tell.
+    /// The trace's capture; `None` where its form has none.
     pub capture: Option<Capture>,
-    /// Bytes it writes, each request widened to whole 4 KiB pages; 0 where that was not asked.
+    /// Bytes it writes, each request widened to whole 4 KiB pages; 0 where they were not counted.
     pub written_bytes: u64,
-    /// Requests; 0 where that was not asked.
+    /// Number of requests; 0 where they were not counted.
     pub requests: u64,
-    /// Pages it ever writes, by the page size.
+    /// Number of pages ever written, by page size in bytes.
     pub pages: BTreeMap<u32, u64>,
 }
 
 impl Look {
-    /// The name under which what was found is kept.
+    /// The name of the file that holds what was found.
     pub fn key(&self) -> String {
         key(self)
     }
 
-    /// The page sizes for which the pages it writes are counted.
+    /// The page sizes in which written pages are counted.
     fn page_sizes(&self, origin: &Origin) -> Result<Vec<u32>> {
         let counts = self.fills || self.follows && matches!(origin.size, Size::Footprint);
         match (counts, self.page_bytes.is_empty()) {
@@ -66,7 +67,7 @@ impl Look {
 }
 
 impl Seen {
-    /// What the trace tells of its drive.
+    /// The origin of the drive, as the trace tells it.
     pub(crate) fn origin(&self, options: &DriveOptions) -> Result<Origin> {
         match &self.capture {
             Some(capture) => Origin::of(capture, options),
@@ -75,11 +76,11 @@ impl Seen {
     }
 }
 
-/// Looks at a trace, which lies at `path` (the trace's own, or a copy). A trace that need only be
-/// opened is not read.
+/// Looks at a trace, which is read from `path` (its own, or that of a copy). A trace that need only
+/// be opened is not read to the end.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the trace cannot be read.
 pub fn look(asked: &Look, path: &Path, watch: &mut dyn Watch) -> Result<Seen> {
     let format = parse_format(asked.format.as_deref())?;
     let mut file = TraceFile::open(path, format, asked.quick)?;

@@ -1,4 +1,4 @@
-//! How much memory a batch takes at most.
+//! The most memory that a batch takes.
 
 use anabranch_compare::{Fault, NamedDrive, Result, SAMPLES};
 use anabranch_placement::SchemeSpec;
@@ -11,7 +11,7 @@ const DEVICE_TENTHS: u64 = 87;
 /// Bytes of a lane's scheme for each logical page: more than any scheme of the catalogue takes
 /// (measured on the shipped trace: `oracle` 20, the next 12).
 const SCHEME_BYTES: u64 = 24;
-/// Bytes that knowing the future takes, for each page written and for each logical page
+/// Bytes that knowledge of the future takes, for each page written and for each logical page
 /// (`Foresight`).
 const FUTURE_WRITTEN_BYTES: u64 = 4;
 const FUTURE_LOGICAL_BYTES: u64 = 24;
@@ -25,21 +25,21 @@ const PACK_BYTES: u64 = 16;
 /// bytes; our choice with room to spare).
 const BASE_BYTES: u64 = 96 << 20;
 
-/// What is needed beside the drive.
+/// The parts of a batch that decide its memory, besides the drive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Needs<'a> {
     pub(crate) drive: &'a NamedDrive,
     pub(crate) seen: &'a Seen,
     pub(crate) fills: bool,
     pub(crate) packs: bool,
-    /// Samples of the drive, where that is said.
+    /// Number of samples of the drive, where it is given.
     pub(crate) samples: Option<u32>,
-    /// The drive in words.
+    /// The drive's name in messages.
     pub(crate) label: &'a str,
 }
 
 impl Needs<'_> {
-    /// Bytes for a number of lanes.
+    /// Bytes of memory for a lane of each scheme.
     pub(crate) fn bytes(&self, specs: &[SchemeSpec]) -> Result<u64> {
         let config = &self.drive.config;
         let flash = u64::from(config.physical_units) * u64::from(config.pages_per_unit);

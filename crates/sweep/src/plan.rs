@@ -1,4 +1,4 @@
-//! From a grid to batches.
+//! The plan of a sweep: from a grid to batches.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
@@ -13,27 +13,28 @@ use crate::{
     memory::Needs,
 };
 
-/// Cells of a sweep (our choice: a week of one core at 16 cells a second).
+/// The most cells of a sweep (our choice: a week of one core at 16 cells a second).
 const MOST_CELLS: u128 = 10_000_000;
 
-/// What could not be done, by name, and why.
+/// Work that could not be done, by name, with the reason.
 pub type Failures = Vec<(String, Fault)>;
 
-/// What is to be done.
+/// The batches that a sweep must do.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// Batches to do, in the order of the grid.
     pub batches: Vec<Batch>,
-    /// Cells there are.
+    /// Number of cells of the grid.
     pub cells: usize,
-    /// Cells that were done before.
+    /// Number of cells that were done before.
     pub finished: usize,
-    /// Cells that cannot be, by name, and why.
+    /// Cells that are not possible, by name, with the reason.
     pub impossible: Failures,
 }
 
 impl Grid {
-    /// What must be known of each trace before there can be a plan. `traces` are names and lengths.
+    /// The looks that are needed before there can be a plan. `traces` are names and lengths in
+    /// bytes.
     ///
     /// # Errors
     /// When a scheme or a profile is wrong.
@@ -60,7 +61,7 @@ impl Grid {
         Ok(traces.iter().map(look).collect())
     }
 
-    /// Refuses what would never end: before anything is read.
+    /// Refuses a grid that is too large, before anything is read.
     fn check_size(&self, traces: usize, schemes: usize) -> Result {
         let lists = [traces, schemes, self.seeds.len(), self.fill.len().max(1)];
         let cells = lists.iter().fold(self.drive.drives(), |cells, list| {
@@ -74,7 +75,7 @@ impl Grid {
         }
     }
 
-    /// The page sizes of the profiles it names, each once.
+    /// The page sizes of the profiles that the grid names, each once.
     fn page_bytes(&self) -> Result<Vec<u32>> {
         let mut sizes = Vec::new();
         for profile in &self.drive.profiles {
@@ -96,11 +97,11 @@ impl Grid {
         Ok((specs, texts.into_inner()))
     }
 
-    /// Every cell that is not finished, in batches of at most `most_cells`, none of which takes
-    /// more than `most_bytes` of memory.
+    /// The cells that are not finished, in batches of at most `most_cells`, each within
+    /// `most_bytes` of memory.
     ///
     /// # Errors
-    /// When a drive cannot be, or a single cell takes more.
+    /// When a drive is not possible, or a single cell takes more memory.
     pub fn plan(
         &self,
         seen: &[Seen],
@@ -144,7 +145,7 @@ impl Grid {
         Ok(plan)
     }
 
-    /// The drives for a trace, each with the share of it that the trace fills.
+    /// The drives for a trace, each with the share that the trace fills.
     fn drives(&self, seen: &Seen) -> Result<Vec<Asked>> {
         let origin = seen.origin(&self.drive)?;
         grid(&self.question(), &origin, &mut |page_bytes| {
@@ -181,7 +182,7 @@ impl Grid {
 }
 
 impl Plan {
-    /// Notes that cells cannot be.
+    /// Notes cells that are not possible.
     fn cannot(&mut self, trace: &str, drive: &str, specs: &[SchemeSpec], fault: &Fault) {
         for spec in specs {
             let name = format!("{trace} on {drive}: {}", spec.name());
@@ -189,7 +190,7 @@ impl Plan {
         }
     }
 
-    /// Adds some cells: together if their memory allows it, else in halves.
+    /// Adds cells as one batch if their memory allows it, otherwise in halves.
     fn add(
         &mut self,
         common: &Common,
@@ -228,7 +229,7 @@ impl Plan {
         Ok(())
     }
 
-    /// What the largest batch takes, in bytes.
+    /// Bytes of memory that the largest batch takes.
     pub fn most_memory_bytes(&self) -> u64 {
         let bytes = self.batches.iter().map(|batch| batch.memory_bytes);
         bytes.max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! A cell as a row.
+//! A cell as a row of a Parquet file.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use serde::Serialize;
 
 use crate::batch::{Batch, Common};
 
-/// As for traces: higher levels gain little.
+/// Level of zstd, as for traces: higher levels gain little.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Everything a row is made of.
+/// The sources of a row's values.
 struct Cell<'a> {
     common: &'a Common,
     outcome: &'a Comparison,
@@ -30,7 +30,7 @@ struct Cell<'a> {
 /// A column: its name, and its value in a row.
 type Column = (&'static str, Value);
 
-/// A value in a row; those with `Option` may be null.
+/// The function for a value in a row; those with `Option` may be null.
 enum Value {
     Text(fn(&Cell<'_>) -> Result<String>),
     Flag(fn(&Cell<'_>) -> bool),
@@ -192,7 +192,7 @@ impl Value {
     }
 }
 
-/// The columns of a sweep's files.
+/// The columns of a sweep's files, in order.
 pub fn schema() -> SchemaRef {
     let fields = COLUMNS.iter().map(|(name, value)| value.field(name));
     Arc::new(Schema::new(fields.collect::<Vec<Field>>()))

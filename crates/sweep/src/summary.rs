@@ -1,4 +1,4 @@
-//! How figures are distributed over the traces of a sweep: a mean hides the volumes that suffer.
+//! The distribution of figures over the traces of a sweep: a mean would hide the volumes that suffer.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -10,35 +10,35 @@ use serde::Serialize;
 
 use crate::cells::{Cell, cells};
 
-/// What a group is measured against.
+/// The scheme with which groups are compared.
 const BASELINE: &str = "baseline";
 
-/// Fewer values than this have no tenths to speak of: the least and the most are told of them (our choice).
+/// With fewer values than this only the least and the most are shown, since tenths would mean little (our choice).
 pub const FEW: usize = 20;
 
-/// The values below which shares of all values lie.
+/// Quantiles of some values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Quantiles {
-    /// The least.
+    /// The least value.
     pub least: f64,
-    /// A tenth lie at or below it.
+    /// A tenth of the values lie at or below it.
     pub p10: f64,
-    /// A quarter.
+    /// A quarter of the values lie at or below it.
     pub p25: f64,
-    /// Half: the median.
+    /// Half of the values lie at or below it: the median.
     pub p50: f64,
-    /// Three quarters.
+    /// Three quarters of the values lie at or below it.
     pub p75: f64,
-    /// Nine tenths.
+    /// Nine tenths of the values lie at or below it.
     pub p90: f64,
-    /// 99 of a hundred.
+    /// 99 of 100 values lie at or below it.
     pub p99: f64,
-    /// The largest.
+    /// The largest value.
     pub most: f64,
 }
 
 impl Quantiles {
-    /// Of some values, by the nearest rank; `None` of none.
+    /// The quantiles of `values`, by the nearest rank; `None` if there are none.
     pub fn of(mut values: Vec<f64>) -> Option<Quantiles> {
         values.sort_by(f64::total_cmp);
         let last = values.len().checked_sub(1)?;
@@ -62,7 +62,7 @@ impl Quantiles {
 /// One scheme on one kind of drive, over all traces and seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Group {
-    /// The drive: profile, fill or size, and what else tells it from others.
+    /// The drive: profile, fill or size, and the settings that tell it from others.
     pub drive: String,
     /// The scheme.
     pub scheme: String,
@@ -74,15 +74,14 @@ pub struct Group {
     pub steady: usize,
     /// Write amplification of the cells.
     pub waf: Option<Quantiles>,
-    /// WAF of all bytes together: what a fleet of such drives wears.
+    /// WAF of all cells' bytes together, as in a fleet of such drives.
     pub waf_of_all: Option<f64>,
     /// WAF of `baseline` over the cell's, where both were swept.
     pub lifetime_vs_baseline: Option<Quantiles>,
-    /// The share of `baseline`'s copies that the cell is spared, where `baseline` copied any; below
-    /// 0 where it copies more.
+    /// The share of `baseline`'s copies that the cell saves, where `baseline` copied any; below 0 where it copies more.
     pub copies_removed: Option<Quantiles>,
-    /// Cells that no other scheme on the same drive and trace writes less than; of several that tie
-    /// each, and bounds none.
+    /// Cells that write as little as the best scheme on the same drive and trace. Several may tie, and bounds do not
+    /// compete.
     pub best: usize,
     /// Cells that copied more than `baseline` did.
     pub worse_than_baseline: usize,
@@ -91,7 +90,7 @@ pub struct Group {
 /// Sums a sweep's directory up: groups by drive and scheme, in the order of their names.
 ///
 /// # Errors
-/// When there is nothing there, or a file cannot be read.
+/// When the directory holds no sweep, or a file cannot be read.
 pub fn summary(directory: &Path) -> Result<Vec<Group>> {
     Ok(summed_up(&cells(directory)?))
 }
@@ -108,11 +107,11 @@ pub fn summed_up(cells: &[Cell]) -> Vec<Group> {
     groups.into_iter().map(group).collect()
 }
 
-/// What each cell is measured against.
+/// The cells with which each cell is compared.
 struct Rivals<'a> {
-    /// `baseline` of the same comparison.
+    /// The cell of `baseline` in each comparison.
     bases: HashMap<&'a str, &'a Cell>,
-    /// The fewest media bytes that a scheme of the comparison writes; bounds do not count.
+    /// The fewest media bytes that a scheme of each comparison writes; bounds do not count.
     least_bytes: HashMap<&'a str, u64>,
 }
 

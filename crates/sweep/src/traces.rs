@@ -1,11 +1,11 @@
-//! Traces of one machine.
+//! The traces of a grid on one machine.
 
 use std::path::Path;
 
 use anabranch_compare::{Result, matching};
 
-/// The traces that paths and patterns name, in order, each once. Relative ones are found from
-/// where the command was called, as everywhere.
+/// The traces that paths and patterns name, in order, each once. Relative paths start from the
+/// current directory.
 ///
 /// # Errors
 /// When a pattern names none.

@@ -1,4 +1,4 @@
-//! What is given away, and what it is worth.
+//! The files of an advice, and what each is worth.
 
 use std::{fs, io::Write as _, path::Path};
 
@@ -11,41 +11,42 @@ use serde_json::{Value, json};
 use super::{plan::Plan, survey::Survey};
 use crate::convert::cannot_write;
 
-/// How far from its promise a piece may be without being said to lose something.
+/// The most by which a piece may exceed the promised cost without a note that it loses something (our choice).
 const TOLERANCE: f64 = 0.05;
 
-/// A file to write, by its name in the directory.
+/// A file of the advice.
 #[derive(Debug)]
 pub struct File {
-    /// Its path below the directory.
+    /// The file's path below the directory.
     pub name: String,
-    /// What it holds.
+    /// The file's content.
     pub text: String,
 }
 
-/// What came of feeding a piece back.
+/// The result of feeding one piece of advice back to the drive.
 #[derive(Debug)]
 pub struct Checked {
-    /// The file, and what it was made by where there were several ways.
+    /// The file, and how it was made where there were several ways.
     pub what: String,
-    /// Copies and host writes under it.
+    /// Counters of the drive that followed the piece.
     pub counters: Counters,
-    /// What it cannot say, where it is to stand for the scheme; `None` of what is measured beside it.
+    /// What the piece cannot express of the scheme it stands for; `None` for a piece that is measured beside the
+    /// scheme.
     pub loses: Option<String>,
 }
 
-/// All that is given away of one plan.
+/// The advice made for one plan.
 #[derive(Debug)]
 pub struct Advice {
-    /// The scheme that it stands for; empty where it is of lifetimes alone.
+    /// The scheme that the advice stands for; empty where it was made from lifetimes only.
     pub scheme: String,
-    /// What the scheme itself costs.
+    /// The counters of the drive with the scheme itself.
     pub promised: Option<Counters>,
-    /// What is written.
+    /// The files to write.
     pub files: Vec<File>,
-    /// What each piece is worth.
+    /// What each piece of advice is worth.
     pub checks: Vec<Checked>,
-    /// What else there is to say.
+    /// Further sentences for people.
     pub notes: Vec<String>,
     page_bytes: u64,
 }
@@ -78,7 +79,7 @@ impl Advice {
         }
     }
 
-    /// Files that nothing could be fed back to.
+    /// Advice whose files could not be fed back.
     pub(crate) fn unchecked(files: Vec<File>) -> Advice {
         Advice {
             scheme: String::new(),
@@ -100,23 +101,23 @@ impl Advice {
         });
     }
 
-    /// The share by which the flash writes more than the scheme promised, or less where negative.
+    /// The share by which the flash writes more than the scheme promised; negative if less.
     pub fn off(&self, checked: &Checked) -> Option<f64> {
         let promised = self.promised?.waf()?;
         Some(checked.counters.waf()? / promised - 1.0)
     }
 
-    /// Whether it costs no more than was promised; `None` where it promised nothing.
+    /// Whether the piece costs no more than the scheme promised; `None` where nothing was promised.
     pub fn holds(&self, checked: &Checked) -> Option<bool> {
         checked.loses.as_ref()?;
         Some(self.off(checked)? <= TOLERANCE)
     }
 
-    /// Writes every file into a directory, and what they are worth as `export.json`. Each appears whole
-    /// or not at all; those of the same names are replaced.
+    /// Writes every file into a directory, and the results of the checks as `export.json`. Each appears whole or not at
+    /// all; files of the same names are replaced.
     ///
     /// # Errors
-    /// When one cannot be written.
+    /// When a file cannot be written.
     pub fn write(&self, directory: &Path) -> Result {
         for file in &self.files {
             write(&directory.join(&file.name), &file.text)?;
@@ -125,7 +126,7 @@ impl Advice {
         write(&directory.join("export.json"), &told)
     }
 
-    /// What was made and what it is worth, as JSON.
+    /// The advice and the results of its checks as JSON.
     pub fn as_json(&self) -> Value {
         let of = |counters: &Counters| {
             json!({

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::contexts::call;
 
-/// Placement identifiers by program context: as a table, and as rules.
+/// Makes placement identifiers by program context: as a table, and as rules.
 pub fn by_context(
     plan: &Plan,
     survey: &Survey,
@@ -50,13 +50,13 @@ pub fn by_context(
     Ok(())
 }
 
-/// A program context and what it wrote.
+/// A program context and its writes.
 struct Row<'a> {
     context: &'a Context,
     tally: &'a Tally,
 }
 
-/// Those that wrote most of what has a context.
+/// The contexts that wrote most.
 fn rows<'a>(plan: &'a Plan, survey: &'a Survey) -> Vec<Row<'a>> {
     let row = |(row, tally): (&u32, &'a Tally)| {
         let context = plan.tables.contexts.get(*row as usize)?;
@@ -105,12 +105,12 @@ fn table(rows: &[Row<'_>], streams: &[u16], page_bytes: u64) -> String {
     table
 }
 
-/// A cell of a CSV (RFC 4180: quotes are doubled).
+/// A cell quoted for a CSV (RFC 4180: quotes are doubled).
 fn cell(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// Placement identifiers of contexts of which nothing but lifetimes are known.
+/// Makes placement identifiers of contexts of which only lifetimes are known.
 pub fn of_lifetimes(profile: &KnownLifetimes, streams: u16) -> Vec<File> {
     let mut known: Vec<&KnownLifetime> = profile.contexts().iter().collect();
     known.sort_by_key(|one| std::cmp::Reverse(one.written_bytes));

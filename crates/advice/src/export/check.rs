@@ -1,4 +1,4 @@
-//! Advice fed back: the same writes, placed as it says, on the same drive.
+//! Checks of advice: the same writes are placed as it says, on the same drive.
 
 use std::{num::NonZeroUsize, sync::Arc, thread};
 
@@ -10,8 +10,8 @@ use anabranch_trace::Io;
 
 use super::plan::Plan;
 
-/// Rules as the scheme `manual`, with the device side of the scheme they are to stand for. One whose
-/// device side is its own is stood for by `substream`.
+/// The scheme `manual` with these rules, and the device side of the scheme they stand for. Where a
+/// scheme's device side is its own, `substream` takes its place.
 pub fn under_rules(plan: &Plan, rules: &str) -> Result<SchemeSpec> {
     let read = |_: &str| Ok(rules.to_owned());
     let spec = SchemeSpec::read("manual:rules=exported.toml", &read).map_err(Fault::work)?;
@@ -21,7 +21,7 @@ pub fn under_rules(plan: &Plan, rules: &str) -> Result<SchemeSpec> {
     }))
 }
 
-/// What each scheme costs, over one reading of the trace.
+/// The counters of each scheme's drive, over one pass over the trace.
 pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Result<Vec<Counters>> {
     let lanes = specs.iter().map(|spec| plan.lane(spec));
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -35,7 +35,7 @@ pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Resu
     Ok(lanes.iter().map(|lane| *lane.counters()).collect())
 }
 
-/// What one scheme costs on requests at hand.
+/// The counters of one scheme's drive, for requests in memory.
 pub fn measure_these(plan: &Plan, spec: &SchemeSpec, ios: &[Io]) -> Result<Counters> {
     let mut lane = plan.lane(spec)?;
     ios.iter()

@@ -1,4 +1,4 @@
-//! Advice as fio jobs: the trace itself, each stream's writes by a job with its placement.
+//! Advice as fio jobs: each replays one stream's writes of the trace with a placement identifier.
 //!
 //! fio's I/O log of version 3 (HOWTO, "Trace file format v3"; microseconds); `dataplacement`,
 //! `plids`, `plid_select` and `dp_scheme` are of fio 3.38 and later.
@@ -22,10 +22,10 @@ use super::{
 };
 
 const HEADING: &str = "fio version 3 iolog\n";
-/// Where a user's drive is; `--filename` on fio's command line overrules it.
+/// The path of the user's drive in the jobs; `--filename` on fio's command line overrules it.
 const DEVICE: &str = "/dev/ng0n1";
 
-/// The logs of a trace: all of it, and each stream's part.
+/// The logs of a trace: one of all requests, and one of each stream's.
 struct Logs {
     all: String,
     of_stream: Vec<String>,
@@ -41,7 +41,8 @@ impl Logs {
         }
     }
 
-    /// Discards and reads go with the default stream: they carry no placement.
+    /// Adds a request to the logs. Discards and reads go with the default stream, since they carry
+    /// no placement.
     fn put(&mut self, io: &Io, offset_bytes: u64, length_bytes: u64, stream: StreamId) {
         let action = match io.operation {
             Operation::Write => "write",
@@ -70,8 +71,8 @@ fn opened(name: &str) -> String {
     format!("{HEADING}0 {name} add\n0 {name} open\n")
 }
 
-/// A `dp_scheme` of address ranges, a log and a job for each stream that is used, and a job for the
-/// `dp_scheme`.
+/// Makes a `dp_scheme` of address ranges, a log and a job for each stream that is used, and a job
+/// for the `dp_scheme`.
 pub fn jobs(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
     by_address(plan, survey, advice, watch)?;
     let logs = logs(plan, watch)?;
@@ -148,8 +149,8 @@ fn logs(plan: &Plan, watch: &mut dyn Watch) -> Result<Logs> {
     Ok(logs)
 }
 
-/// The log read again: its requests, each stream's as a tenant, and the rules that send each tenant
-/// where the stream was.
+/// Reads the logs again: the requests, each stream's as a tenant of its own, and the rules that
+/// place each tenant in its stream.
 fn by_tenant(logs: &Logs) -> Result<(String, Vec<Io>)> {
     let text = Cursor::new(logs.all.clone().into_bytes());
     let input = Input::new(Path::new("fio/streams.fio"), text)?;

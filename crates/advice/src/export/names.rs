@@ -1,4 +1,4 @@
-//! Advice by file and thread: as rules, and as the kernel's hints.
+//! Advice by file and thread: as rules, and as the kernel's life-time hints.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::{
     survey::{Name, Survey, Tally},
 };
 
-/// Handles there are for the four hints that say something, and the default one.
+/// The hints that stand for one handle each; writes without a hint go to the default handle.
 const HINTS: [WriteHint; 4] = [
     WriteHint::Short,
     WriteHint::Medium,
@@ -20,7 +20,7 @@ const HINTS: [WriteHint; 4] = [
     WriteHint::Extreme,
 ];
 
-/// Rules by file and thread.
+/// Makes rules by file and thread.
 pub fn by_name(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
     let rows = survey.names.by_weight();
     let tallies: Vec<&Tally> = rows.iter().map(|(_, tally)| *tally).collect();
@@ -50,7 +50,7 @@ pub fn by_name(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dy
     Ok(())
 }
 
-/// The same as the four hints of the kernel.
+/// Makes the rules that use the four hints of the kernel.
 pub fn as_hints(
     plan: &Plan,
     survey: &Survey,
@@ -92,7 +92,7 @@ pub fn as_hints(
     Ok(())
 }
 
-/// Rules by name: the file alone where its writers agree, the narrowest first.
+/// The rules by name: by the file alone where its writers agree, the narrowest first.
 fn name_lines(
     plan: &Plan,
     survey: &Survey,
@@ -166,7 +166,8 @@ fn asks(name: &Name, file_alone: bool) -> Vec<(&'static str, String)> {
     asks
 }
 
-/// The first rule that matches wins: a named file before any, more letters before fewer.
+/// The key that sorts rules, since the first that matches wins: rules with a file first, then those
+/// with more letters.
 fn narrowness(asks: &[(&'static str, String)]) -> (bool, usize, usize) {
     let file = asks.iter().find(|(key, _)| *key == "file");
     let letters = |text: &str| {

@@ -1,5 +1,4 @@
-//! Advice as a text for one application: what it writes, and what can be kept apart by its own
-//! options, with what each way costs.
+//! Advice as a text for one application: what it writes, what its own options can keep apart, and what each way costs.
 //!
 //! Where no hint reaches the drive, a directory can: an FDP namespace has placement handles of its own
 //! (NVMe TP4146; `nvme create-ns --phndls`), and what is written without a directive goes to its
@@ -20,17 +19,17 @@ use super::{
     survey::Survey,
 };
 
-/// Rows of the table of writers (our choice).
+/// The most rows of the table of writers (our choice).
 const MAX_ROWS: usize = 16;
 
-/// An application whose files tell it.
+/// An application that is recognised by its files.
 struct Application {
     name: &'static str,
-    /// Patterns of which its files have at least one.
+    /// Patterns of file names, of which a trace of the application has at least one.
     files: &'static [&'static str],
-    /// What its own options keep apart: in words, and by patterns of file names.
+    /// What its own options can keep apart: a phrase, and patterns of file names.
     apart: &'static [(&'static str, &'static [&'static str])],
-    /// Whether it asks for life-time hints.
+    /// Whether it gives the kernel life-time hints.
     gives_hints: bool,
     file: &'static str,
     text: &'static str,
@@ -105,7 +104,8 @@ MariaDB (10.11 was watched) asks for no life-time hints.
 ",
 };
 
-/// A write-ahead log's segment has a name of 24 hexadecimal digits, and before its first use another.
+/// PostgreSQL. A segment of its write-ahead log has a name of 24 hexadecimal digits, and another name before its first
+/// use.
 const POSTGRES: Application = Application {
     name: "PostgreSQL",
     files: &["pg_control", "xlogtemp.*", "pg_filenode.map"],
@@ -127,12 +127,12 @@ whose), which `--to rules` therefore cannot tell apart.
 ",
 };
 
-/// What a RocksDB in the trace could do.
+/// Makes the text for RocksDB, if the trace has its files.
 pub fn rocksdb(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
     write(&ROCKSDB, plan, survey, advice, watch)
 }
 
-/// What a Cassandra in the trace could do.
+/// Makes the text for Cassandra, if the trace has its files.
 pub fn cassandra(
     plan: &Plan,
     survey: &Survey,
@@ -142,12 +142,12 @@ pub fn cassandra(
     write(&CASSANDRA, plan, survey, advice, watch)
 }
 
-/// What a MySQL or MariaDB in the trace could do.
+/// Makes the text for MySQL or MariaDB, if the trace has their files.
 pub fn mysql(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
     write(&MYSQL, plan, survey, advice, watch)
 }
 
-/// What a PostgreSQL in the trace could do.
+/// Makes the text for PostgreSQL, if the trace has its files.
 pub fn postgres(
     plan: &Plan,
     survey: &Survey,
@@ -221,7 +221,7 @@ Namespaces with a placement handle of their own (FDP drive, nvme-cli 2.11 or new
   nvme create-ns /dev/nvme0 --nsze=N --ncap=N --flbas=0 --endg-id=1 --nphndls=1 --phndls=1     log
 ";
 
-/// What can be had without the scheme.
+/// The placements that are possible without the scheme.
 fn ways(application: &Application, plan: &Plan) -> Result<Vec<(String, SchemeSpec)>> {
     let line = |pattern: &&str| Line {
         asks: vec![("file", (*pattern).to_owned())],
@@ -253,7 +253,7 @@ fn ways(application: &Application, plan: &Plan) -> Result<Vec<(String, SchemeSpe
     Ok(ways)
 }
 
-/// A line for each writer, those with most bytes first.
+/// The table of writers, those with most bytes first.
 fn writers(plan: &Plan, survey: &Survey) -> String {
     let rows = survey.names.by_weight();
     let mut text = String::new();

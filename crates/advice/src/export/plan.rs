@@ -1,4 +1,4 @@
-//! What advice is made from: a trace, a drive and a scheme.
+//! The plan of an export: a trace, a drive and a scheme.
 
 use std::{
     fs,
@@ -20,35 +20,35 @@ use crate::ExportOptions;
 /// The scheme that is exported unless another is named.
 const SCHEME: &str = "pcstream";
 
-/// What advice is made from.
+/// The source that advice is made from.
 pub enum Source {
-    /// A trace, a result of a comparison, or lifetimes of contexts, by its first bytes.
+    /// A file whose first bytes tell its kind: a trace, a result of a comparison, or lifetimes of contexts.
     File(PathBuf),
-    /// A trace that is open.
+    /// A trace that is open already.
     Trace(Box<dyn Requests>),
 }
 
-/// What the source turned out to be.
+/// The content of a source.
 pub enum Given {
-    /// What was learned of contexts, and no more.
+    /// Lifetimes of contexts, without writes.
     Lifetimes(KnownLifetimes),
-    /// Writes to place.
+    /// A trace with its drive and scheme.
     Plan(Box<Plan>),
 }
 
-/// Writes, a drive for them, and the scheme that is to be told in other words.
+/// Writes, a drive for them, and the scheme whose placement is exported.
 pub struct Plan {
     pub source: Box<dyn Requests>,
     pub tables: Tables,
     pub drive: Config,
     pub scheme: SchemeSpec,
     pub known: KnownLifetimes,
-    /// How the trace's addresses became the drive's, where that was sized for what is ever written.
+    /// How addresses of the trace became addresses of the drive, where the drive was sized for the pages ever written.
     pub numbers: Option<Arc<Numbers>>,
 }
 
 impl Plan {
-    /// One pass over the writes, at the drive's addresses; `sink` is told the share that is then done.
+    /// Passes every batch of writes at the drive's addresses to `sink`, with the share that is done.
     pub fn each_batch(
         &self,
         what: &str,
@@ -69,7 +69,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Requests of the trace at the drive's addresses.
+    /// Requests of the trace converted to the drive's addresses.
     pub fn at_the_drive(&self, ios: Vec<Io>) -> Vec<Io> {
         match self.numbers.as_deref().cloned() {
             Some(mut numbers) => renumbered(&mut numbers, &ios),
@@ -77,14 +77,14 @@ impl Plan {
         }
     }
 
-    /// The trace's address for one of the drive's, in bytes: advice is for the trace as it is.
+    /// The trace's address for one of the drive's, in bytes: advice must be for the trace's own addresses.
     pub fn original_bytes(&self, bytes: u64) -> u64 {
         let numbers = self.numbers.as_ref();
         let original = numbers.and_then(|numbers| numbers.original_bytes(bytes));
         original.unwrap_or(bytes)
     }
 
-    /// The scheme at work, with what it knew before.
+    /// A lane of the scheme, with the lifetimes it knew before.
     pub fn lane(&self, spec: &SchemeSpec) -> Result<Lane> {
         let mut lane = Lane::build(spec, &self.drive, &Start::default()).map_err(Fault::usage)?;
         lane.recall(&self.known);
@@ -101,7 +101,7 @@ fn renumbered(numbers: &mut Numbers, ios: &[Io]) -> Vec<Io> {
     pieces
 }
 
-/// Finds out what the source is, by its first bytes.
+/// Reads the source, whose first bytes tell its kind.
 pub fn given(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> Result<Given> {
     let path = match source {
         Source::Trace(trace) => return of_trace(options, with_tables(trace)?, watch),
@@ -137,7 +137,7 @@ pub fn given(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> 
     }))
 }
 
-/// A load that is made, not read (`synthetic:NAME`).
+/// Whether a path names a synthetic load (`synthetic:NAME`).
 fn is_synthetic(path: &Path) -> bool {
     path.to_str()
         .is_some_and(|path| path.starts_with("synthetic:"))
@@ -200,7 +200,7 @@ fn with_drive(
     })))
 }
 
-/// A trace, and the tables beside it.
+/// A trace with its tables.
 type Trace = (Box<dyn Requests>, Tables);
 
 fn native(path: &Path) -> Result<Trace> {
@@ -228,7 +228,7 @@ fn scheme(text: &str) -> Result<SchemeSpec> {
     Ok(spec)
 }
 
-/// The trace, the drive and the best scheme of a result.
+/// The plan for a result: its trace, its drive and its best scheme.
 fn of_result(
     options: &ExportOptions,
     path: &Path,
@@ -279,7 +279,7 @@ fn of_result(
     })))
 }
 
-/// Of the schemes that know no future the one that wrote least to the flash, as it was set.
+/// The scheme of a result that wrote least to the flash, with its settings, among those that do not know the future.
 fn best(result: &Comparison) -> Option<SchemeSpec> {
     let mut schemes: Vec<_> = result.schemes.iter().collect();
     schemes.sort_by_key(|scheme| scheme.media_bytes);

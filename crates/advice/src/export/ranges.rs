@@ -14,10 +14,10 @@ use super::{
     survey::{PARTS, Survey, Tally},
 };
 
-/// Lines fio reads.
+/// The most lines that fio reads.
 const MAX_RANGES: usize = 32;
 
-/// Parts in a row that share a stream.
+/// Neighbouring parts that share a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Range {
     first: u32,
@@ -26,7 +26,7 @@ struct Range {
     pages: u64,
 }
 
-/// Writes the `dp_scheme`, of the ways to make one the best.
+/// Makes the `dp_scheme`: of several ways to make one, the best.
 pub fn by_address(
     plan: &Plan,
     survey: &Survey,
@@ -114,8 +114,9 @@ fn lines(plan: &Plan, ranges: &[Range]) -> Vec<Line> {
     ranges.iter().map(line).collect()
 }
 
-/// Neighbours of one stream made one, and then the smallest given away to the larger neighbour until
-/// fio can hold them. `parts` are in order; what nobody wrote between two belongs to the first.
+/// Merges neighbours of one stream; then gives the smallest range to its larger neighbour until fio
+/// can hold them all. `parts` are in order, and a gap between two that nobody wrote belongs to the
+/// first.
 fn merged(parts: Vec<Range>) -> Vec<Range> {
     let mut ranges = joined(parts);
     while ranges.len() > MAX_RANGES {

@@ -1,4 +1,4 @@
-//! Advice as rules, and the ways to choose their streams.
+//! Advice as rules, with the ways to choose their streams.
 
 use anabranch_compare::{Result, Watch};
 use anabranch_lifetime::{Weighted, cluster};
@@ -14,24 +14,24 @@ use super::{
     survey::Tally,
 };
 
-/// Rules a set may have ([`anabranch_placement::Rules`]).
+/// The most rules of a set ([`anabranch_placement::Rules`]).
 pub const MAX_RULES: usize = 64;
-/// Groups of lifetimes that lower the sum of squares by less than this are not kept apart, where
-/// fewer groups are tried (our choice).
+/// Where fewer groups are tried, groups of lifetimes are merged unless they lower the sum of
+/// squares by this share (our choice).
 pub const LEAST_GAIN: f64 = 0.05;
-/// What rules ask for by number.
+/// Conditions of a rule whose values are numbers.
 const NUMBERS: [&str; 3] = ["from_byte", "to_byte", "tenant"];
-/// One rule to be: what it asks for, its stream, and what is said beside it.
+/// A rule to be written: its conditions, its stream, and comments.
 #[derive(Debug, Clone)]
 pub struct Line {
     pub asks: Vec<(&'static str, String)>,
     pub stream: u16,
     pub hint: Option<WriteHint>,
-    /// A line each, as others named things.
+    /// Comments, a line each, which hold names from elsewhere.
     pub comments: Vec<String>,
 }
 
-/// Rules in the form of the scheme `manual`.
+/// The document of rules that the scheme `manual` reads.
 pub fn document(description: &str, lines: &[Line]) -> String {
     let head = [("description", description), ("source", "anabranch export")];
     let head = head.map(|(key, value)| (key.to_owned(), Value::from(value)));
@@ -59,14 +59,14 @@ impl Line {
     }
 }
 
-/// A way to give each of some writers a stream, to be tried.
+/// A choice of streams for some writers, to be tried.
 pub struct Way {
     pub told: &'static str,
     pub streams: Vec<u16>,
 }
 
-/// As the scheme did, and by how long each one's data live, in as many streams as there are or in
-/// fewer.
+/// The choices to try: the streams of the scheme, and groups by lifetime, in as many streams as
+/// there are and in fewer.
 pub fn ways(tallies: &[&Tally], host_streams: u16, trace_pages: u64) -> Vec<Way> {
     let by_lifetime = |told, gain| Way {
         told,
@@ -82,7 +82,7 @@ pub fn ways(tallies: &[&Tally], host_streams: u16, trace_pages: u64) -> Vec<Way>
     ]
 }
 
-/// Groups of like lifetimes, the shortest first; on a scale of doublings, as PCStream groups.
+/// Groups the writers by lifetime, the shortest first, on a scale of doublings as PCStream does.
 pub fn by_lifetime(tallies: &[&Tally], groups: u16, trace_pages: u64, gain: f64) -> Vec<u16> {
     let points: Vec<Weighted> = tallies
         .iter()
@@ -94,7 +94,7 @@ pub fn by_lifetime(tallies: &[&Tally], groups: u16, trace_pages: u64, gain: f64)
     self::groups(&points, groups, gain)
 }
 
-/// Which of at most so many groups each point is in.
+/// The group of each point, of at most `groups` groups.
 pub fn groups(points: &[Weighted], groups: u16, gain: f64) -> Vec<u16> {
     let centres = cluster(points, usize::from(groups), gain);
     let nearest = |point: &Weighted| {
@@ -107,7 +107,7 @@ pub fn groups(points: &[Weighted], groups: u16, gain: f64) -> Vec<u16> {
     points.iter().map(nearest).collect()
 }
 
-/// The lines of each way, all fed back; the best is kept.
+/// Feeds back the rules of each choice, and keeps the best.
 pub fn best(
     plan: &Plan,
     told: &str,
@@ -129,7 +129,7 @@ pub fn best(
     Ok(best.map(|((way, text), counters)| (way, text, counters)))
 }
 
-/// What of the scheme's own placement a set of streams does not repeat, in words.
+/// A sentence on what a choice of streams loses of the scheme's own placement; `None` if nothing.
 pub fn lost(tallies: &[&Tally], streams: &[u16], all_pages: u64, by: &str) -> Option<String> {
     let mixed: u64 = tallies
         .iter()
@@ -143,7 +143,7 @@ pub fn lost(tallies: &[&Tally], streams: &[u16], all_pages: u64, by: &str) -> Op
     ))
 }
 
-/// What a writer wrote, and how long that lives, in words.
+/// A phrase on what a writer wrote, and how long it lives.
 pub fn told(tally: &Tally, page_bytes: u64, all_pages: u64) -> String {
     let pages = tally.profile.written_pages;
     let quantile = |quantile| {

@@ -1,4 +1,4 @@
-//! What a scheme did with a trace's writes, by everything that writes can be told apart by.
+//! A survey of how a scheme placed a trace's writes, for each way of telling writes apart.
 
 use std::collections::HashMap;
 
@@ -11,29 +11,30 @@ use anabranch_trace::{ContextId, ContextKind, Io, Operation, Tables};
 use super::plan::Plan;
 use crate::reading::TABLE_BYTES;
 
-/// Parts of equal size the addresses are looked at in (our choice: 32 ranges can be cut from them
-/// finely enough).
+/// Number of equal parts that the address space is divided into (our choice: fine enough to cut 32
+/// ranges from).
 pub const PARTS: u32 = 1024;
-/// Names kept apart; the rest count as the first, which has none (our choice).
+/// The most names that are told apart; further ones count as the first, which is empty (our
+/// choice).
 const MAX_NAMES: usize = 4096;
 
-/// Who writes, by what is the same in the next run: the file's name without its numbers, the thread's
-/// without its own, and the kind of writer.
+/// A writer by what stays the same in the next run: the file's name without its numbers, the
+/// thread's name without its own, and the kind of writer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Name {
-    /// A pattern, as rules have them; empty where the file is not known.
+    /// A pattern of file names as in rules; empty where the file is not known.
     pub file: String,
     pub role: String,
     pub kind: ContextKind,
 }
 
-/// What one of them wrote.
+/// The writes of one group.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     pub profile: ContextProfile,
-    /// Pages by the stream the scheme chose, over the whole trace.
+    /// Pages by the stream that the scheme chose, over the whole trace.
     pub by_stream: Vec<u64>,
-    /// The same over its second half, when the scheme had learned.
+    /// Pages by stream over the second half of the trace, when the scheme had learned.
     pub late_by_stream: Vec<u64>,
 }
 
@@ -51,7 +52,7 @@ impl Tally {
         }
     }
 
-    /// Where the scheme put most of it, once it had learned.
+    /// The stream that got most of the pages once the scheme had learned.
     pub fn stream(&self) -> u16 {
         let most = |list: &[u64]| {
             let largest = (0..).zip(list).max_by_key(|(_, pages)| **pages);
@@ -64,7 +65,7 @@ impl Tally {
             .unwrap_or(0)
     }
 
-    /// Pages that the scheme put elsewhere than `stream`.
+    /// Pages that the scheme put in other streams than `stream`.
     pub fn elsewhere(&self, stream: u16) -> u64 {
         let here = self
             .by_stream
@@ -74,7 +75,7 @@ impl Tally {
         self.by_stream.iter().sum::<u64>() - here
     }
 
-    /// How long half of it lives, in pages; of what does not end within the trace, the whole trace.
+    /// The median lifetime in pages; the whole trace where more than half does not end within it.
     pub fn lifetime_pages(&self, trace_pages: u64) -> u64 {
         let ended = self.profile.lifetimes.pages();
         let half = self.profile.written_pages / 2;
@@ -86,7 +87,7 @@ impl Tally {
     }
 }
 
-/// A trace's writes in one way of telling them apart.
+/// A trace's writes, grouped in one way.
 #[derive(Debug)]
 pub struct Group<K> {
     pub keys: Vec<K>,
@@ -94,7 +95,7 @@ pub struct Group<K> {
 }
 
 impl<K> Group<K> {
-    /// Those that wrote at all, most first.
+    /// The groups that wrote, those with most pages first.
     pub fn by_weight(&self) -> Vec<(&K, &Tally)> {
         let mut rows: Vec<(&K, &Tally)> = self.keys.iter().zip(&self.tallies).collect();
         rows.retain(|(_, tally)| tally.profile.written_pages > 0);
@@ -103,20 +104,20 @@ impl<K> Group<K> {
     }
 }
 
-/// What one reading of the trace tells.
+/// The groups that one pass over the trace found.
 #[derive(Debug)]
 pub struct Survey {
     pub names: Group<Name>,
-    /// By row of the trace's context table.
+    /// Writes by row of the trace's context table.
     pub contexts: Group<u32>,
-    /// By part of the address space.
+    /// Writes by part of the address space.
     pub parts: Group<u32>,
     pub written_pages: u64,
-    /// What the scheme itself cost.
+    /// The counters of the drive with the scheme itself.
     pub promised: Counters,
 }
 
-/// Reads the trace once, with the scheme at work.
+/// Reads the trace once, with the scheme at work on its drive.
 pub fn survey(plan: &Plan, watch: &mut dyn Watch) -> Result<Survey> {
     let mut lane = plan.lane(&plan.scheme)?;
     lane.keep_placements();
@@ -167,7 +168,7 @@ impl Reading {
     }
 }
 
-/// Tallies and lifetimes, of each way to tell writes apart.
+/// Tallies and lifetimes for each way of grouping writes.
 struct Counted {
     written_pages: u64,
     pages_per_part: u32,
@@ -226,7 +227,7 @@ impl Counted {
     }
 }
 
-/// One way to tell writes apart, while they are counted.
+/// The groups of one way, while writes are counted.
 struct Rows {
     tallies: Vec<Tally>,
     profiles: ContextProfiles,
@@ -253,7 +254,7 @@ impl Rows {
     }
 }
 
-/// Names by their numbers in this survey.
+/// Names with their numbers in this survey.
 struct NameTable {
     names: Vec<Name>,
     rows: HashMap<Name, u32>,
@@ -313,8 +314,8 @@ impl NameTable {
     }
 }
 
-/// A file's name with `*` for its numbers: what its next generation will be called too. What a
-/// pattern would take for more than itself is one letter of any kind.
+/// The file's name as a pattern, with `*` for its numbers, so that later generations of the file
+/// match. Characters that mean something in patterns become `?`.
 fn pattern(name: &str) -> String {
     let mut pattern = String::with_capacity(name.len());
     for letter in name.chars() {
