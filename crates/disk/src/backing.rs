@@ -10,19 +10,19 @@ use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 
 use crate::error::DiskError;
 
-/// Memory is taken when this many times the drive's size is available: the drive itself, the page cache of the
-/// file system on it, and room for the program. Our choice.
+/// Memory is used when it has room for this many times the drive's size: the drive itself, the page cache of the file
+/// system on it, and the program. Our choice.
 pub(crate) const MEMORY_FACTOR: u64 = 3;
 
-/// Where the backing file goes when memory is short: on a disk by the Filesystem Hierarchy Standard, unlike /tmp.
+/// The directory of the backing file when memory is short: on a disk by the Filesystem Hierarchy Standard, unlike /tmp.
 const DISK_DIRECTORY: &str = "/var/tmp";
 
-/// Where a drive's bytes lie.
+/// The place of a drive's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BackingPlace {
-    /// In memory: fast, and wears no real drive. Not in /dev/shm, which containers keep at 64 MiB.
+    /// In memory: fast, and without wear of a real drive. Not in /dev/shm, which containers limit to 64 MiB.
     Memory,
-    /// In a nameless file of this directory.
+    /// In a nameless file in this directory.
     Directory(PathBuf),
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for BackingPlace {
     }
 }
 
-/// A sparse file without a name: it is gone when the last descriptor is, however its owner ends.
+/// A sparse file without a name: it disappears with its last descriptor, however its owner ends.
 #[derive(Debug)]
 pub(crate) struct BackingFile {
     pub(crate) file: File,
@@ -78,7 +78,8 @@ fn choose_place(bytes: u64, directory: Option<&Path>, memory_bytes: u64) -> Back
     }
 }
 
-/// The file is sparse, but a full drive must not fail: that would be an I/O error and not an ENOSPC to the program.
+/// Checks that a full drive would fit. The file is sparse, so that a shortage would show only later, as an I/O error
+/// and not as an ENOSPC to the program.
 fn check_room(
     bytes: u64,
     place: &BackingPlace,
@@ -108,7 +109,7 @@ fn check_room(
     })
 }
 
-/// What programs can still allocate without swapping, bytes; 0 when the kernel does not say.
+/// Bytes that programs can still allocate without swapping; 0 where the kernel does not tell.
 fn memory_available_bytes() -> u64 {
     fs::read_to_string("/proc/meminfo").map_or(0, |text| parse_memory_available(&text))
 }

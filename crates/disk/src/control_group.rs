@@ -1,7 +1,7 @@
 //! A control group (cgroup v2) of the run's own.
 //!
-//! A program can leave a process tree, a session and a mount namespace; what it starts stays in its control group
-//! all the same. So a container that a run starts ends with the run.
+//! A program can leave a process tree, a session and a mount namespace, but everything it starts stays in its control
+//! group. So a container that a run starts ends with the run.
 //!
 //! `unsafe` only for what a child does between its birth and its program, which no safe wrapper covers.
 #![allow(unsafe_code)]
@@ -17,21 +17,22 @@ use std::process::Command;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::write;
 
-/// What mounts are given that take no data.
+/// The type of mount data where a mount takes none.
 pub(crate) type NoData = Option<&'static str>;
 pub(crate) const NO_DATA: NoData = None;
 
-/// The place of a group that nobody else knows of, before there is one: whoever is to remove it is told first.
+/// The place of a group that does not exist yet. The process that will remove the group learns the place first.
 #[derive(Debug)]
 pub(crate) struct GroupPlace {
-    /// The directory it shall lie in. Its mount is detached: no program of the run sees it.
+    /// The directory that the group will lie in. Its mount is detached: no program of the run sees it.
     parent: File,
     name: String,
 }
 
 impl GroupPlace {
-    /// A place below our own group, so that limits on us hold for the run. The hierarchy is mounted on
-    /// `mount_point` for a moment; the calling thread's mount namespace must be its own, and names the group.
+    /// Finds a place below our own group, so that limits on us hold for the run. The hierarchy is mounted on
+    /// `mount_point` for a moment; IMPORTANT: the calling thread must have a mount namespace of its own, or everybody
+    /// sees that mount. The number of the namespace names the group.
     pub(crate) fn find(mount_point: &Path) -> io::Result<Self> {
         let hierarchy = Some("cgroup2");
         mount(hierarchy, mount_point, hierarchy, MsFlags::empty(), NO_DATA)?;
@@ -48,7 +49,7 @@ impl GroupPlace {
         })
     }
 
-    /// The directory it shall lie in, for another process, and its name there.
+    /// The directory that the group will lie in, for another process, and the group's name there.
     pub(crate) fn told(&self) -> io::Result<(File, &str)> {
         Ok((self.parent.try_clone()?, &self.name))
     }
@@ -58,11 +59,11 @@ impl GroupPlace {
     }
 }
 
-/// The group. Dropped, it is removed, if nothing is left in it.
+/// The run's control group. Dropping it removes the group, if nothing is left in it.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     place: GroupPlace,
-    /// Whoever writes `0` here moves in.
+    /// The file of members: a process that writes `0` to it moves into the group.
     members: File,
 }
 
@@ -80,7 +81,7 @@ impl ControlGroup {
         })
     }
 
-    /// What `command` starts begins its life in the group.
+    /// Lets the process that `command` starts begin its life in the group.
     pub(crate) fn admit(&self, command: &mut Command) -> io::Result<()> {
         let members = self.members.try_clone()?;
         let enter = move || {
@@ -93,7 +94,7 @@ impl ControlGroup {
         Ok(())
     }
 
-    /// The ids of all processes in it, and in the groups that they made below it.
+    /// The ids of all processes in the group, and in groups that they made below it.
     pub(crate) fn members(&self) -> Vec<u32> {
         let mut members = Vec::new();
         for directory in self.directories() {
@@ -104,12 +105,12 @@ impl ControlGroup {
         members
     }
 
-    /// Kills all of them at once, also those that are being born: Linux 5.14 and newer.
+    /// Kills all members at once, also those being born. It needs Linux 5.14 or newer.
     pub(crate) fn kill(&self) -> io::Result<()> {
         fs::write(self.place.path().join("cgroup.kill"), "1")
     }
 
-    /// Its directory, and those below it, each after the one it lies in.
+    /// The group's directory and those below it, each after the one it lies in.
     fn directories(&self) -> Vec<PathBuf> {
         let mut directories = vec![self.place.path()];
         let mut next = 0;

@@ -18,23 +18,25 @@ use crate::loop_device::LoopDevice;
 use crate::namespace::Namespace;
 use crate::swap::swap_off;
 
-/// How long a file system may stay busy before we call it an error. Our choice.
+/// How long a file system may stay busy before that is an error. Our choice.
 const UNMOUNT_PATIENCE: Duration = Duration::from_secs(1);
-/// How often we try meanwhile.
+/// The time between two attempts meanwhile.
 const UNMOUNT_POLL: Duration = Duration::from_millis(5);
 
-/// What drive is wanted.
+/// The properties of a drive to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriveOptions {
-    /// Logical size, bytes: a multiple of 4096, at least [`FileSystemKind::minimum_bytes`].
+    /// Logical size in bytes: a multiple of 4096, at least [`FileSystemKind::minimum_bytes`].
     pub bytes: u64,
-    /// What it is formatted with.
+    /// The file system to format it with.
     pub file_system: FileSystemKind,
-    /// Where the backing file lies. `None`: in memory when 3 times the drive's size is available, else in /var/tmp.
+    /// The directory of the backing file. `None` means in memory if 3 times the drive's size is available, otherwise in
+    /// /var/tmp.
     pub backing_dir: Option<PathBuf>,
 }
 
-/// A drive of a run. Dropped, it kills the run's processes, unmounts, and the device is gone with all its bytes.
+/// The drive of a run. Dropping it kills the run's processes, unmounts the file system, and removes the device with all
+/// its bytes.
 #[derive(Debug)]
 pub struct Drive {
     device: LoopDevice,
@@ -44,10 +46,11 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Makes the device, all zeroes; nothing is written to it yet. One namespace carries one drive.
+    /// Makes the device, all zeroes, with nothing written to it. A namespace carries one drive.
     ///
     /// # Errors
-    /// The size does not suit the file system, there is no room for the drive's bytes, or no loop device.
+    /// When the size does not suit the file system, when there is no room for the drive's bytes, or when there is no
+    /// loop device.
     pub fn create(namespace: Namespace, options: &DriveOptions) -> Result<Self, DiskError> {
         options.file_system.check_size(options.bytes)?;
         let device = LoopDevice::attach(options.bytes, options.backing_dir.as_deref())?;
@@ -60,10 +63,10 @@ impl Drive {
         })
     }
 
-    /// Makes the file system and mounts it with `discard`, so that deleted files are discarded as they go.
+    /// Makes the file system and mounts it with `discard`, so that files are discarded when they are deleted.
     ///
     /// # Errors
-    /// The tool is missing (the message names its package) or failed, or the kernel does not mount the result.
+    /// When the tool is missing (the message names its package) or fails, or when the kernel does not mount the result.
     pub fn format_and_mount(&mut self) -> Result<(), DiskError> {
         self.file_system.format(&self.device)?;
         mount(
@@ -89,31 +92,31 @@ impl Drive {
         Ok(())
     }
 
-    /// The device that every write goes to.
+    /// The device that the file system writes to.
     pub fn device(&self) -> &LoopDevice {
         &self.device
     }
 
-    /// Where the file system appears, for this process and those it starts.
+    /// The directory where the file system appears, for this process and those it starts.
     pub fn mount_point(&self) -> &Path {
         self.namespace.mount_point()
     }
 
-    /// What it is formatted with.
+    /// The file system that the drive is formatted with.
     pub fn file_system(&self) -> FileSystemKind {
         self.file_system
     }
 
-    /// The namespace it is mounted in.
+    /// The namespace that the drive is mounted in.
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
     }
 
-    /// Takes away what a program left mounted over the drive, and says whether there was anything: what was written
-    /// there did not reach the drive.
+    /// Unmounts what a program mounted over the drive. Answers whether there was anything: writes to such a mount did
+    /// not reach the drive.
     ///
     /// # Errors
-    /// The mount cannot be removed, or the drive itself is not mounted any more.
+    /// When the mount cannot be removed, or the drive itself is no longer mounted.
     pub fn uncover(&self) -> Result<bool, DiskError> {
         let mut was_covered = false;
         while self.is_mounted && self.is_covered() {
@@ -133,10 +136,10 @@ impl Drive {
         on_it.is_ok_and(|on_it| on_it.dev() != self.device.device_number())
     }
 
-    /// Writes everything out that the file system still holds in memory, and waits for it. Journal included.
+    /// Writes out everything that the file system still holds in memory, journal included, and waits for it.
     ///
     /// # Errors
-    /// The drive failed a write.
+    /// When the drive fails a write.
     pub fn sync(&self) -> Result<(), DiskError> {
         let failed = |source| self.release_error("synced", source);
         let directory = File::open(self.mount_point()).map_err(|error| {
@@ -147,14 +150,14 @@ impl Drive {
         syncfs(&directory).map_err(failed)
     }
 
-    /// Unmounts; the last writes have reached the device when it returns. Files of it that the kernel swaps to are
-    /// given up first. The device stays until the drive is dropped, so that its number belongs to no one else while
-    /// the last events are read.
+    /// Unmounts the file system; its last writes have reached the device when this returns. Swapping to its files is
+    /// ended first. The device stays until the drive is dropped, so that its number goes to no other device while the
+    /// last events are read.
     ///
     /// # Errors
-    /// Somebody still uses the file system after 1 s, here or in a mount namespace of his own: the message names
-    /// him. Nothing is killed; see [`Workload::end_stragglers`](crate::Workload::end_stragglers). May be called
-    /// again.
+    /// When somebody still uses the file system after 1 s, here or in another mount namespace: the message names the
+    /// user. Nothing is killed; see [`Workload::end_stragglers`](crate::Workload::end_stragglers). The call may be
+    /// repeated.
     pub fn unmount(&mut self) -> Result<(), DiskError> {
         if !self.is_mounted {
             return Ok(());
@@ -176,7 +179,7 @@ impl Drive {
         }
     }
 
-    /// A file system lives as long as any mount namespace has it.
+    /// Checks that no other mount namespace keeps the file system alive.
     fn check_released(&self) -> Result<(), DiskError> {
         let deadline = Instant::now() + UNMOUNT_PATIENCE;
         while is_claimed(&self.device) {
@@ -200,7 +203,8 @@ impl Drive {
     }
 }
 
-/// A process that has just ended releases its files a moment after it has left /proc.
+/// Unmounts, and tries again for a while: a process that has just ended releases its files a moment after it has left
+/// /proc.
 fn unmount_patiently(mount_point: &Path) -> Result<(), Errno> {
     let deadline = Instant::now() + UNMOUNT_PATIENCE;
     loop {

@@ -1,4 +1,4 @@
-//! What can go wrong with a drive, each with its remedy.
+//! Errors of a drive, each with its remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,22 +13,22 @@ use crate::holder::{Holder, words};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiskError {
-    /// Mounts and loop devices are for root.
+    /// The process is not root, as mounts and loop devices require.
     #[error("a drive needs root (mount, loop device): run the command again with sudo")]
     NotRoot,
 
-    /// Root, but not allowed to mount: a container without the capability.
+    /// The process is root, but may not mount: a container without the capability.
     #[error(
         "no mount namespace of our own ({0}): CAP_SYS_ADMIN is needed; in a container, start it with --privileged"
     )]
     NamespaceDenied(#[source] Errno),
 
-    /// None of the directories that may carry the mount point can do so.
+    /// No directory can carry the mount point.
     #[error(
         "no directory to mount the drive in (tried {tried}): make one of them, for example `mkdir /mnt`"
     )]
     NoMountPoint {
-        /// The directories that were tried, each with what was wrong.
+        /// The directories that were tried, each with its error.
         tried: String,
     },
 
@@ -49,14 +49,14 @@ pub enum DiskError {
     LoopNode {
         /// The device node.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 
-    /// Other processes were faster, each time.
+    /// No loop device could be had: other processes were faster each time.
     #[error("no free loop device after {attempts} attempts: `losetup -a` shows who holds them")]
     NoFreeLoopDevice {
-        /// How often a device was asked for.
+        /// The number of attempts.
         attempts: u32,
     },
 
@@ -67,7 +67,7 @@ pub enum DiskError {
     LoopConfigure {
         /// The device node.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: Errno,
     },
 
@@ -82,7 +82,7 @@ pub enum DiskError {
         rounded_bytes: u64,
     },
 
-    /// The file system does not fit.
+    /// The drive is too small for the file system.
     #[error(
         "a drive of {bytes} bytes is too small for {file_system}: the smallest that works is {minimum_bytes} bytes ({} MiB)",
         minimum_bytes >> 20
@@ -96,28 +96,29 @@ pub enum DiskError {
         minimum_bytes: u64,
     },
 
-    /// The backing file would not fit when the drive is full.
+    /// The backing file would not fit if the drive were full.
     #[error(
         "no room for a drive of {} MiB: {place} has {} MiB free{}; free some, take a smaller drive (--size), or name a directory with more room for the backing file (--backing)",
         needed_bytes.div_ceil(1 << 20), free_bytes >> 20, memory_note(*memory_available_bytes)
     )]
     NoRoom {
-        /// Where the backing file was to lie.
+        /// Where the backing file would have been.
         place: BackingPlace,
-        /// What is free there.
+        /// Bytes that are free there.
         free_bytes: u64,
-        /// The drive's size.
+        /// The drive's size in bytes.
         needed_bytes: u64,
-        /// The memory available, when it was looked at first and found too small (`None`: a directory was named).
+        /// The memory available in bytes, if memory was considered first and found too small (`None` where a directory
+        /// was named).
         memory_available_bytes: Option<u64>,
     },
 
     /// The backing file cannot be made.
     #[error("no backing file in {place} ({source}): name another directory for it (--backing)")]
     Backing {
-        /// Where the backing file was to lie.
+        /// Where the backing file would have been.
         place: BackingPlace,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 
@@ -135,17 +136,17 @@ pub enum DiskError {
         "{program} failed on {} ({status}): {stderr}; look at `dmesg`, or try the other file system", device.display()
     )]
     MkfsFailed {
-        /// The tool.
+        /// The tool that failed.
         program: &'static str,
         /// The device node.
         device: PathBuf,
-        /// Its exit status in words.
+        /// Its exit status as text.
         status: String,
-        /// What it said.
+        /// What it wrote to standard error.
         stderr: String,
     },
 
-    /// The kernel does not mount it.
+    /// The kernel does not mount the new file system.
     #[error("{} cannot be mounted as {file_system} on {} ({source}): {}", device.display(), mount_point.display(),
         mount_remedy(*source, *file_system))]
     Mount {
@@ -153,9 +154,9 @@ pub enum DiskError {
         device: PathBuf,
         /// The file system it was formatted with.
         file_system: FileSystemKind,
-        /// Where it was to appear.
+        /// The directory where it should have appeared.
         mount_point: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: Errno,
     },
 
@@ -164,11 +165,11 @@ pub enum DiskError {
     Busy {
         /// Where the drive is mounted.
         mount_point: PathBuf,
-        /// Who was found.
+        /// The users that were found.
         holders: Vec<Holder>,
     },
 
-    /// The file system is unmounted here, and still mounted elsewhere.
+    /// The file system is unmounted here, but still mounted elsewhere.
     #[error(
         "{} is still held by {}: what it writes from now on is not seen, and the device stays until it ends", device.display(),
         words(holders)
@@ -176,7 +177,7 @@ pub enum DiskError {
     Held {
         /// The device node.
         device: PathBuf,
-        /// Who was found.
+        /// The users that were found.
         holders: Vec<Holder>,
     },
 
@@ -185,18 +186,18 @@ pub enum DiskError {
     Covered {
         /// Where the drive is mounted.
         mount_point: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: Errno,
     },
 
     /// The file system could not be written out or unmounted.
     #[error("{} cannot be {what} ({source}): the last writes may be missing; look at `dmesg`", mount_point.display())]
     Release {
-        /// "synced" or "unmounted".
+        /// What could not be done: "synced" or "unmounted".
         what: &'static str,
         /// Where the drive is mounted.
         mount_point: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: Errno,
     },
 }

@@ -24,7 +24,7 @@ pub enum FileSystemKind {
     Xfs,
 }
 
-/// A name that is no file system we know.
+/// A name that stands for no file system known here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown file system `{0}`: take ext4 or xfs")]
 pub struct UnknownFileSystem(String);
@@ -33,7 +33,7 @@ impl FileSystemKind {
     /// Every kind.
     pub const ALL: [FileSystemKind; 2] = [FileSystemKind::Ext4, FileSystemKind::Xfs];
 
-    /// The name, as `mount -t` takes it.
+    /// The file system's name, as `mount -t` takes it.
     pub fn name(self) -> &'static str {
         match self {
             FileSystemKind::Ext4 => "ext4",
@@ -41,7 +41,7 @@ impl FileSystemKind {
         }
     }
 
-    /// The smallest drive that can carry it, bytes.
+    /// The smallest drive, in bytes, that can carry the file system.
     ///
     /// ext4: `mke2fs` leaves the journal away below 2,048 blocks, and a file system without a journal is not
     /// what people run. XFS: `mkfs.xfs` refuses less than 300 MiB since xfsprogs 5.19.
@@ -52,10 +52,10 @@ impl FileSystemKind {
         }
     }
 
-    /// Is a drive of this size possible? Pure: asked before anything is made.
+    /// Checks whether a drive of this size is possible, before anything is made.
     ///
     /// # Errors
-    /// The size is too small or not a whole number of blocks; the message names one that works.
+    /// When the size is too small or not a whole number of blocks; the message names a size that works.
     pub fn check_size(self, bytes: u64) -> Result<(), DiskError> {
         let minimum_bytes = self.minimum_bytes();
         if bytes < minimum_bytes {
@@ -122,8 +122,8 @@ impl FileSystemKind {
         }
     }
 
-    /// Deleted files are discarded as they go; ext4 does not zero its inode tables in the background, in
-    /// the middle of a measurement.
+    /// The mount options: deleted files are discarded at once, and ext4 does not zero its inode tables in the
+    /// background, which would disturb a measurement.
     pub(crate) fn mount_options(self) -> &'static str {
         match self {
             FileSystemKind::Ext4 => "discard,noinit_itable",
@@ -167,7 +167,7 @@ impl FromStr for FileSystemKind {
     }
 }
 
-/// `su` without `-` leaves the system directories out of root's PATH.
+/// The directories searched for the tool: `su` without `-` leaves the system directories out of root's PATH.
 fn mkfs_search_path() -> std::ffi::OsString {
     let mut path = std::env::var_os("PATH").unwrap_or_default();
     path.push(":/usr/sbin:/sbin");

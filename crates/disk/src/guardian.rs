@@ -1,4 +1,4 @@
-//! A small process that outlives a killed run for a moment and ends what the run left.
+//! The guardian: a small process that outlives a killed run for a moment, and ends what the run left.
 //!
 //! `PR_SET_PDEATHSIG` would end the workload's first process only, not what a script started; so a shell waits
 //! on a pipe that closes when we die, however we die, and then kills every process of the run's control group and
@@ -12,13 +12,13 @@ use std::process::{Child, Command, Stdio};
 use crate::control_group::GroupPlace;
 use crate::error::DiskError;
 
-/// Standard error is the directory that the group `$1` lies in, and `$2` the mount point. A group is gone when its
-/// directory is; before Linux 5.14 it has no `cgroup.kill`. /proc/swaps has blanks in names in octal digits.
+/// Standard error is the directory that the group `$1` lies in, and `$2` is the mount point. A group is gone when its
+/// directory is; before Linux 5.14 it has no `cgroup.kill`. /proc/swaps writes blanks in names as octal digits.
 ///
-/// `-ef` on two namespace links asks whether it is the same namespace; in init's it would be the whole system, so
-/// there it does nothing. $PPID is who started the guardian: on an
-/// orderly end it is alive and must stay so. Passes are repeated for those who fork meanwhile, up to 10 s for
-/// one that hangs in the kernel.
+/// `-ef` on two namespace links asks whether they are one namespace. IMPORTANT: in init's namespace that would be the
+/// whole system, so the script does nothing there. $PPID is the process that started the guardian: on an orderly end it
+/// is alive and must stay so. Passes are repeated for processes that fork meanwhile, for up to 10 s if one hangs in the
+/// kernel.
 const SCRIPT: &str = r#"
 read -r _
 group=/proc/self/fd/2/$1
@@ -56,14 +56,14 @@ while [ $pass -lt 100 ]; do
 done
 "#;
 
-/// The running guardian; dropped, it ends the run's processes and then itself.
+/// The running guardian. Dropping it ends the run's processes and then the guardian itself.
 #[derive(Debug)]
 pub(crate) struct Guardian {
     shell: Child,
 }
 
 impl Guardian {
-    /// Starts it in the calling thread's mount namespace.
+    /// Starts the guardian in the calling thread's mount namespace.
     pub(crate) fn start(group: Option<&GroupPlace>, mount_point: &Path) -> Result<Self, DiskError> {
         let group = group.map(GroupPlace::told).transpose();
         let (parent, name) = match group.map_err(DiskError::Guardian)? {
@@ -90,7 +90,7 @@ impl Guardian {
         self.shell.id()
     }
 
-    /// Ends all processes of the run, and the guardian. Idempotent.
+    /// Ends all processes of the run, and the guardian. A second call does nothing.
     pub(crate) fn end_all(&mut self) {
         drop(self.shell.stdin.take());
         // It is our child and no one else waits for it: an error could only say that it is gone.

@@ -1,4 +1,4 @@
-//! Who keeps a device or its file system from coming to rest.
+//! Holders: what keeps a device or its file system in use.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -11,15 +11,15 @@ use nix::libc;
 use crate::loop_device::LoopDevice;
 use crate::processes::{Process, process};
 
-/// Somebody who holds a device.
+/// A user of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Holder {
-    /// A process that has it mounted in a namespace of its own, or a file of it open.
+    /// A process that has the file system mounted in a namespace of its own, or has a file of it open.
     Process(Process),
     /// The kernel, which swaps to this file.
     Swap(PathBuf),
-    /// A loop device over a file of it.
+    /// A loop device whose backing file lies on the file system.
     Loop(PathBuf),
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// All of them, or who else it can be, in words.
+/// The holders as text; if none was found, what else may hold the device.
 pub(crate) fn words(holders: &[Holder]) -> String {
     match holders {
         [] => "this process, or the kernel itself (an export, a mount without a place)".to_owned(),
@@ -44,7 +44,7 @@ pub(crate) fn words(holders: &[Holder]) -> String {
     }
 }
 
-/// Whether a file system on it is still alive somewhere, though it may be mounted nowhere that we can see.
+/// Whether the device's file system is still mounted somewhere, possibly where we cannot see it.
 pub(crate) fn is_claimed(device: &LoopDevice) -> bool {
     // open(2): O_EXCL without O_CREAT fails with EBUSY for a block device that is in use by the system.
     let opened = OpenOptions::new()
@@ -54,7 +54,7 @@ pub(crate) fn is_claimed(device: &LoopDevice) -> bool {
     opened.is_err_and(|error| error.raw_os_error() == Some(Errno::EBUSY as i32))
 }
 
-/// Those who hold `device`, but for ourselves.
+/// The holders of `device`, without ourselves.
 pub(crate) fn holders(device: &LoopDevice) -> Vec<Holder> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let processes = entries
@@ -94,7 +94,7 @@ fn shares_our_mounts(process: &Path) -> bool {
     namespace(process) == namespace(Path::new("/proc/thread-self"))
 }
 
-/// Whether a line of a table of the kernel's has this word in that column.
+/// Whether a line of a kernel table has this word in that column.
 fn has_column(table: &Path, column: usize, word: &str) -> bool {
     // Lossy: names of files in it may be anything.
     let text = fs::read(table).unwrap_or_default();
@@ -133,7 +133,7 @@ fn loops(device: &LoopDevice) -> Vec<Holder> {
     found.collect()
 }
 
-/// A path as /proc/swaps has it: blanks, tabs, line breaks and backslashes in three octal digits.
+/// The path in an entry of /proc/swaps, which writes blanks, tabs, line breaks and backslashes as three octal digits.
 fn unescaped(word: &[u8]) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     let mut path = Vec::with_capacity(word.len());

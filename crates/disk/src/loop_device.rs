@@ -20,9 +20,9 @@ use crate::error::DiskError;
 
 /// The major number of loop devices (the kernel's Documentation/admin-guide/devices.txt).
 const LOOP_MAJOR: u64 = 7;
-/// How often we ask for a number when somebody else bound or still holds the one we got. Our choice.
+/// How often a number is asked for while the one given is bound or held by another process. Our choice.
 const ATTEMPTS: u32 = 200;
-/// How long we wait in between. The kernel names the same device again until its last holder is gone.
+/// The time between two such attempts. The kernel names the same device again until its last holder is gone.
 const PAUSE: Duration = Duration::from_millis(10);
 /// `LO_FLAGS_AUTOCLEAR` of linux/loop.h: unbind when the last opener is gone.
 const AUTOCLEAR: u32 = 4;
@@ -65,14 +65,14 @@ mod ioctl {
     nix::ioctl_write_ptr_bad!(configure, LOOP_CONFIGURE, LoopConfig);
 }
 
-/// A bound loop device. It is unbound, and its bytes are gone, as soon as nobody has it open or mounted: on drop,
-/// or when the process dies in whatever way.
+/// A bound loop device. It is unbound, and its bytes are gone, as soon as nobody has it open or mounted: when it is
+/// dropped, or when the process dies in whatever way.
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
     number: u64,
     backing: BackingFile,
-    /// Holds the device bound.
+    /// The open device, which keeps it bound.
     device: File,
 }
 
@@ -81,7 +81,7 @@ impl LoopDevice {
     /// sectors. The file lies in `backing_dir`, or in memory or /var/tmp when none is named.
     ///
     /// # Errors
-    /// No loop devices here, none free, or no room for the file.
+    /// When the system has no loop devices, none is free, or there is no room for the file.
     pub fn attach(bytes: u64, backing_dir: Option<&Path>) -> Result<Self, DiskError> {
         let control = OpenOptions::new()
             .read(true)
@@ -126,20 +126,20 @@ impl LoopDevice {
         (libc::major(self.number), libc::minor(self.number))
     }
 
-    /// One more descriptor that keeps the device bound, for a process that works on it and may outlive us.
+    /// Another descriptor that keeps the device bound, for a process that works on it and may outlive us.
     pub(crate) fn hold(&self) -> io::Result<File> {
         self.device.try_clone()
     }
 
-    /// Where the device's bytes lie.
+    /// The place of the device's bytes.
     pub fn backing_place(&self) -> &BackingPlace {
         &self.backing.place
     }
 
-    /// Bytes that the device takes at its backing place now: grows with writes, shrinks with discards.
+    /// Bytes that the device takes at its backing place now; they grow with writes and shrink with discards.
     ///
     /// # Errors
-    /// `fstat` failed.
+    /// When `fstat` fails.
     pub fn allocated_bytes(&self) -> io::Result<u64> {
         // st_blocks is in units of 512 bytes, whatever the file system.
         Ok(self.backing.file.metadata()?.blocks() * 512)
@@ -153,7 +153,7 @@ fn free_minor(control: &File) -> Result<u64, DiskError> {
     u64::try_from(minor.map_err(unsupported)?).map_err(|_| unsupported(Errno::ENODEV))
 }
 
-/// Opens the node; makes it first where /dev is not the kernel's own (containers) and has none of that number.
+/// Opens the device node. Where /dev is not the kernel's own (as in containers) and lacks the node, it is made first.
 fn open_node(path: &Path, number: u64) -> Result<File, DiskError> {
     let failed = |source| DiskError::LoopNode {
         path: path.to_owned(),
@@ -171,7 +171,8 @@ fn open_node(path: &Path, number: u64) -> Result<File, DiskError> {
         .map_err(failed)
 }
 
-/// Binds in one step, autoclear from the first moment: there is no instant at which a kill leaves it behind.
+/// Binds the file in one step, with autoclear from the first moment, so that a kill at no instant leaves the device
+/// behind.
 fn bind(device: &File, backing: &File) -> Result<(), Errno> {
     let config = LoopConfig {
         fd: u32::try_from(backing.as_raw_fd()).map_err(|_| Errno::EBADF)?,
@@ -198,7 +199,7 @@ fn bind(device: &File, backing: &File) -> Result<(), Errno> {
     unsafe { ioctl::configure(device.as_raw_fd(), &config) }.map(drop)
 }
 
-/// What tools show as the device's origin.
+/// The label that tools show as the device's origin.
 fn label() -> [u8; 64] {
     let mut bytes = [0; 64];
     let text = b"anabranch";

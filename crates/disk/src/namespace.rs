@@ -19,18 +19,19 @@ use crate::error::DiskError;
 use crate::guardian::Guardian;
 use crate::processes::{Process, RunProcesses};
 
-/// The directory the drive appears in, below one of [`PARENTS`].
+/// The name of the mount point, below one of [`PARENTS`].
 const NAME: &str = "anabranch";
-/// Where it may appear. /mnt first: the Filesystem Hierarchy Standard gives it for temporary mounts and says that
-/// what lies there should not affect the manner in which any program is run. The others for systems without it.
+/// The directories that may hold the mount point. /mnt comes first: the Filesystem Hierarchy Standard gives it for
+/// temporary mounts and says that its content should not affect how any program runs. The others are for systems
+/// without it.
 const PARENTS: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
 
-/// A private view of the system's mounts, shared by the calling thread and everything it starts, and a control
-/// group for what is to run there.
+/// A private view of the system's mounts, shared by the calling thread and everything it starts, and a control group
+/// for the run's processes.
 ///
-/// A mount made in it is seen by nobody outside, by no other run, and is gone with the last process in it: a
-/// killed run leaves no mount and no directory behind. Mounts and unmounts made outside still come in, so that a
-/// run keeps no medium of others busy.
+/// A mount made in it is seen by nobody outside and by no other run, and disappears with the last process in it: a
+/// killed run leaves no mount and no directory behind. Mounts and unmounts made outside still show inside, so that a
+/// run keeps no other medium busy.
 #[derive(Debug)]
 pub struct Namespace {
     mount_point: PathBuf,
@@ -40,19 +41,19 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Moves the calling thread into a new mount namespace and starts the guardian of what will run there.
+    /// Moves the calling thread into a new mount namespace, and starts the guardian of the run's processes.
     ///
-    /// Call it once, in the main thread, before other threads are started: threads and processes started later
-    /// are in the namespace, earlier threads are not. There is no way back, and none is needed.
+    /// IMPORTANT: call it once, in the main thread, before other threads are started. Threads and processes started
+    /// later are in the namespace; earlier threads are not. There is no way back, and none is needed.
     ///
-    /// The mount point is a directory `anabranch` in a small memory file system over /mnt. What lies in /mnt
-    /// is bound into it and stays visible; a program that would make something new beside it gets `EROFS`.
+    /// The mount point is a directory `anabranch` in a small memory file system over /mnt. The content of /mnt is bound
+    /// into it and stays visible; a program that tries to make something new beside it gets `EROFS`.
     ///
     /// When the value is dropped (or the process dies) every other process in the namespace and every process in the
     /// group is killed.
     ///
     /// # Errors
-    /// Not root, not allowed to mount, no usable directory, or no /bin/sh.
+    /// When the process is not root or may not mount, when no directory is usable, or when there is no /bin/sh.
     pub fn enter() -> Result<Self, DiskError> {
         if !geteuid().is_root() {
             return Err(DiskError::NotRoot);
@@ -77,18 +78,18 @@ impl Namespace {
         })
     }
 
-    /// Why what runs here has no control group of its own, where it has none: a program that makes a mount
-    /// namespace of its own (a container) can then outlive the run.
+    /// The reason why the run has no control group of its own, if it has none: a program that makes its own mount
+    /// namespace (a container) can then outlive the run.
     pub fn ungrouped(&self) -> Option<&io::Error> {
         self.ungrouped.as_ref()
     }
 
-    /// The empty directory, visible in this namespace only, that the drive is mounted on.
+    /// The empty directory, visible in this namespace only, on which the drive is mounted.
     pub fn mount_point(&self) -> &Path {
         &self.mount_point
     }
 
-    /// The run's processes that live now, without our own.
+    /// The run's processes that live now, without this one.
     pub fn processes(&self) -> Vec<Process> {
         self.processes.list()
     }
@@ -115,7 +116,7 @@ fn make_mount_point() -> Result<PathBuf, DiskError> {
     })
 }
 
-/// Lays a memory file system with our directory over `parent`, and shows in it what was there before.
+/// Covers `parent` with a memory file system that holds our directory, and shows the previous content in it.
 fn cover(parent: &Path) -> io::Result<PathBuf> {
     // Opened before they are covered; afterwards there is no other way to them.
     let entries = open_entries(parent)?;

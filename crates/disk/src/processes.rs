@@ -1,7 +1,8 @@
 //! The processes of a run: all in its control group, and all that share its mount namespace.
 //!
-//! A daemon that forked twice and made a session of its own is still in both, so this finds it without a process
-//! tree; a container's are in the group, and what another program brought into the namespace is seen there.
+//! A daemon that forked twice and made a session of its own is still in both, so that it is found without a process
+//! tree; a container's processes are in the group, and processes that another program brought into the namespace are
+//! seen there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,21 +17,21 @@ use nix::unistd::Pid;
 
 use crate::control_group::ControlGroup;
 
-/// How often we look whether processes have ended.
+/// The time between two looks whether processes have ended.
 const POLL: Duration = Duration::from_millis(10);
-/// How long a killed process may take to be gone before we give up on it (it hangs in the kernel). Our choice.
+/// How long a killed process may take to disappear before we give up on it, since it hangs in the kernel. Our choice.
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A process that belongs to the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its id.
+    /// The process's id.
     pub pid: i32,
-    /// Its name, as `ps -o comm` shows it.
+    /// The process's name, as `ps -o comm` shows it.
     pub name: String,
 }
 
-/// The process of that id, if it lives.
+/// The process with that id, if it lives.
 pub(crate) fn process(pid: u32) -> Option<Process> {
     let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
     Some(Process {
@@ -42,16 +43,16 @@ pub(crate) fn process(pid: u32) -> Option<Process> {
 /// Finds and signals the processes of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct RunProcesses {
-    /// What /proc/PID/ns/mnt points to.
+    /// The target of the link /proc/PID/ns/mnt.
     namespace: PathBuf,
-    /// `None` where the kernel has no control groups.
+    /// The run's control group; `None` where the kernel has none.
     group: Option<Arc<ControlGroup>>,
-    /// Ourselves and the guardian.
+    /// The processes that are never signalled: this one and the guardian.
     excluded: [u32; 2],
 }
 
 impl RunProcesses {
-    /// The processes in `group` and in the calling thread's mount namespace, without our own and `guardian`.
+    /// The processes in `group` and in the calling thread's mount namespace, without this one and `guardian`.
     pub(crate) fn of_this_thread(
         guardian: u32,
         group: Option<Arc<ControlGroup>>,
@@ -63,14 +64,14 @@ impl RunProcesses {
         })
     }
 
-    /// What `command` starts is one of them from its first moment.
+    /// Makes the process that `command` starts one of them from its first moment.
     pub(crate) fn admit(&self, command: &mut Command) -> std::io::Result<()> {
         self.group
             .as_ref()
             .map_or(Ok(()), |group| group.admit(command))
     }
 
-    /// Those that live now. The dead that nobody has waited for yet hold nothing and do not count.
+    /// The processes that live now. Dead ones that nobody has waited for hold nothing and do not count.
     pub(crate) fn list(&self) -> Vec<Process> {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -86,7 +87,7 @@ impl RunProcesses {
         fs::read_link(format!("/proc/{pid}/ns/mnt")).is_ok_and(|link| link == self.namespace)
     }
 
-    /// Sends `signal` to all that live now, and says to whom.
+    /// Sends `signal` to all processes that live now. Answers which ones.
     pub(crate) fn signal(&self, signal: Signal) -> Vec<Process> {
         let processes = self.list();
         for process in &processes {
@@ -96,7 +97,7 @@ impl RunProcesses {
         processes
     }
 
-    /// Asks all to end, kills what lives after `grace`, and returns those it had to ask.
+    /// Asks all processes to end, and kills those alive after `grace`. Answers with those it had to ask.
     pub(crate) fn end(&self, grace: Duration) -> Vec<Process> {
         let asked = self.signal(Signal::SIGTERM);
         if !asked.is_empty() && !self.gone_within(grace) {
@@ -105,7 +106,7 @@ impl RunProcesses {
         asked
     }
 
-    /// Kills all, again and again until none is left, for one that forks may slip through a single pass.
+    /// Kills all processes, again and again until none is left, since one that forks may slip through a single pass.
     pub(crate) fn kill(&self) {
         if let Some(group) = &self.group {
             // Before Linux 5.14 there is no such file, and the passes below do it.

@@ -1,14 +1,14 @@
-//! Where a program's file lies, as a shell would find it.
+//! The search for a program's file, as a shell does it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The absolute path of `name`: itself when it holds a slash (seen from the working directory), else the first
-/// executable of that name in `search_path` (colon-separated directories). `None` when there is none.
+/// The absolute path of `name`: itself if it holds a slash (relative to the working directory), otherwise the first
+/// executable of that name in `search_path` (directories with colons between). `None` if there is none.
 ///
-/// Done here and not by `exec`, because the program starts in another directory than the user typed its name in.
+/// `exec` cannot do this, since the program starts in another directory than the one its name was typed in.
 pub(crate) fn find_program(name: &OsStr, search_path: &OsString) -> Option<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return absolute(Path::new(name)).filter(|path| path.exists());

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use nix::libc;
 
-/// Ends swapping to a file. One that cannot be given up (its pages have no other place) stays, and holds the drive.
+/// Ends swapping to a file. If its pages have no other place, swapping goes on, and the file holds the drive.
 pub(crate) fn swap_off(file: &Path) {
     if let Ok(path) = CString::new(file.as_os_str().as_bytes()) {
         // SAFETY: the pointer is to a string with an end that lives for the length of the call.

@@ -14,14 +14,14 @@ use crate::drive::Drive;
 use crate::processes::{Process, RunProcesses};
 use crate::program::find_program;
 
-/// Stands for the drive's directory in the program's arguments.
+/// The text in the program's arguments that stands for the drive's directory.
 const PLACEHOLDER: &[u8] = b"{dir}";
-/// Tells the program where the drive is.
+/// The environment variable that holds the drive's directory.
 const VARIABLE: &str = "ANABRANCH_DIR";
-/// How long what the program left behind may take to end by itself. Our choice.
+/// How long processes that the program left behind may take to end by themselves. Our choice.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Why the program did not start.
+/// The reason why the program did not start, or cannot be watched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
@@ -29,7 +29,7 @@ pub enum WorkloadError {
     #[error("no command to run: give one after `--`")]
     NoCommand,
 
-    /// There is no such program.
+    /// No program of that name was found.
     #[error(
         "{name}: command not found; is it installed (`apt-file search bin/{name}` names the package)? sudo has a PATH of its own: `command -v {name}` as yourself shows the full path, give that"
     )]
@@ -38,23 +38,23 @@ pub enum WorkloadError {
         name: String,
     },
 
-    /// There is no such file.
+    /// The file does not exist.
     #[error("{}: no such file; a path is seen from where anabranch was started", path.display())]
     NoSuchFile {
-        /// Its absolute path.
+        /// The file's absolute path.
         path: PathBuf,
     },
 
-    /// The file is there, but the kernel does not start it.
+    /// The file exists, but the kernel does not start it.
     #[error("{} cannot be started ({source}): {}", path.display(), start_remedy(source))]
     Start {
-        /// Its file.
+        /// The file's path.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 
-    /// The state of the program could not be asked for.
+    /// The kernel did not tell the program's state.
     #[error("the program's exit status was lost ({0})")]
     Wait(#[source] io::Error),
 }
@@ -69,26 +69,26 @@ fn start_remedy(source: &io::Error) -> &'static str {
     }
 }
 
-/// Who asked for the interruption.
+/// The origin of an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterruptSource {
-    /// Ctrl-C: the terminal has already sent SIGINT to the whole foreground group, the program included.
+    /// Ctrl-C: the terminal has already sent SIGINT to the whole foreground group, with the program in it.
     Terminal,
-    /// Somebody sent a signal to us alone (`kill`, a supervisor).
+    /// A signal to this process only (`kill`, a supervisor).
     Process,
 }
 
-/// Where a program's two output streams go.
+/// The targets of a program's two output streams.
 #[derive(Debug)]
 pub struct Output {
-    /// Its standard output.
+    /// The target of standard output.
     pub stdout: Stdio,
-    /// Its standard error.
+    /// The target of standard error.
     pub stderr: Stdio,
 }
 
 impl Output {
-    /// To where our own go.
+    /// The targets of our own output streams.
     pub fn inherited() -> Self {
         Output {
             stdout: Stdio::inherit(),
@@ -97,9 +97,9 @@ impl Output {
     }
 }
 
-/// The running program and what it has started.
+/// The running program, with the processes it has started.
 ///
-/// It stays in our process group: the terminal is the program's as well, Ctrl-C and Ctrl-Z reach both.
+/// The program stays in our process group, so that the terminal is the program's as well: Ctrl-C and Ctrl-Z reach both.
 #[derive(Debug)]
 pub struct Workload {
     child: Child,
@@ -109,11 +109,11 @@ pub struct Workload {
 
 impl Workload {
     /// Starts `command` (program and arguments) in the drive's directory. `{dir}` in an argument becomes that
-    /// directory, which is also in the variable `ANABRANCH_DIR`. A program given by a relative path is looked
-    /// for where we were started. Its input is ours; where its output goes, `output` says.
+    /// directory, which is also in the variable `ANABRANCH_DIR`. A program given by a relative path is looked for in
+    /// the directory this process was started in. The program's input is ours, and `output` says where its output goes.
     ///
     /// # Errors
-    /// No command, or it cannot be found or started.
+    /// When there is no command, or the program cannot be found or started.
     pub fn spawn<S: AsRef<OsStr>>(
         command: &[S],
         drive: &Drive,
@@ -122,10 +122,11 @@ impl Workload {
         Workload::spawn_in(command, drive, Some(drive.mount_point()), output)
     }
 
-    /// As [`spawn`](Self::spawn), in another directory; where none is given, in that we were started in.
+    /// Starts `command` as [`spawn`](Self::spawn) does, in another directory; without one, in the directory this
+    /// process was started in.
     ///
     /// # Errors
-    /// As [`spawn`](Self::spawn).
+    /// As for [`spawn`](Self::spawn).
     pub fn spawn_in<S: AsRef<OsStr>>(
         command: &[S],
         drive: &Drive,
@@ -170,16 +171,17 @@ impl Workload {
         self.child.id()
     }
 
-    /// The program's exit status when it has ended, without waiting. What it started may still run.
+    /// The program's exit status once it has ended; does not wait. Processes it started may still run.
     ///
     /// # Errors
-    /// The kernel does not know the process any more.
+    /// When the kernel does not know the process any more.
     pub fn try_wait(&mut self) -> Result<Option<ExitStatus>, WorkloadError> {
         self.child.try_wait().map_err(WorkloadError::Wait)
     }
 
-    /// First call: the program and all it started get SIGINT, unless the terminal has sent it already.
-    /// Further calls kill them. Returns at once at the first call; [`try_wait`](Self::try_wait) tells the rest.
+    /// Interrupts the program. The first call sends SIGINT to the program and all it started, unless the terminal has
+    /// sent it already; further calls kill them. It does not wait: [`try_wait`](Self::try_wait) tells when the program
+    /// has ended.
     pub fn interrupt(&mut self, source: InterruptSource) {
         if self.was_interrupted {
             self.processes.kill();
@@ -189,14 +191,14 @@ impl Workload {
         self.was_interrupted = true;
     }
 
-    /// Ends every process of the run that still lives, daemons included: SIGTERM, and SIGKILL after 2 s. Returns
-    /// those it found, for a word to the user. Call it after the program has ended.
+    /// Ends every process of the run that still lives, daemons included: SIGTERM first, SIGKILL after 2 s. Answers with
+    /// those it found, for a message to the user. Call it after the program has ended.
     pub fn end_stragglers(&self) -> Vec<Process> {
         self.processes.end(GRACE)
     }
 }
 
-/// The status a shell would show: the exit code, or 128 + the number of the signal that ended it.
+/// The status that a shell would show: the exit code, or 128 + the number of the signal that ended the program.
 pub fn status_code(status: ExitStatus) -> u8 {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok())
@@ -216,7 +218,7 @@ fn locate(name: &OsStr) -> Result<PathBuf, WorkloadError> {
     })
 }
 
-/// Arguments are bytes and need not be UTF-8.
+/// Replaces `{dir}` in an argument. Arguments are bytes, and need not be UTF-8.
 fn insert_directory(word: &OsStr, directory: &Path) -> OsString {
     let mut rest = word.as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());

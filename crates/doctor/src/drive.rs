@@ -1,4 +1,4 @@
-//! What an NVMe drive says of itself. Only questions that change nothing.
+//! The answers of an NVMe drive about itself. Only commands that change nothing are sent.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use anabranch_steer::nvme::{Namespace, Queue, opcode};
 
 use crate::found::{Drive, Placement};
 
-/// Log page of the FDP configurations (NVMe Base Specification 2.1, 5.1.12).
+/// The number of the log page of FDP configurations (NVMe Base Specification 2.1, 5.1.12).
 const FDP_CONFIGURATIONS: u8 = 0x20;
-/// Bytes of it that are read: a configuration with 240 handles.
+/// Bytes of the log page that are read: enough for a configuration with 240 handles.
 const CONFIGURATION_BYTES: usize = 1040;
 
 pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
@@ -34,7 +34,8 @@ pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
     })
 }
 
-/// The namespace's handles, by its status, and the first configuration's unit and isolation.
+/// Decodes the namespace's handles from its status, and unit size and isolation from the first
+/// configuration.
 fn placement(status: &[u8], configurations: &[u8]) -> Placement {
     let configuration = configurations.get(16..).unwrap_or_default();
     let handles = usize::from(u16_at(configuration, 8));
@@ -49,7 +50,7 @@ fn placement(status: &[u8], configurations: &[u8]) -> Placement {
     }
 }
 
-/// How many streams there are, where the Streams Directive is supported.
+/// The number of streams; `None` where the Streams Directive is not supported.
 fn streams(namespace: &Namespace) -> Option<u16> {
     const IDENTIFY: u32 = 0;
     const STREAMS: u32 = 1;

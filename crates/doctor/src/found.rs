@@ -1,8 +1,8 @@
-//! What a host has.
+//! The findings about a host.
 
 use serde::{Serialize, Serializer};
 
-/// What was asked, or why there is no answer: `{"answer": …}` or `{"refusal": "…"}`.
+/// Writes an answer, or the reason why there is none: `{"answer": …}` or `{"refusal": "…"}`.
 fn asked<T: Serialize, S: Serializer>(
     asked: &Result<T, String>,
     serializer: S,
@@ -20,7 +20,7 @@ fn asked<T: Serialize, S: Serializer>(
     .serialize(serializer)
 }
 
-/// The same of what may not have been asked at all: `null` then.
+/// Writes an answer as [`asked`] does, or `null` where there was no way to ask.
 fn asked_if_possible<T: Serialize, S: Serializer>(
     possible: &Option<Result<T, String>>,
     serializer: S,
@@ -31,85 +31,86 @@ fn asked_if_possible<T: Serialize, S: Serializer>(
     }
 }
 
-/// What was found. What could not be asked says why, in the words of who refused.
+/// The findings about a host. A question without an answer has the message of what refused it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// Release of the running kernel; nothing is concluded from it.
+    /// Release of the running kernel, for people only: no verdict depends on it.
     pub kernel: String,
-    /// Whether eBPF programs see who writes.
+    /// Whether eBPF programs can see who writes.
     #[serde(serialize_with = "asked")]
     pub tracing: Result<Tracing, String>,
     /// The ublk driver's feature flags (`UBLK_U_CMD_GET_FEATURES`).
     #[serde(serialize_with = "asked")]
     pub ublk: Result<u64, String>,
-    /// The device asked for.
+    /// The device that was asked about.
     pub device: Option<Device>,
 }
 
-/// What eBPF programs see.
+/// What eBPF programs can see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Tracing {
-    /// The hook for requests is one that the kernel never skips.
+    /// Whether requests are seen through a hook that the kernel never skips.
     pub has_kprobes: bool,
-    /// What is not seen, one sentence each.
+    /// Sentences on what cannot be seen.
     pub limitations: Vec<String>,
 }
 
 /// A block device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Device {
-    /// As the kernel names it: `nvme0n1`.
+    /// The device's name in the kernel: `nvme0n1`.
     pub name: String,
-    /// The whole disk's name where it is a partition, else the same.
+    /// The name of the whole disk if the device is a partition, otherwise the same name.
     pub disk: String,
-    /// `max_write_streams` of its queue; none where the kernel has no such thing.
+    /// `max_write_streams` of the device's queue; `None` where the kernel does not have it.
     pub write_streams: Option<u32>,
-    /// The character device for commands of one's own: `/dev/ng0n1`; none where it is no NVMe namespace.
+    /// The character device for raw NVMe commands, `/dev/ng0n1`; `None` where the device is no NVMe namespace.
     pub character: Option<String>,
-    /// What the drive says of itself; none where there is no way to ask.
+    /// The drive's answers about itself; `None` where there is no way to ask.
     #[serde(serialize_with = "asked_if_possible")]
     pub drive: Option<Result<Drive, String>>,
-    /// Where it or a partition of it is mounted.
+    /// The mounts of the device and its partitions.
     pub mounts: Vec<Mount>,
-    /// Devices made of it: its partitions, device mappers, RAIDs.
+    /// Devices that use this one: its partitions, device mappers, RAIDs.
     pub holders: Vec<String>,
-    /// Processes that have it, a partition, or its character device open: number and name.
+    /// Processes that have the device, a partition or the character device open: number and name.
     pub users: Vec<String>,
 }
 
 /// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mount {
-    /// Where.
+    /// The mount point.
     pub place: String,
-    /// `ext4`, `xfs`, `f2fs`, …
+    /// The type of the file system: `ext4`, `xfs`, `f2fs`, …
     pub file_system: String,
 }
 
 /// An NVMe drive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Drive {
-    /// Model number.
+    /// The drive's model number.
     pub model: String,
-    /// How many namespaces there may be.
+    /// The most namespaces that the drive supports.
     pub namespaces: u32,
     /// The namespace's endurance group; 0 for none.
     pub endurance_group: u16,
-    /// Flexible Data Placement, where it is on for this namespace.
+    /// The namespace's Flexible Data Placement, if it is on.
     pub fdp: Option<Placement>,
-    /// The controller has Flexible Data Placement, on or off.
+    /// Whether the controller supports Flexible Data Placement, on or off.
     pub has_fdp: bool,
-    /// Streams that the Streams Directive offers; none where there is no such directive.
+    /// Streams of the Streams Directive; `None` where the drive does not support it.
     pub streams: Option<u16>,
 }
 
 /// Flexible Data Placement of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Placement {
-    /// Placement handles that the namespace has.
+    /// Number of the namespace's placement handles.
     pub handles: u16,
-    /// Handles are persistently isolated: what is written by two of them never shares a unit, garbage collected or not.
+    /// Whether all handles are persistently isolated: data written through two of them never share a unit, even after
+    /// garbage collection.
     pub persistently_isolated: bool,
-    /// Bytes of a reclaim unit; 0 where the drive does not say.
+    /// Bytes of a reclaim unit; 0 where the drive does not tell.
     pub unit_bytes: u64,
 }

@@ -1,4 +1,5 @@
-//! Reading the host: sysfs, procfs, the kernel's own answers. Every place lies below a root, so that tests make their own.
+//! Reads the host: sysfs, procfs, and the kernel's own answers. All paths lie below a root, so that tests can make
+//! their own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::drive;
 use crate::found::{Device, Found, Mount, Tracing};
 
-/// What this host has, without a device.
+/// The findings about this host, without a device.
 pub fn host() -> Found {
     let tracing = anabranch_probe::check().map(|support| Tracing {
         has_kprobes: support.queued_flag.is_some(),
@@ -20,10 +21,10 @@ pub fn host() -> Found {
     }
 }
 
-/// A block device below `root` (`/`), by its path or that of its NVMe character device.
+/// Reads about a block device below `root` (`/`), given by its path or that of its NVMe character device.
 ///
 /// # Errors
-/// In words, when the path is not a block device.
+/// When the path is not a block device; the error is a sentence.
 pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
     let real = fs::canonicalize(path).map_err(|error| {
         format!(
@@ -81,7 +82,7 @@ pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
     })
 }
 
-/// The disk a partition lies on; the device itself where it is none.
+/// The disk that a partition lies on; the device itself if it is no partition.
 fn disk_of(class: &Path, name: &str) -> String {
     let above = fs::canonicalize(class).ok().and_then(|place| {
         let disk = place.parent()?.file_name()?.to_str()?.to_owned();
@@ -90,14 +91,14 @@ fn disk_of(class: &Path, name: &str) -> String {
     above.unwrap_or_else(|| name.to_owned())
 }
 
-/// `/dev/ng0n1` of `nvme0n1`, where the kernel made one.
+/// The character device of a disk, `/dev/ng0n1` for `nvme0n1`, if the kernel made one.
 fn character_of(root: &Path, disk: &str) -> Option<String> {
     let rest = disk.strip_prefix("nvme")?;
     let path = root.join("dev").join(format!("ng{rest}"));
     path.exists().then(|| path.display().to_string())
 }
 
-/// Where the devices are mounted, by their numbers.
+/// The mounts of the devices, found by their numbers.
 fn mounts(root: &Path, family: &[String]) -> Vec<Mount> {
     let numbers: Vec<String> = family
         .iter()
@@ -128,7 +129,7 @@ fn mounts(root: &Path, family: &[String]) -> Vec<Mount> {
     mounts
 }
 
-/// Processes that have one of the devices open, as far as this process may see.
+/// The processes that have one of the devices open, as far as this process may see.
 fn users(root: &Path, family: &[String], character: Option<&str>) -> Vec<String> {
     let mut devices: Vec<PathBuf> = family
         .iter()

@@ -1,6 +1,7 @@
 //! A bounded write through each conduit, judged by the drive's own counters.
 //!
-//! What is written is what was there: the blocks are read first, with the device held so that nobody can mount it.
+//! The write does not change data: the blocks are read first and written back, with the device held so that nobody can
+//! mount it.
 //! `unsafe` only for hints and the ring's queue, which no safe wrapper covers.
 #![allow(unsafe_code)]
 
@@ -24,31 +25,31 @@ use crate::verdict::Conduit;
 
 /// Bytes written through each conduit. Our choice.
 pub const PROOF_BYTES: usize = 64 << 10;
-/// How far before the drive's end they lie. Our choice.
+/// The distance of these bytes from the drive's end. Our choice.
 const FROM_THE_END: u64 = 1 << 20;
 const ALIGNMENT: usize = 4096;
-/// From linux/fcntl.h.
+/// A command of fcntl, from linux/fcntl.h.
 const F_SET_RW_HINT: i32 = 1036;
 const RWH_WRITE_LIFE_NOT_SET: u64 = 0;
 const RWH_WRITE_LIFE_SHORT: u64 = 2;
 
-/// What became of a write.
+/// The outcome of one write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proof {
-    /// How it was sent.
+    /// The conduit that the write was sent through.
     pub conduit: Conduit,
-    /// The write arrived where it was sent to.
+    /// Whether the write arrived in the handle or stream it was sent to.
     pub holds: bool,
-    /// What was asked for, and what the drive counted.
+    /// A sentence on what was asked for, and what the drive counted.
     pub words: String,
 }
 
-/// Writes [`PROOF_BYTES`] through each conduit that the drive and the kernel may have, and asks the drive where they
-/// arrived. Data on the drive stay what they are.
+/// Writes [`PROOF_BYTES`] through each conduit that drive and kernel may have, and asks the drive where they arrived.
+/// The data on the drive stay the same.
 ///
 /// # Errors
-/// In words, when nothing was written: the drive is used, or holds something and `accept_contents` is not said, or has
-/// no handles.
+/// When the drive is in use, when it holds something and `accept_contents` is false, or when it has no handles; nothing
+/// is written then. The error is a sentence.
 pub fn prove(found: &Found, accept_contents: bool) -> Result<Vec<Proof>, String> {
     let device = found.device.as_ref().ok_or(
         "--prove writes to a drive: name it, as in `anabranch doctor --prove /dev/nvme0n1`",
@@ -89,7 +90,7 @@ pub fn prove(found: &Found, accept_contents: bool) -> Result<Vec<Proof>, String>
     Ok(proofs)
 }
 
-/// Whoever uses the drive would be disturbed, and would disturb the counts.
+/// Refuses a drive that somebody uses: the proof would disturb its user, and the user the counts.
 fn refuse_used(device: &Device) -> Result<(), String> {
     let whole = &device.name;
     if *whole != device.disk {
@@ -115,23 +116,23 @@ fn say(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// The drive with what a proof needs.
+/// The drive with all that the proofs need.
 struct Bench {
     namespace: Namespace,
     block: PathBuf,
     directive: Directive,
-    /// Placement identifiers, the default one first.
+    /// The placement identifiers, the default one first.
     handles: Vec<u16>,
     start_bytes: u64,
     block_shift: u8,
     unit_blocks: u64,
 }
 
-/// What the drive counts, by handle.
+/// The drive's counters that tell where a write arrived.
 enum Count {
     /// Blocks that may still be written to the unit of each handle.
     Room(Vec<u64>),
-    /// Streams that are open.
+    /// Identifiers of the streams that are open.
     Open(Vec<u16>),
 }
 
@@ -156,7 +157,7 @@ impl Bench {
         })
     }
 
-    /// Sends one write to the second place, and asks where it arrived.
+    /// Sends one write to the second handle or stream, and asks where it arrived.
     fn proved(&self, conduit: Conduit, send: impl FnOnce(u16) -> Result<(), String>) -> Proof {
         let judged = self.judged(send);
         let (holds, words) = judged.unwrap_or_else(|error| (false, format!("not sent: {error}")));
@@ -244,7 +245,7 @@ impl Bench {
         }
     }
 
-    /// Blocks that went to each handle. A unit that became full was followed by an empty one.
+    /// The blocks that were written to each handle. A unit that became full was followed by an empty one.
     fn spent(&self, before: &[u64], after: &[u64]) -> Vec<u64> {
         let each = before.iter().zip(after);
         each.map(|(before, after)| match after > before {
@@ -254,7 +255,7 @@ impl Bench {
         .collect()
     }
 
-    /// Gives a stream up again.
+    /// Releases a stream that a proof opened.
     fn release(&self, stream: u16) -> Result<(), String> {
         const RELEASE: u32 = 1;
         const STREAMS: u32 = 1;
@@ -273,7 +274,7 @@ impl Bench {
         asked.map(drop).map_err(say)
     }
 
-    /// Opens a device past the page cache.
+    /// Opens a device with direct I/O, which bypasses the page cache.
     fn open(&self, path: &Path, more: i32) -> Result<File, String> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).custom_flags(O_DIRECT | more);
@@ -282,7 +283,7 @@ impl Bench {
             .map_err(|error| format!("cannot open {}: {error}", path.display()))
     }
 
-    /// Reads the blocks, and has them written again. Nobody can mount the drive meanwhile.
+    /// Reads the blocks and has them written again. Nobody can mount the drive meanwhile.
     fn again(
         &self,
         path: &Path,
@@ -299,7 +300,7 @@ impl Bench {
         write(&file, blocks)
     }
 
-    /// An NVMe command that names the place.
+    /// Writes by an NVMe command that names the placement.
     fn pass_through(&self, place: u16) -> Result<(), String> {
         const WRITE: u8 = 1;
         let kind: u32 = match self.directive {
@@ -324,7 +325,7 @@ impl Bench {
         })
     }
 
-    /// A life-time hint on the device's file.
+    /// Writes with a life-time hint on the device's file.
     fn hint(&self) -> Result<(), String> {
         let set = |file: &File, hint: u64| {
             // SAFETY: the kernel reads the eight bytes named, which live until the call returns.
@@ -343,7 +344,7 @@ impl Bench {
         })
     }
 
-    /// io_uring's write stream: 1 is the first handle.
+    /// Writes with an io_uring write stream, of which 1 is the first handle.
     fn write_stream(&self) -> Result<(), String> {
         self.again(&self.block, |file, blocks| {
             let mut ring = IoUring::new(2).map_err(say)?;
@@ -363,7 +364,7 @@ impl Bench {
         })
     }
 
-    /// A block device of ours in front of the drive, all of whose writes go to the place.
+    /// Writes through a block device of ours in front of the drive, which sends all writes to `place`.
     fn steer(&self, drive: Drive, place: u16) -> Result<(), String> {
         let options = Options {
             handles: vec![place],
@@ -386,7 +387,7 @@ impl Bench {
     }
 }
 
-/// Where all of some KiB arrived, by what each handle's unit lost in room.
+/// Whether some KiB arrived in one handle, judged by the room that each handle's unit lost, and a sentence on it.
 fn placed(spent: &[u64], handles: &[u16], kib: usize, block_shift: u8) -> (bool, String) {
     let blocks = (kib as u64) << 10 >> block_shift;
     let went = |(handle, spent): (&u16, &u64)| {
@@ -412,7 +413,7 @@ fn placed(spent: &[u64], handles: &[u16], kib: usize, block_shift: u8) -> (bool,
     (holds, words)
 }
 
-/// All writes in one stream.
+/// A scheme that puts all writes in one stream.
 struct OneStream;
 
 impl Assign for OneStream {

@@ -1,55 +1,56 @@
-//! What is found -> what reaches the drive, in plain words. Pure.
+//! The verdicts: what a host's findings mean for each conduit, in plain sentences. A pure function.
 
 use anabranch_steer::feature;
 use serde::Serialize;
 
 use crate::found::{Device, Drive, Found};
 
-/// A way by which writes, or what is known of them, get to a drive.
+/// A way by which writes, or information about them, get to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Conduit {
-    /// `record` and `run`: who writes is seen.
+    /// Tracing, for `record` and `run`: who writes is seen.
     Tracing,
-    /// The drive itself: handles or streams there are.
+    /// The drive itself: whether it has handles or streams.
     Drive,
-    /// `steer`: a block device in front of the drive, each write in the handle of its context.
+    /// `steer`: a block device in front of the drive that puts each write in the handle of its
+    /// context.
     Ublk,
-    /// Life-time hints of files, handed on by the file system.
+    /// Life-time hints of files, passed on by the file system.
     FileHints,
     /// The kernel's block write streams: io_uring's `write_stream` on the raw device.
     WriteStreams,
-    /// NVMe commands of one's own.
+    /// Raw NVMe commands of the application.
     Passthrough,
 }
 
-/// How far a conduit carries.
+/// How far a conduit works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
-    /// The way works.
+    /// The conduit works.
     Yes,
-    /// The way works once what the words name is done.
+    /// The conduit works once the remedy is applied.
     Partly,
-    /// The way does not work.
+    /// The conduit does not work.
     No,
 }
 
-/// What is to be said of one conduit.
+/// The verdict on one conduit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// Which.
+    /// The conduit.
     pub conduit: Conduit,
-    /// How far it carries.
+    /// How far it works.
     pub reach: Reach,
-    /// What is so.
+    /// A sentence on the finding.
     pub words: String,
-    /// What to do about it; nothing where nothing helps or nothing is missing.
+    /// What to do about it; `None` where nothing helps or nothing is missing.
     pub remedy: Option<String>,
 }
 
 impl Conduit {
-    /// For people.
+    /// The conduit's name for people.
     pub fn name(self) -> &'static str {
         match self {
             Conduit::Tracing => "tracing",
@@ -62,7 +63,8 @@ impl Conduit {
     }
 }
 
-/// One verdict for each conduit that the question touches: without a device, what the kernel offers.
+/// The verdicts: one for each conduit in question. Without a device, those on what the kernel
+/// offers.
 pub fn verdicts(found: &Found) -> Vec<Verdict> {
     let mut verdicts = vec![tracing(found)];
     match &found.device {
@@ -148,7 +150,7 @@ fn told(device: &Device) -> Option<&Drive> {
     device.drive.as_ref()?.as_ref().ok()
 }
 
-/// Handles or streams that the drive has for this namespace.
+/// The number of handles or streams that the drive has for this namespace.
 fn places(drive: &Drive) -> u16 {
     let handles = drive.fdp.as_ref().map_or(0, |fdp| fdp.handles);
     handles.max(drive.streams.unwrap_or(0))

@@ -1,4 +1,4 @@
-//! What a trace tells by itself, and what leaves the house: advice, traces in other forms, pages.
+//! Measures of a trace by itself, and exports: advice, traces in other forms, pages.
 
 use std::{io::Write as _, path::PathBuf, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
     trace::parse_format,
 };
 
-/// Who wrote in a trace, as the command's `contexts --json` has it.
+/// Measures the contexts of a trace. Answers with the JSON of the command's `contexts --json`.
 #[pyfunction]
 #[pyo3(signature = (trace, streams, quick=false, format=None, progress=None))]
 pub fn contexts(
@@ -36,7 +36,8 @@ pub fn contexts(
     })
 }
 
-/// How far contexts, files and addresses tell lifetimes, as the command's `coverage --json` has it.
+/// Measures how well contexts, files and addresses predict lifetimes. Answers with the JSON of the
+/// command's `coverage --json`.
 #[pyfunction]
 #[pyo3(signature = (traces, progress=None))]
 pub fn coverage(
@@ -55,8 +56,8 @@ pub fn coverage(
     })
 }
 
-/// Exports a trace, or the file of a result or of lifetimes, to `output`; answers as the command's
-/// `export --json` does. `options` is JSON, laid out as `ExportOptions`.
+/// Exports a trace, or the file of a result or of lifetimes, to `output`. Answers with the JSON of
+/// the command's `export --json`. `options` is JSON, laid out as `ExportOptions`.
 #[pyfunction]
 #[pyo3(signature = (source, options, output, progress=None))]
 pub fn export(
@@ -93,8 +94,8 @@ pub fn export(
     })
 }
 
-/// Writes the page of results, each the JSON of one comparison or of several, or that of sweeps'
-/// directories. `read` are the files that they came from.
+/// Writes the page of results, each the JSON of one comparison or of several, or the page of
+/// sweeps' directories. `read` are the files that they came from, which the page must not replace.
 #[pyfunction]
 pub fn report(
     py: Python<'_>,
@@ -122,7 +123,7 @@ pub fn report(
     .map_err(|fault: Fault| raise(fault))
 }
 
-/// A result as the command's table and verdict have it: heading, table and answer, as JSON.
+/// The heading, table and answer that the command prints for a result, as JSON.
 #[pyfunction]
 pub fn shown(result: &str) -> PyResult<String> {
     let results = anabranch_compare::results("result", result).map_err(raise)?;

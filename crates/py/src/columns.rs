@@ -1,4 +1,4 @@
-//! Columns of other people's tables, as a trace has them.
+//! Columns of tables from elsewhere, converted to a trace's columns.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use pyo3::PyResult;
 
 use crate::errors::usage;
 
-/// A batch with the trace's columns, whatever its own order: those that have the right type stay
-/// where they are, others are cast, and those that are missing say "not known". Only
-/// `offset_bytes` and `length_bytes` must be there.
+/// A batch with the trace's columns, whatever its own order. Columns of the right type stay where
+/// they are, others are cast, and missing ones get the value for "not known". Only `offset_bytes`
+/// and `length_bytes` must exist.
 pub fn traced(batch: &RecordBatch) -> PyResult<RecordBatch> {
     let schema = ArrowTrace::columns();
     let rows = batch.num_rows();
@@ -30,7 +30,7 @@ pub fn traced(batch: &RecordBatch) -> PyResult<RecordBatch> {
     RecordBatch::try_new(schema, columns).map_err(usage)
 }
 
-/// A column in the type it must have.
+/// Casts a column to the type it must have.
 fn fitted(name: &str, found: &ArrayRef, wanted: &DataType) -> PyResult<ArrayRef> {
     if found.null_count() > 0 {
         return Err(usage(format!(
@@ -60,7 +60,7 @@ fn fitted(name: &str, found: &ArrayRef, wanted: &DataType) -> PyResult<ArrayRef>
     cast(found, wanted)
 }
 
-/// Numbers for words: operations and hints may come as their codes.
+/// Converts codes of operations and hints to their words.
 fn coded(name: &str, codes: &ArrayRef) -> PyResult<ArrayRef> {
     let words: Vec<&str> = match name {
         "operation" => Operation::ALL.map(Operation::name).to_vec(),
@@ -83,7 +83,8 @@ fn coded(name: &str, codes: &ArrayRef) -> PyResult<ArrayRef> {
     Ok(Arc::new(array))
 }
 
-/// What stands where nothing is known: every request a write, at time 0, of nobody.
+/// A column of the values that stand for "not known": every request is a write, at time 0, without
+/// a context.
 fn absent(name: &str, rows: usize) -> PyResult<ArrayRef> {
     Ok(match name {
         "offset_bytes" | "length_bytes" => {

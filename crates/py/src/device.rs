@@ -13,14 +13,14 @@ use serde_json::json;
 
 use crate::errors::{WorkError, raise, usage};
 
-/// Pages written between two looks for signals (our choice: some milliseconds).
+/// Pages written between two checks for signals (our choice: some milliseconds).
 const LOOK_EVERY: usize = 1 << 20;
 
-/// A drive, to be written and asked.
+/// A drive that Python writes to and asks for its state.
 #[pyclass(frozen, module = "anabranch._core")]
 pub struct DeviceCore(Mutex<Driven>);
 
-/// A device, and what says where its copies go.
+/// A device, and the relocation that says where its copies go.
 struct Driven {
     device: Device,
     relocation: Box<dyn Relocate>,
@@ -43,7 +43,7 @@ fn refused(error: DeviceError) -> PyErr {
 
 #[pymethods]
 impl DeviceCore {
-    /// The one drive of `options` (JSON, laid out as `DriveOptions`).
+    /// Makes the one drive of `options` (JSON, laid out as `DriveOptions`).
     #[new]
     fn new(options: &str, relocation: &str, seed: u64) -> PyResult<DeviceCore> {
         let options: DriveOptions = serde_json::from_str(options).map_err(usage)?;
@@ -122,7 +122,7 @@ impl DeviceCore {
             .map_err(refused)
     }
 
-    /// Everything there is to know, as JSON.
+    /// The state and counters of the drive, as JSON.
     fn state(&self) -> String {
         let device = &self.driven().device;
         let counters = device.counters();
@@ -139,7 +139,7 @@ impl DeviceCore {
         .to_string()
     }
 
-    /// Counts from zero; what the drive holds stays.
+    /// Sets the counters to zero; data on the drive stay.
     fn reset_counters(&self) {
         self.driven().device.reset_counters();
     }
@@ -150,7 +150,7 @@ impl DeviceCore {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands neighbours of one stream on together.
+    /// Writes the pages, neighbours of one stream together.
     fn write_runs(&self, pages: &[u32], streams: &[u16]) -> Result<(), DeviceError> {
         let mut driven = self.driven();
         let mut rest = pages;

@@ -1,4 +1,4 @@
-//! Faults as Python exceptions, in the same words.
+//! Faults as Python exceptions, with the same messages.
 
 use anabranch_compare::{Fault, FaultKind};
 use pyo3::{
@@ -34,7 +34,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("WorkError", py.get_type::<WorkError>())
 }
 
-/// A fault as the exception it is.
+/// The exception for a fault.
 pub fn raised(fault: &Fault) -> PyErr {
     let words = fault.to_string();
     match fault.kind {
@@ -44,12 +44,12 @@ pub fn raised(fault: &Fault) -> PyErr {
     }
 }
 
-/// Anything that becomes a fault, as an exception.
+/// The exception for any error that becomes a fault.
 pub fn raise(error: impl Into<Fault>) -> PyErr {
     raised(&error.into())
 }
 
-/// Wrong use, in words.
+/// The exception for wrong use, with this message.
 pub fn usage(words: impl std::fmt::Display) -> PyErr {
     UsageError::new_err(words.to_string())
 }

@@ -1,5 +1,5 @@
-//! `anabranch._core`: traces, devices and comparisons for the Python package around it, which
-//! has what people see (`python/anabranch`). Thin: nothing is decided here.
+//! `anabranch._core`: traces, devices and comparisons for the Python package around it, whose
+//! classes and functions people use (`python/anabranch`). This crate decides nothing.
 
 mod advice;
 mod columns;
@@ -14,7 +14,7 @@ mod trace;
 
 use pyo3::prelude::*;
 
-/// The module.
+/// The Python module `anabranch._core`.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -1,10 +1,10 @@
-//! What there is to choose from.
+//! Lists of what can be chosen by name.
 
 use anabranch_placement::SCHEMES;
 use anabranch_ssd::profile::Profile;
 use pyo3::prelude::*;
 
-/// Every scheme: name, what it does, where it comes from.
+/// Every scheme: its name, what it does, and its source.
 #[pyfunction]
 pub fn schemes() -> Vec<(&'static str, &'static str, &'static str)> {
     let row =
@@ -12,7 +12,7 @@ pub fn schemes() -> Vec<(&'static str, &'static str, &'static str)> {
     SCHEMES.iter().map(row).collect()
 }
 
-/// Every shipped device profile: name and TOML.
+/// Every shipped device profile: its name and its TOML.
 #[pyfunction]
 pub fn devices() -> Vec<(&'static str, &'static str)> {
     let row = |name: &'static str| (name, Profile::text(name).unwrap_or_default());

@@ -1,5 +1,5 @@
-//! Long work: done on a thread of its own without the interpreter's lock, while the thread that
-//! asked for it listens for Ctrl-C and tells how far it is.
+//! Long work is done on a thread of its own without the interpreter's lock, while the calling
+//! thread listens for Ctrl-C and reports progress.
 
 use std::{
     sync::{
@@ -16,24 +16,24 @@ use pyo3::prelude::*;
 
 use crate::errors::raised;
 
-/// How often signals are looked for (our choice: nobody feels a twentieth of a second).
+/// The time between two checks for signals (our choice: nobody notices a twentieth of a second).
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What both threads see.
+/// The state that both threads share.
 #[derive(Debug, Default)]
 pub struct Shared {
     stop: AtomicBool,
-    /// Thousandths of the pass.
+    /// The share of the pass that is done, in thousandths.
     share: AtomicU64,
 }
 
 impl Shared {
-    /// Whether the work is to end.
+    /// Whether the work must end.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Ends the work.
+    /// Asks the work to end.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -54,11 +54,11 @@ impl Watch for Watcher {
     }
 }
 
-/// Does `work` without the interpreter's lock. `progress`, if given, is called with the share of
-/// the pass that is done, a few times a second.
+/// Performs `work` without the interpreter's lock. `progress`, if given, is called with the share
+/// of the pass that is done, a few times a second.
 ///
 /// # Errors
-/// Those of `work`, and what signal handlers or `progress` raise.
+/// When `work` fails, or when signal handlers or `progress` raise an exception.
 pub fn patiently<T: Send>(
     py: Python<'_>,
     shared: &Arc<Shared>,

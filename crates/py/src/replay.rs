@@ -1,4 +1,4 @@
-//! The comparison.
+//! The comparison of schemes for Python.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,16 +15,16 @@ use crate::{
     trace::{InMemory, TraceCore, parse_format},
 };
 
-/// A trace as it was given: in memory, or in a file.
+/// A trace as Python gave it: in memory, or in a file.
 pub enum Given {
     Memory(InMemory),
     File(PathBuf, Option<Format>),
 }
 
-/// Compares schemes on traces and answers with the result as the command's `--json` has it.
+/// Compares schemes on traces. Answers with the JSON of the command's `--json`.
 ///
-/// `traces` are paths or traces in memory; `options` is JSON, laid out as `ReplayOptions`, whose
-/// schemes are the catalogue's; `guests` are schemes in Python, compared after them.
+/// `traces` are paths or traces in memory; `options` is JSON, laid out as `ReplayOptions`, with
+/// schemes of the catalogue; `guests` are schemes in Python, compared after them.
 #[pyfunction]
 #[pyo3(signature = (traces, options, guests, format=None, progress=None))]
 pub fn replay(
@@ -68,7 +68,7 @@ pub fn replay(
     }
 }
 
-/// A trace, as it was given.
+/// The trace that a Python object stands for.
 pub fn given(trace: &Bound<'_, PyAny>, format: Option<Format>) -> PyResult<Given> {
     if let Ok(core) = trace.cast::<TraceCore>() {
         return Ok(Given::Memory(InMemory(Arc::clone(&core.get().0))));
@@ -77,7 +77,7 @@ pub fn given(trace: &Bound<'_, PyAny>, format: Option<Format>) -> PyResult<Given
 }
 
 impl Given {
-    /// Where it lies, if that is a file.
+    /// The trace's path, if it is a file.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Given::Memory(_) => None,
@@ -85,7 +85,7 @@ impl Given {
         }
     }
 
-    /// Opens it; with `quick` for its first GiB of writes.
+    /// Opens the trace; with `quick`, only its first GiB of writes is replayed.
     pub fn open(self, quick: bool) -> anabranch_compare::Result<Box<dyn Requests>> {
         Ok(match self {
             Given::Memory(trace) => Box::new(trace),

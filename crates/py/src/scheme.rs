@@ -1,4 +1,4 @@
-//! Schemes written in Python: slow but right.
+//! Schemes written in Python: slow, but with the same results as any other.
 
 use std::{
     fmt,
@@ -16,7 +16,7 @@ use pyo3::{
 
 use crate::{errors::usage, patience::Shared};
 
-/// What a scheme is asked about.
+/// A write for which a scheme must choose a stream.
 #[pyclass(frozen, get_all, module = "anabranch", skip_from_py_object)]
 #[derive(Debug, Clone)]
 pub struct Write {
@@ -24,15 +24,15 @@ pub struct Write {
     first_page: u32,
     /// Number of pages, at least 1.
     pages: u32,
-    /// Who wrote: row of the context table.
+    /// The writer: row of the context table.
     context: u32,
     /// The file it belongs to: row of the file table.
     file: u32,
     /// The write hint, by the kernel's number: 0 not set, 1 none, 2 short to 5 extreme.
     hint: u8,
-    /// Which of several programs on one drive.
+    /// Number of the program, where several share a drive.
     tenant: u32,
-    /// Logical time: pages the host had written before.
+    /// The logical time: pages the host had written before.
     now_pages: u64,
 }
 
@@ -60,7 +60,7 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    /// None so far.
+    /// A trouble without an exception.
     pub fn new(shared: Arc<Shared>) -> Trouble {
         Trouble {
             shared,
@@ -74,14 +74,15 @@ impl Trouble {
         self.shared.stop();
     }
 
-    /// What was raised, if anything was.
+    /// Takes the exception that was raised, if any was.
     pub fn take(&self) -> Option<PyErr> {
         let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
         first.take()
     }
 }
 
-/// A scheme in Python before it meets a drive: a class, made anew for each drive, or an object.
+/// A scheme in Python before it has a drive: a class, which is instantiated for each drive, or an
+/// object.
 struct Guest {
     name: String,
     scheme: Py<PyAny>,
@@ -96,8 +97,8 @@ impl fmt::Debug for Guest {
     }
 }
 
-/// A scheme of a comparison out of a Python class or object. `name` and `relocation` are
-/// attributes it may have.
+/// Makes a scheme of a comparison from a Python class or object. `name` and `relocation` are
+/// optional attributes of it.
 pub fn python_scheme(scheme: &Bound<'_, PyAny>, trouble: &Arc<Trouble>) -> PyResult<SchemeSpec> {
     if !scheme.hasattr("assign")? {
         return Err(PyTypeError::new_err(format!(
@@ -172,7 +173,7 @@ impl Guest {
     }
 }
 
-/// The drive, as a scheme may know it.
+/// The drive's properties that a scheme may know.
 fn drive<'py>(py: Python<'py>, geometry: &HostGeometry) -> PyResult<Bound<'py, PyDict>> {
     let drive = PyDict::new(py);
     drive.set_item("logical_pages", geometry.logical_pages)?;
@@ -183,7 +184,7 @@ fn drive<'py>(py: Python<'py>, geometry: &HostGeometry) -> PyResult<Bound<'py, P
     Ok(drive)
 }
 
-/// A scheme in Python at work on one drive.
+/// A scheme in Python at work on a drive.
 struct Working {
     name: String,
     object: Py<PyAny>,
@@ -195,7 +196,7 @@ struct Working {
 }
 
 impl Working {
-    /// Calls Python, unless the comparison is ending; an exception ends it.
+    /// Calls Python, unless the comparison is ending already. An exception ends the comparison.
     fn call<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         if self.trouble.shared.is_stopped() {
             return None;

@@ -1,5 +1,5 @@
-//! Sweeps. Here are the parts that a scheduler puts together (`python/anabranch/_sweep.py`), and the
-//! whole on the cores of this machine. What goes over a wire is JSON, and the file of a batch.
+//! Sweeps: the parts that a scheduler puts together (`python/anabranch/_sweep.py`), and whole
+//! sweeps on the cores of this machine. What goes over a wire is JSON, and the file of a batch.
 
 use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, thread};
 
@@ -44,7 +44,8 @@ fn sweep_traces(name: &str, grid: &str) -> PyResult<Vec<String>> {
     Ok(Grid::parse(name, grid).map_err(raise)?.traces)
 }
 
-/// What must be known of traces (names and lengths), and what of it is known from before.
+/// The looks that are needed for traces (names and lengths), and what earlier looks have found
+/// already.
 #[pyfunction]
 fn sweep_looks(
     name: &str,
@@ -61,7 +62,7 @@ fn sweep_looks(
     looks.iter().map(known).collect()
 }
 
-/// Looks at a trace that lies at `path`.
+/// Looks at a trace, which is read from `path`.
 #[pyfunction]
 fn sweep_look(py: Python<'_>, asked: &str, path: PathBuf) -> PyResult<String> {
     let asked: Look = read(asked)?;
@@ -71,7 +72,7 @@ fn sweep_look(py: Python<'_>, asked: &str, path: PathBuf) -> PyResult<String> {
     })?)
 }
 
-/// Keeps what was seen of traces, and plans what is left of the grid; JSON.
+/// Keeps what was seen of traces, and plans the unfinished part of the grid. Answers with JSON.
 #[pyfunction]
 fn sweep_plan(
     name: &str,
@@ -105,7 +106,7 @@ fn sweep_plan(
     .to_string())
 }
 
-/// Does a batch whose trace lies at `path`; the Parquet file of its rows.
+/// Performs a batch whose trace is read from `path`. Answers with the Parquet file of its rows.
 #[pyfunction]
 fn sweep_run<'py>(py: Python<'py>, batch: &str, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
     let batch: Batch = read(batch)?;
@@ -114,7 +115,7 @@ fn sweep_run<'py>(py: Python<'py>, batch: &str, path: PathBuf) -> PyResult<Bound
     Ok(PyBytes::new(py, &file))
 }
 
-/// The cells of a batch, each by itself; nothing where it has one.
+/// The cells of a batch, each as a batch; empty where the batch has only one.
 #[pyfunction]
 fn sweep_singles(batch: &str) -> PyResult<Vec<String>> {
     let batch: Batch = read(batch)?;
@@ -124,7 +125,8 @@ fn sweep_singles(batch: &str) -> PyResult<Vec<String>> {
     }
 }
 
-/// Keeps the file of a batch; it is on disk, whole, when this returns. Answers with its cells.
+/// Writes the file of a batch; it is on disk, whole, when this returns. Answers with the number of
+/// its cells.
 #[pyfunction]
 fn sweep_keep(directory: PathBuf, batch: &str, file: &[u8]) -> PyResult<usize> {
     let batch: Batch = read(batch)?;
@@ -132,13 +134,14 @@ fn sweep_keep(directory: PathBuf, batch: &str, file: &[u8]) -> PyResult<usize> {
     Ok(batch.schemes.len())
 }
 
-/// What could not be done, and why, in words.
+/// The cells that could not be done, each with its message.
 fn named(failed: &[(String, Fault)]) -> Vec<(String, String)> {
     let words = |(name, fault): &(String, Fault)| (name.clone(), fault.to_string());
     failed.iter().map(words).collect()
 }
 
-/// Does what is left of a grid on threads of this machine; JSON of what became of it.
+/// Performs the unfinished part of a grid on threads of this machine. Answers with JSON of the
+/// outcome.
 #[pyfunction]
 #[pyo3(signature = (name, grid, directory, workers, cells, memory_bytes, tell))]
 #[allow(
@@ -184,8 +187,8 @@ fn sweep_local(
     .to_string())
 }
 
-/// Tells a Python function what happens: `("planned", cells, finished, memory)`, `("looked", done,
-/// all, 0)`, `("done", cells, 0, 0)`, `("failed", cells, 0, 0)`.
+/// Calls a Python function with each event: `("planned", cells, finished, memory)`, `("looked",
+/// done, all, 0)`, `("done", cells, 0, 0)`, `("failed", cells, 0, 0)`.
 struct Teller {
     shared: Arc<Shared>,
     tell: Py<PyAny>,
@@ -227,7 +230,7 @@ impl Reporter for Teller {
     }
 }
 
-/// The distribution over a sweep's traces; JSON.
+/// The distribution of figures over a sweep's traces, as JSON.
 #[pyfunction]
 fn sweep_summary(directory: PathBuf) -> PyResult<String> {
     written(&summary(&directory).map_err(raise)?)

@@ -21,15 +21,15 @@ use crate::{
     errors::{raise, usage},
 };
 
-/// Rows that tables are made up for where a trace only numbers its contexts and files (our choice:
-/// more is rather a wrong column).
+/// The most rows of tables that are made up for a trace which only numbers its contexts and files
+/// (our choice: a larger number is more likely a wrong column).
 const MOST_MADE_UP: u32 = 1 << 20;
 
-/// Requests, and the tables beside them.
+/// Requests in memory, with their tables.
 #[pyclass(frozen, module = "anabranch._core")]
 pub struct TraceCore(pub Arc<ArrowTrace>);
 
-/// A trace in memory that is replayed.
+/// A trace in memory as a source that can be replayed.
 pub struct InMemory(pub Arc<ArrowTrace>);
 
 impl Requests for InMemory {
@@ -53,7 +53,7 @@ impl Requests for InMemory {
 
 #[pymethods]
 impl TraceCore {
-    /// A trace in a file of any form that can be replayed.
+    /// Reads a trace file of any form that can be replayed.
     #[staticmethod]
     #[pyo3(signature = (path, format=None))]
     fn read(py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<TraceCore> {
@@ -62,8 +62,8 @@ impl TraceCore {
         Ok(TraceCore(Arc::new(trace)))
     }
 
-    /// A trace of anything that hands out Arrow batches. `tables` is JSON with `contexts`,
-    /// `files` and `device_bytes`; what it lacks comes from the schema's metadata, or is made up.
+    /// Makes a trace from any object that exports Arrow batches. `tables` is JSON with `contexts`,
+    /// `files` and `device_bytes`; what is missing comes from the schema's metadata, or is made up.
     #[staticmethod]
     fn from_arrow(
         py: Python<'_>,
@@ -99,7 +99,7 @@ impl TraceCore {
         reader.into_pyarrow(py)
     }
 
-    /// Writes it as a trace file.
+    /// Writes the trace file.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.0.write(&path)).map_err(raise)
     }
@@ -113,7 +113,7 @@ impl TraceCore {
         Ok(all.to_string())
     }
 
-    /// What it is called.
+    /// The name of the trace.
     #[getter]
     fn name(&self) -> String {
         self.0.name().display().to_string()
@@ -124,7 +124,7 @@ impl TraceCore {
     }
 }
 
-/// A format by its name.
+/// The form of that name.
 pub fn parse_format(name: &str) -> PyResult<Format> {
     let parsed = name.parse::<Format>();
     parsed.map_err(|words| usage(format!("format \"{name}\": {words}")))
@@ -150,7 +150,7 @@ fn read(path: &Path, format: Option<Format>) -> Result<ArrowTrace> {
     })?)
 }
 
-/// A trace of other people's, with the tables that came out of it.
+/// Imports a foreign trace, with the tables that the import makes.
 fn import(path: &Path, format: anabranch_trace::foreign::Format) -> Result<ArrowTrace> {
     use anabranch_trace::foreign::{Importer, Input, Options};
     let mut importer = Importer::new(vec![Input::open(path)?], format, &Options::default())?;
@@ -158,7 +158,7 @@ fn import(path: &Path, format: anabranch_trace::foreign::Format) -> Result<Arrow
     Ok(trace.with_tables(importer.tables())?)
 }
 
-/// What the caller says of the tables.
+/// The tables as the caller gave them.
 #[derive(serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[derive(Default)]
@@ -169,7 +169,8 @@ struct Given {
 }
 
 impl Given {
-    /// The tables: what is given, else what is known, else rows without names for all numbers.
+    /// The tables: the given ones, otherwise the known ones, otherwise rows without names for all
+    /// numbers.
     fn tables(self, known: Option<Tables>, batches: &[RecordBatch]) -> PyResult<Tables> {
         let is_known = known.is_some();
         let mut tables = known.unwrap_or_else(|| Tables::new(Capture::default()));
@@ -196,7 +197,7 @@ impl Given {
     }
 }
 
-/// A context of which nothing is known but its number.
+/// A context of which only the number is known.
 fn nameless(id: u32) -> Context {
     Context {
         id: ContextId(id),
