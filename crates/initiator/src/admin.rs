@@ -1,4 +1,4 @@
-//! What a controller and a namespace say of themselves.
+//! Data structures in which a controller and a namespace describe themselves.
 
 use crate::number;
 
@@ -7,7 +7,7 @@ use crate::number;
 pub struct ControllerData {
     /// Model number, bytes 63:24.
     pub model: String,
-    /// Most bytes of one transfer: 2^MDTS pages of 4 KiB, byte 77; none if unlimited.
+    /// The most bytes of one transfer: 2^MDTS pages of 4 KiB, byte 77; `None` if unlimited.
     pub most_transfer_bytes: Option<usize>,
     /// Controller identifier, bytes 79:78.
     pub identifier: u16,
@@ -25,7 +25,7 @@ pub struct ControllerData {
 }
 
 impl ControllerData {
-    /// From the structure's 4096 bytes.
+    /// Decodes the structure's 4096 bytes.
     pub fn of(data: &[u8]) -> ControllerData {
         let shift = number(data, 77, 1) as u32;
         ControllerData {
@@ -40,12 +40,12 @@ impl ControllerData {
         }
     }
 
-    /// Whether directives are supported.
+    /// Whether the controller supports directives.
     pub fn has_directives(&self) -> bool {
         self.admin_commands & 1 << 5 != 0
     }
 
-    /// Whether Flexible Data Placement is.
+    /// Whether the controller supports Flexible Data Placement.
     pub fn has_placement(&self) -> bool {
         self.attributes & 1 << 19 != 0
     }
@@ -58,9 +58,9 @@ pub struct NamespaceData {
     pub blocks: u64,
     /// Blocks that hold data (NUSE), bytes 23:16.
     pub used_blocks: u64,
-    /// Bytes of the subsystem that are its (NVMCAP), bytes 63:48.
+    /// Bytes of the subsystem that belong to the namespace (NVMCAP), bytes 63:48.
     pub capacity: u128,
-    /// Whether several controllers may have it: NMIC, byte 30, bit 0.
+    /// Whether several controllers may attach the namespace: NMIC, byte 30, bit 0.
     pub shared: bool,
     /// Bytes of a logical block: LBADS, bits 23:16 of the format in use, from byte 128 on; FLBAS in
     /// byte 26 names the format.
@@ -70,7 +70,7 @@ pub struct NamespaceData {
 }
 
 impl NamespaceData {
-    /// From the structure's 4096 bytes.
+    /// Decodes the structure's 4096 bytes.
     pub fn of(data: &[u8]) -> NamespaceData {
         let format = number(data, 26, 1) as usize;
         let index = format & 0xf | (format >> 5 & 3) << 4;
@@ -100,7 +100,7 @@ pub struct SmartLog {
 }
 
 impl SmartLog {
-    /// From the page's 512 bytes.
+    /// Decodes the page's 512 bytes.
     pub fn of(page: &[u8]) -> SmartLog {
         SmartLog {
             units_read: number(page, 32, 16),
@@ -111,7 +111,7 @@ impl SmartLog {
     }
 }
 
-/// A field of text, without what fills it up.
+/// A text field without the blanks that pad it.
 fn text(data: &[u8], at: usize, length: usize) -> String {
     let field = data.get(at..at + length).unwrap_or_default();
     let end = field.iter().position(|&byte| byte == 0);

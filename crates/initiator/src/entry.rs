@@ -8,10 +8,10 @@ use crate::number;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry(pub [u8; 64]);
 
-/// What a write says about its placement: directive type and specific (Base §8.1.8, NVM §3.2.6).
+/// The placement of a write: directive type and specific (Base §8.1.8, NVM §3.2.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tag {
-    /// Nothing.
+    /// The write has no directive.
     #[default]
     None,
     /// Streams (directive type 1): a stream identifier.
@@ -31,7 +31,7 @@ impl Tag {
 }
 
 impl Entry {
-    /// A command with its opcode (byte 0) and namespace (bytes 7:4).
+    /// A command entry with its opcode (byte 0) and namespace (bytes 7:4).
     pub fn new(opcode: u8, namespace: u32) -> Entry {
         let mut bytes = [0; 64];
         bytes[0] = opcode;
@@ -39,21 +39,21 @@ impl Entry {
         Entry(bytes)
     }
 
-    /// Of another namespace.
+    /// The same entry for another namespace.
     #[must_use]
     pub fn at(mut self, namespace: u32) -> Entry {
         self.0[4..8].copy_from_slice(&namespace.to_le_bytes());
         self
     }
 
-    /// A Fabrics command: opcode 7Fh, its type in byte 4 (Base §6, figure "Fabrics Command Format").
+    /// A Fabrics command entry: opcode 7Fh, its type in byte 4 (Base §6, figure "Fabrics Command Format").
     pub fn fabrics(kind: u8) -> Entry {
         let mut entry = Entry::new(0x7f, 0);
         entry.0[4] = kind;
         entry
     }
 
-    /// With a command dword, 10 to 15: bytes 4n+3:4n.
+    /// The same entry with command dword 10 to 15 set: bytes 4n+3:4n.
     #[must_use]
     pub fn dword(mut self, dword: usize, value: u32) -> Entry {
         self.0[dword * 4..dword * 4 + 4].copy_from_slice(&value.to_le_bytes());
@@ -79,14 +79,14 @@ impl Entry {
             .dword(13, u32::from(specific) << 16)
     }
 
-    /// With Force Unit Access: dword 12 bit 30 (NVM §3.2.6).
+    /// The same entry with Force Unit Access: dword 12 bit 30 (NVM §3.2.6).
     #[must_use]
     pub fn forced(self) -> Entry {
         let twelve = number(&self.0, 48, 4) as u32;
         self.dword(12, twelve | 1 << 30)
     }
 
-    /// A read.
+    /// A read of logical blocks.
     pub fn read(first: u64, blocks: u32) -> Entry {
         Entry::blocks(0x02, first, blocks)
     }
@@ -137,7 +137,7 @@ pub struct Status {
     pub kind: u8,
     /// Status Code.
     pub code: u8,
-    /// Do Not Retry.
+    /// Whether the command must not be retried (Do Not Retry).
     pub final_: bool,
 }
 
@@ -159,24 +159,24 @@ impl fmt::Display for Status {
     }
 }
 
-/// What a command came to.
+/// The completion of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     /// The command's identifier.
     pub identifier: u16,
     /// Its status.
     pub status: Status,
-    /// Dwords 0 and 1.
+    /// Dwords 0 and 1 of the completion.
     pub result: u64,
     /// Submission queue head pointer.
     pub head: u16,
-    /// What was read.
+    /// The data that the command read.
     pub data: Vec<u8>,
 }
 
 impl Completion {
-    /// From a completion queue entry, 16 bytes (Base §4.2.1): result 7:0, head 9:8, identifier
-    /// 13:12, status 15:14 with the phase in bit 0, code 8:1, type 11:9, do not retry 15.
+    /// Decodes a completion queue entry, 16 bytes (Base §4.2.1): result 7:0, head 9:8, identifier 13:12, status 15:14
+    /// with the phase in bit 0, code 8:1, type 11:9, do not retry 15.
     pub fn of(entry: &[u8], data: Vec<u8>) -> Completion {
         let status = number(entry, 14, 2) as u16;
         Completion {

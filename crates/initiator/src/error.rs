@@ -1,4 +1,4 @@
-//! What can go wrong between a host and a target.
+//! Errors between a host and a target.
 
 use std::io;
 
@@ -6,13 +6,13 @@ use thiserror::Error;
 
 use crate::Status;
 
-/// What can go wrong.
+/// An error of the connection, of the target, or of a command.
 #[derive(Debug, Error)]
 pub enum InitiatorError {
-    /// The connection broke, or nothing came in time.
+    /// The connection broke, or no answer came in time.
     #[error("connection: {0}")]
     Io(#[from] io::Error),
-    /// The target gave up with a termination request (TCP §3.6.2.5).
+    /// The target ended the connection with a termination request (TCP §3.6.2.5).
     #[error("terminated: fatal error status {status:#x}, information {information:#x}")]
     Terminated {
         /// Fatal Error Status.
@@ -26,14 +26,14 @@ pub enum InitiatorError {
     /// A command that had to succeed did not.
     #[error("{what}: {status}")]
     Command {
-        /// The command.
+        /// The command's name.
         what: &'static str,
         /// Its status.
         status: Status,
     },
 }
 
-/// A result of this crate.
+/// The result of this crate's calls.
 pub type Result<T> = std::result::Result<T, InitiatorError>;
 
 pub(crate) fn protocol<T>(what: impl Into<String>) -> Result<T> {

@@ -25,7 +25,7 @@ pub struct FdpConfiguration {
     pub isolation: Vec<u8>,
 }
 
-/// Statistics (log 22h; Base §5.1.12.1.30).
+/// FDP Statistics (log 22h; Base §5.1.12.1.30).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FdpStatistics {
     /// Host bytes with metadata written, bytes 15:0.
@@ -36,7 +36,7 @@ pub struct FdpStatistics {
     pub erased_bytes: u128,
 }
 
-/// What is known of a placement identifier's reclaim unit (Base §7.3.1).
+/// The reclaim unit of a placement identifier (Base §7.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HandleStatus {
     /// Placement identifier, bytes 1:0.
@@ -47,10 +47,10 @@ pub struct HandleStatus {
     pub available_blocks: u64,
 }
 
-/// An event (log 23h; Base §5.1.12.1.31), 64 bytes.
+/// An FDP event (log 23h; Base §5.1.12.1.31), 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FdpEvent {
-    /// Its type, byte 0.
+    /// The event's type, byte 0.
     pub kind: u8,
     /// Which fields are valid, byte 1: bit 0 identifier, 1 namespace, 2 location.
     pub flags: u8,
@@ -61,10 +61,10 @@ pub struct FdpEvent {
 }
 
 impl Host {
-    /// The configurations of the namespace's endurance group.
+    /// Reads the first FDP configuration of the namespace's endurance group.
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn fdp_configuration(&mut self) -> Result<FdpConfiguration> {
         let log = self.fdp_log(0x20, 4096)?;
         let at = 16;
@@ -85,10 +85,10 @@ impl Host {
         })
     }
 
-    /// The statistics.
+    /// Reads the FDP statistics.
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn fdp_statistics(&mut self) -> Result<FdpStatistics> {
         let log = self.fdp_log(0x22, 64)?;
         Ok(FdpStatistics {
@@ -98,11 +98,11 @@ impl Host {
         })
     }
 
-    /// Use of the handles (log 21h; Base §5.1.12.1.29): descriptors of 8 bytes from byte 8 on, whose
-    /// byte 0 is 0 (unused), 1 (host specified) or 2 (controller specified).
+    /// Reads how handles are used (log 21h; Base §5.1.12.1.29): descriptors of 8 bytes from byte 8 on, whose byte 0 is
+    /// 0 (unused), 1 (host specified) or 2 (controller specified).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn fdp_usage(&mut self) -> Result<Vec<u8>> {
         let log = self.fdp_log(0x21, 1024)?;
         let handles = number(&log, 0, 2) as usize;
@@ -111,10 +111,10 @@ impl Host {
             .collect())
     }
 
-    /// The host's events: log specific parameter, dword 10 bit 8, is 1.
+    /// Reads the host's events: log specific parameter, dword 10 bit 8, is 1.
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn fdp_events(&mut self) -> Result<Vec<FdpEvent>> {
         let group = self.namespace.endurance_group;
         let entry = Entry::log(0x23, u32::MAX, 4096, group);
@@ -159,7 +159,7 @@ impl Host {
     /// Reclaim Unit Handle Status (I/O Management Receive, 12h: MO 1 in dword 10 bits 7:0; Base §7.3).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn handle_status(&mut self) -> Result<Vec<HandleStatus>> {
         let entry = Entry::new(0x12, 1).dword(10, 1).dword(11, 4096 / 4 - 1);
         let data = self

@@ -1,4 +1,4 @@
-//! A host that uses a controller: an Admin Queue and I/O queues.
+//! A host with a controller: an Admin Queue and I/O queues.
 
 use std::net::SocketAddr;
 
@@ -10,12 +10,13 @@ use crate::{
 /// Controller Capabilities, Configuration and Status (Base §3.1.4, figure "Property Definition").
 const CC: u32 = 0x14;
 const CSTS: u32 = 0x1c;
-/// Enabled, 64-byte and 16-byte entries (Base §3.1.4.5: EN 0, IOSQES 19:16, IOCQES 23:20).
+/// Controller Configuration that enables: EN, 64-byte and 16-byte entries (Base §3.1.4.5: EN 0, IOSQES 19:16, IOCQES
+/// 23:20).
 const CC_ENABLE: u64 = 1 | 6 << 16 | 4 << 20;
-/// Shutdown notification, normal (SHN 15:14).
+/// Controller Configuration that notifies of a normal shutdown (SHN 15:14).
 const CC_SHUTDOWN: u64 = CC_ENABLE | 1 << 14;
 
-/// Who connects to what, and how.
+/// Options of a host: the subsystem it connects to, and how.
 #[derive(Debug, Clone)]
 pub struct HostOptions {
     /// The subsystem's name.
@@ -24,18 +25,18 @@ pub struct HostOptions {
     pub name: String,
     /// The host's identifier.
     pub identifier: [u8; 16],
-    /// I/O queues.
+    /// Number of I/O queues.
     pub queues: u16,
-    /// Entries of each.
+    /// Entries of each I/O queue.
     pub entries: u16,
-    /// Keep-alive timeout; 0 is none.
+    /// Keep-alive timeout in milliseconds; 0 for none.
     pub keep_alive_ms: u32,
-    /// The connections.
+    /// Options of each connection.
     pub connection: ConnectionOptions,
 }
 
 impl HostOptions {
-    /// The host of a number, with one queue of 128 entries.
+    /// Options of the host with that number, with one queue of 128 entries.
     pub fn numbered(subsystem: &str, number: u8) -> HostOptions {
         HostOptions {
             subsystem: subsystem.to_owned(),
@@ -58,19 +59,19 @@ pub struct Host {
     options: HostOptions,
     /// The Admin Queue.
     pub admin: Queue,
-    /// I/O queues.
+    /// The I/O queues.
     pub queues: Vec<Queue>,
-    /// Identify Controller.
+    /// The controller's Identify data.
     pub controller: ControllerData,
-    /// Identify Namespace, of namespace 1.
+    /// The Identify data of namespace 1.
     pub namespace: NamespaceData,
 }
 
 impl Host {
-    /// Connects, enables the controller, identifies it and its namespace, opens the I/O queues.
+    /// Connects, enables the controller, identifies it and its namespace, and opens the I/O queues.
     ///
     /// # Errors
-    /// When the target refuses any of it.
+    /// When the target refuses one of these steps.
     pub fn connect(address: SocketAddr, options: &HostOptions) -> Result<Host> {
         let mut admin = Host::admin(address, options)?;
         enable(&mut admin)?;
@@ -88,15 +89,15 @@ impl Host {
         Ok(host)
     }
 
-    /// An Admin Queue alone.
+    /// Opens an Admin Queue only.
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the connection.
     pub fn admin(address: SocketAddr, options: &HostOptions) -> Result<Queue> {
         Queue::open(address, &queue_options(options, 0, 0xffff, 32))
     }
 
-    /// Number of Queues (feature 07h), then one connection a queue.
+    /// Sets Number of Queues (feature 07h), then opens one connection for each queue.
     fn open_queues(&mut self) -> Result<()> {
         let wanted = u32::from(self.options.queues.max(1)) - 1;
         let entry = Entry::feature(true, 0x07, wanted | wanted << 16);
@@ -121,7 +122,7 @@ impl Host {
     /// Opens one I/O queue.
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the queue.
     pub fn open_queue(&self, identifier: u16) -> Result<Queue> {
         let options = queue_options(
             &self.options,
@@ -182,7 +183,7 @@ impl Host {
     /// number of ranges, 0's based, in dword 10; a range is attributes 3:0, blocks 7:4, first 15:8 (NVM §3.2.3).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn deallocate(&mut self, ranges: &[(u64, u32)]) -> Result<()> {
         let mut data = Vec::with_capacity(ranges.len() * 16);
         for (first, blocks) in ranges {
@@ -198,10 +199,10 @@ impl Host {
             .map(|_| ())
     }
 
-    /// A log page of the controller, of the whole subsystem (namespace FFFFFFFFh).
+    /// Reads a log page of the controller, for the whole subsystem (namespace FFFFFFFFh).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn log(&mut self, page: u8, bytes: usize, specific: u16) -> Result<Vec<u8>> {
         let entry = Entry::log(page, u32::MAX, bytes, specific);
         let completion = self
@@ -216,18 +217,18 @@ impl Host {
         }
     }
 
-    /// The SMART log (02h).
+    /// Reads the SMART log (02h).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn smart(&mut self) -> Result<SmartLog> {
         Ok(SmartLog::of(&self.log(0x02, 512, 0)?))
     }
 
-    /// Resets the controller: disabled, enabled, its I/O queues opened anew (Base §3.7.2).
+    /// Resets the controller: disables and enables it, and opens its I/O queues again (Base §3.7.2).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses one of these steps.
     pub fn reset(&mut self) -> Result<()> {
         self.queues.clear();
         set_property(&mut self.admin, CC, 0)?;
@@ -236,10 +237,10 @@ impl Host {
         self.open_queues()
     }
 
-    /// Shuts the controller down in an orderly way and leaves.
+    /// Shuts the controller down in an orderly way, and disconnects.
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses, or does not complete the shutdown.
     pub fn shut_down(mut self) -> Result<()> {
         set_property(&mut self.admin, CC, CC_SHUTDOWN)?;
         // SHST, bits 3:2: 10b says complete (Base §3.1.4.6).
@@ -286,10 +287,10 @@ pub fn enable(admin: &mut Queue) -> Result<()> {
     protocol("the controller does not become ready")
 }
 
-/// Property Set (Base §6.5): size in byte 40 (0: four bytes), offset 47:44, value 55:48.
+/// Sets a property (Property Set, Base §6.5): size in byte 40 (0: four bytes), offset 47:44, value 55:48.
 ///
 /// # Errors
-/// When the target refuses.
+/// When the target refuses the command.
 pub fn set_property(admin: &mut Queue, offset: u32, value: u64) -> Result<()> {
     let mut entry = Entry::fabrics(0x00);
     entry.0[44..48].copy_from_slice(&offset.to_le_bytes());
@@ -299,10 +300,10 @@ pub fn set_property(admin: &mut Queue, offset: u32, value: u64) -> Result<()> {
         .map(|_| ())
 }
 
-/// Property Get (Base §6.4) of four bytes.
+/// Reads a property of four bytes (Property Get, Base §6.4).
 ///
 /// # Errors
-/// When the target refuses.
+/// When the target refuses the command.
 pub fn property(admin: &mut Queue, offset: u32) -> Result<u64> {
     let mut entry = Entry::fabrics(0x04);
     entry.0[44..48].copy_from_slice(&offset.to_le_bytes());

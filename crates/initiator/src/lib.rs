@@ -27,7 +27,7 @@ pub use pdu::{Connection, ConnectionOptions, Kind, Unit};
 pub use queue::{Queue, QueueOptions, Transfer};
 pub use streams::StreamParameters;
 
-/// Little-endian numbers at fixed offsets; what lies beyond the end reads as zero.
+/// A little-endian number at a fixed offset; bytes beyond the end read as zero.
 pub(crate) fn number(bytes: &[u8], at: usize, length: usize) -> u128 {
     let field = bytes.get(at..at + length).unwrap_or_default();
     let places = field.iter().enumerate();

@@ -1,24 +1,24 @@
-//! Namespaces: made, deleted, attached and told of (Base §5.1.13, §5.2.10, §5.2.11).
+//! Namespaces: creating, deleting, attaching and identifying them (Base §5.1.13, §5.2.10, §5.2.11).
 
 use crate::{Completion, Entry, Host, NamespaceData, Result, Transfer, number};
 
-/// What a host says of a namespace that is to be (NVM §4.1.6.1).
+/// The host's description of a namespace to be created (NVM §4.1.6.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewNamespace {
-    /// NSZE, bytes 7:0, and NCAP, bytes 15:8.
+    /// Size in logical blocks: NSZE, bytes 7:0, and NCAP, bytes 15:8.
     pub blocks: u64,
-    /// NCAP, where it is another.
+    /// Capacity in logical blocks (NCAP), if it differs from the size.
     pub capacity: Option<u64>,
-    /// FLBAS, byte 26.
+    /// LBA format (FLBAS), byte 26.
     pub format: u8,
-    /// NMIC, byte 30.
+    /// Whether several controllers may attach it (NMIC), byte 30.
     pub shared: bool,
-    /// NPHNDLS, bytes 393:392, and the list from byte 512 on.
+    /// Its placement handles: their number (NPHNDLS) in bytes 393:392, the list from byte 512 on.
     pub handles: Vec<u16>,
 }
 
 impl NewNamespace {
-    /// One of so many blocks of 4096 bytes, for any controllers.
+    /// A namespace of `blocks` blocks of 4096 bytes, for any controllers.
     pub fn of(blocks: u64) -> NewNamespace {
         NewNamespace {
             blocks,
@@ -29,7 +29,7 @@ impl NewNamespace {
         }
     }
 
-    /// As it is sent: 4096 bytes.
+    /// The 4096 bytes that the create command sends.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut data = vec![0; 4096];
         data[..8].copy_from_slice(&self.blocks.to_le_bytes());
@@ -47,7 +47,8 @@ impl NewNamespace {
 }
 
 impl Host {
-    /// Namespace Management, create (0Dh, SEL 0 in dword 10 bits 3:0); the result is the identifier.
+    /// Creates a namespace: Namespace Management (0Dh), SEL 0 in dword 10 bits 3:0; the
+    /// completion's result is the identifier.
     ///
     /// # Errors
     /// When the connection breaks.
@@ -56,7 +57,7 @@ impl Host {
             .run(Entry::new(0x0d, 0), Transfer::out(new.to_bytes()))
     }
 
-    /// Namespace Management, delete (0Dh, SEL 1).
+    /// Deletes a namespace: Namespace Management (0Dh), SEL 1.
     ///
     /// # Errors
     /// When the connection breaks.
@@ -83,20 +84,21 @@ impl Host {
         self.admin.run(entry, Transfer::out(data))
     }
 
-    /// A namespace list (CNS 02h: attached; 10h: all), without the zeroes at its end.
+    /// Reads a list of namespaces above a number (CNS 02h: attached; 10h: all), without the zeroes
+    /// at its end.
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn namespace_list(&mut self, structure: u8, above: u32) -> Result<Vec<u32>> {
         let page = self.page(structure, above)?;
         let ids = (0..1024).map(|place| number(&page, 4 * place, 4) as u32);
         Ok(ids.take_while(|&id| id != 0).collect())
     }
 
-    /// A controller list (CNS 12h: that have a namespace; 13h: all).
+    /// Reads a list of controllers (CNS 12h: those that have a namespace attached; 13h: all).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn controller_list(&mut self, structure: u8, namespace: u32) -> Result<Vec<u16>> {
         let page = self.page(structure, namespace)?;
         let count = number(&page, 0, 2) as usize;
@@ -104,38 +106,38 @@ impl Host {
         Ok((0..count).map(id).collect())
     }
 
-    /// Identify Namespace (CNS 00h: attached; 11h: any).
+    /// Identifies a namespace (CNS 00h: attached; 11h: any).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn identify_namespace(&mut self, structure: u8, id: u32) -> Result<NamespaceData> {
         Ok(NamespaceData::of(&self.page(structure, id)?))
     }
 
-    /// Bytes of the subsystem, and those that are no namespace's (TNVMCAP, bytes 295:280 of Identify
-    /// Controller, and UNVMCAP, 311:296).
+    /// Bytes of the subsystem, and those that belong to no namespace (TNVMCAP, bytes 295:280 of
+    /// Identify Controller, and UNVMCAP, 311:296).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn capacities(&mut self) -> Result<(u128, u128)> {
         let page = self.page(0x01, 0)?;
         Ok((number(&page, 280, 16), number(&page, 296, 16)))
     }
 
-    /// Changed Namespace List (log 04h).
+    /// Reads the Changed Namespace List (log 04h).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn changed_namespaces(&mut self) -> Result<Vec<u32>> {
         let page = self.log(0x04, 4096, 0)?;
         let ids = (0..1024).map(|place| number(&page, 4 * place, 4) as u32);
         Ok(ids.take_while(|&id| id != 0).collect())
     }
 
-    /// An Identify data structure.
+    /// Reads an Identify data structure of 4096 bytes.
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn page(&mut self, structure: u8, namespace: u32) -> Result<Vec<u8>> {
         let entry = Entry::identify(structure, namespace);
         Ok(self

@@ -8,10 +8,10 @@ use std::{
 
 use crate::{InitiatorError, Result, error::protocol, number};
 
-/// Room of the receive buffer: many responses are read at once.
+/// Bytes of the receive buffer, so that many responses are read at once.
 const RECEIVE_BYTES: usize = 1 << 18;
 
-/// A unit's type (TCP figure "PDU Types").
+/// The type of a protocol data unit (TCP figure "PDU Types").
 #[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Types a controller sends, and the length of their headers.
+    /// The type for a code that a controller may send, and the length of its header.
     fn of_controller(code: u8) -> Option<(Kind, usize)> {
         Some(match code {
             0x01 => (Kind::InitializeResponse, 128),
@@ -41,16 +41,16 @@ impl Kind {
     }
 }
 
-/// How a host opens a connection.
+/// Options of a connection as the host opens it.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionOptions {
-    /// Digests wanted: of headers, of data.
+    /// Whether the host wants digests: of headers, of data.
     pub digests: (bool, bool),
     /// Alignment of data the host wants, in dwords, 0's based (HPDA).
     pub alignment: u8,
     /// Transfers the controller may ask for at a time and command, 0's based (MAXR2T).
     pub most_transfers: u32,
-    /// Longest wait for anything.
+    /// The longest wait for any answer.
     pub patience: Duration,
 }
 
@@ -65,37 +65,37 @@ impl Default for ConnectionOptions {
     }
 }
 
-/// A received unit: header without digest, and data.
+/// A received protocol data unit: header without digest, and data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// Its type.
+    /// The unit's type.
     pub kind: Kind,
-    /// Its flags.
+    /// The unit's flags.
     pub flags: u8,
-    /// Its header.
+    /// The unit's header.
     pub header: Vec<u8>,
-    /// Its data.
+    /// The unit's data.
     pub data: Vec<u8>,
 }
 
 impl Unit {
-    /// A number in the header.
+    /// A little-endian number in the header.
     pub fn number(&self, at: usize, length: usize) -> u64 {
         number(&self.header, at, length) as u64
     }
 
-    /// LAST_PDU, bit 2.
+    /// Whether the flag LAST_PDU, bit 2, is set.
     pub fn is_last(&self) -> bool {
         self.flags & 4 != 0
     }
 
-    /// SUCCESS, bit 3.
+    /// Whether the flag SUCCESS, bit 3, is set.
     pub fn is_success(&self) -> bool {
         self.flags & 8 != 0
     }
 }
 
-/// A connection: units are appended to a buffer and leave with [`Connection::flush`].
+/// A connection: units are appended to a buffer and sent by [`Connection::flush`].
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
@@ -103,19 +103,19 @@ pub struct Connection {
     buffer: Vec<u8>,
     begin: usize,
     end: usize,
-    /// The digests both ends agreed on.
+    /// The digests that both ends agreed on: of headers, of data.
     pub digests: (bool, bool),
-    /// Alignment the controller wants, in bytes.
+    /// Alignment of data that the controller wants, in bytes.
     pub alignment: usize,
-    /// Most bytes of a data unit (MAXH2CDATA).
+    /// The most bytes of a data unit to the controller (MAXH2CDATA).
     pub most_data: usize,
 }
 
 impl Connection {
-    /// A connection on which nothing was said yet.
+    /// Opens a connection and sends nothing on it.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the connection cannot be opened.
     pub fn raw(address: SocketAddr, patience: Duration) -> Result<Connection> {
         let stream = TcpStream::connect_timeout(&address, patience)?;
         stream.set_nodelay(true)?;
@@ -133,10 +133,10 @@ impl Connection {
         })
     }
 
-    /// A connection that exchanged ICReq and ICResp (TCP §3.6.2.2, .3).
+    /// Opens a connection and exchanges ICReq and ICResp (TCP §3.6.2.2, .3).
     ///
     /// # Errors
-    /// When there is none, or the target answers otherwise.
+    /// When the connection cannot be opened, or the target's answer is not the one expected.
     pub fn open(address: SocketAddr, options: &ConnectionOptions) -> Result<Connection> {
         let mut connection = Connection::raw(address, options.patience)?;
         connection.queue(&initialize_request(options));
@@ -159,12 +159,12 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes to the buffer as they are.
     pub fn queue(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Appends a unit: type, flags, the header from byte 8 on, and data.
+    /// Appends a unit to the buffer: type, flags, the header from byte 8 on, and data.
     pub fn queue_unit(&mut self, kind: Kind, flags: u8, fields: &[u8], data: &[u8]) {
         let header = 8 + fields.len();
         let digested = header + if self.digests.0 { 4 } else { 0 };
@@ -195,12 +195,12 @@ impl Connection {
         }
     }
 
-    /// Bytes that wait to be sent: what a test may damage.
+    /// The bytes that wait to be sent, so that a test can damage them.
     pub fn pending(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
-    /// Sends what was appended.
+    /// Sends the bytes of the buffer.
     ///
     /// # Errors
     /// When the connection breaks.
@@ -216,10 +216,10 @@ impl Connection {
         self.end - self.begin >= 8 && self.end - self.begin >= length
     }
 
-    /// The next unit, its digests verified.
+    /// Receives the next unit, and verifies its digests.
     ///
     /// # Errors
-    /// When the connection breaks, the target gives up, or sends what it must not.
+    /// When the connection breaks, the target ends it, or the unit breaks a rule of the transport.
     pub fn receive(&mut self) -> Result<Unit> {
         self.fill(8)?;
         let common = &self.buffer[self.begin..self.begin + 8];
@@ -254,7 +254,7 @@ impl Connection {
         Ok(unit)
     }
 
-    /// Waits for so many bytes.
+    /// Waits until `bytes` bytes were received.
     fn fill(&mut self, bytes: usize) -> Result<()> {
         if self.end - self.begin >= bytes {
             return Ok(());
@@ -273,14 +273,14 @@ impl Connection {
         Ok(())
     }
 
-    /// Ends the connection at once, both ways.
+    /// Ends the connection at once, in both directions.
     pub fn cut(&self) {
         // A connection that is gone already is as cut as can be.
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 }
 
-/// ICReq: PFV 9:8, HPDA 10, DGST 11, MAXR2T 15:12, 128 bytes (TCP §3.6.2.2).
+/// The bytes of ICReq: PFV 9:8, HPDA 10, DGST 11, MAXR2T 15:12, 128 bytes (TCP §3.6.2.2).
 fn initialize_request(options: &ConnectionOptions) -> [u8; 128] {
     let mut unit = [0; 128];
     unit[2] = 128;

@@ -11,14 +11,14 @@ use crate::{
 /// (TCP §3.3.2).
 const ADMIN_IN_CAPSULE: usize = 8192;
 
-/// Which queue of which controller is opened, by whom.
+/// Options of a queue: its number, controller, subsystem and host.
 #[derive(Debug, Clone)]
 pub struct QueueOptions {
-    /// 0 is the Admin Queue.
+    /// The queue's number; 0 is the Admin Queue.
     pub identifier: u16,
-    /// Entries.
+    /// Number of entries.
     pub entries: u16,
-    /// The controller; FFFFh asks for a new one.
+    /// The controller's identifier; FFFFh asks for a new controller.
     pub controller: u16,
     /// The subsystem's name.
     pub subsystem: String,
@@ -26,26 +26,26 @@ pub struct QueueOptions {
     pub host: String,
     /// The host's identifier.
     pub host_identifier: [u8; 16],
-    /// Keep-alive timeout; 0 is none.
+    /// Keep-alive timeout in milliseconds; 0 for none.
     pub keep_alive_ms: u32,
-    /// The connection.
+    /// Options of the connection.
     pub connection: ConnectionOptions,
 }
 
-/// A command's data.
+/// The data of a command.
 #[derive(Debug, Clone, Default)]
 pub enum Transfer {
-    /// None.
+    /// The command has no data.
     #[default]
     None,
-    /// To the controller: in the capsule if they fit there.
+    /// Data to the controller: in the capsule if they fit there.
     Out(Arc<[u8]>),
-    /// From the controller: so many bytes.
+    /// Bytes that the controller sends.
     In(usize),
 }
 
 impl Transfer {
-    /// Data to the controller.
+    /// A transfer of data to the controller.
     pub fn out(data: impl Into<Arc<[u8]>>) -> Transfer {
         Transfer::Out(data.into())
     }
@@ -63,9 +63,9 @@ pub struct Queue {
     connection: Connection,
     slots: Vec<Option<Slot>>,
     free: Vec<u16>,
-    /// Most bytes of data in a command's capsule.
+    /// The most bytes of data in a command's capsule.
     pub in_capsule: usize,
-    /// What Connect answered: the controller's identifier.
+    /// The controller's identifier, as Connect answered.
     pub controller: u16,
 }
 
@@ -73,7 +73,7 @@ impl Queue {
     /// Opens a connection and a queue on it.
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the connection or the queue.
     pub fn open(address: SocketAddr, options: &QueueOptions) -> Result<Queue> {
         let connection = Connection::open(address, &options.connection)?;
         let mut queue = Queue {
@@ -95,17 +95,17 @@ impl Queue {
         Ok(queue)
     }
 
-    /// The connection below.
+    /// The connection that the queue uses.
     pub fn connection(&mut self) -> &mut Connection {
         &mut self.connection
     }
 
-    /// Commands under way.
+    /// Number of commands under way.
     pub fn outstanding(&self) -> usize {
         self.slots.len().saturating_sub(1 + self.free.len())
     }
 
-    /// Appends a command; it leaves with [`Queue::flush`]. Returns its identifier.
+    /// Appends a command; [`Queue::flush`] sends it. Returns its identifier.
     ///
     /// # Errors
     /// When the queue is full.
@@ -136,7 +136,7 @@ impl Queue {
         Ok(identifier)
     }
 
-    /// Sends what was appended.
+    /// Sends the commands that were appended.
     ///
     /// # Errors
     /// When the connection breaks.
@@ -157,15 +157,15 @@ impl Queue {
         }
     }
 
-    /// Whether a unit has come already.
+    /// Whether a whole unit was received already, so that [`Queue::wait`] has something to read.
     pub fn has_news(&self) -> bool {
         self.connection.has_unit()
     }
 
-    /// Runs one command; nothing else may be under way.
+    /// Runs one command. No other may be under way.
     ///
     /// # Errors
-    /// As [`Queue::wait`].
+    /// When the connection breaks or the target breaks a rule.
     pub fn run(&mut self, entry: Entry, transfer: Transfer) -> Result<Completion> {
         let identifier = self.submit(entry, transfer)?;
         self.flush()?;
@@ -182,7 +182,7 @@ impl Queue {
     /// Runs a command that must succeed.
     ///
     /// # Errors
-    /// As [`Queue::run`], and when it does not.
+    /// When the connection breaks, the target breaks a rule, or the command fails.
     pub fn succeed(
         &mut self,
         what: &'static str,
@@ -232,7 +232,8 @@ impl Queue {
         Ok(completion)
     }
 
-    /// R2T: CCCID 9:8, TTAG 11:10, R2TO 15:12, R2TL 19:16; answered with H2CData (TCP §3.6.2.10, .8).
+    /// Answers an R2T with H2CData (TCP §3.6.2.10, .8). R2T: CCCID 9:8, TTAG 11:10, R2TO 15:12,
+    /// R2TL 19:16.
     fn transfer(&mut self, unit: &Unit) -> Result<()> {
         let (identifier, offset) = (unit.number(8, 2) as u16, unit.number(12, 4) as usize);
         let length = unit.number(16, 4) as usize;
@@ -269,7 +270,7 @@ impl Queue {
             .queue_unit(Kind::HostData, flags, &fields, data);
     }
 
-    /// C2HData: CCCID 9:8, DATAO 15:12, DATAL 19:16 (TCP §3.6.2.9).
+    /// Takes the data of a C2HData: CCCID 9:8, DATAO 15:12, DATAL 19:16 (TCP §3.6.2.9).
     fn take(&mut self, unit: Unit) -> Result<Option<Completion>> {
         let (identifier, offset) = (unit.number(8, 2) as u16, unit.number(12, 4) as usize);
         let slot = self.slot(identifier)?;
@@ -308,8 +309,8 @@ fn describe(entry: &mut Entry, length: u32, inside: bool) {
     entry.0[39] = if inside { 0x01 } else { 0x5a };
 }
 
-/// Connect (Base §6.3): RECFMT 41:40, QID 43:42, SQSIZE 45:44, 0's based, KATO 51:48; its data are
-/// HOSTID 15:0, CNTLID 17:16, SUBNQN 511:256, HOSTNQN 767:512.
+/// The Connect command and its data (Base §6.3): RECFMT 41:40, QID 43:42, SQSIZE 45:44, 0's based,
+/// KATO 51:48; the data are HOSTID 15:0, CNTLID 17:16, SUBNQN 511:256, HOSTNQN 767:512.
 fn connect(options: &QueueOptions) -> (Entry, Vec<u8>) {
     let mut entry = Entry::fabrics(0x01);
     entry.0[42..44].copy_from_slice(&options.identifier.to_le_bytes());

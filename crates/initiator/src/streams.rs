@@ -6,14 +6,14 @@ use crate::{Completion, Entry, Host, Result, Transfer, error::protocol, number};
 const IDENTIFY: u8 = 0;
 const STREAMS: u8 = 1;
 
-/// Return Parameters (Base §8.1.8.3.2.1), 32 bytes.
+/// The data of Return Parameters (Base §8.1.8.3.2.1), 32 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamParameters {
-    /// MSL, bytes 1:0: streams of the subsystem.
+    /// MSL, bytes 1:0: streams that may be open in the subsystem.
     pub most: u16,
-    /// NSSA, bytes 3:2: of them, available.
+    /// NSSA, bytes 3:2: streams of the subsystem that are available.
     pub available: u16,
-    /// NSSO, bytes 5:4: of them, open from the pool.
+    /// NSSO, bytes 5:4: streams of the subsystem that are open from the pool.
     pub open: u16,
     /// NSSC, byte 6: bit 0 shared identifiers, bit 1 host identifiers must not be zero.
     pub capability: u8,
@@ -21,15 +21,15 @@ pub struct StreamParameters {
     pub write_blocks: u32,
     /// SGS, bytes 21:20: stream granularity size, in stream write sizes.
     pub granularity: u16,
-    /// NSA, bytes 23:22: allocated to this namespace.
+    /// NSA, bytes 23:22: streams allocated to this namespace.
     pub allocated: u16,
-    /// NSO, bytes 25:24: open in this namespace.
+    /// NSO, bytes 25:24: streams open in this namespace.
     pub own_open: u16,
 }
 
 impl Host {
-    /// Directive Send, Identify, Enable Directive (Base §8.1.8.2.2.1): ENDIR in dword 12 bit 0, the
-    /// directive's type in bits 15:8.
+    /// Enables or disables a directive: Directive Send, Identify, Enable Directive (Base
+    /// §8.1.8.2.2.1), with ENDIR in dword 12 bit 0 and the directive's type in bits 15:8.
     ///
     /// # Errors
     /// When the connection breaks.
@@ -39,10 +39,10 @@ impl Host {
         self.admin.run(entry, Transfer::None)
     }
 
-    /// Enables or disables Streams, which must succeed.
+    /// Enables or disables the Streams Directive.
     ///
     /// # Errors
-    /// When it does not.
+    /// When the command fails.
     pub fn enable_streams(&mut self, enable: bool) -> Result<()> {
         let entry = Entry::directive(true, IDENTIFY, 1, 0, 0)
             .dword(12, u32::from(enable) | u32::from(STREAMS) << 8);
@@ -51,21 +51,21 @@ impl Host {
             .map(|_| ())
     }
 
-    /// Directives as bitmaps: supported, enabled, persistent (Identify, Return Parameters, Base
-    /// §8.1.8.2.1.1: bytes 31:0, 63:32, 95:64 of 4096).
+    /// Reads the directives as bitmaps: supported, enabled, persistent (Identify, Return
+    /// Parameters, Base §8.1.8.2.1.1: bytes 31:0, 63:32, 95:64 of 4096).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn directives(&mut self) -> Result<(u32, u32, u32)> {
         let data = self.receive(Entry::directive(false, IDENTIFY, 1, 0, 4096), 4096)?;
         let map = |at| number(&data, at, 4) as u32;
         Ok((map(0), map(32), map(64)))
     }
 
-    /// Return Parameters of Streams.
+    /// Reads the parameters of streams (Return Parameters).
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn stream_parameters(&mut self) -> Result<StreamParameters> {
         let data = self.receive(Entry::directive(false, STREAMS, 1, 0, 32), 32)?;
         Ok(StreamParameters {
@@ -80,10 +80,11 @@ impl Host {
         })
     }
 
-    /// Get Status (Base §8.1.8.3.2.2): a count, then the open identifiers.
+    /// Reads the open streams' identifiers (Get Status, Base §8.1.8.3.2.2): a count, then the
+    /// identifiers.
     ///
     /// # Errors
-    /// When the target refuses.
+    /// When the target refuses the command.
     pub fn open_streams(&mut self) -> Result<Vec<u16>> {
         let data = self.receive(Entry::directive(false, STREAMS, 2, 0, 4096), 4096)?;
         let count = number(&data, 0, 2) as usize;
@@ -92,7 +93,8 @@ impl Host {
             .collect())
     }
 
-    /// Allocate Resources (Base §8.1.8.3.2.3): requested in dword 12 bits 15:0; granted in dword 0.
+    /// Allocates streams (Allocate Resources, Base §8.1.8.3.2.3): their number in dword 12 bits
+    /// 15:0; granted in dword 0.
     ///
     /// # Errors
     /// When the connection breaks.
@@ -101,7 +103,7 @@ impl Host {
         self.admin.run(entry, Transfer::None)
     }
 
-    /// Release Identifier (Base §8.1.8.3.3.1).
+    /// Releases a stream's identifier (Release Identifier, Base §8.1.8.3.3.1).
     ///
     /// # Errors
     /// When the connection breaks.
@@ -112,7 +114,7 @@ impl Host {
         )
     }
 
-    /// Release Resources (Base §8.1.8.3.3.2).
+    /// Releases the namespace's streams (Release Resources, Base §8.1.8.3.3.2).
     ///
     /// # Errors
     /// When the connection breaks.

@@ -5,25 +5,26 @@ use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Io, Tables,
 
 use crate::{known_lifetimes::KnownLifetimes, rules::RuleUse};
 
-/// A write request as a scheme sees it, before the device has it.
+/// A write request as a scheme gets it, before the device performs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Write {
     /// The logical pages it covers; at least one.
     pub pages: PageRange,
-    /// Who wrote.
+    /// The context that wrote.
     pub context: ContextId,
-    /// The file it belongs to.
+    /// The file that the request belongs to.
     pub file: FileId,
     /// The life-time hint the application asked for.
     pub hint: WriteHint,
-    /// Which of several programs on one drive.
+    /// The number of the program, where several share a drive.
     pub tenant: u32,
     /// Logical time: pages the host had written to the device before this request.
     pub now_pages: u64,
 }
 
 impl Write {
-    /// A request of a trace that covers `pages`, when `now_pages` were written before it.
+    /// The write for a request of a trace that covers `pages`; `now_pages` pages were written
+    /// before it.
     pub fn of(io: &Io, pages: PageRange, now_pages: u64) -> Write {
         Write {
             pages,
@@ -36,8 +37,9 @@ impl Write {
     }
 }
 
-/// What is known by name, told to a scheme before it sees the numbers. Names are only added, and
-/// never change: those of a number are told before the first write that carries it.
+/// Names of files and contexts, given to a scheme before the numbers that stand for them. Names are
+/// only added and never change: the name of a number is given before the first write that carries
+/// it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     /// Files and their names, without a directory; empty where a name is not known.
@@ -46,16 +48,16 @@ pub struct Names {
     pub contexts: Vec<ContextName>,
 }
 
-/// What is known of a program context besides its number.
+/// The name of a program context, with all that is known besides its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextName {
-    /// Its number in this run.
+    /// The context's number in this run.
     pub id: ContextId,
-    /// Its number in every run; 0 for the unknown context.
+    /// The context's signature, the same in every run; 0 for the unknown context.
     pub signature: u64,
     /// What kind of writer it is.
     pub kind: ContextKind,
-    /// The thread's name, its digits stripped.
+    /// The thread's name without its digits.
     pub role: String,
 }
 
@@ -80,7 +82,7 @@ impl Names {
         }
     }
 
-    /// Whether it names nothing.
+    /// Whether there is no name in it.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.contexts.is_empty()
     }
@@ -108,24 +110,25 @@ pub trait Assign: Send {
     /// scheme learns here that whatever those pages held before has died.
     fn assign(&mut self, write: &Write) -> StreamId;
 
-    /// The host discarded `pages` at logical time `now_pages`: what they held has died.
-    /// Pages that held nothing mean nothing (file systems discard far more than they wrote).
+    /// The host discarded `pages` at logical time `now_pages`: the data there died. Pages without
+    /// data are to be ignored (file systems discard far more than they wrote).
     fn discard(&mut self, _pages: PageRange, _now_pages: u64) {}
 
-    /// Names the scheme may go by; called again when there are more. What a scheme answers must
-    /// not depend on how early it was told a name, for a replay knows all of them from the start.
+    /// Gives names that the scheme may go by; called again when there are more. IMPORTANT: an
+    /// answer must not depend on how early a name was given, since a replay knows all of them from
+    /// the start and must give the same counts as the live run.
     fn learn(&mut self, _names: &Names) {}
 
-    /// What an earlier run learned of contexts, told before anything else.
+    /// Gives the lifetimes that an earlier run learned, before anything else.
     fn recall(&mut self, _profile: &KnownLifetimes) {}
 
-    /// What was learned of contexts, in this run and those before; none where the scheme learns
-    /// nothing of them.
+    /// The lifetimes of contexts learned in this run and those before; `None` if the scheme learns
+    /// none.
     fn learned(&self) -> Option<KnownLifetimes> {
         None
     }
 
-    /// Which of its rules were of use so far, where it goes by rules.
+    /// The use of its rules so far, if the scheme goes by rules.
     fn rule_use(&self) -> Option<RuleUse> {
         None
     }
@@ -136,7 +139,7 @@ pub trait Assign: Send {
         false
     }
 
-    /// Bytes of memory the scheme holds now.
+    /// Bytes of memory that the scheme holds now.
     fn memory_bytes(&self) -> usize {
         0
     }

@@ -4,10 +4,10 @@ use anabranch_ssd::{PageRange, StreamId};
 
 use crate::{assign::Write, geometry::HostGeometry};
 
-/// Asks `place` about each page of a write in turn, with the logical time at which that page is
-/// written, and answers the stream of the first. Requests come page by page to schemes that ask
-/// for it ([`Assign::goes_by_page`](crate::assign::Assign::goes_by_page)), so that the first is mostly
-/// the only one.
+/// Asks `place` about each page of a write in turn, with the logical time at which that page is written, and answers
+/// with the stream of the first. Schemes that ask for it
+/// ([`Assign::goes_by_page`](crate::assign::Assign::goes_by_page)) get requests page by page, so that the first page is
+/// mostly the only one.
 #[inline]
 pub(crate) fn place_each(write: &Write, mut place: impl FnMut(u32, u64) -> StreamId) -> StreamId {
     let PageRange { first, count } = write.pages;
@@ -21,7 +21,7 @@ pub(crate) fn place_each(write: &Write, mut place: impl FnMut(u32, u64) -> Strea
     stream
 }
 
-/// The part of a table by page that a range covers, as far as the table goes.
+/// The part of a per-page table that a range covers, as far as the table goes.
 pub(crate) fn part<T>(table: &mut [T], pages: PageRange) -> &mut [T] {
     let all = table.len();
     let first = (pages.first as usize).min(all);
@@ -29,16 +29,16 @@ pub(crate) fn part<T>(table: &mut [T], pages: PageRange) -> &mut [T] {
     &mut table[first..end.clamp(first, all)]
 }
 
-/// How many classes a scheme has whose classes take both the host's writes and copies: those
-/// asked for, as far as the drive has host streams for them; at least one.
+/// Number of classes of a scheme that shares them between the host's writes and copies: as many as asked for, at most
+/// the drive's host streams, at least one.
 pub(crate) fn shared_classes(wanted: u32, geometry: &HostGeometry) -> u8 {
     let most = u32::from(geometry.host_streams).min(u32::from(u8::MAX));
     wanted.clamp(1, most.max(1)) as u8
 }
 
-/// Streams for `wanted` classes that only copies go to: the drive's internal streams, then host
-/// streams from `host_classes` on that nobody else uses. Where there are fewer, the last classes
-/// share the last stream; where there is none, the last host stream.
+/// Streams for `wanted` classes that only copies use: the drive's internal streams first, then host streams from
+/// `host_classes` on, which no other class uses. Where there are fewer, the last classes share the last of them; where
+/// there is none, the last host stream takes all.
 pub(crate) fn copy_streams(
     wanted: usize,
     host_classes: u16,
@@ -56,7 +56,7 @@ pub(crate) fn copy_streams(
     streams
 }
 
-/// The next number drawn: splitmix64 (Vigna), the same everywhere.
+/// Draws the next number: splitmix64 (Vigna), the same on every machine.
 pub(crate) fn draw(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

@@ -7,26 +7,27 @@ use anabranch_ssd::PageRange;
 use crate::{geometry::HostGeometry, parameter::one_of, scheme::Unfit, size::Bytes};
 
 one_of! {
-    /// Which chunks of a request are counted.
+    /// The chunks that a request counts for.
     CountedChunks {
-        /// The one it begins in.
+        /// The chunk the request begins in.
         First = "first",
-        /// Every one it touches.
+        /// Every chunk the request touches.
         All = "all",
     }
 }
 
 one_of! {
-    /// Whether a request gets the stream its chunk had before it, or with it.
+    /// Whether a request gets the stream its chunk had before this request, or the one it has with
+    /// it.
     Answer {
-        /// Before: the table is updated in the background.
+        /// The stream before the request, as if the table were updated in the background.
         Before = "before",
-        /// With it.
+        /// The stream with the request counted.
         After = "after",
     }
 }
 
-/// The address space in chunks of equal size.
+/// The division of the address space into chunks of equal size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chunking {
     chunk_pages: u32,
@@ -34,7 +35,7 @@ pub(crate) struct Chunking {
 }
 
 impl Chunking {
-    /// Chunks of so many bytes, a multiple of the page.
+    /// Chunks of `bytes` bytes, which must be a multiple of the page.
     pub fn new(
         chunk: Bytes,
         counts: CountedChunks,
@@ -54,7 +55,7 @@ impl Chunking {
         })
     }
 
-    /// Chunks of a drive.
+    /// Number of chunks on a drive.
     pub fn chunks(&self, geometry: &HostGeometry) -> usize {
         geometry.logical_pages.div_ceil(self.chunk_pages) as usize
     }
@@ -79,18 +80,18 @@ impl Chunking {
     }
 }
 
-/// Counts from which on a chunk belongs to class 1, 2, …: the powers of the base. Compared with
-/// instead of taking logarithms, which are neither exact nor cheap.
+/// The counts at which classes 1, 2, … begin: the powers of the base. Counts are compared with
+/// them, since logarithms are neither exact nor cheap.
 #[derive(Debug, Clone)]
 pub(crate) struct Classes(Vec<f64>);
 
 impl Classes {
-    /// `classes` classes, at least 1.
+    /// The bounds of `classes` classes, at least 1.
     pub fn new(base: f64, classes: u16) -> Classes {
         Classes((1..classes).map(|power| base.powi(power.into())).collect())
     }
 
-    /// The logarithm of a count, between 0 and the last class.
+    /// The class of a count: its logarithm, between 0 and the last class.
     #[inline]
     pub fn of(&self, count: f64) -> u16 {
         self.0.iter().take_while(|power| count >= **power).count() as u16

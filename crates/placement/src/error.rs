@@ -4,27 +4,27 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// Why there is no such scheme. Each message names what was written and the remedy.
+/// The reason why a scheme cannot be made. Each message names what was written and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SchemeError {
-    /// No scheme of that name.
+    /// There is no scheme of that name.
     #[error("there is no scheme `{name}`{suggestion}: `anabranch schemes` lists them")]
     UnknownScheme {
-        /// What was written.
+        /// The name as written.
         name: String,
-        /// The nearest name there is.
+        /// The nearest name that exists.
         suggestion: DidYouMean,
     },
-    /// No relocation of that name.
+    /// There is no relocation of that name.
     #[error("`{spec}`: there is no relocation `{name}`{suggestion}: there are {known}")]
     UnknownRelocation {
         /// The whole scheme as written.
         spec: String,
         /// What was written after the `+`.
         name: String,
-        /// The nearest name there is.
+        /// The nearest name that exists.
         suggestion: DidYouMean,
-        /// All names there are.
+        /// All names of relocations.
         known: String,
     },
     /// The scheme has no parameter of that name.
@@ -34,9 +34,9 @@ pub enum SchemeError {
         scheme: String,
         /// What was written before the `=`.
         key: String,
-        /// The nearest key there is.
+        /// The nearest key that exists.
         suggestion: DidYouMean,
-        /// Which parameters it has.
+        /// The parameters that the scheme has.
         known: String,
     },
     /// A parameter's value is not what it takes.
@@ -48,18 +48,18 @@ pub enum SchemeError {
         key: String,
         /// What was written after the `=`.
         value: String,
-        /// What it should have been.
+        /// The values that it takes.
         expected: String,
     },
-    /// A parameter without a value.
+    /// A parameter is written without a value.
     #[error("scheme `{scheme}`: `{text}` is no parameter, write key=value")]
     NotAPair {
         /// The scheme's name.
         scheme: String,
-        /// What was written.
+        /// The text as written.
         text: String,
     },
-    /// A parameter given twice.
+    /// A parameter is given twice.
     #[error("scheme `{scheme}`: `{key}` is given twice, leave one out")]
     GivenTwice {
         /// The scheme's name.
@@ -67,7 +67,7 @@ pub enum SchemeError {
         /// The parameter.
         key: String,
     },
-    /// The scheme is a bound, and nobody has read ahead.
+    /// The scheme is a bound that must know the future, and the trace was not read ahead.
     #[error(
         "scheme `{scheme}` must know when data will die, which only a recorded trace tells: first \
          record one (`anabranch run -t trace.parquet -- …`, or `anabranch record`), then \
@@ -77,7 +77,7 @@ pub enum SchemeError {
         /// The scheme's name.
         scheme: String,
     },
-    /// A scheme that places copies itself cannot be given some of the streams only.
+    /// The scheme places copies itself, and so cannot be given a part of the streams.
     #[error(
         "scheme `{scheme}` places copies itself: its streams cannot be shared out, leave `tenants` out"
     )]
@@ -85,12 +85,13 @@ pub enum SchemeError {
         /// The scheme's name.
         scheme: String,
     },
-    /// The drive can have no scheme at all.
+    /// The drive is not possible for any scheme.
     #[error("a drive has at least one host stream and pages of at least one byte")]
     NoDrive,
 }
 
-/// The name a person may have meant: prints as nothing, or as ` (did you mean X?)`.
+/// The name that was probably meant, printed as ` (did you mean X?)`; prints nothing if there is
+/// none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DidYouMean(Option<&'static str>);
 

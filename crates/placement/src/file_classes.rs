@@ -4,18 +4,19 @@ use std::collections::HashMap;
 
 use anabranch_trace::FileId;
 
-/// Files whose class is remembered; later ones have none. The most the probe keeps apart.
+/// The most files whose class is remembered; later ones get none. It is the most that the probe
+/// keeps apart.
 const MAX_FILES: usize = 1 << 20;
-/// Classes there are at most, the one of files without a name included (our choice).
+/// The most classes, the class of files without a name included (our choice).
 pub(crate) const MAX_CLASSES: u16 = 1024;
-/// Bytes of a class's name that count (our choice).
+/// Bytes of a class's name that are compared (our choice).
 const MAX_NAME_BYTES: usize = 64;
 
-/// The class of every file: files with the same extension are of one class, files without one are
-/// of one class if their names differ in digits only.
+/// The class of every file: files with the same extension share a class, and so do files without an
+/// extension whose names differ only in digits.
 ///
-/// Class 0 is of files without a name, and of those beyond the bounds. Memory: 2 bytes for each
-/// file of which there are at most 2^20, and 1,024 names of at most 64 bytes.
+/// Class 0 holds files without a name, and files beyond the bounds. Memory: 2 bytes for each file,
+/// at most 2^20 files, and 1,024 names of at most 64 bytes.
 #[derive(Debug, Clone, Default)]
 pub struct FileClasses {
     names: HashMap<String, u16>,
@@ -23,7 +24,7 @@ pub struct FileClasses {
 }
 
 impl FileClasses {
-    /// Takes in a file's name.
+    /// Notes a file's name.
     pub fn learn(&mut self, file: FileId, name: &str) {
         let row = file.0 as usize;
         if row >= MAX_FILES || name.is_empty() {
@@ -54,22 +55,23 @@ impl FileClasses {
         self.classes.get(file.0 as usize).copied().unwrap_or(0)
     }
 
-    /// What the names of a class have in common; none for class 0.
+    /// The text that the names of a class have in common; `None` for class 0.
     pub fn name(&self, class: u16) -> Option<&str> {
         let known = self.names.iter().find(|(_, number)| **number == class);
         known.map(|(name, _)| name.as_str())
     }
 
-    /// Memory in use.
+    /// Bytes of memory in use.
     pub fn memory_bytes(&self) -> usize {
         let entry = size_of::<(String, u16)>() + MAX_NAME_BYTES;
         self.classes.capacity() * size_of::<u16>() + self.names.capacity() * entry
     }
 }
 
-/// What names have in common: the extension, `.sst`; without one, or with one that is only a
-/// number, the name with `#` for each run of digits, `binlog.#`; and `#` for names of 16 and more
-/// hexadecimal digits, as PostgreSQL's log segments have.
+/// The text that names of a class have in common: the extension, as in `.sst`. Without an
+/// extension, or with one that is only a number, it is the name with `#` for each run of digits, as
+/// in `binlog.#`; for names of 16 and more hexadecimal digits, which PostgreSQL's log segments
+/// have, it is `#`.
 fn class_name(name: &str) -> String {
     if name.len() >= 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return "#".to_owned();

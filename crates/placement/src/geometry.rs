@@ -2,7 +2,7 @@
 
 use anabranch_ssd::Config;
 
-/// The drive, as far as a scheme must know it.
+/// The properties of a drive that a scheme must know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostGeometry {
     /// Logical pages of the drive.
@@ -15,12 +15,12 @@ pub struct HostGeometry {
     pub internal_streams: u16,
     /// Pages in a reclaim unit.
     pub pages_per_unit: u32,
-    /// Reclaim units there are.
+    /// Number of reclaim units.
     pub physical_units: u32,
 }
 
 impl HostGeometry {
-    /// What a scheme must know of a drive. Of the drive's internal streams it sees all.
+    /// The properties of a drive that a scheme must know, with all of the drive's internal streams.
     pub fn of(drive: &Config) -> HostGeometry {
         HostGeometry {
             logical_pages: drive.logical_pages,
@@ -32,7 +32,7 @@ impl HostGeometry {
         }
     }
 
-    /// Such a drive as it is sold: greedy victims, one reclaim group, no faults.
+    /// A drive of this geometry as it would be sold: greedy victims, one reclaim group, no faults.
     pub fn drive(&self) -> Config {
         Config {
             page_bytes: self.page_bytes,

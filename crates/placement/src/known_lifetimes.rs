@@ -5,32 +5,32 @@ use thiserror::Error;
 
 /// The version of the text that is written, and the only one that is read.
 const VERSION: u32 = 1;
-/// Contexts that are kept at most (our choice: what `pcstream` can be told to learn).
+/// The most contexts that are kept (our choice: what `pcstream` can be told to learn).
 const MAX_CONTEXTS: usize = 65_536;
-/// Runs a context is kept for without having been seen (our choice).
+/// Runs for which a context is kept without being seen (our choice).
 const MAX_IDLE_RUNS: u32 = 8;
 
-/// Why kept lifetimes cannot be used. The remedy for all: without the file, lifetimes are learned
-/// again.
+/// The reason why kept lifetimes cannot be used. The remedy is always the same: without the file,
+/// lifetimes are learned again.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LifetimesError {
-    /// Not the text of kept lifetimes.
+    /// The text does not have the form of kept lifetimes.
     #[error("not lifetimes kept from an earlier run: {0}")]
     Form(String),
-    /// Another version's.
+    /// The text is of another version.
     #[error(
         "lifetimes of version {0}; this program reads version {VERSION}: delete it to begin anew"
     )]
     Version(u32),
-    /// Changed since it was written.
+    /// The text was changed after it was written.
     #[error("lifetimes whose check sum is wrong: delete it to begin anew")]
     Checksum,
-    /// Values that cannot be.
+    /// A value is not possible.
     #[error("lifetimes of an impossible context, {0}: delete it to begin anew")]
     Value(String),
 }
 
-/// What is known of one context.
+/// The lifetime known of one context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownLifetime {
@@ -39,7 +39,7 @@ pub struct KnownLifetime {
     pub signature: u64,
     /// Mean lifetime of its data, in bytes written to the drive; at least 1.
     pub lifetime_bytes: u64,
-    /// What it wrote of late when it was last seen: how much it counts.
+    /// Bytes it wrote recently when it was last seen: the weight of its lifetime.
     pub written_bytes: u64,
     /// Runs since it was last seen.
     pub idle_runs: u32,
@@ -58,11 +58,11 @@ mod hexadecimal {
     }
 }
 
-/// Lifetimes of contexts, by signature. Text of it is JSON with a version and a check sum; this
-/// room reads and writes no file.
+/// Lifetimes of contexts, by signature. As text they are JSON with a version and a check sum; this
+/// crate reads and writes no file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KnownLifetimes {
-    /// In order of their signatures, none twice.
+    /// The contexts in order of their signatures, each once.
     contexts: Vec<KnownLifetime>,
 }
 
@@ -100,7 +100,7 @@ impl KnownLifetimes {
         &self.contexts
     }
 
-    /// What is known of a context.
+    /// The lifetime known of a context.
     pub fn get(&self, signature: u64) -> Option<&KnownLifetime> {
         let found = self
             .contexts
@@ -108,7 +108,8 @@ impl KnownLifetimes {
         found.ok().and_then(|row| self.contexts.get(row))
     }
 
-    /// These lifetimes after a run that learned `newer`: contexts it did not see stay for some runs.
+    /// These lifetimes updated after a run that learned `newer`: contexts that the run did not see
+    /// stay for some runs.
     pub fn after(&self, newer: &KnownLifetimes) -> KnownLifetimes {
         let unseen = self
             .contexts
@@ -122,7 +123,8 @@ impl KnownLifetimes {
         KnownLifetimes::new(newer.contexts.iter().copied().chain(unseen).collect())
     }
 
-    /// Lifetimes of one run, learned twice, in one; of a context in both, what wrote more counts.
+    /// The lifetimes that two learners found in one run, merged; of a context that both know, the
+    /// one with more bytes written counts.
     pub fn joined(self, other: KnownLifetimes) -> KnownLifetimes {
         let mut all = self.contexts;
         all.extend(other.contexts);
@@ -130,7 +132,7 @@ impl KnownLifetimes {
         KnownLifetimes::new(all)
     }
 
-    /// The lifetimes in a text.
+    /// Parses a text of lifetimes.
     ///
     /// # Errors
     /// When the text is of another form or version, or was changed since it was written.

@@ -4,7 +4,7 @@ use anabranch_ssd::PageRange;
 
 use crate::by_page::part;
 
-/// The clock's values: 0 marks a page that holds nothing.
+/// Number of values of the clock; value 0 marks a page without data.
 const CLOCK: u64 = u32::MAX as u64;
 
 /// The time of the last write of each page, 4 bytes a page. Times are kept modulo 2^32 - 1 pages
@@ -16,7 +16,7 @@ pub(crate) struct LastWrites {
 }
 
 impl LastWrites {
-    /// For a drive that holds nothing yet.
+    /// A table for a drive without data.
     pub(crate) fn new(logical_pages: u32) -> LastWrites {
         LastWrites {
             stamps: vec![0; logical_pages as usize],
@@ -24,19 +24,20 @@ impl LastWrites {
         }
     }
 
-    /// Pages that hold data.
+    /// Number of pages that hold data.
     pub(crate) fn live_pages(&self) -> u64 {
         self.live_pages
     }
 
-    /// Pages the host has written since it wrote this one; `None` where that holds nothing.
+    /// The age of a page: pages the host has written since it wrote this one; `None` for a page
+    /// without data.
     #[inline]
     pub(crate) fn age(&self, page: u32, now_pages: u64) -> Option<u64> {
         let stamp = *self.stamps.get(page as usize)?;
         (stamp != 0).then(|| elapsed(stamp, now_pages))
     }
 
-    /// The host writes a page. Answers the age of what that replaces.
+    /// Records that the host writes a page. Answers with the age of the data it replaces.
     #[inline]
     pub(crate) fn write(&mut self, page: u32, now_pages: u64) -> Option<u64> {
         let stamp = self.stamps.get_mut(page as usize)?;
@@ -48,7 +49,7 @@ impl LastWrites {
         Some(elapsed(before, now_pages))
     }
 
-    /// Pages come to hold nothing.
+    /// Records that pages are discarded.
     pub(crate) fn discard(&mut self, pages: PageRange) {
         for stamp in part(&mut self.stamps, pages) {
             self.live_pages -= u64::from(*stamp != 0);
@@ -56,7 +57,7 @@ impl LastWrites {
         }
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.stamps.capacity() * size_of::<u32>()
     }

@@ -8,18 +8,18 @@ use crate::{
     size::Bytes,
 };
 
-/// One named value of a scheme's parameters.
+/// A parameter of a scheme.
 #[derive(Debug)]
 pub struct Parameter<'a> {
-    /// The name before the `=`.
+    /// The parameter's name, before the `=`.
     pub key: &'static str,
     /// What it does, and who says so.
     pub meaning: &'static str,
-    /// Where it is kept, and what it may be.
+    /// The place of its value, and the values it may have.
     pub value: Value<'a>,
 }
 
-/// The place of a parameter's value.
+/// The place of a parameter's value, with its type.
 #[derive(Debug)]
 pub enum Value<'a> {
     /// A whole number in a range.
@@ -28,7 +28,7 @@ pub enum Value<'a> {
     Number(&'a mut f64, RangeInclusive<f64>),
     /// A size, at least 1 byte.
     Size(&'a mut Bytes),
-    /// A stretch of writes.
+    /// A number of host writes, as a size or a share of the capacity.
     Period(&'a mut Period),
     /// One of several words.
     Word(&'a mut dyn OneOf),
@@ -38,13 +38,13 @@ pub enum Value<'a> {
 
 /// A value that is one of several words.
 pub trait OneOf: fmt::Debug {
-    /// The words there are.
+    /// The words to choose from.
     fn words(&self) -> &'static [&'static str];
 
-    /// The one it is.
+    /// The word that is chosen.
     fn word(&self) -> &'static str;
 
-    /// Becomes the one given; false, and no change, where it is none of them.
+    /// Chooses the word given. Answers `false`, and changes nothing, where it is none of the words.
     fn choose(&mut self, word: &str) -> bool;
 }
 
@@ -137,7 +137,7 @@ macro_rules! parameters {
 pub(crate) use parameters;
 
 impl Parameter<'_> {
-    /// Takes the value from `text`, or says what was expected. `read` gives the text of a file.
+    /// Sets the value from `text`; the error says what was expected. `read` gives the text of a file.
     pub(crate) fn set(&mut self, text: &str, read: &ReadText<'_>) -> Result<(), String> {
         match &mut self.value {
             Value::Count(place, range) => {
@@ -168,7 +168,7 @@ impl Parameter<'_> {
     }
 }
 
-/// A number that is in `range`; not-a-number is in none.
+/// Parses a number that must lie in `range`; not-a-number lies in none.
 fn within<T: FromStr + PartialOrd>(text: &str, range: &RangeInclusive<T>) -> Option<T> {
     text.parse().ok().filter(|value| range.contains(value))
 }
@@ -186,17 +186,17 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// A stretch of host writes: a size, or a share of the drive's capacity.
+/// A number of host writes: a size, or a share of the drive's capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Period {
-    /// So many bytes, at least 1.
+    /// This many bytes, at least 1.
     Bytes(Bytes),
-    /// The drive's logical capacity over this, which is at least 1.
+    /// The drive's logical capacity divided by this number, which is at least 1.
     CapacityOver(u32),
 }
 
 impl Period {
-    /// Reads `capacity/8` or a size.
+    /// Parses `capacity/8` or a size.
     fn parse(text: &str) -> Option<Period> {
         match text.strip_prefix("capacity/") {
             Some(parts) => within(parts, &(1..=u32::MAX)).map(Period::CapacityOver),

@@ -11,23 +11,24 @@ use crate::{
     scheme::Whole,
 };
 
-/// Both halves of a scheme: apart, or in one.
+/// The two halves of a scheme: separate, or in one object.
 enum Halves {
-    /// A host's half with any relocation.
+    /// A host half with any relocation.
     Apart(Box<dyn Assign>, Box<dyn Relocate>),
-    /// A scheme that does both.
+    /// A scheme that is both halves.
     Whole(Box<dyn Whole>),
 }
 
-/// A scheme at work. Whoever drives a device has its policy beside it: asks the policy where writes
-/// go ([`Policy::place`]), and hands its relocation to the device's calls. The device holds none.
+/// A scheme at work. Whoever drives a device keeps its policy beside it, asks the policy where
+/// writes go ([`Policy::place`]), and hands the policy's relocation to the device's calls. The
+/// device holds no part of it.
 pub struct Policy {
     halves: Halves,
     goes_by_page: bool,
 }
 
 impl Policy {
-    /// A host's half with any relocation.
+    /// A policy of a host half with any relocation.
     pub fn apart(assign: Box<dyn Assign>, relocation: Box<dyn Relocate>) -> Policy {
         Policy {
             goes_by_page: assign.goes_by_page(),
@@ -35,7 +36,7 @@ impl Policy {
         }
     }
 
-    /// A scheme that does both.
+    /// A policy of a scheme that is both halves.
     pub fn whole(whole: Box<dyn Whole>) -> Policy {
         Policy {
             goes_by_page: whole.goes_by_page(),
@@ -43,12 +44,12 @@ impl Policy {
         }
     }
 
-    /// A host's half whose copies stay in their streams.
+    /// A policy of a host half; copies stay in their streams.
     pub fn of_host(assign: Box<dyn Assign>) -> Policy {
         Policy::apart(assign, Box::new(()))
     }
 
-    /// The host's half, to be asked what it knows.
+    /// The host half, to be asked what it has learned.
     pub fn host(&self) -> &dyn Assign {
         match &self.halves {
             Halves::Apart(assign, _) => &**assign,
@@ -63,7 +64,7 @@ impl Policy {
         }
     }
 
-    /// The device's half.
+    /// The device half.
     pub fn relocation(&self) -> &dyn Relocate {
         match &self.halves {
             Halves::Apart(_, relocation) => &**relocation,
@@ -71,7 +72,7 @@ impl Policy {
         }
     }
 
-    /// The device's half, for the calls of a device.
+    /// The device half, to be handed to a device's calls.
     #[inline]
     pub fn relocation_mut(&mut self) -> &mut dyn Relocate {
         match &mut self.halves {
@@ -80,12 +81,12 @@ impl Policy {
         }
     }
 
-    /// Asks where a write request goes, and has each part of it performed before the next is asked
-    /// about: the whole request in one, or page by page for schemes that go by page. `perform` is
-    /// given the device's half, the part, and its stream.
+    /// Asks where a write request goes, and has each part performed before it asks about the next:
+    /// the whole request at once, or page by page for schemes that go by page. `perform` gets the
+    /// device half, the part, and its stream.
     ///
     /// # Errors
-    /// The first of `perform`, which ends the request.
+    /// When `perform` fails: its first error, which ends the request.
     #[inline]
     pub fn place<E>(
         &mut self,
@@ -108,17 +109,19 @@ impl Policy {
         Ok(())
     }
 
-    /// The host discards pages at logical time `now_pages` ([`Assign::discard`]).
+    /// Tells the host half that the host discards pages at logical time `now_pages`
+    /// ([`Assign::discard`]).
     pub fn discard(&mut self, pages: PageRange, now_pages: u64) {
         self.host_mut().discard(pages, now_pages);
     }
 
-    /// Names the scheme may go by ([`Assign::learn`]).
+    /// Gives the host half names that it may go by ([`Assign::learn`]).
     pub fn learn(&mut self, names: &Names) {
         self.host_mut().learn(names);
     }
 
-    /// What an earlier run learned of contexts; told before anything else ([`Assign::recall`]).
+    /// Gives the host half the lifetimes an earlier run learned, before anything else
+    /// ([`Assign::recall`]).
     pub fn recall(&mut self, profile: &KnownLifetimes) {
         self.host_mut().recall(profile);
     }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use anabranch_trace::{ContextKind, WriteHint};
 
-/// Gives the text of the file of that name, or says in words why it cannot. Schemes touch no
-/// file: whoever reads their parameters hands this in.
+/// Gives the text of the file of that name; the error is a sentence. Schemes open no file: the
+/// caller that parses their parameters passes this function.
 pub type ReadText<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
-/// Rules there can be in a set: as many as a word has bits.
+/// The most rules of a set: as many as a word has bits.
 pub(crate) const MAX_RULES: usize = 64;
 
 /// The sets that are shipped.
@@ -37,30 +37,31 @@ const SHIPPED: &[(&str, &str)] = &[
     ("f2fs", include_str!("../rules/f2fs.toml")),
 ];
 
-/// One rule. What it does not mention may be anything.
+/// One rule. A condition that is absent matches everything.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rule {
-    /// The file's name, without a directory: `*` any letters, `?` one, `[a-z]` one of those.
+    /// Pattern of the file's name, without a directory: `*` matches any letters, `?` one, `[a-z]`
+    /// one of those.
     pub file: Option<Glob>,
-    /// The role of the writing thread, its name without digits; likewise.
+    /// Pattern of the writing thread's role, its name without digits.
     pub role: Option<Glob>,
     /// The kind of the context.
     pub kind: Option<ContextKind>,
-    /// The tenant's number.
+    /// The number of the tenant.
     pub tenant: Option<u32>,
-    /// The life-time hint asked for.
+    /// The life-time hint that the application asked for.
     pub hint: Option<Hint>,
-    /// The program context's signature, in hexadecimal.
+    /// The signature of the program context, in hexadecimal.
     pub context: Option<Signature>,
-    /// The first byte of the addresses it is of.
+    /// The first byte of the address range.
     pub from_byte: Option<u64>,
-    /// The byte behind the last of them. A request belongs where it begins.
+    /// The byte behind the address range. A request is in the range if it begins there.
     pub to_byte: Option<u64>,
-    /// The hint the application should give such writes: advice to people, not gone by here.
+    /// The hint that the application should give such writes: advice to people, ignored here.
     #[serde(rename = "write_hint")]
     pub _write_hint: Option<Hint>,
-    /// Where such writes go; the drive's last stream if it has fewer.
+    /// The stream of such writes; the drive's last stream if it has fewer.
     pub stream: u16,
 }
 
@@ -108,20 +109,20 @@ impl TryFrom<String> for Signature {
     }
 }
 
-/// Which rules of a set were of use.
+/// The use of a set of rules: which rules placed a write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleUse {
-    /// The set's name, or its file's.
+    /// The name of the set, or of its file.
     pub set: String,
-    /// Rules in the set.
+    /// Number of rules in the set.
     pub rules: u32,
-    /// Those that placed no write, by their places in the set, counted from 1: none matched, or
-    /// a rule before them took it.
+    /// Rules that placed no write, by their places in the set, counted from 1: none matched, or an
+    /// earlier rule took the write.
     pub idle: Vec<u32>,
 }
 
 impl RuleUse {
-    /// What was of use to at least one of two that had the same set.
+    /// The use by two schemes with the same set: a rule is idle if both did not use it.
     pub(crate) fn joined(mut self, other: RuleUse) -> RuleUse {
         self.idle.retain(|rule| other.idle.contains(rule));
         self
@@ -139,7 +140,7 @@ struct Document {
     rule: Vec<Rule>,
 }
 
-/// A set of rules, the first that matches wins.
+/// A set of rules, of which the first that matches decides.
 #[derive(Debug, Clone)]
 pub struct Rules {
     name: String,
@@ -169,10 +170,10 @@ impl Rules {
         found.map(|(_, text)| *text)
     }
 
-    /// The shipped set of that name, or the one in the file of that name, which `read` gives.
+    /// The shipped set of that name, or the set in the file of that name, whose text `read` gives.
     ///
     /// # Errors
-    /// In words, when there is neither, or the file's text is no set of rules.
+    /// When there is neither, or the file's text is not a set of rules; the error is a sentence.
     pub fn find(name: &str, read: &ReadText<'_>) -> Result<Rules, String> {
         if let Some(text) = Rules::text(name) {
             return Rules::parse(name, text);
@@ -184,10 +185,10 @@ impl Rules {
         Rules::parse(name, &text)
     }
 
-    /// The rules of a TOML text.
+    /// Parses a TOML text as a set of rules.
     ///
     /// # Errors
-    /// In words, with the place, when the text is not a set of rules.
+    /// When the text is not a set of rules: a sentence that names the place in the text.
     pub fn parse(name: &str, text: &str) -> Result<Rules, String> {
         let document: Document =
             toml::from_str(text).map_err(|error| format!("a set of rules:\n{error}"))?;
@@ -201,7 +202,7 @@ impl Rules {
         })
     }
 
-    /// The name people write: a shipped set's, or a file's.
+    /// The name of the shipped set or of the file.
     pub fn name(&self) -> &str {
         &self.name
     }

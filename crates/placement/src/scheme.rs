@@ -10,31 +10,31 @@ use anabranch_ssd::{
 
 use crate::{assign::Assign, future::Future, geometry::HostGeometry, parameter::Parameter};
 
-/// Both halves of a scheme in one: what writing learned, copying knows.
+/// A scheme that is both halves: what it learns from writes, it uses for copies.
 pub trait Whole: Assign + Relocate {}
 
 impl<T: Assign + Relocate> Whole for T {}
 
-/// What a host's half is at work: that alone, or a scheme that does the device's half as well.
+/// A host half at work: it alone, or a scheme that can be the device half as well.
 pub enum Host {
-    /// It leaves copies to a relocation.
+    /// A host half that leaves copies to a relocation.
     Alone(Box<dyn Assign>),
-    /// It can decide about copies too, or leave them to a relocation.
+    /// A scheme that can place copies too, or leave them to a relocation.
     Whole(Box<dyn Whole>),
 }
 
 impl Host {
-    /// A host's half that leaves copies to a relocation.
+    /// The variant for a host half that leaves copies to a relocation.
     pub fn alone(assign: impl Assign + 'static) -> Host {
         Host::Alone(Box::new(assign))
     }
 
-    /// A scheme that does both.
+    /// The variant for a scheme that is both halves.
     pub fn whole(whole: impl Whole + 'static) -> Host {
         Host::Whole(Box::new(whole))
     }
 
-    /// The host's half, whatever else it could do.
+    /// The host half, even if the scheme could be both.
     pub fn into_assign(self) -> Box<dyn Assign> {
         match self {
             Host::Alone(assign) => assign,
@@ -43,51 +43,51 @@ impl Host {
     }
 }
 
-/// Who decides about copies.
+/// What decides about copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceHalf {
-    /// One of the device's relocations.
+    /// One of the device's relocations decides.
     Relocation(RelocationKind),
-    /// The scheme itself.
+    /// The scheme itself decides.
     Own,
 }
 
 /// A parameter's key and the value to give it.
 pub type Setting = (&'static str, String);
 
-/// The host's half of a scheme before it meets a drive: its name and its parameters.
+/// The host half of a scheme without a drive: its name and its parameters.
 pub trait HostScheme: fmt::Debug + Send + Sync {
-    /// Its name in the catalogue when copies are mixed with new data.
+    /// The scheme's name in the catalogue when copies are mixed with new data.
     fn name(&self) -> &str;
 
-    /// Its parameters, in the order people see them.
+    /// The scheme's parameters, in the order in which people see them.
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
         Vec::new()
     }
 
-    /// Named sets of values for its parameters, the defaults first; none where there are no others.
+    /// Named sets of values for the parameters, the defaults first; empty where there are no others.
     fn presets(&self) -> &'static [Preset] {
         &[]
     }
 
-    /// The scheme at work on a drive.
+    /// Builds the scheme for a drive.
     ///
     /// # Errors
-    /// When a parameter does not fit that drive.
+    /// When a parameter does not fit the drive.
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit>;
 
-    /// The same, where copies are left to a relocation of the drive.
+    /// Builds the scheme for a drive whose relocation places the copies.
     ///
     /// # Errors
-    /// When a parameter does not fit that drive.
+    /// When a parameter does not fit the drive.
     fn build_beside(&self, drive: &Config, _relocation: RelocationKind) -> Result<Host, Unfit> {
         self.build(&HostGeometry::of(drive))
     }
 
-    /// The same, for a scheme that must know when pages will die.
+    /// Builds a scheme that must know when pages will die.
     ///
     /// # Errors
-    /// When a parameter does not fit that drive.
+    /// When a parameter does not fit the drive.
     fn build_foreseeing(
         &self,
         geometry: &HostGeometry,
@@ -96,63 +96,62 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
         self.build(geometry)
     }
 
-    /// The victim rule the scheme's own device's half needs; `None` leaves it to the drive.
+    /// The victim rule that the scheme's own device half needs; `None` where any rule of the drive will do.
     fn victim_rule(&self) -> Option<VictimRule> {
         None
     }
 
-    /// Whether the scheme must know when pages will die: nothing a drive could do.
+    /// Whether the scheme must know when pages will die, which no drive can.
     fn needs_future(&self) -> bool {
         false
     }
 
-    /// Whether other schemes are measured against it: how much of the way from `baseline` to it
-    /// they go.
+    /// Whether the scheme is a bound: other schemes are measured by how much of the way from `baseline` to it they go.
     fn is_bound(&self) -> bool {
         false
     }
 
-    /// Whether it goes by the life-time hints the application asked for, granted or not.
+    /// Whether the scheme goes by the life-time hints that the application asked for, granted or not.
     fn goes_by_hints(&self) -> bool {
         false
     }
 
-    /// Whether it goes by requests and their neighbourhood: where they begin and end, whom they continue, how
-    /// many come to a stretch of addresses, or who comes first. Of a sampled drive such a scheme is shown every request as
-    /// it came, for it learns nothing else of pages.
+    /// Whether the scheme goes by requests and their neighbourhood: where they begin and end, which request they
+    /// continue, how many come to a stretch of addresses, or who comes first. On a sampled drive such a scheme is shown
+    /// every request as it came, since samples do not have these.
     fn goes_by_requests(&self) -> bool {
         false
     }
 
-    /// Why it does something else on a drive of which one page of many is kept, in words that follow its
-    /// name; `None` for those that do the same.
+    /// Why the scheme does something else on a sampled drive, as a phrase that follows its name; `None` if it does the
+    /// same.
     fn unsampled(&self) -> Option<&'static str> {
         None
     }
 
-    /// The settings of which a comparison runs every one and keeps the best, where the scheme as
-    /// it is set leaves that open; else none.
+    /// The settings of which a comparison runs every one and keeps the best, if the scheme's parameters leave that
+    /// open; otherwise empty.
     fn trials(&self, _geometry: &HostGeometry) -> Vec<Vec<Setting>> {
         Vec::new()
     }
 }
 
-/// Values for a scheme's parameters that somebody published together.
+/// Values for a scheme's parameters that were published together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// What stands behind `preset=`.
+    /// The name that stands behind `preset=`.
     pub name: &'static str,
-    /// Where the values come from.
+    /// The publication.
     pub source: &'static str,
-    /// Keys and values, as a person would write them; others keep their defaults.
+    /// Keys and values, as a person would write them; other parameters keep their defaults.
     pub settings: &'static [(&'static str, &'static str)],
 }
 
-/// A parameter that no such drive can be given.
+/// A parameter with a value that the drive rules out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfit {
     /// The parameter's key.
     pub key: &'static str,
-    /// What it must be on that drive.
+    /// The values that the drive allows.
     pub expected: String,
 }

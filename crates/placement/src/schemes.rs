@@ -28,19 +28,19 @@ use anabranch_ssd::relocate::RelocationKind;
 
 use crate::scheme::{DeviceHalf, HostScheme};
 
-/// A scheme that has a name of its own. Any host part goes with any relocation besides
+/// A scheme with a name of its own. Besides, any host half goes with any relocation
 /// (`hints+substream`).
 #[derive(Debug)]
 pub struct Scheme {
-    /// The name people write.
+    /// The scheme's name.
     pub name: &'static str,
-    /// Makes the host's half, with its default parameters.
+    /// Makes the host half, with its default parameters.
     pub host: fn() -> Box<dyn HostScheme>,
-    /// The device's half, unless another is asked for.
+    /// The device half, unless another is asked for.
     pub relocation: DeviceHalf,
-    /// What it does, in one line.
+    /// What the scheme does, in one line.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// The scheme's source.
     pub source: &'static str,
 }
 

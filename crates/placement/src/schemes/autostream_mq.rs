@@ -15,21 +15,21 @@ use crate::{
 use queues::Queues;
 
 one_of! {
-    /// When a chunk goes to the tail of its queue.
+    /// When a chunk moves to the tail of its queue.
     Requeue {
-        /// Whenever it is written to.
+        /// At each write to the chunk.
         Always = "always",
-        /// When it comes to another queue only.
+        /// Only when the chunk changes queues.
         OnMove = "on-move",
     }
 }
 
 one_of! {
-    /// What a chunk that is demoted keeps of its count.
+    /// How much of its count a demoted chunk keeps.
     Demotion {
-        /// All of it: its next write promotes it again at once.
+        /// The whole count: its next write promotes it again at once.
         Keep = "keep",
-        /// Half of it.
+        /// Half of the count.
         Halve = "halve",
     }
 }
@@ -114,17 +114,17 @@ impl HostScheme for Parameters {
     }
 }
 
-/// One chunk of the address space. 32 bytes.
+/// A chunk of the address space. 32 bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Chunk {
     count: u64,
-    /// When it was last counted.
+    /// The clock when the chunk was last counted.
     last: u64,
-    /// When it is demoted, unless it is counted before.
+    /// The clock at which the chunk is demoted, unless it is counted before.
     expires: u64,
-    /// Its queue, which is its stream.
+    /// The chunk's queue, which is its stream.
     queue: u16,
-    /// Whether it is in its queue: chunks are in none until they are first written to.
+    /// Whether the chunk is in its queue; before its first write it is in none.
     is_queued: bool,
 }
 
@@ -160,10 +160,10 @@ pub struct AutoStreamMq {
 }
 
 impl AutoStreamMq {
-    /// For a drive.
+    /// The scheme for a drive.
     ///
     /// # Errors
-    /// When the chunk is no multiple of the drive's page.
+    /// When the chunk size is not a multiple of the drive's page.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> Result<AutoStreamMq, Unfit> {
         let chunking = Chunking::new(parameters.chunk, parameters.counts, geometry)?;
         let chunks = chunking.chunks(geometry);
@@ -212,7 +212,7 @@ impl AutoStreamMq {
         }
     }
 
-    /// Looks at the heads of the queues, the highest first.
+    /// Demotes expired heads of the queues, the highest queue first.
     #[inline]
     fn demote(&mut self) {
         for queue in (self.floor.saturating_add(1)..self.queues.count()).rev() {

@@ -13,31 +13,31 @@ use crate::{
 };
 
 one_of! {
-    /// What comes first when a chunk is written to again.
+    /// The order of growth and decay when a chunk is written to again.
     Order {
-        /// Its count grows by one, then decays.
+        /// The count grows by one, then decays.
         GrowFirst = "grow-first",
-        /// Its count decays, then grows by one.
+        /// The count decays, then grows by one.
         DecayFirst = "decay-first",
     }
 }
 
 one_of! {
-    /// Whether a request that continues another one counts.
+    /// Whether a request that continues the one before it counts.
     Sequential {
-        /// As any other request does.
+        /// It counts as any other request does.
         Counted = "counted",
-        /// It does not.
+        /// It does not count.
         Ignored = "ignored",
     }
 }
 
 one_of! {
-    /// Whose previous request a request may continue.
+    /// Which previous request a request may continue.
     Scope {
-        /// The drive's.
+        /// The previous request to the drive.
         Drive = "drive",
-        /// Its context's: the nearest to a thread that a trace knows.
+        /// The previous request of the context, the nearest to a thread that a trace knows.
         Context = "context",
     }
 }
@@ -143,27 +143,28 @@ impl HostScheme for Parameters {
     }
 }
 
-/// One chunk of the address space. 24 bytes.
+/// A chunk of the address space. 24 bytes.
 #[derive(Debug, Clone, Copy)]
 struct Chunk {
     /// Decayed count of the requests that began here.
     count: f64,
-    /// When the last of them came, in pages written to the drive; `NEVER` while none did.
+    /// When the last of these requests came, in pages written to the drive; `NEVER` while there was
+    /// none.
     last_pages: u64,
     stream: StreamId,
 }
 
 const NEVER: u64 = u64::MAX;
 
-/// Where a request ended, and the stream it got. 16 bytes.
+/// The end of a request, and the stream it got. 16 bytes.
 #[derive(Debug, Clone, Copy)]
 struct Previous {
     end: u64,
     stream: StreamId,
 }
 
-/// Memories of previous requests, where each context has one: contexts whose numbers are equal
-/// modulo this share theirs (our choice). A power of two.
+/// Number of memories of previous requests where each context has one: contexts whose numbers are
+/// equal modulo this share one (our choice). A power of two.
 const MEMORIES: u32 = 1024;
 
 /// Predicts by address: chunks written often, and not too long ago, go to higher streams.
@@ -174,10 +175,10 @@ const MEMORIES: u32 = 1024;
 ///   period since the chunk's last request; its stream is the logarithm of the count, between 0
 ///   and the last.
 ///
-/// Which of several readings holds where is up to the parameters. The clock counts writes instead
-/// of seconds, so that a replay repeats itself; counts are not rounded, where two
-/// re-implementations divide whole numbers. Discards change nothing. Memory: 24 bytes for each
-/// chunk of the drive, 8 for each stream, 16 for each memory of a previous request (1, or 1,024).
+/// The parameters choose among several readings of the paper. The clock counts writes instead of
+/// seconds, so that a replay repeats itself; counts are not rounded, where two re-implementations
+/// divide whole numbers. Discards change nothing. Memory: 24 bytes for each chunk of the drive, 8
+/// for each stream, 16 for each memory of a previous request (1, or 1,024).
 #[derive(Debug, Clone)]
 pub struct AutoStreamSfr {
     chunks: Vec<Chunk>,
@@ -191,10 +192,10 @@ pub struct AutoStreamSfr {
 }
 
 impl AutoStreamSfr {
-    /// For a drive.
+    /// The scheme for a drive.
     ///
     /// # Errors
-    /// When the chunk is no multiple of the drive's page.
+    /// When the chunk size is not a multiple of the drive's page.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> Result<AutoStreamSfr, Unfit> {
         let chunking = Chunking::new(parameters.chunk, parameters.counts, geometry)?;
         let chunk = Chunk {
@@ -222,7 +223,8 @@ impl AutoStreamSfr {
         })
     }
 
-    /// Where the memory of a context's previous request is: the drive's only one, or its own.
+    /// The index of the memory of a context's previous request: the drive's only one, or the
+    /// context's own.
     #[inline]
     fn memory(&self, context: ContextId) -> usize {
         (context.0 % MEMORIES) as usize & (self.previous.len() - 1)

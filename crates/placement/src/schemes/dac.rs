@@ -39,7 +39,7 @@ impl HostScheme for Parameters {
     }
 }
 
-/// The class of a page never written, or discarded.
+/// The class of a page that was never written, or was discarded.
 const NEW: u8 = u8::MAX;
 
 /// A page rises by one class each time the host writes it again, and sinks by one each time
@@ -55,7 +55,7 @@ pub struct Dac {
 }
 
 impl Dac {
-    /// For a drive.
+    /// The scheme for a drive.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> Dac {
         Dac {
             classes: vec![NEW; geometry.logical_pages as usize],

@@ -28,22 +28,23 @@ use plan::{Drive, Log, Plan, best_plan};
 use samples::Samples;
 use streams::Streams;
 
-/// The first class of lifetime ends at this share of the capacity, each other at twice the one
-/// before (§4.1).
+/// The share of the capacity at which the first class of lifetime ends, as a divisor; each other
+/// class ends at twice the one before (§4.1).
 const FIRST_CLASS: u64 = 100;
 /// What is written between two trainings: 26 M blocks of the paper's 33.6 M (§4.2), by share of
 /// capacity (our choice).
 const TRAINING: f64 = 0.78;
-/// Samples of a training: 300 K of 33.6 M blocks (§4.2), likewise, but no fewer than this.
+/// Samples of a training: 300 K of 33.6 M blocks (§4.2), also by share of capacity, but never fewer
+/// than [`LEAST_SAMPLES`].
 const SAMPLES: f64 = 0.009;
 const LEAST_SAMPLES: usize = 1024;
 /// Samples are kept for this many trainings, so that most of their lives have ended (our choice).
 const KEPT_TRAININGS: usize = 4;
-/// One sample in so many is not learned from, but predicted: the log that groups are made by (the
-/// authors' prototype: a tenth).
+/// One sample in this many is predicted and not learned from: these make the log that decides about
+/// groups (the authors' prototype: a tenth).
 const HELD_OUT: usize = 10;
-/// The bits of pages never updated are cleared each time so much was written: 200 M of 33.6 M
-/// blocks (§4.3).
+/// Capacities of writes after which the marks of updated pages are cleared: 200 M of 33.6 M blocks
+/// (§4.3).
 const FROZEN: f64 = 6.0;
 
 parameters! {
@@ -89,14 +90,15 @@ impl HostScheme for Parameters {
     }
 }
 
-/// What is known of a page: in the low bits the class its data was predicted, or one of these.
+/// The low bits of a page's state: the class that was predicted for its data, or one of the values
+/// below.
 const KIND: u8 = 0x0F;
 const HOT: u8 = 0x0D;
 /// The page was copied before, or written before there were predictions.
 const OLD: u8 = 0x0E;
 /// The page was updated since the bits were last cleared.
 const UPDATED: u8 = 0x10;
-/// Its last write is followed.
+/// The page's last write is followed.
 const FOLLOWED: u8 = 0x20;
 
 /// Pages rewritten soon are hot; of all other writes a small network predicts the class of
@@ -119,7 +121,7 @@ pub struct Dogi {
     features: Features,
     samples: Samples,
     network: Network,
-    /// Not before the first training.
+    /// The scaler of features; `None` before the first training.
     scaler: Option<Scaler>,
     plan: Option<Plan>,
     hot: HotThreshold,
@@ -144,7 +146,7 @@ struct Period {
     hot_victims: u64,
 }
 
-/// When things are due, in pages written since the beginning.
+/// The times at which things are due, in pages written since the beginning.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
     written: u64,
@@ -155,7 +157,7 @@ struct Clock {
 }
 
 impl Dogi {
-    /// For a drive.
+    /// The scheme for a drive.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> Dogi {
         let capacity = u64::from(geometry.logical_pages).max(1);
         let share = |share: f64| ((capacity as f64 * share) as u64).max(1);
@@ -226,7 +228,7 @@ impl Dogi {
         self.streams.of_group(group, self.groups())
     }
 
-    /// What a page held has died.
+    /// Notes that the data of a page died.
     fn end(&mut self, page: u32, now_pages: u64) {
         if let Some(state) = self.pages.get_mut(page as usize)
             && *state & FOLLOWED != 0
@@ -236,8 +238,8 @@ impl Dogi {
         }
     }
 
-    /// Follows one in so many writes, drawn so that what comes in turns is not missed (our choice);
-    /// answers whether it does this one.
+    /// Decides whether to follow a write. One in `sample` is followed, drawn at random so that
+    /// writes in a regular pattern are not missed (our choice).
     fn follow(&mut self, page: u32, input: Input, now_pages: u64) -> bool {
         if self.unfollowed > 0 {
             self.unfollowed -= 1;
@@ -319,7 +321,7 @@ impl Dogi {
         ((u64::BITS - times.leading_zeros()) as usize).min(CLASSES - 1)
     }
 
-    /// The pages up to which each class but the last lives.
+    /// The lifetimes, in pages, at which each class but the last ends.
     fn bounds(&self) -> Vec<u64> {
         (0..CLASSES - 1).map(|class| self.base() << class).collect()
     }

@@ -21,7 +21,7 @@ parameters! {
     /// Parameters of [`Eti`]; the defaults are those of `SepBIT`'s simulator.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Parameters {
-        /// Extents there may be.
+        /// The most extents.
         extents: Count(1..=1_000_000) = 1024,
             "extents the address space is divided into, at most";
         /// Writes from which on an extent is hot.
@@ -67,7 +67,7 @@ struct Extent {
 /// request is what extents are made of). Discards change nothing. Memory: 8 bytes an extent.
 #[derive(Debug)]
 pub struct Eti {
-    /// By their first pages; never empty, the first begins at page 0.
+    /// The extents by their first pages. There is always one, and the first begins at page 0.
     extents: Vec<Extent>,
     most_extents: usize,
     hot_count: u8,
@@ -79,7 +79,7 @@ pub struct Eti {
 }
 
 impl Eti {
-    /// For a drive.
+    /// The scheme for a drive.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> Eti {
         let cold = u16::from(geometry.host_streams > 1);
         let most_extents = parameters.extents as usize;
@@ -104,7 +104,7 @@ impl Eti {
             .saturating_sub(1)
     }
 
-    /// Counts a request, extent by extent.
+    /// Counts a request for each extent that it touches.
     fn count(&mut self, first: u32, end: u64) {
         let mut index = self.find(first);
         let mut from = first;
@@ -124,8 +124,8 @@ impl Eti {
         }
     }
 
-    /// Counts one extent's share of a request, which is split off unless it is the whole, or there
-    /// are extents enough. Answers how many extents that added.
+    /// Counts one extent's share of a request. The share is split off unless it is the whole
+    /// extent, or there are extents enough. Answers how many extents that added.
     fn count_part(
         &mut self,
         index: usize,

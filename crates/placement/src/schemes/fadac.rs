@@ -52,7 +52,7 @@ impl HostScheme for Parameters {
 /// choice; the simulator knows none). Memory: 4 bytes for each page of the drive.
 #[derive(Debug)]
 pub struct Fadac {
-    /// Writes less copies, plus one; 0 of a page that holds nothing.
+    /// Writes of each page less its copies, plus one; 0 for a page without data.
     counts: Vec<u32>,
     live_pages: u64,
     average: f64,
@@ -61,7 +61,7 @@ pub struct Fadac {
 }
 
 impl Fadac {
-    /// For a drive.
+    /// The scheme for a drive.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> Fadac {
         Fadac {
             counts: vec![0; geometry.logical_pages as usize],

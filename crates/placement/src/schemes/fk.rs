@@ -56,22 +56,23 @@ impl HostScheme for Parameters {
 /// within the one after it to the second, and so on; the last class takes the rest. Copies are
 /// classed by the life that is left to them, and join the same open units.
 ///
-/// No bound, though it knows all: the last class holds whatever outlives a few units, which on a
-/// drive of hundreds is nearly everything, unsorted, and its victims are whatever the drive's rule
-/// says. Who sorts long lives roughly copies less than who sorts short ones exactly.
+/// The scheme is no bound, though it knows the future: the last class holds all data that outlive a
+/// few units, which on a drive of hundreds of units is nearly everything, unsorted, and the drive's
+/// own rule chooses its victims. A scheme that sorts long lives roughly copies less than one that
+/// sorts short lives exactly.
 ///
-/// Memory: 8 bytes a logical page, and the future.
+/// Memory: 8 bytes for each logical page, and the future.
 #[derive(Debug)]
 pub struct Fk {
     deaths: Deaths,
     unit_pages: u64,
-    /// Classes that host writes and copies may be in: the host may name host streams alone.
+    /// Number of classes that host writes may be in: the host may name host streams only.
     host_classes: u64,
     classes: u64,
 }
 
 impl Fk {
-    /// For a drive; of more classes than it has streams, the last is left out.
+    /// The scheme for a drive. If it has fewer streams than classes, the last classes are left out.
     pub fn new(
         parameters: &Parameters,
         geometry: &HostGeometry,

@@ -1,6 +1,6 @@
 //! Queues of chunks, each chunk in one of them at most.
 
-/// No chunk, no queue.
+/// Marks the absence of a chunk or queue.
 const NONE: u32 = u32::MAX;
 
 /// A chunk's neighbours in its queue, or a queue's ends: its head in `next`, its tail in
@@ -21,7 +21,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// `count` empty queues for so many chunks.
+    /// `count` empty queues for `chunks` chunks.
     pub fn new(chunks: usize, count: u16) -> Queues {
         let chunk = Link {
             previous: NONE,
@@ -41,7 +41,7 @@ impl Queues {
         }
     }
 
-    /// How many queues there are.
+    /// Number of queues.
     pub fn count(&self) -> u16 {
         self.count
     }

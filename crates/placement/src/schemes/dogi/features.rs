@@ -75,7 +75,7 @@ impl Features {
         part(&mut self.recent, pages).fill(0);
     }
 
-    /// Halves the counts of chunks, so that they tell of late.
+    /// Halves the counts of chunks, so that they reflect recent writes.
     pub(super) fn fade(&mut self) {
         for writes in &mut self.chunks {
             *writes /= 2;

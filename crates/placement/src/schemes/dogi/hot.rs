@@ -3,11 +3,11 @@
 /// The first threshold: 200 K blocks of the paper's 33.6 M (§4.1), by share of capacity (our
 /// choice, as for all of these).
 const FIRST: f64 = 0.006;
-/// Its step, 65 K blocks.
+/// The step of the threshold: 65 K blocks.
 const STEP: f64 = 0.002;
-/// What is written between two looks at write amplification, 10 M blocks.
+/// The writes between two looks at write amplification: 10 M blocks.
 const WINDOW: f64 = 0.3;
-/// A change of write amplification below this share is none (§4.1).
+/// The share below which a change of write amplification is ignored (§4.1).
 const CHANGE: f64 = 0.05;
 
 /// The threshold rises as long as that helps, and takes its last step back where it harmed.
@@ -34,7 +34,7 @@ impl HotThreshold {
         }
     }
 
-    /// What is overwritten at a lower age is hot.
+    /// The threshold: data overwritten at a lower age, in pages, are hot.
     pub(super) fn pages(&self) -> u64 {
         self.pages
     }

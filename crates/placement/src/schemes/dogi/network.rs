@@ -1,10 +1,10 @@
 //! The network that predicts a write's class of lifetime: two hidden layers, 1,610 parameters.
 
-/// What it sees of a write.
+/// Number of features of a write.
 pub(super) const INPUTS: usize = 6;
 /// Neurons of each hidden layer (the authors' prototype; 1.6 thousand parameters: §4.2).
 const HIDDEN: usize = 32;
-/// Classes of lifetime (§4.1).
+/// Number of classes of lifetime (§4.1).
 pub(super) const CLASSES: usize = 10;
 
 const W1: usize = 0;
@@ -38,7 +38,7 @@ pub(super) struct Network {
     steps: i32,
 }
 
-/// What a write made of the neurons.
+/// The activity of the neurons for one write.
 struct Activity {
     first: [f32; HIDDEN],
     second: [f32; HIDDEN],
@@ -136,7 +136,7 @@ impl Network {
         back(input, &first, &parameters[W1..B1], weights, biases);
     }
 
-    /// Adam.
+    /// One step of Adam.
     fn step(&mut self, count: f32) {
         self.steps = self.steps.saturating_add(1);
         let first_bias = 1.0 - FIRST_MOMENT.powi(self.steps);
@@ -157,7 +157,7 @@ impl Network {
     }
 }
 
-/// The sums of a layer.
+/// The sums of a layer's neurons before activation.
 #[inline]
 fn layer<const N: usize, const M: usize>(
     input: &[f32; N],
@@ -180,7 +180,7 @@ fn rectify(values: &mut [f32]) {
     }
 }
 
-/// Passes no blame to neurons that were silent.
+/// Clears the blame of neurons that were silent.
 fn block(blame: &mut [f32], activity: &[f32]) {
     for (blame, &activity) in blame.iter_mut().zip(activity) {
         if activity <= 0.0 {
@@ -199,7 +199,7 @@ fn soft_max(values: &[f32; CLASSES]) -> [f32; CLASSES] {
     shares
 }
 
-/// Adds a layer's gradient, and answers the blame of its inputs.
+/// Adds a layer's gradient. Answers with the blame of its inputs.
 fn back<const N: usize, const M: usize>(
     input: &[f32; N],
     blame: &[f32; M],

@@ -2,7 +2,7 @@
 
 use super::network::CLASSES;
 
-/// Where accuracy falls below this share, lifetimes are not gone by (§4.4).
+/// The least accuracy, as a share, with which predictions are used (§4.4).
 const LEAST_ACCURACY: f64 = 0.1;
 
 /// Classes predicted, and the lives they had: by predicted and by real class.
@@ -26,8 +26,8 @@ impl Log {
         f64::from(right) / f64::from(self.lives.iter().flatten().sum::<u32>()).max(1.0)
     }
 
-    /// Of the classes of a group: all lives, those that ended within classes up to `bound`, and the
-    /// sum of the latter.
+    /// For the classes of a group: the number of lives, the number of those that ended within
+    /// classes up to `bound`, and the sum of the latter.
     fn of(&self, classes: std::ops::Range<usize>, bound: usize) -> (f64, f64, f64) {
         let (mut all, mut ended, mut sum) = (0.0, 0.0, 0.0);
         for class in classes {
@@ -54,13 +54,14 @@ pub(super) struct Drive {
     pub(super) physical_pages: f64,
     pub(super) pages_per_unit: f64,
     pub(super) live_pages: f64,
-    /// Share of the writes that is hot, the valid share of its victims, and its threshold.
+    /// Share of the writes that is hot; the fields below are the valid share of hot victims, and
+    /// the threshold.
     pub(super) hot_traffic: f64,
     pub(super) hot_valid: f64,
     pub(super) hot_pages: f64,
 }
 
-/// How classes are grouped. Groups are counted from 1; the hot one is 0.
+/// The groups of classes. Groups are counted from 1; group 0 is the hot one.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
     /// The group of each class.
@@ -78,8 +79,8 @@ impl Plan {
 }
 
 /// The grouping of neighbouring classes that costs least by the model, in at most `most_groups`;
-/// `None` where predictions are worth nothing. `bounds` are the pages up to which each class but
-/// the last lives.
+/// `None` where predictions are useless. `bounds` are the pages up to which each class but the last
+/// lives.
 pub(super) fn best_plan(
     log: &Log,
     bounds: &[u64],
@@ -102,10 +103,10 @@ pub(super) fn best_plan(
     Some(plan(log, bounds, ends(best)))
 }
 
-/// The write amplification of a grouping, infinite where it has no room: what flows into each
-/// group, what of it dies there, and a last group that copies to itself (§4.4; the model of the
-/// authors' tool, with the data that lives in a group taken from the log instead of an assumed
-/// profile).
+/// The write amplification of a grouping; infinite where the drive has no room for it. It sums what
+/// flows into each group, what of it dies there, and a last group that copies to itself (§4.4; the
+/// model of the authors' tool, with the data that lives in a group taken from the log instead of an
+/// assumed profile).
 fn waf(log: &Log, bounds: &[u64], drive: &Drive, ends: &[usize]) -> f64 {
     let total = log.of(0..CLASSES, CLASSES).0.max(1.0);
     let survivors = drive.hot_traffic * drive.hot_valid;
@@ -141,7 +142,7 @@ fn waf(log: &Log, bounds: &[u64], drive: &Drive, ends: &[usize]) -> f64 {
     f64::INFINITY
 }
 
-/// Groups with less of the writes are not made (the authors' tool).
+/// The least share of the writes for which a group is made (the authors' tool).
 const LEAST_TRAFFIC: f64 = 0.0005;
 
 /// The valid share of victims first in first out: v = exp(-(1 - v) x), `x` being the physical over
@@ -176,8 +177,9 @@ fn plan(log: &Log, bounds: &[u64], ends: Vec<usize>) -> Plan {
     }
 }
 
-/// How many groups further the survivors of a class go: to the first that holds what they have
-/// left, by the mean life of those that outlived their group; to the next where none is known.
+/// How many groups further the survivors of a class go: to the first group that covers their
+/// remaining life, by the mean life of those that outlived their group; to the next group where
+/// none is known.
 fn next_group(log: &Log, bounds: &[u64], ends: &[usize], class: usize, group: usize) -> u8 {
     let last = ends.len() - 1;
     let end = ends.get(group).copied().unwrap_or(CLASSES - 1);

@@ -13,7 +13,7 @@ pub(super) struct Sample {
     pub(super) input: Input,
     page: u32,
     written_at: u64,
-    /// How long it lived; 0 while it lives.
+    /// The life of the write in pages; 0 while it lives.
     lived_pages: u64,
 }
 
@@ -28,7 +28,7 @@ impl Sample {
     }
 }
 
-/// The last so many writes that were followed; a new one takes the place of the oldest.
+/// The last writes that were followed; a new one takes the place of the oldest.
 #[derive(Debug)]
 pub(super) struct Samples {
     samples: Vec<Sample>,
@@ -53,7 +53,7 @@ impl Samples {
         &self.samples
     }
 
-    /// A write is followed. Answers the page that is no longer, if its last write was.
+    /// Follows a write. Answers with the page whose write is no longer followed, if there is one.
     pub(super) fn follow(&mut self, page: u32, input: Input, now_pages: u64) -> Option<u32> {
         let sample = Sample {
             input,
@@ -78,7 +78,7 @@ impl Samples {
         dropped
     }
 
-    /// The last write of a page that is followed has died.
+    /// Notes that the last write of a followed page died.
     pub(super) fn end(&mut self, page: u32, now_pages: u64) {
         let slot = self.living.remove(&page);
         if let Some(sample) = slot.and_then(|slot| self.samples.get_mut(slot as usize)) {

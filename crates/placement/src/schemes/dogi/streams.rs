@@ -4,11 +4,11 @@ use anabranch_ssd::StreamId;
 
 use crate::{by_page::copy_streams, geometry::HostGeometry};
 
-/// Host streams of the groups, and those of copies.
+/// The host streams of groups, and the streams of copies.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Streams {
     pub(super) has_hot: bool,
-    /// The last group's, always; those between come before it.
+    /// The stream that is always the last group's; those of the groups between come before it.
     pub(super) last: u16,
     pub(super) frozen: StreamId,
     /// The stream of survivors while there is no plan.
@@ -28,7 +28,7 @@ impl Streams {
         }
     }
 
-    /// Groups there may be between hot and frozen.
+    /// The most groups between hot and frozen.
     pub(super) fn most_groups(self) -> usize {
         usize::from(self.last.max(1))
     }
@@ -40,8 +40,8 @@ impl Streams {
         }
     }
 
-    /// The streams whose units no group's time ends: the last group's, those of groups that were,
-    /// and those of copies.
+    /// Streams whose units do not expire with a group's time: the last group's, those of former
+    /// groups, and those of copies.
     pub(super) fn untimed(self, groups: usize) -> impl Iterator<Item = StreamId> {
         let host = (groups as u16).min(self.last)..=self.last;
         let copies = [self.frozen, self.survivors];
