@@ -1,4 +1,4 @@
-//! Where a process has code, read from `/proc/PID`.
+//! The executable memory of processes, read from `/proc/PID`.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -12,13 +12,13 @@ use crate::event::{ImageKey, MAX_RANGES};
 use crate::return_address::{CALL_BYTES, follows_call};
 use crate::writer::{CallSite, Object};
 
-/// Program images kept. Our choice; the kernel side keeps as many.
+/// The most program images that are kept. Our choice; the kernel side keeps as many.
 const MAX_IMAGES: usize = 2048;
-/// Objects kept; a program that maps more is shown as if it had code without files. Our choice.
+/// The most objects that are kept; code of further ones is shown as if it lay in no file. Our choice.
 const MAX_OBJECTS: usize = 16384;
-/// Verdicts on return addresses kept. Our choice.
+/// The most verdicts on return addresses that are kept. Our choice.
 const MAX_VERDICTS: usize = 65536;
-/// A process that shows code at new addresses is read again, but not more often than this. Our choice.
+/// The least time between two readings of a process that shows code at new addresses. Our choice.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// One executable mapping of a process.
@@ -39,7 +39,7 @@ pub(crate) struct AddressSpace {
 }
 
 impl AddressSpace {
-    /// The code at `address`.
+    /// The object and offset of the code at `address`; `None` if no code is there.
     pub(crate) fn find(&self, address: u64) -> Option<CallSite> {
         let after = self
             .mappings
@@ -54,7 +54,7 @@ impl AddressSpace {
         })
     }
 
-    /// Whether the kernel side takes `address` for code: [`AddressSpace::ranges`] holds it.
+    /// Whether the kernel side takes `address` for code: whether a range of [`AddressSpace::ranges`] holds it.
     pub(crate) fn is_code(&self, address: u64) -> bool {
         let after = self.coarse.partition_point(|range| range.0 <= address);
         after
@@ -62,7 +62,7 @@ impl AddressSpace {
             .is_some_and(|at| address < self.coarse[at].1)
     }
 
-    /// At most [`MAX_RANGES`] sorted, disjoint ranges that hold all its code.
+    /// At most [`MAX_RANGES`] sorted, disjoint ranges that contain all of the process's code.
     pub(crate) fn ranges(&self) -> &[(u64, u64)] {
         &self.coarse
     }
@@ -102,7 +102,7 @@ struct MapsLine<'a> {
 }
 
 impl MapsLine<'_> {
-    /// The line's mapping if it is executable and well-formed.
+    /// Parses a line; `None` unless it is well-formed and its mapping executable.
     fn parse(line: &str) -> Option<MapsLine<'_>> {
         let mut rest = line;
         let mut field = || {
@@ -148,7 +148,7 @@ pub(crate) struct AddressSpaces {
 }
 
 impl AddressSpaces {
-    /// Nothing is read yet.
+    /// An empty set of address spaces.
     pub(crate) fn new() -> AddressSpaces {
         AddressSpaces {
             spaces: BoundedMap::new(MAX_IMAGES),
@@ -158,7 +158,7 @@ impl AddressSpaces {
         }
     }
 
-    /// The address space of `image`, read now if it was not read before; none if the process is gone.
+    /// The address space of `image`, which is read now if it was not before; `None` if the process is gone.
     pub(crate) fn get(&mut self, image: ImageKey) -> Option<Arc<AddressSpace>> {
         if let Some(space) = self.spaces.get_mut(&image) {
             return Some(space.clone());
@@ -166,8 +166,8 @@ impl AddressSpaces {
         self.load(image)
     }
 
-    /// Reads `image` again if it has code at `address` that was not there before. Returns the new
-    /// address space if so.
+    /// Reads `image` again if it shows code at `address` that was not there before. Answers with the new address space
+    /// if so.
     pub(crate) fn reload_for(
         &mut self,
         image: ImageKey,
@@ -227,7 +227,7 @@ impl AddressSpaces {
         object
     }
 
-    /// Whether `site` lies just behind a call instruction. Code that cannot be read is believed.
+    /// Whether `site` lies just behind a call instruction. Where the code cannot be read, it counts as one.
     pub(crate) fn is_return_address(&mut self, tgid: u32, site: &CallSite) -> bool {
         if !site.object.is_file() {
             return true;
@@ -242,7 +242,7 @@ impl AddressSpaces {
     }
 }
 
-/// The number that `ImageKey::image` is, as `/proc/PID/stat` lets it be computed.
+/// The number of the process's image ([`ImageKey`]), computed from `/proc/PID/stat`.
 fn image_of(tgid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{tgid}/stat")).ok()?;
     image_in(&stat)
@@ -258,14 +258,14 @@ fn image_in(stat: &str) -> Option<u64> {
     Some(start_code ^ start_stack)
 }
 
-/// The build-id of a mapped file.
+/// The build-id of a mapped file; `None` if it has none or cannot be read.
 fn mapped_build_id(tgid: u32, line: &MapsLine<'_>) -> Option<String> {
     // This way leads to the mapped file itself, be it deleted or in another mount namespace.
     let mapped = format!("/proc/{tgid}/map_files/{:x}-{:x}", line.start, line.end);
     build_id(mapped).or_else(|| build_id(line.object_path()))
 }
 
-/// The bytes of code that end at `site`.
+/// The bytes of code that end at `site`; `None` if they cannot be read.
 fn code_before(tgid: u32, site: &CallSite) -> Option<[u8; CALL_BYTES]> {
     let path = &site.object.path;
     let file = File::open(format!("/proc/{tgid}/root{path}"))

@@ -1,4 +1,4 @@
-//! The kernel side's records -> [`Io`] and the tables beside it.
+//! The assembler: from records of the kernel side to [`Io`] and the tables.
 
 use std::sync::Arc;
 
@@ -13,69 +13,69 @@ use crate::whose::{LeftOut, Stranger, Wanted, Whose};
 use crate::window::Source;
 use crate::writer::{CallSite, Writer};
 
-/// Hashes of writers that are remembered: four times what the kernel side remembers to have sent,
-/// since a page may be written out long after it was made dirty. Our choice.
+/// The most hashes of writers that are remembered: four times as many as the kernel side remembers to have sent, since
+/// a page may be written out long after it was made dirty. Our choice.
 const MAX_WRITERS: usize = 65536;
-/// A walk along frame pointers that keeps fewer frames than this led nowhere; as in `writer.bpf.h`.
+/// The fewest frames with which a walk along frame pointers is trusted; as in `writer.bpf.h`.
 const MIN_FRAMES: usize = 3;
-/// Words of a stack that are taken for return addresses; as there.
+/// The most words of a stack that are taken for return addresses; as in `writer.bpf.h`.
 const SCANNED_FRAMES: usize = 5;
 
-/// Pages of a handover.
+/// Bytes of the pages of a handover.
 const PAGE_BYTES: u64 = 4096;
 
-/// What the kernel side is to be told.
+/// A reply to the kernel side.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// Where a program image has code.
+    /// The address ranges of a program image's code.
     Ranges(ImageKey, Vec<(u64, u64)>),
-    /// Send this writer again when it is next seen.
+    /// The hash of a writer that must be sent again when it is next seen.
     Resend(u64),
 }
 
-/// Who wrote a page.
+/// The writer of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageWriter {
-    /// The program context; the unknown one where its writer is not known any more.
+    /// The program context; the unknown one if the writer is no longer known.
     pub context: ContextId,
     /// The file; row 0 for none.
     pub file: FileId,
-    /// The hint asked for the file.
+    /// The hint that was asked for the file.
     pub hint: WriteHint,
-    /// Whether the kernel granted it.
+    /// Whether the kernel granted the hint.
     pub hint_granted: bool,
-    /// The tenant the file belongs to; 0 for nobody's.
+    /// The tenant the file belongs to; 0 if it belongs to none.
     pub tenant: u32,
 }
 
-/// Who a source of writes is.
+/// The writer of a source, with how sure it is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answer {
     pub writer: PageWriter,
-    /// It never changes any more.
+    /// Whether the answer will never change.
     pub is_settled: bool,
-    /// Nobody knows the writer (yet).
+    /// Whether nobody knows the writer (yet).
     pub is_nameless: bool,
-    /// What its writer is has not come from the kernel side yet, or was forgotten.
+    /// Whether the kernel side has still to send the writer, or it was forgotten.
     pub is_awaited: bool,
 }
 
-/// Puts records together. Holds everything that a capture learns.
+/// Puts records together to requests and tables. It holds all that a capture learns.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     start_ns: u64,
     last_ns: u64,
     spaces: AddressSpaces,
     writers: BoundedMap<u64, Result<Claims, Stranger>>,
-    /// Whose writes are captured, where not everybody's are.
+    /// Whose writes are captured; `None` for everybody's.
     wanted: Option<Wanted>,
     contexts: ContextTable,
     files: FileTable,
-    /// Stacks of processes that were gone before they could be looked at.
+    /// Number of stacks of processes that were gone before they could be read.
     gone: u64,
-    /// Writes of writers that are not known.
+    /// Number of writes whose writer is not known.
     nameless: u64,
-    /// Writes that went to the device with another hint than their file was granted.
+    /// Number of writes that reached the device with another hint than their file was granted.
     astray: u64,
 }
 
@@ -96,20 +96,20 @@ impl Assembler {
         }
     }
 
-    /// Captures no writes but those of `whose`, unless that is empty.
+    /// Captures only the writes of `whose`, or everybody's if that is empty.
     pub(crate) fn only(mut self, whose: &[Whose]) -> Assembler {
         self.wanted = (!whose.is_empty()).then(|| Wanted::new(whose.to_vec()));
         self
     }
 
-    /// What was left out so far.
+    /// Counts of the requests left out so far.
     pub(crate) fn left_out(&self) -> LeftOut {
         self.wanted
             .as_ref()
             .map_or_else(LeftOut::default, Wanted::left_out)
     }
 
-    /// Takes one record; gives a request to `sink` if it was one.
+    /// Takes one record. If it is a request, passes it to `sink`.
     pub(crate) fn accept(
         &mut self,
         event: Event,
@@ -143,7 +143,7 @@ impl Assembler {
         self.files.knows(file)
     }
 
-    /// Who a page's source is; the page counts for its context.
+    /// The writer of a page's source. The page counts for the writer's context.
     pub(crate) fn answer(&mut self, source: &Source) -> Answer {
         let claims = self.writers.get_mut(&source.writer);
         let claims = claims.and_then(|known| known.as_mut().ok());
@@ -175,7 +175,7 @@ impl Assembler {
         self.files.files_from(first)
     }
 
-    /// What was learnt, and what was missed, one sentence each.
+    /// Ends the capture: the context table, the file table, and sentences on what could not be seen.
     pub(crate) fn finish(self) -> (Vec<Context>, Vec<File>, Vec<String>) {
         let mut limitations = Vec::new();
         if self.gone > 0 {
@@ -238,8 +238,8 @@ impl Assembler {
         Ok((Some(io), reply))
     }
 
-    /// Counts a request that is nobody's whose writes are wanted, with what the kernel side is to be told
-    /// then. Discards are everybody's: they tell what no longer lives.
+    /// Counts a request that is nobody's whose writes are wanted, and answers with the reply to the kernel side.
+    /// Discards are never left out: they tell what no longer lives.
     fn leave_out(&mut self, event: &IoEvent, operation: Operation) -> Option<Option<Reply>> {
         let wanted = self.wanted.as_mut()?;
         let (writer, reply) = match operation {
@@ -298,7 +298,7 @@ impl Assembler {
         reply
     }
 
-    /// The call path in a form that survives a restart; empty when the addresses lead nowhere.
+    /// The call path in a form that survives a restart; empty when no address leads to code.
     fn path(&mut self, stack: &StackEvent, space: &Arc<AddressSpace>) -> Vec<CallSite> {
         if stack.scanned {
             return self.guessed(stack.image.tgid, &stack.frames, space);
@@ -318,7 +318,7 @@ impl Assembler {
         self.guessed(stack.image.tgid, &taken, space)
     }
 
-    /// Of where a thread stands and words of its stack, those that are return addresses.
+    /// The return addresses among a thread's position and words of its stack.
     fn guessed(&mut self, tgid: u32, words: &[u64], space: &AddressSpace) -> Vec<CallSite> {
         let mut sites: Vec<CallSite> = words.iter().filter_map(|&word| space.find(word)).collect();
         let mut first = true;
@@ -328,8 +328,8 @@ impl Assembler {
     }
 }
 
-/// The hint asked for the file, and whether it was granted; where nobody asked for one, the request's own:
-/// F2FS gives each of its logs one.
+/// The hint asked for the file, and whether it was granted. Where nobody asked for one, it is the request's own: F2FS
+/// gives each of its logs one.
 fn hint_of(event: &IoEvent, operation: Operation) -> (u8, bool) {
     match event.request_hint {
         Some(own) if event.hint == 0 && operation == Operation::Write => (own, own != 0),

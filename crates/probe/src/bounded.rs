@@ -23,7 +23,7 @@ impl<K: Eq + Hash + Clone, V> BoundedMap<K, V> {
         }
     }
 
-    /// The entry of `key`; looking at it counts as use.
+    /// The entry of `key`. The look-up counts as use.
     pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         if let Some(value) = self.old.remove(key) {
             self.insert(key.clone(), value);
@@ -40,7 +40,7 @@ impl<K: Eq + Hash + Clone, V> BoundedMap<K, V> {
         self.young.insert(key, value);
     }
 
-    /// Takes the entry of `key` out.
+    /// Removes the entry of `key`. Answers with it.
     pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
         self.young.remove(key).or_else(|| self.old.remove(key))
     }

@@ -1,4 +1,4 @@
-//! Writers -> a bounded number of contexts.
+//! The table that turns writers into a bounded number of contexts.
 
 use std::collections::HashMap;
 
@@ -10,23 +10,24 @@ use crate::writer::{CallSite, Writer};
 /// How stacks are folded into contexts. The defaults are our choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoldLimits {
-    /// Contexts in all, the unknown one included; at least 2.
+    /// The most contexts, the unknown one included; at least 2.
     pub max_contexts: u32,
-    /// Contexts of one role (threads whose names differ in digits only).
+    /// The most contexts of one role (threads whose names differ in digits only).
     pub max_contexts_per_role: u32,
-    /// Stacks that are watched because they may yet earn a context; the one not seen for longest goes.
+    /// The most stacks that are watched because they may yet earn a context; beyond that, the stack not seen for
+    /// longest is forgotten.
     pub max_candidates: usize,
-    /// Stacks of a role that have a context from their first write on; later ones earn it.
+    /// Number of stacks of a role that get a context at their first write; later ones must earn it.
     pub free_contexts: u32,
-    /// Bytes a stack must have written to earn a context of its own ...
+    /// Bytes that a stack must have written to earn a context of its own; [`FoldLimits::earn_writes`] is the other way.
     pub earn_bytes: u64,
-    /// ... or the number of its writes.
+    /// Number of writes by which a stack earns a context of its own.
     pub earn_writes: u64,
-    /// The price doubles each time a role has earned this many contexts.
+    /// Number of contexts of a role after which the price of the next ones doubles.
     pub contexts_per_doubling: u32,
-    /// Innermost calls that stacks with no context of their own are kept together by.
+    /// Number of innermost calls by which stacks without a context of their own are grouped.
     pub shared_depth: usize,
-    /// Files kept apart; later ones count as "no file".
+    /// The most files in the table; later ones count as "no file".
     pub max_files: usize,
 }
 
@@ -47,8 +48,8 @@ impl Default for FoldLimits {
     }
 }
 
-/// A group of stacks must write this many times what a single one must, so that the first writes
-/// of a stack that soon stands for itself leave no group behind. Our choice.
+/// A group of stacks must write this many times as much as a single stack, so that the first writes of a stack that
+/// soon gets its own context do not create one for its group. Our choice.
 const GROUP_PRICE: u64 = 4;
 
 /// Turns writers into contexts. Every answer is final and depends only on the calls so far, so a
@@ -88,22 +89,22 @@ pub(crate) struct Claims {
     writer: Writer,
     /// Signature of the writer's role.
     role: u64,
-    /// From the deepest to the shallowest, the role's last.
+    /// The contexts from the deepest stack to the shallowest; the last is the role's.
     claims: Vec<Claim>,
 }
 
-/// One context that a writer's bytes may count for.
+/// A context that a writer's bytes may count for.
 #[derive(Debug, Clone, Copy)]
 struct Claim {
     signature: u64,
     kind: ContextKind,
     depth: usize,
-    /// What must be written for it, as a multiple of the limits; 0: nothing.
+    /// The price of the context, as a multiple of the limits; 0 if it is free.
     price: u64,
 }
 
 impl ContextTable {
-    /// A table with nothing in it but the unknown context.
+    /// A table that holds the unknown context only.
     pub(crate) fn new(limits: FoldLimits) -> ContextTable {
         ContextTable {
             limits,
@@ -114,7 +115,7 @@ impl ContextTable {
         }
     }
 
-    /// Prepares `writer` for [`ContextTable::attribute`].
+    /// The claims of `writer`, for [`ContextTable::attribute`].
     pub(crate) fn claims(&self, writer: Writer) -> Claims {
         let claim = |kind, depth, price| Claim {
             signature: writer.signature(kind, depth),
@@ -142,7 +143,7 @@ impl ContextTable {
         }
     }
 
-    /// The context for `bytes` written by a writer.
+    /// The context that `bytes` written by a writer count for.
     pub(crate) fn attribute(&mut self, claims: &Claims, bytes: u64) -> ContextId {
         for claim in &claims.claims {
             if let Some(&id) = self.ids.get(&claim.signature) {
@@ -160,13 +161,13 @@ impl ContextTable {
         ContextId::UNKNOWN
     }
 
-    /// Whether [`ContextTable::attribute`] will answer the same for ever.
+    /// Whether [`ContextTable::attribute`] will always give the same answer from now on.
     pub(crate) fn is_settled(&self, claims: &Claims) -> bool {
         let own = claims.claims.first();
         own.is_some_and(|claim| self.ids.contains_key(&claim.signature))
     }
 
-    /// The rows, dense, the unknown context first.
+    /// The rows, numbered without gaps, the unknown context first.
     pub(crate) fn contexts(&self) -> Vec<Context> {
         self.contexts_from(0)
     }
@@ -185,7 +186,7 @@ impl ContextTable {
         unknown.into_iter().chain(contexts).collect()
     }
 
-    /// Counts `bytes` for a stack or group without a context and says whether it has earned one.
+    /// Counts `bytes` for a stack or group without a context. Answers whether it has earned one now.
     fn earns(&mut self, role: u64, claim: &Claim, bytes: u64) -> bool {
         let earned = self.earned_by_role.get(&role).copied().unwrap_or(0);
         // The last quarter is kept for roles, so that a late thread still finds a place.
@@ -206,7 +207,7 @@ impl ContextTable {
             || written.writes >= self.limits.earn_writes.saturating_mul(price)
     }
 
-    /// Adds the row of a claim; the unknown context when there is no room left.
+    /// Adds a row for a claim. Answers with the unknown context when there is no room left.
     fn add(&mut self, writer: &Writer, claim: &Claim) -> ContextId {
         let id = self.next_id();
         if id >= self.limits.max_contexts {

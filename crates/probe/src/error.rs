@@ -1,4 +1,4 @@
-//! What can keep the probe from working, each with its remedy.
+//! Errors that keep the probe from working, each with its remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,16 +15,16 @@ pub enum ProbeError {
          (Debian's and Ubuntu's own kernels are)"
     )]
     NoBtf {
-        /// Where BTF was looked for.
+        /// The path where BTF was expected.
         path: PathBuf,
     },
-    /// The kernel lacks the one tracepoint there is no substitute for.
+    /// The kernel lacks a tracepoint that nothing can replace.
     #[error(
         "this kernel lacks the tracepoint `{name}`, by which the probe sees requests; \
          boot a kernel of version 6.1 or later with CONFIG_BLOCK and CONFIG_TRACEPOINTS"
     )]
     MissingTracepoint {
-        /// Its name.
+        /// The tracepoint's name.
         name: &'static str,
     },
     /// The target is not a block device.
@@ -36,22 +36,22 @@ pub enum ProbeError {
     /// A file could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// Which one.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// The kernel refused the programs or their attachment.
     #[error("the kernel refused the probe ({step}): {source}{}", detail(log))]
     Refused {
-        /// What was being done.
+        /// The step that failed.
         step: &'static str,
         /// The loader's answer.
         source: libbpf_rs::Error,
         /// The loader's last messages.
         log: String,
     },
-    /// Kernel side and user side do not agree on a record.
+    /// Kernel side and user side disagree on the layout of a record.
     #[error(
         "the kernel sent a record of an unknown form; rebuild the program (`cargo clean -p anabranch-probe`)"
     )]

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// Most return addresses a stack record holds.
+/// The most return addresses of a stack record.
 pub(crate) const MAX_FRAMES: usize = 24;
-/// Words of a stack that come with a record of a process not looked at yet.
+/// Words of the stack that come with the record of a process whose code is not known yet.
 pub(crate) const SCAN_WORDS: usize = 128;
-/// Most executable ranges the kernel side keeps of a program image.
+/// The most executable ranges that the kernel side keeps of a program image.
 pub(crate) const MAX_RANGES: usize = 128;
 const COMM_BYTES: usize = 16;
 const NAME_BYTES: usize = 256;
@@ -21,7 +21,7 @@ pub(crate) struct FileKey {
     pub dev: u32,
 }
 
-/// A process between two calls of `execve`: `image` is made of addresses that change with both.
+/// The key of a process between two calls of `execve`: `image` is made of addresses that change with each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct ImageKey {
     pub image: u64,
@@ -49,7 +49,7 @@ impl ImageKey {
     }
 }
 
-/// What kind of thread wrote.
+/// The kind of thread that wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WriterKind {
     User,
@@ -64,33 +64,33 @@ pub(crate) struct IoEvent {
     pub operation: u8,
     pub hint: u8,
     pub hint_granted: bool,
-    /// What the request itself carries; none where the kernel has no field for it.
+    /// The hint that the request itself carries; `None` where the kernel has no field for it.
     pub request_hint: Option<u8>,
     pub time_ns: u64,
     pub offset_bytes: u64,
     pub length_bytes: u64,
-    /// Hash of a [`StackEvent`], 0 for nobody.
+    /// The hash of the writer's [`StackEvent`]; 0 if there is no writer.
     pub writer: u64,
-    /// All zero where there is no file.
+    /// The key of the file; all zero where there is none.
     pub file: FileKey,
 }
 
-/// Who writes under a hash.
+/// The writer that a hash stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StackEvent {
     pub kind: WriterKind,
-    /// Every frame but the first is a guess from the words on the stack.
+    /// Whether every frame but the first is a guess from the words on the stack.
     pub scanned: bool,
-    /// The kernel side knew where the process has code.
+    /// Whether the kernel side knew where the process has code.
     pub known: bool,
     pub hash: u64,
     pub image: ImageKey,
-    /// The address at which the walk left known code, 0 for none.
+    /// The address at which the walk left known code; 0 if it did not.
     pub outside: u64,
     pub comm: String,
-    /// Innermost first.
+    /// Return addresses, innermost first.
     pub frames: Vec<u64>,
-    /// The words from the stack pointer on, where the kernel side did not know where the process has code.
+    /// The words of the stack from the stack pointer on, if the kernel side did not know where the process has code.
     pub words: Vec<u64>,
 }
 
@@ -99,17 +99,17 @@ pub(crate) struct StackEvent {
 pub(crate) enum Event {
     Io(IoEvent),
     Stack(Box<StackEvent>),
-    /// The kernel side asks where this program image has code.
+    /// A question of the kernel side: where does this program image have code?
     Process(ImageKey),
     File {
         key: FileKey,
         name: String,
-        /// The directory below the file system's root that it lies in; empty in the root itself.
+        /// The directory, below the file system's root, that the file lies in; empty for the root itself.
         directory: String,
     },
 }
 
-/// A record that does not have the layout of its type: the two sides were built from different sources.
+/// A record without the layout of its type: the two sides were built from different sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MalformedRecord;
 
@@ -169,7 +169,7 @@ impl Fields<'_> {
         self.bytes().map(u64::from_ne_bytes)
     }
 
-    /// Text of at most `N` bytes, ended by the first zero byte.
+    /// Takes a text of at most `N` bytes that ends before the first zero byte.
     fn text<const N: usize>(&mut self) -> Result<String, MalformedRecord> {
         let bytes = self.bytes::<N>()?;
         let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(N);

@@ -1,4 +1,4 @@
-//! Files -> rows of the trace's file table.
+//! The table that gives files their rows in the trace.
 
 use std::collections::HashMap;
 
@@ -6,22 +6,23 @@ use anabranch_trace::{File, FileId};
 
 use crate::event::FileKey;
 
-/// Directories of this name and a number, right below the file system's root, are tenants.
+/// The beginning of tenants' directories: this and a number, right below the file system's root.
 const TENANT: &str = "tenant-";
 
-/// Gives every file a row. Rows are never reused: a new file under an old inode number is a new row.
+/// Gives every file a row. Rows are never reused: a new file with an old inode number gets a new
+/// row.
 #[derive(Debug)]
 pub(crate) struct FileTable {
     ids: HashMap<FileKey, FileId>,
     files: Vec<File>,
-    /// Tenants of the files that have one.
+    /// The tenants of files that have one.
     tenants: HashMap<FileKey, u32>,
-    /// Files kept apart; later ones count as "no file".
+    /// The most files; later ones count as "no file".
     max_files: usize,
 }
 
 impl FileTable {
-    /// A table with nothing in it but "no file", of at most so many.
+    /// A table that holds "no file" only, for at most `max_files` files.
     pub(crate) fn new(max_files: usize) -> FileTable {
         FileTable {
             ids: HashMap::new(),
@@ -33,7 +34,7 @@ impl FileTable {
         }
     }
 
-    /// The row of the file; row 0 for the key of no file, and when there are too many.
+    /// The row of the file; row 0 for the key of no file, and for files beyond the limit.
     pub(crate) fn id(&mut self, key: FileKey) -> FileId {
         if key == FileKey::default() {
             return FileId(0);
@@ -49,9 +50,10 @@ impl FileTable {
         key == FileKey::default() || self.ids.contains_key(&key)
     }
 
-    /// Notes the name of a file. The first name stays: a file is known by what it was made as. One
-    /// that was written to before it had a name has a new row from here on, for rows never change:
-    /// who follows a capture knows at each request what a replay of its trace knows.
+    /// Notes the name of a file. The first name stays, since a file is known by the name it was
+    /// made with. A file that was written to before it had a name gets a new row from here on,
+    /// since rows never change: a live scheme then knows at each request what a replay of the trace
+    /// knows.
     pub(crate) fn name(&mut self, key: FileKey, name: String) {
         let known = self.ids.get(&key).map(|id| &self.files[id.0 as usize].name);
         let is_news = known.is_none_or(|known| known.is_empty() && !name.is_empty());
@@ -60,7 +62,8 @@ impl FileTable {
         }
     }
 
-    /// Notes the directory below the root that a file was first seen in: `tenant-7` is tenant 7's.
+    /// Notes the directory below the root in which a file was first seen: `tenant-7` belongs to
+    /// tenant 7.
     pub(crate) fn place(&mut self, key: FileKey, directory: &str) {
         let number = directory.strip_prefix(TENANT).map(str::parse);
         if let Some(Ok(tenant)) = number
@@ -70,12 +73,12 @@ impl FileTable {
         }
     }
 
-    /// The tenant a file belongs to; 0 where it is nobody's.
+    /// The tenant that a file belongs to; 0 if it belongs to none.
     pub(crate) fn tenant(&self, key: FileKey) -> u32 {
         self.tenants.get(&key).copied().unwrap_or(0)
     }
 
-    /// A new row for a file, if there is room.
+    /// Adds a row for a file, if there is room.
     fn add(&mut self, key: FileKey, name: String) -> Option<FileId> {
         let row = u32::try_from(self.files.len()).ok().map(FileId)?;
         if self.files.len() >= self.max_files {
@@ -91,7 +94,7 @@ impl FileTable {
         self.files.get(first..).unwrap_or_default()
     }
 
-    /// The rows.
+    /// All rows.
     pub(crate) fn into_files(self) -> Vec<File> {
         self.files
     }

@@ -1,4 +1,4 @@
-//! The handover: who wrote the pages that a server of a block device is asked to store.
+//! The handover: it tells a server of a block device who wrote the pages it is asked to store.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,47 +19,47 @@ use crate::probe::device_number;
 use crate::support;
 use crate::window::{MAX_SOURCES, Source, Window};
 
-/// What to hand over.
+/// Options of a handover.
 #[derive(Debug, Clone)]
 pub struct HandoverOptions {
-    /// The block device that is served, whole.
+    /// The block device that is served, a whole disk.
     pub device: PathBuf,
     /// How stacks are folded into contexts.
     pub fold: FoldLimits,
-    /// A directory below a mounted bpffs, where maps and links are kept: a server that takes over with the same one
-    /// knows the writers of what is on its way. Without one, all ends with this process.
+    /// A directory below a mounted bpffs that keeps maps and links: a server that takes over with the same directory
+    /// knows the writers of pages on their way. Without one, all of it ends with this process.
     pub pins: Option<PathBuf>,
 }
 
-/// What became of the pages, all counted.
+/// Counts of pages by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HandoverCounts {
-    /// Pages that the kernel side saw on their way, since the maps were made.
+    /// Pages that the kernel side saw on their way since the maps were made.
     pub filled: u64,
-    /// Of them, those that gave way to another page before they were served, since the maps were made.
+    /// The part of `filled` that gave way to another page before it was served.
     pub evicted: u64,
-    /// Answers with a writer.
+    /// Questions answered with a writer.
     pub found: u64,
-    /// Pages that nobody was seen to write.
+    /// Questions about pages that nobody was seen to write.
     pub missed: u64,
-    /// Answers whose writer was not known any more: their context is the unknown one.
+    /// Questions whose writer was no longer known: the answer was the unknown context.
     pub nameless: u64,
-    /// Requests and pages made dirty on which the kernel skipped the programs, since this process attached them.
+    /// Requests, and pages made dirty, on which the kernel skipped the programs since this process attached them.
     pub skipped: u64,
 }
 
-/// What was last answered for a number.
+/// The last answer given for a number.
 #[derive(Debug, Clone, Copy)]
 struct Told {
     number: u32,
     writer: PageWriter,
-    /// It never changes any more.
+    /// Whether the answer will never change.
     settled: bool,
 }
 
-/// Pages on their way to a block device, and who wrote them. All of its methods may be called from any thread.
-/// [`Handover::done`] never waits; [`Handover::writer_of`] waits for a tenth of a second at most, and once for a writer:
-/// until [`Handover::poll`] has been told who it is.
+/// Block device pages on their way, and their writers. All methods may be called from any thread. [`Handover::done`]
+/// never waits; [`Handover::writer_of`] waits at most a tenth of a second, once for each writer, until
+/// [`Handover::poll`] has received it.
 ///
 /// The kernel side notes a page's writer when the request enters the block layer, before merges and splits, in a
 /// window of 2^20 pages; with all its maps it takes less than 32 MiB whatever the drive's size. Two pages that want
@@ -72,9 +72,9 @@ pub struct Handover {
     names: MapHandle,
     assembler: Mutex<Assembler>,
     told: Vec<RwLock<Option<Told>>>,
-    /// What a process before this one learnt is still to be read.
+    /// Whether the tables of the process before this one are still to be read.
     relearn: AtomicBool,
-    /// Somebody waited for [`Handover::poll`] in vain since it last came round.
+    /// Whether somebody has waited for [`Handover::poll`] in vain since it last ran.
     is_late: AtomicBool,
     found: AtomicU64,
     missed: AtomicU64,
@@ -83,11 +83,11 @@ pub struct Handover {
 }
 
 impl Handover {
-    /// Begins to note who writes to `options.device`, or goes on where a process that had the same
-    /// [`HandoverOptions::pins`] ended.
+    /// Begins to note who writes to `options.device`, or continues the work of an ended process that had the same
+    /// [`HandoverOptions::pins`].
     ///
     /// # Errors
-    /// As [`Probe::attach`](crate::Probe::attach); and a directory of pins that cannot be made or used.
+    /// As for [`Probe::attach`](crate::Probe::attach), and when the directory of pins cannot be made or used.
     pub fn attach(options: &HandoverOptions) -> Result<Handover, ProbeError> {
         let support = support::check()?;
         if let Some(pins) = &options.pins {
@@ -132,7 +132,7 @@ impl Handover {
         })
     }
 
-    /// Who wrote what is now on its way to a page of 4 KiB, counted from the device's start; nothing where nobody was
+    /// The writer of the data on its way to a page of 4 KiB, counted from the device's start; `None` if nobody was
     /// seen. The numbers of contexts and files never change their meaning.
     pub fn writer_of(&self, page: u64) -> Option<PageWriter> {
         let answer = self
@@ -148,20 +148,20 @@ impl Handover {
         answer
     }
 
-    /// A request of `pages` pages from `first_page` on is about to be acknowledged: their writers are forgotten. Not to
-    /// be called for one that the device will be asked for again.
+    /// Forgets the writers of `pages` pages from `first_page` on, whose request is about to be acknowledged. IMPORTANT:
+    /// do not call it for a request that the device will be asked for again, since its writers would then be unknown.
     pub fn done(&self, first_page: u64, pages: u64) {
         for page in first_page..first_page.saturating_add(pages) {
             self.window.clear(page);
         }
     }
 
-    /// Takes what the kernel side tells of programs; waits at most `timeout` for some. To be called again and again by
-    /// one thread: a program's call paths are known only if it is looked at while it lives. After a take-over, what the
-    /// process before had learnt is known once the first call has returned.
+    /// Receives what the kernel side tells of programs; waits at most `timeout` for it. One thread must call it again
+    /// and again: a program's call paths are known only if it is read while it lives. After a take-over, the tables of
+    /// the earlier process are known once the first call has returned.
     ///
     /// # Errors
-    /// The ring cannot be read, or holds records of an unknown form.
+    /// When the ring cannot be read, or holds records of an unknown layout.
     pub fn poll(&self, timeout: Duration) -> Result<(), ProbeError> {
         if self.relearn.swap(false, Ordering::AcqRel) {
             for key in self.stacks.keys() {
@@ -184,7 +184,7 @@ impl Handover {
         Ok(())
     }
 
-    /// What became of the pages so far.
+    /// Counts of pages so far.
     pub fn counts(&self) -> HandoverCounts {
         let tally = self.window.tally();
         HandoverCounts {
@@ -197,15 +197,15 @@ impl Handover {
         }
     }
 
-    /// Memory that the kernel holds for all maps, bytes.
+    /// Bytes of memory that the kernel holds for all maps.
     pub fn kernel_bytes(&self) -> u64 {
         self.kernel_side.map_bytes()
     }
 
-    /// Ends it for good: nothing stays in the directory of pins.
+    /// Ends the handover for good: nothing stays in the directory of pins.
     ///
     /// # Errors
-    /// The directory cannot be removed.
+    /// When the directory cannot be removed.
     pub fn end(self) -> Result<(), ProbeError> {
         let pins = self.pins.clone();
         drop(self);
@@ -218,8 +218,8 @@ impl Handover {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The rows of the tables of contexts, without symbols, and of files from these rows on. Rows are only ever added.
-    /// Nothing while another thread is looking at a program.
+    /// The new rows of the tables: contexts (without symbols) and files from these rows on. Rows are only ever added.
+    /// `None` while another thread is reading a program.
     pub fn news(&self, contexts: usize, files: usize) -> Option<(Vec<Context>, Vec<File>)> {
         let assembler = self.try_assembler()?;
         let files = assembler.files_from(files).to_vec();
@@ -290,13 +290,13 @@ impl Handover {
     }
 }
 
-/// How long the first request of a writer waits until it is known who that is. Our choice: to look at a program takes
+/// The longest that the first request of a writer waits until the writer is known. Our choice: reading a program takes
 /// some milliseconds.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// How often it is asked meanwhile. Our choice.
+/// The time between two questions meanwhile. Our choice.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// The ring carries stacks and names only, each once. Our choice.
+/// Bytes of the ring, which carries stacks and names only, each once. Our choice.
 const RING_BYTES: u32 = 1 << 20;
 
 fn make_pins(pins: &Path) -> Result<(), ProbeError> {
@@ -306,7 +306,7 @@ fn make_pins(pins: &Path) -> Result<(), ProbeError> {
     })
 }
 
-/// Removes what a handover keeps in a directory of pins, which ends it.
+/// Removes what a handover keeps in a directory of pins, and so ends the handover.
 fn remove_pins(pins: &Path) -> Result<(), ProbeError> {
     fs::remove_dir_all(pins).map_err(|source| ProbeError::Read {
         path: pins.to_owned(),

@@ -1,4 +1,4 @@
-//! The eBPF programs and maps: loading, attaching, and what is exchanged with them.
+//! The eBPF programs and maps: loading and attaching them, and exchanging records and replies.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -29,10 +29,10 @@ static HANDOVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/handover.bpf.
 const REQUEST_KPROBE: &str = "on_bio_entry";
 const REQUEST_TRACEPOINT: &str = "on_bio";
 
-/// What is decided before the programs are loaded.
+/// Settings that are decided before the programs are loaded.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// The target as the kernel numbers devices: major << 20 | minor.
+    /// The target's device number in the kernel: major << 20 | minor.
     pub device: u32,
     pub reads: bool,
     pub hints: bool,
@@ -40,12 +40,12 @@ pub(crate) struct Settings {
     pub form: Form,
 }
 
-/// What the programs do with what they see.
+/// The work that the programs do.
 #[derive(Debug, Clone)]
 pub(crate) enum Form {
-    /// Send every request.
+    /// They send every request.
     Capture,
-    /// Note the writers of pages on their way. With a directory of pins, maps and links outlive the process.
+    /// They note the writers of pages on their way. With a directory of pins, maps and links outlive the process.
     Handover { pins: Option<PathBuf> },
 }
 
@@ -58,7 +58,7 @@ impl Settings {
     }
 }
 
-/// The maps that a process which takes over goes on with.
+/// The maps that a process which takes over continues to use.
 const PINNED: [&str; 11] = [
     "window", "sources", "tallies", "numbers", "stacks", "names", "pages", "files", "writers",
     "images", "calls",
@@ -69,7 +69,7 @@ const PINNED: [&str; 11] = [
 pub(crate) struct KernelSide {
     // Dropped in this order: nothing is sent any more when the ring goes.
     _links: Vec<Link>,
-    /// One thread takes records out at a time.
+    /// The ring; one thread at a time takes records out.
     ring: Mutex<RingBuffer<'static>>,
     inbox: Inbox,
     images: MapHandle,
@@ -79,12 +79,12 @@ pub(crate) struct KernelSide {
     object: Object,
 }
 
-/// Records taken out of the ring.
+/// Records that were taken out of the ring.
 type Inbox = Arc<Mutex<Vec<Result<Event, MalformedRecord>>>>;
 
 impl KernelSide {
-    /// Loads the programs that this kernel has hooks for, and attaches them. Of two hooks for requests
-    /// the better one is tried first.
+    /// Loads the programs for which this kernel has hooks, and attaches them. Of the two hooks for requests it tries
+    /// the better one first.
     pub(crate) fn attach(settings: &Settings, support: &Support) -> Result<KernelSide, ProbeError> {
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, line| {
             loader_log().push_str(&line)
@@ -134,8 +134,8 @@ impl KernelSide {
         })
     }
 
-    /// Takes all records that wait; waits for some for at most `timeout`. The kernel side wakes
-    /// nobody for a single request, so what waits is taken after the time-out as well.
+    /// Takes all records that wait; waits at most `timeout` for some. The kernel side wakes nobody for a single
+    /// request, so records are also taken after the time-out.
     pub(crate) fn receive(
         &self,
         timeout: Duration,
@@ -153,7 +153,7 @@ impl KernelSide {
         ))
     }
 
-    /// Tells the kernel side something. What cannot be told it will ask for again.
+    /// Sends a reply to the kernel side. If it cannot be sent, the kernel side will ask again.
     pub(crate) fn tell(&self, reply: &Reply) {
         let _ = match reply {
             Reply::Ranges(image, ranges) => {
@@ -164,23 +164,23 @@ impl KernelSide {
         };
     }
 
-    /// Records that found the ring full.
+    /// Number of records that were lost because the ring was full.
     pub(crate) fn found_full(&self) -> u64 {
         self.lost.word(0).load(Ordering::Relaxed)
     }
 
-    /// A map by its name.
+    /// The map of that name.
     pub(crate) fn map(&self, name: &str) -> Result<MapHandle, ProbeError> {
         map(&self.object, name)
     }
 
-    /// Memory the kernel holds for all maps, bytes; 0 where it does not say.
+    /// Bytes of memory that the kernel holds for all maps; 0 where it does not tell.
     pub(crate) fn map_bytes(&self) -> u64 {
         let told = |map: libbpf_rs::Map<'_>| told_of(map.as_fd(), "memlock:");
         self.object.maps().filter_map(told).sum()
     }
 
-    /// What the kernel skipped the programs on.
+    /// The events on which the kernel skipped the programs.
     pub(crate) fn skipped(&self) -> Skipped {
         skipped(
             self.loaded
@@ -220,7 +220,7 @@ fn load(request_hook: &str, settings: &Settings, support: &Support) -> Result<Ob
     object.load().map_err(refused("loading"))
 }
 
-/// `struct config` of `bpf/events.h`, and the size of the ring.
+/// The bytes of `struct config` of `bpf/events.h`; also sets the size of the ring.
 fn configure(
     object: &mut OpenObject,
     settings: &Settings,
@@ -251,7 +251,7 @@ fn configure(
     Ok(())
 }
 
-/// Lets a link outlive the process, in the place of one that another process left.
+/// Lets a link outlive the process, in place of the link that another process left.
 fn pin(link: &mut Link, path: &Path) -> libbpf_rs::Result<()> {
     let _ = fs::remove_file(path);
     link.pin(path)
@@ -283,7 +283,7 @@ fn map(object: &Object, name: &str) -> Result<MapHandle, ProbeError> {
         .map_err(refused("maps"))
 }
 
-/// `struct ranges` of `bpf/events.h`.
+/// The bytes of `struct ranges` of `bpf/events.h`.
 fn ranges_bytes(ranges: &[(u64, u64)]) -> Vec<u8> {
     let ranges = &ranges[..ranges.len().min(MAX_RANGES)];
     let unused = std::iter::repeat_n(u64::MAX, MAX_RANGES - ranges.len());
@@ -315,7 +315,7 @@ fn refused(step: &'static str) -> impl Fn(libbpf_rs::Error) -> ProbeError {
     }
 }
 
-/// Of the loader's messages, the last lines say what went wrong.
+/// Number of the loader's last messages that are shown: they say what went wrong.
 const LOG_LINES: usize = 12;
 
 #[cfg(test)]

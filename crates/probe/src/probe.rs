@@ -18,14 +18,14 @@ use crate::support;
 use crate::symbols::symbolise;
 use crate::whose::{LeftOut, Whose};
 
-/// What to capture.
+/// Options of a capture.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The block device: a whole disk (its partitions are then captured with it) or a partition.
     pub device: PathBuf,
-    /// Report reads too. They carry a file but no context.
+    /// Whether to report reads too. They carry a file but no context.
     pub reads: bool,
-    /// See the write hints that applications ask for, also those the kernel refuses. Costs a
+    /// Whether to see the write hints that applications ask for, including those the kernel refuses. This costs a
     /// little on every system call of the machine. Without it, granted hints are still seen.
     pub hints: bool,
     /// Size of the ring buffer between kernel and user space, rounded up to a power of two of at
@@ -33,12 +33,12 @@ pub struct Options {
     pub ring_bytes: u32,
     /// How stacks are folded into contexts.
     pub fold: FoldLimits,
-    /// Whose writes are captured, everybody's where it is empty. Discards are everybody's.
+    /// The processes whose writes are captured; everybody's if empty. Discards are always captured.
     pub only: Vec<Whose>,
 }
 
 impl Options {
-    /// The usual choices for `device`: no reads, hints, a ring of 64 MiB.
+    /// The usual options for `device`: no reads, hints, a ring of 64 MiB.
     pub fn new(device: impl Into<PathBuf>) -> Options {
         Options {
             device: device.into(),
@@ -51,16 +51,16 @@ impl Options {
     }
 }
 
-/// What a capture leaves besides the requests themselves.
+/// The result of a capture, besides the requests themselves.
 #[derive(Debug)]
 pub struct Captured {
-    /// The context table; row 0 is the unknown context. Frames carry symbols as far as their objects tell them.
+    /// The context table; row 0 is the unknown context. Frames have symbols as far as their objects hold them.
     pub contexts: Vec<Context>,
     /// The file table; row 0 is "no file".
     pub files: Vec<File>,
     /// Records that were lost, as [`Probe::lost_events`] counts them.
     pub lost_events: u64,
-    /// What could not be seen, one sentence each.
+    /// Sentences on what could not be seen.
     pub limitations: Vec<String>,
 }
 
@@ -74,11 +74,10 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Starts to capture what `options.device` is asked to do. Time counts from here.
+    /// Starts to capture the requests to `options.device`. Time counts from here.
     ///
     /// # Errors
-    /// What [`check`](crate::check) finds, a target that is not a block device, or a kernel that
-    /// refuses the programs.
+    /// When [`check`](crate::check) fails, the target is not a block device, or the kernel refuses the programs.
     pub fn attach(options: &Options) -> Result<Probe, ProbeError> {
         let support = support::check()?;
         debug!(?support, "what this kernel offers");
@@ -103,12 +102,12 @@ impl Probe {
         })
     }
 
-    /// Gives every request captured so far to `sink`, in the order of time; waits at most
-    /// `timeout` for some. Call it again and again: what is not taken in time is lost when the
-    /// ring is full, and a process is looked at when its first write comes by here.
+    /// Passes every request captured so far to `sink`, in the order of time; waits at most `timeout` for some.
+    /// IMPORTANT: call it again and again. Records that are not taken in time are lost when the ring is full, and a
+    /// process is read when its first write arrives here, which must be before it ends.
     ///
     /// # Errors
-    /// The ring cannot be read, or holds records of an unknown form.
+    /// When the ring cannot be read, or holds records of an unknown layout.
     pub fn poll(&mut self, timeout: Duration, sink: &mut dyn FnMut(Io)) -> Result<(), ProbeError> {
         for event in self.kernel_side.receive(timeout)? {
             let reply = event
@@ -121,32 +120,32 @@ impl Probe {
         Ok(())
     }
 
-    /// Gives everything that still waits in the ring to `sink`, without waiting for more.
+    /// Passes every request that still waits in the ring to `sink`, without waiting for more.
     ///
     /// # Errors
-    /// As [`Probe::poll`].
+    /// As for [`Probe::poll`].
     pub fn drain(&mut self, sink: &mut dyn FnMut(Io)) -> Result<(), ProbeError> {
         self.poll(Duration::ZERO, sink)
     }
 
-    /// Records that found the ring full so far, and requests and dirtied pages on which the kernel
-    /// skipped the probe's program. Anything but 0 makes what was captured a lower bound in bytes,
-    /// and leaves what is computed of them (copies, lifetimes) without one.
+    /// Number of records lost so far because the ring was full, and of requests and dirtied pages on which the kernel
+    /// skipped the probe's program. Anything but 0 makes the captured bytes a lower bound, while figures computed from
+    /// them (copies, lifetimes) are bounded on neither side.
     pub fn lost_events(&self) -> u64 {
         self.kernel_side.found_full() + self.kernel_side.skipped().events()
     }
 
-    /// Memory that the kernel holds for the maps of this capture, bytes; 0 where it does not say.
+    /// Bytes of memory that the kernel holds for this capture's maps; 0 where it does not tell.
     pub fn kernel_bytes(&self) -> u64 {
         self.kernel_side.map_bytes()
     }
 
-    /// What cannot be seen, as far as it is known from the beginning; one sentence each.
+    /// Sentences on what cannot be seen, as far as this is known from the beginning.
     pub fn limitations(&self) -> &[String] {
         &self.limitations
     }
 
-    /// What was not captured so far because it was nobody's of [`Options::only`].
+    /// Counts of requests left out so far because they are of none of [`Options::only`].
     pub fn left_out(&self) -> LeftOut {
         self.assembler.left_out()
     }
@@ -163,7 +162,7 @@ impl Probe {
         self.assembler.files_from(first)
     }
 
-    /// Ends the capture: detaches, and names the addresses of the contexts. [`Probe::drain`] first.
+    /// Ends the capture: detaches the programs, and adds symbols to the contexts. Call [`Probe::drain`] before.
     pub fn finish(self) -> Captured {
         let skipped = self.kernel_side.skipped();
         let lost_events = self.kernel_side.found_full() + skipped.events();

@@ -1,6 +1,7 @@
-//! Is a word found on a stack the address that a call returns to?
+//! The test whether a word found on a stack is a return address.
 
-/// Bytes before an address that decide; the longest call instruction asked for is 7 bytes.
+/// Number of bytes before an address that decide; the longest call instruction looked for has 7
+/// bytes.
 pub(crate) const CALL_BYTES: usize = 7;
 
 /// Whether `before`, the bytes of code that end just before an address, end with a call

@@ -1,4 +1,4 @@
-//! What the kernel skipped the probe's programs on.
+//! Counts of events on which the kernel skipped the probe's programs.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use libbpf_rs::ProgramMut;
 
-/// What a program is called for.
+/// The kind of event that a program is called for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hook {
     Requests,
@@ -18,7 +18,7 @@ pub(crate) enum Hook {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub hook: Hook,
-    /// Where the kernel tells about the program; there while the program is.
+    /// The file in which the kernel describes the program, as long as the program exists.
     told: PathBuf,
 }
 
@@ -35,18 +35,18 @@ impl Loaded {
         }
     }
 
-    /// How often the program was to run and did not; none where the kernel does not count it.
+    /// How often the program should have run and did not; `None` where the kernel does not count it.
     pub(crate) fn misses(&self) -> Option<u64> {
         count(&fs::read_to_string(&self.told).ok()?, "recursion_misses:")
     }
 }
 
-/// Where the kernel tells about what a descriptor stands for.
+/// The file in which the kernel describes the object of a descriptor.
 fn place_of(descriptor: BorrowedFd<'_>) -> PathBuf {
     format!("/proc/self/fdinfo/{}", descriptor.as_raw_fd()).into()
 }
 
-/// One of the counts that the kernel tells about a program or a map.
+/// A count that the kernel gives for a program or a map.
 pub(crate) fn told_of(descriptor: BorrowedFd<'_>, name: &str) -> Option<u64> {
     count(&fs::read_to_string(place_of(descriptor)).ok()?, name)
 }
@@ -57,18 +57,18 @@ fn count(told: &str, name: &str) -> Option<u64> {
     count.trim().parse().ok()
 }
 
-/// Events that the kernel skipped the programs on. It skips a program that has begun on the same processor
-/// and not ended: in an interrupt or, where programs are preemptible, in another thread.
+/// Events on which the kernel skipped the programs. It skips a program that is already running on the same processor:
+/// in an interrupt or, where programs are preemptible, in another thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Skipped {
     pub requests: u64,
     pub dirty_pages: u64,
     pub calls: u64,
-    /// The kernel does not count all of them.
+    /// Whether the kernel does not count all of them.
     pub uncounted: bool,
 }
 
-/// Sums up what each program was skipped on.
+/// Sums up the events that each program was skipped on.
 pub(crate) fn skipped(programs: impl Iterator<Item = (Hook, Option<u64>)>) -> Skipped {
     let mut skipped = Skipped::default();
     for (hook, misses) in programs {
@@ -84,13 +84,13 @@ pub(crate) fn skipped(programs: impl Iterator<Item = (Hook, Option<u64>)>) -> Sk
 }
 
 impl Skipped {
-    /// Events whose absence makes what was captured incomplete. A system call that nobody looked at is
-    /// hardly ever one that asks for a hint.
+    /// Number of events whose absence makes the capture incomplete. Skipped system calls are left out: hardly any of
+    /// them asks for a hint.
     pub(crate) fn events(self) -> u64 {
         self.requests + self.dirty_pages
     }
 
-    /// One sentence each.
+    /// Sentences on the events that were skipped.
     pub(crate) fn limitations(self) -> Vec<String> {
         let mut sentences = Vec::new();
         if self.requests > 0 {

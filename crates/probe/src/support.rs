@@ -1,4 +1,4 @@
-//! What this machine's kernel offers to the probe.
+//! The kernel's support for the probe on this machine.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
 
-/// What the probe finds on this machine.
+/// The kernel's features that the probe uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Support {
     /// Release of the running kernel, as `uname -r` prints it.
@@ -35,7 +35,7 @@ pub struct Support {
 }
 
 impl Support {
-    /// What the probe cannot do here, one sentence each.
+    /// Sentences on what the probe cannot do here.
     pub fn limitations(&self) -> Vec<String> {
         let lacks = [
             (
@@ -59,7 +59,7 @@ impl Support {
     }
 }
 
-/// Whether this process can capture on this machine, and what it would miss. Loads nothing.
+/// Checks whether this process can capture on this machine, and what it would miss. Loads nothing.
 ///
 /// # Errors
 /// [`ProbeError::NotPermitted`], [`ProbeError::NoBtf`], [`ProbeError::MissingTracepoint`]: each names the remedy.
@@ -92,7 +92,7 @@ pub fn check() -> Result<Support, ProbeError> {
     })
 }
 
-/// `BIO_TRACE_COMPLETION` as a mask: a member of an enumeration without a name.
+/// `BIO_TRACE_COMPLETION` as a mask; it is a member of an enumeration without a name.
 fn queued_flag(btf: &Btf<'_>) -> Option<u32> {
     let mut enumerations = btf.type_by_kind::<types::Enum<'_>>();
     let bit = enumerations.find_map(|enumeration| {

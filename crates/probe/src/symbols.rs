@@ -1,4 +1,4 @@
-//! Names for the addresses of a context table.
+//! Symbols for the addresses of a context table.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use anabranch_trace::Context;
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolizer};
 
-/// Fills in `symbol` of every frame whose object still lies at its path and still is the same file.
+/// Fills in `symbol` of every frame whose object is still the same file at its path.
 pub fn symbolise(contexts: &mut [Context]) {
     let mut names: HashMap<(String, u64), Option<String>> = HashMap::new();
     let symbolizer = Symbolizer::builder()

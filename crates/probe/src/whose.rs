@@ -1,4 +1,4 @@
-//! Whose writes are captured, where not everybody's are.
+//! The choice of processes whose writes are captured.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use anabranch_trace::Operation;
 use crate::bounded::BoundedMap;
 use crate::event::{ImageKey, IoEvent, StackEvent, WriterKind};
 
-/// Where control groups are mounted, by custom.
+/// The usual mount point of control groups.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
-/// Processes that are remembered. Our choice.
+/// The most processes that are remembered. Our choice.
 const MAX_PROCESSES: usize = 65536;
-/// How far up a process's ancestors are followed. Our choice: no tree of processes is that deep.
+/// The most generations of ancestors that are followed. Our choice: no tree of processes is that deep.
 const MAX_ANCESTORS: usize = 64;
 
-/// Whose writes are captured.
+/// Processes whose writes are captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whose {
-    /// The process with this id, and those it starts.
+    /// The process with this id, and all it starts.
     Process(u32),
     /// The processes of a control group and of those below it, by its path in or under `/sys/fs/cgroup`.
     ControlGroup(PathBuf),
 }
 
 impl Whose {
-    /// Whether there is such a process, or such a control group.
+    /// Whether the process or control group exists.
     pub fn exists(&self) -> bool {
         match self {
             Whose::Process(id) => Path::new("/proc").join(id.to_string()).exists(),
@@ -38,16 +38,16 @@ impl Whose {
     }
 }
 
-/// What was not captured because it was nobody's whose writes are wanted.
+/// Counts of requests that were not captured because their process is not wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Writes of other processes, and of those whose process had ended before it could be asked for.
+    /// Writes of other processes, and of processes that had ended before they could be looked up.
     pub writes: u64,
-    /// Their bytes.
+    /// Bytes of these writes.
     pub written_bytes: u64,
-    /// Of the bytes, those that the kernel wrote for the file system: its journal and metadata.
+    /// The part of these bytes that the kernel wrote for the file system: its journal and metadata.
     pub kernel_bytes: u64,
-    /// Reads: they tell no process.
+    /// Reads, which do not tell their process.
     pub reads: u64,
 }
 
@@ -60,13 +60,13 @@ pub(crate) enum Stranger {
     Kernel,
 }
 
-/// Who is wanted, and who was looked at.
+/// The processes that are wanted, and those that were looked up already.
 #[derive(Debug)]
 pub(crate) struct Wanted {
     whose: Vec<Whose>,
     processes: BoundedMap<ImageKey, bool>,
     left_out: LeftOut,
-    /// Processes that were gone before they could be asked for.
+    /// Number of processes that were gone before they could be looked up.
     gone: u64,
 }
 
@@ -80,8 +80,8 @@ impl Wanted {
         }
     }
 
-    /// What a writer is, unless it is wanted. A process is looked at once: where it moves later is not
-    /// followed.
+    /// The kind of a writer that is not wanted; `None` if it is wanted. A process is looked up once, and later moves to
+    /// other groups are not followed.
     pub(crate) fn stranger(&mut self, stack: &StackEvent) -> Option<Stranger> {
         match stack.kind {
             WriterKind::User => (!self.takes(stack.image)).then_some(Stranger::Process),
@@ -105,7 +105,7 @@ impl Wanted {
         is_wanted
     }
 
-    /// Counts a request of somebody, where that is known, that is left out.
+    /// Counts a request that is left out; its kind of writer is `None` where that is not known.
     pub(crate) fn leave_out(
         &mut self,
         event: &IoEvent,
@@ -127,7 +127,7 @@ impl Wanted {
         self.left_out
     }
 
-    /// What was left out, one sentence each.
+    /// Sentences on what was left out.
     pub(crate) fn limitations(&self) -> Vec<String> {
         let LeftOut {
             writes,
@@ -161,7 +161,7 @@ fn below_mount(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 
-/// Whether a process is in a control group or below it; nothing where the process is gone.
+/// Whether a process is in a control group or below it; `None` if the process is gone.
 fn is_in(id: u32, group: &Path) -> Option<bool> {
     let text = fs::read_to_string(format!("/proc/{id}/cgroup")).ok()?;
     Some(text.lines().any(|line| names(line, group)))
@@ -178,7 +178,7 @@ fn names(line: &str, group: &Path) -> bool {
     path.starts_with(group) || Path::new(controllers).join(path).starts_with(group)
 }
 
-/// Whether a process is another, or was started by it or by one it started.
+/// Whether a process is `ancestor`, or was started by it or by one that it started.
 fn descends(id: u32, ancestor: u32) -> bool {
     let line = std::iter::successors(Some(id), |id| parent(*id));
     line.take(MAX_ANCESTORS).any(|id| id == ancestor)

@@ -1,4 +1,4 @@
-//! The kernel side's window, in memory: which writer's pages are on their way. The layouts are those of
+//! The kernel side's window in memory: the pages on their way, and their writers. The layouts are those of
 //! `bpf/window.bpf.h`.
 
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use crate::words::Words;
 
 const BUCKET_BITS: u32 = 18;
 const SLOTS_PER_BUCKET: usize = 4;
-/// Sources that are remembered.
+/// The most sources that are remembered.
 pub(crate) const MAX_SOURCES: usize = 16384;
 const WORDS_PER_SOURCE: usize = 5;
 
@@ -23,14 +23,14 @@ pub(crate) struct Source {
     pub hint_granted: bool,
 }
 
-/// What the kernel side counted since the maps were made.
+/// The kernel side's counts since the maps were made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub filled: u64,
     pub evicted: u64,
 }
 
-/// The window, what its numbers stand for, and the counts.
+/// The window of pages, the sources of its numbers, and the counts.
 #[derive(Debug)]
 pub(crate) struct Window {
     slots: Words,
@@ -51,7 +51,7 @@ impl Window {
         })
     }
 
-    /// The number of the source of a page that is on its way.
+    /// The number of the source of a page; `None` if the page is not on its way.
     pub(crate) fn number(&self, page: u64) -> Option<u32> {
         let (bucket, tag) = place_of(page);
         (0..SLOTS_PER_BUCKET)
@@ -73,7 +73,7 @@ impl Window {
         }
     }
 
-    /// What a number stands for, unless that is too long ago.
+    /// The source that a number stands for; `None` if that is too long ago.
     pub(crate) fn source(&self, number: u32) -> Option<Source> {
         let first = number as usize % MAX_SOURCES * WORDS_PER_SOURCE;
         let word = |at: usize| self.sources.word(first + at).load(Ordering::Acquire);
@@ -102,7 +102,7 @@ impl Window {
     }
 }
 
-/// Two fields of four bytes as they lie in a word: the first and the second.
+/// The two four-byte fields of a word: this one is the first.
 fn low(word: u64) -> u32 {
     let [a, b, c, d, ..] = word.to_ne_bytes();
     u32::from_ne_bytes([a, b, c, d])

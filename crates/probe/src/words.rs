@@ -1,4 +1,4 @@
-//! An array of the kernel side's, in memory.
+//! An array of the kernel side, mapped into memory.
 //!
 //! `unsafe` only to map it and to look at its words.
 #![allow(unsafe_code)]
@@ -12,8 +12,8 @@ use libbpf_rs::MapHandle;
 use nix::libc::c_void;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
-/// One of the kernel side's arrays, mapped: words that both sides change. Looking at them asks nothing of the kernel: while a
-/// thread is in a call about a map, the kernel skips every kprobe's program on that processor.
+/// An array of the kernel side, mapped: both sides change its words. Reading them makes no system call. IMPORTANT: that
+/// matters, since while a thread is in a call about a map, the kernel skips every kprobe's program on that processor.
 #[derive(Debug)]
 pub(crate) struct Words {
     start: NonNull<c_void>,
@@ -26,7 +26,7 @@ unsafe impl Send for Words {}
 unsafe impl Sync for Words {}
 
 impl Words {
-    /// Maps an array of so many words, made with `BPF_F_MMAPABLE`.
+    /// Maps an array of `words` words that was made with `BPF_F_MMAPABLE`.
     pub(crate) fn map(array: &MapHandle, words: usize) -> nix::Result<Words> {
         let bytes = NonZeroUsize::new(words * 8).ok_or(nix::errno::Errno::EINVAL)?;
         let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
@@ -44,7 +44,7 @@ impl Words {
         Ok(Words { start, words })
     }
 
-    /// The word `at`; one that is always 0 where there is none.
+    /// The word at index `at`; beyond the array, a word that is always 0.
     pub(crate) fn word(&self, at: usize) -> &AtomicU64 {
         static NONE: AtomicU64 = AtomicU64::new(0);
         if at >= self.words {
