@@ -14,7 +14,8 @@ use crate::{
 /// keeps apart by default (our choice).
 const MAX_CONTEXTS: usize = 1 << 16;
 
-/// What is written, before it has a stream. Files' own classes come behind these.
+/// The class of writes before they have one of their own. Classes of files have the numbers behind
+/// these.
 const OTHER: u16 = 0;
 const JOURNAL: u16 = 1;
 const METADATA: u16 = 2;
@@ -49,14 +50,14 @@ impl HostScheme for Parameters {
 pub struct FStream {
     files: FileClasses,
     contexts: Vec<u8>,
-    /// 0 while a class has none.
+    /// The stream of each class; 0 while it has none.
     streams: Vec<u16>,
     next_stream: u16,
     host_streams: u16,
 }
 
 impl FStream {
-    /// For a drive with `host_streams` streams, at least 1.
+    /// The scheme for a drive with `host_streams` streams, at least 1.
     pub fn new(host_streams: u16) -> FStream {
         FStream {
             files: FileClasses::default(),

@@ -18,7 +18,7 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// For a drive with `host_streams` streams, at least 1.
+    /// The scheme for a drive with `host_streams` streams, at least 1.
     pub fn new(host_streams: u16) -> Hints {
         Hints { host_streams }
     }
@@ -46,7 +46,7 @@ pub fn hint_stream(hint: WriteHint, host_streams: u16) -> StreamId {
     StreamId(wanted.min(host_streams.saturating_sub(1)))
 }
 
-/// `hints` in the catalogue.
+/// The entry `hints` of the catalogue, which has no parameters.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Parameters;
 

@@ -11,8 +11,8 @@ use crate::{
     scheme::{Host, HostScheme, Unfit},
 };
 
-/// Files and contexts whose names are remembered; later ones count as nameless. The most the
-/// probe keeps apart, and 64 times that (our choice).
+/// The most files and contexts whose names are remembered; later ones count as nameless. For files it is the most that
+/// the probe keeps apart, for contexts 64 times that (our choice).
 const MAX_FILES: usize = 1 << 20;
 const MAX_CONTEXTS: usize = 1 << 16;
 
@@ -44,21 +44,21 @@ impl HostScheme for Parameters {
     }
 }
 
-/// Rules by their numbers, one bit each.
+/// A set of rules: one bit for each, by its place.
 type Matching = u64;
 
-/// Follows rules over file name, thread role, program context and its kind, tenant, hint and address:
-/// the first that matches names the stream; stream 0 where none does. A stream the drive has not is its last.
+/// Follows rules over file name, thread role, program context and its kind, tenant, hint and address. The first rule
+/// that matches names the stream; if none does, it is stream 0. A stream that the drive does not have becomes its last
+/// one.
 ///
-/// Names are matched when they become known; a write then costs a few table reads, for the rules
-/// that match it are those that match each part of it. A file or context without a name matches
-/// rules only that do not ask for one. Memory: 8 bytes for each file and context, of which there
-/// are at most 2^20 and 65,536, and the rules.
+/// Names are matched when they become known. A write then costs a few table reads, since the rules that match it are
+/// those that match each of its parts. A file or context without a name matches only rules that do not ask for one.
+/// Memory: 8 bytes for each file and context, of which there are at most 2^20 and 65,536, and the rules.
 #[derive(Debug, Clone)]
 pub struct Manual {
     set: String,
     rules: Vec<Rule>,
-    /// Those that have placed a write.
+    /// The rules that have placed a write.
     used: Matching,
     streams: Vec<StreamId>,
     nameless_file: Matching,
@@ -67,14 +67,14 @@ pub struct Manual {
     contexts: Vec<Matching>,
     hints: [Matching; WriteHint::ALL.len()],
     any_tenant: Matching,
-    /// Those tenants that rules name.
+    /// The tenants that rules name, each with the rules that match it.
     tenants: Vec<(u32, Matching)>,
-    /// What matches from a page on, up to the next row's; the first row begins at page 0.
+    /// The rules that match from a page on, up to the page of the next row; the first row begins at page 0.
     addresses: Vec<(u32, Matching)>,
 }
 
 impl Manual {
-    /// For a drive with `host_streams` streams, at least 1, and pages of `page_bytes`.
+    /// The scheme for a drive with `host_streams` streams, at least 1, and pages of `page_bytes`.
     pub fn new(rules: &Rules, host_streams: u16, page_bytes: u32) -> Manual {
         let set = rules.name().to_owned();
         let rules = rules.rules().to_vec();
@@ -156,7 +156,7 @@ impl Manual {
     }
 }
 
-/// Which rules match where: a row from page 0 on, and one wherever that changes.
+/// The rules that match each address: a row for page 0, and one wherever the set of rules changes.
 fn addresses(rules: &[Rule], page_bytes: u32) -> Vec<(u32, Matching)> {
     let page_bytes = u64::from(page_bytes.max(1));
     let ends = rules.iter().flat_map(|rule| [rule.from_byte, rule.to_byte]);
@@ -180,7 +180,7 @@ fn matching(rules: &[Rule], matches: impl Fn(&Rule) -> bool) -> Matching {
     rules.iter().enumerate().map(bit).sum()
 }
 
-/// Puts what matches into its row, if the table may grow so far.
+/// Stores the matching rules in a row, if the table may grow that far.
 fn put(table: &mut Vec<Matching>, most: usize, row: usize, with: Matching, nameless: Matching) {
     if row >= most {
         return;

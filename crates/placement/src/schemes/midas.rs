@@ -29,12 +29,12 @@ use model::{Drive, HotGroup};
 use search::Search;
 use watch::Watch;
 
-/// Victims in one round from which on the configuration is held to fail (the authors' simulator).
+/// The number of victims in one round from which on the configuration counts as failed (the authors' simulator).
 const MOST_VICTIMS_A_ROUND: u32 = 25;
 /// A group whose victims hold more valid data than predicted by this share ends the configuration
 /// there (§4.4).
 const ERROR: f64 = 0.1;
-/// Of an epoch, what is written between two such checks (the authors' simulator).
+/// The share of an epoch that is written between two such checks (the authors' simulator).
 const CHECK_SHARE: f64 = 0.3;
 
 parameters! {
@@ -93,17 +93,17 @@ pub struct Midas {
     most_groups: usize,
     drive_pages: u64,
     epoch_pages: u64,
-    /// When the epoch ends.
+    /// When the epoch ends, in pages the host has written.
     epoch_ends: u64,
     units: u32,
     pages_per_unit: u32,
-    /// Victims since the host last wrote, and when that was.
+    /// Number of victims since the host last wrote; the field below says when that was.
     round: u32,
     round_at: u64,
 }
 
 impl Midas {
-    /// For a drive.
+    /// The scheme for a drive.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> Midas {
         let drive_pages = u64::from(geometry.logical_pages).max(1);
         let epoch_pages = ((drive_pages as f64 * parameters.epoch) as u64).max(1);
@@ -149,7 +149,7 @@ impl Midas {
         stream
     }
 
-    /// What is not done with every page.
+    /// Does the work that need not be done at every page.
     fn keep_time(&mut self, now_pages: u64) {
         if let Some(group) = self.watch.misjudged(self.groups.sized(), ERROR) {
             self.groups.give_up_from(group);
@@ -167,8 +167,7 @@ impl Midas {
         }
     }
 
-    /// The end of an epoch: seeks a chain, and takes it if it promises no more copies than there
-    /// were of late.
+    /// Ends an epoch: searches for a chain, and uses it if it promises no more copies than there were recently.
     fn configure(&mut self) {
         let Some(curve) = self.lives.curve(self.pages_per_unit) else {
             return;
@@ -204,7 +203,7 @@ impl Midas {
         self.watch.expect(valid);
     }
 
-    /// Whether this round of collection has gone on too long.
+    /// Whether this round of collection has taken too many victims.
     fn is_stuck(&mut self, now: u64) -> bool {
         if now != self.round_at {
             self.round_at = now;

@@ -43,14 +43,14 @@ impl HostScheme for Parameters {
     }
 }
 
-/// The log of a page that holds nothing.
+/// The log of a page without data.
 const NEW: u8 = u8::MAX;
 
-/// One of the logs.
+/// One of the logs, and its counts.
 #[derive(Debug, Clone, Copy, Default)]
 struct Log {
     live_pages: u64,
-    /// Of all its victims, the pages and those still valid.
+    /// Pages of all its victims; the field below counts those still valid.
     collected_pages: u64,
     valid_pages: u64,
 }

@@ -6,8 +6,8 @@ use anabranch_ssd::{StreamId, victims::ClosedUnits};
 
 use crate::{by_page::copy_streams, geometry::HostGeometry};
 
-/// Groups the last of a chain is spread over while its lives cannot be told (the authors'
-/// simulator: copies by how often they survived, victims from all together).
+/// Number of streams that a chain's last group is spread over while its lives cannot be told apart
+/// (the authors' simulator: copies by how often they survived, victims from all together).
 const SPREAD: usize = 4;
 
 /// Which streams the groups fill. A unit stays in the stream it was written to; where a new
@@ -16,21 +16,22 @@ const SPREAD: usize = 4;
 /// given up. The simulator renumbers units instead.
 #[derive(Debug)]
 pub(super) struct Groups {
-    /// The streams of the chain: the hot group if there is one, that of the other writes, copies.
+    /// The streams of the chain: the hot group's if there is one, that of the other writes, then
+    /// those of copies.
     line: Vec<StreamId>,
-    /// The first so many have a size, and are emptied first in, first out; all others, and all
-    /// streams not in the line, are the last group.
+    /// The sizes of the first groups, which are emptied first in, first out. All other streams, in
+    /// the line or not, are the last group.
     sizes: Vec<u32>,
     has_hot: bool,
     /// Streams for the first writes, and for copies.
     host: Vec<StreamId>,
     copies: Vec<StreamId>,
-    /// Units each stream holds.
+    /// Number of units that each stream holds.
     held: Vec<u32>,
 }
 
 impl Groups {
-    /// No sizes yet: one last group, spread.
+    /// The groups before the first configuration: a single last group, spread over several streams.
     pub(super) fn new(most_groups: usize, geometry: &HostGeometry) -> Groups {
         let host_streams = geometry.host_streams.max(1);
         let has_hot = host_streams > 1;
@@ -60,12 +61,12 @@ impl Groups {
         self.has_hot
     }
 
-    /// Groups with a size.
+    /// Number of groups with a size.
     pub(super) fn sized(&self) -> usize {
         self.sizes.len()
     }
 
-    /// How many groups there may be after the hot one.
+    /// The most groups that there may be after the hot one.
     pub(super) fn most_after_hot(&self, most_groups: usize) -> usize {
         let hot = usize::from(self.has_hot);
         most_groups.saturating_sub(hot).min(1 + self.copies.len())
@@ -82,19 +83,20 @@ impl Groups {
         self.line.get(index).copied().unwrap_or(StreamId::DEFAULT)
     }
 
-    /// The group of a stream's units; those of a stream given up belong to the last.
+    /// The group of a stream's units; units of a stream that was given up belong to the last group.
     pub(super) fn group_of(&self, stream: StreamId) -> usize {
         let found = self.line.iter().position(|&other| other == stream);
         found.unwrap_or(self.sizes.len().min(self.line.len().saturating_sub(1)))
     }
 
-    /// The stream of a group's survivors: the next group's; the last copies to itself.
+    /// The stream of a group's survivors, which is the next group's; the last group copies to
+    /// itself.
     pub(super) fn next(&self, group: usize) -> StreamId {
         let next = (group + 1).min(self.line.len().saturating_sub(1));
         self.line.get(next).copied().unwrap_or(StreamId::DEFAULT)
     }
 
-    /// Whether a stream takes the host's writes, now or before.
+    /// Whether a stream takes the host's writes, or took them before.
     pub(super) fn takes_writes(&self, stream: StreamId) -> bool {
         Some(stream) == self.hot() || self.host.contains(&stream)
     }
@@ -133,7 +135,7 @@ impl Groups {
         (emptiest.valid_pages < pages_per_unit).then_some(emptiest.unit)
     }
 
-    /// A new configuration: the size of each group but the last, the hot one's first.
+    /// Begins a configuration, given the size of each group but the last, the hot one's first.
     pub(super) fn configure(&mut self, sizes: &[u32]) {
         let old = std::mem::take(&mut self.line);
         let old_sized = self.sizes.len();
@@ -162,8 +164,8 @@ impl Groups {
         self.finish_line(1);
     }
 
-    /// A stream for a group of that size: the one it had, if that holds no more; or else the
-    /// emptiest of the pool that is not in the line.
+    /// A stream for a group of that size: the one it had, if that holds no more units; otherwise
+    /// the emptiest of the pool that is not in the line.
     fn choose(&self, pool: &[StreamId], before: Option<StreamId>, size: u32) -> Option<StreamId> {
         let unused = |stream: &StreamId| !self.line.contains(stream);
         let kept = before
@@ -173,8 +175,8 @@ impl Groups {
         kept.or_else(|| others.min_by_key(|&stream| self.held(stream)))
     }
 
-    /// From that group on all is one last group, spread over several by how often data survived.
-    /// Where that leaves no group but the hot one and the first, those fall to it as well.
+    /// Makes one last group of the groups from `group` on, spread over several streams by how often
+    /// data survived. If only the hot group and the first would be left, they join it as well.
     pub(super) fn give_up_from(&mut self, group: usize) {
         let first = usize::from(self.has_hot);
         if group <= first {

@@ -9,17 +9,17 @@ const HOT: u8 = 3;
 const COUNTER: u8 = 0b11;
 const PLACE_SHIFT: u32 = 2;
 
-/// The group a page's data lies in, as far as the filter asks.
+/// The group that holds a page's data, as far as the filter must know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Place {
-    /// Nowhere: it holds nothing.
+    /// No group: the page holds no data.
     None,
-    /// The hot group.
+    /// The hot group holds it.
     Hot,
-    /// The group of the other writes.
+    /// The group of the other writes holds it.
     First,
-    /// Any group of copies.
+    /// Some group of copies holds it.
     Later,
 }
 
@@ -30,11 +30,11 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(super) struct HotFilter {
     pages: Vec<u8>,
-    /// How old the hot group's units grow, in pages the host writes.
+    /// The age at which units of the hot group are collected, in pages the host writes.
     window_pages: u64,
-    /// Overwrites until the window is measured anew.
+    /// Number of overwrites until the window is measured again.
     left: u64,
-    /// Overwrites until the filter begins to learn.
+    /// Number of overwrites until the filter begins to learn.
     cold: u64,
     age_sum: u64,
     units: u64,
@@ -54,7 +54,7 @@ impl HotFilter {
         }
     }
 
-    /// Where a page lies.
+    /// The group in a page's state.
     fn place(state: u8) -> Place {
         match state >> PLACE_SHIFT {
             0 => Place::None,
@@ -64,7 +64,7 @@ impl HotFilter {
         }
     }
 
-    /// A page of that age is overwritten. Answers whether it is hot.
+    /// Notes that a page of that age is overwritten. Answers whether it is hot.
     pub(super) fn overwrite(&mut self, page: u32, age_pages: u64) -> bool {
         if self.cold > 0 {
             self.cold -= 1;
@@ -96,14 +96,14 @@ impl HotFilter {
         state & COUNTER >= HOT
     }
 
-    /// A page is put somewhere.
+    /// Notes the group that a page is put in.
     pub(super) fn put(&mut self, page: u32, place: Place) {
         if let Some(state) = self.pages.get_mut(page as usize) {
             *state = *state & COUNTER | (place as u8) << PLACE_SHIFT;
         }
     }
 
-    /// A page is copied to the group after its own. Answers which that is.
+    /// Notes that a page is copied to the group after its own. Answers with that group.
     pub(super) fn copy(&mut self, page: u32) -> Place {
         let Some(state) = self.pages.get_mut(page as usize) else {
             return Place::Later;
@@ -124,14 +124,14 @@ impl HotFilter {
         }
     }
 
-    /// A unit of the hot group is collected.
+    /// Notes that a unit of the hot group of that age is collected.
     pub(super) fn hot_victim(&mut self, age_pages: u64) {
         self.age_sum = self.age_sum.saturating_add(age_pages);
         self.units += 1;
     }
 
-    /// At the end of a window the next is as long as the hot group's units grew old, halfway from
-    /// the old length, and at most half as long again.
+    /// Measures the window at its end: the next moves halfway from the old length to the age at
+    /// which the hot group's units were collected, and is at most half as long again.
     fn measure(&mut self) {
         if self.left > 0 || self.units == 0 {
             return;

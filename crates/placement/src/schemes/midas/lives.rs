@@ -1,22 +1,22 @@
 //! How long data lives: the update interval distribution, from a sample of the pages.
 
-/// Intervals are counted in quarters of a unit (§4.1).
+/// Number of intervals in a unit: lives are counted in quarters of a unit (§4.1).
 const PER_UNIT: u32 = 4;
 /// 2^64 over the golden ratio.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Counts the lives that end, of one page in so many.
+/// Counts the lives that end, on a sample of the pages.
 #[derive(Debug)]
 pub(super) struct Lives {
     counts: Vec<u32>,
     bin_pages: u64,
     sample: u32,
-    /// Lives that ended, of all pages.
+    /// Number of lives of all pages that ended.
     ended: u64,
 }
 
 impl Lives {
-    /// For lives up to `most_pages`; longer ones count as that long.
+    /// Counts for lives up to `most_pages`; longer ones count as that long.
     pub(super) fn new(most_pages: u64, pages_per_unit: u32, sample: u32) -> Lives {
         let bin_pages = u64::from((pages_per_unit / PER_UNIT).max(1));
         Lives {
@@ -27,8 +27,8 @@ impl Lives {
         }
     }
 
-    /// Whether a page is in the sample: one of each run of `sample` pages, picked by a fixed hash,
-    /// so that what is written in strides is not missed.
+    /// Whether a page is in the sample. One page of each run of `sample` pages is, chosen by a
+    /// fixed hash, so that writes in strides are not missed.
     #[inline]
     fn follows(&self, page: u32) -> bool {
         if self.sample == 1 {
@@ -39,7 +39,7 @@ impl Lives {
         page == run * self.sample + ((hash * u64::from(self.sample)) >> 32) as u32
     }
 
-    /// What a page held has ended.
+    /// Notes that the data of a page ended at that age.
     #[inline]
     pub(super) fn end(&mut self, page: u32, age_pages: u64) {
         self.ended += 1;
@@ -55,16 +55,17 @@ impl Lives {
         self.ended = 0;
     }
 
-    /// The curve of what was counted, times in units; `None` where nothing was.
+    /// The curve of the lives counted, with times in units; `None` if none was counted.
     pub(super) fn curve(&self, pages_per_unit: u32) -> Option<Curve> {
         let width = self.bin_pages as f64 / f64::from(pages_per_unit.max(1));
         Curve::new(&self.adjusted(), width)
     }
 
-    /// The counts, no more than a sample of that share of all lives must have. One of the few pages
-    /// that are written most may have more lives than all other pages of the sample; they are the
-    /// shortest there are, so what is too much is taken from the shortest. After SHARDS (FAST'15),
-    /// which evens out both ways; the paper and its authors' simulator leave it to chance.
+    /// The counts, reduced to what a sample of that share of all lives must have. One of the few
+    /// pages that are written most may have more lives than all other pages of the sample; these
+    /// are the shortest lives, so that the excess is taken from the shortest. This follows SHARDS
+    /// (FAST'15), which evens out both ways; the paper and its authors' simulator leave it to
+    /// chance.
     fn adjusted(&self) -> Vec<u32> {
         let mut counts = self.counts.clone();
         let sampled: u64 = counts.iter().map(|&count| u64::from(count)).sum();
@@ -82,14 +83,14 @@ impl Lives {
     }
 }
 
-/// A distribution of lives, cumulated. Times are in units the host writes.
+/// A cumulative distribution of lives. Times are in units that the host writes.
 #[derive(Debug)]
 pub(super) struct Curve {
-    /// Share of lives that ended before the bin begins.
+    /// Share of lives that ended before each bin begins.
     died: Vec<f64>,
-    /// The integral of the surviving share up to there.
+    /// Integral of the surviving share up to each bin.
     lived: Vec<f64>,
-    /// The mean over all lives of those that ended before, the others counting nothing.
+    /// Mean over all lives of those that ended before each bin, the others counting as 0.
     moment: Vec<f64>,
     width: f64,
 }
@@ -129,7 +130,7 @@ impl Curve {
         }
     }
 
-    /// Share of lives longer than that.
+    /// Share of lives that are longer than `time`.
     pub(super) fn survives(&self, time: f64) -> f64 {
         (1.0 - self.at(&self.died, time)).max(0.0)
     }
@@ -140,18 +141,18 @@ impl Curve {
         self.at(&self.lived, time)
     }
 
-    /// The mean over all lives of those that ended before `time`.
+    /// Mean over all lives of those that ended before `time`, the others counting as 0.
     pub(super) fn moment(&self, time: f64) -> f64 {
         self.at(&self.moment, time)
     }
 
-    /// The longest life there can be.
+    /// The longest life that was counted.
     pub(super) fn horizon(&self) -> f64 {
         (self.died.len() - 1) as f64 * self.width
     }
 
-    /// The time by which units of lives no longer than it fill `size` units: where writes of such
-    /// lives alone come to a group of that size.
+    /// The time within which lives no longer than itself fill `size` units: the age at which a
+    /// group of that size is full if it takes only writes of such lives.
     pub(super) fn time_of_hot_size(&self, size: f64) -> Option<f64> {
         let bin = (0..self.died.len()).find(|&bin| {
             let time = bin as f64 * self.width;

@@ -2,31 +2,32 @@
 
 use super::lives::Curve;
 
-/// Lives no longer than this share of the mean in the last group are its hot ones (the authors'
-/// simulator).
+/// The share of the mean life in the last group up to which lives count as its hot ones (the
+/// authors' simulator).
 const HOT_LIFE: f64 = 0.7;
-/// Data that never dies is set apart if it is at least this share of the drive (the same).
+/// The least share of the drive from which data that never dies is kept apart (the authors'
+/// simulator).
 const LEAST_RESTING: f64 = 0.2;
 
-/// The drive a chain lies on, in units.
+/// The drive that a chain of groups has, in units.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Drive {
-    /// Units for all groups together.
+    /// Number of units for all groups together.
     pub(super) units: f64,
-    /// Data that lives, in units.
+    /// Live data, in units.
     pub(super) live: f64,
     pub(super) pages_per_unit: f64,
 }
 
-/// The hot group: the writes it takes, and what becomes of them.
+/// The hot group: the writes it takes, and what is left of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct HotGroup {
     pub(super) units: u32,
-    /// Share of the host's writes it takes.
+    /// Share of the host's writes that it takes.
     pub(super) traffic: f64,
     /// Valid share of its victims.
     pub(super) valid: f64,
-    /// Lives up to this long, in units the host writes, are the hot group's.
+    /// The longest life that belongs to the hot group, in units the host writes.
     pub(super) until: f64,
 }
 
@@ -38,7 +39,7 @@ impl HotGroup {
         until: 0.0,
     };
 
-    /// A group of `units` that took that traffic and left that valid share, as measured.
+    /// A hot group of `units` that took that traffic and left that valid share, as measured.
     pub(super) fn measured(units: u32, traffic: f64, valid: f64) -> HotGroup {
         let until = match traffic > 0.0 {
             true => (f64::from(units) - 0.5).max(0.0) / traffic,
@@ -52,7 +53,8 @@ impl HotGroup {
         }
     }
 
-    /// A group of `units` that takes all lives short enough to end in it.
+    /// A hot group of `units` that takes all lives short enough to end in it; `None` if the lives
+    /// counted do not fill it.
     pub(super) fn calculated(curve: &Curve, units: u32) -> Option<HotGroup> {
         let until = curve.time_of_hot_size(f64::from(units))?;
         let traffic = 1.0 - curve.survives(until);
@@ -65,17 +67,17 @@ impl HotGroup {
     }
 }
 
-/// What becomes of a chain.
+/// The model's prediction for a chain.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Prediction {
-    /// Valid share of each group's victims, from the group after the hot one on, the last included.
+    /// Valid share of the victims of each group after the hot one, the last included.
     pub(super) valid: Vec<f64>,
     pub(super) waf: f64,
 }
 
 /// The cost of a chain: a hot group, groups of `sizes` units emptied first in, first out, and a
-/// last one of all other units. `None` where the model does not reach: groups that would hold data
-/// longer than lives were counted, or a last group without spare room.
+/// last group of all other units. `None` where the model does not apply: groups that would hold
+/// data for longer than lives were counted, or a last group without spare room.
 pub(super) fn predict(
     curve: &Curve,
     drive: &Drive,

@@ -5,37 +5,37 @@ use super::{
     model::{Drive, HotGroup, Prediction, predict},
 };
 
-/// Rounds of improving one size after the other (the authors' simulator).
+/// Rounds in which one size after the other is improved (the authors' simulator).
 const ROUNDS: usize = 4;
-/// Hot groups of up to so many units are tried, by growing size; none grows further unless that
-/// saves this much (the same).
+/// The most units of a hot group that are tried, by growing size; the search stops where another
+/// unit does not save the share below (the authors' simulator).
 const HOT_UNITS: u32 = 29;
 const HOT_GAIN: f64 = 0.05;
-/// A hot group works as calculated if it left no more than this valid, of no less than that share
-/// of the writes; else it counts as measured (the same).
+/// The hot group is calculated by the model if it left at most this valid share, of at least the
+/// share of writes below; otherwise the measured figures count (the authors' simulator).
 const TRUSTED_VALID: f64 = 0.1;
 const TRUSTED_TRAFFIC: f64 = 0.15;
-/// The last group keeps at least one in so many of the units (our choice; the simulator keeps 50
-/// units, whatever the drive).
+/// The last group keeps at least one unit of this many (our choice; the simulator keeps 50 units,
+/// whatever the drive).
 const LAST_SHARE: u32 = 16;
 
-/// A chain and what it is held to cost.
+/// A chain with its predicted cost.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Chain {
     pub(super) hot: HotGroup,
-    /// Units of the groups after the hot one, the last not included.
+    /// Units of each group after the hot one, without the last.
     pub(super) sizes: Vec<u32>,
     pub(super) prediction: Prediction,
 }
 
-/// What is searched.
+/// The conditions of a search.
 #[derive(Debug)]
 pub(super) struct Search<'a> {
     pub(super) curve: &'a Curve,
     pub(super) drive: Drive,
-    /// The hot group as it was; `None` on a drive without one.
+    /// The hot group as measured; `None` on a drive without one.
     pub(super) hot: Option<HotGroup>,
-    /// Groups there may be after the hot one, the last included.
+    /// The most groups after the hot one, the last included.
     pub(super) most_groups: usize,
 }
 
@@ -90,7 +90,7 @@ impl Search<'_> {
             .is_some_and(|hot| hot.valid <= TRUSTED_VALID && hot.traffic >= TRUSTED_TRAFFIC)
     }
 
-    /// The hot group that is best before there are others.
+    /// The hot group that is best before there are other groups.
     fn first_hot(&self) -> HotGroup {
         let Some(measured) = self.hot else {
             return HotGroup::NONE;
@@ -113,7 +113,7 @@ impl Search<'_> {
         best.map_or(measured, |chain| chain.hot)
     }
 
-    /// The chain with the best size for one of its groups.
+    /// The chain with the best size for one of its groups; `None` if the model applies to none.
     fn resized(&self, chain: &Chain, index: usize) -> Option<Chain> {
         let others: u32 = chain.sizes.iter().sum::<u32>() - chain.sizes.get(index)?;
         let units = self.drive.units as u32;
@@ -149,8 +149,8 @@ fn take_better(best: &mut Chain, tried: Option<Chain>) {
     }
 }
 
-/// Sizes to try: every one to sixteen, then in steps of a sixteenth (our choice; the simulator
-/// tries every one).
+/// The sizes to try: every size up to sixteen, then steps of a sixteenth (our choice; the simulator
+/// tries every size).
 fn sizes_up_to(most: u32) -> impl Iterator<Item = u32> {
     let next = |size: &u32| size.checked_add((size / 16).max(1));
     std::iter::successors(Some(1), next).take_while(move |&size| size <= most)

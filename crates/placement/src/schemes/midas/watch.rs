@@ -1,28 +1,28 @@
 //! What really happens, beside what was predicted.
 
-/// Counts writes, copies and what victims held.
+/// Counts writes, copies, and the valid shares of victims.
 #[derive(Debug)]
 pub(super) struct Watch {
     window_pages: u64,
-    /// Writes and copies of the window under way, and the ratio of the one before.
+    /// Writes and copies of the current window, and the ratio of the window before.
     window_writes: u64,
     window_copies: u64,
     last_waf: Option<f64>,
-    /// Pages the host wrote since the beginning.
+    /// Pages that the host has written since the beginning.
     written: u64,
     epoch: Epoch,
     hot_units: u32,
     /// The predicted valid share of each group's victims; empty without a configuration.
     expected: Vec<f64>,
-    /// What they held, and how many there were, since the last check.
+    /// For each group since the last check: the sum of its victims' valid shares, and their number.
     found: Vec<(f64, u32)>,
-    /// Every group has had a victim since the configuration.
+    /// Whether every group has had a victim since the configuration began.
     settled: bool,
     check_pages: u64,
     until_check: u64,
 }
 
-/// The hot group in an epoch.
+/// Counts of the hot group in an epoch.
 #[derive(Debug, Default, Clone, Copy)]
 struct Epoch {
     writes: u64,
@@ -32,7 +32,7 @@ struct Epoch {
 }
 
 impl Watch {
-    /// Write amplification is that of the last `window_pages`; predictions are checked every
+    /// Counts for write amplification over the last `window_pages`, and checks of predictions every
     /// `check_pages`.
     pub(super) fn new(window_pages: u64, check_pages: u64) -> Watch {
         Watch {
@@ -51,7 +51,7 @@ impl Watch {
         }
     }
 
-    /// The host wrote a page.
+    /// Counts a page that the host wrote.
     #[inline]
     pub(super) fn wrote(&mut self, hot: bool) {
         self.written += 1;
@@ -70,12 +70,12 @@ impl Watch {
         self.written
     }
 
-    /// Write amplification of late.
+    /// Recent write amplification.
     pub(super) fn recent_waf(&self) -> f64 {
         self.last_waf.unwrap_or(1.0)
     }
 
-    /// A victim of a group was collected.
+    /// Counts a victim of a group.
     pub(super) fn collected(&mut self, group: usize, copies: u32, valid: f64) {
         self.window_copies += u64::from(copies);
         if self.expected.is_empty() {
@@ -92,13 +92,13 @@ impl Watch {
         }
     }
 
-    /// A victim of the hot group was collected.
+    /// Counts a victim of the hot group.
     pub(super) fn hot_collected(&mut self, valid: f64) {
         self.epoch.hot_valid += valid;
         self.epoch.hot_victims += 1;
     }
 
-    /// The hot group holds that many units now.
+    /// Notes the number of units that the hot group holds.
     pub(super) fn hot_holds(&mut self, units: u32) {
         self.hot_units = units;
     }
@@ -123,7 +123,7 @@ impl Watch {
         self.epoch = Epoch::default();
     }
 
-    /// A configuration begins, of groups whose victims should be so full.
+    /// Begins to check a configuration, given the predicted valid share of each group's victims.
     pub(super) fn expect(&mut self, valid: Vec<f64>) {
         self.found = vec![(0.0, 0); valid.len()];
         self.expected = valid;
@@ -131,7 +131,7 @@ impl Watch {
         self.until_check = u64::MAX;
     }
 
-    /// The configuration is no more.
+    /// Ends the checks of a configuration.
     pub(super) fn forget(&mut self) {
         self.expect(Vec::new());
     }
@@ -142,8 +142,8 @@ impl Watch {
         self.until_check == 0
     }
 
-    /// Where a check is due: the first of the `sized` groups after the first one whose victims
-    /// were fuller than predicted by more than `error`.
+    /// If a check is due: the first of the `sized` groups, after the first one, whose victims had a
+    /// valid share above the predicted one by more than `error`.
     pub(super) fn misjudged(&mut self, sized: usize, error: f64) -> Option<usize> {
         if !self.is_due() {
             return None;
