@@ -1,4 +1,4 @@
-//! Which schemes are compared, and where the results go.
+//! The schemes of a comparison, and the places of its results.
 
 use std::{io::Write as _, path::Path};
 
@@ -18,7 +18,7 @@ use crate::{
     files::is_standard_output,
 };
 
-/// Those that can work while a program runs.
+/// The schemes asked for that can work while a program runs.
 #[cfg(feature = "live")]
 pub fn live_schemes(arguments: &crate::arguments::ComparisonArguments) -> Result<Vec<SchemeSpec>> {
     let specs = schemes(&arguments.options, false, &read_text)?;
@@ -28,7 +28,7 @@ pub fn live_schemes(arguments: &crate::arguments::ComparisonArguments) -> Result
     }
 }
 
-/// Writes results where the options want them: a table or JSON on standard output, JSON in a file.
+/// Writes results as the options ask: a table or JSON on standard output, JSON and a page in files.
 pub fn publish(results: &[Comparison], arguments: &PublishArguments) -> Result {
     match keep(results, arguments)? {
         true => Ok(()),
@@ -36,8 +36,8 @@ pub fn publish(results: &[Comparison], arguments: &PublishArguments) -> Result {
     }
 }
 
-/// Writes results into the files that the options name, and as JSON to standard output where that is
-/// asked for; answers whether it was.
+/// Writes results into the files that the options name, and as JSON to standard output if that is asked for. Answers
+/// whether it was.
 pub fn keep(results: &[Comparison], arguments: &PublishArguments) -> Result<bool> {
     let json = anabranch_compare::json(results)?;
     if let Some(path) = &arguments.output {
@@ -54,7 +54,7 @@ pub fn keep(results: &[Comparison], arguments: &PublishArguments) -> Result<bool
     Ok(arguments.json || is_page)
 }
 
-/// Results as tables with their answers: several as one table.
+/// The text of results: a table with their answers; several results are one table.
 fn told(results: &[Comparison], look: &Look) -> String {
     let table = anabranch_report::comparison(results, look);
     if look.csv {
@@ -83,13 +83,13 @@ fn told(results: &[Comparison], look: &Look) -> String {
     look.wrapped(&text)
 }
 
-/// What a verb found as JSON.
+/// A verb's finding as JSON.
 pub fn json(found: &impl Serialize) -> Result<Value> {
     serde_json::to_value(found).map_err(Failure::work)
 }
 
-/// What a verb found: as JSON into a file where one is named, and on standard output as JSON or in the
-/// words of `told`.
+/// Writes a verb's finding: as JSON into a file if one is named, and on standard output as JSON or as the text that
+/// `told` makes.
 pub fn give(
     json: &Value,
     output: Option<&Path>,
@@ -116,7 +116,8 @@ pub fn write_json(path: &Path, json: &Value) -> Result {
     Ok(file.finish()?)
 }
 
-/// Prints to standard output, without what a terminal would obey but our colours. A reader that went away early (`| head`) is no failure.
+/// Prints to standard output, with control characters escaped except for our own colours. A reader that went away early
+/// (`| head`) is no failure.
 pub fn print(text: &str) -> Result {
     match std::io::stdout().write_all(printable(text).as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::work(error)),

@@ -1,4 +1,4 @@
-//! `anabranch contexts`: who wrote, how much, and how long it lived.
+//! `anabranch contexts`: the contexts of a trace, with what they wrote and how long it lived.
 
 use anabranch_advice::{ContextRow, Contexts};
 use anabranch_replay::without_parameters;

@@ -1,4 +1,4 @@
-//! `anabranch coverage`: how far contexts, files and addresses tell how long data will live.
+//! `anabranch coverage`: how well contexts, files and addresses predict how long data will live.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub struct CoverageArguments {
     pub tables: TableArguments,
 }
 
-/// Prints a row for each trace.
+/// Prints a table with a row for each trace.
 pub fn coverage(arguments: &CoverageArguments) -> Result {
     let traces = arguments.traces.iter().map(|path| open(path, None, false));
     let traces = traces.collect::<Result<Vec<TraceFile>>>()?;

@@ -1,4 +1,4 @@
-//! `anabranch diff`: what two results differ in.
+//! `anabranch diff`: the difference of two results.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub struct DiffArguments {
     pub tables: TableArguments,
 }
 
-/// Shows what changed and what moved.
+/// Prints the settings that changed and the figures that moved.
 pub fn diff(arguments: &DiffArguments) -> Result {
     let before = read(&arguments.before)?;
     let after = read(&arguments.after)?;

@@ -22,7 +22,7 @@ Examples, as root:
 Without --prove it changes nothing: it only asks. Exit status: 0 if `anabranch steer` would carry each write (without
 DEVICE: if the kernel has what it needs), 3 if not, 2 for wrong use.";
 
-/// Status when nothing carries each write.
+/// Exit status when no conduit carries each write to its stream.
 const NOTHING_CARRIES: u8 = 3;
 
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub struct DoctorArguments {
     pub json: bool,
 }
 
-/// Says what reaches a drive, with the remedy where something does not.
+/// Prints how far each conduit to a drive works, with the remedy where one does not.
 pub fn doctor(arguments: &DoctorArguments) -> Result {
     let asked = arguments.device.as_deref();
     let device = asked.map(|path| device("/".as_ref(), path)).transpose();
@@ -68,7 +68,7 @@ pub fn doctor(arguments: &DoctorArguments) -> Result {
     }
 }
 
-/// Whether each write would get where a scheme sends it; a proof to the contrary counts.
+/// Whether some conduit carries each write to where a scheme sends it; a proof to the contrary counts.
 fn carries(verdicts: &[Verdict], proofs: &[Proof]) -> bool {
     let is_there = |conduit| {
         verdicts
@@ -79,7 +79,7 @@ fn carries(verdicts: &[Verdict], proofs: &[Proof]) -> bool {
     is_there(Conduit::Ublk) && is_there(Conduit::Tracing) && !proofs.iter().any(refuted)
 }
 
-/// A paragraph for each conduit.
+/// The text for people: a paragraph for each conduit.
 fn text(found: &Found, verdicts: &[Verdict], proofs: &[Proof]) -> String {
     let mut text = format!("Linux {}\n", found.kernel);
     if let Some(device) = &found.device {
@@ -108,7 +108,7 @@ fn text(found: &Found, verdicts: &[Verdict], proofs: &[Proof]) -> String {
     text
 }
 
-/// Who else is on the device.
+/// A note on the mounts and users of the device.
 fn surroundings(device: &Device) -> String {
     let mounts = device.mounts.iter();
     let mounts = mounts.map(|mount| format!("{} on {}", mount.file_system, mount.place));

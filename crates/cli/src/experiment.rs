@@ -1,4 +1,4 @@
-//! `anabranch experiment`: what the papers published, beside what comes out here.
+//! `anabranch experiment`: published figures of papers, beside the figures that come out here.
 
 mod basis;
 mod claim;
@@ -31,7 +31,7 @@ Examples:
 Each is a file in experiments/: traces or synthetic loads, drives, schemes, and what was published. The
 result, with every figure it rests on, is left in out/experiments/NAME.json.";
 
-/// Where the experiments are.
+/// The directory of the experiments.
 const DIRECTORY: &str = "experiments";
 
 #[derive(Debug, Args)]
@@ -108,7 +108,7 @@ pub fn experiment(arguments: &ExperimentArguments) -> Result {
     }
 }
 
-/// What goes with one experiment only.
+/// Refuses options that are meant for a single experiment if there are several.
 fn check(experiments: &[Experiment], arguments: &ExperimentArguments) -> Result {
     let several = experiments.len() > 1;
     if several && arguments.output.is_some() {
@@ -122,7 +122,7 @@ fn check(experiments: &[Experiment], arguments: &ExperimentArguments) -> Result 
     Ok(())
 }
 
-/// Where a result is left: nowhere if it is a part, unless that is asked for.
+/// The path of a result; `None` for a partial result, unless a path is asked for.
 fn output(arguments: &ExperimentArguments, name: &str) -> Result<Option<PathBuf>> {
     if let Some(path) = &arguments.output {
         return Ok(Some(path.clone()));
@@ -140,7 +140,7 @@ fn output(arguments: &ExperimentArguments, name: &str) -> Result<Option<PathBuf>
     Ok(Some(directory.join(format!("{name}.json"))))
 }
 
-/// What traces and results lie below: the directory that the experiments' is in.
+/// The directory that paths of traces and results start from: the parent of the experiments' own.
 fn root(directory: &Path) -> PathBuf {
     match directory.parent() {
         Some(parent) => parent.to_owned(),
@@ -148,8 +148,8 @@ fn root(directory: &Path) -> PathBuf {
     }
 }
 
-/// The files that experiments read: their own, and the traces they name. What is wrong with one is
-/// told when it is run.
+/// The files that experiments read: their own, and the traces they name. Errors in them are
+/// reported when the experiment is run.
 pub fn inputs(arguments: &ExperimentArguments) -> Vec<PathBuf> {
     let root = root(&arguments.directory);
     let mut files = paths(arguments).unwrap_or_default();
@@ -189,7 +189,7 @@ fn paths(arguments: &ExperimentArguments) -> Result<Vec<PathBuf>> {
     arguments.names.iter().map(path).collect()
 }
 
-/// The file of every experiment there is, by name.
+/// The files of all experiments, by name.
 fn all(directory: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(directory).map_err(|error| {
         Failure::say(format!(

@@ -1,4 +1,4 @@
-//! `anabranch export`: advice that leaves the house, and traces in the forms of others.
+//! `anabranch export`: advice for other programs, and traces in foreign forms.
 
 mod tell;
 
@@ -40,8 +40,7 @@ pub struct ExportArguments {
     pub output: PathBuf,
 }
 
-/// Writes what is asked for: advice into a directory, telling what each piece is worth, or a trace
-/// into a file.
+/// Writes advice into a directory, with what each piece is worth, or a trace into a file.
 pub fn export(arguments: &ExportArguments) -> Result {
     let (options, output) = (&arguments.options, &arguments.output);
     let watch = &mut Bar::default();

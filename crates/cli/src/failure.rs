@@ -1,31 +1,31 @@
-//! How the command ends when it does not end well.
+//! Failures of the command, with their exit statuses.
 
 use std::fmt;
 
 use anabranch_compare::{Fault, FaultKind};
 
-/// Status when the work itself failed.
+/// Exit status when the work itself failed.
 pub const FAILED: u8 = 1;
-/// Status of wrong use or wrong input.
+/// Exit status of wrong use or wrong input.
 pub const WRONG_USE: u8 = 2;
-/// Status after an interruption, as shells have it: 128 + SIGINT.
+/// Exit status after an interruption, as in shells: 128 + SIGINT.
 pub const INTERRUPTED: u8 = 130;
 
-/// An error with the exit status it deserves.
+/// An error with its exit status.
 #[derive(Debug)]
 pub struct Failure {
     /// The exit status.
     pub status: u8,
-    /// What went wrong; `None` where everything worth saying was said, as when the user's own
-    /// program failed.
+    /// The error to print; `None` if everything was printed already, as when the user's own program
+    /// failed.
     pub error: Option<anyhow::Error>,
 }
 
-/// What every verb answers.
+/// The result of every verb.
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
-    /// Wrong use or wrong input.
+    /// The failure for wrong use or wrong input.
     pub fn usage(error: impl Into<anyhow::Error>) -> Failure {
         Failure {
             status: WRONG_USE,
@@ -33,7 +33,7 @@ impl Failure {
         }
     }
 
-    /// The work failed.
+    /// The failure of work that was asked for rightly.
     pub fn work(error: impl Into<anyhow::Error>) -> Failure {
         Failure {
             status: FAILED,
@@ -41,7 +41,7 @@ impl Failure {
         }
     }
 
-    /// Wrong use, in words.
+    /// The failure of wrong use, with this message.
     pub fn say(words: impl fmt::Display) -> Failure {
         Failure::usage(anyhow::anyhow!("{words}"))
     }

@@ -1,4 +1,4 @@
-//! What each verb reads and what it writes: one table, looked at before any verb begins.
+//! The table of files that each verb reads and writes; it is checked before any verb begins.
 
 use std::path::{Path, PathBuf};
 
@@ -16,11 +16,11 @@ use crate::{
     sweep::SweepArguments,
 };
 
-/// Characters that part the files in a scheme's text, as in `manual:rules=a.toml,sepbit`.
+/// Characters that separate files in a scheme's text, as in `manual:rules=a.toml,sepbit`.
 const PARTS: [char; 3] = [',', ':', '='];
 
 impl Verb {
-    /// The files of a verb.
+    /// The files that a verb reads and writes.
     pub fn files(&self) -> Files {
         let files = Files::default();
         match self {
@@ -93,7 +93,8 @@ impl Verb {
         }
     }
 
-    /// A result whose file is standard output is what `--json` prints: it stands there alone.
+    /// Turns a result file that is standard output into `--json`, so that nothing else is printed
+    /// there.
     pub fn route_standard_output(&mut self) {
         let (output, json) = match self {
             #[cfg(feature = "live")]
@@ -189,7 +190,7 @@ fn of_export(export: &ExportArguments, files: Files) -> Files {
     }
 }
 
-/// A sweep puts its rows into two directories of its own.
+/// Adds the files of a sweep, whose rows go into two directories of its own.
 fn of_sweep(sweep: &SweepArguments, files: Files) -> Files {
     let Some(grid) = &sweep.grid else {
         return files;
@@ -235,7 +236,7 @@ fn of_comparison(options: &ComparisonOptions, files: Files) -> Files {
         .keeps("--lifetimes", &options.lifetimes)
 }
 
-/// Profiles that are files.
+/// The profiles that are files.
 fn profile_files(drive: &DriveOptions) -> impl Iterator<Item = &Path> {
     let paths = drive.profiles.iter().map(Path::new);
     paths.filter(|path| {
@@ -244,7 +245,7 @@ fn profile_files(drive: &DriveOptions) -> impl Iterator<Item = &Path> {
     })
 }
 
-/// A result's file, or those of a sweep's directory.
+/// The file of a result, or the files of a sweep's directory.
 fn of_result(path: &Path) -> Vec<PathBuf> {
     match path.is_dir() {
         true => anabranch_sweep::files(path).unwrap_or_default(),

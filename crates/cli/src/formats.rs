@@ -1,10 +1,11 @@
-//! The forms of a trace, as the command names them.
+//! The names of traces' forms on the command line.
 
 use anabranch_compare::Format;
 use anabranch_trace::foreign;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-/// The forms that a trace can be replayed from: those whose columns must be said are imported first.
+/// The forms that a trace can be replayed from. Those that need a column map are not among them:
+/// they are imported first.
 pub fn replayed() -> impl TypedValueParser<Value = Format> {
     let own = [
         ("native", "Anabranch's own Parquet"),
@@ -20,7 +21,7 @@ pub fn replayed() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(own.into_iter().chain(known)).try_map(|name| name.parse::<Format>())
 }
 
-/// The forms of other people's, and the one that a trace looks like.
+/// The foreign forms, and the word for the one that a trace looks like.
 pub fn imported() -> impl TypedValueParser<Value = Format> {
     let auto = PossibleValue::new("auto").help("The one it looks like");
     let all = foreign::Format::ALL.iter().map(value);

@@ -1,4 +1,4 @@
-//! `anabranch import`: traces of other people, as Anabranch's own.
+//! `anabranch import`: foreign traces become traces of Anabranch.
 
 mod dense;
 mod files;
@@ -19,7 +19,7 @@ use crate::{
     progress, say,
 };
 
-/// Reads traces of other people and writes them as one of Anabranch's own.
+/// Reads foreign traces and writes them as one trace of Anabranch.
 pub fn import(arguments: &ImportArguments) -> Result {
     let files = files::Files::find(&arguments.files)?;
     let options = options(arguments)?;
@@ -63,7 +63,7 @@ fn options(arguments: &ImportArguments) -> Result<Options> {
     })
 }
 
-/// The format asked for, or the one the first input looks like; said aloud either way.
+/// The format asked for, or the one that the first input looks like; it is printed in both cases.
 fn format(asked: Format, inputs: &mut [Input]) -> Result<foreign::Format> {
     let format = match (asked, inputs.first_mut()) {
         (Format::Foreign(format), _) => format,
@@ -74,7 +74,7 @@ fn format(asked: Format, inputs: &mut [Input]) -> Result<foreign::Format> {
     Ok(format)
 }
 
-/// Says which format is read, and whether it was guessed.
+/// Prints which format is read, and whether it was guessed.
 pub fn told(asked: Format, found: foreign::Format) {
     let how = match asked {
         Format::Auto => ", by its looks",
@@ -83,8 +83,8 @@ pub fn told(asked: Format, found: foreign::Format) {
     say::note(&format!("format {}: {}{how}", found.name(), found.about()));
 }
 
-/// Writes everything an importer has to a trace that is not finished yet. `one_volume` is what the
-/// trace is called if it may have one volume only.
+/// Writes all requests of an importer to a trace that is not finished yet. `one_volume` is the
+/// trace's name if it may have one volume only.
 fn write<F: Write + Send>(
     importer: &mut Importer,
     mut writer: Writer<F>,

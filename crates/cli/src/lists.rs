@@ -1,4 +1,4 @@
-//! `anabranch schemes` and `anabranch devices`: what there is.
+//! `anabranch schemes` and `anabranch devices`: lists of what can be chosen.
 
 use anabranch_compare::load;
 use anabranch_placement::{Parameter, Rules, SCHEMES};
@@ -52,7 +52,7 @@ fn setting(parameter: &Parameter<'_>) -> String {
     format!("{}={}", parameter.key, parameter.value)
 }
 
-/// What a drive's streams take, as a comment that a profile may carry.
+/// The cost of a drive's streams, as a comment for a profile.
 fn costs(profile: &Profile, config: &Config) -> String {
     let costs = profile.stream_costs(config);
     let one = |kind: &str, count: u16, cost: &StreamCost| {

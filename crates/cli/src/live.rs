@@ -1,4 +1,4 @@
-//! `anabranch run` and `anabranch record`: writes as they happen.
+//! `anabranch run` and `anabranch record`: writes captured as they happen.
 
 mod capture;
 mod end;

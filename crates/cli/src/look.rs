@@ -1,4 +1,4 @@
-//! How tables are shown: as wide as the terminal, in colour where it has some, or as CSV.
+//! The look of tables: as wide as the terminal, in colour where it has some, or as CSV.
 
 use std::io::IsTerminal as _;
 
@@ -17,7 +17,7 @@ pub struct TableArguments {
 }
 
 impl TableArguments {
-    /// The look that standard output asks for. A pipe or a file has no width and no colours.
+    /// The look for standard output. A pipe or a file has no width and no colours.
     pub fn look(self) -> Look {
         let is_terminal = std::io::stdout().is_terminal();
         let width = terminal_size::terminal_size().filter(|_| is_terminal && !self.wide);
@@ -29,7 +29,8 @@ impl TableArguments {
     }
 }
 
-/// As <https://no-color.org> has it: any value but the empty one forbids colours.
+/// Whether the environment allows colours: <https://no-color.org> has any value but the empty one
+/// forbid them.
 fn allows_colour() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")

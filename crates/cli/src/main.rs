@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does what a verb stands for, once it is known that no file of its is destroyed by another.
+/// Runs a verb, once it is certain that it destroys none of its files.
 fn done(verb: &mut Verb) -> failure::Result {
     verb.files().check()?;
     verb.route_standard_output();
@@ -90,7 +90,7 @@ fn done(verb: &mut Verb) -> failure::Result {
     }
 }
 
-/// Says an error with its causes.
+/// Prints an error with its causes.
 fn complain(error: &anyhow::Error) {
     let mut words = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

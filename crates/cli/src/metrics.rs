@@ -10,18 +10,19 @@ use std::{
 
 use crate::failure::{Failure, Result};
 
-/// How long one who asks may take, and how much may be said (our choice). They are answered one after another.
+/// The longest that one request may take, and below the most bytes it may have (our choice). Requests are answered one
+/// after another.
 const PATIENCE: Duration = Duration::from_secs(2);
 const MOST_ASKED: usize = 4096;
 
-/// The text of the moment, and who answers with it.
+/// The text that is answered, and the thread that answers.
 pub struct Metrics {
     text: Arc<Mutex<String>>,
     address: SocketAddr,
 }
 
 impl Metrics {
-    /// Answers at an address from now on; one of this machine, unless others are `allowed` to ask.
+    /// Answers at an address from now on. It must be one of this machine, unless others are `allowed` to ask.
     pub fn start(address: SocketAddr, allowed: bool) -> Result<Metrics> {
         if !address.ip().is_loopback() && !allowed {
             return Err(Failure::say(format!(
@@ -52,12 +53,12 @@ impl Metrics {
         Ok(Metrics { text, address })
     }
 
-    /// Where it answers.
+    /// The address at which requests are answered.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What is answered from now on.
+    /// Sets the text that is answered from now on.
     pub fn show(&self, text: String) {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }

@@ -1,4 +1,5 @@
-//! What packages carry besides the command, made by the command itself: completions and manual pages.
+//! The files that packages carry besides the command, made by the command itself: completions and
+//! manual pages.
 
 use std::{fs, io, path::PathBuf};
 
@@ -24,14 +25,14 @@ pub struct ManArguments {
     pub directory: PathBuf,
 }
 
-/// The command as users see it: without the verbs that are for packagers.
+/// The command as users see it: without the verbs for packagers.
 fn command() -> clap::Command {
     // A page is read elsewhere: it must not speak of this machine's kernel.
     let whole = Arguments::command().long_version(env!("CARGO_PKG_VERSION"));
     whole.disable_help_subcommand(true)
 }
 
-/// Prints a shell's completions.
+/// Prints the completions for a shell.
 pub fn completions(arguments: &CompletionsArguments) -> Result {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut command(), "anabranch", &mut text);

@@ -1,4 +1,4 @@
-//! `anabranch precondition`: a drive made old, kept in a file.
+//! `anabranch precondition`: a drive is filled and overwritten, and saved in a file.
 
 use std::path::Path;
 
@@ -16,12 +16,12 @@ use crate::{
     progress,
 };
 
-/// Exponent of `zipf` where none is given: the golden workload's.
+/// The default exponent of `zipf`: the golden workload's.
 const ZIPF: f64 = 0.9;
 /// The largest exponent (our choice: at 10 the first page has all but a thousandth).
 const MOST_ZIPF: f64 = 10.0;
 
-/// Makes a drive old and writes it to a file that appears whole or not at all.
+/// Preconditions a drive and writes it to a file that appears whole or not at all.
 pub fn precondition(arguments: &PreconditionArguments) -> Result {
     let one = "a file holds one drive: give each option one value";
     let (drive, _) = one_drive(&arguments.drive, &Origin::default(), one)?;

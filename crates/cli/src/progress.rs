@@ -1,11 +1,11 @@
-//! What a person sees while it replays: on a terminal only, on standard error only.
+//! The progress of a replay: shown on a terminal only, on standard error only.
 
 use anabranch_compare::{Fault, Result, Watch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::say;
 
-/// A bar with a percentage and the time to go, for work of known size.
+/// A progress bar with a percentage and the remaining time, for work of known size.
 pub fn bar(what: &str) -> ProgressBar {
     if !say::draws() {
         return ProgressBar::hidden();
@@ -19,7 +19,7 @@ pub fn bar(what: &str) -> ProgressBar {
     bar
 }
 
-/// A bar for each pass over a trace.
+/// A watch that shows a progress bar for each pass over a trace.
 #[derive(Default)]
 pub struct Bar(Option<ProgressBar>);
 

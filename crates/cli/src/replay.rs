@@ -1,4 +1,4 @@
-//! `anabranch replay`: the comparison, from traces.
+//! `anabranch replay`: the comparison of schemes on traces.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::{
     arguments::ReplayArguments, comparison::publish, failure::Result, progress::Bar, say, source,
 };
 
-/// Compares schemes on every trace and drive asked for, and shows what was found.
+/// Compares schemes on every trace and drive asked for, and prints the results.
 pub fn replay(arguments: &ReplayArguments) -> Result {
     let results = compare(&arguments.options(), &arguments.traces, arguments.format)?;
     publish(&results, &arguments.publish)

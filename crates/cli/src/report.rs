@@ -75,7 +75,7 @@ pub fn report(arguments: &ReportArguments) -> Result {
     tell(arguments, &json!(answers.collect::<Vec<_>>()))
 }
 
-/// What the page is of, where that is asked for.
+/// Prints the headings and answers of the page, if that is asked for.
 fn tell(arguments: &ReportArguments, shown: &Value) -> Result {
     match arguments.json {
         true => print(&format!(
@@ -86,8 +86,7 @@ fn tell(arguments: &ReportArguments, shown: &Value) -> Result {
     }
 }
 
-/// Writes the page of these results to a file that appears whole or not at all: what every verb's
-/// `--html` does.
+/// Writes the page of these results to a file that appears whole or not at all, for the `--html` of every verb.
 pub fn write_page(path: &Path, results: &[Comparison]) -> Result {
     write_text(
         path,
@@ -103,7 +102,7 @@ fn write_text(path: &Path, page: &str) -> Result {
     Ok(file.finish()?)
 }
 
-/// The results in a file: one, or those of a grid or an experiment.
+/// Reads the results in a file: one, or those of a grid or an experiment.
 pub fn read(path: &Path) -> Result<Vec<Comparison>> {
     let name = path.display();
     let text = small_file::results(path)

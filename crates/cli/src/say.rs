@@ -1,4 +1,4 @@
-//! What is said beside the result, on standard error: notes, progress, and events for those who ask why.
+//! Messages beside the result, on standard error: notes, progress, and events for debugging.
 
 use std::{
     ffi::OsString,
@@ -37,11 +37,11 @@ pub enum LogFormat {
     Json,
 }
 
-/// Said once, before anything else is.
+/// The options of messages; set once, before the first message.
 static ASKED: OnceLock<SayArguments> = OnceLock::new();
 
 impl SayArguments {
-    /// Has it said so from now on.
+    /// Applies the options to all messages from now on.
     pub fn begin(self) {
         let _ = ASKED.set(self);
         let level = match self.verbose {
@@ -65,41 +65,41 @@ fn asked() -> SayArguments {
     ASKED.get().copied().unwrap_or_default()
 }
 
-/// Whether nothing but errors is wanted.
+/// Whether only errors are to be printed.
 pub fn is_quiet() -> bool {
     asked().quiet
 }
 
-/// Whether progress can be drawn in place: on a terminal, where no events come between.
+/// Whether progress can be redrawn in place: only on a terminal, and without events in between.
 pub fn draws() -> bool {
     io::stderr().is_terminal() && !is_quiet() && asked().verbose == 0
 }
 
-/// Says lines, unless nothing is wanted.
+/// Prints lines, unless only errors are to be printed.
 pub fn line(words: &str) {
     if !is_quiet() {
         let _ = writeln!(io::stderr(), "{}", printable(words));
     }
 }
 
-/// Says what went wrong, whatever is wanted.
+/// Prints an error.
 pub fn error(words: &str) {
     let _ = writeln!(io::stderr(), "anabranch: {}", message(words));
 }
 
-/// Says a note, in the name of the command.
+/// Prints a note, with the command's name.
 pub fn note(words: &str) {
     line(&format!("anabranch: {}", message(words)));
 }
 
-/// The arguments of this process. Where they are wrong, the process ends with the reason.
+/// Parses the arguments of this process. If they are wrong, prints the reason and ends the process.
 pub fn arguments() -> Arguments {
     let given: Vec<OsString> = std::env::args_os().collect();
     Arguments::try_parse_from(&given).unwrap_or_else(|wrong| refuse(&wrong, &given))
 }
 
-/// The parser's message has colours and many lines, and repeats arguments as they are: those that are
-/// not harmless are told by a message of our own.
+/// Prints the parser's message and ends the process. The message has colours and many lines, and repeats arguments as
+/// they are; if those hold control characters, a message of our own replaces it.
 fn refuse(wrong: &WrongUse, given: &[OsString]) -> ! {
     let is_harmless = |word: &OsString| word.to_str().is_some_and(|word| message(word) == word);
     if !wrong.use_stderr() || given.iter().all(is_harmless) {

@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result};
 
-/// Where tools lie that no distribution has, seen from the folder that holds `workloads`:
-/// `scripts/setup.sh workloads` puts them there.
+/// The folder of tools that no distribution has, seen from the folder that holds `workloads`;
+/// `scripts/setup.sh workloads` fills it.
 const TOOLS: &str = "target/workloads";
-/// Names the folder that holds `workloads`, where neither the working directory nor the program's
-/// own place leads to it.
+/// The variable that names the folder that holds `workloads`, for when neither the working
+/// directory nor the program's own path leads to it.
 const HOME: &str = "ANABRANCH_HOME";
-/// Where scenarios lie, a folder each.
+/// The folder of the scenarios, with a folder for each.
 const FOLDER: &str = "workloads";
-/// What describes a scenario.
+/// The file that describes a scenario.
 const DESCRIPTION: &str = "workload.toml";
 
 /// How much a scenario does.
@@ -45,7 +45,7 @@ impl Scale {
             .find(|scale| scale.name() == name)
     }
 
-    /// Its name.
+    /// The name of the scale.
     pub fn name(self) -> &'static str {
         match self {
             Scale::Quick => "quick",
@@ -75,10 +75,10 @@ impl Parameter {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tool {
-    /// A command, looked for among our own tools as well; an absolute path, `*` allowed; or, with
-    /// a slash in it, a file among the tools, likewise.
+    /// A command, looked for among our own tools as well; an absolute path, in which `*` may stand;
+    /// or, if it holds a slash, a file among the tools, likewise.
     program: String,
-    /// What brings it.
+    /// The command or package that installs it.
     install: String,
 }
 
@@ -96,7 +96,7 @@ impl Tool {
     }
 }
 
-/// Whether there is a file or folder of that path, in which `*` may stand.
+/// Whether a file or folder matches the path, in which `*` may stand.
 fn is_found(pattern: &str) -> bool {
     glob::glob(pattern)
         .is_ok_and(|mut found| found.any(|path| path.is_ok_and(|path| path.exists())))
@@ -107,8 +107,8 @@ fn is_command(path: &Path) -> bool {
         .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-/// Where the scripts' commands are looked for: among our own tools first; servers lie where a
-/// user's PATH does not look.
+/// The directories in which the scripts' commands are looked for: our own tools first, then also
+/// those of servers, which a user's PATH leaves out.
 fn search_path(tools: &Path) -> OsString {
     let mut path = tools.as_os_str().to_owned();
     path.push(":");
@@ -117,7 +117,7 @@ fn search_path(tools: &Path) -> OsString {
     path
 }
 
-/// What is done at one scale, and on which drive.
+/// The work at one scale, and the drive for it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Extent {
@@ -127,13 +127,13 @@ struct Extent {
     parameters: BTreeMap<String, Parameter>,
 }
 
-/// What a folder's `workload.toml` says.
+/// The content of a folder's `workload.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {
     summary: String,
     writes: String,
-    /// The scenario whose scripts it runs; its own where there is none.
+    /// The scenario whose scripts it runs; `None` if they are its own.
     scripts: Option<String>,
     #[serde(default)]
     tools: Vec<Tool>,
@@ -146,19 +146,19 @@ struct Description {
 /// A scenario at one scale.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Its folder's name.
+    /// The name of its folder.
     pub name: String,
-    /// What it is, in a line.
+    /// What the scenario is, in one line.
     pub summary: String,
-    /// What it writes, in a line.
+    /// What the scenario writes, in one line.
     pub writes: String,
-    /// How much it does.
+    /// Its scale.
     pub scale: Scale,
-    /// Size of the drive it fits.
+    /// The size of the drive that it fits.
     pub drive: String,
-    /// Erase unit that fits the drive.
+    /// The erase unit that fits the drive.
     pub unit: String,
-    /// What its scripts are told.
+    /// The parameters that its scripts get.
     pub parameters: BTreeMap<String, String>,
     scripts: PathBuf,
     tools_folder: PathBuf,
@@ -233,7 +233,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Tools that are not there, each with what brings it.
+    /// The tools that are missing, each with what installs it.
     pub fn missing(&self) -> Vec<String> {
         let gone = |tool: &&Tool| !tool.is_there(&self.tools_folder);
         self.tools
@@ -243,7 +243,7 @@ impl Scenario {
             .collect()
     }
 
-    /// Refuses where a tool is missing.
+    /// Fails if a tool is missing.
     pub fn check(&self) -> Result {
         match self.missing().as_slice() {
             [] => Ok(()),
@@ -273,7 +273,7 @@ impl Scenario {
         command
     }
 
-    /// What a trace of it says was run.
+    /// The command that a trace of the scenario names.
     pub fn invocation(&self) -> Vec<OsString> {
         let mut words = ["--workload", &self.name, "--size", self.scale.name()]
             .map(OsString::from)
@@ -293,7 +293,7 @@ fn variable(key: &str, value: impl AsRef<OsStr>) -> OsString {
     word
 }
 
-/// Every scenario there is, by name.
+/// All scenarios, by name.
 pub fn all(scale: Scale) -> Result<Vec<Scenario>> {
     folders(&home()?)
         .iter()
@@ -301,7 +301,7 @@ pub fn all(scale: Scale) -> Result<Vec<Scenario>> {
         .collect()
 }
 
-/// The folders of the scenarios that a home holds, by name; none where it is no home.
+/// The folders of a home's scenarios, by name; empty if the folder is no home.
 fn folders(home: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(home.join(FOLDER));
     let entries = entries.into_iter().flatten().flatten();
@@ -313,8 +313,8 @@ fn folders(home: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The folder that holds `workloads`: as the variable says, or the working directory, or one above
-/// the program itself.
+/// The folder that holds `workloads`: the one the variable names, otherwise the working directory
+/// or one above it, otherwise one above the program itself.
 fn home() -> Result<PathBuf> {
     let here = std::env::current_dir().ok();
     let program = std::env::current_exe().ok();
@@ -325,9 +325,9 @@ fn home() -> Result<PathBuf> {
     )
 }
 
-/// The home that is named, if it is one; else the first at or above these places. Whoever has a
-/// folder `workloads` of his own for something else is not met with an empty list: a home holds
-/// scenarios.
+/// The home that is named, if it is one; otherwise the first at or above these places. A home must
+/// hold scenarios, so that a user's own folder `workloads` for something else does not give an
+/// empty list.
 fn find_home(
     named: Option<PathBuf>,
     here: Option<&Path>,

@@ -1,4 +1,4 @@
-//! Where a replay's requests come from.
+//! The sources of a replay's requests.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use anabranch_compare::{Format, TraceFile};
 
 use crate::{failure::Result, import::told};
 
-/// A trace file in the form asked for, or the one its name suggests; what form another's is, is
-/// said aloud.
+/// Opens a trace file in the form asked for, or the one its name suggests. The form of a foreign
+/// trace is printed.
 pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFile> {
     let trace = TraceFile::open(path, format, quick)?;
     if let (Some(asked), Format::Foreign(found)) = (format, trace.format) {

@@ -38,7 +38,7 @@ The same on a Dask cluster, with the Python package installed there and here:
 A sweep that was killed goes on where it was when it is called again. docs/sweeps.md has the grid's keys
 and the columns of fleet/cells/*.parquet.";
 
-/// The interpreter that has the Python package.
+/// The variable that names the interpreter with the Python package.
 const PYTHON: &str = "ANABRANCH_PYTHON";
 
 #[derive(Debug, Args)]
@@ -72,7 +72,7 @@ pub struct SweepArguments {
     pub tables: TableArguments,
 }
 
-/// Does what is left of a grid, and sums it up.
+/// Performs the unfinished part of a grid, and prints a summary.
 pub fn sweep(arguments: &SweepArguments) -> Result {
     let done = match (&arguments.grid, &arguments.scheduler) {
         (None, _) => Ok(true),
@@ -101,7 +101,7 @@ fn tell(groups: &[Group], arguments: &SweepArguments) -> Result {
     print(&told(groups, &arguments.tables.look()))
 }
 
-/// On the cores of this machine. Answers whether all cells could be done.
+/// Runs the sweep on the cores of this machine. Answers whether all cells could be done.
 fn here(path: &Path, arguments: &SweepArguments) -> Result<bool> {
     let name = path.display().to_string();
     let text = small_file::settings(path)
@@ -135,7 +135,7 @@ fn here(path: &Path, arguments: &SweepArguments) -> Result<bool> {
     Ok(swept.failed.is_empty())
 }
 
-/// Tells a person how far the sweep is.
+/// Prints how far the sweep is.
 struct Teller {
     workers: usize,
     bar: ProgressBar,
@@ -166,7 +166,7 @@ impl Reporter for Teller {
     }
 }
 
-/// On a cluster: the Python package knows Dask.
+/// Runs the sweep on a cluster, by way of the Python package, which knows Dask.
 fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Result {
     let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
     let lacks = |why: &dyn std::fmt::Display| {
@@ -205,7 +205,7 @@ fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Result {
     }
 }
 
-/// A column of the summary: its name, its rank, and its cell of a group.
+/// A column of the summary: its name, its rank, and the function that makes a group's cell.
 type Figure = (&'static str, u8, fn(&Group) -> Cell);
 
 fn waf(group: &Group, of: fn(&Quantiles) -> f64) -> Cell {
@@ -217,7 +217,7 @@ fn life(group: &Group, of: fn(&Quantiles) -> f64) -> Cell {
     Cell::maybe(life, |times| format!("{times:.2}x"))
 }
 
-/// The columns of the summary: of few volumes the least and the most stand for tenths, and CSV has all.
+/// The columns of the summary. With few volumes the least and the most take the place of tenths; CSV has all.
 fn figures(is_csv: bool, are_few: bool) -> Vec<Figure> {
     let all: [(Figure, bool, bool); 14] = [
         (("cells", 1, |one| Cell::from(one.cells)), true, true),
@@ -272,8 +272,7 @@ fn figures(is_csv: bool, are_few: bool) -> Vec<Figure> {
     told.map(|(figure, ..)| figure).collect()
 }
 
-/// Groups as one table. What all drives have in common stands above it, and what tells them apart in a
-/// column.
+/// The groups as one table. Settings that all drives share stand above it, and those that differ in a column.
 fn told(groups: &[Group], look: &Look) -> String {
     let are_few = groups.iter().all(|group| group.cells < FEW);
     let figures = figures(look.csv, are_few);
@@ -316,7 +315,7 @@ fn told(groups: &[Group], look: &Look) -> String {
     look.wrapped(&format!("{}\n\n{table}\n\n{notes}\n", line(&common)))
 }
 
-/// What the drives of all groups have in common, and what each has of its own.
+/// The settings that the drives of all groups share, and those of each that differ.
 fn apart(groups: &[Group]) -> (String, Vec<String>) {
     let split =
         |group: &'_ Group| -> Vec<String> { group.drive.split(", ").map(str::to_owned).collect() };
@@ -336,7 +335,7 @@ fn apart(groups: &[Group]) -> (String, Vec<String>) {
     (kept(first, true), own)
 }
 
-/// Why cells could not be done, a line for each trace, drive and reason.
+/// The reasons why cells could not be done, a line for each trace, drive and reason.
 fn failures(failed: &[(String, Fault)]) -> Vec<String> {
     let mut reasons: Vec<(&str, String, Vec<&str>)> = Vec::new();
     for (name, fault) in failed {

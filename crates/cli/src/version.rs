@@ -1,4 +1,4 @@
-//! What `--version` says: the release, its commit, what was built in, and what this kernel has for it.
+//! The text of `--version`: the release, its commit, the features built in, and those of this kernel.
 
 use std::{fs, path::Path, sync::LazyLock};
 

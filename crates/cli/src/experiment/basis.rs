@@ -1,30 +1,30 @@
-//! What a claim's figures rest on: the drives, how settled they were, and the commands again.
+//! The basis of a claim's figures: the drives, whether they had settled, and the commands to repeat.
 
 use serde::Serialize;
 
 use super::{found::CellFound, grid::Again};
 
-/// The comparisons a claim looked at, in words.
+/// A description of the comparisons that a claim looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Basis {
-    /// How full the drives are: at their fullest moment where the experiment says so, else at the end.
+    /// How full the drives are: at their fullest moment if the experiment says so, otherwise at the end.
     pub fill: String,
-    /// Their erase units.
+    /// The size of their erase units.
     pub unit: String,
-    /// Their flash beyond what the host sees, as a share of that.
+    /// Their flash beyond the bytes the host sees, as a share of these.
     pub spare: String,
     /// Whether the schemes looked at had settled: `yes`, `no`, or `in part`.
     pub steady: String,
-    /// What makes the comparisons again, with the schemes looked at and no others.
+    /// The commands that repeat the comparisons, with only the schemes looked at.
     pub commands: Vec<Again>,
 }
 
-/// Where a figure was found.
+/// The origin of a figure.
 #[derive(Debug, Clone, Copy)]
 pub enum Source<'a> {
-    /// A scheme, by its place among a comparison's.
+    /// A scheme of a comparison, by its place in the result.
     Scheme(&'a CellFound, usize),
-    /// Lifetimes of a trace.
+    /// The lifetimes of a trace.
     Lifetimes,
 }
 
@@ -58,7 +58,7 @@ impl Basis {
         }
     }
 
-    /// Drive and verdict in one cell of a table.
+    /// Text on the drive and on whether it had settled, for one cell of a table.
     pub fn words(&self) -> String {
         match self.commands.is_empty() {
             true => "lifetimes of the trace".to_owned(),
@@ -95,12 +95,12 @@ fn distinct(words: impl Iterator<Item = String>) -> String {
     seen.join(", ")
 }
 
-/// A share in percent.
+/// A share as text, in percent.
 pub fn percent(share: f64, decimals: usize) -> String {
     format!("{:.decimals$} %", 100.0 * share)
 }
 
-/// Bytes as whole MiB or GiB where they are.
+/// Bytes as text: whole MiB or GiB if they are.
 fn size(bytes: u64) -> String {
     match bytes {
         _ if bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),

@@ -1,4 +1,4 @@
-//! What was published, and whether it holds here.
+//! Claims: published figures, and whether they hold here.
 
 use std::collections::BTreeMap;
 
@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 
 use super::basis::Basis;
 
-/// How two figures become one.
+/// The operation on two figures that gives the claim's figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum Show {
-    /// The figure itself.
+    /// The first figure itself.
     #[default]
     Value,
-    /// One over the other.
+    /// The first figure over the second.
     Ratio,
-    /// One over the other, less one: in percent.
+    /// The first figure over the second, less one; shown in percent.
     Change,
 }
 
-/// When a claim holds.
+/// The condition under which a claim holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// Ours is no further from what was published than the tolerance.
+    /// Our figure differs from the published one by no more than the tolerance.
     #[default]
     About,
-    /// Ours is no less than that, the tolerance taken off.
+    /// Our figure is at least the published one less the tolerance.
     AtLeast,
-    /// Ours is no more than that, the tolerance added.
+    /// Our figure is at most the published one plus the tolerance.
     AtMost,
 }
 
-/// A name, or several whose mean is meant.
+/// One name, or several over which the mean is taken.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum Names {
@@ -49,95 +49,95 @@ impl Names {
     }
 }
 
-/// A published figure, or a published order of schemes, and where ours comes from.
+/// A published figure, or a published order of schemes, and the place of our figure.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Claim {
-    /// What is claimed.
+    /// The claim as a sentence.
     pub claim: String,
     /// The figure, in the form of `show`: a change of 0.56 is +56 %.
     #[serde(default)]
     pub published: Option<f64>,
-    /// Or schemes by what `field` says of them, as in `baseline > pcstream >= hints`.
+    /// Alternatively, an order of schemes by `field`, as in `baseline > pcstream >= hints`.
     #[serde(default)]
     pub order: Option<String>,
-    /// The run, or several: figures are then means over them.
+    /// The run, or several runs over which figures are averaged.
     pub run: Names,
-    /// Which of the run's comparisons: options and their values.
+    /// The options, with their values, that select comparisons of the run.
     #[serde(default)]
     pub at: BTreeMap<String, String>,
-    /// What is looked at, in a scheme's result: `waf`, `time.latency.write.p99_9_ns`, …
+    /// The field of a scheme's result that is compared: `waf`, `time.latency.write.p99_9_ns`, …
     pub field: String,
-    /// The scheme.
+    /// The scheme whose figure it is.
     #[serde(default)]
     pub of: String,
-    /// The scheme it is compared with, by the same field unless another is named.
+    /// The scheme that is compared with, by the same field.
     #[serde(default)]
     pub over: Option<String>,
     #[serde(default)]
     pub over_field: Option<String>,
-    /// The comparison of the second figure, where it is another.
+    /// The run of the second figure, if it is another.
     #[serde(default)]
     pub over_run: Option<Names>,
-    /// The options of the second figure, where they are others.
+    /// The options of the second figure, if they are others.
     #[serde(default)]
     pub over_at: Option<BTreeMap<String, String>>,
     #[serde(default)]
     pub show: Show,
     #[serde(default)]
     pub bound: Bound,
-    /// In the form of `show`.
+    /// The tolerance, in the form of `show`.
     #[serde(default)]
     pub tolerance: f64,
-    /// Whether ours is a band, from the least to the most over all comparisons of the run, which differ in what
-    /// the publication does not tell; `at` is then the best guess, and the claim holds where the band has the
+    /// Whether our figure is a band, from the least to the most over all comparisons of the run, which differ in what
+    /// the publication does not tell. `at` is then the best guess, and the claim holds if the band contains the
     /// published figure.
     #[serde(default)]
     pub band: bool,
-    /// What explains the difference, as other runs of the experiment show it.
+    /// The explanation of the difference, as other runs of the experiment show it.
     #[serde(default)]
     pub why: String,
 }
 
-/// A claim, answered.
+/// The answer to a claim.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
-    /// Its place among the experiment's claims, from 1.
+    /// The claim's place in the experiment, from 1.
     pub row: usize,
     pub claim: String,
     pub published: String,
     pub ours: String,
     pub holds: bool,
     pub why: String,
-    /// The figure itself, where it is one.
+    /// Our figure; absent for an order.
     pub value: Option<f64>,
-    /// What it may be, where the publication does not tell all.
+    /// The band of figures, if the publication leaves settings open.
     pub band: Option<Band>,
-    /// What of a scheme's result was looked at.
+    /// The field of a scheme's result that was compared.
     pub field: String,
-    /// What it rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }
 
-/// The figures of all comparisons that the publication may have meant.
+/// The band of figures over all comparisons that the publication may have meant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Band {
     pub least: f64,
     pub most: f64,
-    /// What the best guess lies above or below what was published, as a share of that.
+    /// How far the best guess lies above or below the published figure, as a share of it.
     pub error: f64,
 }
 
-/// Schemes by the names the publication has for them.
+/// Names of schemes here, with the names that the publication uses.
 pub type Called = BTreeMap<String, String>;
 
-/// Where figures are looked up.
+/// A source of figures for claims.
 pub trait Figures {
-    /// One: by run, options, scheme and field.
+    /// One figure, found by run, options, scheme and field.
     ///
     /// # Errors
-    /// When it is not there, or several are.
+    /// When there is no such figure, or more than one.
     fn one(
         &self,
         run: &str,
@@ -146,22 +146,22 @@ pub trait Figures {
         field: &str,
     ) -> Result<f64, String>;
 
-    /// A scheme's of all comparisons of a run.
+    /// A scheme's figures in all comparisons of a run.
     ///
     /// # Errors
-    /// When one is not there.
+    /// When one of them is missing.
     fn all(&self, run: &str, scheme: &str, field: &str) -> Result<Vec<f64>, String>;
 }
 
 impl Claim {
-    /// The runs it speaks of.
+    /// The names of the runs that the claim refers to.
     pub fn runs(&self) -> Vec<&str> {
         let mut runs = self.run.all();
         runs.extend(self.over_run.iter().flat_map(Names::all));
         runs
     }
 
-    /// Whether it looks at a run's comparison of these options.
+    /// Whether the claim looks at a run's comparison with these options.
     pub fn wants(&self, run: &str, options: &[(String, String)]) -> bool {
         if self.band && self.run.all().contains(&run) {
             return true;
@@ -177,7 +177,7 @@ impl Claim {
             || (over.all().contains(&run) && is_at(over_at))
     }
 
-    /// Whether it claims anything.
+    /// Checks that the claim is complete.
     pub fn check(&self) -> Result<(), String> {
         let wrong = |problem| Err(format!("claim \"{}\" {problem}", self.claim));
         let is_one = self.order.is_none() && self.over.is_none() && self.run.all().len() == 1;
@@ -195,10 +195,10 @@ impl Claim {
         }
     }
 
-    /// What came out. Its place and what it rests on are for the caller to fill in.
+    /// Answers the claim. The caller adds the claim's place and the basis of the answer.
     ///
     /// # Errors
-    /// When a run, a comparison, a scheme or a field is not there.
+    /// When a run, a comparison, a scheme or a field does not exist.
     pub fn answer(&self, figures: &dyn Figures, called: &Called) -> Result<Answer, String> {
         let answered = match &self.order {
             Some(order) => self.ordered(order, figures, called),
@@ -339,7 +339,7 @@ impl Claim {
         Ok(sum / runs.len().max(1) as f64)
     }
 
-    /// One figure of an order: bytes as people read them.
+    /// One figure of an order as text, bytes with their unit.
     fn show_one(&self, value: f64) -> String {
         match self.field.ends_with("_bytes") {
             true => anabranch_report::bytes(value as u64),
@@ -357,7 +357,7 @@ impl Claim {
     }
 }
 
-/// The schemes of an order, each with the sign before it; the first has none.
+/// The schemes of an order, each with the sign before it; the first has no sign.
 fn chain(order: &str) -> Result<Vec<(&str, &str)>, String> {
     let mut words = order.split_whitespace();
     let mut links = vec![("", words.next().ok_or("an order names schemes")?)];

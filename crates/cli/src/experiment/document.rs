@@ -1,4 +1,4 @@
-//! The claims of an experiment as a document has them: a table, and the commands that make its rows.
+//! The claims of an experiment in a document: a table, and the commands that make its rows.
 
 use std::path::Path;
 
@@ -7,25 +7,25 @@ use anabranch_trace::WholeFile;
 use super::{claim::Answer, found::Found, grid::Again, pivot::PivotFound};
 use crate::failure::{Failure, Result};
 
-/// The head of the table.
+/// The head of the table of claims.
 const HEAD: &str = "\
 | row | claim | published | ours | holds | fill; unit; spare; steady | why |
 |---:|---|---|---|---|---|---|
 ";
 
-/// The name of the place for all experiments' points: figures that have a band.
+/// The name of the marks around the table of all experiments' points: figures that have a band.
 const POINTS: &str = "points";
-/// The head of their table.
+/// The head of the table of points.
 const POINTS_HEAD: &str = "\
 | experiment | row | point | published | best guess | error | band | in it |
 |---|---:|---|---:|---:|---:|---|---|
 ";
 
-/// Writes what an experiment found between its marks in a document, and its points into the table of all
-/// experiments' where there is one.
+/// Writes an experiment's findings between its marks in a document, and its points into the table of all experiments'
+/// points if the document has one.
 ///
 /// # Errors
-/// When the document cannot be read or written, or has no such marks.
+/// When the document cannot be read or written, or has no marks of the experiment.
 pub fn write(path: &Path, found: &Found) -> Result {
     let wrong = |problem: String| Failure::say(format!("{}: {problem}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
@@ -41,7 +41,7 @@ pub fn write(path: &Path, found: &Found) -> Result {
     Ok(file.finish()?)
 }
 
-/// Whether a document has a place for an experiment's claims.
+/// Whether a document has marks of an experiment.
 pub fn has_place(path: &Path, name: &str) -> bool {
     std::fs::read_to_string(path).is_ok_and(|text| text.contains(&marks(name).0))
 }
@@ -53,7 +53,7 @@ fn marks(name: &str) -> (String, String) {
     )
 }
 
-/// A text with other words between an experiment's marks.
+/// The document with another text between an experiment's marks.
 fn between(text: &str, name: &str, words: &str) -> Result<String, String> {
     let (begin, end) = marks(name);
     let parts = text.split_once(&begin).and_then(|(before, rest)| {
@@ -65,14 +65,14 @@ fn between(text: &str, name: &str, words: &str) -> Result<String, String> {
     Ok(format!("{before}{begin}{words}{end}{after}"))
 }
 
-/// What stands between an experiment's marks.
+/// The text between an experiment's marks.
 fn inside<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (begin, end) = marks(name);
     let (_, rest) = text.split_once(&begin)?;
     Some(rest.split_once(&end)?.0)
 }
 
-/// The table of points with those of one experiment made anew, the others as they are.
+/// The table of points, with those of one experiment replaced and the others unchanged.
 fn points(known: &str, name: &str, claims: &[Answer]) -> String {
     let own = format!("| `{name}` | ");
     let others = known
@@ -101,7 +101,7 @@ fn holds(claim: &Answer) -> &'static str {
     if claim.holds { "yes" } else { "**no**" }
 }
 
-/// What a document says of an experiment.
+/// The section of a document on an experiment.
 fn section(found: &Found) -> String {
     let command = &found.command;
     let mut text = format!("`{command}` ({}): {}\n", found.source, found.setup.trim());
@@ -149,12 +149,12 @@ fn row(claim: &Answer) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A text in a table's cell: stars and bars are themselves.
+/// A text for a table's cell, with stars and bars escaped.
 fn plain(text: &str) -> String {
     text.replace('*', "\\*").replace('|', "\\|")
 }
 
-/// Each comparison once, with the schemes any claim looked at, and the rows that rest on it.
+/// The command of each comparison, once, with all schemes that claims looked at, and the rows that rest on it.
 fn commands(claims: &[Answer]) -> Vec<(String, String)> {
     let mut found: Vec<(Again, Vec<usize>)> = Vec::new();
     for claim in claims {

@@ -1,4 +1,4 @@
-//! An experiment as a file: what is replayed, and what was published of it.
+//! The file of an experiment: what is replayed, and what was published.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,32 +11,32 @@ use super::{
 };
 use crate::failure::{Failure, Result};
 
-/// An experiment.
+/// An experiment as its file describes it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Experiment {
-    /// Its file's name.
+    /// The name of its file.
     #[serde(skip)]
     pub name: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// Who published the figures, and where.
+    /// The authors of the figures, and the publication.
     pub source: String,
-    /// What differs from the published set-up: sizes, flags, the program itself.
+    /// The differences from the published set-up: sizes, flags, the program itself.
     pub setup: String,
-    /// What the publication calls schemes.
+    /// The publication's names for schemes.
     #[serde(default)]
     pub called: Called,
-    /// Replays.
+    /// The replays.
     #[serde(default)]
     pub run: Vec<Run>,
-    /// Measurements of lifetimes.
+    /// The measurements of lifetimes.
     #[serde(default)]
     pub lifetimes: Vec<Lifetimes>,
-    /// Tables of one figure.
+    /// The tables, each of one figure.
     #[serde(default)]
     pub table: Vec<Pivot>,
-    /// What was published.
+    /// The claims.
     #[serde(default)]
     pub claim: Vec<Claim>,
 }
@@ -45,11 +45,11 @@ pub struct Experiment {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "toml::Table")]
 pub struct Run {
-    /// What claims call it.
+    /// The name by which claims refer to the run.
     pub name: String,
     /// The traces, one after the other.
     pub traces: Vec<String>,
-    /// The scenario that makes the trace anew (`--live`).
+    /// The scenario that makes the trace again (`--live`).
     pub workload: Option<String>,
     /// The schemes.
     pub schemes: Vec<String>,
@@ -79,7 +79,7 @@ fn eight() -> u16 {
 }
 
 impl Experiment {
-    /// Reads a file.
+    /// Reads an experiment's file.
     pub fn read(path: &Path) -> Result<Experiment> {
         let wrong =
             |problem: String| Failure::say(format!("experiment {}: {problem}", path.display()));
@@ -95,13 +95,13 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The traces it reads, as it names them.
+    /// The traces that the experiment reads, as it names them.
     pub fn into_traces(self) -> impl Iterator<Item = String> {
         let replayed = self.run.into_iter().flat_map(|run| run.traces);
         replayed.chain(self.lifetimes.into_iter().map(|asked| asked.trace))
     }
 
-    /// Names are names once, and claims speak of what is there.
+    /// Checks that names are unique, and that claims refer to what exists.
     fn check(&self) -> Result<(), String> {
         let runs = self.run.iter().map(|run| run.name.as_str());
         let lifetimes = self.lifetimes.iter().map(|one| one.name.as_str());
@@ -156,7 +156,7 @@ impl TryFrom<toml::Table> for Run {
     }
 }
 
-/// Whether `replay` has such an option, and an experiment may use it.
+/// Checks that `replay` has such an option, and that an experiment may use it.
 fn is_option(key: &str) -> Result<(), String> {
     const NOT_HERE: [&str; 3] = ["threads", "profile", "scheme"];
     match ReplayOptions::has(key) && !NOT_HERE.contains(&key) {
@@ -167,7 +167,7 @@ fn is_option(key: &str) -> Result<(), String> {
     }
 }
 
-/// A value or a list of them, as the command line has them.
+/// A value, or a list of values, as words of the command line.
 fn texts(key: &str, value: toml::Value) -> Result<Vec<String>, String> {
     match value {
         toml::Value::Array(values) => values.into_iter().map(|value| text(key, value)).collect(),

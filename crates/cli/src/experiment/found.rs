@@ -1,4 +1,4 @@
-//! An experiment, run.
+//! The run of an experiment, and its findings.
 
 use std::{cell::RefCell, collections::BTreeMap, path::Path};
 
@@ -21,7 +21,7 @@ use crate::{
     replay::compare,
 };
 
-/// What an experiment found.
+/// The findings of an experiment.
 #[derive(Debug, Serialize)]
 pub struct Found {
     pub schema: u32,
@@ -29,7 +29,7 @@ pub struct Found {
     pub title: String,
     pub source: String,
     pub setup: String,
-    /// The command that makes all of this.
+    /// The command that repeats the experiment.
     pub command: String,
     pub claims: Vec<Answer>,
     pub tables: Vec<PivotFound>,
@@ -37,7 +37,7 @@ pub struct Found {
     pub lifetimes: Vec<LifetimesFound>,
 }
 
-/// A run's comparisons.
+/// The comparisons of a run.
 #[derive(Debug, Serialize)]
 pub struct RunFound {
     pub name: String,
@@ -47,18 +47,18 @@ pub struct RunFound {
 /// One comparison.
 #[derive(Debug, Serialize)]
 pub struct CellFound {
-    /// The options that tell it from the others of its run.
+    /// The options that tell it from the run's other comparisons.
     pub at: BTreeMap<String, String>,
-    /// The command that makes it.
+    /// The command that repeats it.
     pub command: String,
-    /// Flash beyond what the host sees, as a share of that.
+    /// Flash beyond the bytes the host sees, as a share of these.
     pub over_provisioning: f64,
-    /// The options again, to be called with fewer schemes.
+    /// Its options, from which it can be repeated with fewer schemes.
     #[serde(skip)]
     cell: Cell,
     /// The schemes as the experiment names them, in the order of the result's.
     pub schemes: Vec<String>,
-    /// Of each scheme that was timed what [`Pace`] says.
+    /// The pace of each scheme whose time was simulated.
     pub pace: Vec<Option<Pace>>,
     pub result: Comparison,
 }
@@ -66,20 +66,21 @@ pub struct CellFound {
 /// How fast a drive wrote, in MiB a second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Pace {
-    /// Over the whole run.
+    /// The pace over the whole run.
     pub mib_per_second: f64,
-    /// Over the second half of the time.
+    /// The pace over the second half of the time.
     pub late_mib_per_second: f64,
-    /// Over the twentieth of the time that wrote most, and over that of the second half that wrote least.
+    /// The pace over the twentieth of the time that wrote most; the field below is that over the twentieth of the
+    /// second half that wrote least.
     pub best_mib_per_second: f64,
     pub worst_mib_per_second: f64,
 }
 
-/// Stretches of time that a run's throughput is looked at in (our choice).
+/// Number of stretches of time in which a run's throughput is measured (our choice).
 const STRETCHES: usize = 20;
 
 impl Found {
-    /// Runs it, or as much of it as the claims that are asked for rest on.
+    /// Runs an experiment, or the part of it that the claims asked for need.
     pub fn new(experiment: &Experiment, arguments: &ExperimentArguments) -> Result<Found> {
         let root = root(&arguments.directory);
         let asked = asked(experiment, &arguments.claim)?;
@@ -158,13 +159,13 @@ impl Found {
         })
     }
 
-    /// Every comparison, for a page of pictures.
+    /// All comparisons, for a page of pictures.
     pub fn into_comparisons(self) -> impl Iterator<Item = Comparison> {
         let cells = self.runs.into_iter().flat_map(|run| run.comparisons);
         cells.map(|cell| cell.result)
     }
 
-    /// One figure of what was found.
+    /// One figure of the findings.
     fn value(
         &self,
         run: &str,
@@ -193,7 +194,7 @@ impl Found {
     }
 }
 
-/// What was found, and what of it was looked at.
+/// The findings, and the origins of the figures that were looked at.
 struct Looked<'a> {
     found: &'a Found,
     sources: RefCell<Vec<Source<'a>>>,
@@ -251,7 +252,7 @@ impl CellFound {
         })
     }
 
-    /// How full the drive is: at its fullest moment where the run says so, else as the first scheme left it.
+    /// How full the drive is: at its fullest moment if the run says so, otherwise as the first scheme left it.
     pub fn fill(&self) -> String {
         if let Some(Ok(share)) = self.at.get("fill").map(|fill| fill.parse::<f64>()) {
             return percent(share, 0);
@@ -266,7 +267,7 @@ impl CellFound {
         format!("{} at the end", percent(share, 0))
     }
 
-    /// The command that makes it with some of its schemes, by their places.
+    /// The command that repeats the comparison with some of its schemes, given by their places.
     pub fn again(&self, schemes: &[usize]) -> Again {
         let named = |scheme: &usize| self.schemes.get(*scheme).cloned();
         self.cell.again(schemes.iter().filter_map(named).collect())
@@ -288,7 +289,7 @@ impl CellFound {
     }
 }
 
-/// The claims that are asked for, all where none is named, with their places from 1.
+/// The claims asked for, or all if none is named, with their places from 1.
 fn asked<'a>(experiment: &'a Experiment, rows: &[usize]) -> Result<Vec<(usize, &'a Claim)>> {
     let claims = &experiment.claim;
     if let Some(row) = rows.iter().find(|row| !(1..=claims.len()).contains(row)) {
@@ -304,7 +305,7 @@ fn asked<'a>(experiment: &'a Experiment, rows: &[usize]) -> Result<Vec<(usize, &
         .collect())
 }
 
-/// The number at a path of names and places.
+/// The number at a path of names and indices.
 pub fn number(value: &Value, field: &str) -> Result<f64, String> {
     let pointer = format!("/{}", field.replace('.', "/"));
     value

@@ -1,4 +1,4 @@
-//! The comparisons of a run: every combination of what its options may be.
+//! The grid of a run: a comparison for every combination of its options' values.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ use crate::failure::{Failure, Result};
 /// The key of a comparison's trace among its options.
 const TRACE: &str = "trace";
 
-/// One comparison.
+/// A comparison of a run.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// Its options, the trace among them.
+    /// The comparison's options, with its trace among them.
     pub labels: Vec<(String, String)>,
     /// The schemes it compares.
     schemes: Vec<String>,
 }
 
-/// Every comparison of a run. Of flags, `true` is given and `false` is not.
+/// All comparisons of a run. A flag with the value `true` is given, one with `false` is not.
 pub fn cells(run: &Run) -> Vec<Cell> {
     let mut grid = vec![Vec::new()];
     multiply(&mut grid, TRACE, &run.traces);
@@ -49,7 +49,7 @@ fn multiply(grid: &mut Vec<Vec<(String, String)>>, key: &str, values: &[String])
         .collect();
 }
 
-/// `anabranch` and what follows, for some of a run's schemes.
+/// The words of the `anabranch` command, with some of a run's schemes.
 fn words(labels: &[(String, String)], schemes: &[String]) -> Vec<String> {
     let mut words = vec!["anabranch".to_owned(), "replay".to_owned()];
     for (key, value) in labels {
@@ -67,7 +67,7 @@ fn words(labels: &[(String, String)], schemes: &[String]) -> Vec<String> {
 }
 
 impl Cell {
-    /// What is asked of its trace.
+    /// The options of the replay.
     pub fn options(&self) -> Result<ReplayOptions> {
         let labels = self.labels.iter().filter(|(key, _)| key != TRACE);
         let options = labels.map(|(key, text)| (key.clone(), value(text)));
@@ -77,18 +77,18 @@ impl Cell {
             .map_err(|error| Failure::say(format!("{}: {error}", self.command())))
     }
 
-    /// Its trace, found from `root`.
+    /// The path of the trace, found from `root`.
     pub fn trace(&self, root: &Path) -> PathBuf {
         let trace = self.labels.iter().find(|(key, _)| key == TRACE);
         located(trace.map_or("", |(_, trace)| trace), root)
     }
 
-    /// The command that makes this comparison.
+    /// The command that repeats this comparison.
     pub fn command(&self) -> String {
         command(&words(&self.labels, &self.schemes))
     }
 
-    /// The command that makes it with some of its schemes.
+    /// The command that repeats it with some of its schemes.
     pub fn again(&self, schemes: Vec<String>) -> Again {
         Again {
             labels: self.labels.clone(),
@@ -97,7 +97,7 @@ impl Cell {
     }
 }
 
-/// A comparison to be made again, with as many schemes as are looked at.
+/// A comparison to be repeated, with the schemes that were looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(into = "String")]
 pub struct Again {
@@ -106,7 +106,7 @@ pub struct Again {
 }
 
 impl Again {
-    /// Takes another's schemes as well, if that is the same comparison.
+    /// Adds another's schemes if it is the same comparison. Answers whether it is.
     pub fn join(&mut self, other: &Again) -> bool {
         let same = self.labels == other.labels;
         if same {
@@ -126,7 +126,7 @@ impl From<Again> for String {
     }
 }
 
-/// Words as a shell takes them.
+/// The words as a shell command, quoted where needed.
 fn command(words: &[String]) -> String {
     let quoted = |word: &String| match word.contains(['*', ' ', '(', ';', '&', '$']) {
         true => format!("'{word}'"),
@@ -143,7 +143,7 @@ pub fn located(trace: &str, root: &Path) -> PathBuf {
     }
 }
 
-/// What stands in an experiment's file, as options have it: a number, a flag, or words.
+/// A value of an experiment's file in the form of options: a number, a flag, or words.
 fn value(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,

@@ -1,4 +1,4 @@
-//! How long data lives, by what a scheme could go by: what an experiment asks of it.
+//! The measurements of lifetimes that an experiment asks for.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{file::Lifetimes, found::number, grid::located};
 use crate::{failure::Result, progress::Bar, source};
 
-/// Lifetimes of one trace.
+/// Lifetimes found in one trace.
 #[derive(Debug, Serialize)]
 pub struct LifetimesFound {
     pub name: String,
@@ -17,7 +17,7 @@ pub struct LifetimesFound {
 }
 
 impl LifetimesFound {
-    /// One figure of one grouping, or of one of its groups: `role/jbd2`.
+    /// One figure of a grouping, or of one of its groups, as in `role/jbd2`.
     pub fn value(&self, by: &str, field: &str) -> Result<f64, String> {
         let find = |by: &str| self.by.iter().find(|found| found.by == by);
         let absent = || format!("{} has no {by}", self.name);
@@ -34,7 +34,7 @@ impl LifetimesFound {
     }
 }
 
-/// Measures what is asked for.
+/// Measures the lifetimes that an experiment asks for.
 pub fn measure(asked: &Lifetimes, root: &Path) -> Result<LifetimesFound> {
     let source = source::open(&located(&asked.trace, root), None, false)?;
     let by = asked.by.iter().map(|by| {

@@ -1,4 +1,5 @@
-//! One figure over a run: an option's values down, schemes or another option's values across.
+//! A table of one figure over a run: values of an option down, schemes or values of another option
+//! across.
 
 use std::collections::BTreeMap;
 
@@ -10,43 +11,43 @@ use super::{
     found::{CellFound, RunFound},
 };
 
-/// A table that is asked for.
+/// A table as an experiment's file asks for it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pivot {
-    /// What it shows.
+    /// The table's title.
     pub title: String,
-    /// The run.
+    /// The run's name.
     pub run: String,
     /// The option whose values go down.
     pub rows: String,
     /// The option whose values go across; the run's schemes without it.
     #[serde(default)]
     pub columns: Option<String>,
-    /// The scheme, where options go across.
+    /// The scheme, if values of an option go across.
     #[serde(default)]
     pub scheme: String,
-    /// Which of the run's comparisons: options and their values.
+    /// The options, with their values, that select comparisons of the run.
     #[serde(default)]
     pub at: BTreeMap<String, String>,
-    /// What is shown of a scheme's result.
+    /// The field of a scheme's result that is shown.
     pub field: String,
 }
 
-/// A table that was made.
+/// A table with its figures.
 #[derive(Debug, Serialize)]
 pub struct PivotFound {
     pub title: String,
-    /// The corner, and what goes across.
+    /// The head: the corner, then the values across.
     pub head: Vec<String>,
-    /// What goes down, each with its figures.
+    /// The rows: the value down, then its figures.
     pub rows: Vec<Vec<String>>,
-    /// Whether all that is shown had settled.
+    /// Whether the WAF of everything shown had settled.
     pub steady: bool,
 }
 
 impl Pivot {
-    /// Whether the run has what it asks for.
+    /// Checks that the run has what the table asks for.
     pub fn check(&self, runs: &[Run]) -> Result<(), String> {
         let wrong = |problem: &str| Err(format!("table \"{}\" {problem}", self.title));
         let Some(run) = runs.iter().find(|run| run.name == self.run) else {
@@ -62,10 +63,10 @@ impl Pivot {
         }
     }
 
-    /// The table of what was found.
+    /// Makes the table from the findings.
     ///
     /// # Errors
-    /// When a scheme or a field is not there, or several comparisons fit one place.
+    /// When a scheme or a field does not exist, or several comparisons fit one place.
     pub fn found(&self, runs: &[RunFound]) -> Result<PivotFound, String> {
         let run = runs.iter().find(|run| run.name == self.run);
         let run = run.ok_or_else(|| format!("no run is called {}", self.run))?;
@@ -111,7 +112,7 @@ impl Pivot {
         })
     }
 
-    /// The only comparison of a place, and the scheme that is looked at there.
+    /// The only comparison that fits a place of the table, and the scheme that is shown there.
     fn place<'a>(
         &'a self,
         cells: &[&'a CellFound],
@@ -139,7 +140,7 @@ impl Pivot {
     }
 }
 
-/// An option's values, in the order they were run.
+/// The values of an option, in the order in which they were run.
 fn values(cells: &[&CellFound], option: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for value in cells.iter().filter_map(|cell| cell.at.get(option)) {
@@ -150,7 +151,7 @@ fn values(cells: &[&CellFound], option: &str) -> Vec<String> {
     found
 }
 
-/// A value as people read it: shares of the drive in percent.
+/// A value as text for people: shares of the drive in percent.
 fn label(option: &str, value: &str) -> String {
     match (option, value.parse::<f64>()) {
         ("fill", Ok(share)) => percent(share, 0),

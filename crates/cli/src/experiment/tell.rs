@@ -1,4 +1,4 @@
-//! Experiments as people read them.
+//! Experiments as text for people.
 
 use anabranch_report::{cells, line, message};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -9,7 +9,7 @@ use super::{
     lifetimes::LifetimesFound,
 };
 
-/// What there is.
+/// The list of experiments.
 pub fn list(experiments: &[Experiment]) -> String {
     let mut table = table(["experiment", "what", "published by"]);
     for one in experiments {
@@ -18,7 +18,7 @@ pub fn list(experiments: &[Experiment]) -> String {
     format!("{table}\n")
 }
 
-/// What one found: claims last, for they are what is looked for.
+/// The text of an experiment's findings. Claims come last, since they are what people look for.
 pub fn found(found: &Found) -> String {
     let mut text = format!(
         "# {}: {}\n\n{}\n{}\n\n",

@@ -1,4 +1,4 @@
-//! What advice is worth, in words.
+//! The text on what advice is worth.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anabranch_advice::Advice;
 use anabranch_report::{foreign, line, ratio};
 use comfy_table::{CellAlignment, Table, presets};
 
-/// The table of what was fed back, what is lost, and the files in `directory`.
+/// A table of the checks, sentences on what is lost, and the files in `directory`.
 pub fn advice(advice: &Advice, directory: &Path) -> String {
     let mut text = String::new();
     if let Some(promised) = &advice.promised {

@@ -1,4 +1,4 @@
-//! Sparse addresses to dense ones, volume after volume.
+//! Renumbering of sparse addresses to dense ones, volume after volume.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -14,16 +14,16 @@ use crate::failure::Result;
 /// Bytes of the pages that are numbered: the mapping unit of nearly every drive.
 const PAGE_BYTES: u32 = 4096;
 
-/// What renumbering did.
+/// The result of renumbering.
 pub struct Dense {
     /// Bytes of the drive that the trace now fills.
     pub device_bytes: u64,
-    /// Requests that named only pages nothing ever writes, and are gone.
+    /// Requests left out, since they named only pages that are never written.
     pub left_out: u64,
 }
 
-/// Writes everything an importer has with dense addresses: the pages each volume ever writes, in
-/// address order and without holes, and volume after volume.
+/// Writes all requests of an importer with dense addresses: the pages that each volume ever writes, in address order
+/// and without holes, volume after volume.
 ///
 /// The addresses are known only after the last request. Until then the requests are in a file
 /// without a name beside the output, which also lets a pipe be renumbered. Memory grows with the number of
@@ -52,7 +52,7 @@ struct Volumes(BTreeMap<u32, Volume>);
 
 struct Volume {
     numbers: Renumber,
-    /// Bytes of the volumes before.
+    /// Bytes of the volumes before this one.
     before_bytes: u64,
 }
 
@@ -73,7 +73,7 @@ impl Volumes {
         Ok(Volumes(volumes))
     }
 
-    /// Lays the volumes side by side. Answers their bytes.
+    /// Lays the volumes side by side. Answers their bytes together.
     fn lay_out(&mut self) -> u64 {
         let mut bytes = 0_u64;
         for volume in self.0.values_mut() {

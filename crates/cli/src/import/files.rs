@@ -1,4 +1,4 @@
-//! The files an import reads.
+//! The files that an import reads.
 
 use std::{
     fs, io,
@@ -10,19 +10,19 @@ use anabranch_trace::foreign::Input;
 
 use crate::failure::{Failure, Result};
 
-/// What standard input is called.
+/// The name of standard input.
 const STANDARD_INPUT: &str = "-";
 
 /// Files in the order in which they are read.
 pub struct Files {
     paths: Vec<PathBuf>,
-    /// Their bytes together; not known where one is a pipe.
+    /// Bytes of all files together; `None` if one is a pipe.
     bytes: Option<u64>,
 }
 
 impl Files {
-    /// Finds files by name or pattern. A pattern's files come in the order people count in, 9
-    /// before 10; what the shell has expanded comes as the shell has it.
+    /// Finds files by name or pattern. A pattern's files come in the order in which people count, 9
+    /// before 10; files that the shell expanded stay in the shell's order.
     pub fn find(names: &[String]) -> Result<Files> {
         let mut paths = Vec::new();
         for name in names {
@@ -41,7 +41,7 @@ impl Files {
         Ok(Files { paths, bytes })
     }
 
-    /// Opens them all.
+    /// Opens all files.
     pub fn open(&self) -> Result<Vec<Input>> {
         let opened = self.paths.iter().map(|path| {
             if is_standard(path) {
@@ -53,7 +53,7 @@ impl Files {
         Ok(opened.collect::<Result<Vec<Input>, _>>()?)
     }
 
-    /// What they are called together.
+    /// A name for the files together.
     pub fn name(&self) -> String {
         match self.paths.as_slice() {
             [one] => one.display().to_string(),
@@ -61,7 +61,7 @@ impl Files {
         }
     }
 
-    /// The share of them that this many bytes are; 0 where it is not known.
+    /// The share of the files that `bytes` are; 0 where their size is not known.
     pub fn share(&self, bytes: u64) -> f64 {
         self.bytes
             .map_or(0.0, |all| bytes as f64 / all.max(1) as f64)

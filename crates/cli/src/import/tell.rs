@@ -1,4 +1,4 @@
-//! What an import says about what it read.
+//! The report on an import.
 
 use anabranch_report::bytes;
 use anabranch_trace::foreign::{Format, Importer, Skipped, Summary, Survey};
@@ -23,7 +23,7 @@ pub struct Done<'a> {
 }
 
 impl Done<'_> {
-    /// Says in one line what was read, and what should be known before it is used.
+    /// Prints one line on what was read, and notes that a user of the trace must know.
     pub fn tell(&self, as_json: bool) -> Result {
         say::note(&line(&self.survey.summary(), &self.importer.skipped()));
         for note in self.notes() {
@@ -78,7 +78,7 @@ impl Done<'_> {
     }
 }
 
-/// A trace without a request is no trace; says what was there instead.
+/// The failure for inputs without a request; it says what they held instead.
 pub fn nothing(importer: &Importer) -> Failure {
     let skipped_records = importer.skipped();
     if skipped_records.other_volumes > 0 {
@@ -99,11 +99,12 @@ pub fn nothing(importer: &Importer) -> Failure {
     ))
 }
 
-/// The least pause that is told as a wrong clock, and its least share of the span (our choice).
+/// The shortest pause that is reported as a wrong clock, and the least share of the span it must
+/// have (our choice).
 const PAUSE_NS: u64 = 86_400_000_000_000;
 const PAUSE_SHARE: f64 = 0.5;
 
-/// What is said where one pause is most of a trace's time.
+/// A note for a trace in which one pause is most of the time; `None` for others.
 fn wrong_clock(summary: &Summary) -> Option<String> {
     let (pause_ns, all_ns) = (summary.longest_pause_ns, summary.span_ns);
     let is_most = pause_ns as f64 > PAUSE_SHARE * all_ns as f64;
@@ -159,7 +160,7 @@ fn skipped(skipped: &Skipped) -> String {
     format!("skipped: {}", told.join(", "))
 }
 
-/// Nanoseconds in the unit that suits them.
+/// Nanoseconds as text, in the unit that suits them.
 fn span(ns: u64) -> String {
     let s = ns as f64 / 1e9;
     let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")];

@@ -1,4 +1,4 @@
-//! Events from the kernel to the trace and to whoever else listens.
+//! The way of events from the kernel to the trace and to the schemes.
 
 use std::{
     ffi::OsString,
@@ -17,17 +17,17 @@ use crate::{
     failure::{Failure, Result},
 };
 
-/// How long a look for new events may wait: the pace of the live view.
+/// The longest that a look for new events waits, which is the pace of the live view.
 const POLL: Duration = Duration::from_millis(50);
 
-/// A probe at work, and the trace it fills.
+/// A probe at work, with the trace it fills.
 pub struct Capturing {
     probe: Probe,
     writer: Option<Writer>,
-    /// What is kept of what happens, where that is not all.
+    /// The sample of the pages that is kept, if it is not all of them.
     sampled: Option<Sampled>,
     batch: Vec<Io>,
-    /// Rows of the tables whose names were handed on.
+    /// Number of rows of each table whose names were passed on.
     files: usize,
     contexts: usize,
     started_unix_s: u64,
@@ -69,13 +69,13 @@ impl Capturing {
         })
     }
 
-    /// Keeps a sample of the device's pages from now on.
+    /// Keeps from now on only a sample of the device's pages.
     pub fn sample(&mut self, sampled: Sampled) {
         self.sampled = Some(sampled);
     }
 
-    /// Hands on what has happened since, and the names that are new in it, waiting a moment if
-    /// that is nothing.
+    /// Passes on the requests since the last call, with the names that are new in them. Waits a moment if there are
+    /// none.
     pub fn poll(&mut self, sink: impl FnMut(Names, &[Io])) -> Result {
         let batch = &mut self.batch;
         batch.clear();
@@ -85,7 +85,7 @@ impl Capturing {
         self.hand_on(sink)
     }
 
-    /// Hands on everything that has happened.
+    /// Passes on everything that has happened until now.
     pub fn drain(&mut self, sink: impl FnMut(Names, &[Io])) -> Result {
         let batch = &mut self.batch;
         batch.clear();
@@ -111,7 +111,7 @@ impl Capturing {
         Ok(())
     }
 
-    /// Names that were not handed on before.
+    /// The names that were not passed on before.
     fn new_names(&mut self) -> Names {
         let files = self.probe.files_from(self.files);
         let contexts = self.probe.contexts_from(self.contexts);
@@ -122,18 +122,18 @@ impl Capturing {
         names
     }
 
-    /// Events lost so far.
+    /// Number of events lost so far.
     pub fn lost_events(&self) -> u64 {
         self.probe.lost_events()
     }
 
-    /// What was left out so far because it was nobody's whose writes are wanted.
+    /// Counts of requests left out so far because their process is not wanted.
     pub fn left_out(&self) -> LeftOut {
         self.probe.left_out()
     }
 
-    /// Detaches the probe. Answers what the run was and who wrote, with the trace to be kept, which
-    /// carries the drive that it was made on.
+    /// Detaches the probe. Answers with the tables, and with the trace to be kept, which holds a description of its
+    /// drive.
     pub fn finish(
         self,
         device_bytes: u64,
@@ -174,16 +174,16 @@ impl Capturing {
     }
 }
 
-/// What was captured; its trace is lost unless it is kept.
+/// A finished recording. IMPORTANT: its trace is lost unless [`Recorded::keep`] is called.
 pub struct Recorded {
-    /// What the run was, who wrote, and which files.
+    /// The tables of contexts and files, and the capture.
     pub tables: Tables,
     writer: Option<Writer>,
 }
 
 impl Recorded {
-    /// Completes the trace at `path`. An older one that is there is set aside, as `perf record` does;
-    /// answers where.
+    /// Completes the trace at `path`. An older trace there is renamed first, as `perf record` does. Answers with the
+    /// new name of that.
     pub fn keep(self, path: &Path) -> Result<Option<PathBuf>> {
         let Some(writer) = self.writer else {
             return Ok(None);
@@ -210,7 +210,7 @@ fn set_aside(path: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(Some(older))
 }
 
-/// One of the names in /proc/sys/kernel.
+/// The content of a file in /proc/sys/kernel.
 pub fn said_by_kernel(name: &str) -> String {
     std::fs::read_to_string(format!("/proc/sys/kernel/{name}"))
         .unwrap_or_default()

@@ -1,4 +1,4 @@
-//! How a program ended, and what the run says of it.
+//! The end of a program: how it ended, and the exit status that follows.
 
 use std::{
     process::ExitStatus,
@@ -12,28 +12,29 @@ use crate::{
     failure::{Failure, INTERRUPTED, Result},
 };
 
-/// How long a program that was told to end may take before it is killed (our choice).
+/// How long a program that was asked to end may take before it is killed (our choice).
 const GRACE: Duration = Duration::from_secs(10);
-/// A drive with less than this share of it free is full (our choice): ext4 keeps 2 % for itself, XFS
-/// up to 5 %, and no program gets those.
+/// The share of free space below which a drive counts as full (our choice): ext4 keeps 2 % for
+/// itself, XFS up to 5 %, and programs get none of that.
 const FULL: f64 = 0.06;
 
-/// How a program ended.
+/// The end of a program.
 pub struct End {
-    /// What it is called.
+    /// The program's name.
     pub what: &'static str,
-    /// Its status.
+    /// The program's exit status.
     pub status: ExitStatus,
     /// Whether somebody interrupted the run.
     pub was_interrupted: bool,
-    /// Whether its time, `--until`, was up.
+    /// Whether the program was stopped because its time (`--until`) was up.
     pub was_stopped: bool,
-    /// The least that was free on the drive meanwhile, as a share of it.
+    /// The least free space on the drive during the run, as a share of the drive.
     pub least_free: f64,
 }
 
 impl End {
-    /// Whether it ended as it should.
+    /// Whether the program ended without an error, or was stopped when its time was up, and nobody
+    /// interrupted it.
     pub fn is_good(&self) -> bool {
         (self.status.success() || self.was_stopped) && !self.was_interrupted
     }
@@ -43,7 +44,8 @@ impl End {
         !self.is_good() && !self.was_interrupted
     }
 
-    /// The program's own status is ours. `is_void` where nothing was seen that schemes differ in.
+    /// The result of the run: the program's own status becomes ours. `is_void` if the schemes could
+    /// not differ in anything.
     pub fn conclude(&self, is_void: bool, drive_bytes: u64) -> Result {
         if self.is_good() {
             return Ok(());
@@ -79,7 +81,7 @@ impl End {
     }
 }
 
-/// How long a run goes on.
+/// The time that a run may take.
 pub struct Patience {
     began: Instant,
     waits: bool,
@@ -88,7 +90,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// The patience that the options ask for, counted from now.
+    /// The time that the options allow, counted from now.
     pub fn of(arguments: &RunArguments) -> Patience {
         Patience {
             began: Instant::now(),
@@ -98,13 +100,13 @@ impl Patience {
         }
     }
 
-    /// Whether its time was up.
+    /// Whether the time was up.
     pub fn is_up(&self) -> bool {
         self.until
             .is_some_and(|until| self.began.elapsed() >= until)
     }
 
-    /// Ends a program that still runs though its time is up: it is asked once, and killed after
+    /// Ends a program that still runs though its time is up: asks it once, and kills it after
     /// [`GRACE`].
     pub fn end(&mut self, workload: &mut Workload) {
         let is_time = match self.asked {
@@ -117,7 +119,7 @@ impl Patience {
         }
     }
 
-    /// Whether what the ended program left running is to be waited for.
+    /// Whether to wait for processes that the ended program left running.
     pub fn lingers(&self) -> bool {
         self.waits && !self.is_up()
     }

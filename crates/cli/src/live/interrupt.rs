@@ -1,4 +1,5 @@
-//! Ctrl-C and its like: noticed, not obeyed at once, so that everything is left clean.
+//! Interruptions such as Ctrl-C: they are noticed, not obeyed at once, so that everything is left
+//! clean.
 
 use anabranch_disk::InterruptSource;
 use signal_hook::{
@@ -9,21 +10,21 @@ use signal_hook::{
 
 use crate::failure::{Failure, Result};
 
-/// Watches for SIGINT, SIGTERM and SIGHUP, which no longer end the command by themselves.
+/// Catches SIGINT, SIGTERM and SIGHUP, which then no longer end the command by themselves.
 #[derive(Debug)]
 pub struct Interrupt {
     signals: SignalsInfo<WithOrigin>,
 }
 
 impl Interrupt {
-    /// Watches from now on.
+    /// Catches them from now on.
     pub fn watch() -> Result<Interrupt> {
         let signals = SignalsInfo::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
         Ok(Interrupt { signals })
     }
 
-    /// The interruption that came since it was last asked, if one did, by where it came from:
-    /// the terminal sends its Ctrl-C to the program as well, another process does not.
+    /// The origin of an interruption since the last call, if there was one: a terminal sends Ctrl-C
+    /// to the program as well, another process does not.
     pub fn came(&mut self) -> Option<InterruptSource> {
         self.signals
             .pending()

@@ -1,5 +1,5 @@
-//! What a recording has seen so far, on standard error: on a terminal a line that is drawn in place,
-//! elsewhere a line now and then; and whether it has seen enough.
+//! The progress of a recording on standard error: on a terminal a line that is redrawn in place,
+//! otherwise a line now and then. It also decides when the recording has seen enough.
 
 use std::time::{Duration, Instant};
 
@@ -8,12 +8,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::say;
 
-/// How often the line is drawn anew (our choice).
+/// The time between two drawings of the line (our choice).
 const EVERY: Duration = Duration::from_millis(250);
-/// How often one is written where there is no terminal (our choice: a log stays readable).
+/// The time between two lines where there is no terminal (our choice: a log stays readable).
 const EVERY_LINE: Duration = Duration::from_secs(10);
 
-/// Counts, tells, and knows when to stop.
+/// Counts requests, shows them, and decides when to stop.
 pub struct Meter {
     requests: u64,
     written_bytes: u64,
@@ -25,7 +25,8 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A recording that ends after some time or some bytes written, where either is given.
+    /// The meter of a recording that ends after some time, or after some bytes written, if they are
+    /// given.
     pub fn new(lasts: Option<Duration>, most_bytes: Option<u64>) -> Meter {
         let line = say::draws().then(|| {
             let style = ProgressStyle::with_template("{msg}");
@@ -44,14 +45,14 @@ impl Meter {
         }
     }
 
-    /// Takes in what was recorded.
+    /// Counts the requests that were recorded.
     pub fn count(&mut self, ios: &[Io]) {
         self.requests += ios.len() as u64;
         let writes = ios.iter().filter(|io| io.operation == Operation::Write);
         self.written_bytes += writes.map(|io| io.length_bytes).sum::<u64>();
     }
 
-    /// Whether the recording has lasted, or has seen, what was asked for.
+    /// Whether the recording has lasted as long, or seen as many bytes, as was asked for.
     pub fn is_full(&self) -> bool {
         let is_late = self
             .lasts
@@ -62,7 +63,7 @@ impl Meter {
                 .is_some_and(|most| self.written_bytes >= most)
     }
 
-    /// Requests so far.
+    /// Number of requests so far.
     pub fn requests(&self) -> u64 {
         self.requests
     }
@@ -104,7 +105,7 @@ impl Meter {
         )
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn clear(&self) {
         if let Some(line) = &self.line {
             line.finish_and_clear();

@@ -1,4 +1,4 @@
-//! Where the program's own output goes: a file, or standard error above the live view.
+//! The target of the program's own output: a file, or standard error above the live view.
 
 use std::{
     fs::File,
@@ -16,7 +16,7 @@ use crate::{
     say,
 };
 
-/// Where programs speak: both output streams of each as one.
+/// The output of programs: both streams of each as one.
 #[derive(Debug)]
 pub struct Voice {
     end: OwnedFd,
@@ -24,8 +24,8 @@ pub struct Voice {
 }
 
 impl Voice {
-    /// Into a file, whatever was in it before, or, by a thread that passes it on, to standard error
-    /// above the view.
+    /// Opens the output: a file that is overwritten, or a pipe that a thread passes on to standard
+    /// error above the view.
     pub fn open(log: Option<&Path>, terminal: MultiProgress) -> Result<Voice> {
         if let Some(path) = log {
             let file = File::create(path).map_err(|error| {
@@ -52,7 +52,8 @@ impl Voice {
         })
     }
 
-    /// Waits until everything said is passed on: once no program lives that could speak.
+    /// Waits until everything printed is passed on. To be called when no program lives that could
+    /// print.
     pub fn finish(self) {
         drop(self.end);
         if let Some(passing) = self.passing {
@@ -65,7 +66,8 @@ fn broken(error: std::io::Error) -> Failure {
     Failure::work(anyhow::Error::new(error).context("the program's output"))
 }
 
-/// A progress meter that rewrites its line with carriage returns shows as its last state.
+/// Passes output on. Of a progress meter that rewrites its line with carriage returns, the last
+/// state is shown.
 fn pass_on(reader: PipeReader, terminal: &MultiProgress) {
     let mut lines = BufReader::new(reader);
     let mut line = Vec::new();
@@ -80,14 +82,14 @@ fn pass_on(reader: PipeReader, terminal: &MultiProgress) {
     }
 }
 
-/// A line on standard error, above the view, as the program says it.
+/// Prints a program's line on standard error, above the view, as it is.
 fn repeat(terminal: &MultiProgress, line: &str) {
     terminal.suspend(|| {
         let _ = writeln!(std::io::stderr(), "{line}");
     });
 }
 
-/// A note above the view.
+/// Prints a note above the view.
 pub fn note_above(terminal: &MultiProgress, words: &str) {
     terminal.suspend(|| say::note(words));
 }

@@ -27,7 +27,7 @@ use crate::{
     files::is_standard_output,
 };
 
-/// Bytes of the pages that are sampled: those of memory, which file systems write.
+/// Bytes of the pages that are sampled: pages of memory, which is what file systems write.
 const PAGE_BYTES: u32 = 4096;
 
 /// Records a device while a program runs, or until interrupted.
@@ -88,7 +88,7 @@ pub fn record(arguments: &RecordArguments) -> Result {
     }
 }
 
-/// Whose writes are recorded, everybody's where it is empty.
+/// The processes whose writes are recorded; everybody's if empty.
 fn only(arguments: &RecordArguments) -> Result<Vec<Whose>> {
     let processes = arguments.pid.iter().map(|id| Whose::Process(*id));
     let groups = arguments.cgroup.iter().cloned().map(Whose::ControlGroup);
@@ -106,7 +106,7 @@ fn only(arguments: &RecordArguments) -> Result<Vec<Whose>> {
     }
 }
 
-/// What was recorded, unless the trace itself is on standard output.
+/// Prints a report on the recording, unless the trace itself is on standard output.
 fn tell(
     arguments: &RecordArguments,
     meter: &Meter,
@@ -149,7 +149,7 @@ fn tell(
     notes.try_for_each(|sentence| print(&format!("note: {sentence}\n")))
 }
 
-/// The size of a block device: where its end is.
+/// The size of a block device in bytes, found by its end.
 fn device_bytes(device: &Path) -> Result<u64> {
     File::open(device)
         .and_then(|mut file| file.seek(SeekFrom::End(0)))
@@ -185,8 +185,8 @@ impl Program {
         }))
     }
 
-    /// The first interruption asks it to end, unless the terminal has done so; the second kills it.
-    /// The program is waited for either way.
+    /// Passes an interruption on to the program: the first asks it to end, unless the terminal has
+    /// done so, the second kills it. The program is waited for either way.
     fn interrupt(&mut self, source: InterruptSource) -> Result {
         if self.was_interrupted {
             self.child.kill().map_err(Failure::work)?;

@@ -32,7 +32,7 @@ use crate::{
     workloads::workloads,
 };
 
-/// Runs the program and prints what every scheme made of its writes.
+/// Runs the program and prints the result of every scheme for its writes.
 pub fn run(arguments: &RunArguments) -> Result {
     if list_wanted(arguments) {
         return workloads(&ListArguments {
@@ -89,7 +89,7 @@ pub fn run(arguments: &RunArguments) -> Result {
     end.conclude(is_void, bytes)
 }
 
-/// What every scheme has of a run's drive: all of it, or a sample.
+/// The drive that every scheme gets, whole or sampled, and the samples.
 fn sampled(arguments: &RunArguments, whole: &NamedDrive) -> Result<(NamedDrive, Vec<Sample>)> {
     let options = &arguments.comparison.options;
     let rate = match options.sample {
@@ -108,7 +108,7 @@ fn sampled(arguments: &RunArguments, whole: &NamedDrive) -> Result<(NamedDrive, 
     Ok((drive, samples))
 }
 
-/// What decided the result, beside the drive and the schemes.
+/// The settings that decided the result, besides the drive and the schemes.
 fn config(end: &End, plan: &Plan, recorded: &Recorded) -> BTreeMap<String, Value> {
     let mut config = BTreeMap::from([
         ("verb".to_owned(), json!("run")),
@@ -122,23 +122,23 @@ fn config(end: &End, plan: &Plan, recorded: &Recorded) -> BTreeMap<String, Value
     config
 }
 
-/// Whether no scheme ever had to collect garbage: a table of ones and zeros.
+/// Whether no scheme ever had to collect garbage, so that its table would be ones and zeros.
 fn is_void(result: &Comparison) -> bool {
     result.schemes.iter().all(|scheme| scheme.erased_units == 0)
 }
 
-/// What was asked for, checked before anything is made.
+/// The plan of a run, checked before anything is made.
 struct Plan {
     file_system: FileSystemKind,
     specs: Vec<SchemeSpec>,
     model: NamedDrive,
     /// The drive that every scheme has, and the samples of the writes that it sees.
     sampled: (NamedDrive, Vec<Sample>),
-    /// Where the trace is kept, if it is.
+    /// The path at which the trace is kept; `None` if it is not.
     trace: Option<PathBuf>,
-    /// Whether `-t` names it.
+    /// Whether `-t` names the path.
     is_named: bool,
-    /// The model as the trace carries it.
+    /// The drive as the trace carries it.
     drive: Value,
 }
 
@@ -159,7 +159,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Keeps the trace, and says where.
+    /// Keeps the trace, and prints where.
     fn keep(&self, recorded: Recorded) -> Result {
         let Some(trace) = &self.trace else {
             return Ok(());
@@ -176,7 +176,7 @@ impl Plan {
     }
 }
 
-/// A drive at work: watched, and every scheme fed with what is seen.
+/// A drive at work, watched, with schemes that are fed with its requests.
 struct Live {
     drive: Drive,
     running: Running,
@@ -186,7 +186,7 @@ struct Live {
 }
 
 impl Live {
-    /// Makes the drive, and its file system under the probe's eyes.
+    /// Makes the drive, and its file system while the probe watches.
     fn start(plan: &Plan, namespace: Namespace, arguments: &RunArguments) -> Result<Live> {
         let mut interrupt = Interrupt::watch()?;
         let options = DriveOptions {
@@ -217,8 +217,8 @@ impl Live {
         })
     }
 
-    /// Feeds the schemes until all stages and everything they started have ended. Answers how the
-    /// first ended that did not end well, else the last.
+    /// Feeds the schemes until all stages and everything they started have ended. Answers with the end of the first
+    /// stage that did not end well, otherwise of the last.
     fn follow_all(
         &mut self,
         stages: &Stages,
@@ -250,7 +250,7 @@ impl Live {
         Ok(end)
     }
 
-    /// Feeds the schemes until a program has ended, and what it left running where that is waited for.
+    /// Feeds the schemes until a program has ended, and the processes it left running if those are waited for.
     fn follow(
         &mut self,
         stage: &Stage,
@@ -293,8 +293,8 @@ impl Live {
         Ok((end, workload))
     }
 
-    /// Brings the drive to rest and feeds the last of it: XFS discards only as it is unmounted.
-    /// Answers how the unmounting went, which is no reason to keep the table back.
+    /// Unmounts the drive and feeds the last requests, since XFS discards only when it is unmounted. The inner result
+    /// is that of unmounting; its error does not keep the table back.
     fn unmount(&mut self) -> Result<Result<(), DiskError>> {
         if self.drive.uncover().map_err(Failure::work)? {
             let place = self.drive.mount_point().display();
@@ -313,14 +313,14 @@ impl Live {
     }
 }
 
-/// What is free of a file system, root's reserve included; all of it where that cannot be told.
+/// The free share of a file system, root's reserve included; 1 where it cannot be read.
 fn free_share(directory: &Path) -> f64 {
     statvfs(directory).map_or(1.0, |found| {
         found.blocks_free() as f64 / found.blocks().max(1) as f64
     })
 }
 
-/// Ctrl-C reaches mkfs as well, which then fails through no fault of the drive.
+/// Formats the drive. Ctrl-C reaches mkfs as well, which then fails through no fault of the drive.
 fn format(drive: &mut Drive, interrupt: &mut Interrupt) -> Result {
     let formatted = drive.format_and_mount().map_err(Failure::work);
     match interrupt.came() {

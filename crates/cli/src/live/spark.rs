@@ -2,14 +2,14 @@
 
 use anabranch_ssd::Counters;
 
-/// Bars, low to high.
+/// The bars, from low to high.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Bars shown at most; when there are more, two become one (our choice).
+/// The most bars that are shown; when there are more, two become one (our choice).
 const MOST: usize = 40;
 /// Pages that the host writes from one bar to the next, at first (our choice: 16 MiB).
 const FIRST_STEP_PAGES: u64 = 4096;
 
-/// Counters at regular steps of what the host wrote.
+/// Counters at regular steps of the host's writes.
 #[derive(Debug, Clone)]
 pub struct Spark {
     step_pages: u64,
@@ -26,7 +26,7 @@ impl Default for Spark {
 }
 
 impl Spark {
-    /// Remembers `now` if a step has passed.
+    /// Keeps `now` if a step has passed.
     pub fn record(&mut self, now: &Counters) {
         let last = self.points.last().map_or(0, |point| point.host_pages);
         if now.host_pages < last + self.step_pages {
@@ -49,12 +49,12 @@ impl Spark {
         steps.filter_map(|pair| pair[1].since(&pair[0]).waf())
     }
 
-    /// The highest bar.
+    /// The highest WAF of a step.
     pub fn highest(&self) -> f64 {
         self.wafs().fold(1.0, f64::max)
     }
 
-    /// The bars, on a scale from 1 to `highest`.
+    /// The bars as text, on a scale from 1 to `highest`.
     pub fn curve(&self, highest: f64) -> String {
         let span = (highest - 1.0).max(1e-9);
         let last = BARS.len() - 1;

@@ -1,4 +1,4 @@
-//! What is run on the drive: one program, or a scenario's three verbs one after the other.
+//! The stages of a run: one program, or a scenario's three verbs one after the other.
 
 use std::ffi::OsString;
 
@@ -17,28 +17,28 @@ const XFS_TAKES_MIB: u64 = 96;
 
 /// One command of a run.
 pub struct Stage {
-    /// What it is called.
+    /// The name of the stage.
     pub what: &'static str,
-    /// Program and arguments.
+    /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// Whether it starts in the drive's directory, and not where we were started.
+    /// Whether it starts in the drive's directory, and not in the one this process was started in.
     pub starts_on_drive: bool,
 }
 
 /// The commands of a run.
 pub struct Stages {
-    /// Run first.
+    /// The stage that runs first.
     pub first: Stage,
-    /// Run after it one by one, as long as each ends well.
+    /// The stages that run after it, one by one, as long as each ends well.
     pub others: Vec<Stage>,
-    /// Run last, however the others ended.
+    /// The stage that runs last, however the others ended.
     pub teardown: Option<Stage>,
-    /// What the trace says was run.
+    /// The command that the trace names.
     pub invocation: Vec<OsString>,
 }
 
 impl Stages {
-    /// What the options ask for.
+    /// The stages that the options ask for.
     pub fn of(arguments: &RunArguments) -> Result<Stages> {
         let Some(scenario) = scenario(arguments)? else {
             return Ok(Stages {
@@ -66,7 +66,7 @@ impl Stages {
         })
     }
 
-    /// Whether the first program was told where the drive is, as far as its arguments show.
+    /// Whether the arguments of the first program show that it knows where the drive is.
     pub fn knows_the_drive(&self) -> bool {
         let names_it = |word: &OsString| {
             let word = word.to_string_lossy();
@@ -76,12 +76,12 @@ impl Stages {
     }
 }
 
-/// Whether the names of the scenarios are asked for.
+/// Whether the options ask for the names of the scenarios.
 pub fn list_wanted(arguments: &RunArguments) -> bool {
     arguments.workload.as_deref() == Some("list")
 }
 
-/// The options, with the scenario's drive where none is given.
+/// The options, with the scenario's drive if none is given.
 pub fn fit(arguments: &RunArguments) -> Result<RunArguments> {
     let mut arguments = arguments.clone();
     let Some(scenario) = scenario(&arguments)? else {
@@ -108,7 +108,7 @@ fn is_scale(text: &str) -> bool {
     Scale::from_name(text).is_some()
 }
 
-/// The scenario that is asked for, as it is asked for, if one is.
+/// The scenario that the options name, with its settings, if there is one.
 fn scenario(arguments: &RunArguments) -> Result<Option<Scenario>> {
     let Some(name) = &arguments.workload else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! What a person sees while it runs, on standard error only: on a terminal a quiet view that is drawn
-//! in place, elsewhere a plain line now and then.
+//! The live view for people, on standard error only: on a terminal it is redrawn in place, otherwise a plain line is
+//! printed now and then.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,16 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use super::{output::note_above, spark::Spark};
 use crate::say;
 
-/// How often the view is drawn anew (our choice).
+/// The time between two drawings of the view (our choice).
 const EVERY: Duration = Duration::from_millis(250);
-/// How often a line is written where there is no terminal (our choice: a log stays readable).
+/// The time between two lines where there is no terminal (our choice: a log stays readable).
 const EVERY_LINE: Duration = Duration::from_secs(10);
-/// Schemes shown: more lines than that would push the program's output off the screen (our choice).
+/// The most schemes that are shown: more lines would push the program's output off the screen (our choice).
 const MOST_SCHEMES: usize = 16;
 /// Capacities that must be written before the steady state can be judged.
 const CAPACITIES_TO_JUDGE: f64 = 2.5;
 
-/// The live view of a run: a line for what flows, a line for each scheme's WAF.
+/// The live view of a run: a line for the requests, a line for each scheme's WAF.
 #[derive(Debug)]
 pub struct View {
     lines: Option<Vec<ProgressBar>>,
@@ -31,7 +31,7 @@ pub struct View {
 }
 
 impl View {
-    /// A view of `schemes` lines, or none where standard error is no terminal.
+    /// A view with a line for each of `schemes` schemes; it shows nothing in place where standard error is no terminal.
     pub fn new(schemes: usize) -> View {
         let multi = MultiProgress::new();
         let shown = schemes.min(MOST_SCHEMES);
@@ -93,7 +93,7 @@ impl View {
         }
     }
 
-    /// What flows: time, bytes, how full the drive is, and what was lost.
+    /// The line for the requests: time, bytes, how full the drive is, and the events lost.
     fn flow(&self, running: &Running, schemes: &[(String, Progress)], lost_events: u64) -> String {
         let elapsed_s = self.began.elapsed().as_secs_f64().max(0.001);
         let written_bytes = running.source().write_bytes;
@@ -109,7 +109,7 @@ impl View {
         )
     }
 
-    /// Takes the view away, for good: a line that is not finished would be drawn once more when dropped.
+    /// Removes the view for good. A line that is not finished would be drawn once more when dropped.
     pub fn clear(self) {
         for line in self.lines.into_iter().flatten() {
             line.finish_and_clear();
@@ -117,8 +117,8 @@ impl View {
     }
 }
 
-/// When enough will have been written to judge whether the drive is steady: what a run is for, and
-/// the one end that can be foreseen of a program that may end at any time.
+/// An estimate of when enough will have been written to judge whether the drive is steady. It is what a run is for, and
+/// the only end that can be foreseen of a program that may end at any time.
 fn until_judged(capacities: f64, elapsed_s: f64) -> String {
     let left = CAPACITIES_TO_JUDGE - capacities;
     if left <= 0.0 {
