@@ -1,4 +1,4 @@
-//! The host's half of a scheme: which stream a write goes to.
+//! The host half of a scheme: it chooses the stream of each write.
 
 use anabranch_ssd::{PageRange, StreamId};
 use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Io, Tables, WriteHint};

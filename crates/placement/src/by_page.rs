@@ -1,4 +1,4 @@
-//! What the schemes that place page by page share.
+//! Helpers of the schemes that place page by page.
 
 use anabranch_ssd::{PageRange, StreamId};
 

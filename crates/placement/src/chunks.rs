@@ -1,4 +1,5 @@
-//! What both AutoStream schemes share: the address space in chunks, counts turned into streams.
+//! The parts of both AutoStream schemes: the address space in chunks, and counts turned into
+//! streams.
 
 use std::ops::Range;
 

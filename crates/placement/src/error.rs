@@ -1,4 +1,4 @@
-//! What can be wrong with a scheme as a person wrote it.
+//! Errors in a scheme as a person wrote it.
 
 use std::fmt;
 

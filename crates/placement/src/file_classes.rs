@@ -1,4 +1,4 @@
-//! Files sorted by what their names tell.
+//! Classes of files, by what their names have in common.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! When data will die: what only a trace that was read before can tell.
+//! The future: when data will die, known only of a trace that was read before.
 
 /// The lives that a first pass over a trace found: how long each page written will live, and how
 /// long each logical page's data live on average.

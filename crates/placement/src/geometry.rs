@@ -1,4 +1,4 @@
-//! The drive as a scheme knows it.
+//! The properties of a drive that a scheme knows.
 
 use anabranch_ssd::Config;
 

@@ -1,4 +1,4 @@
-//! When the host last wrote each page.
+//! The time of the host's last write to each page.
 
 use anabranch_ssd::PageRange;
 

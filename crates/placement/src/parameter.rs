@@ -1,4 +1,4 @@
-//! What a scheme can be told: named values that read, show and bound themselves.
+//! The parameters of a scheme: named values with types, ranges and texts.
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! Rules that give writes their streams, as people write them.
+//! Rules that people write, which give writes their streams.
 
 use glob::Pattern;
 use serde::{Deserialize, Serialize};

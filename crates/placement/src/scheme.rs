@@ -1,4 +1,4 @@
-//! What a scheme's file gives to the catalogue.
+//! The traits that a scheme's file implements for the catalogue.
 
 use std::{fmt, sync::Arc};
 

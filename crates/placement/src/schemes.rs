@@ -1,4 +1,4 @@
-//! The schemes, a file each, and the table of them all.
+//! The table of all schemes, which have a file each.
 
 mod anabranch;
 mod autostream_mq;

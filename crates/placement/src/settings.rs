@@ -1,4 +1,4 @@
-//! What stands behind a scheme's `:`, read and set.
+//! The settings of a scheme, which stand behind its `:`.
 
 use crate::{
     error::{DidYouMean, SchemeError},

@@ -1,4 +1,4 @@
-//! Sizes as people write them.
+//! Sizes in the form in which people write them.
 
 use std::{fmt, str::FromStr};
 

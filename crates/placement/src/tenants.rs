@@ -1,4 +1,4 @@
-//! Streams shared out fairly between several programs on one drive.
+//! The scheme that shares streams fairly between several programs on one drive.
 
 use anabranch_ssd::{PageRange, StreamId};
 

@@ -56,7 +56,8 @@ struct Log {
 }
 
 impl Log {
-    /// Half the time until a page of this log is collected, as the mean of its life.
+    /// Half the expected time until a page of this log is collected, which stands for its mean
+    /// life.
     fn expected_life(&self) -> f64 {
         match self.collected_pages {
             0 => 0.0,
@@ -86,7 +87,7 @@ pub struct MultiLog {
 }
 
 impl MultiLog {
-    /// For a drive.
+    /// The scheme for a drive.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> MultiLog {
         let logs = usize::from(shared_classes(parameters.classes, geometry));
         MultiLog {
@@ -99,7 +100,7 @@ impl MultiLog {
         }
     }
 
-    /// A number from 0 to below 1.
+    /// Draws a number from 0 to below 1.
     fn draw(&mut self) -> f64 {
         (draw(&mut self.random) >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -123,7 +124,8 @@ impl MultiLog {
         StreamId(u16::from(after))
     }
 
-    /// The log of a page that survives.
+    /// The log for a page that survives: the next colder one. The coldest opens another once it
+    /// holds a unit of data.
     fn colder(&mut self, log: u8) -> u8 {
         if log < self.coldest {
             return log + 1;

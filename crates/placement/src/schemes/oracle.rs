@@ -23,15 +23,15 @@ pub(crate) use deaths::Deaths;
 pub(crate) use ledger::Ledger;
 pub(crate) use victims::Victims;
 
-/// Classes where none are asked for and nobody tries which are best (our choice: as many as a
-/// drive of eight streams has).
+/// Number of classes where none is asked for and no trial is made (our choice: as many as a drive of eight streams
+/// has).
 const CLASSES: u32 = 8;
 
-/// Classes, ratio, first and patience.
+/// The settings of a trial: classes, ratio, first and patience.
 pub(crate) type Trial = (u32, f64, f64, f64);
 
-/// What is tried where no number of classes was asked for (our choice: on real traces in units of 0.5 to 24 MiB the best of a finer grid was among these or
-/// within 0.3 % of the host's writes of one).
+/// The trials where no number of classes is asked for (our choice: on real traces in units of 0.5 to 24 MiB the best of
+/// a finer grid was among these, or within 0.3 % of the host's writes of one).
 const TRIALS: [Trial; 13] = [
     (1, 4.0, 1.0, 1.0),
     (2, 4.0, 1.0, 1.0),
@@ -72,7 +72,7 @@ parameters! {
 }
 
 impl Parameters {
-    /// The settings to try on a drive, of those there are.
+    /// The settings among `trials` that the drive has enough streams for; empty if a number of classes was given.
     pub(crate) fn trials_of(&self, trials: &[Trial], geometry: &HostGeometry) -> Vec<Vec<Setting>> {
         if self.classes > 0 {
             return Vec::new();
@@ -91,7 +91,7 @@ impl Parameters {
             .collect()
     }
 
-    /// The classes there are on a drive, and how many of them the host may name.
+    /// Number of classes on a drive, and how many of them the host may name.
     pub(crate) fn classes_on(&self, geometry: &HostGeometry) -> (u16, u16) {
         let wanted = match self.classes {
             0 => CLASSES,
@@ -181,7 +181,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// For a drive; of more classes than it has streams, the last are left out.
+    /// The scheme for a drive. If it has fewer streams than classes, the last classes are left out.
     pub fn new(
         parameters: &Parameters,
         geometry: &HostGeometry,
@@ -215,7 +215,8 @@ impl Oracle {
         nearest.1
     }
 
-    /// A death that sums can be made of: what outlives the trace dies a capacity after its end.
+    /// A time of death that can be summed: a page that outlives the trace counts as dying a capacity of writes after
+    /// its end.
     fn finite(&self, dies_at: u64) -> u64 {
         dies_at.min(self.last_death)
     }

@@ -17,11 +17,11 @@ use crate::{
     schemes::oracle::{self, Ledger, Trial, Victims},
 };
 
-/// Rates are kept as deaths in so many pages of writes (our choice: lives up to 4 PiB are told
+/// Rates are kept as deaths in this many pages of writes (our choice: lives up to 4 PiB are told
 /// apart, and a unit's sum stays within 64 bits).
 const DEATHS: u64 = 1 << 40;
 
-/// What is tried with copies among what is written (our choice, as for `oracle`).
+/// The trials with copies among new writes (our choice, as for `oracle`).
 const TOGETHER: [Trial; 8] = [
     (1, 4.0, 1.0, 1.0),
     (4, 4.0, 1.0, 1.0),
@@ -33,7 +33,7 @@ const TOGETHER: [Trial; 8] = [
     (16, 2.0, 1.0, 1.0),
 ];
 
-/// What is tried with copies apart.
+/// The trials with copies in classes of their own.
 const APART: [Trial; 5] = [
     (1, 4.0, 1.0, 0.0),
     (2, 4.0, 1.0, 0.0),
@@ -124,7 +124,7 @@ pub struct OracleRate {
     ledger: Ledger,
     host_classes: u16,
     classes: u16,
-    /// The stream of the first class of copies.
+    /// The first of the streams that copies have to themselves.
     first_copies: u16,
     /// The life beyond which pages belong to the next class, for each class but the last.
     bounds_pages: Vec<u64>,
@@ -132,7 +132,7 @@ pub struct OracleRate {
 }
 
 impl OracleRate {
-    /// For a drive; of more classes than it has streams, the last are left out.
+    /// The scheme for a drive. If it has fewer streams than classes, the last classes are left out.
     pub fn new(
         parameters: &Parameters,
         geometry: &HostGeometry,

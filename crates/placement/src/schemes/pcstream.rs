@@ -84,11 +84,11 @@ impl HostScheme for Parameters {
     }
 }
 
-/// One context as the scheme knows it. 32 bytes.
+/// A context as the scheme knows it. 32 bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Learned {
     stats: ContextStats,
-    /// None until the mapper gives one.
+    /// The context's stream; `None` until the mapper gives it one.
     stream: Option<StreamId>,
 }
 
@@ -126,13 +126,13 @@ pub struct PcStream {
     samples: u64,
     period_pages: u64,
     period_ends: u64,
-    /// When contexts were last clustered, and when they will be next.
+    /// When contexts were last clustered; the field below is when they will be next.
     clustered_at: u64,
     cluster_at: u64,
 }
 
 impl PcStream {
-    /// A scheme that knows no context yet.
+    /// A scheme that has learned no context yet.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> PcStream {
         let table_bytes = usize::try_from(parameters.table.0).unwrap_or(usize::MAX);
         let period_pages = parameters.recluster.pages(geometry);
@@ -194,7 +194,7 @@ impl PcStream {
         self.cluster_at = self.period_ends;
     }
 
-    /// Learns that data has died.
+    /// The table of lifetimes, with a function that learns from each death.
     #[inline]
     fn learner(&mut self) -> (&mut LbaTable, impl FnMut(Death) + '_) {
         let early = self.clustered_at + self.period_pages / EARLY_PARTS;

@@ -16,8 +16,7 @@ use crate::{
 
 /// Classes of the host's writes: short-lived and the rest (§3.2).
 const HOST_CLASSES: u16 = 2;
-/// A class of copies ends at this many times the age at which the one before it ends (§3.4: 4 and
-/// 16 times ℓ).
+/// The age at which a class of copies ends, over that at which the one before it ends (§3.4: 4 and 16 times ℓ).
 const GROWTH: u64 = 4;
 
 parameters! {
@@ -71,7 +70,7 @@ pub struct SepBit {
     writes: LastWrites,
     short: StreamId,
     long: StreamId,
-    /// The class of short-lived writes' copies, then those by age.
+    /// The stream for copies of short-lived writes, then those of copies by age.
     copies: Vec<StreamId>,
     /// ℓ in pages; `u64::MAX` until it is learned.
     threshold: u64,
@@ -82,7 +81,7 @@ pub struct SepBit {
 }
 
 impl SepBit {
-    /// For a drive.
+    /// The scheme for a drive.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> SepBit {
         let long = HOST_CLASSES.min(geometry.host_streams.max(1)) - 1;
         let copies = (parameters.classes - u32::from(HOST_CLASSES)).max(2) as usize;

@@ -52,7 +52,7 @@ impl HostScheme for Parameters {
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
     end: u64,
-    /// The number of the write that continued it last; 0 while it is none.
+    /// The number of the write that continued it last; 0 while there is none.
     last_write: u64,
     writes: u32,
 }
@@ -61,11 +61,11 @@ struct Run {
 /// writes share stream 0. A new pattern takes the place, and the stream, of the one continued
 /// least recently.
 ///
-/// It is in the drive: it sees addresses only. On a drive with fewer streams than patterns, as
+/// The scheme works in the drive: it sees addresses only. On a drive with fewer streams than patterns, it follows as
 /// many patterns as there are streams beside stream 0. Memory: 24 bytes a run.
 #[derive(Debug, Clone)]
 pub struct SequentialDetector {
-    /// Pattern n writes to stream n + 1.
+    /// The runs that are patterns; pattern n writes to stream n + 1.
     patterns: Vec<Run>,
     candidates: Vec<Run>,
     least: u32,
@@ -73,7 +73,7 @@ pub struct SequentialDetector {
 }
 
 impl SequentialDetector {
-    /// For a drive with `host_streams` streams, at least 1.
+    /// The scheme for a drive with `host_streams` streams, at least 1.
     pub fn new(parameters: &Parameters, host_streams: u16) -> SequentialDetector {
         let patterns = parameters.patterns.min(u32::from(host_streams) - 1);
         SequentialDetector {
@@ -92,7 +92,7 @@ fn continued(runs: &[Run], first: u64) -> Option<usize> {
         .position(|run| run.end == first && run.last_write > 0)
 }
 
-/// Puts a run in the place of the one continued least recently, and answers where that is.
+/// Puts a run in the place of the one continued least recently. Answers with that place.
 fn steal(runs: &mut [Run], with: Run) -> Option<usize> {
     let (place, run) = runs
         .iter_mut()

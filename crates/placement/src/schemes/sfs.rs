@@ -17,7 +17,7 @@ use crate::{
 };
 use segments::Segments;
 
-/// Rounds of moving the centres each time (`SepBIT`'s simulator).
+/// Rounds in which the centres are moved each time (`SepBIT`'s simulator).
 const ROUNDS: usize = 3;
 
 parameters! {
@@ -62,16 +62,16 @@ pub struct Sfs {
     last: LastWrites,
     writes: Vec<u16>,
     segments: Segments,
-    /// The hottest first.
+    /// The centres of the groups, the hottest first.
     centres: Vec<f64>,
-    /// Room for the units' hotness while centres move.
+    /// A buffer for the units' hotness while centres move.
     hotness: Vec<f64>,
     victims: u32,
     victims_a_move: u32,
 }
 
 impl Sfs {
-    /// For a drive.
+    /// The scheme for a drive.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> Sfs {
         let classes = usize::from(shared_classes(parameters.classes, geometry));
         Sfs {

@@ -8,7 +8,7 @@ use crate::{
     scheme::{Host, HostScheme, Unfit},
 };
 
-/// Sends every write to stream 0: a drive without streams, what everything is measured against.
+/// Sends every write to stream 0: a drive without streams, with which the others are compared.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Single;
 
@@ -18,7 +18,7 @@ impl Assign for Single {
     }
 }
 
-/// `baseline` in the catalogue.
+/// The entry `baseline` of the catalogue, which has no parameters.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Parameters;
 

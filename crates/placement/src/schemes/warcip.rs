@@ -14,8 +14,7 @@ use crate::{
     scheme::{Host, HostScheme, Unfit},
 };
 
-/// A cluster splits when it takes more than one in this many of a period's writes (`SepBIT`'s
-/// simulator).
+/// A cluster splits when it takes more than this share of a period's writes, as a divisor (`SepBIT`'s simulator).
 const SPLIT_SHARE: u64 = 2;
 
 parameters! {
@@ -47,13 +46,13 @@ impl HostScheme for Parameters {
     }
 }
 
-/// Pages that are rewritten at like intervals.
+/// A cluster of pages that are rewritten at similar intervals.
 #[derive(Debug, Clone, Copy)]
 struct Cluster {
     stream: StreamId,
     /// The mean interval of the pages in the unit being filled, in pages the host wrote.
     centre: f64,
-    /// Pages in that unit.
+    /// Pages in the unit being filled.
     filled: u32,
     /// Writes since the last review.
     writes: u64,
@@ -73,9 +72,10 @@ struct Cluster {
 #[derive(Debug)]
 pub struct Warcip {
     writes: LastWrites,
-    /// The age at which a page was last copied, if that was since its last write.
+    /// The age at which each page was last copied, if that was after its last write; it is added to the page's
+    /// interval.
     penalties: Vec<u32>,
-    /// By their centre when they were made, the lowest first.
+    /// The clusters by the centres they had when they were made, the lowest first.
     clusters: Vec<Cluster>,
     free: Vec<StreamId>,
     copies: StreamId,
@@ -87,7 +87,7 @@ pub struct Warcip {
 }
 
 impl Warcip {
-    /// For a drive.
+    /// The scheme for a drive.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> Warcip {
         // Copies take a host stream where the drive has no internal one.
         let spare = u16::from(geometry.internal_streams == 0);
@@ -171,7 +171,7 @@ impl Warcip {
         }
     }
 
-    /// A new cluster below one that takes too much.
+    /// Splits a cluster that takes too much: makes a new one below it.
     fn split(&mut self, index: usize, stream: StreamId) {
         let centre = |index: Option<usize>| {
             let cluster = index.and_then(|index| self.clusters.get(index));

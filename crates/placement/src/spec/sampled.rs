@@ -1,4 +1,4 @@
-//! What a scheme is on a sampled drive.
+//! The form of a scheme on a sampled drive.
 
 use super::SchemeSpec;
 

@@ -1,4 +1,4 @@
-//! What the network sees of a write.
+//! The features of a write that the network gets.
 
 use anabranch_ssd::PageRange;
 

@@ -1,4 +1,4 @@
-//! How soon a page must be written again to be hot.
+//! The threshold of hot pages: the time within which a page must be written again.
 
 /// The first threshold: 200 K blocks of the paper's 33.6 M (§4.1), by share of capacity (our
 /// choice, as for all of these).

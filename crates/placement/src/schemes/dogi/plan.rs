@@ -1,4 +1,5 @@
-//! Which classes share a group, and where survivors go: from a log of predictions and what came.
+//! The plan of groups: which classes share one, and where survivors go, from a log of predictions
+//! and real lives.
 
 use super::network::CLASSES;
 

@@ -1,4 +1,4 @@
-//! Writes whose fate is waited for, to learn from.
+//! Samples: writes that are followed until they die, to learn from.
 
 use std::{
     collections::HashMap,

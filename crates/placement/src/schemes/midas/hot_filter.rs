@@ -1,4 +1,4 @@
-//! Which pages are hot: overwritten again and again while they lie in the hot group.
+//! The filter of hot pages, which are overwritten again and again while they lie in the hot group.
 
 use anabranch_ssd::PageRange;
 

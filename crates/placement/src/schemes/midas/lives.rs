@@ -1,4 +1,4 @@
-//! How long data lives: the update interval distribution, from a sample of the pages.
+//! Lives of data: the update interval distribution, from a sample of the pages.
 
 /// Number of intervals in a unit: lives are counted in quarters of a unit (§4.1).
 const PER_UNIT: u32 = 4;

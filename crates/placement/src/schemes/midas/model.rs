@@ -1,4 +1,4 @@
-//! What a chain of groups would cost: the Markov-chain-based analytical model.
+//! The cost of a chain of groups: the Markov-chain-based analytical model.
 
 use super::lives::Curve;
 

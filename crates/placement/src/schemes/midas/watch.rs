@@ -1,4 +1,4 @@
-//! What really happens, beside what was predicted.
+//! Measurements of the chain at work, to compare with the predictions.
 
 /// Counts writes, copies, and the valid shares of victims.
 #[derive(Debug)]

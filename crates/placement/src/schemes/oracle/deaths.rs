@@ -1,4 +1,4 @@
-//! When what each logical page holds will die.
+//! The time of death of what each logical page holds.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use anabranch_ssd::PageRange;
 
 use crate::{assign::Write, future::Future};
 
-/// The future, by what the logical pages hold now. 8 bytes a logical page.
+/// The future of the data that each logical page holds now. 8 bytes for each logical page.
 #[derive(Debug)]
 pub(crate) struct Deaths {
     future: Arc<Future>,
@@ -14,7 +14,7 @@ pub(crate) struct Deaths {
 }
 
 impl Deaths {
-    /// The deaths on an empty drive. Without a future no page ever dies.
+    /// The deaths on an empty drive. Without a future, no page ever dies.
     pub(crate) fn new(logical_pages: u32, future: Option<&Arc<Future>>) -> Deaths {
         Deaths {
             future: future.cloned().unwrap_or_default(),
@@ -22,7 +22,7 @@ impl Deaths {
         }
     }
 
-    /// Notes a write. Answers when its first page will die.
+    /// Notes a write. Answers when its first page will die, in pages the host has written.
     pub(crate) fn write(&mut self, write: &Write) -> u64 {
         for (page, now_pages) in write.pages.indices().zip(write.now_pages..) {
             if let Some(dies_at) = self.dies_at.get_mut(page) {
@@ -32,7 +32,7 @@ impl Deaths {
         self.of(write.pages.first)
     }
 
-    /// When what `page` holds will die.
+    /// When the data of `page` will die, in pages the host has written.
     #[inline]
     pub(crate) fn of(&self, page: u32) -> u64 {
         let dies_at = self.dies_at.get(page as usize).copied();

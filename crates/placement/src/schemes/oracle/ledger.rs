@@ -1,11 +1,11 @@
-//! What every unit holds, and what those pages are worth in sum.
+//! The ledger of units: the pages of each, and the sum of their values.
 
 use anabranch_ssd::{PageRange, StreamId};
 
 use super::deaths::within;
 use crate::geometry::HostGeometry;
 
-/// A page that lies nowhere.
+/// Marks a page that lies in no unit.
 const NOWHERE: u32 = u32::MAX;
 
 /// Which unit each logical page lies in, and of every unit the sum of a number that each of its

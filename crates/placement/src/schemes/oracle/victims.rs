@@ -1,14 +1,14 @@
-//! Which unit is collected, when it is known how long what lives in it will live.
+//! The choice of victims when it is known how long their valid pages will live.
 
 use anabranch_ssd::victims::ClosedUnits;
 
 use crate::geometry::HostGeometry;
 
-/// Lives are told apart up to so many capacities of writes (our choice: of 0.5, 1, 2 and 8 none
-/// was far from the best); what lives longer lives for good.
+/// Capacities of writes up to which lives are told apart (our choice: of 0.5, 1, 2 and 8 none was far from the best);
+/// longer lives count as endless.
 const HORIZON_CAPACITIES: f64 = 2.0;
 
-/// The highest benefit for its cost, by what is to come.
+/// Chooses victims by the highest benefit for its cost, computed from the future.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Victims {
     patience: f64,
@@ -18,7 +18,7 @@ pub(crate) struct Victims {
 }
 
 impl Victims {
-    /// For a drive; `patience` is how much time counts, from 0 to 1.
+    /// The chooser for a drive; `patience` is how much time counts, from 0 to 1.
     pub(crate) fn new(patience: f64, geometry: &HostGeometry) -> Victims {
         Victims {
             patience,

@@ -1,4 +1,4 @@
-//! The class of the file as part of what tells writers apart.
+//! Writers told apart by the class of the file, besides the program context.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 one_of! {
-    /// What tells writers apart.
+    /// The property by which writers are told apart.
     Grouping {
         /// The program context, as in the papers.
         Context = "context",
@@ -44,7 +44,8 @@ pub struct ByFile {
 }
 
 impl ByFile {
-    /// Over a scheme that knows no context yet and learns at most `max_pairs`.
+    /// The scheme over `inner`, which must have learned no context yet, and which learns at most
+    /// `max_pairs`.
     pub fn new(inner: PcStream, grouping: Grouping, max_pairs: usize) -> ByFile {
         ByFile {
             inner,
@@ -56,7 +57,7 @@ impl ByFile {
         }
     }
 
-    /// The number of a write's pair; the unknown context's once there are too many.
+    /// The number of a write's pair; the unknown context's number once there are too many pairs.
     fn pair(&mut self, write: &Write) -> ContextId {
         let class = self.classes.of(write.file);
         let key = match self.grouping {

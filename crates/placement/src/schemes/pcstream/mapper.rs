@@ -1,4 +1,4 @@
-//! The PC-to-stream mapper: contexts of like lifetime brought to one stream.
+//! The PC-to-stream mapper, which gives contexts with similar lifetimes one stream.
 
 use anabranch_lifetime::{Weighted, cluster};
 use anabranch_ssd::StreamId;
@@ -6,13 +6,13 @@ use anabranch_ssd::StreamId;
 /// A context with enough samples to be placed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Placed {
-    /// Which context.
+    /// The context's index.
     pub index: usize,
     /// Logarithm (base 2) of its mean lifetime in pages.
     pub log_lifetime: f64,
-    /// How much it wrote of late.
+    /// Bytes that it wrote recently: the weight of its lifetime.
     pub weight: f64,
-    /// Its stream, none while it is new.
+    /// Its stream; `None` while it is new.
     pub stream: Option<StreamId>,
 }
 
@@ -93,7 +93,7 @@ impl Mapper {
     }
 }
 
-/// Which group would keep which stream, the claim with the most bytes first.
+/// The groups' claims to streams, as (group, stream), the claim with the most bytes first.
 fn claims(groups: &[Weighted], contexts: &[Placed]) -> impl Iterator<Item = (usize, StreamId)> {
     let claim = |context: &Placed| {
         let group = nearest(groups, context.log_lifetime);

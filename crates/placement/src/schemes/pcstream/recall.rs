@@ -1,4 +1,4 @@
-//! What earlier runs learned, until this one has learned as much.
+//! Lifetimes from earlier runs, used until this run has learned as much.
 
 use anabranch_lifetime::ContextStats;
 use anabranch_trace::ContextId;
@@ -19,9 +19,9 @@ const RELEARNED: f64 = 2.0;
 #[derive(Debug, Clone, Copy)]
 struct Recalled {
     lifetime_pages: f64,
-    /// What it wrote of late in the earlier run, halved every period of this one.
+    /// What it wrote recently in the earlier run, halved in every period of this one.
     weight_pages: f64,
-    /// When it first wrote in this run; none while it did not.
+    /// When it first wrote in this run; `None` while it has not.
     since_pages: Option<u64>,
     written_pages: u64,
 }
@@ -38,9 +38,9 @@ pub(super) struct Recall {
     max_contexts: usize,
     samples: u64,
     profile: KnownLifetimes,
-    /// By context number.
+    /// The signature of each context, by its number.
     signatures: Vec<u64>,
-    /// By context number; empty without a profile.
+    /// The recalled lifetime of each context, by its number; empty without a profile.
     recalled: Vec<Option<Recalled>>,
 }
 
@@ -56,12 +56,12 @@ impl Recall {
         }
     }
 
-    /// Begins with what an earlier run learned.
+    /// Takes what an earlier run learned.
     pub fn start(&mut self, profile: &KnownLifetimes) {
         self.profile = profile.clone();
     }
 
-    /// Learns which context is which.
+    /// Notes the signature of a context.
     pub fn learn(&mut self, context: &ContextName) {
         let row = context.id.0 as usize;
         if row >= self.max_contexts {
@@ -80,7 +80,7 @@ impl Recall {
         }
     }
 
-    /// Counts a write; answers whether it is the first of a context an earlier run knew.
+    /// Counts a write. Answers whether it is the first by a context that an earlier run knew.
     #[inline]
     pub fn begins(&mut self, context: ContextId, pages: u32, now_pages: u64) -> bool {
         let Some(Some(recalled)) = self.recalled.get_mut(context.0 as usize) else {
@@ -92,8 +92,8 @@ impl Recall {
         begins
     }
 
-    /// The lifetime and the weight that hold for a context of which this run knows `stats`, in
-    /// pages; none while nothing is known.
+    /// The lifetime and the weight to use for a context of which this run has learned `stats`, in
+    /// pages; `None` while nothing is known.
     pub fn known(
         &mut self,
         row: usize,
@@ -116,7 +116,7 @@ impl Recall {
         is_known.then(|| (stats.mean_lifetime_pages().max(1.0), written_pages))
     }
 
-    /// Halves what earlier runs' writes weigh.
+    /// Halves the weight of earlier runs' writes.
     pub fn fade(&mut self) {
         for recalled in self.recalled.iter_mut().flatten() {
             recalled.weight_pages /= 2.0;

@@ -1,6 +1,6 @@
-//! How hot segments are, from the pages that still live in them.
+//! The hotness of segments, from the pages that still live in them.
 
-/// The segment of a page that is in none.
+/// The segment number of a page that is in none.
 const NONE: u32 = u32::MAX;
 
 /// The pages of a unit, as far as the scheme can tell: those it sent to a class one after the
@@ -14,21 +14,21 @@ struct Segment {
     written_at: u64,
 }
 
-/// All segments, and which each page is in. Their number is bounded; a page that finds none free
+/// All segments, and the segment of each page. Their number is bounded; a page that finds none free
 /// is in none until it moves again.
 #[derive(Debug)]
 pub(super) struct Segments {
     segment_of: Vec<u32>,
     segments: Vec<Segment>,
     free: Vec<u32>,
-    /// Of each class, the segment being filled and the pages in it.
+    /// For each class, the segment being filled and the pages in it.
     open: Vec<(u32, u32)>,
     pages_per_unit: u32,
 }
 
 impl Segments {
-    /// As many as twice the drive's units: where the drive closed a unit early, its pages and the
-    /// scheme's lie across each other.
+    /// Segments for twice the drive's units: where the drive closes a unit early, the scheme's
+    /// segments no longer match its units.
     pub(super) fn new(logical_pages: u32, units: u32, pages_per_unit: u32, classes: usize) -> Self {
         let count = units.saturating_mul(2).saturating_add(classes as u32);
         Segments {
@@ -40,7 +40,7 @@ impl Segments {
         }
     }
 
-    /// A page that was written so often, last then, leaves its segment.
+    /// Takes a page, which was written `writes` times and last at `written_at`, out of its segment.
     pub(super) fn leave(&mut self, page: u32, writes: u16, written_at: u64) {
         let Some(slot) = self.segment_of.get_mut(page as usize) else {
             return;
@@ -58,7 +58,7 @@ impl Segments {
         }
     }
 
-    /// It joins the segment that its class is filling.
+    /// Puts a page in the segment that its class is filling.
     pub(super) fn join(&mut self, page: u32, class: usize, writes: u16, written_at: u64) {
         let (Some(slot), Some((open, filled))) = (
             self.segment_of.get_mut(page as usize),
@@ -84,7 +84,8 @@ impl Segments {
         }
     }
 
-    /// How hot each full segment with live pages is now: writes for each page it rested.
+    /// The hotness of each full segment with live pages: writes for each page of time that it
+    /// rested.
     pub(super) fn hotness(&self, now_pages: u64) -> impl Iterator<Item = f64> {
         let full = self.segments.iter().filter(|segment| !segment.open);
         full.filter(|segment| segment.live_pages > 0)
