@@ -67,6 +67,7 @@ impl Verb {
                 .reads(&serve.drive_file)
                 .reads(&serve.host_secret)
                 .reads(&serve.controller_secret)
+                .reads(&serve.tls_key)
                 .holds("--data", serve.data_file())
                 .holds("--state", serve.state_file())
                 .writes("-o", &serve.output),

@@ -85,12 +85,13 @@ fn check(arguments: &ServeArguments) -> Result {
 /// What can be reached from elsewhere is meant to be. Names of hosts guard the drive alone: whoever
 /// asks for metrics gives none.
 fn check_reach(arguments: &ServeArguments) -> Result {
-    let named = !arguments.allow_host.is_empty() || arguments.host_secret.is_some();
+    let keyed = arguments.host_secret.is_some() || arguments.tls_key.is_some();
+    let named = !arguments.allow_host.is_empty() || keyed;
     let open = !named && !arguments.allow_any_host;
     if !arguments.listen.ip().is_loopback() && open {
         return Err(Failure::say(format!(
-            "--listen {} can be reached from elsewhere: let hosts authenticate with --host-secret FILE, name who \
-             may connect with --allow-host, or say --allow-any-host",
+            "--listen {} can be reached from elsewhere: give hosts keys with --tls-key FILE or --host-secret FILE, \
+             name who may connect with --allow-host, or say --allow-any-host",
             arguments.listen
         )));
     }

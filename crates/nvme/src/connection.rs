@@ -19,7 +19,7 @@ use std::{net::SocketAddr, sync::Arc};
 use socket2::{SockRef, TcpKeepalive};
 use thiserror::Error;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{self, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
     sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
     task,
@@ -33,6 +33,7 @@ use crate::{
     controller::{Controller, ErrorEntry, Notice},
     options::{MOST_ADMIN_DATA, MOST_PDU_DATA},
     pdu::{Digests, Encoder, FatalError, Framing, Initialize, Pdu, Side},
+    security::{Names, Tls},
     target::Target,
     totals::Tally,
 };
@@ -75,6 +76,8 @@ pub(crate) struct Connection {
     target: Arc<Target>,
     /// Where the host reached us: what the discovery log tells.
     address: SocketAddr,
+    /// Whose key of TLS it came with, and for which subsystem.
+    named: Option<Names>,
     role: Role,
     framing: Framing,
     encoder: Encoder,
@@ -123,7 +126,7 @@ impl From<std::io::Error> for End {
 }
 
 /// Serves one connection to its end.
-pub(crate) async fn serve(stream: TcpStream, target: Arc<Target>) {
+pub(crate) async fn serve(mut stream: TcpStream, target: Arc<Target>, tls: Option<Arc<Tls>>) {
     let Ok(address) = stream.local_addr() else {
         return;
     };
@@ -132,9 +135,27 @@ pub(crate) async fn serve(stream: TcpStream, target: Arc<Target>) {
     // A host that has gone without a word is noticed, be it one that keeps nothing alive itself.
     let _ = SockRef::from(&stream).set_tcp_keepalive(&keep_alive());
     let (notices, mut told) = mpsc::unbounded_channel();
-    let mut connection = Connection::new(target, address, notices);
     let peer = stream.peer_addr().ok();
-    let end = connection.run(stream, &mut told).await;
+    let mut connection = Connection::new(target, address, notices);
+    let end = if let Some(tls) = tls {
+        let patience = connection.target.options.patience;
+        let accepted = time::timeout(patience, tls.accept(stream)).await;
+        let (stream, named) = match accepted {
+            Ok(Ok(accepted)) => accepted,
+            Ok(Err(reason)) => return warn!(?peer, %reason, "host refused"),
+            Err(_) => {
+                return warn!(
+                    ?peer,
+                    reason = "its TLS handshake takes too long",
+                    "host refused"
+                );
+            }
+        };
+        connection.named = Some(named);
+        connection.run(io::split(stream), &mut told).await
+    } else {
+        connection.run(stream.split(), &mut told).await
+    };
     connection.tell(peer, end.err().unwrap_or(End::Closed));
     connection.finish();
 }
@@ -172,6 +193,7 @@ impl Connection {
             flow_control: true,
             closing: false,
             settled_ms: target.now_ms(),
+            named: None,
             role: Role::Fresh,
             encoder: Encoder::default(),
             answers: Vec::new(),
@@ -184,10 +206,9 @@ impl Connection {
 
     async fn run(
         &mut self,
-        mut stream: TcpStream,
+        (mut reader, mut writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
         told: &mut UnboundedReceiver<Notice>,
     ) -> Result<(), End> {
-        let (mut reader, mut writer) = stream.split();
         let mut ticks = time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

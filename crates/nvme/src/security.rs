@@ -1,15 +1,20 @@
-//! Secrets of hosts and of the drive: DH-HMAC-CHAP (§8.3.4) on a connection.
+//! Secrets of hosts and of the drive: DH-HMAC-CHAP (§8.3.4) on a connection, and TLS below it (TCP
+//! §3.6.1).
 //!
-//! Hashes, groups and comparisons are OpenSSL's; what is here are messages, and what of them is computed when.
+//! Hashes, groups, comparisons and TLS are OpenSSL's; what is here are messages, what of them is computed when, and how keys
+//! are derived and named.
 
 mod exchange;
 mod group;
 mod hash;
 mod keys;
 mod message;
+mod psk;
 mod secret;
+mod session;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 pub use exchange::{Exchange, Names};
 pub use group::Group;
@@ -18,3 +23,4 @@ pub use keys::{BadList, Demand, Keys, NoExchange, Pair, list};
 pub use message::{DHCHAP, Explanation, Message};
 pub(crate) use message::{SECURITY_PROTOCOL, SPECIFIC};
 pub use secret::{BadSecret, Form, Secret};
+pub use tls::{Tls, TlsError};

@@ -8,11 +8,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use openssl::error::ErrorStack;
 use thiserror::Error;
 use tokio::{net::TcpListener, runtime, sync::Semaphore, sync::oneshot, time};
 use tracing::warn;
 
-use crate::{clock::Clock, connection, controller::MOST_DISCOVERIES, metrics, target::Target};
+use crate::{
+    clock::Clock, connection, controller::MOST_DISCOVERIES, metrics, options::DISCOVERY,
+    security::Tls, target::Target,
+};
 
 /// Connections beside those of queues: discovery, and handshakes under way (our choice).
 const HANDSHAKES: usize = MOST_DISCOVERIES + 64;
@@ -33,6 +37,9 @@ pub enum ServerError {
         /// Why not.
         problem: io::Error,
     },
+    /// Connections cannot be encrypted.
+    #[error("cannot prepare TLS: {0}")]
+    Tls(#[from] ErrorStack),
     /// The threads of the server cannot be started.
     #[error("cannot start the network's threads: {0}")]
     Threads(io::Error),
@@ -71,6 +78,8 @@ impl Server {
             .thread_name("nvme")
             .build()
             .map_err(ServerError::Threads)?;
+        let options = &target.options;
+        let tls = Tls::new(&options.keys, &[&options.subsystem, DISCOVERY])?.map(Arc::new);
         let (listener, address) = runtime.block_on(listen(address))?;
         let metrics = metrics.map(|address| runtime.block_on(listen(address)));
         let metrics = metrics.transpose()?;
@@ -82,7 +91,7 @@ impl Server {
         }
         let serve = move || {
             runtime.block_on(async {
-                accept(listener, Arc::clone(&target), stopped).await;
+                accept(listener, (Arc::clone(&target), tls), stopped).await;
                 farewell(&target).await;
             });
             runtime.shutdown_timeout(FAREWELL);
@@ -145,7 +154,10 @@ async fn farewell(target: &Target) {
     }
 }
 
-async fn accept(listener: TcpListener, target: Arc<Target>, stopped: oneshot::Receiver<()>) {
+/// What connections are served with.
+type Served = (Arc<Target>, Option<Arc<Tls>>);
+
+async fn accept(listener: TcpListener, (target, tls): Served, stopped: oneshot::Receiver<()>) {
     let options = &target.options;
     let queues = usize::from(options.most_controllers) * (usize::from(options.most_queues) + 1);
     let room = Arc::new(Semaphore::new(queues + HANDSHAKES));
@@ -169,9 +181,9 @@ async fn accept(listener: TcpListener, target: Arc<Target>, stopped: oneshot::Re
             warn!(%peer, "connection dropped: too many are open");
             continue;
         };
-        let target = Arc::clone(&target);
+        let (target, tls) = (Arc::clone(&target), tls.clone());
         tokio::spawn(async move {
-            connection::serve(stream, target).await;
+            connection::serve(stream, target, tls).await;
             drop(place);
         });
     }

@@ -107,6 +107,15 @@ pub struct ServeArguments {
         help_heading = "Network"
     )]
     pub host_secret: Option<PathBuf>,
+    /// Encrypt by TLS 1.3, and let in hosts alone that have a key: a file of lines `NQN KEY`, keys as
+    /// `nvme gen-tls-key` makes them
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "allow_any_host",
+        help_heading = "Network"
+    )]
+    pub tls_key: Option<PathBuf>,
     /// The drive's own secret, by which hosts that ask can tell that it is the right one: a file of that secret
     #[arg(
         long,

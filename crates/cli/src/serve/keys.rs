@@ -20,7 +20,10 @@ pub fn read(arguments: &ServeArguments) -> Result<Keys> {
         let secret = |text: &str| Secret::of(Form::Dhchap, text.trim());
         told("--controller-secret", path, secret)
     });
+    let tls = arguments.tls_key.as_deref();
+    let tls = tls.map(|path| told("--tls-key", path, |text| list(Form::Tls, text)));
     Ok(Keys {
+        tls: tls.transpose()?,
         hosts: hosts.transpose()?,
         controller: own.transpose()?,
         demand: Demand {

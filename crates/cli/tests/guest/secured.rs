@@ -106,3 +106,40 @@ fn a_host_authenticates_and_none_without_the_secret_gets_in() {
         served.stop();
     }
 }
+
+/// What `nvme gen-tls-key` of nvme-cli 2.13 printed with `--hmac=1`.
+const KEY: &str = "NVMeTLSkey-1:01:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh+KfiaR:";
+
+#[test]
+fn a_host_encrypts_and_none_without_the_key_gets_in() {
+    let kept = Kept::new();
+    let keys = |name: &str, key: &str| kept.file(name, &format!("{HOST} {key}\n"));
+    let keys = keys("keys", KEY);
+    let secrets = kept.file("hosts", &format!("{HOST} {SECRET}\n"));
+    let first = served(&["--tls-key", &keys]);
+    let second = served(&["--tls-key", &keys, "--host-secret", &secrets]);
+    let mut variables = first.variables();
+    variables.extend([
+        ("PORT_BOTH", port(&second)),
+        ("KEY", KEY.to_owned()),
+        ("SECRET", SECRET.to_owned()),
+        ("SIZE", amount(8, 64) + "M"),
+    ]);
+    let report = run("encrypted.sh", 600, &variables, |_| String::new());
+    for name in ["first", "digests", "both", "again"] {
+        report.output(name);
+    }
+    let refused = [
+        "clear",
+        "other-name",
+        "half",
+        "wrong",
+        "wrong-zeroth",
+        "stranger",
+        "none",
+    ];
+    all_refused(&report, &refused);
+    for served in [first, second] {
+        served.stop();
+    }
+}

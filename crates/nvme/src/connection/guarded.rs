@@ -48,6 +48,13 @@ impl Connection {
         purpose: Purpose,
         who: &ConnectData,
     ) -> Result<Option<Exchange>, Refusal> {
+        if let Some(named) = &self.named
+            && (named.host != who.host_name || named.subsystem != who.subsystem)
+        {
+            return Err(Refusal::host(
+                &"its TLS key is another host's, or is for another subsystem",
+            ));
+        }
         let exchange = self
             .target
             .options

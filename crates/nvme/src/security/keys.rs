@@ -38,6 +38,8 @@ pub struct Keys {
     pub hosts: Option<BTreeMap<String, Secret>>,
     /// The controller's secret.
     pub controller: Option<Secret>,
+    /// Configured pre-shared keys of TLS, by the hosts' names; none: hosts speak in the clear.
+    pub tls: Option<BTreeMap<String, Secret>>,
     /// What is asked of hosts.
     pub demand: Demand,
 }
