@@ -13,6 +13,9 @@
 )]
 
 mod command;
+#[cfg(feature = "live")]
+#[path = "killed/live.rs"]
+mod live;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -70,8 +73,8 @@ const CASES: [Case; 15] = [
 ];
 
 /// `serve` has a test of its own, and `steer` needs a drive, which it writes beside what others write.
-/// `doctor` and `workloads` write as `schemes` does, and `run` and `record` write as `import` and `replay` do, after
-/// minutes of a live drive; so does `watch`, whose state has a test of its own.
+/// `doctor` and `workloads` write as `schemes` does; `run`, `record` and `watch` have tests of their own, since no two
+/// of them write the same.
 const WITHOUT: [&str; 8] = [
     "doctor",
     "help",
