@@ -1,8 +1,9 @@
 //! A writer in a form that survives restart and address randomisation, and its 64-bit signature.
 
-use std::sync::Arc;
+use std::{hash::Hasher as _, sync::Arc};
 
 use anabranch_trace::{ContextKind, Frame};
+use fnv::FnvHasher;
 
 /// A file with code, or a region of code that lies in no file.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,43 +99,16 @@ impl Writer {
     /// 64-bit FNV-1a over the kind's number, the role, a zero byte, and for each call the object's
     /// build-id (its path if it has none), a zero byte and the file offset in little-endian order.
     pub(crate) fn signature(&self, kind: ContextKind, depth: usize) -> u64 {
-        let mut hash = Fnv1a::new();
-        hash.add(&[kind_number(kind)]);
-        hash.add(self.role.as_bytes());
-        hash.add(&[0]);
+        let mut hash = FnvHasher::default();
+        hash.write(&[kind.number()]);
+        hash.write(self.role.as_bytes());
+        hash.write(&[0]);
         for site in &self.path[..depth.min(self.path.len())] {
-            hash.add(site.object.identity().as_bytes());
-            hash.add(&[0]);
-            hash.add(&site.file_offset.to_le_bytes());
+            hash.write(site.object.identity().as_bytes());
+            hash.write(&[0]);
+            hash.write(&site.file_offset.to_le_bytes());
         }
-        hash.0
-    }
-}
-
-/// Part of the signature, so never to be changed.
-fn kind_number(kind: ContextKind) -> u8 {
-    match kind {
-        ContextKind::Unknown => 0,
-        ContextKind::Application => 1,
-        ContextKind::Folded => 2,
-        ContextKind::Journal => 3,
-        ContextKind::Metadata => 4,
-        ContextKind::Kernel => 5,
-    }
-}
-
-/// The hash of Fowler, Noll and Vo (FNV-1a, 64 bits): the same on every machine and in every run.
-struct Fnv1a(u64);
-
-impl Fnv1a {
-    fn new() -> Fnv1a {
-        Fnv1a(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        hash.finish()
     }
 }
 
@@ -163,13 +137,6 @@ mod tests {
 
     fn signature(writer: &Writer) -> u64 {
         writer.signature(ContextKind::Application, usize::MAX)
-    }
-
-    #[test]
-    fn the_hash_is_fnv_1a() {
-        let mut hash = Fnv1a::new();
-        hash.add(b"foobar");
-        assert_eq!(hash.0, 0x8594_4171_f739_67e8); // the authors' test vector
     }
 
     #[test]

@@ -5,9 +5,11 @@ mod written;
 pub use written::Written;
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::Hasher as _;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use fnv::FnvHasher;
 use nix::libc::{O_DIRECT, O_EXCL};
 
 use crate::contents;
@@ -248,10 +250,9 @@ impl Drive {
             self.serial,
             self.namespace.number()
         );
-        // FNV-1a, 64 bits.
-        text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        let mut hash = FnvHasher::default();
+        hash.write(text.as_bytes());
+        hash.finish()
     }
 
     /// What it counts of its writes: by its FDP statistics, else by OCP's log, else by its endurance group's, which counts

@@ -5,22 +5,30 @@ use serde::{Deserialize, Serialize};
 use crate::io::ContextId;
 
 /// What kind of writer a context is.
+// IMPORTANT: signatures are made of the numbers, and kept for years: no number ever changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContextKind {
     /// The writer could not be attributed.
-    Unknown,
+    Unknown = 0,
     /// A call path of an application.
-    Application,
+    Application = 1,
     /// Stacks that are too rare, or too many, to be contexts of their own: they share a shallower
     /// stack.
-    Folded,
+    Folded = 2,
     /// The file system's journal or log.
-    Journal,
+    Journal = 3,
     /// The file system's metadata.
-    Metadata,
+    Metadata = 4,
     /// Any other thread of the kernel.
-    Kernel,
+    Kernel = 5,
+}
+
+impl ContextKind {
+    /// The kind's number in signatures.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
 }
 
 /// One return address of a call path, in a form that survives restart and address randomisation.

@@ -1,6 +1,8 @@
 //! The names a foreign trace gives: who wrote, which file, which volume.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, hash::Hasher as _};
+
+use fnv::FnvHasher;
 
 use super::fault::Fault;
 use crate::capture::{Capture, File, Tables};
@@ -125,7 +127,7 @@ impl Names {
         let text = String::from_utf8_lossy(command);
         let role: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
         let kind = kind(&text);
-        let key = [&[number_of(kind)], role.as_bytes()].concat();
+        let key = [&[kind.number()], role.as_bytes()].concat();
         let (number, new) = self.roles.number(&key)?;
         // Row 0 is the unknown context.
         let id = ContextId(number.saturating_add(1));
@@ -238,23 +240,11 @@ pub(super) fn kind(command: &str) -> ContextKind {
 /// The signature of a role without a call path: 64-bit FNV-1a over the kind's number, the role and
 /// a zero byte, as the probe makes it of the same writer.
 fn signature(kind: ContextKind, role: &str) -> u64 {
-    let bytes = [number_of(kind)].into_iter().chain(role.bytes()).chain([0]);
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
-/// The number of a kind in signatures.
-/// IMPORTANT: never change these numbers: signatures are kept in traces and compared between them.
-fn number_of(kind: ContextKind) -> u8 {
-    match kind {
-        ContextKind::Unknown => 0,
-        ContextKind::Application => 1,
-        ContextKind::Folded => 2,
-        ContextKind::Journal => 3,
-        ContextKind::Metadata => 4,
-        ContextKind::Kernel => 5,
-    }
+    let mut hash = FnvHasher::default();
+    hash.write(&[kind.number()]);
+    hash.write(role.as_bytes());
+    hash.write(&[0]);
+    hash.finish()
 }
 
 #[cfg(test)]

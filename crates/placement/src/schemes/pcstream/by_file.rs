@@ -1,9 +1,10 @@
 //! Writers told apart by the class of the file, besides the program context.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, hash::Hasher as _};
 
 use anabranch_ssd::{PageRange, StreamId};
 use anabranch_trace::{ContextId, ContextKind};
+use fnv::FnvHasher;
 
 use super::PcStream;
 use crate::{
@@ -97,10 +98,10 @@ impl ByFile {
 
 /// FNV-1a, 64 bits, over a signature and a class's name: the same in every run.
 fn mixed(signature: u64, class: &str) -> u64 {
-    let bytes = signature.to_le_bytes().into_iter().chain(class.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    let mut hash = FnvHasher::default();
+    hash.write(&signature.to_le_bytes());
+    hash.write(class.as_bytes());
+    hash.finish()
 }
 
 impl Assign for ByFile {
