@@ -100,15 +100,15 @@ pub fn steer(arguments: &SteerArguments) -> Result {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
     let options = options(arguments, &plan);
     let mut watched = None;
-    let server = Server::start(
-        drive,
-        placer,
-        &options,
-        |block, took_over| match Watched::start(block, took_over) {
+    let server = Server::start(drive, placer, &options, |block, took_over| {
+        if arguments.unwatched {
+            return Arc::new(NoWriters);
+        }
+        match Watched::start(block, took_over) {
             Ok(found) => watched.insert(found).writers(),
             Err(error) => unwatched(&error),
-        },
-    );
+        }
+    });
     let server = server.map_err(Failure::usage)?;
     // What is allocated from here on stays as well.
     stay_in_memory().map_err(Failure::work)?;

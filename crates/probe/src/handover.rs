@@ -42,10 +42,12 @@ pub struct HandoverCounts {
     pub found: u64,
     /// Questions about pages that nobody was seen to write.
     pub missed: u64,
-    /// Questions whose writer was no longer known: the answer was the unknown context.
+    /// Questions whose writer was seen, but not known in time or no longer known: the context is the unknown one.
     pub nameless: u64,
     /// Requests, and pages made dirty, on which the kernel skipped the programs since this process attached them.
     pub skipped: u64,
+    /// Requests that the kernel skipped the first program on, and that the second took.
+    pub late: u64,
 }
 
 /// The last answer given for a number.
@@ -79,6 +81,8 @@ pub struct Handover {
     found: AtomicU64,
     missed: AtomicU64,
     nameless: AtomicU64,
+    /// What the second hook had taken before this process.
+    late_before: u64,
     pins: Option<PathBuf>,
 }
 
@@ -117,6 +121,7 @@ impl Handover {
                 source: error.into(),
             })?;
         Ok(Handover {
+            late_before: window.tally().late,
             window,
             stacks: kernel_side.map("stacks")?,
             names: kernel_side.map("names")?,
@@ -135,17 +140,18 @@ impl Handover {
     /// The writer of the data on its way to a page of 4 KiB, counted from the device's start; `None` if nobody was
     /// seen. The numbers of contexts and files never change their meaning.
     pub fn writer_of(&self, page: u64) -> Option<PageWriter> {
-        let answer = self
-            .window
-            .number(page)
-            .and_then(|number| self.resolve(number));
-        let count = if answer.is_some() {
-            &self.found
-        } else {
-            &self.missed
+        let number = self.window.number(page);
+        let source = number.and_then(|number| self.window.source(number));
+        let answer = number
+            .zip(source)
+            .map(|(number, source)| self.resolve(number, source));
+        let count = match answer {
+            None => &self.missed,
+            Some(None) => &self.nameless,
+            Some(Some(_)) => &self.found,
         };
         count.fetch_add(1, Ordering::Relaxed);
-        answer
+        answer.flatten()
     }
 
     /// Forgets the writers of `pages` pages from `first_page` on, whose request is about to be acknowledged. IMPORTANT:
@@ -187,13 +193,19 @@ impl Handover {
     /// Counts of pages so far.
     pub fn counts(&self) -> HandoverCounts {
         let tally = self.window.tally();
+        let late = match self.kernel_side.has_second() {
+            true => tally.late.saturating_sub(self.late_before),
+            false => 0,
+        };
+        let skipped = self.kernel_side.skipped();
         HandoverCounts {
             filled: tally.filled,
             evicted: tally.evicted,
             found: self.found.load(Ordering::Relaxed),
             missed: self.missed.load(Ordering::Relaxed),
             nameless: self.nameless.load(Ordering::Relaxed),
-            skipped: self.kernel_side.skipped().events(),
+            skipped: skipped.requests.saturating_sub(late) + skipped.dirty_pages,
+            late,
         }
     }
 
@@ -237,7 +249,7 @@ impl Handover {
     /// What a number stands for. While another thread is looking at a program, which takes its time, what was answered
     /// before is answered again; who is new is waited for, but no longer than [`PATIENCE`]: the program that is looked at
     /// may itself wait for this very device.
-    fn resolve(&self, number: u32) -> Option<PageWriter> {
+    fn resolve(&self, number: u32, source: Source) -> Option<PageWriter> {
         let place = &self.told[number as usize % MAX_SOURCES];
         let told = *place.read().unwrap_or_else(PoisonError::into_inner);
         let told = told.filter(|told| told.number == number);
@@ -246,7 +258,6 @@ impl Handover {
         {
             return Some(told.writer);
         }
-        let source = self.window.source(number)?;
         let until = Instant::now() + PATIENCE;
         let answer = loop {
             let answer = self

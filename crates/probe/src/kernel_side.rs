@@ -18,14 +18,14 @@ use tracing::info;
 use crate::assembler::Reply;
 use crate::error::ProbeError;
 use crate::event::{Event, MAX_RANGES, MalformedRecord};
-use crate::skipped::{Loaded, Skipped, skipped, told_of};
+use crate::skipped::{Hook, Loaded, Skipped, skipped, told_of};
 use crate::support::Support;
 use crate::words::Words;
 
 static CAPTURE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
 static HANDOVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/handover.bpf.o"));
 
-/// The two hooks for requests: `probe.bpf.c`.
+/// The two hooks for requests: `probe.bpf.c`. A handover has the second beside the first.
 const REQUEST_KPROBE: &str = "on_bio_entry";
 const REQUEST_TRACEPOINT: &str = "on_bio";
 
@@ -55,6 +55,12 @@ impl Settings {
             Form::Handover { pins } => pins.as_deref(),
             Form::Capture => None,
         }
+    }
+
+    /// The hook that takes what `first` was skipped on.
+    fn second(&self, first: &str) -> Option<&'static str> {
+        let has_both = matches!(self.form, Form::Handover { .. }) && first == REQUEST_KPROBE;
+        has_both.then_some(REQUEST_TRACEPOINT)
     }
 }
 
@@ -113,7 +119,7 @@ impl KernelSide {
         for program in object.progs_mut().filter(|program| program.autoload()) {
             let mut link = program.attach().map_err(refused("attaching"))?;
             info!(program = ?program.name(), "attached");
-            loaded.push(Loaded::new(&program));
+            loaded.push(Loaded::new(&program, settings.second(request_hook)));
             if let Some(pins) = pins {
                 pin(&mut link, &pins.join(program.name())).map_err(refused("pinning"))?;
             }
@@ -180,6 +186,12 @@ impl KernelSide {
         self.object.maps().filter_map(told).sum()
     }
 
+    /// Whether there is a second hook, which takes the requests that the first was skipped on.
+    pub(crate) fn has_second(&self) -> bool {
+        let mut hooks = self.loaded.iter().map(|loaded| loaded.hook);
+        hooks.any(|hook| hook == Hook::LateRequests)
+    }
+
     /// The events on which the kernel skipped the programs.
     pub(crate) fn skipped(&self) -> Skipped {
         skipped(
@@ -196,6 +208,7 @@ fn load(request_hook: &str, settings: &Settings, support: &Support) -> Result<Ob
         Form::Capture => CAPTURE,
         Form::Handover { .. } => HANDOVER,
     };
+    let second = settings.second(request_hook);
     let mut object = ObjectBuilder::default()
         .open_memory(bytes)
         .map_err(&refuse)?;
@@ -203,7 +216,7 @@ fn load(request_hook: &str, settings: &Settings, support: &Support) -> Result<Ob
         let wanted = match program.name().to_str() {
             Some("on_dirty_folio") => support.sees_dirty_pages,
             Some("on_syscall_exit") => support.sees_hints && settings.hints,
-            name => name == Some(request_hook),
+            name => name == Some(request_hook) || name.is_some() && name == second,
         };
         program.set_autoload(wanted);
     }

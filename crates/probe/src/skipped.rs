@@ -10,6 +10,8 @@ use libbpf_rs::ProgramMut;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hook {
     Requests,
+    /// Requests that another program was skipped on.
+    LateRequests,
     DirtyPages,
     Calls,
 }
@@ -23,10 +25,12 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    pub(crate) fn new(program: &ProgramMut<'_>) -> Loaded {
+    /// `second` is the program that takes what the one for requests was skipped on, if there is one.
+    pub(crate) fn new(program: &ProgramMut<'_>, second: Option<&str>) -> Loaded {
         let hook = match program.name().to_str() {
             Some("on_dirty_folio") => Hook::DirtyPages,
             Some("on_syscall_exit") => Hook::Calls,
+            name if name.is_some() && name == second => Hook::LateRequests,
             _ => Hook::Requests,
         };
         Loaded {
@@ -74,6 +78,8 @@ pub(crate) fn skipped(programs: impl Iterator<Item = (Hook, Option<u64>)>) -> Sk
     for (hook, misses) in programs {
         let count = match hook {
             Hook::Requests => &mut skipped.requests,
+            // Nearly all of them the first has taken.
+            Hook::LateRequests => continue,
             Hook::DirtyPages => &mut skipped.dirty_pages,
             Hook::Calls => &mut skipped.calls,
         };

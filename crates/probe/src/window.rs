@@ -28,6 +28,8 @@ pub(crate) struct Source {
 pub(crate) struct Tally {
     pub filled: u64,
     pub evicted: u64,
+    /// Requests that the second hook took.
+    pub late: u64,
 }
 
 /// The window of pages, the sources of its numbers, and the counts.
@@ -47,7 +49,7 @@ impl Window {
         Ok(Window {
             slots: Words::map(window, SLOTS_PER_BUCKET << BUCKET_BITS)?,
             sources: Words::map(sources, MAX_SOURCES * WORDS_PER_SOURCE)?,
-            tally: Words::map(tallies, 3)?,
+            tally: Words::map(tallies, 4)?,
         })
     }
 
@@ -98,6 +100,7 @@ impl Window {
         Tally {
             filled: self.tally.word(1).load(Ordering::Relaxed),
             evicted: self.tally.word(2).load(Ordering::Relaxed),
+            late: self.tally.word(3).load(Ordering::Relaxed),
         }
     }
 }

@@ -40,6 +40,8 @@ pub struct Counters {
     pub metadata_pages: Count,
     /// Bytes that the drive took only without a directive: it had forgotten its streams.
     pub unplaced_bytes: Count,
+    /// Commands that a reset of the drive cut off, and that were asked for again.
+    pub repeated_commands: Count,
     /// Requests that ended with an error.
     pub errors: Count,
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use fnv::FnvHasher;
 use nix::libc::{O_DIRECT, O_EXCL};
 
+use crate::again::Controllers;
 use crate::contents;
 use crate::error::SteerError;
 use crate::nvme::Namespace;
@@ -261,6 +262,12 @@ impl Drive {
         let has_fdp = self.directive == Directive::Placement;
         let (_, written) = written(&self.namespace, self.endurance_group, has_fdp)?;
         Some(written)
+    }
+
+    /// Those by which the kernel reaches it.
+    pub(crate) fn controllers(&self) -> Controllers {
+        let state = |queue: PathBuf| queue.with_file_name("device").join("state");
+        Controllers(paths(&self.queue).into_iter().map(state).collect())
     }
 
     /// Waits until the drive has nothing left to do that anybody asked of it, a dead server included. The kernel lets a

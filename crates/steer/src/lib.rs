@@ -7,6 +7,7 @@
 //! drive has acknowledged all of it.
 
 mod abi;
+mod again;
 mod command;
 mod contents;
 mod control;

@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use io_uring::{IoUring, cqueue, opcode::UringCmd80, squeue, types};
+use io_uring::{IoUring, cqueue, opcode, opcode::UringCmd80, squeue, types};
 use nix::libc::{EIO, ENODEV, EOPNOTSUPP, ETIME};
 
 use crate::abi::{self, io_command};
+use crate::again::{self, Controllers};
 use crate::command::{Asked, Command, Request, Target, error_of, refuses_directive, whole_pages};
 use crate::counters::Counters;
 use crate::error::SteerError;
@@ -26,6 +27,8 @@ use anabranch_ssd::PageRange;
 
 /// How often a queue without work looks up (our choice): the pulse that the watchdog feels.
 const IDLE: types::Timespec = types::Timespec::new().sec(1);
+/// Until a command is asked for again; in memory for as long as the kernel may look at it.
+static PAUSE: types::Timespec = types::Timespec::new().nsec(again::PAUSE_NS);
 
 /// What all queues of a device share.
 pub struct Shared {
@@ -33,6 +36,7 @@ pub struct Shared {
     pub placer: Mutex<Placer>,
     pub writers: RwLock<Arc<dyn Writers>>,
     pub counters: Counters,
+    pub controllers: Controllers,
     /// When each queue last went round, in milliseconds since the server began.
     pub pulses: Vec<AtomicU64>,
     pub began: Instant,
@@ -57,14 +61,27 @@ struct Tag {
     commands: Vec<Command>,
     /// Commands whose completion is still to come.
     pending: usize,
+    /// How often its commands were asked for again of a drive that seemed to live.
+    tries: u32,
     error: i32,
     /// The list of ranges of a Deallocate.
     range: Box<[u8; 16]>,
 }
 
-/// Where a completion belongs, in 64 bits: a command of the drive or the device's own, the tag, the command's index.
-fn word(is_drive: bool, tag: u16, index: usize) -> u64 {
-    u64::from(is_drive) << 63 | (index as u64) << 16 | u64::from(tag)
+/// What a completion is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    /// The block device's own command.
+    Device = 0,
+    /// A command of the drive's.
+    Drive = 1,
+    /// The pause before one is asked for again.
+    Pause = 2,
+}
+
+/// Where a completion belongs, in 64 bits: what it is of, the tag, the command's index.
+fn word(of: Of, tag: u16, index: usize) -> u64 {
+    (of as u64) << 62 | (index as u64) << 16 | u64::from(tag)
 }
 
 pub struct Queue {
@@ -106,6 +123,7 @@ impl Queue {
             },
             commands: Vec::new(),
             pending: 0,
+            tries: 0,
             error: 0,
             range: Box::new([0; 16]),
         };
@@ -151,9 +169,11 @@ impl Queue {
             seen.extend(completions.map(|one| (one.user_data(), one.result())));
             for (word, result) in seen.drain(..) {
                 let tag = word as u16;
-                match word >> 63 {
+                let index = (word >> 16 & 0xffff) as usize;
+                match word >> 62 {
                     0 => self.arrived(tag, result)?,
-                    _ => self.answered(tag, (word >> 16 & 0xffff) as usize, result)?,
+                    1 => self.answered(tag, index, result)?,
+                    _ => self.issue(tag, index)?,
                 }
             }
         }
@@ -191,7 +211,7 @@ impl Queue {
             // Into which slot the kernel puts the next request's memory.
             fetch = fetch.addr(Some(tag.into()));
         }
-        self.push(fetch.build().user_data(word(false, tag, 0)))
+        self.push(fetch.build().user_data(word(Of::Device, tag, 0)))
     }
 
     /// The device has a request, or lets a tag go.
@@ -213,6 +233,7 @@ impl Queue {
         if let Some(place) = self.tags.get_mut(usize::from(tag)) {
             place.request = request;
             place.pending = commands.len();
+            place.tries = 0;
             place.error = 0;
             place.commands = commands;
         }
@@ -371,7 +392,7 @@ impl Queue {
         if moves_data && self.make.lends {
             entry = entry.buf_index(Some(tag));
         }
-        self.push(entry.build().user_data(word(true, tag, index)))
+        self.push(entry.build().user_data(word(Of::Drive, tag, index)))
     }
 
     /// The drive has done a command, or has not.
@@ -390,6 +411,12 @@ impl Queue {
             let unplaced = u64::from(*length_bytes);
             self.make.shared.counters.unplaced_bytes.add(unplaced);
             return self.issue(tag, index);
+        }
+        let shared = &self.make.shared;
+        if again::is_cut_off(answer) && shared.controllers.are_asked_again(&mut place.tries) {
+            shared.counters.repeated_commands.add(1);
+            let pause = squeue::Entry128::from(opcode::Timeout::new(&PAUSE).build());
+            return self.push(pause.user_data(word(Of::Pause, tag, index)));
         }
         let error = error_of(answer);
         if place.error == 0 {

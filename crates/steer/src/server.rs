@@ -112,6 +112,7 @@ impl Server {
             placer: Mutex::new(placer),
             writers: RwLock::new(Arc::new(NoWriters)),
             counters: Counters::new(options.handles.len()),
+            controllers: drive.controllers(),
             pulses: (0..info.queues).map(|_| AtomicU64::new(0)).collect(),
             began: Instant::now(),
         });

@@ -82,6 +82,9 @@ pub struct SteerArguments {
     /// Steer a drive that holds something: it is the same on the block device
     #[arg(long)]
     pub yes: bool,
+    /// Do not watch who writes, which costs instructions: for schemes that go by addresses and age
+    #[arg(long)]
+    pub unwatched: bool,
     /// Feed a model of the drive with the same writes, in the scheme's streams and in one
     #[arg(long, default_value = "auto")]
     pub shadow: Shadow,

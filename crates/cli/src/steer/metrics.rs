@@ -32,6 +32,11 @@ pub fn text(
         ("flushes", "Flushes", &counters.flushes),
         ("unknown_pages", "Of no writer", &counters.unknown_pages),
         ("errors", "Requests that failed", &counters.errors),
+        (
+            "repeated_commands",
+            "Cut off by a reset",
+            &counters.repeated_commands,
+        ),
     ] {
         text.tell(
             name,

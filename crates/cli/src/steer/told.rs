@@ -126,6 +126,7 @@ impl End<'_> {
             "split_writes": counters.split_writes.get(),
             "flushes": counters.flushes.get(),
             "errors": counters.errors.get(),
+            "repeated_commands": counters.repeated_commands.get(),
             "unknown_pages": counters.unknown_pages.get(),
             "metadata_pages": counters.metadata_pages.get(),
             "unplaced_bytes": counters.unplaced_bytes.get(),
@@ -135,6 +136,7 @@ impl End<'_> {
                 "evicted_pages": counts.evicted,
                 "nameless_pages": counts.nameless,
                 "skipped_requests": counts.skipped,
+                "late_requests": counts.late,
             })),
             "shadow": self.shadow.as_ref().map(|(counted, missed, config)| json!({
                 "drive": config,

@@ -13,9 +13,9 @@ use crate::{
     served::Served,
 };
 
-/// A program that writes by several call paths, with frame pointers.
-fn paths(directory: &Path) -> PathBuf {
-    let built = directory.join("paths");
+/// A program of this directory, with frame pointers.
+fn compiled(name: &str, directory: &Path) -> PathBuf {
+    let built = directory.join(name);
     let mut compiler = Command::new("gcc");
     compiler.args([
         "-O1",
@@ -24,7 +24,7 @@ fn paths(directory: &Path) -> PathBuf {
         "-static",
         "-o",
     ]);
-    let source = root().join("crates/cli/tests/guest/paths.c");
+    let source = root().join(format!("crates/cli/tests/guest/{name}.c"));
     let status = compiler.arg(&built).arg(source).status();
     assert!(status.expect("gcc is there").success());
     built
@@ -37,7 +37,7 @@ fn steered(script: &str, served: &Served, more: &[(&'static str, &str)]) -> Repo
     variables.extend(more.iter().map(|&(name, value)| (name, value.to_owned())));
     let text = text_of("steer-prelude.sh") + &text_of(script);
     let mut files = program(directory.path());
-    files.push(paths(directory.path()));
+    files.extend(["paths", "map-calls"].map(|name| compiled(name, directory.path())));
     run_text(&text, 1800, &variables, &files, |_| String::new())
 }
 
@@ -212,6 +212,23 @@ fn each_way_of_a_program_to_write_has_a_stream_to_the_byte() {
 }
 
 #[test]
+fn few_pages_are_missed_and_each_is_told_while_others_call_upon_maps() {
+    let served = Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"]);
+    let report = steered("steer-crowd.sh", &served, &[("LOOPS", &amount(1, 8))]);
+    report.output("load");
+    let counters = report.json("crowd");
+    let of = |name: &str| counters["handover"][name].as_u64().unwrap();
+    eprintln!("{:#}", counters["handover"]);
+    // The calls did keep the first program from running, and the second took nearly all that it was skipped on.
+    assert!(of("late_requests") > 0, "{counters:#}");
+    let (missed, nameless) = (of("missed_pages"), of("nameless_pages"));
+    assert!(missed * 20 < missed + nameless + of("found_pages"));
+    // Each page without a writer is counted, and told.
+    assert!(counters["unknown_pages"].as_u64().unwrap() >= missed);
+    served.stop();
+}
+
+#[test]
 fn who_takes_over_knows_who_wrote() {
     let served = Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"]);
     let report = steered("steer-contexts.sh", &served, &[]);
@@ -237,4 +254,38 @@ fn servers_killed_while_they_take_over_a_reset_and_a_drive_that_is_gone_lose_not
     assert_eq!(report.output("kernel").trim(), "");
     assert_ne!(report.section("gone").status, 0);
     served.stop();
+}
+
+/// What a reset under load comes to.
+fn reset_under_load(drive: &[&str], options: &str) {
+    let served = Served::start(drive);
+    let resets = amount(1, 4).parse().map(|count| "reset ".repeat(count));
+    let written = amount(64, 400) + "M";
+    let report = steered(
+        "steer-reset.sh",
+        &served,
+        &[
+            ("WRITTEN", &written),
+            ("OPTIONS", options),
+            ("RESETS", &resets.unwrap()),
+        ],
+    );
+    for name in ["load", "checked", "ended"] {
+        report.output(name);
+    }
+    assert_eq!(report.output("kernel").trim(), "");
+    let counters = report.json("counters");
+    assert_eq!(counters["errors"], 0);
+    // Commands were under way when it was reset.
+    assert!(
+        counters["repeated_commands"].as_u64().unwrap() > 0,
+        "{counters:#}"
+    );
+    served.stop();
+}
+
+#[test]
+fn who_writes_while_the_drive_is_reset_has_no_error() {
+    let placement = ["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"];
+    reset_under_load(&placement, "--scheme autostream-sfr --json");
 }

@@ -39,6 +39,7 @@ struct bio_walk {
 	__u32 left_bytes; /* of the bio */
 	__u32 metadata; /* 1: pages without a file belong to the file system */
 	__u32 log; /* 1: to its log */
+	__u32 slot; /* the program's */
 };
 
 /* The pages so far that one writer wrote to one file. */
@@ -54,7 +55,7 @@ static __always_inline void send_run(struct io_event *io)
 	io->length_bytes = 0;
 }
 
-static __always_inline void fill_file(struct io_event *io, struct inode *inode, const struct file_key *key)
+static __always_inline void fill_file(struct io_event *io, struct inode *inode, const struct file_key *key, __u32 slot)
 {
 	io->file = *key;
 	io->hint = 0;
@@ -62,7 +63,7 @@ static __always_inline void fill_file(struct io_event *io, struct inode *inode, 
 	if (!inode)
 		return;
 
-	struct file_state *state = state_of(inode, key, SLOT_BIO);
+	struct file_state *state = state_of(inode, key, slot);
 
 	if (state && state->hint) {
 		io->hint = state->hint;
@@ -154,22 +155,25 @@ __noinline int find_writer(struct bio_walk *walk)
 	walk->file = (struct file_key){};
 	walk->writer = walk->submitter;
 	if (inode && BPF_CORE_READ(sb, s_magic) == BDEVFS_MAGIC) {
-		walk->writer = file_system_writer(walk->log);
+		walk->writer = file_system_writer(walk->log, walk->slot);
 	} else if (inode && holds_file_system((__u64)sb)) {
 		walk->inode = (__u64)inode;
 		walk->file = key_of(inode);
 		find_file_writer(walk, folio);
 	} else if (walk->metadata) {
-		walk->writer = file_system_writer(walk->log);
+		walk->writer = file_system_writer(walk->log, walk->slot);
 	}
 	return 0;
 }
 
 __noinline int continue_run(const struct bio_walk *walk, __u32 bytes)
 {
-	struct scratch *scratch = scratch_of(SLOT_BIO);
+	if (!walk)
+		return 0;
 
-	if (!scratch || !walk)
+	struct scratch *scratch = scratch_of(walk->slot);
+
+	if (!scratch)
 		return 0;
 
 	struct io_event *io = &scratch->io;
@@ -181,7 +185,7 @@ __noinline int continue_run(const struct bio_walk *walk, __u32 bytes)
 
 		send_run(io);
 		io->writer = walk->writer;
-		fill_file(io, (void *)walk->inode, &key);
+		fill_file(io, (void *)walk->inode, &key, walk->slot);
 	}
 	io->length_bytes += bytes;
 	return 0;
@@ -235,7 +239,7 @@ static __always_inline __u32 done_bytes_of(struct bio *bio)
 	return BPF_CORE_READ(bio, bi_iter.bi_bvec_done);
 }
 
-static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct io_event *io)
+static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct io_event *io, __u32 slot)
 {
 	__u32 opf = BPF_CORE_READ(bio, bi_opf);
 	bool metadata = opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
@@ -249,6 +253,7 @@ static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct 
 		.left_bytes = BPF_CORE_READ(bio, bi_iter.bi_size),
 		.metadata = metadata,
 		.log = metadata && idle,
+		.slot = slot,
 	};
 
 	bpf_loop(MAX_STEPS, step_folio, &walk, 0);

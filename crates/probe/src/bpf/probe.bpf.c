@@ -61,38 +61,38 @@ static __always_inline struct inode *direct_inode(struct bio *bio)
 	return BPF_CORE_READ(dio, iocb, ki_filp, f_inode);
 }
 
-static __always_inline void send_whole(struct bio *bio, __u64 writer, struct inode *inode, struct io_event *io)
+static __always_inline void send_whole(struct bio *bio, __u64 writer, struct inode *inode, struct io_event *io, __u32 slot)
 {
 	struct file_key key = {};
 
 	if (inode)
 		key = key_of(inode);
-	fill_file(io, inode, &key);
+	fill_file(io, inode, &key, slot);
 	io->writer = writer;
 	io->length_bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
 	send_run(io);
 }
 
-static __always_inline void on_write(struct bio *bio, struct scratch *scratch)
+static __always_inline void on_write(struct bio *bio, struct scratch *scratch, __u32 slot)
 {
 	__u64 submitter = current_writer(scratch);
 	struct inode *inode = direct_inode(bio);
 
 	if (inode)
-		send_whole(bio, submitter, inode, &scratch->io);
+		send_whole(bio, submitter, inode, &scratch->io, slot);
 	else
-		walk_pages(bio, submitter, &scratch->io);
+		walk_pages(bio, submitter, &scratch->io, slot);
 }
 
 /* A read has no writer, but a file. */
-static __always_inline void on_read(struct bio *bio, struct scratch *scratch)
+static __always_inline void on_read(struct bio *bio, struct scratch *scratch, __u32 slot)
 {
 	struct inode *inode = direct_inode(bio);
 
 	if (inode)
-		send_whole(bio, 0, inode, &scratch->io);
+		send_whole(bio, 0, inode, &scratch->io, slot);
 	else
-		walk_pages(bio, 0, &scratch->io);
+		walk_pages(bio, 0, &scratch->io, slot);
 }
 
 static __always_inline void on_flush(struct scratch *scratch)
@@ -148,12 +148,9 @@ static __always_inline bool is_discard(__u32 opf)
 	return code == REQ_OP_DISCARD || code == REQ_OP_SECURE_ERASE;
 }
 
-static __always_inline int take_bio(struct bio *bio)
+static __always_inline int take_bio(struct bio *bio, __u32 slot)
 {
-	if (!on_target(BPF_CORE_READ(bio, bi_bdev)))
-		return 0;
-
-	struct scratch *scratch = scratch_of(SLOT_BIO);
+	struct scratch *scratch = scratch_of(slot);
 	__u32 opf = BPF_CORE_READ(bio, bi_opf);
 	__u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
 	__u32 code = opf & OPERATION_MASK;
@@ -163,32 +160,73 @@ static __always_inline int take_bio(struct bio *bio)
 	begin_event(bio, OPERATION_WRITE, scratch);
 	if (is_discard(opf)) {
 		scratch->io.operation = OPERATION_DISCARD;
-		send_whole(bio, current_writer(scratch), NULL, &scratch->io);
+		send_whole(bio, current_writer(scratch), NULL, &scratch->io, slot);
 	} else if (code == REQ_OP_WRITE_ZEROES) {
-		send_whole(bio, current_writer(scratch), NULL, &scratch->io);
+		send_whole(bio, current_writer(scratch), NULL, &scratch->io, slot);
 	} else if (code == REQ_OP_WRITE && size) {
-		on_write(bio, scratch);
+		on_write(bio, scratch, slot);
 	} else if (code == REQ_OP_WRITE) {
 		on_flush(scratch);
 	} else if (code == REQ_OP_READ && config.reads) {
 		scratch->io.operation = OPERATION_READ;
-		on_read(bio, scratch);
+		on_read(bio, scratch, slot);
 	}
 	return 0;
 }
 
 /*
- * One of the next two is loaded. From 7.0 on the kernel runs a tracepoint's
- * programs preemptibly, and skips one that another thread is still in on the
- * same processor: requests would be missing. A kprobe's runs to its end.
+ * A request is taken by the function that fires block_bio_queue, where that
+ * can be probed: from 7.0 on the kernel runs a tracepoint's programs
+ * preemptibly, and skips one that another thread is still in on the same
+ * processor. A kprobe's runs to its end, but is skipped where a thread was
+ * preempted within a call of its own on an eBPF map, of whatever program. The
+ * handover therefore has both: what the first was skipped on, the second takes.
  */
+#ifdef HANDOVER
+/* The bio that the kprobe has taken last on this processor, until the tracepoint has seen it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} taken SEC(".maps");
+
+static __always_inline void note_taken(struct bio *bio)
+{
+	__u32 zero = 0;
+	__u64 *last = bpf_map_lookup_elem(&taken, &zero);
+
+	if (last)
+		*last = (__u64)bio;
+}
+
+static __always_inline bool was_taken(struct bio *bio)
+{
+	__u32 zero = 0;
+	__u64 *last = bpf_map_lookup_elem(&taken, &zero);
+
+	if (last && *last == (__u64)bio) {
+		*last = 0;
+		return true;
+	}
+	count_late();
+	return false;
+}
+#endif
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(on_bio, struct bio *bio)
 {
-	return take_bio(bio);
+	if (!on_target(BPF_CORE_READ(bio, bi_bdev)))
+		return 0;
+#ifdef HANDOVER
+	if (was_taken(bio))
+		return 0;
+#endif
+	return take_bio(bio, SLOT_LATE);
 }
 
-/* The function that fires block_bio_queue, once for each bio; what is left of a bio after a split comes here again. */
+/* Once for each bio; what is left of a bio after a split comes here again. */
 SEC("kprobe/submit_bio_noacct_nocheck")
 int on_bio_entry(struct pt_regs *regs)
 {
@@ -196,7 +234,12 @@ int on_bio_entry(struct pt_regs *regs)
 
 	if (BPF_CORE_READ(bio, bi_flags) & config.queued_flag)
 		return 0;
-	return take_bio(bio);
+	if (!on_target(BPF_CORE_READ(bio, bi_bdev)))
+		return 0;
+#ifdef HANDOVER
+	note_taken(bio);
+#endif
+	return take_bio(bio, SLOT_BIO);
 }
 
 static __always_inline struct inode *inode_of_descriptor(__u32 descriptor)

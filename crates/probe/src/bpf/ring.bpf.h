@@ -58,6 +58,7 @@ struct scratch {
 enum slot {
 	SLOT_DIRTY,
 	SLOT_BIO,
+	SLOT_LATE,
 	SLOT_HINT,
 	SLOTS,
 };

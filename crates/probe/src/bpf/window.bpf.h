@@ -63,6 +63,7 @@ struct tally {
 	__u64 last_number;
 	__u64 filled; /* pages */
 	__u64 evicted; /* pages that gave way to others before they were served */
+	__u64 late; /* requests that the tracepoint took */
 };
 
 struct {
@@ -80,6 +81,14 @@ static __always_inline struct tally *tally(void)
 	return bpf_map_lookup_elem(&tallies, &zero);
 }
 
+static __always_inline void count_late(void)
+{
+	struct tally *counts = tally();
+
+	if (counts)
+		__sync_fetch_and_add(&counts->late, 1);
+}
+
 __noinline __u32 number_of(const struct source_key *key)
 {
 	struct tally *counts = tally();
@@ -88,8 +97,14 @@ __noinline __u32 number_of(const struct source_key *key)
 	if (!key || !counts)
 		return 0;
 	known = bpf_map_lookup_elem(&numbers, key);
-	if (known)
-		return *known;
+	if (known) {
+		__u32 at = *known & (MAX_SOURCES - 1);
+		struct source *source = bpf_map_lookup_elem(&sources, &at);
+
+		/* One that is written to for ever outlives its number: so many newer ones have come. */
+		if (source && source->number == *known)
+			return *known;
+	}
 
 	__u32 number = __sync_fetch_and_add(&counts->last_number, 1) + 1;
 	__u32 at = number & (MAX_SOURCES - 1);

@@ -336,10 +336,10 @@ static __always_inline __u64 dirtying_writer(struct scratch *scratch)
  * The file system's own writes. Any thread may be made to write them out, so a
  * user thread's name would say nothing.
  */
-__noinline __u64 file_system_writer(bool log)
+__noinline __u64 file_system_writer(bool log, __u32 slot)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct scratch *scratch = scratch_of(SLOT_BIO);
+	struct scratch *scratch = scratch_of(slot);
 
 	if (!scratch)
 		return 0;

@@ -1,0 +1,110 @@
+//! Commands that a reset of the drive cut off, and whether they are asked for again.
+//!
+//! The kernel's driver repeats the block layer's own requests after a reset; a command that was handed through it fails.
+
+use std::fs;
+use std::path::PathBuf;
+
+use nix::libc::{EAGAIN, EINTR, EINVAL};
+
+/// How long after it was cut off a command is asked for again, in nanoseconds (our choice).
+pub const PAUSE_NS: u32 = 50_000_000;
+/// How often of a controller that lives (our choice: for a second).
+const MOST_TRIES: u32 = 20;
+
+/// How a command ended that the drive need not have seen: the driver cancelled it (EINTR), had no place for it (EAGAIN)
+/// or no connection (EINVAL), or gave it a status of the path's (NVM Express base specification, "Path Related
+/// Status"). Of the drive's own, none.
+pub fn is_cut_off(answer: i32) -> bool {
+    match answer {
+        0.. => answer & 0x700 == 0x300,
+        _ => [EAGAIN, EINTR, EINVAL].contains(&-answer),
+    }
+}
+
+/// What becomes of a drive's controllers, in the kernel's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// One of them works.
+    Lives,
+    /// None does, but one may again.
+    Returns,
+    /// None ever will.
+    Gone,
+}
+
+fn reach(states: impl Iterator<Item = String>) -> Reach {
+    let mut best = Reach::Gone;
+    for state in states {
+        match state.trim() {
+            // As it may have forgotten what was asked, and be asked at once.
+            "live" if best == Reach::Gone => best = Reach::Lives,
+            "new" | "resetting" | "connecting" => best = Reach::Returns,
+            _ => {}
+        }
+    }
+    best
+}
+
+/// The controllers of a drive.
+#[derive(Debug)]
+pub struct Controllers(pub Vec<PathBuf>);
+
+impl Controllers {
+    /// Whether a command that was cut off is asked for again; `tries`: how often it was in vain while the drive seemed
+    /// to live. Asked for without end while the kernel tries to reach the drive, as its own requests are.
+    pub fn are_asked_again(&self, tries: &mut u32) -> bool {
+        let states = self.0.iter();
+        match reach(states.filter_map(|state| fs::read_to_string(state).ok())) {
+            Reach::Returns => true,
+            Reach::Gone => false,
+            Reach::Lives => {
+                *tries += 1;
+                *tries <= MOST_TRIES
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::libc::{EIO, ENODEV};
+
+    #[test]
+    fn what_the_drive_itself_refused_is_not_asked_again() {
+        // Host path error and aborted by the host, with and without "do not retry".
+        for cut_off in [-EINTR, -EAGAIN, -EINVAL, 0x370, 0x371, 0x4370] {
+            assert!(is_cut_off(cut_off), "{cut_off:#x}");
+        }
+        // A medium error, no room, an invalid field.
+        for own in [0, 0x281, 0x81, 0x4002, -ENODEV, -EIO] {
+            assert!(!is_cut_off(own), "{own:#x}");
+        }
+    }
+
+    #[test]
+    fn a_drive_that_is_on_its_way_back_is_waited_for() {
+        let of = |states: &[&str]| reach(states.iter().map(|&state| format!("{state}\n")));
+        assert_eq!(of(&["live"]), Reach::Lives);
+        assert_eq!(of(&["live", "connecting"]), Reach::Returns);
+        assert_eq!(of(&["deleting", "resetting"]), Reach::Returns);
+        assert_eq!(of(&["deleting (no IO)", "dead"]), Reach::Gone);
+        assert_eq!(of(&[]), Reach::Gone);
+    }
+
+    #[test]
+    fn one_that_lives_and_goes_on_refusing_is_believed() {
+        let directory = tempfile::tempdir().unwrap();
+        let state = directory.path().join("state");
+        fs::write(&state, "live\n").unwrap();
+        let controllers = Controllers(vec![state.clone()]);
+        let mut tries = 0;
+        let asked = (0..100).filter(|_| controllers.are_asked_again(&mut tries));
+        assert_eq!(asked.count(), MOST_TRIES as usize);
+        fs::write(&state, "connecting\n").unwrap();
+        assert!(controllers.are_asked_again(&mut tries));
+        fs::remove_file(&state).unwrap();
+        assert!(!controllers.are_asked_again(&mut 0));
+    }
+}
