@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Instructions that a write costs in a Linux guest: on the drive itself, through a ublk device that only passes on
+# (--unwatched --scheme baseline), with the program context of each page (--scheme baseline), and with the scheme anabranch.
+# QEMU counts: an instruction of the one processor takes a nanosecond of the guest's time, kernel and programs together.
+# Use: bench/steer-cost.sh [ROUNDS [WRITES [BLOCK [DEPTH]]]]      (3 20000 4k 32)
+# ANABRANCH: the program; else it is built, released. GUEST_KERNEL as for scripts/guest.sh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+rounds=${1:-3} writes=${2:-20000} block=${3:-4k} depth=${4:-32}
+program=${ANABRANCH:-}
+if [ -z "$program" ]; then
+    cargo build --quiet --release --package anabranch
+    program=${CARGO_TARGET_DIR:-target}/release/anabranch
+fi
+scripts/guest.sh build
+work=$(mktemp -d)
+trap 'kill "$serve" 2>/dev/null || true; rm -rf "$work"' EXIT
+nqn=nqn.2014-08.org.example:cost
+setpriv --pdeathsig TERM "$program" serve --nqn "$nqn" --listen 127.0.0.1:0 --device fdp-8ruh --size 1GiB --unit 16MiB \
+    --output "$work/counters" >/dev/null 2>"$work/served" &
+serve=$!
+port=
+for _ in $(seq 100); do
+    port=$(sed -n 's/.* at 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/served" | head -n 1)
+    [ -z "$port" ] || break
+    sleep 0.1
+done
+[ -n "$port" ] || { cat "$work/served" >&2; exit 1; }
+cc -O2 -static -o "$work/spin" bench/steer-cost/spin.c
+strip -o "$work/anabranch" "$program"
+{
+    printf "%s='%s'\n" PORT "$port" NQN "$nqn" ROUNDS "$rounds" WRITES "$writes" BLOCK "$block" DEPTH "$depth"
+    cat crates/cli/tests/guest/prelude.sh crates/cli/tests/guest/steer-prelude.sh bench/steer-cost/guest.sh
+} >"$work/script"
+# shellcheck disable=SC2046 # words
+GUEST_QEMU="-smp 1 -icount shift=0" scripts/guest.sh run -t 3600 "$work/script" "$work/spin" "$work/anabranch" \
+    $(ldd "$program" | tr ' \t' '\n\n' | grep '^/') </dev/null >"$work/told" || { cat "$work/told"; exit 1; }
+awk '
+    /^@cost/ { if (!($2 in count)) order[++kinds] = $2
+               value[$2, ++count[$2]] = $3; sum[$2] += $3
+               if (count[$2] == 1 || $3 < least[$2]) least[$2] = $3
+               if ($3 > most[$2]) most[$2] = $3 }
+    END { print "instructions a write: mean (least to most), and writes a second of a processor, of the raw drive"
+          for (i = 1; i <= kinds; i++) { kind = order[i]
+              printf "%-10s %7.0f (%d to %d)  %.2f\n", kind, sum[kind] / count[kind], least[kind], most[kind],
+                  sum["raw"] / count["raw"] / (sum[kind] / count[kind]) }
+          printf "beyond the bare ublk device: contexts %.0f, anabranch %.0f\n",
+              sum["contexts"] / count["contexts"] - sum["ublk"] / count["ublk"],
+              sum["anabranch"] / count["anabranch"] - sum["ublk"] / count["ublk"] }' "$work/told"
