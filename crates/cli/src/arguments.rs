@@ -67,6 +67,10 @@ pub enum Verb {
     #[cfg(feature = "doctor")]
     #[command(after_help = crate::doctor::EXAMPLE)]
     Doctor(crate::doctor::DoctorArguments),
+    /// Learn a drive from outside, by writes and its own counters, and write its profile
+    #[cfg(feature = "calibrate")]
+    #[command(after_help = crate::calibrate::EXAMPLE)]
+    Calibrate(crate::calibrate::CalibrateArguments),
     /// Compare schemes on many traces and drives, on all cores or on a Dask cluster
     #[command(after_help = crate::sweep::EXAMPLE)]
     Sweep(crate::sweep::SweepArguments),

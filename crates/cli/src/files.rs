@@ -72,10 +72,9 @@ impl Verb {
                 .holds("--state", serve.state_file())
                 .writes("-o", &serve.output),
             #[cfg(feature = "doctor")]
-            Verb::Doctor(doctor) => files
-                .prints(printed("--json", doctor.json))
-                .reads(&doctor.device)
-                .writes("-o", &doctor.output),
+            Verb::Doctor(doctor) => of_doctor(doctor, files),
+            #[cfg(feature = "calibrate")]
+            Verb::Calibrate(calibrate) => of_calibrate(calibrate, files),
             #[cfg(feature = "steer")]
             Verb::Steer(steer) => of_steer(steer, files),
             Verb::Sweep(sweep) => of_sweep(sweep, files),
@@ -131,6 +130,22 @@ pub fn is_standard_output(path: &Path) -> bool {
 
 fn printed(option: &'static str, is_given: bool) -> Option<&'static str> {
     is_given.then_some(option)
+}
+
+#[cfg(feature = "doctor")]
+fn of_doctor(doctor: &crate::doctor::DoctorArguments, files: Files) -> Files {
+    files
+        .prints(printed("--json", doctor.json))
+        .reads(&doctor.device)
+        .writes("-o", &doctor.output)
+}
+
+#[cfg(feature = "calibrate")]
+fn of_calibrate(calibrate: &crate::calibrate::CalibrateArguments, files: Files) -> Files {
+    files
+        .prints(printed("--json", calibrate.json))
+        .reads(calibrate.device_file())
+        .writes("-o", [&calibrate.output])
 }
 
 #[cfg(feature = "steer")]

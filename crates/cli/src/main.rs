@@ -1,6 +1,8 @@
 //! The `anabranch` command: arguments, progress, printing. Nothing below it prints.
 
 mod arguments;
+#[cfg(feature = "calibrate")]
+mod calibrate;
 mod comparison;
 mod contexts;
 mod coverage;
@@ -74,6 +76,8 @@ fn done(verb: &mut Verb) -> failure::Result {
         Verb::Steer(arguments) => steer::steer(arguments),
         #[cfg(feature = "doctor")]
         Verb::Doctor(arguments) => doctor::doctor(arguments),
+        #[cfg(feature = "calibrate")]
+        Verb::Calibrate(arguments) => calibrate::calibrate(arguments),
         Verb::Precondition(arguments) => precondition::precondition(arguments),
         Verb::Experiment(arguments) => experiment::experiment(arguments),
         Verb::Sweep(arguments) => sweep::sweep(arguments),

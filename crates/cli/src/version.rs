@@ -13,20 +13,27 @@ pub static LONG: LazyLock<String> = LazyLock::new(|| {
             cfg!(feature = "serve"),
             cfg!(feature = "steer"),
             cfg!(feature = "doctor"),
+            cfg!(feature = "calibrate"),
         ],
         kernel.trim(),
         types,
     )
 });
 
-fn long(commit: &str, built: [bool; 4], kernel: &str, types: bool) -> String {
+fn long(commit: &str, built: [bool; 5], kernel: &str, types: bool) -> String {
     let commit = match commit {
         "" => "not known (a development build)",
         known => known,
     };
     let verbs: Vec<&str> = built
         .into_iter()
-        .zip(["run, record, watch", "serve", "steer", "doctor"])
+        .zip([
+            "run, record, watch",
+            "serve",
+            "steer",
+            "doctor",
+            "calibrate",
+        ])
         .filter_map(|(has, verbs)| has.then_some(verbs))
         .collect();
     let verbs = match verbs.join(", ") {
@@ -49,19 +56,19 @@ mod tests {
 
     #[test]
     fn a_build_of_a_known_commit_names_it() {
-        let text = long("0123456789ab", [true; 4], "6.18.0", true);
+        let text = long("0123456789ab", [true; 5], "6.18.0", true);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "commit: 0123456789ab");
         assert_eq!(
             lines[2],
-            "built in: run, record, watch, serve, steer, doctor"
+            "built in: run, record, watch, serve, steer, doctor, calibrate"
         );
         assert!(lines[3].starts_with("kernel: 6.18.0, has type information"));
     }
 
     #[test]
     fn what_is_missing_is_said() {
-        let text = long("", [false; 4], "6.18.0", false);
+        let text = long("", [false; 5], "6.18.0", false);
         assert!(text.contains("commit: not known"), "{text}");
         assert!(text.contains("built in: none"), "{text}");
         assert!(text.contains("has no type information"), "{text}");

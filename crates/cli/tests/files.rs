@@ -112,6 +112,13 @@ const DOCTOR: [Row; 1] = [Row {
     outputs: &["-o"],
 }];
 
+#[cfg(feature = "calibrate")]
+const CALIBRATE: [Row; 1] = [Row {
+    words: "calibrate {dir}/t.parquet",
+    inputs: &["t.parquet"],
+    outputs: &["-o"],
+}];
+
 #[cfg(feature = "steer")]
 const STEER: [Row; 1] = [Row {
     words: "steer --device {dir}/t.parquet --scheme manual:rules={dir}/rules.toml",
@@ -219,6 +226,8 @@ fn rows() -> impl Iterator<Item = Row> {
     let rows = rows.chain(STEER);
     #[cfg(feature = "doctor")]
     let rows = rows.chain(DOCTOR);
+    #[cfg(feature = "calibrate")]
+    let rows = rows.chain(CALIBRATE);
     rows
 }
 

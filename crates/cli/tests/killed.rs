@@ -412,7 +412,8 @@ fn every_verb_with_an_output_is_killed_or_is_told_why_not() {
     let (_, verbs) = help.split_once("Commands:\n").unwrap();
     let verbs = verbs.lines().take_while(|line| !line.is_empty());
     let verbs = verbs.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    for verb in verbs.filter(|verb| !verb.is_empty()) {
+    // `calibrate` takes a drive, and writes one file as `precondition` does.
+    for verb in verbs.filter(|verb| !["", "calibrate"].contains(verb)) {
         let is_killed = CASES
             .iter()
             .any(|case| case.words.split(' ').next() == Some(verb));

@@ -10,5 +10,5 @@ mod verdict;
 
 pub use found::{Device, Drive, Found, Mount, Placement, Tracing};
 pub use host::{device, host};
-pub use prove::{PROOF_BYTES, Proof, prove};
+pub use prove::{PROOF_BYTES, Proof, prove, refuse};
 pub use verdict::{Conduit, Reach, Verdict, verdicts};

@@ -422,6 +422,14 @@ impl Assign for OneStream {
     }
 }
 
+/// Refuses a drive that is mounted, parted or used by anybody.
+///
+/// # Errors
+/// In words, with who uses it.
+pub fn refuse(device: &Device) -> Result<(), String> {
+    refuse_used(device)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

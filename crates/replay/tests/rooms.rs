@@ -21,7 +21,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("probe", &["trace"]),
     ("disk", &["ssd"]),
     ("nvme", &["ssd"]),
-    // A host for tests: nobody knows it but tests.
+    // A host: tests know it, and the command for `calibrate`.
     ("initiator", &[]),
     ("replay", &["ssd", "trace", "lifetime", "placement"]),
     ("compare", &["ssd", "trace", "placement", "replay"]),
@@ -57,6 +57,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("watch", &["trace", "replay", "report"]),
     ("steer", &["ssd", "trace", "placement"]),
     ("doctor", &["ssd", "placement", "probe", "steer"]),
+    ("calibrate", &["ssd", "steer"]),
     (
         "anabranch",
         &[
@@ -69,6 +70,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "nvme",
             "steer",
             "doctor",
+            "calibrate",
+            "initiator",
             "replay",
             "compare",
             "advice",
@@ -185,6 +188,7 @@ const CIRCLES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "arguments",
+            "calibrate",
             "comparison",
             "coverage",
             "diff",

@@ -1,6 +1,6 @@
 //! The drive that is steered: what it is, how it takes placement, and whether it may be touched.
 
-mod written;
+pub mod written;
 
 pub use written::Written;
 
@@ -333,8 +333,11 @@ fn paths(queue: &Path) -> Vec<PathBuf> {
     if found.is_empty() { own() } else { found }
 }
 
-/// Opens the block device so that no file system can be mounted from it meanwhile.
-fn hold(block: &Path, title: &str) -> Result<File, SteerError> {
+/// Opens the block device so that no file system can be mounted from it meanwhile; `title` is its name in messages.
+///
+/// # Errors
+/// When somebody has it, or it is no block device.
+pub fn hold(block: &Path, title: &str) -> Result<File, SteerError> {
     let open = OpenOptions::new()
         .read(true)
         .custom_flags(O_EXCL)

@@ -9,7 +9,7 @@
 mod abi;
 mod again;
 mod command;
-mod contents;
+pub mod contents;
 mod control;
 mod counters;
 mod drive;
@@ -25,7 +25,7 @@ mod writers;
 
 pub use control::features;
 pub use counters::{Count, Counters};
-pub use drive::{Abilities, Directive, Drive, Log, Written};
+pub use drive::{Abilities, Directive, Drive, Log, Written, hold, written};
 pub use error::SteerError;
 pub use placer::{Placer, Witness};
 pub use server::{Options, Pulse, Server};

@@ -1,0 +1,541 @@
+//! A drive as the series see it: what it says of itself, writes, discards, and what it counts.
+
+use anabranch_steer::nvme::{Queue, opcode};
+use anabranch_steer::written;
+
+use crate::link::{Command, Link};
+use crate::series::Sample;
+use crate::{CalibrateError, findings::Isolation};
+
+/// Opcodes of the NVM Command Set Specification 1.1.
+const FLUSH: u8 = 0x00;
+const WRITE: u8 = 0x01;
+const READ: u8 = 0x02;
+const DATASET_MANAGEMENT: u8 = 0x09;
+
+/// The largest write (our choice).
+const MOST_WRITE_BYTES: u64 = 512 << 10;
+/// The longest discard of one command (our choice).
+const MOST_DISCARD_BYTES: u64 = 1 << 30;
+/// Bytes at the beginning that are looked at before anything is written.
+pub(crate) const HEAD_BYTES: usize = anabranch_steer::contents::LOOKED_AT;
+/// Handles and streams that are tried (our choice).
+const MOST_HANDLES: usize = 16;
+
+/// How a drive is told where to put writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placement {
+    /// Flexible Data Placement.
+    Fdp {
+        /// Reclaim groups of the configuration.
+        groups: u32,
+        /// Each handle's type as the configuration has it.
+        told: Vec<Isolation>,
+    },
+    /// The Streams Directive.
+    Streams,
+    /// Not at all.
+    None,
+}
+
+impl Placement {
+    /// In a word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Placement::Fdp { .. } => "fdp",
+            Placement::Streams => "streams",
+            Placement::None => "none",
+        }
+    }
+
+    /// Reclaim groups; one where there is no such thing.
+    pub fn groups(&self) -> u32 {
+        match self {
+            Placement::Fdp { groups, .. } => (*groups).max(1),
+            Placement::Streams | Placement::None => 1,
+        }
+    }
+}
+
+/// What a drive says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// Serial number.
+    pub serial: String,
+    /// Model number.
+    pub model: String,
+    /// Bytes of a logical block.
+    pub block_bytes: u64,
+    /// Bytes the host sees.
+    pub logical_bytes: u64,
+    /// Preferred write granularity, where it says.
+    pub granularity_bytes: Option<u64>,
+    /// Bytes of a reclaim unit, where it says.
+    pub unit_bytes: Option<u64>,
+    /// How it is told where to put writes.
+    pub placement: Placement,
+    /// Identifiers that writes may carry, the first few.
+    pub identifiers: Vec<u16>,
+    /// Handles there are.
+    pub handle_count: u16,
+    /// It takes discards.
+    pub takes_discards: bool,
+    /// Discarded blocks read as zeroes, it says.
+    pub discards_read_as_zeroes: bool,
+    /// Other namespaces, whose writes the counters count as well.
+    pub other_namespaces: usize,
+}
+
+/// A write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it begins.
+    pub start_bytes: u64,
+    /// How much it brings.
+    pub bytes: u64,
+    /// The identifier it carries, if any.
+    pub place: Option<u16>,
+}
+
+/// The log that counts what goes to the flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counter {
+    Fdp,
+    Ocp,
+    EnduranceGroup,
+}
+
+/// A drive under series of writes.
+pub struct Drive<'a> {
+    link: &'a mut dyn Link,
+    about: About,
+    endurance_group: u16,
+    most_write_bytes: u64,
+    counter: Counter,
+    sent_bytes: u64,
+    data: Vec<u8>,
+}
+
+impl<'a> Drive<'a> {
+    /// Asks the drive what it is. Changes nothing, but for the Streams Directive, which is switched on.
+    ///
+    /// # Errors
+    /// When it does not say, or counts nothing of its flash.
+    pub fn open(link: &'a mut dyn Link) -> Result<Drive<'a>, CalibrateError> {
+        let controller = identify(link, 1, false)?;
+        let namespace = identify(link, 0, true)?;
+        let endurance_group = number(&namespace, 102, 2) as u16;
+        let about = about(link, &controller, &namespace, endurance_group)?;
+        let transfer = match number(&controller, 77, 1) {
+            0 => MOST_WRITE_BYTES,
+            // In pages of the controller, 4 KiB at least.
+            shift => 4096_u64.checked_shl(shift as u32).unwrap_or(u64::MAX),
+        };
+        let most_write_bytes = MOST_WRITE_BYTES.min(transfer);
+        let mut drive = Drive {
+            counter: Counter::Fdp,
+            link,
+            about,
+            endurance_group,
+            most_write_bytes,
+            sent_bytes: 0,
+            data: noise(most_write_bytes.max(HEAD_BYTES as u64) as usize),
+        };
+        drive.find_counter()?;
+        Ok(drive)
+    }
+
+    /// What it says of itself.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// The largest write.
+    pub fn most_write_bytes(&self) -> u64 {
+        self.most_write_bytes
+    }
+
+    /// The log that counts what goes to the flash, by name.
+    pub fn counter(&self) -> &'static str {
+        match self.counter {
+            Counter::Fdp => "FDP statistics (log 22h)",
+            Counter::Ocp => "OCP SMART log (C0h)",
+            Counter::EnduranceGroup => "endurance group log (09h)",
+        }
+    }
+
+    /// What lies at its beginning; nothing where that is all zeroes.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn contents(&mut self) -> Result<Option<&'static str>, CalibrateError> {
+        let mut head = vec![0; HEAD_BYTES];
+        for (place, part) in head.chunks_mut(4096).enumerate() {
+            self.read(place as u64 * 4096, part)?;
+        }
+        Ok(anabranch_steer::contents::found(&head))
+    }
+
+    /// Reads whole blocks.
+    pub(crate) fn read(&mut self, start_bytes: u64, into: &mut [u8]) -> Result<(), CalibrateError> {
+        let command = self.blocks("read", READ, start_bytes, into.len() as u64, None);
+        self.link.ask(&command, into).map(drop)
+    }
+
+    /// Writes, in order as far as the link keeps it, and waits for the end of all.
+    pub(crate) fn write(&mut self, pieces: &[Piece]) -> Result<(), CalibrateError> {
+        let mut commands = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            let mut done = 0;
+            while done < piece.bytes {
+                let bytes = self.most_write_bytes.min(piece.bytes - done);
+                let start = piece.start_bytes + done;
+                let command = self.blocks("write", WRITE, start, bytes, piece.place);
+                commands.push((command, bytes as usize));
+                done += bytes;
+            }
+            self.sent_bytes += piece.bytes;
+        }
+        self.link.send(&commands, &mut self.data)
+    }
+
+    /// Has everything that was sent on its media.
+    pub(crate) fn flush(&mut self) -> Result<(), CalibrateError> {
+        let command = Command {
+            what: "flush",
+            queue: Queue::Io,
+            opcode: FLUSH,
+            of_namespace: true,
+            words: [0; 6],
+        };
+        self.link.ask(&command, &mut []).map(drop)
+    }
+
+    /// Gives blocks up.
+    pub(crate) fn discard(&mut self, start_bytes: u64, bytes: u64) -> Result<(), CalibrateError> {
+        if !self.about.takes_discards {
+            return Ok(());
+        }
+        let (mut at, end) = (start_bytes, start_bytes + bytes);
+        while at < end {
+            let bytes = MOST_DISCARD_BYTES.min(end - at);
+            let mut range = [0; 16];
+            let blocks = (bytes / self.about.block_bytes) as u32;
+            range[4..8].copy_from_slice(&blocks.to_le_bytes());
+            range[8..].copy_from_slice(&(at / self.about.block_bytes).to_le_bytes());
+            let command = Command {
+                what: "deallocate",
+                queue: Queue::Io,
+                opcode: DATASET_MANAGEMENT,
+                of_namespace: true,
+                // One range; attribute Deallocate.
+                words: [0, 1 << 2, 0, 0, 0, 0],
+            };
+            self.link.ask(&command, &mut range)?;
+            at += bytes;
+        }
+        Ok(())
+    }
+
+    /// Looks at the counters.
+    pub(crate) fn look(&mut self) -> Result<Sample, CalibrateError> {
+        let media = self.count(self.counter)?;
+        let media = media.ok_or_else(|| {
+            CalibrateError::Unfit(format!("the drive no longer has its {}", self.counter()))
+        })?;
+        Ok(Sample {
+            sent_bytes: self.sent_bytes,
+            media_bytes: u64::try_from(media).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// Bytes that may still be written to the unit of each handle, in the order of the identifiers; nothing without FDP.
+    pub(crate) fn rooms(&mut self) -> Result<Vec<u64>, CalibrateError> {
+        let status = handle_status(self.link)?;
+        let room = |descriptor: &[u8]| number(descriptor, 8, 8) as u64 * self.about.block_bytes;
+        let described = described(&status).take(self.about.identifiers.len());
+        Ok(described.map(room).collect())
+    }
+
+    fn find_counter(&mut self) -> Result<(), CalibrateError> {
+        let has_fdp = matches!(self.about.placement, Placement::Fdp { .. });
+        let counters = [Counter::Fdp, Counter::Ocp, Counter::EnduranceGroup];
+        for counter in counters
+            .into_iter()
+            .filter(|one| has_fdp || *one != Counter::Fdp)
+        {
+            // A log that is not there is refused.
+            if self.count(counter).ok().flatten().is_some() {
+                self.counter = counter;
+                return Ok(());
+            }
+        }
+        Err(CalibrateError::Unfit(
+            "the drive counts nothing of its flash: it has neither FDP statistics (22h), nor OCP's log (C0h), nor media \
+             units in its endurance group log (09h)"
+                .to_owned(),
+        ))
+    }
+
+    fn count(&mut self, counter: Counter) -> Result<Option<u128>, CalibrateError> {
+        let group = self.endurance_group;
+        let written = match counter {
+            Counter::Fdp => written::of_fdp(&log(self.link, 0x22, group, 64)?),
+            Counter::Ocp => {
+                let smart = log(self.link, 0x02, 0, 512)?;
+                written::of_ocp(&log(self.link, 0xc0, 0, 512)?, &smart)
+            }
+            Counter::EnduranceGroup => {
+                written::of_endurance_group(&log(self.link, 0x09, group, 512)?)
+            }
+        };
+        Ok(written.map(|written| written.media_bytes))
+    }
+
+    /// The least that the counter tells apart, in bytes.
+    pub(crate) fn grain_bytes(&self) -> u64 {
+        match self.counter {
+            // OCP's log counts the flash in bytes.
+            Counter::Fdp | Counter::Ocp => 1,
+            Counter::EnduranceGroup => 1_000_000_000,
+        }
+    }
+
+    fn blocks(
+        &self,
+        what: &'static str,
+        opcode: u8,
+        start_bytes: u64,
+        bytes: u64,
+        place: Option<u16>,
+    ) -> Command {
+        let first = start_bytes / self.about.block_bytes;
+        let count = (bytes / self.about.block_bytes).saturating_sub(1) as u32;
+        // Directive type: 1 streams, 2 data placement.
+        let kind = match (place, &self.about.placement) {
+            (None, _) | (_, Placement::None) => 0,
+            (Some(_), Placement::Streams) => 1,
+            (Some(_), Placement::Fdp { .. }) => 2,
+        };
+        let place = u32::from(place.unwrap_or(0)) << 16;
+        Command {
+            what,
+            queue: Queue::Io,
+            opcode,
+            of_namespace: true,
+            words: [
+                first as u32,
+                (first >> 32) as u32,
+                count | kind << 20,
+                place,
+                0,
+                0,
+            ],
+        }
+    }
+}
+
+/// Bytes that compress to nothing less: a drive that compresses would count fewer.
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let words = std::iter::repeat_with(|| {
+        // xorshift64 (Marsaglia 2003).
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    });
+    words.flatten().take(bytes).collect()
+}
+
+fn about(
+    link: &mut dyn Link,
+    controller: &[u8],
+    namespace: &[u8],
+    endurance_group: u16,
+) -> Result<About, CalibrateError> {
+    let format = (number(namespace, 26, 1) & 0xf) as usize;
+    let shift = number(namespace, 128 + 4 * format + 2, 1) as u32;
+    let metadata = number(namespace, 128 + 4 * format, 2);
+    if !(9..=16).contains(&shift) || metadata != 0 {
+        return Err(CalibrateError::Unfit(format!(
+            "the namespace has logical blocks of {} bytes with metadata of {metadata}: blocks of 512 to 65536 bytes \
+             without metadata can be calibrated (`nvme format`)",
+            1_u64.checked_shl(shift).unwrap_or(0)
+        )));
+    }
+    let block_bytes = 1_u64 << shift;
+    let logical_bytes = (number(namespace, 0, 8) as u64).saturating_mul(block_bytes);
+    // NSFEAT bit 4: the preferred granularities are told, 0's based, in blocks.
+    let tells = number(namespace, 24, 1) >> 4 & 1 == 1;
+    let (placement, identifiers, unit_bytes, handle_count) =
+        placement(link, controller, endurance_group)?;
+    Ok(About {
+        serial: text(controller, 4, 20),
+        model: text(controller, 24, 40),
+        granularity_bytes: tells.then(|| (number(namespace, 64, 2) as u64 + 1) * block_bytes),
+        block_bytes,
+        logical_bytes,
+        unit_bytes,
+        placement,
+        identifiers,
+        handle_count,
+        takes_discards: number(controller, 520, 2) >> 2 & 1 == 1,
+        // DLFEAT bits 2:0: 1 is zeroes.
+        discards_read_as_zeroes: number(namespace, 33, 1) & 7 == 1,
+        other_namespaces: namespaces(link).saturating_sub(1),
+    })
+}
+
+/// How the drive takes placement: identifiers, the told unit, and how many handles there are.
+type Placed = (Placement, Vec<u16>, Option<u64>, u16);
+
+fn placement(
+    link: &mut dyn Link,
+    controller: &[u8],
+    endurance_group: u16,
+) -> Result<Placed, CalibrateError> {
+    let has_fdp = number(controller, 96, 4) >> 19 & 1 == 1;
+    if has_fdp && let Ok(status) = handle_status(link) {
+        let count = number(&status, 14, 2) as u16;
+        let identifiers = described(&status).take(usize::from(count).min(MOST_HANDLES));
+        let identifiers = identifiers.map(|one| number(one, 0, 2) as u16).collect();
+        let configurations = log(link, 0x20, endurance_group, 1040)?;
+        let first = configurations.get(16..).unwrap_or_default();
+        let handles = number(first, 8, 2) as usize;
+        let kinds = first.get(64..).unwrap_or_default().chunks_exact(4);
+        let told = kinds.take(handles).map(|kind| match kind[0] {
+            2 => Isolation::Persistent,
+            _ => Isolation::Initial,
+        });
+        let groups = number(first, 4, 4) as u32;
+        let told = told.collect();
+        let unit = number(first, 16, 8) as u64;
+        return Ok((
+            Placement::Fdp { groups, told },
+            identifiers,
+            Some(unit).filter(|&unit| unit > 0),
+            count,
+        ));
+    }
+    let has_directives = number(controller, 256, 2) >> 5 & 1 == 1;
+    if has_directives && let Some(count) = enable_streams(link) {
+        let most = count.min(MOST_HANDLES as u16);
+        return Ok((Placement::Streams, (1..=most).collect(), None, count));
+    }
+    Ok((Placement::None, Vec::new(), None, 0))
+}
+
+/// Switches the Streams Directive on; how many streams there are.
+fn enable_streams(link: &mut dyn Link) -> Option<u16> {
+    const STREAMS: u32 = 1 << 8;
+    let enable = Command {
+        what: "enable streams",
+        queue: Queue::Admin,
+        opcode: opcode::DIRECTIVE_SEND,
+        of_namespace: true,
+        words: [0, 1, 1 | STREAMS, 0, 0, 0],
+    };
+    link.ask(&enable, &mut []).ok()?;
+    let parameters = Command {
+        what: "ask for streams",
+        opcode: opcode::DIRECTIVE_RECEIVE,
+        words: [32 / 4 - 1, 1 | STREAMS, 0, 0, 0, 0],
+        ..enable
+    };
+    let mut data = [0; 32];
+    link.ask(&parameters, &mut data).ok()?;
+    Some(number(&data, 0, 2) as u16).filter(|&count| count > 0)
+}
+
+/// How many namespaces are active (CNS 02h); one where the drive does not say.
+fn namespaces(link: &mut dyn Link) -> usize {
+    let list = identify(link, 2, false).unwrap_or_default();
+    list.chunks_exact(4)
+        .take_while(|one| number(one, 0, 4) != 0)
+        .count()
+        .max(1)
+}
+
+fn identify(
+    link: &mut dyn Link,
+    structure: u32,
+    namespace: bool,
+) -> Result<Vec<u8>, CalibrateError> {
+    let mut data = vec![0; 4096];
+    let command = Command {
+        what: "identify",
+        queue: Queue::Admin,
+        opcode: opcode::IDENTIFY,
+        of_namespace: namespace,
+        words: [structure, 0, 0, 0, 0, 0],
+    };
+    link.ask(&command, &mut data)?;
+    Ok(data)
+}
+
+fn log(
+    link: &mut dyn Link,
+    page: u8,
+    specific: u16,
+    bytes: usize,
+) -> Result<Vec<u8>, CalibrateError> {
+    let mut data = vec![0; bytes];
+    let dwords = (bytes / 4 - 1) as u32;
+    let command = Command {
+        what: "get a log page",
+        queue: Queue::Admin,
+        opcode: opcode::GET_LOG,
+        of_namespace: false,
+        words: [
+            u32::from(page) | dwords << 16,
+            u32::from(specific) << 16,
+            0,
+            0,
+            0,
+            0,
+        ],
+    };
+    link.ask(&command, &mut data)?;
+    Ok(data)
+}
+
+/// Reclaim unit handles' status: a header of 16 bytes, then 32 for each placement handle.
+fn handle_status(link: &mut dyn Link) -> Result<Vec<u8>, CalibrateError> {
+    const BYTES: usize = 16 + 128 * 32;
+    let mut data = vec![0; BYTES];
+    let command = Command {
+        what: "ask for the reclaim unit handles",
+        queue: Queue::Io,
+        opcode: opcode::MANAGEMENT_RECEIVE,
+        of_namespace: true,
+        words: [1, (BYTES / 4 - 1) as u32, 0, 0, 0, 0],
+    };
+    link.ask(&command, &mut data)?;
+    Ok(data)
+}
+
+fn described(status: &[u8]) -> impl Iterator<Item = &[u8]> {
+    status.get(16..).unwrap_or_default().chunks_exact(32)
+}
+
+/// A little-endian number; what lies beyond the end is zero.
+fn number(bytes: &[u8], at: usize, length: usize) -> u128 {
+    let field = bytes.get(at..at + length).unwrap_or_default();
+    let places = field.iter().enumerate();
+    places.fold(0, |sum, (place, &byte)| {
+        sum | u128::from(byte) << (8 * place)
+    })
+}
+
+fn text(bytes: &[u8], at: usize, length: usize) -> String {
+    let found = bytes.get(at..at + length).unwrap_or_default();
+    let shown = found
+        .iter()
+        .filter(|byte| byte.is_ascii_graphic() || **byte == b' ');
+    shown
+        .map(|&byte| char::from(byte))
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}

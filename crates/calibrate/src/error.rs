@@ -1,0 +1,27 @@
+//! What can go wrong while a drive is learned.
+
+use thiserror::Error;
+
+/// Why a drive is not learned.
+#[derive(Debug, Error)]
+pub enum CalibrateError {
+    /// The drive refused a command.
+    #[error("the drive answers {what} with status {status:#x}")]
+    Refused {
+        /// Which command.
+        what: &'static str,
+        /// Type and code of its status.
+        status: u16,
+    },
+    /// The way to the drive failed.
+    #[error("{what}: {words}")]
+    Link {
+        /// Which command.
+        what: &'static str,
+        /// What the kernel or the connection said.
+        words: String,
+    },
+    /// The drive has not what calibrating needs.
+    #[error("{0}")]
+    Unfit(String),
+}

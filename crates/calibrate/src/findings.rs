@@ -1,0 +1,129 @@
+//! What was learned of a drive.
+
+use serde::Serialize;
+
+/// A figure with what it lies between.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Band {
+    /// No less than this.
+    pub low: f64,
+    /// The best guess.
+    pub best: f64,
+    /// No more than this.
+    pub high: f64,
+}
+
+impl Band {
+    /// A figure that is known as far as the counters go.
+    pub fn exact(best: u64) -> Band {
+        let best = best as f64;
+        Band {
+            low: best,
+            best,
+            high: best,
+        }
+    }
+}
+
+/// Something the drive may tell, and that was measured if it could be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Measured {
+    /// What the drive says of it, in bytes.
+    pub told_bytes: Option<u64>,
+    /// What the series showed, in bytes.
+    pub bytes: Option<Band>,
+}
+
+impl Measured {
+    /// What no drive tells.
+    pub fn alone(bytes: Option<Band>) -> Measured {
+        let told_bytes = None;
+        Measured { told_bytes, bytes }
+    }
+
+    /// The best guess: what was measured, else what was told.
+    pub fn best_bytes(&self) -> Option<u64> {
+        let measured = self.bytes.map(|band| band.best.round() as u64);
+        measured.or(self.told_bytes)
+    }
+}
+
+/// Whether garbage collection keeps a handle's data apart from other handles'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// Its data and others' never met in a unit.
+    Persistent,
+    /// Once collected, its data lay among others'.
+    Initial,
+}
+
+/// A placement handle, or a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Handle {
+    /// The identifier that writes carry.
+    pub identifier: u16,
+    /// What the drive says of it.
+    pub told: Option<Isolation>,
+    /// What the series showed.
+    pub measured: Option<Isolation>,
+    /// Bytes copied for each byte that was written again where all of the handle's data had been dropped.
+    pub copied_share: Option<f64>,
+    /// What was written with the identifier was counted in a unit of its own; none where no count tells.
+    pub has_own_unit: Option<bool>,
+}
+
+/// What a discard does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Discard {
+    /// The room of what was discarded is had at once.
+    FreesRoom,
+    /// What was discarded is still copied, or was not given up.
+    FreesNothing,
+    /// The drive takes none.
+    NotTaken,
+}
+
+/// What was learned of a drive.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Findings {
+    /// Its serial number.
+    pub serial: String,
+    /// Its model number.
+    pub model: String,
+    /// The log that counted what went to the flash.
+    pub counter: &'static str,
+    /// Bytes the host sees.
+    pub logical_bytes: u64,
+    /// How it is told where to put writes: `fdp`, `streams` or `none`.
+    pub placement: &'static str,
+    /// Reclaim groups it says it has.
+    pub reclaim_groups: u32,
+    /// The mapping unit; told is the preferred write granularity (NPWG).
+    pub mapping_unit: Measured,
+    /// How far the count of the flash was behind what had been sent.
+    pub write_buffer: Measured,
+    /// The reclaim unit.
+    pub unit: Measured,
+    /// Where the unit's measure comes from.
+    pub unit_by: Option<&'static str>,
+    /// Flash for data, spare included; measured by the writes that it took until something had to be copied.
+    pub physical: Measured,
+    /// Spare as a share of the logical bytes.
+    pub spare: Option<Band>,
+    /// Handles that were tried.
+    pub handles: Vec<Handle>,
+    /// Handles there are, tried or not.
+    pub handle_count: u16,
+    /// What a discard does.
+    pub discard: Discard,
+    /// Whether discarded blocks read as zeroes.
+    pub discarded_read_as_zeroes: bool,
+    /// What could not be learned, and why; one sentence each.
+    pub notes: Vec<String>,
+    /// Bytes that were sent.
+    pub sent_bytes: u64,
+    /// Bytes that the drive counted on its flash meanwhile.
+    pub media_bytes: u64,
+}

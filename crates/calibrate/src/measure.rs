@@ -1,0 +1,333 @@
+//! The order of the series.
+
+use crate::CalibrateError;
+use crate::drive::{About, Drive, Piece, Placement};
+use crate::findings::{Band, Discard, Findings, Measured};
+use crate::isolation;
+use crate::random::Random;
+use crate::series::{self, Sample};
+
+/// The largest mapping unit that is looked for, in bytes (our choice: the largest that a profile has).
+const MOST_MAPPING_BYTES: u64 = 64 << 10;
+/// Lone writes of each size (our choice).
+const LONE_WRITES: u64 = 16;
+/// Overwrites are as large as makes this many of a capacity, as a power of two, so that a series has a bounded number
+/// of writes on any drive (our choice).
+const SLOTS_BITS: u32 = 18;
+/// Between two looks at the counters lies this much of a capacity, as a power of two, or one overwrite (our choice).
+const LOOK_BITS: u32 = 15;
+/// Bursts of copies that are waited for (our choice).
+const BURSTS: usize = 24;
+/// Of a capacity, what is overwritten for bursts at most, and what is written to see what a discard did.
+const BURST_SHARE: f64 = 0.5;
+const DISCARD_SHARE: f64 = 0.25;
+
+/// What is sent at most, in bytes, by series: lone writes, a fill, overwrites until something is copied, and for bursts,
+/// writes after a discard; and the series on isolation.
+pub fn most_sent_bytes(about: &About) -> u64 {
+    let lone = LONE_WRITES * 2 * MOST_MAPPING_BYTES;
+    let handles = isolation::most_share(about.identifiers.len());
+    let shares = 1.0 + 1.0 + BURST_SHARE + DISCARD_SHARE + handles;
+    lone + (about.logical_bytes as f64 * shares) as u64
+}
+
+/// Bytes of an overwrite: whole mapping units.
+pub(crate) fn slot_bytes(logical_bytes: u64, mapping_bytes: u64) -> u64 {
+    let slot = (logical_bytes >> SLOTS_BITS).next_power_of_two();
+    slot.max(mapping_bytes)
+}
+
+/// Overwrites between two looks at the counters.
+fn look_writes(about: &About, slot: u64) -> u64 {
+    ((about.logical_bytes >> LOOK_BITS) / slot).max(1)
+}
+
+/// Learns a drive. Everything on it is lost. `tell` hears what is being done.
+///
+/// # Errors
+/// When the drive fails, or does not count finely enough for its size.
+pub fn calibrate(
+    drive: &mut Drive<'_>,
+    seed: u64,
+    tell: &mut dyn FnMut(&'static str),
+) -> Result<Findings, CalibrateError> {
+    let about = drive.about().clone();
+    check(drive, &about)?;
+    let begin = drive.look()?;
+    tell("giving up all blocks");
+    drive.discard(0, about.logical_bytes)?;
+    tell("small writes: the mapping unit");
+    let (mapping, lag_bytes) = lone_writes(drive, &about)?;
+    let mapping_unit = Measured {
+        told_bytes: about.granularity_bytes,
+        bytes: mapping,
+    };
+    let mapping_bytes = mapping_unit
+        .best_bytes()
+        .unwrap_or(4096)
+        .next_power_of_two();
+    let slot = slot_bytes(about.logical_bytes, mapping_bytes);
+    tell("a fill, and overwrites until something is copied: the spare and the unit");
+    let filled = overwrites(drive, &about, slot, lag_bytes, &mut Random(seed))?;
+    let (unit, unit_by) = unit(&about, &filled, slot);
+    let unit_bytes = unit.best_bytes();
+    let physical = filled.first_copy.map(|at| {
+        series::physical(
+            at.saturating_sub(filled.begin_bytes),
+            unit_bytes.map(|it| it as f64),
+        )
+    });
+    tell("all given up again: what a discard does");
+    let (discard, reads_zeroes) = discards(drive, &about, lag_bytes)?;
+    let mut notes = notes(&about, &filled, unit_bytes);
+    let may_drop = discard == Discard::FreesRoom;
+    let handles = match unit_bytes.filter(|_| about.identifiers.len() > 1) {
+        Some(unit) if may_drop => {
+            tell("all handles, dropped one by one: their isolation");
+            isolation::handles(drive, &about, slot, unit, &mut Random(seed ^ 1))?
+        }
+        _ => isolation::told(&about),
+    };
+    if about.identifiers.len() > 1 && !may_drop {
+        notes.push("isolation was not measured: a discard frees nothing here".to_owned());
+    }
+    notes.extend(isolation::note(&handles));
+    let end = drive.look()?;
+    Ok(Findings {
+        serial: about.serial.clone(),
+        model: about.model.clone(),
+        counter: drive.counter(),
+        logical_bytes: about.logical_bytes,
+        placement: about.placement.name(),
+        reclaim_groups: about.placement.groups(),
+        mapping_unit,
+        write_buffer: Measured::alone((lag_bytes > 0).then(|| Band::exact(lag_bytes))),
+        unit,
+        unit_by,
+        physical: Measured::alone(physical),
+        spare: physical.map(|band| spare(band, about.logical_bytes)),
+        handles,
+        handle_count: about.handle_count,
+        discard,
+        discarded_read_as_zeroes: reads_zeroes,
+        notes,
+        sent_bytes: end.sent_bytes - begin.sent_bytes,
+        media_bytes: end.media_bytes - begin.media_bytes,
+    })
+}
+
+/// Whether the drive can be learned.
+fn check(drive: &Drive<'_>, about: &About) -> Result<(), CalibrateError> {
+    let least = (LONE_WRITES * 4 * MOST_MAPPING_BYTES).max(drive.grain_bytes() << 10);
+    if about.logical_bytes < least {
+        return Err(CalibrateError::Unfit(format!(
+            "the drive has {} bytes: by its {} a drive of {least} bytes or more can be calibrated",
+            about.logical_bytes,
+            drive.counter(),
+        )));
+    }
+    Ok(())
+}
+
+fn spare(physical: Band, logical_bytes: u64) -> Band {
+    let share = |bytes: f64| bytes / logical_bytes as f64 - 1.0;
+    Band {
+        low: share(physical.low),
+        best: share(physical.best),
+        high: share(physical.high),
+    }
+}
+
+/// Writes of rising size, each alone: the mapping unit, and how far the count was behind.
+fn lone_writes(
+    drive: &mut Drive<'_>,
+    about: &About,
+) -> Result<(Option<Band>, u64), CalibrateError> {
+    let stride = 2 * MOST_MAPPING_BYTES;
+    let (mut costs, mut lag_bytes) = (Vec::new(), 0);
+    let mut bytes = about.block_bytes;
+    while bytes <= MOST_MAPPING_BYTES {
+        let begin = drive.look()?;
+        let mut looks = Vec::new();
+        for write in 0..LONE_WRITES {
+            // Neighbours are not written one after the other, lest a buffer joins them.
+            let place = write * 7 % LONE_WRITES;
+            drive.write(&[Piece {
+                start_bytes: place * stride,
+                bytes,
+                place: None,
+            }])?;
+            looks.push(drive.look()?);
+        }
+        lag_bytes = lag_bytes.max(series::lag(begin, &looks));
+        drive.flush()?;
+        let media = drive.look()?.media_bytes.saturating_sub(begin.media_bytes);
+        costs.push((bytes, media / LONE_WRITES));
+        bytes *= 2;
+    }
+    Ok((series::mapping_unit(&costs), lag_bytes))
+}
+
+/// What overwriting showed.
+struct Overwritten {
+    /// Bytes sent before the fill.
+    begin_bytes: u64,
+    /// Bytes that the fill had copied.
+    fill_copied_bytes: u64,
+    /// Bytes sent before the first copies, if there were any.
+    first_copy: Option<u64>,
+    samples: Vec<Sample>,
+    /// Bytes sent, and room of the default handle's unit.
+    rooms: Vec<(u64, u64)>,
+}
+
+/// Fills the drive in order, and overwrites at random until copies came often enough.
+fn overwrites(
+    drive: &mut Drive<'_>,
+    about: &About,
+    slot: u64,
+    lag_bytes: u64,
+    random: &mut Random,
+) -> Result<Overwritten, CalibrateError> {
+    let begin = drive.look()?;
+    let slots = about.logical_bytes / slot;
+    in_order(drive, about.logical_bytes / slot * slot)?;
+    let filled = drive.look()?;
+    let writes = look_writes(about, slot);
+    let noise = lag_bytes + slot * writes / 8;
+    let has_rooms = matches!(about.placement, Placement::Fdp { .. });
+    let (mut samples, mut rooms, mut bursts) = (vec![filled], Vec::new(), 0);
+    let mut first_copy = None;
+    let (mut most, mut was_copying) = (filled.sent_bytes + about.logical_bytes, false);
+    while samples.last().is_some_and(|last| last.sent_bytes < most) && bursts < BURSTS {
+        let pieces = (0..writes).map(|_| Piece {
+            start_bytes: random.below(slots) * slot,
+            bytes: slot,
+            place: None,
+        });
+        drive.write(&pieces.collect::<Vec<_>>())?;
+        let look = drive.look()?;
+        if has_rooms {
+            let room = drive.rooms()?.first().copied().unwrap_or(0);
+            rooms.push((look.sent_bytes, room));
+        }
+        let before = samples.last().copied().unwrap_or(filled);
+        let copies = look.copied_since(before) > noise;
+        if copies && !was_copying {
+            bursts += 1;
+            if first_copy.is_none() {
+                first_copy = Some(before.sent_bytes);
+                most = before.sent_bytes + (about.logical_bytes as f64 * BURST_SHARE) as u64;
+            }
+        }
+        was_copying = copies;
+        samples.push(look);
+    }
+    Ok(Overwritten {
+        begin_bytes: begin.sent_bytes,
+        fill_copied_bytes: filled.copied_since(begin),
+        first_copy,
+        samples,
+        rooms,
+    })
+}
+
+/// Writes the first so many bytes in order.
+fn in_order(drive: &mut Drive<'_>, bytes: u64) -> Result<(), CalibrateError> {
+    /// Bytes under way at a time (our choice).
+    const STEP: u64 = 8 << 20;
+    let mut at = 0;
+    while at < bytes {
+        let step = STEP.min(bytes - at);
+        drive.write(&[Piece {
+            start_bytes: at,
+            bytes: step,
+            place: None,
+        }])?;
+        at += step;
+    }
+    Ok(())
+}
+
+/// The unit: by the room of a handle's unit where the drive tells that, else by the distance of bursts of copies.
+fn unit(about: &About, found: &Overwritten, slot: u64) -> (Measured, Option<&'static str>) {
+    let error = slot * look_writes(about, slot);
+    let measured = |bytes, by| {
+        let told_bytes = about.unit_bytes;
+        (Measured { told_bytes, bytes }, by)
+    };
+    if let Some(unit) = series::unit_by_room(&found.rooms) {
+        return measured(Some(Band::exact(unit)), Some("room of a handle's unit"));
+    }
+    let bursts = series::bursts(&found.samples, error / 8);
+    let by = |position: fn(&Sample) -> u64| {
+        let positions: Vec<u64> = bursts.iter().map(position).collect();
+        series::period(&positions, error)
+    };
+    // Copies that have units of their own leave bursts a unit of sent bytes apart, others one of flash.
+    match (by(|look| look.sent_bytes), by(|look| look.media_bytes)) {
+        (Some(band), _) => measured(Some(band), Some("bytes sent between bursts of copies")),
+        (None, Some(band)) => measured(Some(band), Some("flash written between bursts of copies")),
+        (None, None) => measured(None, None),
+    }
+}
+
+/// Gives all up and writes some of it anew: does anything of what was given up cost copies?
+fn discards(
+    drive: &mut Drive<'_>,
+    about: &About,
+    lag_bytes: u64,
+) -> Result<(Discard, bool), CalibrateError> {
+    if !about.takes_discards {
+        return Ok((Discard::NotTaken, false));
+    }
+    drive.discard(0, about.logical_bytes)?;
+    let mut block = vec![1; about.block_bytes as usize];
+    drive.read(0, &mut block)?;
+    let reads_zeroes = block.iter().all(|&byte| byte == 0);
+    let begin = drive.look()?;
+    in_order(
+        drive,
+        (about.logical_bytes as f64 * DISCARD_SHARE) as u64 >> 20 << 20,
+    )?;
+    let end = drive.look()?;
+    let sent = end.sent_bytes - begin.sent_bytes;
+    let discard = match end.copied_since(begin) > sent / 100 + lag_bytes {
+        true => Discard::FreesNothing,
+        false => Discard::FreesRoom,
+    };
+    Ok((discard, reads_zeroes))
+}
+
+fn notes(about: &About, found: &Overwritten, unit_bytes: Option<u64>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if about.other_namespaces > 0 {
+        notes.push(format!(
+            "the drive has {} more namespaces: its counters count their writes as well, and their room is no spare of this one",
+            about.other_namespaces
+        ));
+    }
+    if found.fill_copied_bytes > about.logical_bytes / 100 {
+        notes.push(
+            "the fill in order was copied in part: what lay on the drive before was not all given up, and the spare is \
+             told too small"
+                .to_owned(),
+        );
+    }
+    if found.first_copy.is_none() {
+        notes.push(
+            "a capacity of overwrites copied nothing: the spare is larger than the drive, or is not collected that way"
+                .to_owned(),
+        );
+    }
+    match (about.unit_bytes, unit_bytes) {
+        (_, None) => notes.push(
+            "the unit was not found: the drive does not tell it, and its copies come without a period".to_owned(),
+        ),
+        (Some(told), Some(measured)) if told != measured => notes.push(format!(
+            "the drive says that its units have {told} bytes; measured were {measured}"
+        )),
+        _ => {}
+    }
+    notes
+}

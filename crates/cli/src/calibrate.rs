@@ -1,0 +1,168 @@
+//! `anabranch calibrate`: a drive learned from outside, kept as a profile.
+
+mod told;
+mod way;
+
+use std::{
+    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    path::PathBuf,
+};
+
+use anabranch_calibrate::{CalibrateError, Drive, Findings, most_sent_bytes};
+use anabranch_report::{bytes, line};
+use anabranch_trace::WholeFile;
+use clap::Args;
+use serde_json::json;
+
+use crate::{
+    comparison::print,
+    failure::{Failure, Result},
+    files::is_standard_output,
+    say,
+};
+
+pub const EXAMPLE: &str = "\
+Examples: a drive of this host, as root; one over NVMe/TCP
+  anabranch calibrate /dev/nvme0n1 --erase S64FNE0R123456 -o mine.toml
+  anabranch calibrate 127.0.0.1:4420 --nqn nqn.2026-01.local.anabranch:fdp-8ruh
+  anabranch replay app.parquet --device mine.toml
+EVERYTHING ON THE DRIVE IS LOST: it is named by its serial number, which is asked for where --erase does not say it.
+A drive that is mounted, has partitions, or is used is refused; one that holds something is, too, without --yes.";
+
+#[derive(Debug, Args)]
+pub struct CalibrateArguments {
+    /// The drive: an NVMe namespace (/dev/nvme0n1 or /dev/ng0n1), or ADDRESS:PORT of an NVMe/TCP target
+    #[arg(value_name = "DEVICE")]
+    pub device: String,
+    /// At an address: the name of the subsystem
+    #[arg(long, value_name = "NQN")]
+    pub nqn: Option<String>,
+    /// The serial number of the drive, which is overwritten several times; all that is on it is lost
+    #[arg(long, value_name = "SERIAL")]
+    pub erase: Option<String>,
+    /// Overwrite a drive that holds a file system, a partition table, or other data
+    #[arg(long)]
+    pub yes: bool,
+    /// Seed of what is drawn: the places of overwrites
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Print what was learned as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The profile to write
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_name = "FILE",
+        default_value = "calibrated.toml"
+    )]
+    pub output: PathBuf,
+}
+
+impl CalibrateArguments {
+    /// The drive where it is a file.
+    pub fn device_file(&self) -> Option<PathBuf> {
+        way::address(&self.device)
+            .is_none()
+            .then(|| self.device.clone().into())
+    }
+}
+
+/// Learns a drive and writes its profile.
+pub fn calibrate(arguments: &CalibrateArguments) -> Result {
+    let mut file = WholeFile::create(&arguments.output)?;
+    let mut way = way::open(&arguments.device, arguments.nqn.as_deref())?;
+    let mut drive = Drive::open(way.link()).map_err(failed)?;
+    let title = title(&drive);
+    if !arguments.yes
+        && let Some(what) = drive.contents().map_err(failed)?
+    {
+        return Err(Failure::say(format!(
+            "{title} holds {what}: say --yes to overwrite it; nothing was written"
+        )));
+    }
+    confirm(arguments, &drive, &title)?;
+    let mut tell = |what: &'static str| say::line(what);
+    let found = anabranch_calibrate::calibrate(&mut drive, arguments.seed, &mut tell);
+    let found = found.map_err(failed)?;
+    let profile = found.profile();
+    if let Ok(text) = &profile {
+        file.write_all(text.as_bytes()).map_err(|error| {
+            Failure::work(anyhow::anyhow!("{}: {error}", arguments.output.display()))
+        })?;
+        file.finish()?;
+    }
+    publish(arguments, &found, profile.is_ok())?;
+    profile.map(drop).map_err(failed)
+}
+
+/// What was learned, beside the profile.
+fn publish(arguments: &CalibrateArguments, found: &Findings, is_kept: bool) -> Result {
+    if is_kept && is_standard_output(&arguments.output) {
+        return Ok(());
+    }
+    let kept = is_kept.then_some(&arguments.output);
+    match arguments.json {
+        true => {
+            let json =
+                json!({ "schema": 1, "seed": arguments.seed, "profile": kept, "found": found });
+            print(&format!("{json:#}\n"))
+        }
+        false => print(&told::told(found, kept.map(PathBuf::as_path))),
+    }
+}
+
+fn title(drive: &Drive<'_>) -> String {
+    let about = drive.about();
+    line(&format!(
+        "{} (serial number {}, {})",
+        about.model,
+        about.serial,
+        bytes(about.logical_bytes)
+    ))
+}
+
+/// Has the drive named by its serial number by whoever gives it up.
+fn confirm(arguments: &CalibrateArguments, drive: &Drive<'_>, title: &str) -> Result {
+    let serial = drive.about().serial.as_str();
+    say::line(&format!(
+        "{title}: at most {} will be written, and everything on it is lost",
+        bytes(most_sent_bytes(drive.about()))
+    ));
+    let named = match &arguments.erase {
+        Some(named) => named.clone(),
+        None if io::stdin().is_terminal() && io::stderr().is_terminal() => ask()?,
+        None => {
+            return Err(Failure::say(format!(
+                "calibrating overwrites {title}: say --erase {} to have that; nothing was written",
+                line(serial)
+            )));
+        }
+    };
+    match named.trim() == serial && !serial.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::say(format!(
+            "{} is not the serial number of {title}; nothing was written",
+            line(named.trim())
+        ))),
+    }
+}
+
+/// The serial number, from whoever sits at the terminal.
+fn ask() -> Result<String> {
+    say::line("its serial number, to go on:");
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(Failure::work)?;
+    Ok(answer)
+}
+
+/// A drive that cannot be learned is wrong use; one that fails, failed work.
+fn failed(error: CalibrateError) -> Failure {
+    match error {
+        CalibrateError::Unfit(_) => Failure::usage(error),
+        CalibrateError::Refused { .. } | CalibrateError::Link { .. } => Failure::work(error),
+    }
+}

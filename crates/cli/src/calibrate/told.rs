@@ -1,0 +1,125 @@
+//! What was learned of a drive, in words.
+
+use std::path::Path;
+
+use anabranch_calibrate::{Band, Discard, Findings, Handle, Isolation, Measured};
+use anabranch_report::{bytes, line, message};
+
+/// A line for each thing that was asked.
+pub fn told(found: &Findings, profile: Option<&Path>) -> String {
+    let mut rows = vec![
+        ("mapping unit", measured(&found.mapping_unit, None)),
+        ("write buffer", buffer(&found.write_buffer)),
+        ("reclaim unit", measured(&found.unit, found.unit_by)),
+        ("spare", spare(found)),
+        ("discard", discard(found).to_owned()),
+    ];
+    rows.extend(found.handles.iter().map(|one| ("handle", handle(one))));
+    let mut text = format!(
+        "{}\ncounted by its {}; {} sent, {} on its flash\n\n",
+        line(&format!(
+            "{}, serial number {}, {}",
+            found.model,
+            found.serial,
+            bytes(found.logical_bytes)
+        )),
+        found.counter,
+        bytes(found.sent_bytes),
+        bytes(found.media_bytes),
+    );
+    for (name, words) in rows {
+        text += &format!("{name:<13} {words}\n");
+    }
+    for note in &found.notes {
+        text += &format!("\n{}\n", message(note));
+    }
+    match profile {
+        Some(path) => text + &format!("\nprofile: {}\n", line(&path.to_string_lossy())),
+        None => text,
+    }
+}
+
+fn band(band: Band) -> String {
+    match band.low == band.high {
+        true => bytes(band.best as u64),
+        false => format!(
+            "{} ({} to {})",
+            bytes(band.best.round() as u64),
+            bytes(band.low.round() as u64),
+            match band.high.is_finite() {
+                true => bytes(band.high.round() as u64),
+                false => "any".to_owned(),
+            }
+        ),
+    }
+}
+
+fn measured(measured: &Measured, by: Option<&str>) -> String {
+    let by = by.map_or(String::new(), |by| format!(", by the {by}"));
+    match (measured.bytes, measured.told_bytes) {
+        (Some(found), Some(told)) => {
+            format!("{}{by}; the drive says {}", band(found), bytes(told))
+        }
+        (Some(found), None) => format!("{}{by}; the drive does not say", band(found)),
+        (None, Some(told)) => format!("the drive says {}; not measured", bytes(told)),
+        (None, None) => "not known".to_owned(),
+    }
+}
+
+fn buffer(measured: &Measured) -> String {
+    match measured.bytes {
+        Some(lag) => format!("at least {}: the counter was that far behind", band(lag)),
+        None => "none that the counter shows: it kept up with every write".to_owned(),
+    }
+}
+
+fn spare(found: &Findings) -> String {
+    let (Some(share), Some(flash)) = (found.spare, found.physical.bytes) else {
+        return "not known".to_owned();
+    };
+    let percent = |share: f64| match share.is_finite() {
+        true => format!("{:.1} %", share * 100.0),
+        false => "any".to_owned(),
+    };
+    format!(
+        "{} ({} to {}) of what the host sees: {} of flash",
+        percent(share.best),
+        percent(share.low),
+        percent(share.high),
+        bytes(flash.best.round() as u64)
+    )
+}
+
+fn discard(found: &Findings) -> &'static str {
+    match (found.discard, found.discarded_read_as_zeroes) {
+        (Discard::FreesRoom, true) => "frees room at once; discarded blocks read as zeroes",
+        (Discard::FreesRoom, false) => "frees room at once; discarded blocks keep their bytes",
+        (Discard::FreesNothing, true) => "frees nothing; discarded blocks read as zeroes",
+        (Discard::FreesNothing, false) => "frees nothing; discarded blocks keep their bytes",
+        (Discard::NotTaken, _) => "the drive takes none",
+    }
+}
+
+fn handle(handle: &Handle) -> String {
+    let name = |isolation| match isolation {
+        Isolation::Initial => "initially isolated",
+        Isolation::Persistent => "persistently isolated",
+    };
+    let own = match handle.has_own_unit {
+        Some(false) => "; its writes are NOT in a unit of its own",
+        _ => "",
+    };
+    let share = handle.copied_share.unwrap_or(0.0);
+    let words = match (handle.measured, handle.told) {
+        (Some(found), Some(told)) if found == told => {
+            format!("{}, as the drive says", name(found))
+        }
+        (Some(found), Some(told)) => {
+            format!("{}; the drive says {}", name(found), name(told))
+        }
+        (Some(found), None) => name(found).to_owned(),
+        (None, Some(told)) => format!("the drive says {}; not measured", name(told)),
+        (None, None) => "not measured".to_owned(),
+    };
+    format!("{}: {words} ({share:.2} copied){own}", handle.identifier)
+}

@@ -1,0 +1,194 @@
+//! The way to the drive that is calibrated: the kernel's passthrough, or NVMe/TCP.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anabranch_calibrate::{CalibrateError, Command, Link};
+use anabranch_initiator::{Entry, Host, HostOptions, InitiatorError, Queue as TcpQueue, Transfer};
+use anabranch_steer::{
+    SteerError, hold,
+    nvme::{Namespace, Queue},
+};
+
+use crate::failure::{Failure, Result};
+
+/// Commands under way at a time (our choice).
+const DEPTH: usize = 32;
+
+/// An open way.
+pub enum Way {
+    /// Through the kernel; nobody can mount the drive meanwhile.
+    Kernel(Passthrough),
+    /// Over the network.
+    Tcp(Box<Tcp>),
+}
+
+impl Way {
+    /// What carries commands.
+    pub fn link(&mut self) -> &mut dyn Link {
+        match self {
+            Way::Kernel(link) => link,
+            Way::Tcp(link) => link.as_mut(),
+        }
+    }
+}
+
+/// The address that a device's name is, if it is one.
+pub fn address(device: &str) -> Option<SocketAddr> {
+    device.parse().ok()
+}
+
+/// Opens the way to a drive that nobody uses.
+pub fn open(device: &str, subsystem: Option<&str>) -> Result<Way> {
+    match (address(device), subsystem) {
+        (Some(address), Some(subsystem)) => {
+            let host = Host::connect(address, &HostOptions::numbered(subsystem, 1));
+            let host =
+                host.map_err(|error| Failure::work(anyhow::anyhow!("{address}: {error}")))?;
+            Ok(Way::Tcp(Box::new(Tcp {
+                host,
+                payloads: HashMap::new(),
+            })))
+        }
+        (Some(_), None) => Err(Failure::say(
+            "an address needs --nqn, the name of the subsystem there; `nvme discover` lists them",
+        )),
+        (None, Some(_)) => Err(Failure::say(
+            "--nqn goes with an address, as in 127.0.0.1:4420",
+        )),
+        (None, None) => kernel(device),
+    }
+}
+
+fn kernel(device: &str) -> Result<Way> {
+    let found = anabranch_doctor::device("/".as_ref(), device.as_ref()).map_err(Failure::say)?;
+    anabranch_doctor::refuse(&found).map_err(Failure::say)?;
+    let character = found.character.as_deref().map(PathBuf::from);
+    let character = character.ok_or_else(|| {
+        Failure::say(format!(
+            "{} is no NVMe namespace: there is no way to ask what it counts",
+            found.name
+        ))
+    })?;
+    let block = Path::new("/dev").join(&found.name);
+    let held = hold(&block, device).map_err(|error| match error {
+        SteerError::Held { name } => Failure::say(format!(
+            "{name} is mounted or held by another program: nothing was written"
+        )),
+        error => Failure::work(error),
+    })?;
+    let namespace = Namespace::open(&character).map_err(Failure::work)?;
+    Ok(Way::Kernel(Passthrough {
+        namespace,
+        _held: held,
+    }))
+}
+
+/// Commands through the kernel, one at a time.
+pub struct Passthrough {
+    namespace: Namespace,
+    /// Keeps others from the drive.
+    _held: File,
+}
+
+impl Link for Passthrough {
+    fn ask(&mut self, command: &Command, data: &mut [u8]) -> Result<u32, CalibrateError> {
+        let of = (command.queue, command.opcode, command.of_namespace);
+        let answer = self.namespace.ask(command.what, of, command.words, data);
+        answer.map_err(|error| match error {
+            SteerError::Refused { what, status, .. } => CalibrateError::Refused { what, status },
+            error => CalibrateError::Link {
+                what: command.what,
+                words: error.to_string(),
+            },
+        })
+    }
+}
+
+/// Commands over NVMe/TCP.
+pub struct Tcp {
+    host: Host,
+    /// Data of writes by their length: a queue keeps a share of them until the write has ended.
+    payloads: HashMap<usize, Arc<[u8]>>,
+}
+
+impl Tcp {
+    fn queue(&mut self, queue: Queue) -> Result<&mut TcpQueue, InitiatorError> {
+        match queue {
+            Queue::Admin => Ok(&mut self.host.admin),
+            Queue::Io => self.host.io(),
+        }
+    }
+}
+
+fn entry(command: &Command) -> Entry {
+    let mut entry = Entry::new(command.opcode, u32::from(command.of_namespace));
+    for (place, word) in command.words.into_iter().enumerate() {
+        entry = entry.dword(10 + place, word);
+    }
+    entry
+}
+
+fn broken(what: &'static str) -> impl Fn(InitiatorError) -> CalibrateError {
+    move |error| CalibrateError::Link {
+        what,
+        words: error.to_string(),
+    }
+}
+
+fn judged(what: &'static str, status: anabranch_initiator::Status) -> Result<(), CalibrateError> {
+    match status.is_success() {
+        true => Ok(()),
+        false => Err(CalibrateError::Refused {
+            what,
+            status: status.number(),
+        }),
+    }
+}
+
+impl Link for Tcp {
+    fn ask(&mut self, command: &Command, data: &mut [u8]) -> Result<u32, CalibrateError> {
+        let transfer = match (data.len(), command.opcode & 3) {
+            (0, _) => Transfer::None,
+            (_, 1) => Transfer::out(&*data),
+            (length, _) => Transfer::In(length),
+        };
+        let what = command.what;
+        let queue = self.queue(command.queue).map_err(broken(what))?;
+        let done = queue.run(entry(command), transfer).map_err(broken(what))?;
+        judged(what, done.status)?;
+        let length = done.data.len().min(data.len());
+        data[..length].copy_from_slice(&done.data[..length]);
+        Ok(done.result as u32)
+    }
+
+    fn send(&mut self, all: &[(Command, usize)], data: &mut [u8]) -> Result<(), CalibrateError> {
+        let mut under_way = 0;
+        for (place, (command, bytes)) in all.iter().enumerate() {
+            let bytes = (*bytes).min(data.len());
+            let payload = self.payloads.entry(bytes);
+            let payload = Arc::clone(payload.or_insert_with(|| Arc::from(&data[..bytes])));
+            let broken = broken(command.what);
+            let queue = self.queue(Queue::Io).map_err(&broken)?;
+            queue
+                .submit(entry(command), Transfer::Out(payload))
+                .map_err(&broken)?;
+            under_way += 1;
+            if under_way < DEPTH && place + 1 < all.len() {
+                continue;
+            }
+            queue.flush().map_err(&broken)?;
+            while under_way > 0 {
+                let done = queue.wait().map_err(&broken)?;
+                under_way -= 1;
+                judged(command.what, done.status)?;
+            }
+        }
+        Ok(())
+    }
+}
