@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # A Linux guest for what the machine's own kernel may lack (nvme-tcp, ublk, f2fs), under QEMU's software emulation.
 # Use: scripts/guest.sh build                         packages to target/guest, once; nothing is installed
-#      scripts/guest.sh run [-t SECONDS] SCRIPT [FILE…]  boots, runs SCRIPT (sh) there as root, powers off
+#      scripts/guest.sh run [-t SECONDS] [-d IMAGE] SCRIPT [FILE…]  boots, runs SCRIPT (sh) there as root, powers off
 #      scripts/guest.sh versions                      what the guest is made of
 # The script's output is ours, and our input is its input; FILEs lie beside it in /job. Its exit status is ours;
 # 124 means that the time was over, 125 that the guest did not come up or fell (the end of its console is shown).
-# The machine is reached at 10.0.2.2. Debian only; no root. Needs QEMU, dpkg-deb, setpriv (scripts/setup.sh test).
+# IMAGE is a disk, /dev/vda, of which the guest changes a copy alone. The machine is reached at 10.0.2.2. Debian only; no root. Needs QEMU, dpkg-deb, setpriv (scripts/setup.sh test).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
@@ -19,7 +19,7 @@ kernel_suite=${GUEST_KERNEL:-trixie-backports}
 packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin ktls-utils keyutils)
 programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/sbin/mkfs.xfs usr/sbin/xfs_repair
     usr/sbin/mkfs.f2fs usr/sbin/fsck.f2fs usr/sbin/xfs_io usr/sbin/tlshd usr/bin/keyctl)
-modules=(virtio_pci virtio_net nvme-tcp nvme ublk_drv null_blk ext4 xfs f2fs)
+modules=(virtio_pci virtio_net virtio_blk nvme-tcp nvme ublk_drv null_blk ext4 xfs f2fs)
 # What a host asks for by name that authenticates or encrypts, where it is a module: groups, hashes, ciphers, TLS of the kernel.
 security=(dh_generic hmac sha256_generic sha512_generic tls gcm ccm aesni_intel)
 # What file systems ask the kernel's crypto for by name, where it is a module (6.12).
@@ -30,37 +30,8 @@ fail() {
     exit 125
 }
 
-# The system's own package sources with only the suite's name changed, in apt configuration of our own.
-private_apt() {
-    local etc=$1/etc codename
-    # shellcheck source=/dev/null
-    codename=$(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_CODENAME") ||
-        fail "the guest is made of Debian's packages; this system is no Debian"
-    mkdir -p "$etc" "$1/lists/partial" "$1/archives/partial"
-    : >"$1/status"
-    # One of the two forms of the system's own lines, with main alone.
-    { cat /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } | awk -v RS= -v suite="$codename" -v wanted="$suite $kernel_suite" '
-        $0 ~ "Suites:([^\n]*[ \t])?" suite "([ \t\n]|$)" && !found++ {
-            sub(/Suites:[^\n]*/, "Suites: " wanted); sub(/Components:[^\n]*/, "Components: main"); print }' >"$etc/guest.sources"
-    if [ ! -s "$etc/guest.sources" ]; then
-        rm "$etc/guest.sources"
-        { cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null || true; } |
-            sed -n "s/^\(deb .*\) $codename main.*/\1/p" | head -n 1 |
-            while read -r line; do printf '%s %s main\n' "$line" "$suite" "$line" "$kernel_suite"; done >"$etc/guest.list"
-        [ -s "$etc/guest.list" ] || fail "apt knows no source of $codename's packages"
-    fi
-    cat >"$1/apt.conf" <<CONF
-Dir::Etc::SourceList "/dev/null";
-Dir::Etc::SourceParts "$etc";
-Dir::State::Lists "$1/lists";
-Dir::State::Status "$1/status";
-Dir::Cache::Archives "$1/archives";
-APT::Sandbox::User "$(id -un)";
-APT::Update::Post-Invoke "";
-Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
-Debug::NoLocking "true";
-CONF
-}
+# shellcheck source=scripts/packages.sh
+. scripts/packages.sh
 
 download() {
     export APT_CONFIG=$1/apt.conf
@@ -91,14 +62,10 @@ unpack() {
                 './usr/lib/modules/*/kernel/arch*' './usr/lib/modules/*/kernel/lib*' './usr/lib/modules/*/kernel/net/core*' './usr/lib/modules/*/kernel/net/tls*' \
                 './usr/lib/modules/*/kernel/fs/*' './usr/lib/modules/*/kernel/drivers/net/*' './usr/lib/modules/*/kernel/block*' \
                 './usr/lib/modules/*/kernel/drivers/nvme*' './usr/lib/modules/*/kernel/drivers/block/*' './usr/lib/modules/*/kernel/drivers/virtio*' 2>/dev/null || true ;;
-            *) dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/tree" --keep-directory-symlink ;;
+            *) unpack_package "$work/tree" "$deb" ;;
         esac
     done
-    # Unpacked alone, a system whose /lib is a link into /usr may have lost the link.
-    for deb in lib lib64 bin sbin; do
-        [ -L "$work/tree/$deb" ] || [ ! -d "$work/tree/$deb" ] || { cp -a "$work/tree/$deb/." "$work/tree/usr/$deb/"; rm -r "$work/tree/$deb"; }
-        [ -e "$work/tree/$deb" ] || ln -s "usr/$deb" "$work/tree/$deb"
-    done
+    merge_usr "$work/tree"
 }
 
 # Runs a program of the guest here, with the guest's libraries: argv0, program, arguments.
@@ -165,7 +132,7 @@ note_versions() {
 
 build() {
     local key work
-    key=$(cat "$0" scripts/guest-init.sh 2>/dev/null | sha256sum | cut -c1-16)
+    key=$(cat "$0" scripts/packages.sh scripts/guest-init.sh 2>/dev/null | sha256sum | cut -c1-16)
     [ "$(cat "$guest/key" 2>/dev/null)" != "$key" ] || return 0
     mkdir -p "$guest"
     # One at a time; who waited finds it done.
@@ -176,7 +143,7 @@ build() {
     work=$guest/work
     rm -rf "$work"
     mkdir -p "$work"
-    private_apt "$work"
+    private_apt "$work" deb "$suite" "$kernel_suite"
     download "$work"
     unpack "$work"
     copy_programs "$work/tree" "$work/image"
@@ -202,8 +169,10 @@ pack_job() {
 }
 
 run() {
-    local seconds=120 place status=0
+    local seconds=120 place status=0 disk=()
     if [ "${1:-}" = -t ]; then seconds=$2; shift 2; fi
+    # A system of its own wants more memory than one of a few programs.
+    if [ "${1:-}" = -d ]; then disk=(-m 1536 -drive "file=$2,if=virtio,format=raw,snapshot=on"); shift 2; fi
     [ $# -ge 1 ] || fail "run: no script"
     [ -e "$guest/key" ] || fail "there is no guest; scripts/guest.sh build makes it"
     command -v qemu-system-x86_64 >/dev/null || fail "qemu-system-x86_64 is missing; scripts/setup.sh test installs it"
@@ -219,7 +188,7 @@ run() {
         qemu-system-x86_64 -accel tcg,thread=single -machine q35 -cpu max -smp 2 -m 768 -display none -nodefaults -no-reboot \
         -kernel "$guest/vmlinuz" -initrd "$place/initrd" -append "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check" \
         -serial "file:$place/console" -serial stdio -device isa-debug-exit,iobase=0xf4,iosize=0x04 \
-        -netdev user,id=net -device virtio-net-pci,netdev=net,romfile= ${GUEST_QEMU:-} || status=$?
+        -netdev user,id=net -device virtio-net-pci,netdev=net,romfile= "${disk[@]}" ${GUEST_QEMU:-} || status=$?
     # timeout's own word for its own KILL is 137; the debug exit gives 2 * status + 1.
     case $status in
         137) echo "guest: $seconds s are over" >&2; tail -n 20 "$place/console" >&2 || true; return 124 ;;

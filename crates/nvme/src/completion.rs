@@ -79,6 +79,8 @@ impl Status {
     pub const CONTROLLER_LIST: Status = Status::lasting(COMMAND, 0x1c);
     /// Namespace Management 29h: the command set is not supported.
     pub const COMMAND_SET: Status = Status::lasting(COMMAND, 0x29);
+    /// Set Features (19h) 2Bh: no such combination of command sets.
+    pub const COMMAND_SETS: Status = Status::lasting(COMMAND, 0x2b);
     /// Connect 80h: a record format that is not known.
     pub const CONNECT_FORMAT: Status = Status::lasting(COMMAND, 0x80);
     /// Connect 81h: the controller has no room.

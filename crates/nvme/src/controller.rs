@@ -280,7 +280,6 @@ fn tell_end(notices: &UnboundedSender<Notice>) {
 pub(crate) struct Controllers {
     most: u16,
     by_id: BTreeMap<u16, Arc<Controller>>,
-    last_id: u16,
 }
 
 /// Discovery controllers at a time: they take no host's place (our choice).
@@ -293,7 +292,6 @@ impl Controllers {
         Controllers {
             most,
             by_id: BTreeMap::new(),
-            last_id: 0,
         }
     }
 
@@ -321,13 +319,9 @@ impl Controllers {
         if alike.count() >= most {
             return None;
         }
-        let used: BTreeSet<u16> = self.by_id.keys().copied().collect();
-        let after = |id: u16| if id >= MOST_ID { 1 } else { id + 1 };
-        let mut id = after(self.last_id);
-        while used.contains(&id) {
-            id = after(id);
-        }
-        self.last_id = id;
+        // The lowest that is free, as on Linux' target: a host that resets its controller has the same again, which
+        // nvme-cli's tests rely on.
+        let id = (1..=MOST_ID).find(|id| !self.by_id.contains_key(id))?;
         let controller = Arc::new(Controller {
             id,
             purpose,

@@ -360,7 +360,14 @@ impl Target {
         if length > 0 && !self.can_fail {
             let pages = touched(at, length, self.page_bytes);
             let hint = self.still(scope, hint);
-            let result = self.drive().write(scope, hint, pages);
+            let mut drive = self.drive();
+            // Of a namespace that was deleted meanwhile the bytes lie in nobody's pages, and are zeroed
+            // before they are another's.
+            if drive.namespaces().get(scope.namespace).is_none() {
+                return;
+            }
+            let result = drive.write(scope, hint, pages);
+            drop(drive);
             self.note(result);
         }
     }

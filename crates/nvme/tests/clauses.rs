@@ -176,6 +176,33 @@ fn a_configuration_that_cannot_be_is_a_fatal_status() {
     }
 }
 
+/// Base §3.1.4.1, §3.1.4.5: command sets to choose from (CAP.CSS bit 6), so that a host may ask for all of them
+/// (CC.CSS 110b), as Linux and TrueNAS' client do; then each namespace tells its own (Identify 03h), and
+/// the profile (feature 19h) is the one combination that is listed (1Ch).
+#[test]
+fn a_host_may_ask_for_all_command_sets() {
+    let served = Served::streams();
+    let mut admin = Host::admin(served.address, &HostOptions::numbered(SUBSYSTEM, 1)).unwrap();
+    let mut entry = Entry::fabrics(0x04);
+    entry.0[40] = 1;
+    let capabilities = admin.run(entry, Transfer::None).unwrap().result;
+    assert_eq!(capabilities >> 37 & 0xff, 1 | 1 << 6);
+    set_property(&mut admin, 0x14, 0).unwrap();
+    set_property(&mut admin, 0x14, ENABLED | 6 << 4).unwrap();
+    assert_eq!(property(&mut admin, 0x1c).unwrap(), 1);
+    let descriptors = Entry::identify(0x03, 1);
+    let descriptors = admin.run(descriptors, Transfer::In(4096)).unwrap().data;
+    assert_eq!(descriptors[20..25], [4, 1, 0, 0, 0]);
+    let combinations = Entry::identify(0x1c, 0);
+    let combinations = admin.run(combinations, Transfer::In(4096)).unwrap().data;
+    assert_eq!(combinations[..2], [1, 0]);
+    let profile = |set, value| Entry::feature(set, 0x19, 0).dword(11, value);
+    let read = admin.run(profile(false, 0), Transfer::None).unwrap();
+    assert_eq!((read.status.number(), read.result), (0, 0));
+    assert_eq!(run(&mut admin, profile(true, 0), Transfer::None), 0);
+    assert_eq!(run(&mut admin, profile(true, 1), Transfer::None), 0x12b);
+}
+
 /// Base §3.6.2: after the shutdown is complete (CSTS.SHST 10b) there is no I/O but after a reset.
 #[test]
 fn nothing_is_written_after_a_shutdown() {

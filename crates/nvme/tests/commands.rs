@@ -451,3 +451,22 @@ fn fused_commands_and_pages_are_refused_where_the_transport_has_none() {
         "{refused:?}"
     );
 }
+
+/// A dynamic controller's identifier (§3.1.1) is free again with its controller: a host that resets its own by
+/// connecting anew has the same one, as nvme-cli's tests expect.
+#[test]
+fn a_host_that_comes_again_has_its_controller_s_number() {
+    let served = Served::streams();
+    let stays = served.host(1);
+    let first = served.host(2).controller.identifier;
+    assert_ne!(first, stays.controller.identifier);
+    for _ in 0..100 {
+        let again = served.host(2).controller.identifier;
+        if again == first {
+            return;
+        }
+        // The former connection's end was not noticed yet.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("never the number {first} again");
+}

@@ -232,7 +232,9 @@ impl<O: Observe> FdpDevice<O> {
         namespace: u32,
         placements: &[PlacementIdentifier],
     ) -> Result<(), FdpError> {
-        let most = self.configuration.max_placement_identifiers;
+        // Those of the FDP configuration in use, as log page 20h tells them.
+        let all = self.configuration.groups * u32::from(self.namespaces.usable_handles());
+        let most = all.min(self.configuration.max_placement_identifiers.into()) as u16;
         if placements.len() > usize::from(most) {
             return Err(FdpError::TooManyIdentifiers {
                 identifiers: placements.len(),

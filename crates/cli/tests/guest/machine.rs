@@ -31,6 +31,11 @@ impl Report {
             .unwrap_or_else(|| panic!("the script has no section {name}: {:?}", self.0.keys()))
     }
 
+    /// All sections, by name.
+    pub fn sections(&self) -> impl Iterator<Item = (&String, &Section)> {
+        self.0.iter()
+    }
+
     /// The output of a section that succeeded.
     pub fn output(&self, name: &str) -> &str {
         let section = self.section(name);
@@ -113,6 +118,30 @@ pub fn run_text(
     seconds: u32,
     variables: &[(&str, String)],
     files: &[PathBuf],
+    answer: impl FnMut(&str) -> String,
+) -> Report {
+    run_whole(script, seconds, variables, None, files, answer)
+}
+
+/// Runs a script of this directory beside a disk, of which the guest changes a copy alone.
+pub fn run_on(disk: &Path, script: &str, seconds: u32, variables: &[(&str, String)]) -> Report {
+    let nothing = |_: &str| String::new();
+    run_whole(
+        &text_of(script),
+        seconds,
+        variables,
+        Some(disk),
+        &[],
+        nothing,
+    )
+}
+
+fn run_whole(
+    script: &str,
+    seconds: u32,
+    variables: &[(&str, String)],
+    disk: Option<&Path>,
+    files: &[PathBuf],
     mut answer: impl FnMut(&str) -> String,
 ) -> Report {
     let directory = tempfile::tempdir().unwrap();
@@ -124,7 +153,7 @@ pub fn run_text(
     text.push_str(&text_of("prelude.sh"));
     text.push_str(script);
     fs::write(&whole, text).unwrap();
-    let mut child = start(&whole, seconds, files);
+    let mut child = start(&whole, seconds, disk, files);
     let mut input = child.stdin.take().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     let (report, transcript) = listen(output, &mut input, &mut answer);
@@ -159,17 +188,17 @@ pub fn libraries(program: &Path) -> Vec<PathBuf> {
     words.map(PathBuf::from).collect()
 }
 
-fn start(script: &Path, seconds: u32, files: &[PathBuf]) -> Child {
+fn start(script: &Path, seconds: u32, disk: Option<&Path>, files: &[PathBuf]) -> Child {
     // The guest dies with us, however we die.
     let mut command = Command::new("setpriv");
     command
         .args(["--pdeathsig", "KILL"])
         .arg(root().join("scripts/guest.sh"));
-    command
-        .args(["run", "-t"])
-        .arg(seconds.to_string())
-        .arg(script)
-        .args(files);
+    command.args(["run", "-t"]).arg(seconds.to_string());
+    if let Some(disk) = disk {
+        command.arg("-d").arg(disk);
+    }
+    command.arg(script).args(files);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     piped.spawn().expect("setpriv starts scripts/guest.sh")
 }

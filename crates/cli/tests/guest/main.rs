@@ -19,6 +19,7 @@ mod secured;
 #[path = "../served/mod.rs"]
 mod served;
 mod steer;
+mod suites;
 mod watched;
 
 use machine::{Report, run};

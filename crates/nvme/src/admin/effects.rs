@@ -102,6 +102,7 @@ impl Request<'_> {
             feature::NUMBER_OF_QUEUES,
             feature::WRITE_ATOMICITY,
             feature::TIMESTAMP,
+            feature::COMMAND_SETS,
             feature::HOST_IDENTIFIER,
         ] {
             set(id, OF_CONTROLLER);

@@ -22,6 +22,7 @@ pub(super) mod feature {
     pub const EVENTS: u8 = 0x0b;
     pub const TIMESTAMP: u8 = 0x0e;
     pub const KEEP_ALIVE: u8 = 0x0f;
+    pub const COMMAND_SETS: u8 = 0x19;
     pub const FDP: u8 = 0x1d;
     pub const FDP_EVENTS: u8 = 0x1e;
     pub const HOST_IDENTIFIER: u8 = 0x81;
@@ -137,6 +138,9 @@ impl Request<'_> {
                 let mut state = self.controller.state();
                 state.features.insert(self.key(id), value);
             }
+            // The combination of command sets at index 0 of those listed (Identify, CNS 1Ch) is the only one.
+            feature::COMMAND_SETS if value & 0x1ff == 0 => {}
+            feature::COMMAND_SETS => return Err(Status::COMMAND_SETS),
             // One power state, and a cache that does not turn off.
             feature::POWER_MANAGEMENT if value & 0x1f == 0 => {}
             feature::WRITE_CACHE if value & 1 == 1 && self.target.store.is_file() => {}
@@ -250,6 +254,7 @@ fn capabilities(id: u8) -> u32 {
         | feature::NUMBER_OF_QUEUES
         | feature::EVENTS
         | feature::TIMESTAMP
+        | feature::COMMAND_SETS
         | feature::KEEP_ALIVE => IS_ONE | CHANGEABLE,
         feature::FDP_EVENTS => IS_ONE | CHANGEABLE | OF_NAMESPACE,
         feature::FDP => IS_ONE | CHANGEABLE | SAVEABLE,

@@ -17,9 +17,12 @@ pub(crate) const VERSION: u32 = 2 << 16 | 1 << 8;
 /// CC.EN and CC.SHN.
 const ENABLE: u32 = 1;
 const SHUTDOWN: u32 = 3 << 14;
-/// CC.CSS, CC.MPS and CC.AMS (§3.1.4.5): the NVM command set, pages of 4 KiB and round robin are all
-/// there is, and 0 in each.
-const SETS_PAGES_ARBITRATION: u32 = 7 << 4 | 0xf << 7 | 7 << 11;
+/// CC.MPS and CC.AMS (§3.1.4.5): pages of 4 KiB and round robin are all there is, and 0 in each.
+const PAGES_ARBITRATION: u32 = 0xf << 7 | 7 << 11;
+/// CC.CSS, and what it may be: the NVM command set, or all that are supported, which is the same here.
+const SETS: u32 = 7 << 4;
+const NVM_SET: u32 = 0;
+const ALL_SETS: u32 = 6 << 4;
 /// CC.IOSQES and CC.IOCQES, and what they must be: entries of 64 and 16 bytes.
 const ENTRY_SIZES: u32 = 0xff << 16;
 const ONLY_ENTRY_SIZES: u32 = 6 << 16 | 4 << 20;
@@ -50,10 +53,10 @@ pub(crate) enum Change {
 }
 
 /// Controller Capabilities: queues of so many entries, contiguous; ready within 15 s; NVM Subsystem Reset
-/// (NSSRS); the NVM command set; 4 KiB memory pages; ready when its media are (CRMS, which version 2.0 asks for).
+/// (NSSRS); the NVM command set, and command sets to choose from (IOCSS), among which it is the only one; 4 KiB memory pages; ready when its media are (CRMS, which version 2.0 asks for).
 pub(crate) fn capabilities(entries: u16) -> u64 {
     let entries = u64::from(entries.clamp(2, MOST_QUEUE_ENTRIES) - 1);
-    entries | 1 << 16 | u64::from(READY_TIMEOUT) << 24 | 1 << 36 | 1 << 37 | 1 << 59
+    entries | 1 << 16 | u64::from(READY_TIMEOUT) << 24 | 1 << 36 | 1 << 37 | 1 << 43 | 1 << 59
 }
 
 impl Controller {
@@ -112,7 +115,8 @@ impl Controller {
             // What cannot be is a fatal status (CFS), as on Linux' target; so is a discovery
             // controller's, but for the sizes of I/O queues' entries, which it has none of.
             let sizes = self.is_io() && now & ENTRY_SIZES != ONLY_ENTRY_SIZES;
-            let possible = now & SETS_PAGES_ARBITRATION == 0 && !sizes;
+            let sets = matches!(now & SETS, NVM_SET | ALL_SETS);
+            let possible = now & PAGES_ARBITRATION == 0 && sets && !sizes;
             state.status = if possible { READY } else { FATAL };
             self.serves(possible);
         }

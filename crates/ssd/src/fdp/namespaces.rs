@@ -40,6 +40,11 @@ impl Namespaces {
         }
     }
 
+    /// How many handles may be listed and picked.
+    pub(super) fn usable_handles(&self) -> u16 {
+        self.handles
+    }
+
     /// Lets only the first `handles` handles be listed and picked from now on. Refused while a namespace exists.
     pub(super) fn limit(&mut self, handles: u16) -> Result<(), FdpError> {
         if let Some(&namespace) = self.namespaces.keys().next() {

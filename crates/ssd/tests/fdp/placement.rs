@@ -232,6 +232,21 @@ fn an_update_of_too_many_or_invalid_identifiers_changes_nothing() {
     assert_eq!(device.device().counters().finished_units, 0);
 }
 
+/// A configuration with fewer handles has fewer identifiers.
+#[test]
+fn an_update_names_no_more_identifiers_than_its_configuration_has() {
+    let mut device = device(2, 4, 0);
+    device.use_handles(1).unwrap();
+    device.create_namespace(NAMESPACE, &[0]).unwrap();
+    let one = PlacementIdentifier(0);
+    assert_eq!(device.update(NAMESPACE, &[one; 2]), Ok(()));
+    let three = FdpError::TooManyIdentifiers {
+        identifiers: 3,
+        most: 2,
+    };
+    assert_eq!(device.update(NAMESPACE, &[one; 3]), Err(three));
+}
+
 #[test]
 fn a_full_group_writes_on_in_another_and_says_so() {
     let config = drive(400, 10, 2, 2, 0, 0);
