@@ -393,7 +393,7 @@ pub struct ImportArguments {
 #[derive(Debug, Args)]
 pub struct ReplayArguments {
     /// Traces: files, or `synthetic:NAME[:size=BYTES,write=BYTES,seed=N]`, a load made by rule:
-    /// fio-fms16, fio-emmc, fio-passes, fio-three-streams, cachelib, kv-cache-llm, cassandra, rocksdb-ycsb,
+    /// fio-fms16, fio-emmc, fio-passes, fio-three-streams, fio-zipf, cachelib, kv-cache-llm, cassandra, rocksdb-ycsb,
     /// rocksdb+mysql, rocksdb-update, rocksdb-append, rocksdb-fill
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,

@@ -119,8 +119,19 @@ pub fn write_json(path: &Path, json: &Value) -> Result {
 /// Prints to standard output, with control characters escaped except for our own colours. A reader that went away early
 /// (`| head`) is no failure.
 pub fn print(text: &str) -> Result {
-    match std::io::stdout().write_all(printable(text).as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::work(error)),
-        _ => Ok(()),
+    is_read(text).map(|_| ())
+}
+
+/// Prints to standard output; answers whether somebody still reads it.
+pub fn is_read(text: &str) -> Result<bool> {
+    let mut output = std::io::stdout();
+    let text = printable(text);
+    match output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+    {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::work(error)),
     }
 }

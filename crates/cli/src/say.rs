@@ -3,11 +3,12 @@
 use std::{
     ffi::OsString,
     io::{self, IsTerminal as _, Write as _},
-    sync::OnceLock,
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use anabranch_report::{message, printable};
 use clap::{ArgAction, Args, Parser as _, ValueEnum, error::Error as WrongUse};
+use indicatif::ProgressBar;
 use tracing::Level;
 
 use crate::arguments::Arguments;
@@ -75,16 +76,34 @@ pub fn draws() -> bool {
     io::stderr().is_terminal() && !is_quiet() && asked().verbose == 0
 }
 
+/// What is drawn in place until it is taken away: lines that are printed stay above it.
+static SCREEN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Has lines printed above a screen from now on; without one, where they come.
+pub fn above(screen: Option<ProgressBar>) {
+    *SCREEN.lock().unwrap_or_else(PoisonError::into_inner) = screen;
+}
+
+fn write(words: &str) {
+    let written = || {
+        let _ = writeln!(io::stderr(), "{words}");
+    };
+    match &*SCREEN.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some(screen) => screen.suspend(written),
+        None => written(),
+    }
+}
+
 /// Prints lines, unless only errors are to be printed.
 pub fn line(words: &str) {
     if !is_quiet() {
-        let _ = writeln!(io::stderr(), "{}", printable(words));
+        write(&printable(words));
     }
 }
 
 /// Prints an error.
 pub fn error(words: &str) {
-    let _ = writeln!(io::stderr(), "anabranch: {}", message(words));
+    write(&format!("anabranch: {}", message(words)));
 }
 
 /// Prints a note, with the command's name.

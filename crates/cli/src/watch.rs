@@ -188,13 +188,13 @@ impl Watch {
         let (mut looked, mut kept) = (Instant::now(), Instant::now());
         // The end of a terminal ends what was begun on it; a service has none.
         let has_terminal = io::stdin().is_terminal();
-        told.tell(&self.snapshot(), &self.devices)?;
+        let mut is_heard = told.tell(&self.snapshot(), &self.devices)?;
         loop {
             self.devices.iter_mut().try_for_each(Watched::poll)?;
             let came: Vec<i32> = signals.pending().collect();
             let is_up = |lasts| self.began.elapsed() >= lasts;
             let ends = |signal: &i32| *signal != SIGHUP || has_terminal;
-            if came.iter().any(ends) || arguments.lasts.is_some_and(is_up) {
+            if !is_heard || came.iter().any(ends) || arguments.lasts.is_some_and(is_up) {
                 return Ok(());
             }
             if !came.is_empty() {
@@ -206,23 +206,24 @@ impl Watch {
             }
             if looked.elapsed() >= arguments.every {
                 looked = Instant::now();
-                self.look(told)?;
+                is_heard = self.look(told)?;
             }
             thread::sleep(PACE);
         }
     }
 
-    /// A moment's snapshot, and what follows from it.
-    fn look(&mut self, told: &mut Told) -> Result {
-        let attach = self.attach;
+    /// A moment's snapshot, and what follows from it. Answers whether anybody can still be told.
+    fn look(&mut self, told: &mut Told) -> Result<bool> {
+        let (attach, plan) = (self.attach, &self.plan);
         let mut devices = self.devices.iter_mut();
-        devices.try_for_each(|device| device.tend(attach))?;
+        devices.try_for_each(|device| device.tend(plan, attach))?;
         let snapshot = self.snapshot();
-        told.tell(&snapshot, &self.devices)?;
+        let is_heard = told.tell(&snapshot, &self.devices)?;
         match self.budget.judge(&snapshot.own) {
-            Some(excess) if !self.is_coarsest => self.coarsen(excess),
-            _ => Ok(()),
+            Some(excess) if !self.is_coarsest => self.coarsen(excess)?,
+            _ => {}
         }
+        Ok(is_heard)
     }
 
     /// Halves the rates, and says so.

@@ -198,3 +198,39 @@ fn what_cannot_be_sampled_is_refused_with_what_works() {
     );
     assert!(aged.contains("leave one out"), "{aged}");
 }
+
+#[test]
+fn a_load_made_without_what_no_sample_keeps_is_the_load() {
+    // `sequential` goes by requests: with it all of them are made.
+    let both = |load: &str| {
+        ["baseline,pcstream", "baseline,pcstream,sequential"].map(|schemes| {
+            let asked = [
+                "replay", load, "--json", "--unit", "1MiB", "--sample", "1/8",
+            ];
+            let more = ["--over-provisioning", "10%", "--scheme", schemes];
+            json(&anabranch(&[&asked[..], &more].concat()))
+        })
+    };
+    let [kept, whole] = both("synthetic:fio-passes:size=128MiB,write=512MiB");
+    assert_eq!(kept["source"], whole["source"]);
+    assert_eq!(counts(&kept)[..], counts(&whole)[..2]);
+    assert!(waf(&kept, 0).0 > 1.5, "{}", kept["schemes"][0]);
+    // Drawn writes are others, and as many.
+    let [kept, whole] = both("synthetic:fio-three-streams:size=256MiB,write=1GiB");
+    let but_host = |result: &Value| {
+        let mut source = result["source"].clone();
+        let source = source.as_object_mut().unwrap();
+        source.remove("host_bytes");
+        source.remove("capacities_written");
+        source.clone()
+    };
+    assert_eq!(but_host(&kept), but_host(&whole));
+    for scheme in [0, 1] {
+        let ((one, error), (other, _)) = (waf(&kept, scheme), waf(&whole, scheme));
+        assert!(
+            one != other && (one / other - 1.0).abs() < 0.05,
+            "{one} {other}"
+        );
+        assert!(error / one < 0.05, "{error}");
+    }
+}

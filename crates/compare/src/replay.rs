@@ -7,7 +7,7 @@ use std::{
 };
 
 use anabranch_placement::{Bytes, Future, Names, SchemeSpec};
-use anabranch_replay::{Comparison, FleetError, Foresight, Start};
+use anabranch_replay::{Comparison, FleetError, Foresight, Source, Start};
 use anabranch_ssd::state::SavedDrive;
 use anabranch_trace::{Io, Operation, Sample};
 use serde_json::{Value, json};
@@ -225,18 +225,18 @@ fn unasked(
 }
 
 /// One pass over a trace, watched: renumbered if that is asked for, and without discards if the drive is not to get
-/// them.
+/// them. Answers what the whole trace asks for, if some of its requests were not made.
 fn pass(
     source: &dyn Requests,
     what: &str,
     told: &Told<'_>,
     watch: &mut dyn Watch,
     sink: &mut dyn FnMut(&[Io]) -> Result,
-) -> Result {
+) -> Result<Option<Source>> {
     watch.begin(&format!("{what}{}", source.name()));
     let mut numbers = told.numbers.cloned();
     let mut changed = Vec::new();
-    source.each_batch(&mut |ios, done| {
+    let whole = source.each_kept_batch(told.kept, &mut |ios, done| {
         watch.done(done)?;
         if numbers.is_none() && !told.no_discards {
             return sink(ios);
@@ -254,13 +254,15 @@ fn pass(
         sink(&changed)
     })?;
     watch.end();
-    Ok(())
+    Ok(whole)
 }
 
 /// How a trace is changed on its way to the drive.
 struct Told<'a> {
     numbers: Option<&'a Numbers>,
     no_discards: bool,
+    /// The samples that are all there is; none where requests are looked at that they keep nothing of.
+    kept: &'a [Sample],
 }
 
 impl Cell {
@@ -304,8 +306,14 @@ impl Cell {
         let clock = self.drive.clock(&options.time)?;
         let samples = self.samples(options, source)?;
         let needed = specs.iter().any(SchemeSpec::needs_future);
+        let is_seen_whole = self.filled.is_some() || specs.iter().any(SchemeSpec::goes_by_requests);
+        let told = Told {
+            numbers: self.filled.as_ref().map(|filled| filled.numbers.as_ref()),
+            no_discards: options.no_discards,
+            kept: if is_seen_whole { &[] } else { &samples },
+        };
         let futures = match needed {
-            true => self.foresee(options, source, &samples, watch)?,
+            true => self.foresee(&told, source, &samples, watch)?,
             false => Vec::new(),
         };
         let start = Start {
@@ -325,20 +333,16 @@ impl Cell {
             running.learn(Names::of(tables));
             running.name(tables.contexts.clone());
         }
-        pass(source, "", &self.told(options), watch, &mut |ios| {
+        let whole = pass(source, "", &told, watch, &mut |ios| {
             running.feed(ios);
             Ok(())
         })?;
+        if let Some(whole) = whole {
+            running.asked(whole);
+        }
         let capture = source.tables().map(|tables| &tables.capture);
         let lost_events = capture.map_or(0, |capture| capture.lost_events);
         running.finish(self.config(options, source), lost_events)
-    }
-
-    fn told(&self, options: &ReplayOptions) -> Told<'_> {
-        Told {
-            numbers: self.filled.as_ref().map(|filled| filled.numbers.as_ref()),
-            no_discards: options.no_discards,
-        }
     }
 
     /// The samples of a trace; empty where the drive is not sampled.
@@ -359,7 +363,7 @@ impl Cell {
     /// Reads the trace ahead, in each sample, for schemes that must know when data will die.
     fn foresee(
         &self,
-        options: &ReplayOptions,
+        told: &Told<'_>,
         source: &dyn Requests,
         samples: &[Sample],
         watch: &mut dyn Watch,
@@ -372,8 +376,7 @@ impl Cell {
                 .map(|sample| (Some(sample), Foresight::new(&self.drive.config)))
                 .collect(),
         };
-        let told = self.told(options);
-        pass(source, "reading ahead: ", &told, watch, &mut |ios| {
+        pass(source, "reading ahead: ", told, watch, &mut |ios| {
             for (sample, foresight) in &mut foreseen {
                 let noted = ios.iter().try_for_each(|io| match sample {
                     None => foresight.note(io),

@@ -118,6 +118,11 @@ impl Running {
         });
     }
 
+    /// Tells what the whole trace asks for, if requests of which no sample keeps a page were not fed.
+    pub fn asked(&mut self, whole: Source) {
+        self.source = whole;
+    }
+
     /// Waits until every scheme has performed all requests, to the last page. IMPORTANT: this ends the batch in which a
     /// scheme gathers writes, so that a scheme which learns from its drive may know more at the next write than without
     /// the call; counts then differ from a replay's.

@@ -6,9 +6,12 @@ use std::{
     str::FromStr,
 };
 
-use anabranch_replay::synthetic::{Requests as Load, Synthetic};
+use anabranch_replay::{
+    Source,
+    synthetic::{Requests as Load, Synthetic},
+};
 use anabranch_trace::{
-    Io, RawReader, Reader, Tables,
+    Io, RawReader, Reader, Sample, Tables,
     foreign::{self, Importer, Input, Options},
 };
 
@@ -50,6 +53,16 @@ pub trait Requests {
     /// # Errors
     /// When the requests cannot be read, or when `sink` fails.
     fn each_batch(&self, sink: &mut Sink<'_>) -> Result;
+
+    /// Hands on what some samples keep something of, where the source can make that without the rest, else everything.
+    /// Answers what the whole asks for, where some of it was left out.
+    ///
+    /// # Errors
+    /// Those of [`Requests::each_batch`].
+    fn each_kept_batch(&self, samples: &[Sample], sink: &mut Sink<'_>) -> Result<Option<Source>> {
+        let _ = samples;
+        self.each_batch(sink).map(|()| None)
+    }
 }
 
 /// The form of a trace. A CSV is not among them: it has to be imported, with its columns named.
@@ -234,6 +247,25 @@ impl Requests for TraceFile {
 
     fn each_batch(&self, sink: &mut Sink<'_>) -> Result {
         TraceFile::each_batch(self, sink)
+    }
+
+    fn each_kept_batch(&self, samples: &[Sample], sink: &mut Sink<'_>) -> Result<Option<Source>> {
+        let load = self.synthetic.as_ref().filter(|_| !self.quick);
+        let Some((load, kept)) = load.and_then(|load| Some((load, load.kept(samples)?))) else {
+            TraceFile::each_batch(self, sink)?;
+            return Ok(None);
+        };
+        let whole = kept.whole();
+        let mut open = Open::Synthetic {
+            requests: Box::new(kept),
+            write_bytes: load.plan().write_bytes,
+        };
+        let mut ios = Vec::new();
+        while open.read_batch(&mut ios)? {
+            let last_ns = ios.last().map_or(0, |io| io.time_ns);
+            sink(&ios, open.share(0, last_ns))?;
+        }
+        Ok(Some(whole))
     }
 }
 

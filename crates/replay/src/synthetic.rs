@@ -9,17 +9,22 @@ mod cachelib;
 mod cassandra;
 mod fio;
 mod jobs;
+mod kept;
 mod llm;
 mod lsm;
 mod rocksdb;
 mod settings;
+mod shuffle;
 mod tenants;
 mod warp;
 
 use anabranch_placement::Bytes;
 use anabranch_trace::{
-    Capture, Context, ContextId, ContextKind, File, FileId, Io, Operation, Tables, WriteHint,
+    Capture, Context, ContextId, ContextKind, File, FileId, Io, Operation, Rate, Sample, Tables,
+    WriteHint,
 };
+use jobs::{Job, side_by_side};
+pub use kept::Kept;
 use settings::Setting;
 use thiserror::Error;
 
@@ -78,13 +83,23 @@ pub struct Kind {
     settings: &'static [Setting],
     /// Makes the tables of its contexts and files.
     tables: fn() -> Tables,
-    requests: fn(&Plan) -> Requests,
+    make: Make,
+}
+
+/// How a load is made.
+#[derive(Debug)]
+enum Make {
+    /// By a rule of its own.
+    Rule(fn(&Plan) -> Requests),
+    /// Of jobs side by side, each with its share of the bytes: what samples keep of them is made without the rest.
+    Jobs(fn(&Plan) -> Vec<(f64, Job)>),
 }
 
 /// Every load.
-pub static KINDS: [Kind; 12] = [
+pub static KINDS: [Kind; 13] = [
     fio::FMS16,
     fio::EMMC,
+    fio::ZIPF,
     warp::ONE,
     warp::THREE,
     cachelib::CACHELIB,
@@ -214,7 +229,10 @@ impl Synthetic {
     pub fn requests(&self) -> Requests {
         let most = self.plan.write_bytes;
         let mut written = 0;
-        let requests = (self.kind.requests)(&self.plan);
+        let requests = match self.kind.make {
+            Make::Rule(make) => make(&self.plan),
+            Make::Jobs(make) => Box::new(side_by_side(make(&self.plan), self.plan.seed)),
+        };
         let timed = requests.map_while(move |mut io| {
             if written >= most {
                 return None;
@@ -226,6 +244,23 @@ impl Synthetic {
             Some(io)
         });
         Box::new(timed)
+    }
+}
+
+impl Synthetic {
+    /// The requests that samples of pages of 4 KiB keep something of, made without the others; none where the load's
+    /// rule does not allow that.
+    pub fn kept(&self, samples: &[Sample]) -> Option<Kept> {
+        let is_own = |sample: &Sample| {
+            (sample.page_bytes(), sample.trace_rate()) == (PAGE_BYTES, Rate::WHOLE)
+        };
+        match self.kind.make {
+            Make::Jobs(make) if !samples.is_empty() && samples.iter().all(is_own) => {
+                let plan = &self.plan;
+                Some(Kept::new(make(plan), plan.seed, plan.write_bytes, samples))
+            }
+            _ => None,
+        }
     }
 }
 

@@ -192,6 +192,20 @@ impl Sample {
         (first < end).then_some((first, end))
     }
 
+    /// Of the pages that come, the one that is kept under a number.
+    #[inline]
+    pub fn page(&self, number: u64) -> u64 {
+        let halvings = (self.from.halvings..self.to.halvings).rev();
+        halvings.fold(number, |pair, halving| {
+            2 * pair + u64::from(self.keeps_latter(halving, pair))
+        })
+    }
+
+    /// Bytes of a page as requests come.
+    pub fn page_bytes(&self) -> u64 {
+        self.page_bytes
+    }
+
     /// The number of pages kept before `end` when one of each two neighbours is kept.
     #[inline]
     fn half(&self, halving: u32, end: u64) -> u64 {

@@ -80,10 +80,10 @@ impl Block {
             && number(&self.class.join("diskseq")) == self.sequence
     }
 
-    /// The device that is back at its path, if it is the same.
+    /// The device that is back at its path, if it is the same; its size may be another.
     pub fn back(&self) -> Option<Block> {
         let found = Block::find(&self.path).ok()?;
-        (found.identity == self.identity && found.bytes == self.bytes).then_some(found)
+        (found.identity == self.identity).then_some(found)
     }
 
     /// The character device of the NVMe drive that it is, or is a part of.

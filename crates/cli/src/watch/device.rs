@@ -81,6 +81,7 @@ impl Watched {
             kept = Kept {
                 survey: state.survey,
                 schemes: state.schemes,
+                is_whole: state.rate == Rate::WHOLE,
             };
         }
         let drive = plan.drive(block.bytes, rate)?;
@@ -173,7 +174,7 @@ impl Watched {
     }
 
     /// Looks whether the device is there: one that went is let go of, one that came back is attached to again.
-    pub fn tend(&mut self, attach: Attach) -> Result {
+    pub fn tend(&mut self, plan: &Plan, attach: Attach) -> Result {
         match &self.probe {
             Some(_) if !self.block.is_there() => self.let_go(),
             Some(_) => Ok(()),
@@ -181,15 +182,39 @@ impl Watched {
                 None => Ok(()),
                 Some(block) => {
                     let before = std::mem::replace(&mut self.block, block);
-                    match self.attach(attach) {
-                        Ok(()) => say::note(&format!("{} is back", self.block.path.display())),
+                    if self.attach(attach).is_err() {
                         // Gone again, it may be: tried anew at the next look.
-                        Err(_) => self.block = before,
+                        self.block = before;
+                        return Ok(());
                     }
-                    Ok(())
+                    say::note(&format!("{} is back", self.block.path.display()));
+                    match before.bytes == self.block.bytes {
+                        true => Ok(()),
+                        false => self.resize(plan, before.bytes),
+                    }
                 }
             },
         }
+    }
+
+    /// Begins new shadow drives, as large as the device is by now, with what lives below its end. What was counted was
+    /// on drives of another size.
+    fn resize(&mut self, plan: &Plan, before_bytes: u64) -> Result {
+        let bytes = self.block.bytes;
+        let mut kept = self.model.kept();
+        kept.schemes.clear();
+        kept.survey.cut(bytes);
+        let drive = plan.fitting(bytes, Some(self.rate()), None)?;
+        self.model = Model::start(plan, drive, &kept, self.numbering.table())?;
+        // The new schemes are told all names.
+        self.files = 0;
+        say::note(&format!(
+            "{} has {} now and had {}: its shadow drives begin anew with what lives, and count from now on",
+            self.block.path.display(),
+            anabranch_report::bytes(bytes),
+            anabranch_report::bytes(before_bytes)
+        ));
+        Ok(())
     }
 
     fn let_go(&mut self) -> Result {
@@ -203,8 +228,7 @@ impl Watched {
         self.kernel_before = self.source.write_bytes;
         self.kernel_mark = None;
         say::note(&format!(
-            "{} is gone, or another than before: what was seen stays, and it is watched again when it is back; \
-             after a change of its size, begin anew with another --state",
+            "{} is gone, or another than before: what was seen stays, and it is watched again when it is back",
             self.block.path.display()
         ));
         Ok(())

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anabranch_trace::{Rate, WholeFile};
-use anabranch_watch::{DeviceState, State};
+use anabranch_watch::{DeviceState, State, Track};
 
 use super::{block::Block, model::Plan};
 use crate::{
@@ -74,6 +74,15 @@ impl StateFile {
         if state.drive != plan.drive_options() {
             say::note(&format!(
                 "{path}: the shadow drives are others than those of --state: their counts begin anew"
+            ));
+            state.schemes.clear();
+        }
+        // What a drive that was not sampled counted, samples of it go on with.
+        let count = plan.samples(asked.unwrap_or(state.rate)) as usize;
+        let is_other = |(_, tracks): &(String, Vec<Track>)| tracks.len() != count;
+        if state.rate != Rate::WHOLE && state.schemes.iter().any(is_other) {
+            say::note(&format!(
+                "{path}: --state has another number of samples: the counts of schemes begin anew"
             ));
             state.schemes.clear();
         }

@@ -109,12 +109,16 @@ impl Plan {
 
     /// Memory that the schemes of a device take, bytes.
     fn cost(&self, drive: &NamedDrive) -> u64 {
-        let samples = match drive.rate() {
-            Rate::WHOLE => 1,
-            _ => u64::from(self.options.samples.unwrap_or(1)),
-        };
-        let lanes = self.specs.len() as u64 * samples + 1;
+        let lanes = self.specs.len() as u64 * u64::from(self.samples(drive.rate())) + 1;
         u64::from(drive.config.logical_pages) * lanes * PAGE_COST
+    }
+
+    /// How many samples there are at a rate.
+    pub fn samples(&self, rate: Rate) -> u32 {
+        match rate {
+            Rate::WHOLE => 1,
+            _ => self.options.samples.unwrap_or(1),
+        }
     }
 
     /// The options of the drive, as they are kept.
@@ -138,6 +142,8 @@ impl Plan {
 pub struct Kept {
     pub survey: KeptSurvey,
     pub schemes: Vec<(String, Vec<Track>)>,
+    /// Whether they were counted on a drive that was not sampled: then each sample goes on with the same counts.
+    pub is_whole: bool,
 }
 
 /// A device's shadow drives at work.
@@ -173,13 +179,12 @@ impl Model {
         let first = samples.first().copied();
         let first = first.ok_or_else(|| Failure::say("--samples 0: at least one is needed"))?;
         let known = |spec: &SchemeSpec| {
-            let mut kept = kept.schemes.iter();
-            let known =
-                kept.find(|(name, tracks)| name == spec.name() && tracks.len() == samples.len());
-            known.map_or_else(
-                || vec![Track::default(); samples.len()],
-                |(_, tracks)| tracks.clone(),
-            )
+            let known = kept.schemes.iter().find(|(name, _)| name == spec.name());
+            match known.map(|(_, tracks)| &tracks[..]) {
+                Some([whole]) if kept.is_whole => vec![whole.clone(); samples.len()],
+                Some(tracks) if tracks.len() == samples.len() => tracks.to_vec(),
+                _ => vec![Track::default(); samples.len()],
+            }
         };
         let mut model = Model {
             survey: Survey::resume(&drive.config, &kept.survey, &first),
@@ -212,6 +217,7 @@ impl Model {
         Kept {
             survey: self.survey.kept(),
             schemes: names.into_iter().zip(tracks).collect(),
+            is_whole: self.drive.rate() == Rate::WHOLE,
         }
     }
 

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{arguments::WatchArguments, device::Watched};
 use crate::{
-    comparison::{json, print, write_json},
+    comparison::{is_read, json, print, write_json},
     failure::Result,
     metrics::Metrics,
     say,
@@ -32,6 +32,7 @@ impl Told {
             ProgressBar::new_spinner()
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
+        say::above(screen.clone());
         let metrics = arguments.metrics;
         let metrics = metrics.map(|address| Metrics::start(address, arguments.metrics_public));
         let metrics = metrics.transpose()?;
@@ -52,8 +53,9 @@ impl Told {
         })
     }
 
-    /// A moment's snapshot.
-    pub fn tell(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result {
+    /// A moment's snapshot. Answers whether anybody can still be told: nobody where all that was asked for is standard
+    /// output, and its reader has gone.
+    pub fn tell(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result<bool> {
         match &self.screen {
             Some(bar) => bar.set_message(screen(snapshot)),
             // Whoever reads the file or the metrics needs no lines.
@@ -63,13 +65,15 @@ impl Told {
                 .iter()
                 .for_each(|device| say::note(&line(device))),
         }
-        self.publish(snapshot, devices)
+        let is_read = self.publish(snapshot, devices)?;
+        Ok(is_read || self.output.is_some() || self.metrics.is_some())
     }
 
     /// The last one.
     pub fn end(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result {
         if let Some(screen) = &self.screen {
             screen.finish_and_clear();
+            say::above(None);
         }
         self.publish(snapshot, devices)?;
         match self.prints {
@@ -78,14 +82,15 @@ impl Told {
         }
     }
 
-    /// A file that cannot be written is told of once, and watching goes on.
-    fn publish(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result {
+    /// A file that cannot be written is told of once, and watching goes on. Answers whether standard output is read,
+    /// where that is asked for.
+    fn publish(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result<bool> {
         if let Some(shown) = &self.metrics {
             let labels = devices.iter().map(|device| device.labels.clone());
             shown.show(metrics(snapshot, &labels.collect::<Vec<ContextLabels>>()));
         }
         if self.output.is_none() && !self.prints {
-            return Ok(());
+            return Ok(true);
         }
         let snapshot = json(snapshot)?;
         if let Some(path) = &self.output {
@@ -99,8 +104,8 @@ impl Told {
             self.refused = refused;
         }
         match self.prints {
-            true => print(&format!("{snapshot}\n")),
-            false => Ok(()),
+            true => is_read(&format!("{snapshot}\n")),
+            false => Ok(true),
         }
     }
 }

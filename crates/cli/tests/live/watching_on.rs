@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::{
-    support::{Device, MIB, Place, anabranch, wait_until},
+    support::{ANABRANCH, Device, MIB, Place, Started, anabranch, wait_until},
     watcher::{PAGE, Watcher, dd, overwrite, written},
 };
 
@@ -108,6 +108,78 @@ fn a_device_that_goes_and_comes_back_is_watched_again() {
         "{}",
         ended.stderr
     );
+}
+
+#[test]
+fn a_device_that_grows_has_larger_shadow_drives() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let watcher = Watcher::start(&place, &[&device.0, "--sample", "1/1", "-s", "baseline"]);
+    dd(&device, 30);
+    watcher.wait_until("the writes", |now| {
+        written(&now["devices"][0]).0 == 30 * MIB
+    });
+    let image = fs::OpenOptions::new().write(true).open(place.path("image"));
+    image.unwrap().set_len(96 * MIB).unwrap();
+    let grown = Command::new("losetup")
+        .args(["--set-capacity", &device.0])
+        .status();
+    assert!(grown.unwrap().success());
+    watcher.wait_until("the new size", |now| {
+        let device = &now["devices"][0];
+        device["is_watched"] == true && device["device_bytes"] == 96 * MIB
+    });
+    // What lives is a part of the larger drive.
+    let filled = watcher.now()["devices"][0]["filled"].as_f64().unwrap();
+    assert!((filled - 30.0 / 96.0).abs() < 1e-3, "{filled}");
+    overwrite(&device.0, 96 * 256, 2000);
+    let (last, ended) = watcher.end();
+    let last = &last["devices"][0];
+    assert_eq!(written(last).0, 30 * MIB + 2000 * PAGE);
+    assert_eq!(last["schemes"][0]["host_bytes"], 2000 * PAGE);
+    assert!(ended.stderr.contains("96.00 MiB now"), "{}", ended.stderr);
+}
+
+#[test]
+fn samples_go_on_with_what_the_whole_drive_counted_and_other_samples_do_not() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let state = place.path("state");
+    let watched = |sampled: &[&str], writes: u64| {
+        let words = [&[&device.0, "-s", "baseline", "--state", &state], sampled].concat();
+        let watcher = Watcher::start(&place, &words);
+        overwrite(&device.0, 60 * 256, writes);
+        let (last, ended) = watcher.end();
+        (
+            last["devices"][0]["schemes"][0]["host_bytes"]
+                .as_u64()
+                .unwrap(),
+            ended.stderr,
+        )
+    };
+    let all = 30_000 * PAGE;
+    assert_eq!(watched(&["--sample", "1/1"], 30_000).0, all);
+    assert_eq!(watched(&["--sample", "1/2"], 0).0, all);
+    let (host_bytes, said) = watched(&["--sample", "1/2", "--samples", "2"], 0);
+    assert_eq!(host_bytes, 0);
+    assert!(said.contains("another number of samples"), "{said}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let words = [
+        "watch", &device.0, "--unit", "1MiB", "--every", "0.2s", "--json",
+    ];
+    let head = format!("\"$0\" \"$@\" | head -n 2 >{}", place.path("lines"));
+    let mut command = Command::new("timeout");
+    command
+        .args(["60", "bash", "-o", "pipefail", "-c", &head, ANABRANCH])
+        .args(words);
+    Started::new(&mut command).end().with_status(0);
+    let lines = fs::read_to_string(place.path("lines")).unwrap();
+    assert_eq!(lines.lines().count(), 2);
 }
 
 /// The files of a directory, by name.

@@ -18,6 +18,17 @@ pub struct KeptSurvey {
     pub alive: Vec<Alive>,
 }
 
+impl KeptSurvey {
+    /// Forgets what lives beyond a device's end, in bytes.
+    pub fn cut(&mut self, end_bytes: u64) {
+        self.alive.retain_mut(|run| {
+            let left = end_bytes.saturating_sub(run.offset_bytes);
+            run.length_bytes = run.length_bytes.min(left);
+            left > 0
+        });
+    }
+}
+
 /// The totals of one context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptContext {

@@ -12,8 +12,8 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, Plan, Requests, Tag,
-    jobs::{Job, Order, side_by_side},
+    Kind, Make, Plan, Tag,
+    jobs::{Job, Order},
     settings::Setting,
     tables,
 };
@@ -36,7 +36,7 @@ pub(super) const CACHELIB: Kind = Kind {
     least_bytes: 64 << 20,
     settings: &[USED, SMALL, SMALL_WRITES, TENANTS],
     tables: cachelib_tables,
-    requests: cachelib,
+    make: Make::Jobs(cachelib),
 };
 
 /// Pages of one request into a region.
@@ -47,7 +47,7 @@ fn cachelib_tables() -> Tables {
     tables(&["small-1", "large-1", "small-2", "large-2"].map(writer))
 }
 
-fn cachelib(plan: &Plan) -> Requests {
+fn cachelib(plan: &Plan) -> Vec<(f64, Job)> {
     let tenants = plan.own(&TENANTS) as u64;
     let cache = (plan.pages() as f64 * plan.own(&USED)) as u64 / tenants;
     let small = ((cache as f64 * plan.own(&SMALL)) as u64).max(1);
@@ -82,6 +82,5 @@ fn cachelib(plan: &Plan) -> Requests {
             ),
         ]
     };
-    let jobs = (0..tenants).flat_map(of_tenant).collect();
-    Box::new(side_by_side(jobs, plan.seed))
+    (0..tenants).flat_map(of_tenant).collect()
 }

@@ -15,7 +15,7 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, Plan, Requests, Tag,
+    Kind, Make, Plan, Requests, Tag,
     lsm::{CHUNK, Disk, Job, Log, Step, Store, Table, merged, requests},
     tables,
 };
@@ -27,7 +27,7 @@ pub(super) const CASSANDRA: Kind = Kind {
     least_bytes: 1 << 30,
     settings: &[],
     tables: cassandra_tables,
-    requests: cassandra,
+    make: Make::Rule(cassandra),
 };
 
 const FAMILIES: u64 = 16;

@@ -4,7 +4,7 @@
 use anabranch_trace::{ContextKind, Operation, Tables, WriteHint};
 
 use super::{
-    Kind, PAGE_BYTES, Plan, Requests, Tag,
+    Kind, Make, PAGE_BYTES, Plan, Requests, Tag,
     jobs::{Job, Order},
     nobodys, tables,
 };
@@ -21,7 +21,7 @@ pub(super) const FMS16: Kind = Kind {
     least_bytes: 64 << 20,
     settings: &[],
     tables: fms16_tables,
-    requests: fms16,
+    make: Make::Rule(fms16),
 };
 
 /// Samsung's multi-stream eMMC (WinTechCon 2019): three writers with data of different life, no
@@ -33,8 +33,30 @@ pub(super) const EMMC: Kind = Kind {
     least_bytes: 64 << 20,
     settings: &[],
     tables: emmc_tables,
-    requests: emmc,
+    make: Make::Rule(emmc),
 };
+
+/// `random_distribution=zipf:1`, nearly: one writer of 4 KiB over the whole drive, the hottest pages anywhere. Octaves of
+/// ranks are our choice, as is the order of ranks: fio's own hash of them is another.
+pub(super) const ZIPF: Kind = Kind {
+    name: "fio-zipf",
+    summary: "fio: one random writer over the whole drive, pages by Zipf's law of exponent 1",
+    least_bytes: 64 << 20,
+    settings: &[],
+    tables: || tables(&[(ContextKind::Application, "fio", "all")]),
+    make: Make::Jobs(zipf),
+};
+
+fn zipf(plan: &Plan) -> Vec<(f64, Job)> {
+    let job = Job {
+        tag: Tag::new(1, WriteHint::NotSet),
+        first: 0,
+        pages: plan.pages(),
+        block: 1,
+        order: Order::Zipf(None),
+    };
+    vec![(1.0, job)]
+}
 
 /// Makes jobs that lie one behind the other on the drive, from percent of the drive, pages of a
 /// request, and whether in sequence.

@@ -3,7 +3,7 @@
 
 use anabranch_trace::Io;
 
-use super::Tag;
+use super::{Tag, shuffle::Shuffle};
 use crate::draw::Draw;
 
 /// The order in which a job writes its blocks.
@@ -17,6 +17,9 @@ pub(super) enum Order {
     Zoned,
     /// Every block once a pass, each pass in an order of its own, as fio does it without `norandommap`.
     Passes(Passes),
+    /// The more often the lower its rank, which is drawn: each octave of ranks (1, 2 to 3, 4 to 7, …) as often as
+    /// any other, and its ranks evenly. That is Zipf's law of exponent 1, in steps.
+    Zipf(Option<Shuffle>),
 }
 
 impl Order {
@@ -26,26 +29,38 @@ impl Order {
     }
 
     fn block(&mut self, blocks: u64, draw: &mut Draw) -> u64 {
-        let mut below =
-            |bound: u64| u64::from(draw.below(u32::try_from(bound).unwrap_or(u32::MAX)));
         match self {
             Order::Sequence(next) => {
                 let block = *next;
                 *next = (block + 1) % blocks;
                 block
             }
-            Order::Drawn => below(blocks),
+            Order::Drawn => draw.below_all(blocks),
             Order::Zoned => {
                 let fifth = blocks / 5;
-                match below(10) {
-                    0..8 => below(fifth),
-                    8 => fifth + below(fifth),
-                    _ => 2 * fifth + below(blocks - 2 * fifth),
+                match draw.below_all(10) {
+                    0..8 => draw.below_all(fifth),
+                    8 => fifth + draw.below_all(fifth),
+                    _ => 2 * fifth + draw.below_all(blocks - 2 * fifth),
                 }
             }
             Order::Passes(passes) => passes.block(blocks, draw),
+            Order::Zipf(ranks) => {
+                let ranks = *ranks.get_or_insert_with(|| Shuffle::drawn(blocks, draw));
+                let (whole, last) = octaves(blocks);
+                let octave = (draw.unit() * (whole as f64 + last)) as u32;
+                let first = 1 << octave.min(blocks.ilog2());
+                let rank = first + draw.below_all(first.min(blocks + 1 - first));
+                ranks.within(blocks, rank - 1)
+            }
         }
     }
+}
+
+/// Octaves of the ranks up to this one that are whole, and the share that there is of the last.
+pub(super) fn octaves(ranks: u64) -> (u32, f64) {
+    let last = 1_u64 << ranks.ilog2();
+    (ranks.ilog2(), (ranks + 1 - last) as f64 / last as f64)
 }
 
 /// Numbers below a bound, each once a pass, in an order that is drawn anew for each pass.
@@ -53,33 +68,23 @@ impl Order {
 pub(super) struct Passes {
     /// Steps taken in this pass, counted up to the next power of two of the bound.
     step: u64,
-    keys: [u64; 3],
+    shuffle: Option<Shuffle>,
 }
 
 impl Passes {
     fn block(&mut self, blocks: u64, draw: &mut Draw) -> u64 {
-        let mask = blocks.next_power_of_two() - 1;
         loop {
             if self.step == 0 {
-                self.keys = std::array::from_fn(|_| u64::from(draw.below(u32::MAX)));
+                self.shuffle = None;
             }
-            let block = self.mixed(self.step, mask);
-            self.step = (self.step + 1) & mask;
+            let drawn = || Shuffle::drawn(blocks, draw);
+            let shuffle = self.shuffle.get_or_insert_with(drawn);
+            let block = shuffle.at(self.step);
+            self.step = (self.step + 1) % shuffle.numbers();
             if block < blocks {
                 return block;
             }
         }
-    }
-
-    /// Another number of the same bits: rounds of adding, multiplying by an odd number and folding the upper half
-    /// into the lower, each of which can be undone.
-    fn mixed(&self, number: u64, mask: u64) -> u64 {
-        let half = (mask.count_ones() / 2).max(1);
-        self.keys.iter().fold(number, |number, key| {
-            let sum = number.wrapping_add(*key) & mask;
-            let product = sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
-            product ^ (product >> half)
-        })
     }
 }
 
@@ -95,10 +100,25 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn write(&mut self, draw: &mut Draw) -> Io {
-        let blocks = (self.pages / self.block).max(1);
-        let block = self.order.block(blocks, draw);
+    /// Requests that write all of it.
+    pub(super) fn blocks(&self) -> u64 {
+        (self.pages / self.block).max(1)
+    }
+
+    /// The block that is next.
+    pub(super) fn next(&mut self, draw: &mut Draw) -> u64 {
+        let blocks = self.blocks();
+        self.order.block(blocks, draw)
+    }
+
+    /// The request that writes a block.
+    pub(super) fn at(&self, block: u64) -> Io {
         self.tag.write(self.first + block * self.block, self.block)
+    }
+
+    pub(super) fn write(&mut self, draw: &mut Draw) -> Io {
+        let block = self.next(draw);
+        self.at(block)
     }
 }
 

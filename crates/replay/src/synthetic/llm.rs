@@ -9,7 +9,7 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, PAGE_BYTES, Plan, Requests, Tag,
+    Kind, Make, PAGE_BYTES, Plan, Requests, Tag,
     jobs::{Job, Order, side_by_side},
     settings::Setting,
     tables,
@@ -27,7 +27,7 @@ pub(super) const KV_CACHE: Kind = Kind {
     least_bytes: 256 << 20,
     settings: &[DRAWN, CHURN],
     tables: llm_tables,
-    requests: llm,
+    make: Make::Rule(llm),
 };
 
 /// The size of the publication's drive, of which all other sizes are shares.

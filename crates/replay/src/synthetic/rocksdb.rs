@@ -15,7 +15,7 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, Plan, Requests, Tag,
+    Kind, Make, Plan, Requests, Tag,
     lsm::{CHUNK, Disk, Job, Log, Step, Store, Table, merged, requests},
     settings::Setting,
     tables,
@@ -28,7 +28,7 @@ pub(super) const UPDATE: Kind = Kind {
     least_bytes: 512 << 20,
     settings: &[],
     tables: rocksdb_tables,
-    requests: updates,
+    make: Make::Rule(updates),
 };
 
 /// Updates of keys that all exist already.
@@ -43,11 +43,11 @@ pub(super) const APPEND: Kind = Kind {
     least_bytes: 512 << 20,
     settings: &[],
     tables: rocksdb_tables,
-    requests: |plan| {
+    make: Make::Rule(|plan| {
         let mut shape = Shape::db_bench(plan);
         shape.data_pages.0 *= 0.5;
         requests(Rocksdb::new(plan, &shape, false))
-    },
+    }),
 };
 
 /// Fill-random: random keys into an empty store.
@@ -57,7 +57,7 @@ pub(super) const FILL: Kind = Kind {
     least_bytes: 512 << 20,
     settings: &[],
     tables: rocksdb_tables,
-    requests: |plan| requests(Rocksdb::new(plan, &Shape::db_bench(plan), true)),
+    make: Make::Rule(|plan| requests(Rocksdb::new(plan, &Shape::db_bench(plan), true))),
 };
 
 /// Share of the drive that one version of each YCSB record takes.
@@ -72,7 +72,7 @@ pub(super) const YCSB: Kind = Kind {
     least_bytes: 1 << 30,
     settings: &[DATA, MAP],
     tables: rocksdb_tables,
-    requests: |plan| requests(Rocksdb::new(plan, &Shape::ycsb(plan), false)),
+    make: Make::Rule(|plan| requests(Rocksdb::new(plan, &Shape::ycsb(plan), false))),
 };
 
 /// Percent of the drive that one version of each key's data takes.

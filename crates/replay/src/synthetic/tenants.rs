@@ -9,7 +9,7 @@
 use anabranch_trace::{ContextKind, Io, Tables, WriteHint};
 
 use super::{
-    Kind, PAGE_BYTES, Plan, Requests, Tag,
+    Kind, Make, PAGE_BYTES, Plan, Requests, Tag,
     jobs::{Job, Order, side_by_side},
     rocksdb,
     settings::Setting,
@@ -28,7 +28,7 @@ pub(super) const BOTH: Kind = Kind {
     least_bytes: 2 << 30,
     settings: &[SPACE, WRITES],
     tables: both_tables,
-    requests: both,
+    make: Make::Rule(both),
 };
 
 /// Rows of the tables: RocksDB's come first, then these of MySQL.

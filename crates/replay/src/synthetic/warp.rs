@@ -4,8 +4,8 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, PAGE_BYTES, Plan, Requests, Tag,
-    jobs::{Job, Order, Passes, side_by_side},
+    Kind, Make, PAGE_BYTES, Plan, Tag,
+    jobs::{Job, Order, Passes},
     settings::Setting,
     tables,
 };
@@ -19,7 +19,7 @@ pub(super) const ONE: Kind = Kind {
     least_bytes: 64 << 20,
     settings: &[],
     tables: || tables(&[(ContextKind::Application, "fio", "all")]),
-    requests: one,
+    make: Make::Jobs(one),
 };
 
 /// Share of the bytes that are written in sequence.
@@ -35,12 +35,12 @@ pub(super) const THREE: Kind = Kind {
     least_bytes: 64 << 20,
     settings: &[SEQUENTIAL],
     tables: three_tables,
-    requests: three,
+    make: Make::Jobs(three),
 };
 
 const BLOCK: u64 = (128 << 10) / PAGE_BYTES;
 
-fn one(plan: &Plan) -> Requests {
+fn one(plan: &Plan) -> Vec<(f64, Job)> {
     let job = Job {
         tag: Tag::new(1, WriteHint::NotSet),
         first: 0,
@@ -48,7 +48,7 @@ fn one(plan: &Plan) -> Requests {
         block: 1,
         order: Order::Passes(Passes::default()),
     };
-    Box::new(side_by_side(vec![(1.0, job)], plan.seed))
+    vec![(1.0, job)]
 }
 
 fn three_tables() -> Tables {
@@ -56,7 +56,7 @@ fn three_tables() -> Tables {
     tables(&["sequential", "skewed", "random"].map(writer))
 }
 
-fn three(plan: &Plan) -> Requests {
+fn three(plan: &Plan) -> Vec<(f64, Job)> {
     let sequential = plan.own(&SEQUENTIAL);
     let each = (1.0 - sequential) / 2.0;
     let large = plan.percent(90);
@@ -67,7 +67,7 @@ fn three(plan: &Plan) -> Requests {
         block,
         order,
     };
-    let jobs = vec![
+    vec![
         (
             sequential,
             job(1, WriteHint::Long, 0, large, BLOCK, Order::sequence()),
@@ -84,6 +84,5 @@ fn three(plan: &Plan) -> Requests {
                 Order::Drawn,
             ),
         ),
-    ];
-    Box::new(side_by_side(jobs, plan.seed))
+    ]
 }
