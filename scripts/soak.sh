@@ -1,34 +1,44 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # use: scripts/soak.sh MINUTES
 # What runs for long, for so many minutes: served drives whose hosts come, go and lie, killed and stopped; sweeps killed
-# and begun again; a watcher under load (as root); beside them seeds of the target's simulation, no seed twice. Ends with figures, or with what went wrong.
-set -eu
+# and begun again; beside them seeds of the target's simulation, no seed twice. As root also a watcher under load,
+# recordings, and steered drives in a guest whose servers are killed, round after round. Ends with figures, or with
+# what went wrong. PROFILE='' makes debug builds.
+set -euo pipefail
 minutes=${1:?use: scripts/soak.sh MINUTES}
 cd "$(dirname "$0")/.."
-cargo test --quiet --release --package anabranch --package anabranch-nvme --test soak --test live --test simulation --no-run
+read -ra test <<<"${CARGO:-cargo} test --quiet ${PROFILE---release}"
+"${test[@]}" --package anabranch --package anabranch-nvme --test soak --test live --test guest --test simulation --no-run
 end=$(( $(date +%s) + minutes * 60 ))
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-simulate() {
-    from=$(( $(date +%s) * 1000 )) first=$from
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+# rounds WHAT TEST...: a test over and over until the end; its log is left where one failed.
+rounds() {
+    local what=$1 done=0; shift
     while [ "$(date +%s)" -lt "$end" ]; do
-        ANABRANCH_SEEDS=$from..$((from + 1000)) nice cargo test --quiet --release --package anabranch-nvme \
-            --test simulation >"$log" 2>&1 || return 1
+        env --default-signal=INT,QUIT nice "${test[@]}" "$@" >"$logs/$what" 2>&1 || return 1
+        done=$((done + 1))
+    done
+    echo "$what: $done rounds, every one held" >"$logs/$what"
+}
+simulate() {
+    local first from
+    first=$(( $(date +%s) * 1000 )) from=$first
+    while [ "$(date +%s)" -lt "$end" ]; do
+        ANABRANCH_SEEDS=$from..$((from + 1000)) nice "${test[@]}" --package anabranch-nvme --test simulation >"$logs/simulation" 2>&1 || return 1
         from=$((from + 1000))
     done
-    echo "simulated seeds $first..$from: every one held" >"$log"
+    echo "simulated seeds $first..$from: every one held" >"$logs/simulation"
 }
-simulate & simulation=$!
-failed=0
-# As root, and on a kernel that can: a watcher whose devices, programs and files come and go.
+soak() { ANABRANCH_SOAK_MINUTES=$minutes env --default-signal=INT,QUIT "${test[@]}" --package anabranch "$@" -- --nocapture; }
+simulate & jobs=($!)
 if [ "$(id -u)" = 0 ]; then
-    ANABRANCH_SOAK_MINUTES=$minutes env --default-signal=INT,QUIT cargo test --quiet --release --package anabranch \
-        --test live -- --nocapture a_long_life &
-    watcher=$!
+    soak --test live a_long_life >"$logs/watcher" 2>&1 & jobs+=($!)
+    rounds recordings --package anabranch --test live recording & jobs+=($!)
+    rounds killed-in-a-guest --package anabranch --test guest killed & jobs+=($!)
 fi
-ANABRANCH_SOAK_MINUTES=$minutes env --default-signal=INT,QUIT cargo test --quiet --release --package anabranch \
-    --test soak -- --nocapture || failed=1
-wait $simulation || failed=1
-if [ -n "${watcher-}" ]; then wait "$watcher" || failed=1; fi
-cat "$log"
+soak --test soak >"$logs/served" 2>&1 & jobs+=($!)
+failed=0
+for job in "${jobs[@]}"; do wait "$job" || failed=1; done
+cat "$logs"/*
 exit $failed
