@@ -1,4 +1,4 @@
-"""The host's half on drives with Flexible Data Placement: `anabranch+fdp` beside the same rivals, by number of handles.
+"""The host half on drives with Flexible Data Placement: `anabranch+fdp` beside the same rivals, by number of handles.
 
 Use: fdp_handles.py ANABRANCH [-o FOLDER] [NAME...]      (markdown on standard output)
   ANABRANCH  the command

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The two contests on programs nobody tuned on: whole schemes, then the host's half alone beside a drive that keeps all copies in
+# The two contests on programs nobody tuned on: whole schemes, then the host half alone beside a drive that keeps all copies in
 # one open unit (`+gc`). Each trace of traces/held-out at the unit and on the drive that its README's table names.
 # Use: bench/held-out.sh [-o FOLDER] [NAME...]      (markdown on standard output)
 #   -o  keeps each result as FOLDER/TRACE@UNIT.json; those there already are not made again
@@ -28,5 +28,5 @@ while IFS='|' read -r _ name unit drive _; do
 done <"$here/../traces/held-out/README.md"
 echo "Whole schemes:"$'\n'
 python3 "$here/schemes.py" "${results[@]}"
-echo $'\n'"The host's half, copies in one unit (\`+gc\`):"$'\n'
+echo $'\n'"The host half, copies in one unit (\`+gc\`):"$'\n'
 python3 "$here/schemes.py" --ours anabranch+gc "${results[@]}"

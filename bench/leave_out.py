@@ -8,7 +8,7 @@ Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [NAME...]      (markdown on 
 
 Recordings, units and drives are those of the tables in traces/README.md and traces/held-out/README.md. A program is what stands
 before the first hyphen of a recording's name; all means are means by program. There are two contests: whole schemes, and the
-host's half beside a drive that keeps all copies in one open unit (`+gc`).
+host half beside a drive that keeps all copies in one open unit (`+gc`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Contest(NamedTuple):
         return base == "baseline" and relocation in ("", "gc") or relocation == self.relocation
 
 
-CONTESTS = (Contest("Whole schemes", "anabranch", ""), Contest("The host's half", "anabranch+gc", "gc"))
+CONTESTS = (Contest("Whole schemes", "anabranch", ""), Contest("The host half", "anabranch+gc", "gc"))
 
 
 def rows(folder: Path) -> list[Row]:

@@ -114,7 +114,7 @@ pub fn addresses(
     Ok((addresses, pages))
 }
 
-/// A scheme's host side, on a drive that is not simulated, with all names given at once.
+/// A scheme's host half, on a drive that is not simulated, with all names given at once.
 ///
 /// # Errors
 /// When there is no such scheme, or it cannot work on that drive.

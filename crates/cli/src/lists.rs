@@ -37,7 +37,7 @@ pub fn schemes(arguments: &ListArguments) -> Result {
         ["scheme", "description", "parameters", "source"],
         &rows,
         &format!(
-            "Any host side combines with any relocation, `host+relocation`: {}.\n\
+            "Any host half combines with any relocation, `host+relocation`: {}.\n\
              Parameters: `--scheme 'pcstream:samples=1000'`; a preset sets the others, what is \
              said besides wins.\n\
              Rules for `manual`: {}, or a TOML file.\n\

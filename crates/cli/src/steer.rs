@@ -155,7 +155,7 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Result<P
     })
 }
 
-/// The host's half of the scheme, on the drive as far as it is known: what a drive keeps spare it does not tell.
+/// The host half of the scheme, on the drive as far as it is known: what a drive keeps spare it does not tell.
 fn placer(plan: &Plan, drive: &Drive, spare: f64) -> Result<Placer> {
     if drive.abilities().bytes / PAGE_BYTES > u64::from(u32::MAX) {
         return Err(Failure::say(format!(

@@ -170,7 +170,7 @@ pub struct ComparisonOptions {
         arg(short = 's', long = "scheme", value_name = "SCHEME", default_value = DEFAULT_SCHEMES)
     )]
     pub schemes: Vec<String>,
-    /// Give each scheme's host side each of these device sides: mixed, gc, per-stream, substream,
+    /// Give each scheme's host half each of these device halves: mixed, gc, per-stream, substream,
     /// substream-shared, substream-ranked, substream-ranked-shared, age-chain, age, forget, fdp
     #[serde(deserialize_with = "parsed_list")]
     #[cfg_attr(

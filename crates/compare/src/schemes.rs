@@ -50,7 +50,7 @@ pub fn read_text(name: &str) -> Result<String, String> {
     settings(Path::new(name)).map_err(|error| format!("cannot read {name}: {error}"))
 }
 
-/// The scheme itself, or its host side with each of the relocations asked for.
+/// The scheme itself, or its host half with each of the relocations asked for.
 fn halves(spec: SchemeSpec, relocations: &[RelocationKind]) -> Vec<SchemeSpec> {
     match relocations {
         [] => vec![spec],

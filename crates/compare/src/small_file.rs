@@ -14,7 +14,7 @@ const MOST_RESULT_BYTES: u64 = 1 << 30;
 /// # Errors
 /// When the file cannot be read, is not text, or is larger than the limit (such as a device that never ends).
 pub fn settings(path: &Path) -> io::Result<String> {
-    text(path, MOST_SETTINGS_BYTES)
+    opened(&File::open(path)?)
 }
 
 /// Reads a file of results.
@@ -22,14 +22,20 @@ pub fn settings(path: &Path) -> io::Result<String> {
 /// # Errors
 /// As for [`settings`].
 pub fn results(path: &Path) -> io::Result<String> {
-    text(path, MOST_RESULT_BYTES)
+    text(&File::open(path)?, MOST_RESULT_BYTES)
 }
 
-fn text(path: &Path, most_bytes: u64) -> io::Result<String> {
+/// Reads an open file that people write.
+///
+/// # Errors
+/// As for [`settings`].
+pub fn opened(file: &File) -> io::Result<String> {
+    text(file, MOST_SETTINGS_BYTES)
+}
+
+fn text(file: &File, most_bytes: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(most_bytes + 1)
-        .read_to_end(&mut bytes)?;
+    file.take(most_bytes + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most_bytes {
         let words = format!(
             "it has more than the {} MiB that are read of such a file",

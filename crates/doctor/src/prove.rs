@@ -54,7 +54,7 @@ pub fn prove(found: &Found, accept_contents: bool) -> Result<Vec<Proof>, String>
     let device = found.device.as_ref().ok_or(
         "--prove writes to a drive: name it, as in `anabranch doctor --prove /dev/nvme0n1`",
     )?;
-    refuse_used(device)?;
+    refuse(device)?;
     let path = device
         .character
         .as_deref()
@@ -90,8 +90,11 @@ pub fn prove(found: &Found, accept_contents: bool) -> Result<Vec<Proof>, String>
     Ok(proofs)
 }
 
-/// Refuses a drive that somebody uses: the proof would disturb its user, and the user the counts.
-fn refuse_used(device: &Device) -> Result<(), String> {
+/// Refuses a drive that is mounted, parted or used by anybody: writes would disturb its user, and the user the counts.
+///
+/// # Errors
+/// In words, with who uses it.
+pub fn refuse(device: &Device) -> Result<(), String> {
     let whole = &device.name;
     if *whole != device.disk {
         return Err(format!(
@@ -420,14 +423,6 @@ impl Assign for OneStream {
     fn assign(&mut self, _write: &Write) -> StreamId {
         StreamId::DEFAULT
     }
-}
-
-/// Refuses a drive that is mounted, parted or used by anybody.
-///
-/// # Errors
-/// In words, with who uses it.
-pub fn refuse(device: &Device) -> Result<(), String> {
-    refuse_used(device)
 }
 
 #[cfg(test)]

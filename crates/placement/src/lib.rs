@@ -2,7 +2,7 @@
 //! scheme sees writes and invalidations and answers with a stream; it touches no device, file or kernel.
 //!
 //! [`SchemeSpec`] reads a scheme's name as a person writes it and makes a [`Policy`] of it: the host's
-//! half, an [`Assign`], with the device's half, a [`RelocationKind`](anabranch_ssd::relocate::RelocationKind)
+//! half, an [`Assign`], with the device half, a [`RelocationKind`](anabranch_ssd::relocate::RelocationKind)
 //! or the scheme's own ([`Whole`]). Whoever drives a device has the policy beside it:
 //!
 //! ```

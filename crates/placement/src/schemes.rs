@@ -120,7 +120,7 @@ pub const SCHEMES: &[Scheme] = &[
         name: "pcstream*",
         host: || Box::<pcstream::Parameters>::default(),
         relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
-        summary: "by program context, clustered by how long its data lived; host side only",
+        summary: "by program context, clustered by how long its data lived; host half only",
         source: "PCStream (HotStorage'18 draft, FAST'19) without internal streams",
     },
     Scheme {

@@ -131,12 +131,12 @@ impl SchemeSpec {
         &self.name
     }
 
-    /// The device's half.
+    /// The device half.
     pub fn relocation(&self) -> DeviceHalf {
         self.relocation
     }
 
-    /// The same host side, with another device's half.
+    /// The same host half, with another device half.
     pub fn with_relocation(&self, kind: RelocationKind) -> SchemeSpec {
         let relocation = DeviceHalf::Relocation(kind);
         let settings = self.name.split_once(':').map(|(_, settings)| settings);
@@ -222,7 +222,7 @@ impl SchemeSpec {
         }
     }
 
-    /// The host's half, at work on a drive that relocates by itself, by FDP's rules for initially
+    /// The host half, at work on a drive that relocates by itself, by FDP's rules for initially
     /// isolated handles; of a scheme that needs the future, as far as it does without.
     ///
     /// # Errors
@@ -232,7 +232,7 @@ impl SchemeSpec {
         Ok(self.host(&geometry.drive(), beside, None)?.into_assign())
     }
 
-    /// What the host's half is at work on a drive, beside who decides about copies.
+    /// What the host half is at work on a drive, beside who decides about copies.
     ///
     /// # Errors
     /// When a parameter does not fit the drive, or it has no stream or no page.
@@ -275,7 +275,7 @@ impl SchemeSpec {
         self.policy_of(drive, drive, future)
     }
 
-    /// The same where the host's half is shown another drive than the one that relocates: a sampled
+    /// The same where the host half is shown another drive than the one that relocates: a sampled
     /// drive's whole.
     ///
     /// # Errors

@@ -368,7 +368,7 @@ impl Lane {
         Ok(())
     }
 
-    /// The scheme's host side.
+    /// The scheme's host half.
     pub fn assign(&self) -> &dyn Assign {
         self.policy.host()
     }

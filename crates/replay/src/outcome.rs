@@ -217,7 +217,7 @@ pub struct SchemeResult {
     /// The lowest and the highest WAF of the windows that were judged, if they agree.
     #[serde(default)]
     pub steady_band: Option<Band>,
-    /// Memory the host side of the scheme held at the end.
+    /// Memory the host half of the scheme held at the end.
     pub memory_bytes: u64,
     /// The use made of its rules, for a scheme that goes by rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -358,7 +358,7 @@ impl<'a> Known<'a> {
 
 const BASELINE: &str = "baseline";
 
-/// Whether a scheme's host side is that of a drive without streams.
+/// Whether a scheme's host half is that of a drive without streams.
 fn is_without_streams(scheme: &SchemeResult) -> bool {
     scheme.name.split(['+', ':']).next() == Some(BASELINE)
 }

@@ -1,4 +1,4 @@
-//! Where garbage collection puts the pages it copies: the device's half of a scheme.
+//! Where garbage collection puts the pages it copies: the device half of a scheme.
 
 mod age;
 mod age_chain;

@@ -1,4 +1,4 @@
-//! The host's half of a scheme at work on one drive, asked request by request.
+//! The host half of a scheme at work on one drive, asked request by request.
 
 use std::convert::Infallible;
 

@@ -20,7 +20,7 @@ pub struct Grid {
     /// Schemes by name.
     #[serde(deserialize_with = "text_list")]
     pub schemes: Vec<String>,
-    /// Relocations that each scheme's host side is combined with, instead of its own.
+    /// Relocations that each scheme's host half is combined with, instead of its own.
     #[serde(default, deserialize_with = "parsed_list")]
     pub relocation: Vec<RelocationKind>,
     /// Seeds of everything random.

@@ -10,8 +10,8 @@ use anabranch_trace::Io;
 
 use super::plan::Plan;
 
-/// The scheme `manual` with these rules, and the device side of the scheme they stand for. Where a
-/// scheme's device side is its own, `substream` takes its place.
+/// The scheme `manual` with these rules, and the device half of the scheme they stand for. Where a
+/// scheme's device half is its own, `substream` takes its place.
 pub fn under_rules(plan: &Plan, rules: &str) -> Result<SchemeSpec> {
     let read = |_: &str| Ok(rules.to_owned());
     let spec = SchemeSpec::read("manual:rules=exported.toml", &read).map_err(Fault::work)?;

@@ -1,6 +1,6 @@
 //! The secrets of `serve`, which lie in files that nobody else may read.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{fs::File, os::unix::fs::PermissionsExt, path::Path};
 
 use anabranch_compare::small_file;
 use anabranch_nvme::security::{Demand, Form, Keys, Secret, list};
@@ -41,12 +41,14 @@ fn told<T, E: std::fmt::Display>(
 ) -> Result<T> {
     let name = path.display();
     let wrong = |why: &dyn std::fmt::Display| Failure::say(format!("{option} {name}: {why}"));
-    let mode = fs::metadata(path).map_err(|error| wrong(&error))?;
-    if mode.permissions().mode() & OF_OTHERS != 0 {
+    // One open file is looked at and read, so that no other can take its place between.
+    let file = File::open(path).map_err(|error| wrong(&error))?;
+    let found = file.metadata().map_err(|error| wrong(&error))?;
+    if found.permissions().mode() & OF_OTHERS != 0 {
         return Err(wrong(&format!(
             "others may read or change it; `chmod 600 {name}` keeps it to you"
         )));
     }
-    let text = small_file::settings(path).map_err(|error| wrong(&error))?;
+    let text = small_file::opened(&file).map_err(|error| wrong(&error))?;
     read(&text).map_err(|error| wrong(&error))
 }

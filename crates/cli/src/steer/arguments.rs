@@ -63,7 +63,7 @@ pub struct SteerArguments {
     /// The drive: an NVMe namespace with Flexible Data Placement or the Streams Directive
     #[arg(long, value_name = "PATH")]
     pub device: PathBuf,
-    /// The scheme whose host's half chooses each write's stream (`anabranch schemes`)
+    /// The scheme whose host half chooses each write's stream (`anabranch schemes`)
     #[arg(long, value_name = "SCHEME", default_value = "anabranch")]
     pub scheme: String,
     /// The drive's handles that the streams go to, in order; of three or more, the last is for

@@ -53,7 +53,7 @@ fn run(file_system: &str, records: bool) -> (Report, Had) {
     (report, had)
 }
 
-/// WAF that a replay promises of the same drive without streams and with `anabranch`'s host's half.
+/// WAF that a replay promises of the same drive without streams and with `anabranch`'s host half.
 fn promised(trace: &[u8]) -> [f64; 2] {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("rocksdb.parquet");

@@ -7,17 +7,17 @@ use anabranch_ssd::{DeviceError, PageRange, StreamId, relocate::Relocate};
 use super::{StreamDevice, status};
 use crate::completion::Status;
 
-/// Performs a part of a write: with the device's half of the scheme, the part's pages, and their
+/// Performs a part of a write: with the device half of the scheme, the part's pages, and their
 /// stream.
 pub type Perform<'a> =
     &'a mut dyn FnMut(&mut dyn Relocate, PageRange, StreamId) -> Result<(), DeviceError>;
 
 /// A scheme, beside the device that it drives.
 pub trait Placement: Send + fmt::Debug {
-    /// The device's half.
+    /// The device half.
     fn relocation(&self) -> &dyn Relocate;
 
-    /// The device's half, at work.
+    /// The device half, at work.
     fn relocation_mut(&mut self) -> &mut dyn Relocate;
 
     /// Has each part of a write performed on its stream, the whole in one or page by page.

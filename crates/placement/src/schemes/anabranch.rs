@@ -117,7 +117,7 @@ const REDRAW_PARTS: u64 = 4;
 /// still will; classes of predicted lives, with the bounds between them where they part what is
 /// written best, are the streams of both. How many classes pay, where copies go and which unit is
 /// the best victim no prediction says: that is rehearsed on miniature drives. Beside a drive that
-/// relocates by itself it is the host's half alone, and rehearses on miniatures that relocate so.
+/// relocates by itself it is the host half alone, and rehearses on miniatures that relocate so.
 ///
 /// Memory: 8 bytes a page of the drive, 2 MiB of curves, and the miniature drives: each 8 bytes for
 /// every page sampled.

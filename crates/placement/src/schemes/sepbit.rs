@@ -62,7 +62,7 @@ impl HostScheme for Parameters {
 /// queue's length follows the authors' simulator: it shrinks by one with each write while longer
 /// than ℓ. Memory: 4 bytes for each page of the drive.
 ///
-/// Copies take internal streams first. Without this device's half ℓ is never learned, and what
+/// Copies take internal streams first. Without this device half ℓ is never learned, and what
 /// counts as short-lived is all that dies within a drive's worth of writes. A discard ends a life
 /// and leaves nothing to replace (the simulator knows none).
 #[derive(Debug)]

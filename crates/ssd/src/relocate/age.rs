@@ -12,7 +12,7 @@ const GROWTH: u64 = 4;
 
 /// Copies go to internal streams by age: the first takes survivors younger than four mean lifespans
 /// of a host stream's unit, the second those younger than sixteen, and so on; the last takes the
-/// rest. These are `SepBIT`'s classes 4 to 6, for any number of them and any host side. Until
+/// rest. These are `SepBIT`'s classes 4 to 6, for any number of them and any host half. Until
 /// enough units were erased to know the mean, all survivors count as young.
 #[derive(Debug)]
 pub(super) struct Age {

@@ -41,7 +41,7 @@ pub enum Pool {
 /// The draft (§2.2.3) moves the long-lived data of a stream to its substream during garbage
 /// collection only; a page in a substream stays there. Unlike in the emulator, where ids are
 /// permanent, one returns when its last unit is erased, and the default stream may have one too,
-/// so that the device's half can be measured alone (our choices).
+/// so that the device half can be measured alone (our choices).
 #[derive(Debug)]
 pub struct Substream {
     trigger: Trigger,
