@@ -23,8 +23,9 @@ fail() {
 # A source package as its authors published it, without Debian's changes; prints its version.
 source_of() {
     local name=$1 to=$2 version uri file
-    version=$(apt-cache show "$name" | sed -n 's/^Version: //p' | head -n 1)
-    read -r uri file < <(apt-get --print-uris --only-source source "$name=$version" | sed -n "s/^'\([^']*\)' \([^ ]*\.orig\.tar\.[a-z0-9]*\) .*/\1 \2/p")
+    # Of a rebuilt binary (+b1) the source has the version before that.
+    version=$(apt-cache show "$name" | sed -n 's/^Version: //p' | head -n 1 | sed 's/+b[0-9]*$//')
+    read -r uri file < <(apt-get --print-uris --only-source source "$name=$version" | sed -n "s/^'\([^']*\)' \([^ ]*\.orig\.tar\.[a-z0-9]*\) .*/\1 \2/p") || true
     [ -n "${uri:-}" ] || fail "$suite has no source of $name $version"
     /usr/lib/apt/apt-helper -qq download-file "$uri" "$to/$file" >/dev/null || fail "the source of $name $version cannot be had"
     mkdir -p "$to/tree/opt/$name"
@@ -35,8 +36,11 @@ source_of() {
 build() {
     local key work deb name
     key=$(cat "$0" scripts/packages.sh | sha256sum | cut -c1-16)
-    [ "$(cat "$here/key" 2>/dev/null)" != "$key" ] || return 0
     mkdir -p "$here"
+    # One at a time; who waited finds it done.
+    exec 9>"$here/lock"
+    flock 9
+    [ "$(cat "$here/key" 2>/dev/null)" != "$key" ] || return 0
     work=$here/work
     rm -rf "$work"
     mkdir -p "$work"

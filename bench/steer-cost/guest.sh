@@ -14,7 +14,7 @@ set -- $(look)
 turn=$(awk "BEGIN { print ($1 - $from_ns) / ($2 - $from) }")
 echo "@turn $turn"
 write() {
-    fio --name=w --filename="$1" --rw=randwrite --bs="$BLOCK" --direct=1 --ioengine=io_uring --iodepth="$DEPTH" --size=128M \
+    fio --name=w --filename="$1" --rw=randwrite --bs="$BLOCK" --direct=1 --ioengine=io_uring --iodepth="$DEPTH" --size=128M --io_size=1T \
         --number_ios="$2" --randrepeat=1 --norandommap --random_generator=lfsr --minimal >/tmp/fio 2>&1 || { cat /tmp/fio; exit 1; }
 }
 # The difference of two lengths of the same load: what begins and ends it is not counted.

@@ -13,8 +13,9 @@ const WRITE: u8 = 0x01;
 const READ: u8 = 0x02;
 const DATASET_MANAGEMENT: u8 = 0x09;
 
-/// The largest write (our choice).
-const MOST_WRITE_BYTES: u64 = 512 << 10;
+/// The largest write (our choice: what Linux takes of a passthrough command on any host, whose memory may lie in as many
+/// pieces as it has pages).
+const MOST_WRITE_BYTES: u64 = 128 << 10;
 /// The longest discard of one command (our choice).
 const MOST_DISCARD_BYTES: u64 = 1 << 30;
 /// Bytes at the beginning that are looked at before anything is written.
@@ -102,7 +103,6 @@ pub struct Piece {
 enum Counter {
     Fdp,
     Ocp,
-    EnduranceGroup,
 }
 
 /// A drive under series of writes.
@@ -129,9 +129,15 @@ impl<'a> Drive<'a> {
         let transfer = match number(&controller, 77, 1) {
             0 => MOST_WRITE_BYTES,
             // In pages of the controller, 4 KiB at least.
-            shift => 4096_u64.checked_shl(shift as u32).unwrap_or(u64::MAX),
+            shift => 4096 << (shift as u32).min(40),
         };
         let most_write_bytes = MOST_WRITE_BYTES.min(transfer);
+        if about.block_bytes > most_write_bytes {
+            return Err(CalibrateError::Unfit(format!(
+                "the drive takes {most_write_bytes} bytes at a time, less than its logical block of {} bytes",
+                about.block_bytes
+            )));
+        }
         let mut drive = Drive {
             counter: Counter::Fdp,
             link,
@@ -160,7 +166,6 @@ impl<'a> Drive<'a> {
         match self.counter {
             Counter::Fdp => "FDP statistics (log 22h)",
             Counter::Ocp => "OCP SMART log (C0h)",
-            Counter::EnduranceGroup => "endurance group log (09h)",
         }
     }
 
@@ -170,8 +175,9 @@ impl<'a> Drive<'a> {
     /// When it cannot be read.
     pub fn contents(&mut self) -> Result<Option<&'static str>, CalibrateError> {
         let mut head = vec![0; HEAD_BYTES];
-        for (place, part) in head.chunks_mut(4096).enumerate() {
-            self.read(place as u64 * 4096, part)?;
+        let step = self.about.block_bytes.max(4096);
+        for (place, part) in head.chunks_exact_mut(step as usize).enumerate() {
+            self.read(place as u64 * step, part)?;
         }
         Ok(anabranch_steer::contents::found(&head))
     }
@@ -252,14 +258,18 @@ impl<'a> Drive<'a> {
     /// Bytes that may still be written to the unit of each handle, in the order of the identifiers; nothing without FDP.
     pub(crate) fn rooms(&mut self) -> Result<Vec<u64>, CalibrateError> {
         let status = handle_status(self.link)?;
-        let room = |descriptor: &[u8]| number(descriptor, 8, 8) as u64 * self.about.block_bytes;
+        let block_bytes = self.about.block_bytes;
+        let room = |descriptor: &[u8]| {
+            let blocks = number(descriptor, 8, 8) as u64;
+            blocks.saturating_mul(block_bytes)
+        };
         let described = described(&status).take(self.about.identifiers.len());
         Ok(described.map(room).collect())
     }
 
     fn find_counter(&mut self) -> Result<(), CalibrateError> {
         let has_fdp = matches!(self.about.placement, Placement::Fdp { .. });
-        let counters = [Counter::Fdp, Counter::Ocp, Counter::EnduranceGroup];
+        let counters = [Counter::Fdp, Counter::Ocp];
         for counter in counters
             .into_iter()
             .filter(|one| has_fdp || *one != Counter::Fdp)
@@ -271,8 +281,8 @@ impl<'a> Drive<'a> {
             }
         }
         Err(CalibrateError::Unfit(
-            "the drive counts nothing of its flash: it has neither FDP statistics (22h), nor OCP's log (C0h), nor media \
-             units in its endurance group log (09h)"
+            "the drive counts nothing of its flash, or not finely enough: it has neither FDP statistics (22h) nor OCP's log \
+             (C0h); the endurance group log counts in billions of bytes"
                 .to_owned(),
         ))
     }
@@ -285,20 +295,8 @@ impl<'a> Drive<'a> {
                 let smart = log(self.link, 0x02, 0, 512)?;
                 written::of_ocp(&log(self.link, 0xc0, 0, 512)?, &smart)
             }
-            Counter::EnduranceGroup => {
-                written::of_endurance_group(&log(self.link, 0x09, group, 512)?)
-            }
         };
         Ok(written.map(|written| written.media_bytes))
-    }
-
-    /// The least that the counter tells apart, in bytes.
-    pub(crate) fn grain_bytes(&self) -> u64 {
-        match self.counter {
-            // OCP's log counts the flash in bytes.
-            Counter::Fdp | Counter::Ocp => 1,
-            Counter::EnduranceGroup => 1_000_000_000,
-        }
     }
 
     fn blocks(
@@ -400,17 +398,28 @@ fn placement(
         let count = number(&status, 14, 2) as u16;
         let identifiers = described(&status).take(usize::from(count).min(MOST_HANDLES));
         let identifiers = identifiers.map(|one| number(one, 0, 2) as u16).collect();
-        let configurations = log(link, 0x20, endurance_group, 1040)?;
-        let first = configurations.get(16..).unwrap_or_default();
-        let handles = number(first, 8, 2) as usize;
-        let kinds = first.get(64..).unwrap_or_default().chunks_exact(4);
-        let told = kinds.take(handles).map(|kind| match kind[0] {
-            2 => Isolation::Persistent,
-            _ => Isolation::Initial,
-        });
-        let groups = number(first, 4, 4) as u32;
+        let configuration = configuration(link, endurance_group)?;
+        let groups = number(&configuration, 4, 4) as u32;
+        if groups > 1 {
+            return Err(CalibrateError::Unfit(format!(
+                "the drive has {groups} reclaim groups: drives of one can be calibrated"
+            )));
+        }
+        let handles = number(&configuration, 8, 2) as usize;
+        let kinds = configuration.get(64..).unwrap_or_default().chunks_exact(4);
+        let kinds: Vec<Isolation> = kinds
+            .take(handles)
+            .map(|kind| match kind[0] {
+                2 => Isolation::Persistent,
+                _ => Isolation::Initial,
+            })
+            .collect();
+        // A placement handle of the namespace stands for one of the drive's handles.
+        let of_drive = described(&status).take(usize::from(count).min(MOST_HANDLES));
+        let of_drive = of_drive.map(|one| number(one, 2, 2) as usize);
+        let told = of_drive.map(|handle| kinds.get(handle).copied().unwrap_or(Isolation::Initial));
         let told = told.collect();
-        let unit = number(first, 16, 8) as u64;
+        let unit = number(&configuration, 16, 8) as u64;
         return Ok((
             Placement::Fdp { groups, told },
             identifiers,
@@ -424,6 +433,29 @@ fn placement(
         return Ok((Placement::Streams, (1..=most).collect(), None, count));
     }
     Ok((Placement::None, Vec::new(), None, 0))
+}
+
+/// The configuration that is in force: Feature 1Dh tells which of those in log 20h.
+fn configuration(link: &mut dyn Link, endurance_group: u16) -> Result<Vec<u8>, CalibrateError> {
+    /// Bytes of the log that are read (our choice: some configurations of 128 handles).
+    const BYTES: usize = 8192;
+    let enabled = Command {
+        what: "ask for the FDP configuration",
+        queue: Queue::Admin,
+        opcode: opcode::GET_FEATURES,
+        of_namespace: false,
+        words: [0x1d, u32::from(endurance_group), 0, 0, 0, 0],
+    };
+    // Where it is not told, it is the first.
+    let index = link
+        .ask(&enabled, &mut [])
+        .map_or(0, |told| told >> 8 & 0xff);
+    let log = log(link, 0x20, endurance_group, BYTES)?;
+    let mut at = 16;
+    for _ in 0..index {
+        at += (number(&log, at, 2) as usize).max(64);
+    }
+    Ok(log.get(at..).unwrap_or_default().to_vec())
 }
 
 /// Switches the Streams Directive on; how many streams there are.

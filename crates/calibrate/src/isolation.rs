@@ -35,7 +35,7 @@ pub(crate) fn most_share(handles: usize) -> f64 {
 }
 
 /// Overwrites between two looks (our choice).
-const LOOK_WRITES: usize = 64;
+pub(crate) const LOOK_WRITES: usize = 64;
 /// Units that a handle may hold open: its own and that of its copies.
 const OPEN_UNITS: u64 = 2;
 
@@ -122,7 +122,9 @@ pub(crate) fn handles(
     drive.discard(0, about.logical_bytes)?;
     own_units(drive, about, &mut handles, parts)?;
     fill(drive, &handles, parts, unit_bytes)?;
-    let rewritten = parts.bytes().saturating_sub(OPEN_UNITS * unit_bytes);
+    let rewritten = parts
+        .bytes()
+        .saturating_sub(OPEN_UNITS.saturating_mul(unit_bytes));
     let rewritten_slots = rewritten / slot_bytes;
     for place in 0..count {
         let churned = if place == 0 { FIRST } else { AGAIN };
@@ -208,7 +210,9 @@ fn churn(
         {
             return Ok(());
         }
-        let pieces = (0..LOOK_WRITES).filter_map(|_| {
+        let left = (capacity * until.sent_share - sent) / parts.slot_bytes as f64;
+        let writes = (left.ceil() as usize).clamp(1, LOOK_WRITES);
+        let pieces = (0..writes).filter_map(|_| {
             let place = random.below(handles.len() as u64);
             let handle = handles.get(place as usize)?;
             let slot = random.below(parts.slots);

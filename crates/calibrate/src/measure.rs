@@ -28,7 +28,10 @@ pub fn most_sent_bytes(about: &About) -> u64 {
     let lone = LONE_WRITES * 2 * MOST_MAPPING_BYTES;
     let handles = isolation::most_share(about.identifiers.len());
     let shares = 1.0 + 1.0 + BURST_SHARE + DISCARD_SHARE + handles;
-    lone + (about.logical_bytes as f64 * shares) as u64
+    // Each series may end some overwrites late.
+    let slot = slot_bytes(about.logical_bytes, MOST_MAPPING_BYTES);
+    let late = (about.identifiers.len() as u64 + 2) * (isolation::LOOK_WRITES as u64 + 1) * slot;
+    lone + late + (about.logical_bytes as f64 * shares) as u64
 }
 
 /// Bytes of an overwrite: whole mapping units.
@@ -52,7 +55,7 @@ pub fn calibrate(
     tell: &mut dyn FnMut(&'static str),
 ) -> Result<Findings, CalibrateError> {
     let about = drive.about().clone();
-    check(drive, &about)?;
+    check(&about)?;
     let begin = drive.look()?;
     tell("giving up all blocks");
     drive.discard(0, about.logical_bytes)?;
@@ -65,6 +68,7 @@ pub fn calibrate(
     let mapping_bytes = mapping_unit
         .best_bytes()
         .unwrap_or(4096)
+        .clamp(512, MOST_MAPPING_BYTES)
         .next_power_of_two();
     let slot = slot_bytes(about.logical_bytes, mapping_bytes);
     tell("a fill, and overwrites until something is copied: the spare and the unit");
@@ -112,18 +116,17 @@ pub fn calibrate(
         discarded_read_as_zeroes: reads_zeroes,
         notes,
         sent_bytes: end.sent_bytes - begin.sent_bytes,
-        media_bytes: end.media_bytes - begin.media_bytes,
+        media_bytes: end.media_bytes.saturating_sub(begin.media_bytes),
     })
 }
 
 /// Whether the drive can be learned.
-fn check(drive: &Drive<'_>, about: &About) -> Result<(), CalibrateError> {
-    let least = (LONE_WRITES * 4 * MOST_MAPPING_BYTES).max(drive.grain_bytes() << 10);
+fn check(about: &About) -> Result<(), CalibrateError> {
+    let least = LONE_WRITES * 4 * MOST_MAPPING_BYTES;
     if about.logical_bytes < least {
         return Err(CalibrateError::Unfit(format!(
-            "the drive has {} bytes: by its {} a drive of {least} bytes or more can be calibrated",
+            "the drive has {} bytes: one of {least} bytes or more can be calibrated",
             about.logical_bytes,
-            drive.counter(),
         )));
     }
     Ok(())

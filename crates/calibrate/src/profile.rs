@@ -25,6 +25,7 @@ impl Findings {
             .mapping_unit
             .best_bytes()
             .unwrap_or(4096)
+            .clamp(512, 1 << 20)
             .next_power_of_two();
         let physical = self.physical.bytes;
         let physical = physical.ok_or_else(|| unfit("no profile: the spare is not known"))?;
@@ -84,7 +85,7 @@ impl Findings {
         let handles = self.handle_count.max(1);
         if self.placement != "fdp" {
             // Stream 0 is that of writes without an identifier.
-            let handles = handles + u16::from(self.placement == "streams");
+            let handles = handles.saturating_add(u16::from(self.placement == "streams"));
             return format!("[streams]\nhost = {handles}\ninternal = {INTERNAL_STREAMS}\n");
         }
         let groups = self.reclaim_groups;
@@ -93,8 +94,8 @@ impl Findings {
         format!(
             "[streams]\nhost = {}\ninternal = {}\n\n[fdp]\nnruh = {handles}\nnrg = {groups}\nruns = {unit_bytes}\n\
              # {}\npersistently_isolated = {isolated}\n",
-            u32::from(handles) * groups,
-            internal * groups,
+            u32::from(handles).saturating_mul(groups),
+            internal.saturating_mul(groups),
             self.isolation_words(),
         )
     }

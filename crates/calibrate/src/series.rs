@@ -24,7 +24,11 @@ impl Sample {
 pub fn mapping_unit(costs: &[(u64, u64)]) -> Option<Band> {
     let &(smallest, cost) = costs.first()?;
     // A hundredth is left to what drives write for themselves (our choice).
-    let is_whole = |&&(sent, cost): &&(u64, u64)| cost * 100 <= sent * 101;
+    let is_whole = |&&(sent, cost): &&(u64, u64)| {
+        let (sent, cost) = (u128::from(sent), u128::from(cost));
+        // What costs less was not counted when it was looked for.
+        (sent * 99..=sent * 101).contains(&(cost * 100))
+    };
     let high = costs.iter().find(is_whole).map(|&(sent, _)| sent)?;
     let low = costs.iter().take_while(|one| one.0 < high).last();
     // Larger than what was seen to cost more, and no larger than what was not.
@@ -101,11 +105,13 @@ pub fn period(positions: &[u64], error_bytes: u64) -> Option<Band> {
 /// The unit by the rule that a full unit is followed by one with all its room: of (bytes sent to the handle, room of its
 /// unit) looks.
 pub fn unit_by_room(looks: &[(u64, u64)]) -> Option<u64> {
-    let ends = looks.iter().map(|(sent, room)| sent + room);
+    let most = looks.iter().map(|look| look.1).max()?;
+    let ends = looks.iter().map(|(sent, room)| sent.saturating_add(*room));
     let ends: Vec<u64> = ends.collect();
     let steps = ends.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
     let unit = steps.filter(|&step| step > 0).fold(0, divisor);
-    (unit > 0).then_some(unit)
+    // A unit is no smaller than the room that it had.
+    (most > 0 && unit >= most).then_some(unit)
 }
 
 fn divisor(one: u64, other: u64) -> u64 {
@@ -174,6 +180,11 @@ mod tests {
         // Everything costs more: nothing is known.
         assert_eq!(mapping_unit(&[(4096, 9000), (8192, 18_000)]), None);
         assert_eq!(mapping_unit(&[]), None);
+        // A count that does not move.
+        assert_eq!(
+            mapping_unit(&[(512, 0), (1024, 0), (u64::MAX, u64::MAX / 2)]),
+            None
+        );
     }
 
     #[test]
@@ -224,6 +235,13 @@ mod tests {
         let looks: Vec<(u64, u64)> = (0..80).map(|step| look(step * 50)).collect();
         assert_eq!(unit_by_room(&looks), Some(96));
         assert_eq!(unit_by_room(&[(0, 96), (10, 86)]), None);
+        // Rooms that are always none, or out of step by a little, tell nothing.
+        assert_eq!(unit_by_room(&[(0, 0), (50, 0), (100, 0)]), None);
+        assert_eq!(
+            unit_by_room(&[(0, 96), (50, 46), (100, 93), (150, 42)]),
+            None
+        );
+        assert_eq!(unit_by_room(&[(0, u64::MAX), (50, u64::MAX)]), None);
     }
 
     #[test]

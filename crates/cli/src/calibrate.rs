@@ -86,13 +86,18 @@ pub fn calibrate(arguments: &CalibrateArguments) -> Result {
     let found = anabranch_calibrate::calibrate(&mut drive, arguments.seed, &mut tell);
     let found = found.map_err(failed)?;
     let profile = found.profile();
-    if let Ok(text) = &profile {
-        file.write_all(text.as_bytes()).map_err(|error| {
-            Failure::work(anyhow::anyhow!("{}: {error}", arguments.output.display()))
-        })?;
-        file.finish()?;
-    }
-    publish(arguments, &found, profile.is_ok())?;
+    let kept = match &profile {
+        Ok(text) => file
+            .write_all(text.as_bytes())
+            .map_err(|error| error.to_string())
+            .and_then(|()| file.finish().map_err(|error| error.to_string())),
+        Err(_) => Ok(()),
+    };
+    // Whatever becomes of the profile, what was learned is told.
+    publish(arguments, &found, profile.is_ok() && kept.is_ok())?;
+    kept.map_err(|error| {
+        Failure::work(anyhow::anyhow!("{}: {error}", arguments.output.display()))
+    })?;
     profile.map(drop).map_err(failed)
 }
 

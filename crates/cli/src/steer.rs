@@ -102,6 +102,7 @@ pub fn steer(arguments: &SteerArguments) -> Result {
     let mut watched = None;
     let server = Server::start(drive, placer, &options, |block, took_over| {
         if arguments.unwatched {
+            watched::forget(block);
             return Arc::new(NoWriters);
         }
         match Watched::start(block, took_over) {

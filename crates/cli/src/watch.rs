@@ -215,8 +215,14 @@ impl Watch {
     /// A moment's snapshot, and what follows from it. Answers whether anybody can still be told.
     fn look(&mut self, told: &mut Told) -> Result<bool> {
         let (attach, plan) = (self.attach, &self.plan);
-        let mut devices = self.devices.iter_mut();
-        devices.try_for_each(|device| device.tend(plan, attach))?;
+        let mut is_resized = false;
+        for device in &mut self.devices {
+            is_resized |= device.tend(plan, attach)?;
+        }
+        if is_resized {
+            // A state of the size before is refused at the next start.
+            self.keep_state();
+        }
         let snapshot = self.snapshot();
         let is_heard = told.tell(&snapshot, &self.devices)?;
         match self.budget.judge(&snapshot.own) {

@@ -208,6 +208,11 @@ fn hidden_drives_are_found_to_five_percent() {
             },
             figure("/sent_bytes").unwrap() / hidden.logical_bytes as f64,
         );
+        let handles = found["handles"].as_array().unwrap().iter();
+        let shares: Vec<_> = handles.map(|one| &one["copied_share"]).collect();
+        eprintln!(
+            "drive {seed}: copies a byte written anew in a dropped handle's place: {shares:?}"
+        );
         assert_eq!(found["discard"], "frees_room", "{seed}");
         is_the_drive(&hidden, &kept);
     }

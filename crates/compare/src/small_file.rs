@@ -70,10 +70,12 @@ mod tests {
     fn a_file_at_its_limit_is_read_and_what_is_no_text_is_told() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&file, "four").unwrap();
-        assert_eq!(text(file.path(), 4).unwrap(), "four");
-        assert!(text(file.path(), 3).is_err());
+        assert_eq!(text(&File::open(file.path()).unwrap(), 4).unwrap(), "four");
+        assert!(text(&File::open(file.path()).unwrap(), 3).is_err());
         std::fs::write(&file, b"ab\xff").unwrap();
-        let error = text(file.path(), 4).unwrap_err().to_string();
+        let error = text(&File::open(file.path()).unwrap(), 4)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("from byte 2 on"), "{error}");
     }
 }

@@ -138,7 +138,8 @@ fn users(root: &Path, family: &[String], character: Option<&str>) -> Vec<String>
     devices.extend(character.map(PathBuf::from));
     let own = std::process::id().to_string();
     let proc = root.join("proc");
-    names(&proc)
+    let in_kernel = users_in_kernel(root, &devices);
+    let processes = names(&proc)
         .filter(|name| *name != own && name.bytes().all(|digit| digit.is_ascii_digit()))
         .filter(|process| {
             let open = proc.join(process).join("fd");
@@ -150,8 +151,29 @@ fn users(root: &Path, family: &[String], character: Option<&str>) -> Vec<String>
         .map(|process| {
             let name = line(&proc.join(&process).join("comm")).unwrap_or_default();
             format!("{process} ({name})")
+        });
+    processes.chain(in_kernel).collect()
+}
+
+/// What of the kernel itself uses one of the devices without holding it: loop devices and NVMe targets.
+fn users_in_kernel(root: &Path, devices: &[PathBuf]) -> Vec<String> {
+    let block = root.join("sys/block");
+    let loops = names(&block).map(|name| {
+        let told = block.join(&name).join("loop/backing_file");
+        (format!("the loop device {name}"), told)
+    });
+    let targets = root.join("sys/kernel/config/nvmet/subsystems");
+    let exported = names(&targets).flat_map(|subsystem| {
+        let namespaces = targets.join(&subsystem).join("namespaces");
+        let each: Vec<String> = names(&namespaces).collect();
+        each.into_iter().map(move |one| {
+            let told = namespaces.join(one).join("device_path");
+            (format!("the NVMe target {subsystem}"), told)
         })
-        .collect()
+    });
+    let uses = |told: &Path| line(told).is_some_and(|path| devices.contains(&PathBuf::from(path)));
+    let found = loops.chain(exported).filter(|(_, told)| uses(told));
+    found.map(|(user, _)| user).collect()
 }
 
 fn names(directory: &Path) -> impl Iterator<Item = String> {

@@ -504,10 +504,11 @@ impl Connection {
         match self.role.behind() {
             Role::Admin(controller) => {
                 controller.end();
-                self.target.controllers().remove(controller.id);
+                // IMPORTANT: its number is free last: another that had it would be taken for this one.
                 if controller.is_io() {
                     self.target.reset(controller);
                 }
+                self.target.controllers().remove(controller.id);
             }
             Role::Io(controller, queue) => controller.remove_queue(*queue, &self.notices),
             Role::Fresh | Role::Unconnected | Role::Guarded(_) => {}

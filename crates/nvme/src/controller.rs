@@ -196,10 +196,10 @@ impl Controller {
         self.state().queues.len()
     }
 
-    /// Connects an I/O queue; whether it was not connected already.
+    /// Connects an I/O queue; whether it was not connected already, of a controller that has not ended.
     pub(crate) fn add_queue(&self, queue: u16, notices: &UnboundedSender<Notice>) -> bool {
         let mut state = self.state();
-        let vacant = !state.queues.contains_key(&queue);
+        let vacant = state.admin.is_some() && !state.queues.contains_key(&queue);
         if vacant {
             state.queues.insert(queue, notices.clone());
         }
@@ -226,8 +226,10 @@ impl Controller {
 
     /// Ends the controller: every connection of it is told.
     pub(crate) fn end(&self) {
+        // First, so that no queue is added after those there are were told.
+        let admin = self.state().admin.take();
         self.end_queues();
-        if let Some(notices) = self.state().admin.take() {
+        if let Some(notices) = admin {
             tell_end(&notices);
         }
     }

@@ -54,8 +54,6 @@ pub(crate) struct Answer {
     pub writer: PageWriter,
     /// Whether the answer will never change.
     pub is_settled: bool,
-    /// Whether nobody knows the writer (yet).
-    pub is_nameless: bool,
     /// Whether the kernel side has still to send the writer, or it was forgotten.
     pub is_awaited: bool,
 }
@@ -154,7 +152,6 @@ impl Assembler {
         Answer {
             is_awaited: source.writer != 0 && claims.is_none(),
             is_settled: claims.is_some_and(|claims| self.contexts.is_settled(claims)),
-            is_nameless: context == ContextId::UNKNOWN,
             writer: PageWriter {
                 context,
                 file: self.files.id(source.file),

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anabranch_trace::{Context, File};
+use anabranch_trace::{Context, ContextId, File};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::assembler::{Answer, Assembler, PageWriter};
@@ -141,14 +141,14 @@ impl Handover {
     /// seen. The numbers of contexts and files never change their meaning.
     pub fn writer_of(&self, page: u64) -> Option<PageWriter> {
         let number = self.window.number(page);
-        let source = number.and_then(|number| self.window.source(number));
-        let answer = number
-            .zip(source)
-            .map(|(number, source)| self.resolve(number, source));
+        let answer = number.map(|number| {
+            let source = self.window.source(number)?;
+            self.resolve(number, source)
+        });
         let count = match answer {
             None => &self.missed,
-            Some(None) => &self.nameless,
-            Some(Some(_)) => &self.found,
+            Some(Some(writer)) if writer.context != ContextId::UNKNOWN => &self.found,
+            Some(_) => &self.nameless,
         };
         count.fetch_add(1, Ordering::Relaxed);
         answer.flatten()
@@ -276,9 +276,6 @@ impl Handover {
         let Some(answer) = answer else {
             return told.map(|told| told.writer);
         };
-        if answer.is_nameless {
-            self.nameless.fetch_add(1, Ordering::Relaxed);
-        }
         *place.write().unwrap_or_else(PoisonError::into_inner) = Some(Told {
             number,
             writer: answer.writer,

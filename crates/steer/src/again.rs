@@ -4,13 +4,14 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use nix::libc::{EAGAIN, EINTR, EINVAL};
 
 /// How long after it was cut off a command is asked for again, in nanoseconds (our choice).
 pub const PAUSE_NS: u32 = 50_000_000;
-/// How often of a controller that lives (our choice: for a second).
-const MOST_TRIES: u32 = 20;
+/// For how long of a controller that lives (our choice).
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How a command ended that the drive need not have seen: the driver cancelled it (EINTR), had no place for it (EAGAIN)
 /// or no connection (EINVAL), or gave it a status of the path's (NVM Express base specification, "Path Related
@@ -37,8 +38,7 @@ fn reach(states: impl Iterator<Item = String>) -> Reach {
     let mut best = Reach::Gone;
     for state in states {
         match state.trim() {
-            // As it may have forgotten what was asked, and be asked at once.
-            "live" if best == Reach::Gone => best = Reach::Lives,
+            "live" => return Reach::Lives,
             "new" | "resetting" | "connecting" => best = Reach::Returns,
             _ => {}
         }
@@ -46,21 +46,36 @@ fn reach(states: impl Iterator<Item = String>) -> Reach {
     best
 }
 
-/// The controllers of a drive.
-#[derive(Debug)]
-pub struct Controllers(pub Vec<PathBuf>);
+/// The controllers of a drive: the function finds the files that tell their states. Paths come and go, so they are
+/// looked for each time.
+pub struct Controllers(Box<dyn Fn() -> Vec<PathBuf> + Send + Sync>);
+
+impl std::fmt::Debug for Controllers {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_list().entries((self.0)()).finish()
+    }
+}
 
 impl Controllers {
-    /// Whether a command that was cut off is asked for again; `tries`: how often it was in vain while the drive seemed
-    /// to live. Asked for without end while the kernel tries to reach the drive, as its own requests are.
-    pub fn are_asked_again(&self, tries: &mut u32) -> bool {
-        let states = self.0.iter();
+    /// Those whose states are told by the files that `states` finds.
+    pub fn new(states: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) -> Controllers {
+        Controllers(Box::new(states))
+    }
+
+    /// Whether a command that was cut off is asked for again; `lives_since`: when the drive was first found to live
+    /// since then, and refused nevertheless. While no controller lives and the kernel tries to reach one, commands are
+    /// asked for without end, as the kernel's own requests are.
+    pub fn are_asked_again(&self, lives_since: &mut Option<Instant>) -> bool {
+        let states = (self.0)().into_iter();
         match reach(states.filter_map(|state| fs::read_to_string(state).ok())) {
-            Reach::Returns => true,
+            Reach::Returns => {
+                *lives_since = None;
+                true
+            }
             Reach::Gone => false,
             Reach::Lives => {
-                *tries += 1;
-                *tries <= MOST_TRIES
+                let since = lives_since.get_or_insert_with(Instant::now);
+                since.elapsed() < PATIENCE
             }
         }
     }
@@ -87,7 +102,7 @@ mod tests {
     fn a_drive_that_is_on_its_way_back_is_waited_for() {
         let of = |states: &[&str]| reach(states.iter().map(|&state| format!("{state}\n")));
         assert_eq!(of(&["live"]), Reach::Lives);
-        assert_eq!(of(&["live", "connecting"]), Reach::Returns);
+        assert_eq!(of(&["connecting", "live"]), Reach::Lives);
         assert_eq!(of(&["deleting", "resetting"]), Reach::Returns);
         assert_eq!(of(&["deleting (no IO)", "dead"]), Reach::Gone);
         assert_eq!(of(&[]), Reach::Gone);
@@ -98,13 +113,21 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let state = directory.path().join("state");
         fs::write(&state, "live\n").unwrap();
-        let controllers = Controllers(vec![state.clone()]);
-        let mut tries = 0;
-        let asked = (0..100).filter(|_| controllers.are_asked_again(&mut tries));
-        assert_eq!(asked.count(), MOST_TRIES as usize);
+        let found = state.clone();
+        let controllers = Controllers::new(move || vec![found.clone()]);
+        let mut since = None;
+        // However many commands of a request were cut off at once.
+        assert!((0..100).all(|_| controllers.are_asked_again(&mut since)));
+        since = Instant::now().checked_sub(PATIENCE);
+        assert!(!controllers.are_asked_again(&mut since));
         fs::write(&state, "connecting\n").unwrap();
-        assert!(controllers.are_asked_again(&mut tries));
+        assert!(controllers.are_asked_again(&mut since));
+        fs::write(&state, "live\n").unwrap();
+        assert!(
+            controllers.are_asked_again(&mut since),
+            "its time begins anew"
+        );
         fs::remove_file(&state).unwrap();
-        assert!(!controllers.are_asked_again(&mut 0));
+        assert!(!controllers.are_asked_again(&mut None));
     }
 }

@@ -267,7 +267,8 @@ impl Drive {
     /// Those by which the kernel reaches it.
     pub(crate) fn controllers(&self) -> Controllers {
         let state = |queue: PathBuf| queue.with_file_name("device").join("state");
-        Controllers(paths(&self.queue).into_iter().map(state).collect())
+        let queue = self.queue.clone();
+        Controllers::new(move || paths(&queue).into_iter().map(state).collect())
     }
 
     /// Waits until the drive has nothing left to do that anybody asked of it, a dead server included. The kernel lets a

@@ -107,10 +107,19 @@ impl Placer {
         let mut unknown = 0;
         let mut page = pages.first;
         let end = pages.first + pages.count;
+        // Each page is asked for once: who asks is counted.
+        let mut ahead = None;
         while page < end {
-            let writer = writers.writer_of(page.into());
+            let writer = ahead
+                .take()
+                .unwrap_or_else(|| writers.writer_of(page.into()));
             let mut next = page + 1;
-            while next < end && writers.writer_of(next.into()) == writer {
+            while next < end {
+                let other = writers.writer_of(next.into());
+                if other != writer {
+                    ahead = Some(other);
+                    break;
+                }
                 next += 1;
             }
             let is_known = writer.is_some_and(|writer| writer.context != UNKNOWN.context);

@@ -61,8 +61,8 @@ struct Tag {
     commands: Vec<Command>,
     /// Commands whose completion is still to come.
     pending: usize,
-    /// How often its commands were asked for again of a drive that seemed to live.
-    tries: u32,
+    /// Since when the drive lives and refuses commands of it that were cut off.
+    lives_since: Option<Instant>,
     error: i32,
     /// The list of ranges of a Deallocate.
     range: Box<[u8; 16]>,
@@ -123,7 +123,7 @@ impl Queue {
             },
             commands: Vec::new(),
             pending: 0,
-            tries: 0,
+            lives_since: None,
             error: 0,
             range: Box::new([0; 16]),
         };
@@ -233,7 +233,7 @@ impl Queue {
         if let Some(place) = self.tags.get_mut(usize::from(tag)) {
             place.request = request;
             place.pending = commands.len();
-            place.tries = 0;
+            place.lives_since = None;
             place.error = 0;
             place.commands = commands;
         }
@@ -413,7 +413,7 @@ impl Queue {
             return self.issue(tag, index);
         }
         let shared = &self.make.shared;
-        if again::is_cut_off(answer) && shared.controllers.are_asked_again(&mut place.tries) {
+        if again::is_cut_off(answer) && shared.controllers.are_asked_again(&mut place.lives_since) {
             shared.counters.repeated_commands.add(1);
             let pause = squeue::Entry128::from(opcode::Timeout::new(&PAUSE).build());
             return self.push(pause.user_data(word(Of::Pause, tag, index)));

@@ -4,6 +4,8 @@
 const PARTS: u64 = 8;
 /// Seconds that a trace lasts at most (our choice: what a killed watcher loses).
 const LONGEST_S: u64 = 3600;
+/// Seconds by which a trace may be dated later than it began (our choice): two that begin at once have two names.
+const SLACK_S: u64 = 60;
 
 /// How long and how much traces are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +62,13 @@ impl Keep {
     /// that is at work.
     pub fn gone<'a>(&self, segments: &'a [Segment], now_s: u64) -> Vec<&'a Segment> {
         let mut oldest: Vec<&Segment> = segments.iter().collect();
-        oldest.sort_by_key(|segment| segment.began_s);
+        // What began later than now was dated by a clock that was wrong (by some seconds, where two began at once).
+        oldest.sort_by_key(|segment| {
+            (
+                segment.began_s <= now_s.saturating_add(SLACK_S),
+                segment.began_s,
+            )
+        });
         let mut left: u64 = oldest.iter().map(|segment| segment.bytes).sum();
         let room = self.bytes.map(|most| most - most / PARTS);
         oldest.retain(|segment| {

@@ -4,6 +4,7 @@ use std::{
     collections::HashMap,
     fs::File,
     net::SocketAddr,
+    os::unix::fs::{FileTypeExt as _, MetadataExt as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -14,6 +15,8 @@ use anabranch_steer::{
     SteerError, hold,
     nvme::{Namespace, Queue},
 };
+
+use nix::sys::stat::makedev;
 
 use crate::failure::{Failure, Result};
 
@@ -83,10 +86,47 @@ fn kernel(device: &str) -> Result<Way> {
         error => Failure::work(error),
     })?;
     let namespace = Namespace::open(&character).map_err(Failure::work)?;
+    let classes = [
+        ("block", block.as_path(), found.name.as_str()),
+        ("nvme-generic", &character, file_name(&character)),
+    ];
+    let numbers = classes.map(|(class, path, name)| the_kernels(class, path, name));
+    let [block, character] = numbers;
+    let given = number_of(Path::new(device));
+    if block.is_none() || character.is_none() || ![block, character].contains(&given) {
+        return Err(Failure::say(format!(
+            "{device} is not the device {} that the kernel has: nothing was written",
+            found.name
+        )));
+    }
     Ok(Way::Kernel(Passthrough {
         namespace,
         _held: held,
     }))
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default()
+}
+
+/// The number of a device's node; `None` of any other file.
+fn number_of(path: &Path) -> Option<u64> {
+    let found = std::fs::metadata(path).ok()?;
+    let kind = found.file_type();
+    (kind.is_block_device() || kind.is_char_device()).then(|| found.rdev())
+}
+
+/// The number of a node in /dev, where it is that of the device of this name. In a container a node may have another
+/// device's name, and what is said of who uses it would be said of the other.
+fn the_kernels(class: &str, path: &Path, name: &str) -> Option<u64> {
+    let number = number_of(path)?;
+    let told = Path::new("/sys/class").join(class).join(name).join("dev");
+    let told = std::fs::read_to_string(told).ok()?;
+    let (major, minor) = told.trim().split_once(':')?;
+    let told = makedev(major.parse().ok()?, minor.parse().ok()?);
+    (told == number).then_some(number)
 }
 
 /// Commands through the kernel, one at a time.
@@ -158,12 +198,22 @@ impl Link for Tcp {
             (_, 1) => Transfer::out(&*data),
             (length, _) => Transfer::In(length),
         };
+        let is_in = matches!(transfer, Transfer::In(_));
         let what = command.what;
         let queue = self.queue(command.queue).map_err(broken(what))?;
         let done = queue.run(entry(command), transfer).map_err(broken(what))?;
         judged(what, done.status)?;
-        let length = done.data.len().min(data.len());
-        data[..length].copy_from_slice(&done.data[..length]);
+        match done.data.get(..data.len()) {
+            Some(whole) => data.copy_from_slice(whole),
+            // What it was asked to bring, and did not, is not taken for zeroes.
+            None if is_in => {
+                return Err(CalibrateError::Link {
+                    what,
+                    words: format!("{} of {} bytes came", done.data.len(), data.len()),
+                });
+            }
+            None => {}
+        }
         Ok(done.result as u32)
     }
 

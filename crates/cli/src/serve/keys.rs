@@ -1,9 +1,14 @@
 //! The secrets of `serve`, which lie in files that nobody else may read.
 
-use std::{fs::File, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    fs::File,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    path::Path,
+};
 
 use anabranch_compare::small_file;
 use anabranch_nvme::security::{Demand, Form, Keys, Secret, list};
+use nix::unistd::geteuid;
 
 use super::ServeArguments;
 use crate::failure::{Failure, Result};
@@ -44,9 +49,10 @@ fn told<T, E: std::fmt::Display>(
     // One open file is looked at and read, so that no other can take its place between.
     let file = File::open(path).map_err(|error| wrong(&error))?;
     let found = file.metadata().map_err(|error| wrong(&error))?;
-    if found.permissions().mode() & OF_OTHERS != 0 {
+    let is_own = [0, geteuid().as_raw()].contains(&found.uid());
+    if !is_own || found.permissions().mode() & OF_OTHERS != 0 {
         return Err(wrong(&format!(
-            "others may read or change it; `chmod 600 {name}` keeps it to you"
+            "others may read or change it; `chown $(id -u) {name}; chmod 600 {name}` keeps it to you"
         )));
     }
     let text = small_file::opened(&file).map_err(|error| wrong(&error))?;

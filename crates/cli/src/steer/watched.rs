@@ -68,9 +68,9 @@ impl Watched {
     /// before, if the system has a bpffs.
     pub fn start(block: &Path, took_over: bool) -> Result<Watched, ProbeError> {
         let pins = pins_of(block);
-        if !took_over && let Some(stale) = &pins {
+        if !took_over {
             // Left by a device that had this number and is gone.
-            let _ = fs::remove_dir_all(stale);
+            forget(block);
         }
         let handover = Arc::new(Handover::attach(&HandoverOptions {
             device: block.to_owned(),
@@ -117,6 +117,13 @@ impl Watched {
             Some(pins) if pins.exists() => fs::remove_dir_all(pins).map_err(Failure::work),
             _ => Ok(()),
         }
+    }
+}
+
+/// Takes away what watched a block device before, if anything did.
+pub fn forget(block: &Path) {
+    if let Some(stale) = pins_of(block) {
+        let _ = fs::remove_dir_all(stale);
     }
 }
 

@@ -83,7 +83,11 @@ impl Block {
     /// The device that is back at its path, if it is the same; its size may be another.
     pub fn back(&self) -> Option<Block> {
         let found = Block::find(&self.path).ok()?;
-        (found.identity == self.identity).then_some(found)
+        // A name alone may be another device's by now: one of another size is.
+        let is_named_only = found.identity == found.name;
+        let is_same =
+            found.identity == self.identity && (!is_named_only || found.bytes == self.bytes);
+        is_same.then_some(found)
     }
 
     /// The character device of the NVMe drive that it is, or is a part of.

@@ -60,6 +60,8 @@ pub struct Watched {
     truth: Option<Truth>,
     pub labels: ContextLabels,
     batch: Vec<Io>,
+    /// The size with which it came back and has no shadow drive; said once.
+    unfit_bytes: Option<u64>,
 }
 
 impl Watched {
@@ -102,6 +104,7 @@ impl Watched {
             truth: None,
             labels: ContextLabels::default(),
             batch: Vec::new(),
+            unfit_bytes: None,
         };
         watched.attach(attach)?;
         Ok(watched)
@@ -173,28 +176,44 @@ impl Watched {
         self.model.feed(&self.batch)
     }
 
-    /// Looks whether the device is there: one that went is let go of, one that came back is attached to again.
-    pub fn tend(&mut self, plan: &Plan, attach: Attach) -> Result {
+    /// Looks whether the device is there: one that went is let go of, one that came back is attached to again. Answers
+    /// whether it has another size now.
+    pub fn tend(&mut self, plan: &Plan, attach: Attach) -> Result<bool> {
         match &self.probe {
-            Some(_) if !self.block.is_there() => self.let_go(),
-            Some(_) => Ok(()),
-            None => match self.block.back() {
-                None => Ok(()),
+            Some(_) if !self.block.is_there() => self.let_go().map(|()| false),
+            Some(_) => Ok(false),
+            None => match self.block.back().filter(|block| self.has_room(plan, block)) {
+                None => Ok(false),
                 Some(block) => {
                     let before = std::mem::replace(&mut self.block, block);
                     if self.attach(attach).is_err() {
                         // Gone again, it may be: tried anew at the next look.
                         self.block = before;
-                        return Ok(());
+                        return Ok(false);
                     }
                     say::note(&format!("{} is back", self.block.path.display()));
                     match before.bytes == self.block.bytes {
-                        true => Ok(()),
-                        false => self.resize(plan, before.bytes),
+                        true => Ok(false),
+                        false => self.resize(plan, before.bytes).map(|()| true),
                     }
                 }
             },
         }
+    }
+
+    /// Whether the device that is back has a size that shadow drives can have. One that has not stays away, and the
+    /// others are watched on.
+    fn has_room(&mut self, plan: &Plan, block: &Block) -> bool {
+        if block.bytes == self.block.bytes {
+            return true;
+        }
+        let unfit = plan.fitting(block.bytes, Some(self.rate()), None).err();
+        if let Some(Some(why)) = unfit.as_ref().map(|failure| &failure.error)
+            && self.unfit_bytes.replace(block.bytes) != Some(block.bytes)
+        {
+            say::note(&format!("{} is not watched: {why}", block.path.display()));
+        }
+        unfit.is_none()
     }
 
     /// Begins new shadow drives, as large as the device is by now, with what lives below its end. What was counted was

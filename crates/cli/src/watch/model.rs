@@ -100,7 +100,7 @@ impl Plan {
             match at(rate) {
                 Ok(coarser) => found = Ok(coarser),
                 // Finer ones may have more pages than 32 bits number; none coarser than this tells anything.
-                Err(_) if found.is_err() && asked.is_none() => {}
+                Err(_) if found.is_err() => {}
                 Err(_) => break,
             }
         }

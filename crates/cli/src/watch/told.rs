@@ -20,6 +20,8 @@ pub struct Told {
     prints: bool,
     output: Option<PathBuf>,
     metrics: Option<Metrics>,
+    /// Traces or the state are kept, which need no reader.
+    keeps: bool,
     /// What the file was last not written for: said once.
     refused: Option<String>,
 }
@@ -49,6 +51,7 @@ impl Told {
             prints: arguments.json || output.as_ref().is_some_and(is_standard),
             output: output.filter(|path| !is_standard(path)),
             metrics,
+            keeps: arguments.traces.is_some() || arguments.state.is_some(),
             refused: None,
         })
     }
@@ -66,7 +69,7 @@ impl Told {
                 .for_each(|device| say::note(&line(device))),
         }
         let is_read = self.publish(snapshot, devices)?;
-        Ok(is_read || self.output.is_some() || self.metrics.is_some())
+        Ok(is_read || self.keeps || self.output.is_some() || self.metrics.is_some())
     }
 
     /// The last one.

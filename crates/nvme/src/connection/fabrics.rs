@@ -165,7 +165,7 @@ impl Connection {
             0 => self.connect_admin(purpose, &who, &connect)?,
             // Discovery controllers have no I/O queues (§3.1.3.3).
             _ if purpose == Purpose::Discovery => return Err(Refusal::command(QUEUE_AT)),
-            queue => self.connect_io(queue, &who)?,
+            queue => self.connect_io(queue, &who, exchange.is_some())?,
         };
         self.entries = connect.size.saturating_add(1);
         self.flow_control = !connect.no_flow_control;
@@ -208,7 +208,13 @@ impl Connection {
         Ok(controller)
     }
 
-    fn connect_io(&mut self, queue: u16, who: &ConnectData) -> Result<Arc<Controller>, Refusal> {
+    /// Of a host that has to authenticate first, the queue's number is taken when it has.
+    fn connect_io(
+        &mut self,
+        queue: u16,
+        who: &ConnectData,
+        is_guarded: bool,
+    ) -> Result<Arc<Controller>, Refusal> {
         let controller = self.target.controllers().get(who.controller);
         let controller = controller
             .filter(|found| found.is_io())
@@ -221,7 +227,7 @@ impl Connection {
             return Err(Refusal::of(Status::COMMAND_SEQUENCE));
         }
         let fits = queue <= self.target.options.most_queues;
-        if !fits || !controller.add_queue(queue, &self.notices) {
+        if !fits || !is_guarded && !controller.add_queue(queue, &self.notices) {
             return Err(Refusal::command(QUEUE_AT));
         }
         self.framing.most_data = MOST_PDU_DATA;

@@ -104,6 +104,14 @@ impl Connection {
         Ok(answer)
     }
 
+    /// Takes the number of an I/O queue, if nobody has it.
+    fn takes_number(&self, role: &Role) -> bool {
+        match role {
+            Role::Io(controller, queue) => controller.add_queue(*queue, &self.notices),
+            _ => true,
+        }
+    }
+
     /// Whoever has authenticated is let in; whoever has failed is dropped when the answer is sent.
     fn conclude(&mut self) {
         let Role::Guarded(guarded) = &mut self.role else {
@@ -114,20 +122,23 @@ impl Connection {
         };
         let role = std::mem::take(&mut guarded.role);
         let (host, queue) = match &role {
-            Role::Admin(controller) => (controller.host_name.as_str(), 0),
-            Role::Io(controller, queue) => (controller.host_name.as_str(), *queue),
-            _ => ("", 0),
+            Role::Admin(controller) => (controller.host_name.clone(), 0),
+            Role::Io(controller, queue) => (controller.host_name.clone(), *queue),
+            _ => (String::new(), 0),
         };
-        match outcome {
-            Ok(()) => {
+        let refused = match outcome {
+            Ok(()) if self.takes_number(&role) => {
                 info!(host, queue, "authenticated");
                 self.role = role;
+                return;
             }
-            Err(why) => {
-                warn!(host, queue, reason = %why, "host refused: it did not authenticate");
-                guarded.role = role;
-                self.closing = true;
-            }
+            Ok(()) => "it has that queue already, or its controller has ended".to_owned(),
+            Err(why) => format!("it did not authenticate: {why}"),
+        };
+        warn!(host, queue, reason = refused, "host refused");
+        if let Role::Guarded(guarded) = &mut self.role {
+            guarded.role = role;
         }
+        self.closing = true;
     }
 }

@@ -60,7 +60,10 @@ impl Tls {
                     host: host.clone(),
                     subsystem: subsystem.to_owned(),
                 };
-                psks.extend(identities(secret, &names)?);
+                // An identity that both layouts give is the standard's, which come first.
+                for (identity, psk) in identities(secret, &names)? {
+                    psks.entry(identity).or_insert(psk);
+                }
             }
         }
         let mut context = SslContext::builder(SslMethod::tls_server())?;

@@ -301,8 +301,8 @@ impl Kept {
     fn bytes(&self, counts: impl Iterator<Item = u64>) -> u64 {
         let parts = self.parts.iter().zip(counts);
         parts
-            .map(|(part, count)| count * part.job.block * PAGE_BYTES)
-            .sum()
+            .map(|(part, count)| count.saturating_mul(part.job.block * PAGE_BYTES))
+            .fold(0, u64::saturating_add)
     }
 
     /// What the whole load asks of a drive.
