@@ -80,6 +80,7 @@ pub fn draws() -> bool {
 static SCREEN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Has lines printed above a screen from now on; without one, where they come.
+#[cfg(feature = "live")]
 pub fn above(screen: Option<ProgressBar>) {
     *SCREEN.lock().unwrap_or_else(PoisonError::into_inner) = screen;
 }

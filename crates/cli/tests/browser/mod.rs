@@ -7,7 +7,7 @@ use std::{
     path::Path,
     process::{Child, Command, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -68,7 +68,9 @@ impl Browser {
             "Target.attachToTarget",
             &json!({ "targetId": target["targetId"], "flatten": true }),
         );
-        let downloads = json!({ "behavior": "allow", "downloadPath": self.directory.path() });
+        let downloads = json!({
+            "behavior": "allow", "downloadPath": self.directory.path(), "eventsEnabled": true
+        });
         self.call("Browser.setDownloadBehavior", &downloads);
         self.session = attached["sessionId"].as_str().map(str::to_owned);
         for domain in ["Page", "Runtime", "Log", "Network"] {
@@ -84,11 +86,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", &features);
         let address = self.address.clone();
         self.call("Page.navigate", &json!({ "url": address }));
-        let loaded = |event: &Value| event["method"] == "Page.loadEventFired";
-        while !self.events.iter().any(loaded) {
-            let event = self.receive();
-            self.events.push(event);
-        }
+        self.wait(|event| event["method"] == "Page.loadEventFired");
         self.settle();
     }
 
@@ -131,13 +129,21 @@ impl Browser {
         let button =
             format!("document.querySelector('[data-name=\"{table}\"] .table-tools button')");
         self.evaluate(&format!("{button}.click()"));
+        self.wait(|event| event["params"]["state"] == "completed");
         let file = self.directory.path().join(format!("{table}.csv"));
-        let began = Instant::now();
-        while !file.exists() {
-            assert!(began.elapsed() < PATIENCE, "{table}.csv did not come");
-            thread::sleep(Duration::from_millis(20));
-        }
         fs::read_to_string(file).unwrap()
+    }
+
+    /// Waits for an event, and forgets it: the next of its kind is waited for anew.
+    fn wait(&mut self, awaited: impl Fn(&Value) -> bool) {
+        loop {
+            if let Some(found) = self.events.iter().position(&awaited) {
+                self.events.remove(found);
+                return;
+            }
+            let event = self.receive();
+            self.events.push(event);
+        }
     }
 
     fn call(&mut self, method: &str, params: &Value) -> Value {
