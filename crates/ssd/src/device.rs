@@ -6,6 +6,7 @@ mod copy;
 mod fail;
 mod hand_over;
 mod level;
+mod reverse;
 mod saved;
 mod verify;
 

@@ -2,7 +2,11 @@
 
 use std::{io::Write, ops::Range};
 
-use super::{Device, NONE, OpenUnit, streams_off_above};
+use super::{
+    Device, OpenUnit,
+    reverse::{PART_SHIFT, Reverse},
+    streams_off_above,
+};
 use crate::{
     config::Config,
     observe::Observe,
@@ -110,17 +114,17 @@ impl<O: Observe> Device<O> {
             });
         }
         let usable = usable_pages(&config, &saved.units.groups, &header.open);
-        let mapping = Mapping::of(&config, &saved.l2p, &usable)?;
+        let reverse = Reverse::of(&config, &saved.l2p, &usable, PART_SHIFT)?;
         Ok(Device {
             l2p: saved.l2p,
-            p2l: mapping.p2l,
+            p2l: reverse.p2l,
             written_at: saved.written_at,
             tick_bits: config.tick_bits(),
             tells_places: relocation.wants_places(),
             units: Units::from_saved(
                 &config,
                 saved.units,
-                mapping.valid,
+                reverse.valid,
                 &header.open,
                 &header.chances,
             ),
@@ -128,7 +132,7 @@ impl<O: Observe> Device<O> {
             counters: header.counters,
             streams: header.streams,
             past_pages: header.past_pages,
-            mapped: mapping.mapped,
+            mapped: reverse.mapped,
             shift: config.unit_shift(),
             streams_off_above: streams_off_above(&config),
             program_failures: header.program_failures,
@@ -154,45 +158,4 @@ fn usable_pages(
         usable[open.unit as usize] = open.filled;
     }
     usable
-}
-
-/// Tables that follow from where each logical page lies.
-struct Mapping {
-    /// Logical page of each physical one.
-    p2l: Vec<u32>,
-    /// Valid pages of each unit.
-    valid: Vec<u32>,
-    mapped: u64,
-}
-
-impl Mapping {
-    fn of(config: &Config, l2p: &[u32], usable: &[u32]) -> Result<Mapping, StateError> {
-        let (shift, pages_per_unit) = (config.unit_shift(), config.pages_per_unit as usize);
-        let mut p2l = vec![0; usable.len() * pages_per_unit];
-        let mut valid = vec![0; usable.len()];
-        let mut mapped = 0;
-        for (page, &address) in (0_u32..).zip(l2p) {
-            if address == NONE {
-                continue;
-            }
-            let unit = (address >> shift) as usize;
-            let offset = address & ((1 << shift) - 1);
-            if usable.get(unit).is_none_or(|&usable| offset >= usable) {
-                return Err(StateError::Inconsistent(format!(
-                    "page {page} lies where none was written"
-                )));
-            }
-            let slot: &mut u32 = &mut p2l[unit * pages_per_unit + offset as usize];
-            // Slots begin with page 0, which claims its own slot first if it has one.
-            if *slot != page && l2p[*slot as usize] == address {
-                return Err(StateError::Inconsistent(format!(
-                    "pages {slot} and {page} lie at one place"
-                )));
-            }
-            *slot = page;
-            valid[unit] += 1;
-            mapped += 1;
-        }
-        Ok(Mapping { p2l, valid, mapped })
-    }
 }
