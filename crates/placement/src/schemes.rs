@@ -8,6 +8,7 @@ mod dogi;
 mod eti;
 mod fadac;
 mod fk;
+mod flashalloc;
 mod fstream;
 mod hints;
 mod manual;
@@ -101,6 +102,13 @@ pub const SCHEMES: &[Scheme] = &[
         relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
         summary: "by what the file system writes: journal, metadata, kinds of files",
         source: "FStream (FAST'18)",
+    },
+    Scheme {
+        name: "flashalloc",
+        host: || Box::<flashalloc::Parameters>::default(),
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
+        summary: "a stream for each file while it is written, given back at its end",
+        source: "FlashAlloc (PVLDB 16, 2023)",
     },
     Scheme {
         name: "vstream",

@@ -85,6 +85,7 @@ fn all() -> Vec<String> {
     let others = [
         "vstream:by=file,max-virtual=5",
         "pcstream-fcfs:samples=0,max-contexts=4",
+        "flashalloc:objects=3,idle=16KiB",
     ];
     all.extend(others.map(str::to_owned));
     let shared = [
@@ -147,6 +148,7 @@ fn memory_bound(scheme: &str) -> usize {
         "autostream-sfr" => chunks * 24 + 64 * 8 + 1024 * 16,
         "autostream-mq" => chunks * 40 + 64 * 16,
         "fstream" => FILE_CLASSES + 16 + 1026 * 2,
+        "flashalloc" => 128 * 24,
         "vstream" => (1 << 20) + 1024 * 32 + FILE_CLASSES,
         "pcstream-fcfs" => 65_536 * 8,
         "pcstream*" | "pcstream" => (64 << 20) + 1024 * 40 + 64 * 2,

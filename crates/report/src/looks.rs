@@ -9,7 +9,7 @@ const HUES: usize = 7;
 /// Number of kinds of lines, the plain one first.
 const DASHES: usize = 5;
 /// Schemes in the order in which hues are given: those compared most often have hues of their own.
-const ORDER: [&str; 24] = [
+const ORDER: [&str; 25] = [
     "pcstream",
     "hints",
     "anabranch",
@@ -34,6 +34,7 @@ const ORDER: [&str; 24] = [
     "oracle",
     "oracle-rate",
     "fdp",
+    "flashalloc",
 ];
 
 /// How a scheme is drawn.

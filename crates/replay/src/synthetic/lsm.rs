@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_trace::{Io, Operation};
+use anabranch_trace::{FileId, Io, Operation};
 
 use super::{Plan, Requests, Tag, nobodys};
 use crate::space::{Extent, Space};
@@ -22,6 +22,31 @@ const JOURNAL_SHARE: u64 = 100;
 pub(super) struct Table {
     extents: Vec<Extent>,
     pub(super) pages: u64,
+    /// Its row of the file table, once it is written.
+    file: FileId,
+}
+
+/// Rows of the file table that new files of each writer take in turn, so that each file that is written has a number
+/// of its own.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Numbers {
+    /// The first writer's row of the tables.
+    pub(super) first_writer: u32,
+    /// The first of the rows; each writer has [`Numbers::EACH`] of them.
+    pub(super) first_row: u32,
+}
+
+impl Numbers {
+    /// Rows of each writer (our choice: far more than are written side by side).
+    pub(super) const EACH: u32 = 256;
+
+    /// The row of a writer's `count`-th file.
+    fn row(self, tag: Tag, count: u32) -> FileId {
+        match tag.file.0.checked_sub(self.first_writer) {
+            Some(writer) => FileId(self.first_row + writer * Self::EACH + count % Self::EACH),
+            None => tag.file,
+        }
+    }
 }
 
 /// The file system, and the requests that come out of it. A file gets its pages as it is written, so
@@ -35,6 +60,8 @@ pub(super) struct Disk {
     journal_pages: u64,
     journal_at: u64,
     since_commit: u64,
+    numbers: Option<Numbers>,
+    files: u32,
 }
 
 impl Disk {
@@ -48,6 +75,16 @@ impl Disk {
             journal_pages,
             journal_at: 0,
             since_commit: 0,
+            numbers: None,
+            files: 0,
+        }
+    }
+
+    /// The same, where each file has a number of its own.
+    pub(super) fn numbered(self, numbers: Numbers) -> Disk {
+        Disk {
+            numbers: Some(numbers),
+            ..self
         }
     }
 
@@ -60,8 +97,15 @@ impl Disk {
         let Some(extents) = self.space.take(pages) else {
             return false;
         };
+        if table.extents.is_empty() {
+            let own = self.numbers.map(|numbers| numbers.row(tag, self.files));
+            table.file = own.unwrap_or(tag.file);
+            self.files = self.files.wrapping_add(1);
+        }
+        let file = table.file;
         for &(first, count) in &extents {
-            self.requests.push_back(tag.write(first, count));
+            self.requests
+                .push_back(Tag { file, ..tag }.write(first, count));
         }
         table.extents.extend(extents);
         table.pages += pages;

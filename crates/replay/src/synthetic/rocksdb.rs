@@ -16,7 +16,7 @@ use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
     Kind, Make, Plan, Requests, Tag,
-    lsm::{CHUNK, Disk, Job, Log, Step, Store, Table, merged, requests},
+    lsm::{CHUNK, Disk, Job, Log, Numbers, Step, Store, Table, merged, requests},
     settings::Setting,
     tables,
 };
@@ -32,8 +32,15 @@ pub(super) const UPDATE: Kind = Kind {
 };
 
 /// Updates of keys that all exist already.
-pub(super) fn updates(plan: &Plan) -> Requests {
+fn updates(plan: &Plan) -> Requests {
     requests(Rocksdb::new(plan, &Shape::db_bench(plan), false))
+}
+
+/// The same, where each log and table has a number of its own among the files.
+pub(super) fn numbered_updates(plan: &Plan, numbers: Numbers) -> Requests {
+    let mut rocksdb = Rocksdb::new(plan, &Shape::db_bench(plan), false);
+    rocksdb.disk = rocksdb.disk.numbered(numbers);
+    requests(rocksdb)
 }
 
 /// Append-random: like update-random, but each update lengthens its value, so that the data grow from half to all.

@@ -6,11 +6,14 @@
 //! log; InnoDB writes pages of 16 KiB, each to the doublewrite buffer first, 8 of 10 to a fifth of its
 //! space, and an eighth of its bytes to a log that goes round.
 
-use anabranch_trace::{ContextKind, Io, Tables, WriteHint};
+use std::iter;
+
+use anabranch_trace::{ContextKind, File, Io, Tables, WriteHint};
 
 use super::{
     Kind, Make, PAGE_BYTES, Plan, Requests, Tag,
     jobs::{Job, Order, side_by_side},
+    lsm::Numbers,
     rocksdb,
     settings::Setting,
     tables,
@@ -31,6 +34,13 @@ pub(super) const BOTH: Kind = Kind {
     make: Make::Rule(both),
 };
 
+/// RocksDB's writers from the second on (its log) number their files, in the rows behind those of all writers: a log
+/// or table is an object there.
+const OBJECTS: Numbers = Numbers {
+    first_writer: 2,
+    first_row: 8,
+};
+
 /// Rows of the tables: RocksDB's come first, then these of MySQL.
 const DOUBLEWRITE: Tag = Tag::new(5, WriteHint::NotSet);
 const PAGES: Tag = Tag::new(6, WriteHint::NotSet);
@@ -45,7 +55,7 @@ const REDO_WRITES: f64 = 0.125;
 
 fn both_tables() -> Tables {
     use ContextKind::{Application, Journal};
-    tables(&[
+    let mut tables = tables(&[
         (Journal, "jbd2", ""),
         (Application, "db_bench", "000001.log"),
         (Application, "rocksdb:high", "000002.sst"),
@@ -53,7 +63,14 @@ fn both_tables() -> Tables {
         (Application, "mysqld", "#ib_16384_0.dblwr"),
         (Application, "mysqld", "stock.ibd"),
         (Application, "mysqld", "ib_logfile0"),
-    ])
+    ]);
+    for name in ["000001.log", "000002.sst", "000003.sst"] {
+        let name = name.to_owned();
+        let file = File { name };
+        let objects = iter::repeat_n(file, Numbers::EACH as usize);
+        tables.files.extend(objects);
+    }
+    tables
 }
 
 fn both(plan: &Plan) -> Requests {
@@ -90,7 +107,8 @@ fn both(plan: &Plan) -> Requests {
     ];
     let mysql = side_by_side(mysql, plan.seed);
     let share = plan.own(&WRITES);
-    Box::new(beside(rocksdb::updates(&rocksdb), mysql, share))
+    let rocksdb = rocksdb::numbered_updates(&rocksdb, OBJECTS);
+    Box::new(beside(rocksdb, mysql, share))
 }
 
 /// Two loads side by side, the second with its share of the bytes; they end when the first does.
@@ -100,7 +118,7 @@ fn beside(
     share: f64,
 ) -> impl Iterator<Item = Io> + Send {
     let mut written = [0.0, 0.0];
-    std::iter::from_fn(move || {
+    iter::from_fn(move || {
         let is_behind = written[1] * (1.0 - share) < written[0] * share;
         let io = if is_behind { other.next() } else { one.next() }?;
         if io.operation == anabranch_trace::Operation::Write {
