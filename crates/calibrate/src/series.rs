@@ -108,10 +108,10 @@ pub fn unit_by_room(looks: &[(u64, u64)]) -> Option<u64> {
     let most = looks.iter().map(|look| look.1).max()?;
     let ends = looks.iter().map(|(sent, room)| sent.saturating_add(*room));
     let ends: Vec<u64> = ends.collect();
-    let steps = ends.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
-    let unit = steps.filter(|&step| step > 0).fold(0, divisor);
-    // A unit is no smaller than the room that it had.
-    (most > 0 && unit >= most).then_some(unit)
+    let unit = ends.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+    let unit = unit.fold(0, divisor);
+    // No unit ends before the one that was written before it, and none is smaller than the room that it had.
+    (ends.is_sorted() && most > 0 && unit >= most).then_some(unit)
 }
 
 fn divisor(one: u64, other: u64) -> u64 {
