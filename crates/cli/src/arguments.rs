@@ -1,16 +1,17 @@
 //! What the command understands.
 
-use std::path::PathBuf;
 #[cfg(feature = "live")]
 use std::time::Duration;
+use std::{ffi::OsString, path::PathBuf};
 
 use anabranch_compare::{ComparisonOptions, DriveOptions, Format, ReplayOptions};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use anabranch_report::message;
+use clap::{Args, Parser, Subcommand, ValueEnum, error::Error as WrongUse};
 
 use crate::export;
 use crate::formats::{imported, replayed};
 use crate::look::TableArguments;
-use crate::say::SayArguments;
+use crate::say::{self, SayArguments};
 
 /// What would every placement of your application's writes cost the SSD?
 #[derive(Debug, Parser)]
@@ -26,6 +27,25 @@ pub struct Arguments {
     pub verb: Verb,
     #[command(flatten)]
     pub say: SayArguments,
+}
+
+impl Arguments {
+    /// Parses the arguments of this process. If they are wrong, prints the reason and ends the process.
+    pub fn of_process() -> Arguments {
+        let given: Vec<OsString> = std::env::args_os().collect();
+        Arguments::try_parse_from(&given).unwrap_or_else(|wrong| refuse(&wrong, &given))
+    }
+}
+
+/// Prints the parser's message and ends the process. The message has colours and many lines, and repeats arguments as
+/// they are; if those hold control characters, a message of our own replaces it.
+fn refuse(wrong: &WrongUse, given: &[OsString]) -> ! {
+    let is_harmless = |word: &OsString| word.to_str().is_some_and(|word| message(word) == word);
+    if !wrong.use_stderr() || given.iter().all(is_harmless) {
+        wrong.exit();
+    }
+    say::error(&wrong.to_string());
+    std::process::exit(wrong.exit_code())
 }
 
 #[derive(Debug, Subcommand)]
@@ -250,7 +270,7 @@ pub struct RunArguments {
         trailing_var_arg = true,
         value_name = "CMD"
     )]
-    pub command: Vec<std::ffi::OsString>,
+    pub command: Vec<OsString>,
 }
 
 /// The trace's file where none is named.
@@ -328,7 +348,7 @@ pub struct RecordArguments {
     pub capture: CaptureArguments,
     /// A program to run meanwhile; without one, record until Ctrl-C
     #[arg(trailing_var_arg = true, value_name = "CMD")]
-    pub command: Vec<std::ffi::OsString>,
+    pub command: Vec<OsString>,
 }
 
 /// What is captured.

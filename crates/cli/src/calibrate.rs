@@ -15,9 +15,9 @@ use clap::Args;
 use serde_json::json;
 
 use crate::{
-    comparison::print,
     failure::{Failure, Result},
-    files::is_standard_output,
+    output::is_standard_output,
+    output::print,
     say,
 };
 

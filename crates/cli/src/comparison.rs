@@ -1,21 +1,18 @@
 //! The schemes of a comparison, and the places of its results.
 
-use std::{io::Write as _, path::Path};
-
 #[cfg(feature = "live")]
 use anabranch_compare::{read_text, schemes};
 #[cfg(feature = "live")]
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Comparison;
-use anabranch_report::{Look, line, printable};
-use anabranch_trace::WholeFile;
-use serde::Serialize;
-use serde_json::Value;
+use anabranch_report::{Look, line};
 
+#[cfg(feature = "live")]
+use crate::failure::Failure;
 use crate::{
     arguments::PublishArguments,
-    failure::{Failure, Result},
-    files::is_standard_output,
+    failure::Result,
+    output::{is_standard_output, print, write_json},
 };
 
 /// The schemes asked for that can work while a program runs.
@@ -81,57 +78,4 @@ fn told(results: &[Comparison], look: &Look) -> String {
         ),
     };
     look.wrapped(&text)
-}
-
-/// A verb's finding as JSON.
-pub fn json(found: &impl Serialize) -> Result<Value> {
-    serde_json::to_value(found).map_err(Failure::work)
-}
-
-/// Writes a verb's finding: as JSON into a file if one is named, and on standard output as JSON or as the text that
-/// `told` makes.
-pub fn give(
-    json: &Value,
-    output: Option<&Path>,
-    as_json: bool,
-    told: impl FnOnce() -> String,
-) -> Result {
-    if let Some(path) = output {
-        write_json(path, json)?;
-    }
-    match as_json {
-        true => print(&format!("{json:#}\n")),
-        false => print(&told()),
-    }
-}
-
-/// Writes JSON to a file that appears whole or not at all.
-pub fn write_json(path: &Path, json: &Value) -> Result {
-    let mut file = WholeFile::create(path)?;
-    // Whatever shows the file is commanded no more than a terminal is.
-    let text = format!("{json:#}");
-    writeln!(file, "{}", printable(&text)).map_err(|error| {
-        Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
-    })?;
-    Ok(file.finish()?)
-}
-
-/// Prints to standard output, with control characters escaped except for our own colours. A reader that went away early
-/// (`| head`) is no failure.
-pub fn print(text: &str) -> Result {
-    is_read(text).map(|_| ())
-}
-
-/// Prints to standard output; answers whether somebody still reads it.
-pub fn is_read(text: &str) -> Result<bool> {
-    let mut output = std::io::stdout();
-    let text = printable(text);
-    match output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush())
-    {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::work(error)),
-    }
 }

@@ -6,8 +6,8 @@ use anabranch_report::{Cell, Column, Grid, foreign};
 
 use crate::{
     arguments::ContextsArguments,
-    comparison::{give, json},
     failure::Result,
+    output::{give, json},
     progress::Bar,
     source,
 };

@@ -9,9 +9,9 @@ use anabranch_report::{Cell, Column, Grid, Look};
 use clap::Args;
 
 use crate::{
-    comparison::{give, json},
     failure::Result,
     look::TableArguments,
+    output::{give, json},
     progress::Bar,
     source::open,
 };

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::{
-    comparison::give,
     failure::{Failure, Result},
     look::TableArguments,
+    output::give,
     report::read,
 };
 

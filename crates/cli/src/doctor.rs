@@ -10,8 +10,8 @@ use clap::Args;
 use serde_json::json;
 
 use crate::{
-    comparison::give,
     failure::{Failure, Result},
+    output::give,
 };
 
 pub const EXAMPLE: &str = "\

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::{
-    comparison::{print, write_json},
     failure::{Failure, Result},
+    output::{print, write_json},
     report::write_page,
 };
 use file::Experiment;

@@ -8,8 +8,8 @@ use anabranch_advice::{ExportOptions, Source, advise, convert};
 use clap::Args;
 
 use crate::{
-    comparison::{json, print},
     failure::Result,
+    output::{json, print},
     progress::Bar,
     say, source,
 };

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anabranch_compare::{ComparisonOptions, DriveOptions, Files};
 use anabranch_sweep::{Grid, local_traces};
-use anabranch_trace::WholeFile;
 
 use crate::{
     arguments::{ListArguments, PublishArguments, Verb},
@@ -12,6 +11,7 @@ use crate::{
     diff::DiffArguments,
     experiment,
     export::ExportArguments,
+    output::is_standard_output,
     report::ReportArguments,
     sweep::SweepArguments,
 };
@@ -121,11 +121,6 @@ impl Verb {
             *output = None;
         }
     }
-}
-
-/// Whether an output is standard output.
-pub fn is_standard_output(path: &Path) -> bool {
-    path == Path::new(WholeFile::STANDARD_OUTPUT)
 }
 
 fn printed(option: &'static str, is_given: bool) -> Option<&'static str> {

@@ -16,7 +16,7 @@ use indicatif::ProgressBar;
 use crate::{
     arguments::{Event, ImportArguments},
     failure::{Failure, Result},
-    progress, say,
+    progress, source,
 };
 
 /// Reads foreign traces and writes them as one trace of Anabranch.
@@ -70,17 +70,8 @@ fn format(asked: Format, inputs: &mut [Input]) -> Result<foreign::Format> {
         (_, Some(first)) => first.sniff()?,
         (_, None) => return Err(Failure::say("no trace to read")),
     };
-    told(asked, format);
+    source::told(asked, format);
     Ok(format)
-}
-
-/// Prints which format is read, and whether it was guessed.
-pub fn told(asked: Format, found: foreign::Format) {
-    let how = match asked {
-        Format::Auto => ", by its looks",
-        _ => "",
-    };
-    say::note(&format!("format {}: {}{how}", found.name(), found.about()));
 }
 
 /// Writes all requests of an importer to a trace that is not finished yet. `one_volume` is the

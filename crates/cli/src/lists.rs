@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::{
     arguments::{DevicesArguments, ListArguments},
-    comparison::give,
     failure::Result,
+    output::give,
 };
 
 /// Lists the schemes.

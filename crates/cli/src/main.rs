@@ -21,6 +21,7 @@ mod live;
 mod look;
 #[cfg(any(feature = "live", feature = "steer"))]
 mod metrics;
+mod output;
 mod packaging;
 mod precondition;
 mod progress;
@@ -41,10 +42,11 @@ mod workloads;
 
 use std::process::ExitCode;
 
-use arguments::Verb;
+use arguments::{Arguments, Verb};
+use clap::CommandFactory as _;
 
 fn main() -> ExitCode {
-    let mut arguments = say::arguments();
+    let mut arguments = Arguments::of_process();
     arguments.say.begin();
     match done(&mut arguments.verb) {
         Ok(()) => ExitCode::SUCCESS,
@@ -89,8 +91,8 @@ fn done(verb: &mut Verb) -> failure::Result {
         Verb::Devices(arguments) => lists::devices(arguments),
         Verb::Coverage(arguments) => coverage::coverage(arguments),
         Verb::Workloads(arguments) => workloads::workloads(arguments),
-        Verb::Completions(arguments) => packaging::completions(arguments),
-        Verb::Man(arguments) => packaging::man(arguments),
+        Verb::Completions(arguments) => packaging::completions(arguments, Arguments::command()),
+        Verb::Man(arguments) => packaging::man(arguments, Arguments::command()),
     }
 }
 

@@ -3,13 +3,12 @@
 
 use std::{fs, io, path::PathBuf};
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 use crate::{
-    arguments::Arguments,
-    comparison::print,
     failure::{Failure, Result},
+    output::print,
 };
 
 #[derive(Debug, Args)]
@@ -26,25 +25,25 @@ pub struct ManArguments {
 }
 
 /// The command as users see it: without the verbs for packagers.
-fn command() -> clap::Command {
+fn shown(command: Command) -> Command {
     // A page is read elsewhere: it must not speak of this machine's kernel.
-    let whole = Arguments::command().long_version(env!("CARGO_PKG_VERSION"));
+    let whole = command.long_version(env!("CARGO_PKG_VERSION"));
     whole.disable_help_subcommand(true)
 }
 
 /// Prints the completions for a shell.
-pub fn completions(arguments: &CompletionsArguments) -> Result {
+pub fn completions(arguments: &CompletionsArguments, command: Command) -> Result {
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut command(), "anabranch", &mut text);
+    clap_complete::generate(arguments.shell, &mut shown(command), "anabranch", &mut text);
     print(&String::from_utf8_lossy(&text))
 }
 
 /// Writes a manual page for the command and one for each verb.
-pub fn man(arguments: &ManArguments) -> Result {
+pub fn man(arguments: &ManArguments, command: Command) -> Result {
     let directory = &arguments.directory;
     let write = || -> io::Result<()> {
         fs::create_dir_all(directory)?;
-        clap_mangen::generate_to(command(), directory)
+        clap_mangen::generate_to(shown(command), directory)
     };
     write().map_err(|error| {
         let words = format!("manual pages in {}: {error}", directory.display());

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::{
     arguments::PreconditionArguments,
-    comparison::print,
     failure::{Failure, Result},
-    files::is_standard_output,
+    output::is_standard_output,
+    output::print,
     progress,
 };
 

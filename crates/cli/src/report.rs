@@ -1,19 +1,15 @@
 //! `anabranch report`: results, or a sweep's, as one page of pictures.
 
-use std::{
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anabranch_compare::small_file;
 use anabranch_replay::Comparison;
-use anabranch_trace::WholeFile;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::{
-    comparison::print,
     failure::{Failure, Result},
+    output::{print, write_text},
 };
 
 pub const REPORT_EXAMPLE: &str = "\
@@ -92,14 +88,6 @@ pub fn write_page(path: &Path, results: &[Comparison]) -> Result {
         path,
         &anabranch_report::page(results).map_err(Failure::work)?,
     )
-}
-
-fn write_text(path: &Path, page: &str) -> Result {
-    let mut file = WholeFile::create(path)?;
-    file.write_all(page.as_bytes()).map_err(|error| {
-        Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
-    })?;
-    Ok(file.finish()?)
 }
 
 /// Reads the results in a file: one, or those of a grid or an experiment.

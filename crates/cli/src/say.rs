@@ -1,17 +1,14 @@
 //! Messages beside the result, on standard error: notes, progress, and events for debugging.
 
 use std::{
-    ffi::OsString,
     io::{self, IsTerminal as _, Write as _},
     sync::{Mutex, OnceLock, PoisonError},
 };
 
 use anabranch_report::{message, printable};
-use clap::{ArgAction, Args, Parser as _, ValueEnum, error::Error as WrongUse};
+use clap::{ArgAction, Args, ValueEnum};
 use indicatif::ProgressBar;
 use tracing::Level;
-
-use crate::arguments::Arguments;
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -110,21 +107,4 @@ pub fn error(words: &str) {
 /// Prints a note, with the command's name.
 pub fn note(words: &str) {
     line(&format!("anabranch: {}", message(words)));
-}
-
-/// Parses the arguments of this process. If they are wrong, prints the reason and ends the process.
-pub fn arguments() -> Arguments {
-    let given: Vec<OsString> = std::env::args_os().collect();
-    Arguments::try_parse_from(&given).unwrap_or_else(|wrong| refuse(&wrong, &given))
-}
-
-/// Prints the parser's message and ends the process. The message has colours and many lines, and repeats arguments as
-/// they are; if those hold control characters, a message of our own replaces it.
-fn refuse(wrong: &WrongUse, given: &[OsString]) -> ! {
-    let is_harmless = |word: &OsString| word.to_str().is_some_and(|word| message(word) == word);
-    if !wrong.use_stderr() || given.iter().all(is_harmless) {
-        wrong.exit();
-    }
-    error(&wrong.to_string());
-    std::process::exit(wrong.exit_code())
 }

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use anabranch_compare::{Format, TraceFile};
+use anabranch_trace::foreign;
 
-use crate::{failure::Result, import::told};
+use crate::{failure::Result, say};
 
 /// Opens a trace file in the form asked for, or the one its name suggests. The form of a foreign
 /// trace is printed.
@@ -14,4 +15,13 @@ pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFil
         told(asked, found);
     }
     Ok(trace)
+}
+
+/// Prints which format is read, and whether it was guessed.
+pub fn told(asked: Format, found: foreign::Format) {
+    let how = match asked {
+        Format::Auto => ", by its looks",
+        _ => "",
+    };
+    say::note(&format!("format {}: {}{how}", found.name(), found.about()));
 }

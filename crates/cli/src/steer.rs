@@ -32,9 +32,9 @@ use signal_hook::{
 pub use arguments::{EXAMPLE, SteerArguments};
 
 use crate::{
-    comparison::print,
     failure::{Failure, INTERRUPTED, Result},
     metrics::Metrics,
+    output::print,
     say,
 };
 use arguments::Shadow as Wanted;

@@ -16,9 +16,9 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use crate::{
-    comparison::print,
     failure::{Failure, Result},
     look::TableArguments,
+    output::print,
     progress, say,
 };
 

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use crate::{
     arguments::ListArguments,
-    comparison::give,
     failure::Result,
+    output::give,
     scenario::{Scale, Scenario, all},
 };
 

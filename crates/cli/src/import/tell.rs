@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::dense::Dense;
 use crate::{
-    comparison::print,
     failure::{Failure, Result},
+    output::print,
     say,
 };
 

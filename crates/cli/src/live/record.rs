@@ -22,9 +22,9 @@ use serde_json::json;
 use super::{capture::Capturing, interrupt::Interrupt, meter::Meter};
 use crate::{
     arguments::RecordArguments,
-    comparison::print,
     failure::{Failure, Result},
-    files::is_standard_output,
+    output::is_standard_output,
+    output::print,
 };
 
 /// Bytes of the pages that are sampled: pages of memory, which is what file systems write.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::arguments::ServeArguments;
 use crate::{
-    comparison::print,
     failure::{Failure, Result},
+    output::print,
 };
 
 /// Prints the counters, and writes them where that was asked for.

@@ -8,9 +8,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{arguments::WatchArguments, device::Watched};
 use crate::{
-    comparison::{is_read, json, print, write_json},
     failure::Result,
     metrics::Metrics,
+    output::{is_read, json, print, write_json},
     say,
 };
 

@@ -129,7 +129,9 @@ impl Browser {
         let button =
             format!("document.querySelector('[data-name=\"{table}\"] .table-tools button')");
         self.evaluate(&format!("{button}.click()"));
-        self.wait(|event| event["params"]["state"] == "completed");
+        self.wait(|event| {
+            event["method"] == "Browser.downloadProgress" && event["params"]["state"] == "completed"
+        });
         let file = self.directory.path().join(format!("{table}.csv"));
         fs::read_to_string(file).unwrap()
     }
