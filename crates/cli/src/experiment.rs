@@ -1,6 +1,7 @@
 //! `anabranch experiment`: published figures of papers, beside the figures that come out here.
 
 mod basis;
+mod cell_found;
 mod claim;
 mod document;
 mod file;
@@ -8,6 +9,7 @@ mod found;
 mod grid;
 mod lifetimes;
 mod pivot;
+mod run;
 mod tell;
 
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     details::{Details, SchemeDetails},
     lane::Lane,
-    pooled::{SampledDrive, SampledWaf},
+    sampled::{SampledDrive, SampledWaf},
     steady::{Band, Steady, verdict},
     verdict::Verdict,
 };

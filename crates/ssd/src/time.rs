@@ -78,6 +78,7 @@ mod events;
 mod flash;
 mod latency;
 mod live;
+mod pending;
 mod report;
 mod requests;
 mod series;
@@ -97,7 +98,7 @@ use crate::{
     types::{PageRange, StreamId},
 };
 use events::NEVER;
-use requests::Kind;
+use pending::Kind;
 use timing::Shape;
 
 pub use flash::Flash;

@@ -14,11 +14,12 @@ use anabranch_compare::{Fault, FaultKind, Result, Watch};
 use tracing::{debug, info, warn};
 
 use crate::{
-    batch::{Batch, run},
+    batch::Batch,
     finished::{Finished, keep, note, recall},
     grid::Grid,
     look::{Look, Seen, look},
     plan::{Failures, Plan},
+    run::run,
     traces::local_traces,
 };
 

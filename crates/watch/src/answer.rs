@@ -4,7 +4,7 @@ use anabranch_replay::WORTH;
 use anabranch_report::ratio;
 use serde::Serialize;
 
-use crate::snapshot::SchemeView;
+use crate::scheme_view::SchemeView;
 
 /// Capacities that must be written before garbage collection tells of the load and not of the beginning (our
 /// choice: the first fills shadow drives that began empty, and the answer is by the next).

@@ -6,7 +6,8 @@ use anabranch_report::{Exposition, Labels, Metric};
 use crate::{
     answer::Kind,
     labels::ContextLabels,
-    snapshot::{DeviceView, SchemeView, Snapshot},
+    scheme_view::SchemeView,
+    snapshot::{DeviceView, Snapshot},
 };
 
 /// What contexts without a label of their own are called.

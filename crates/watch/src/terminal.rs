@@ -3,7 +3,10 @@
 use anabranch_replay::ContextLives;
 use anabranch_report::{bytes, foreign, ratio};
 
-use crate::snapshot::{DeviceView, DriveView, Own, SchemeView, Snapshot};
+use crate::{
+    scheme_view::SchemeView,
+    snapshot::{DeviceView, DriveView, Own, Snapshot},
+};
 
 /// Contexts of a device on the screen (our choice: half a screen of two devices).
 const CONTEXTS: usize = 5;

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use super::{found::CellFound, grid::Again};
+use super::{
+    cell_found::{CellFound, percent},
+    grid::Again,
+};
 
 /// A description of the comparisons that a claim looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -93,11 +96,6 @@ fn distinct(words: impl Iterator<Item = String>) -> String {
         }
     }
     seen.join(", ")
-}
-
-/// A share as text, in percent.
-pub fn percent(share: f64, decimals: usize) -> String {
-    format!("{:.decimals$} %", 100.0 * share)
 }
 
 /// Bytes as text: whole MiB or GiB if they are.

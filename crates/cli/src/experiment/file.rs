@@ -1,13 +1,13 @@
 //! The file of an experiment: what is replayed, and what was published.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
-use anabranch_compare::ReplayOptions;
 use serde::{Deserialize, Serialize};
 
 use super::{
     claim::{Called, Claim},
     pivot::Pivot,
+    run::Run,
 };
 use crate::failure::{Failure, Result};
 
@@ -39,22 +39,6 @@ pub struct Experiment {
     /// The claims.
     #[serde(default)]
     pub claim: Vec<Claim>,
-}
-
-/// Replays of the same schemes: `anabranch replay` with every combination of the listed options.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "toml::Table")]
-pub struct Run {
-    /// The name by which claims refer to the run.
-    pub name: String,
-    /// The traces, one after the other.
-    pub traces: Vec<String>,
-    /// The scenario that makes the trace again (`--live`).
-    pub workload: Option<String>,
-    /// The schemes.
-    pub schemes: Vec<String>,
-    /// Other options of `replay`: each with the values it takes in turn.
-    pub options: BTreeMap<String, Vec<String>>,
 }
 
 /// How long data lives, by what a scheme could go by.
@@ -126,86 +110,5 @@ impl Experiment {
                 self.claim.iter().try_for_each(Claim::check)
             }
         }
-    }
-}
-
-impl TryFrom<toml::Table> for Run {
-    type Error = String;
-
-    fn try_from(mut table: toml::Table) -> Result<Run, String> {
-        let mut take = |key: &str| table.remove(key).map(|value| texts(key, value)).transpose();
-        let name = take("name")?.unwrap_or_default().concat();
-        let traces = take("trace")?.unwrap_or_default();
-        let schemes = take("scheme")?.unwrap_or_default();
-        let workload = take("workload")?.map(|words| words.concat());
-        if name.is_empty() || traces.is_empty() || schemes.is_empty() {
-            return Err("a run has a name, a trace and a scheme".to_owned());
-        }
-        let options = table.into_iter().map(|(key, value)| {
-            is_option(&key)?;
-            let values = texts(&key, value)?;
-            Ok((key, values))
-        });
-        Ok(Run {
-            name,
-            traces,
-            workload,
-            schemes,
-            options: options.collect::<Result<_, String>>()?,
-        })
-    }
-}
-
-/// Checks that `replay` has such an option, and that an experiment may use it.
-fn is_option(key: &str) -> Result<(), String> {
-    const NOT_HERE: [&str; 3] = ["threads", "profile", "scheme"];
-    match ReplayOptions::has(key) && !NOT_HERE.contains(&key) {
-        true => Ok(()),
-        false => Err(format!(
-            "a run has no key \"{key}\", nor has replay such an option"
-        )),
-    }
-}
-
-/// A value, or a list of values, as words of the command line.
-fn texts(key: &str, value: toml::Value) -> Result<Vec<String>, String> {
-    match value {
-        toml::Value::Array(values) => values.into_iter().map(|value| text(key, value)).collect(),
-        value => Ok(vec![text(key, value)?]),
-    }
-}
-
-fn text(key: &str, value: toml::Value) -> Result<String, String> {
-    match value {
-        toml::Value::String(text) => Ok(text),
-        toml::Value::Integer(number) => Ok(number.to_string()),
-        toml::Value::Float(number) => Ok(number.to_string()),
-        toml::Value::Boolean(set) => Ok(set.to_string()),
-        other => Err(format!(
-            "{key} is a {}, not a value or a list of them",
-            other.type_str()
-        )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(text: &str) -> Result<Run, String> {
-        toml::from_str(text).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn a_run_is_options_of_replay_and_nothing_else() {
-        let run_of = run(
-            "name = \"a\"\ntrace = \"t\"\nscheme = [\"baseline\"]\nunit = [\"1MiB\", \"2MiB\"]\nfill = 0.9\nno-discards = true",
-        );
-        let options = run_of.unwrap().options;
-        assert_eq!(options["unit"], ["1MiB", "2MiB"]);
-        assert_eq!(options["no-discards"], ["true"]);
-        let wrong = run("name = \"a\"\ntrace = \"t\"\nscheme = \"baseline\"\nunits = 1");
-        assert!(wrong.unwrap_err().contains("no key \"units\""));
-        assert!(run("name = \"a\"\nscheme = \"baseline\"").is_err());
     }
 }

@@ -6,7 +6,7 @@ use anabranch_compare::ReplayOptions;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::file::Run;
+use super::run::Run;
 use crate::failure::{Failure, Result};
 
 /// The key of a comparison's trace among its options.

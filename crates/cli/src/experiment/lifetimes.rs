@@ -5,7 +5,7 @@ use std::path::Path;
 use anabranch_advice::{Grouping, lifetimes};
 use serde::Serialize;
 
-use super::{file::Lifetimes, found::number, grid::located};
+use super::{cell_found::number, file::Lifetimes, grid::located};
 use crate::{failure::Result, progress::Bar, source};
 
 /// Lifetimes found in one trace.

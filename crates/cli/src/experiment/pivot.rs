@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    basis::percent,
-    file::Run,
-    found::{CellFound, RunFound},
+    cell_found::{CellFound, RunFound, percent},
+    run::Run,
 };
 
 /// A table as an experiment's file asks for it.

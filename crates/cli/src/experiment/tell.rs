@@ -4,8 +4,9 @@ use anabranch_report::{cells, line, message};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::{
+    cell_found::{CellFound, RunFound},
     file::Experiment,
-    found::{CellFound, Found, RunFound},
+    found::Found,
     lifetimes::LifetimesFound,
 };
 

@@ -78,7 +78,7 @@ pub fn build(arguments: &ServeArguments) -> Result<Built> {
     let drive = drive(plan, found, aged, arguments, watch)?;
     let mut drive = match header {
         Some(header) => header.namespaces(drive).map_err(Failure::usage)?,
-        None => namespaces::new(drive, arguments)?,
+        None => namespaces::new(drive, arguments.namespaces.as_ref(), arguments.block_bytes)?,
     };
     if store.is_file() && (killed || new) {
         told.extend(reconcile(&mut drive, &store, killed, !aged_once)?);

@@ -8,7 +8,6 @@ use anabranch_nvme::{
     namespace::{MOST_NAMESPACES, Wanted},
 };
 
-use super::arguments::ServeArguments;
 use crate::failure::{Failure, Result};
 
 /// The namespaces that are asked for, in order.
@@ -72,10 +71,10 @@ fn list(text: &str) -> Result<Vec<u16>, String> {
     Ok(handles)
 }
 
-/// A new drive, parted.
-pub fn new(drive: Drive, arguments: &ServeArguments) -> Result<Drive> {
-    let Some(NamespaceList(parts)) = &arguments.namespaces else {
-        return drive.whole(arguments.block_bytes).map_err(Failure::usage);
+/// A new drive with blocks of so many bytes, parted; whole, where no list is given.
+pub fn new(drive: Drive, list: Option<&NamespaceList>, block_bytes: u32) -> Result<Drive> {
+    let Some(NamespaceList(parts)) = list else {
+        return drive.whole(block_bytes).map_err(Failure::usage);
     };
     let all = drive.as_fdp().map(|device| device.configuration().handles);
     if all.is_none() && parts.iter().any(|part| part.handles.is_some()) {
@@ -85,7 +84,7 @@ pub fn new(drive: Drive, arguments: &ServeArguments) -> Result<Drive> {
     }
     let wanted = |part: &Part| Wanted {
         bytes: part.bytes,
-        block_shift: arguments.block_bytes.trailing_zeros(),
+        block_shift: block_bytes.trailing_zeros(),
         shared: true,
         handles: match &part.handles {
             Some(handles) => handles.clone(),

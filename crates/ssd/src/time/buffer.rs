@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{die::Operation, requests::Pending};
+use super::{die::Operation, pending::Pending};
 
 /// A program operation whose last pages have not all found room in the buffer yet.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@
 //! pass until the next may be issued. Here time passes by itself, and whoever asked is told of each
 //! request's end by the name he gave it.
 
-use super::{Flash, Layout, Timing, TimingError, events::NEVER, requests::Kind, timing::Shape};
+use super::{Flash, Layout, Timing, TimingError, events::NEVER, pending::Kind, timing::Shape};
 use crate::config::Config;
 
 impl Flash {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    requests::Kind,
+    pending::Kind,
     spread::{IntervalLatency, Spread},
 };
 

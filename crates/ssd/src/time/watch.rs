@@ -3,7 +3,7 @@
 use super::{
     die::{Operation, Task},
     flash::Flash,
-    requests::{Kind, Pending},
+    pending::{Kind, Pending},
 };
 use crate::observe::{Observe, Origin};
 

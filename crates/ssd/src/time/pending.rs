@@ -1,0 +1,21 @@
+//! A request under way.
+
+/// The kind of a request, as an index into what is kept for each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    Discard,
+    Flush,
+}
+
+/// A request that is not answered yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pending {
+    pub(super) kind: Kind,
+    /// When the host issued it, in nanoseconds.
+    pub(super) started: u64,
+    pub(super) pages: u32,
+    /// The name that the caller gave it to be told of its end; 0 if it gave none.
+    pub(super) tag: u64,
+}

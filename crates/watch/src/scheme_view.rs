@@ -1,0 +1,90 @@
+//! What one scheme made of the writes of a device.
+
+use anabranch_replay::{Drawn, SampledWaf};
+use serde::Serialize;
+
+use crate::track::{Track, Written};
+
+/// What one scheme made of the writes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SchemeView {
+    /// Its name.
+    pub name: String,
+    /// Bytes the host wrote: the mean over the samples, as all here.
+    pub host_bytes: u64,
+    /// Bytes garbage collection copied.
+    pub copied_bytes: u64,
+    /// Media bytes over host bytes since watching began.
+    pub waf: Option<f64>,
+    /// Half the width of the interval that holds the whole drive's WAF in 95 of 100 cases, as far as the
+    /// spread of the samples tells; null where there is one sample.
+    pub error: Option<f64>,
+    /// The same over the last capacity of writes.
+    pub waf_window: Option<f64>,
+    /// Its error.
+    pub window_error: Option<f64>,
+}
+
+impl SchemeView {
+    /// A scheme by its tracks, one for each sample, drawn one page of `one_of`.
+    pub fn new(name: String, tracks: &[Track], one_of: u32) -> SchemeView {
+        let totals: Vec<Written> = tracks.iter().map(Track::total).collect();
+        let windows: Vec<Written> = tracks.iter().map(Track::window).collect();
+        let count = tracks.len().max(1) as u64;
+        let mean =
+            |of: fn(&Written) -> u64| (totals.iter().map(of).sum::<u64>() + count / 2) / count;
+        let (waf, error) = pooled(&totals, one_of);
+        let (waf_window, window_error) = pooled(&windows, one_of);
+        SchemeView {
+            name,
+            host_bytes: mean(|one| one.host_bytes),
+            copied_bytes: mean(|one| one.copied_bytes),
+            waf,
+            error,
+            waf_window,
+            window_error,
+        }
+    }
+}
+
+/// The mean WAF of samples, and its error.
+fn pooled(each: &[Written], one_of: u32) -> (Option<f64>, Option<f64>) {
+    let each: Vec<f64> = each.iter().filter_map(Written::waf).collect();
+    if each.is_empty() {
+        return (None, None);
+    }
+    let mean = each.iter().sum::<f64>() / each.len() as f64;
+    let drawn = Drawn {
+        sample: one_of,
+        trace: 1,
+    };
+    (Some(mean), SampledWaf::new(each, drawn).error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheme_is_the_mean_of_its_samples_with_their_spread() {
+        let track = |copied_bytes| {
+            let mut track = Track::default();
+            let now = Written {
+                host_bytes: 100,
+                copied_bytes,
+            };
+            track.advance(now, 1600);
+            track
+        };
+        let view = SchemeView::new("x".into(), &[track(10), track(31)], 8);
+        assert_eq!((view.host_bytes, view.copied_bytes), (100, 21));
+        assert_eq!(view.waf, Some(1.205));
+        // Student's t of one degree of freedom, times the deviation of two over their root.
+        let deviation = 0.21 / 2.0_f64.sqrt();
+        let bar = 12.706 * deviation / 2.0_f64.sqrt();
+        assert!((view.error.unwrap() - bar).abs() < 1e-9);
+        let one = SchemeView::new("x".into(), &[track(10)], 1);
+        assert_eq!((one.waf, one.error), (Some(1.1), None));
+        assert_eq!(SchemeView::new("x".into(), &[], 1).waf, None);
+    }
+}
