@@ -11,6 +11,5 @@ mod spark;
 mod stages;
 mod view;
 
-pub use capture::said_by_kernel;
 pub use record::record;
 pub use run::run;

@@ -9,12 +9,15 @@ mod coverage;
 mod diff;
 #[cfg(feature = "doctor")]
 mod doctor;
+#[cfg(feature = "live")]
+mod duration;
 mod experiment;
 mod export;
 mod failure;
 mod files;
 mod formats;
 mod import;
+mod kernel;
 mod lists;
 #[cfg(feature = "live")]
 mod live;

@@ -1,11 +1,12 @@
-//! The sources of a replay's requests.
+//! The sources of a replay's requests, and the comparison of schemes on them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anabranch_compare::{Format, TraceFile};
+use anabranch_compare::{Format, ReplayOptions, Requests, TraceFile, read_text, schemes};
+use anabranch_replay::Comparison;
 use anabranch_trace::foreign;
 
-use crate::{failure::Result, say};
+use crate::{failure::Result, progress::Bar, say};
 
 /// Opens a trace file in the form asked for, or the one its name suggests. The form of a foreign
 /// trace is printed.
@@ -24,4 +25,31 @@ pub fn told(asked: Format, found: foreign::Format) {
         _ => "",
     };
     say::note(&format!("format {}: {}{how}", found.name(), found.about()));
+}
+
+/// Compares schemes on every trace and drive asked for.
+pub fn compare(
+    options: &ReplayOptions,
+    traces: &[PathBuf],
+    format: Option<Format>,
+) -> Result<Vec<Comparison>> {
+    let future_is_known = options.drive_file.is_none();
+    let specs = schemes(&options.comparison, future_is_known, &read_text)?;
+    let traces = traces
+        .iter()
+        .map(|path| open(path, format, options.quick))
+        .collect::<Result<Vec<TraceFile>>>()?;
+    let sources: Vec<&dyn Requests> = traces.iter().map(|trace| trace as _).collect();
+    let results = anabranch_compare::replay(options, &specs, &sources, &mut Bar::default())?;
+    for trace in &traces {
+        let name = trace.name();
+        // Drives that cannot be are passed over, so that traces may have different numbers of results.
+        let is_of = |result: &&Comparison| {
+            result.config.get("trace").and_then(|one| one.as_str()) == Some(name.as_str())
+        };
+        let written_bytes = results.iter().find(is_of).map(|one| one.source.write_bytes);
+        let short = trace.short_of(written_bytes.unwrap_or(0));
+        short.iter().for_each(|words| say::note(words));
+    }
+    Ok(results)
 }

@@ -1,10 +1,11 @@
 //! The text of `--version`: the release, its commit, the features built in, and those of this kernel.
 
-use std::{fs, path::Path, sync::LazyLock};
+use std::{path::Path, sync::LazyLock};
+
+use crate::kernel::said_by_kernel;
 
 /// The text of `--version`; `-V` prints the release only.
 pub static LONG: LazyLock<String> = LazyLock::new(|| {
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let types = Path::new("/sys/kernel/btf/vmlinux").exists();
     long(
         env!("ANABRANCH_COMMIT"),
@@ -15,7 +16,7 @@ pub static LONG: LazyLock<String> = LazyLock::new(|| {
             cfg!(feature = "doctor"),
             cfg!(feature = "calibrate"),
         ],
-        kernel.trim(),
+        &said_by_kernel("osrelease"),
         types,
     )
 });

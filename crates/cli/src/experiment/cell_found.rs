@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, Result},
-    replay::compare,
+    source::compare,
 };
 
 /// The comparisons of a run.

@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::{
     arguments::CaptureArguments,
     failure::{Failure, Result},
+    kernel::said_by_kernel,
 };
 
 /// The longest that a look for new events waits, which is the pace of the live view.
@@ -208,12 +209,4 @@ fn set_aside(path: &Path) -> std::io::Result<Option<PathBuf>> {
     let older = PathBuf::from(name);
     std::fs::rename(&path, &older)?;
     Ok(Some(older))
-}
-
-/// The content of a file in /proc/sys/kernel.
-pub fn said_by_kernel(name: &str) -> String {
-    std::fs::read_to_string(format!("/proc/sys/kernel/{name}"))
-        .unwrap_or_default()
-        .trim()
-        .to_owned()
 }

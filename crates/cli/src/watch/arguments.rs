@@ -6,7 +6,7 @@ use anabranch_compare::{DriveOptions, SAMPLES};
 use anabranch_trace::Rate;
 use clap::Args;
 
-use crate::arguments::duration;
+use crate::duration::duration;
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\

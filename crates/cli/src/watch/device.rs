@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, Result},
-    live::said_by_kernel,
+    kernel::said_by_kernel,
     say,
 };
 
