@@ -22,6 +22,8 @@ programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/sbin/mkf
 modules=(virtio_pci virtio_net virtio_blk nvme-tcp nvme ublk_drv null_blk ext4 xfs f2fs)
 # What a host asks for by name that authenticates or encrypts, where it is a module: groups, hashes, ciphers, TLS of the kernel.
 security=(dh_generic hmac sha256_generic sha512_generic tls gcm ccm aesni_intel)
+# What a script loads itself, with its own options: a SCSI drive in memory that counts writes by GROUP NUMBER.
+by_hand=(sd_mod scsi_debug)
 # What file systems ask the kernel's crypto for by name, where it is a module (6.12).
 checksums=(crc32c_generic crc32_generic)
 
@@ -61,7 +63,8 @@ unpack() {
                 './boot/vmlinuz-*' './usr/lib/modules/*/vmlinuz' './usr/lib/modules/*/modules.*' './usr/lib/modules/*/kernel/crypto*' \
                 './usr/lib/modules/*/kernel/arch*' './usr/lib/modules/*/kernel/lib*' './usr/lib/modules/*/kernel/net/core*' './usr/lib/modules/*/kernel/net/tls*' \
                 './usr/lib/modules/*/kernel/fs/*' './usr/lib/modules/*/kernel/drivers/net/*' './usr/lib/modules/*/kernel/block*' \
-                './usr/lib/modules/*/kernel/drivers/nvme*' './usr/lib/modules/*/kernel/drivers/block/*' './usr/lib/modules/*/kernel/drivers/virtio*' 2>/dev/null || true ;;
+                './usr/lib/modules/*/kernel/drivers/nvme*' './usr/lib/modules/*/kernel/drivers/block/*' './usr/lib/modules/*/kernel/drivers/virtio*' \
+                './usr/lib/modules/*/kernel/drivers/scsi*' 2>/dev/null || true ;;
             *) unpack_package "$work/tree" "$deb" ;;
         esac
     done
@@ -111,11 +114,11 @@ copy_modules() {
     foreign "$work/tree" depmod usr/bin/kmod -b "$work/kernel" "$version"
     mkdir -p "$to/usr/lib/modules/$version"
     : >"$to/etc/modules"
-    for module in "${checksums[@]}" "${security[@]}" "${modules[@]}"; do
+    for module in "${checksums[@]}" "${security[@]}" "${modules[@]}" "${by_hand[@]}"; do
         { foreign "$work/tree" modprobe usr/bin/kmod -d "$work/kernel" -S "$version" --show-depends "$module" 2>/dev/null || true; } |
             sed -n 's/^insmod //p' | while read -r file _; do
                 install -D -m 644 "$file" "$to/usr/lib/modules/$version/$(basename "$file")"
-                echo "$module" >>"$to/etc/modules"
+                [[ " ${by_hand[*]} " = *" $module "* ]] || echo "$module" >>"$to/etc/modules"
             done
     done
     find "$to/usr/lib/modules" -name '*.xz' -exec xz -d {} +

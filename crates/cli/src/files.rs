@@ -147,7 +147,7 @@ fn of_calibrate(calibrate: &crate::calibrate::CalibrateArguments, files: Files) 
 fn of_steer(steer: &crate::steer::SteerArguments, files: Files) -> Files {
     files
         .prints(printed("--json", steer.json))
-        .reads([&steer.device])
+        .reads(&steer.device)
         .reads(steer.scheme.split(PARTS))
         .writes("-o", &steer.output)
         .keeps("--lifetimes", &steer.lifetimes)

@@ -1,6 +1,7 @@
 //! `anabranch steer`: a scheme at work on a real drive.
 
 mod arguments;
+mod hints;
 mod kept;
 mod metrics;
 mod shadow;
@@ -72,6 +73,9 @@ struct Seen<'a> {
 
 /// Steers a drive until it is told to stop.
 pub fn steer(arguments: &SteerArguments) -> Result {
+    let Some(device) = &arguments.device else {
+        return hints::set(arguments);
+    };
     // Before any file is opened: what is written in one mount namespace cannot be named in another.
     own_mounts().map_err(Failure::usage)?;
     let spec = SchemeSpec::read(&arguments.scheme, &read_text).map_err(Failure::usage)?;
@@ -85,7 +89,7 @@ pub fn steer(arguments: &SteerArguments) -> Result {
     }
     let file = arguments.output.as_ref().map(WholeFile::create);
     let file = file.transpose()?;
-    let drive = Drive::open(&arguments.device).map_err(Failure::usage)?;
+    let drive = Drive::open(device).map_err(Failure::usage)?;
     let plan = plan(arguments, spec, &drive)?;
     let mut placer = placer(&plan, &drive, arguments.spare)?;
     let kept = Kept::read(arguments.lifetimes.as_deref())?;

@@ -120,11 +120,18 @@ const CALIBRATE: [Row; 1] = [Row {
 }];
 
 #[cfg(feature = "steer")]
-const STEER: [Row; 1] = [Row {
-    words: "steer --device {dir}/t.parquet --scheme manual:rules={dir}/rules.toml",
-    inputs: &["t.parquet", "rules.toml"],
-    outputs: &["-o", "--lifetimes"],
-}];
+const STEER: [Row; 2] = [
+    Row {
+        words: "steer --device {dir}/t.parquet --scheme manual:rules={dir}/rules.toml",
+        inputs: &["t.parquet", "rules.toml"],
+        outputs: &["-o", "--lifetimes"],
+    },
+    Row {
+        words: "steer --mount {dir} --scheme manual:rules={dir}/rules.toml",
+        inputs: &["rules.toml"],
+        outputs: &["-o"],
+    },
+];
 
 /// Verbs that read no file, and `record`, which reads a device.
 const WITHOUT: [&str; 5] = ["devices", "help", "record", "schemes", "workloads"];

@@ -274,6 +274,7 @@ fn calls(directory: &Path) -> Vec<Vec<String>> {
         &["coverage", &words],
         &["workloads", EVIL],
         &["steer", "--device", &nowhere],
+        &["steer", "--mount", EVIL],
         &["doctor", EVIL],
         &["calibrate", EVIL, "-o", &result],
         &[

@@ -64,6 +64,9 @@ pub struct Device {
     pub disk: String,
     /// `max_write_streams` of the device's queue; `None` where the kernel does not have it.
     pub write_streams: Option<u32>,
+    /// The streams that a SCSI drive tells apart by the GROUP NUMBER of a write; `None` where it does not, or where the
+    /// kernel does not ask.
+    pub scsi_streams: Option<u16>,
     /// The character device for raw NVMe commands, `/dev/ng0n1`; `None` where the device is no NVMe namespace.
     pub character: Option<String>,
     /// The drive's answers about itself; `None` where there is no way to ask.

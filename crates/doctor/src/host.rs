@@ -72,6 +72,9 @@ pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
         .map(|path| drive::ask(Path::new(path)).map_err(|error| error.to_string()));
     Ok(Device {
         write_streams: streams.and_then(|streams| streams.parse().ok()),
+        scsi_streams: fs::read(of_disk.join("device/vpd_pgb7"))
+            .ok()
+            .and_then(|page| scsi_streams(&page)),
         mounts: mounts(root, &family),
         users: users(root, &family, character.as_deref()),
         holders,
@@ -80,6 +83,17 @@ pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
         name,
         disk,
     })
+}
+
+/// The streams of a SCSI drive, from its Block Limits Extension page (SBC-5, B7h), which kernels show that hand hints on
+/// as GROUP NUMBER: bit 0 of byte 5 is RSCS, bytes 6 and 7 are the most streams.
+fn scsi_streams(page: &[u8]) -> Option<u16> {
+    match page {
+        [_, 0xb7, _, _, _, flags, high, low, ..] if flags & 1 == 1 => {
+            Some(u16::from_be_bytes([*high, *low])).filter(|streams| *streams > 0)
+        }
+        _ => None,
+    }
 }
 
 /// The disk that a partition lies on; the device itself if it is no partition.
@@ -189,4 +203,22 @@ fn names(directory: &Path) -> impl Iterator<Item = String> {
 
 fn line(path: &Path) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scsi_drives_streams_are_read_from_its_page() {
+        let page = |number, flags, streams: u16| {
+            let [high, low] = streams.to_be_bytes();
+            scsi_streams(&[0, number, 0, 28, 0, flags, high, low, 0])
+        };
+        assert_eq!(page(0xb7, 1, 6), Some(6));
+        assert_eq!(page(0xb7, 0, 6), None);
+        assert_eq!(page(0xb7, 1, 0), None);
+        assert_eq!(page(0xb0, 1, 6), None);
+        assert_eq!(scsi_streams(&[0, 0xb7]), None);
+    }
 }

@@ -11,4 +11,4 @@ mod verdict;
 pub use found::{Device, Drive, Found, Mount, Placement, Tracing};
 pub use host::{device, host};
 pub use prove::{PROOF_BYTES, Proof, prove, refuse};
-pub use verdict::{Conduit, Reach, Verdict, verdicts};
+pub use verdict::{Conduit, Reach, Verdict, file_hints, verdicts};

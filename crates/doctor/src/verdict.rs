@@ -258,12 +258,16 @@ fn ublk(found: &Found, device: &Device) -> Verdict {
     Verdict { words, ..kernel }
 }
 
-fn file_hints(device: &Device) -> Verdict {
+/// How far life-time hints of files reach the device.
+pub fn file_hints(device: &Device) -> Verdict {
     let streams = device.write_streams.unwrap_or(0);
     let system = device
         .mounts
         .first()
         .map(|mount| mount.file_system.as_str());
+    if let Some(streams) = device.scsi_streams {
+        return scsi_hints(streams, system);
+    }
     if streams == 0 {
         let words = "The kernel hands no life-time hint of a file to this drive: all of them end in its default place.";
         return verdict(Conduit::FileHints, Reach::No, words);
@@ -284,6 +288,29 @@ fn file_hints(device: &Device) -> Verdict {
             Conduit::FileHints,
             Reach::Partly,
             "Nothing is mounted: hints on the raw device reach handles with O_DIRECT, and are ignored without.",
+        ),
+    }
+}
+
+/// Where the kernel writes a hint into each SCSI command, of all file systems that give their writes one.
+fn scsi_hints(streams: u16, system: Option<&str>) -> Verdict {
+    let words = format!(
+        "The drive is SCSI and tells {streams} streams apart by GROUP NUMBER, and the kernel writes each file's life-time hint there"
+    );
+    match system {
+        None | Some("ext4" | "xfs") => verdict(
+            Conduit::FileHints,
+            Reach::Yes,
+            format!(
+                "{words}: those of ext4 and XFS arrive, buffered and past the page cache (6.12, 7.3)."
+            ),
+        ),
+        Some(system) => verdict(
+            Conduit::FileHints,
+            Reach::Partly,
+            format!(
+                "{words}; whether {system} hands hints on was not tried. The drive's own counters tell."
+            ),
         ),
     }
 }

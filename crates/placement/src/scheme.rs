@@ -8,7 +8,9 @@ use anabranch_ssd::{
     victims::VictimRule,
 };
 
-use crate::{assign::Assign, future::Future, geometry::HostGeometry, parameter::Parameter};
+use crate::{
+    assign::Assign, future::Future, geometry::HostGeometry, parameter::Parameter, rules::Rules,
+};
 
 /// A scheme that is both halves: what it learns from writes, it uses for copies.
 pub trait Whole: Assign + Relocate {}
@@ -114,6 +116,11 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
     /// Whether the scheme goes by the life-time hints that the application asked for, granted or not.
     fn goes_by_hints(&self) -> bool {
         false
+    }
+
+    /// The rules by which the scheme places writes, if it goes by nothing else.
+    fn rules(&self) -> Option<&Rules> {
+        None
     }
 
     /// Whether the scheme goes by requests and their neighbourhood: where they begin and end, which request they

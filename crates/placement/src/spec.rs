@@ -9,6 +9,7 @@ use anabranch_ssd::{Config, relocate::RelocationKind, victims::VictimRule};
 use crate::{
     assign::Assign,
     error::{DidYouMean, SchemeError},
+    file_rules::FileRules,
     future::Future,
     geometry::HostGeometry,
     policy::Policy,
@@ -172,6 +173,27 @@ impl SchemeSpec {
     /// Whether it goes by the life-time hints the application asked for, granted or not.
     pub fn goes_by_hints(&self) -> bool {
         self.host.goes_by_hints()
+    }
+
+    /// The scheme as far as it says a class for each file, by the file's name and tenant alone.
+    ///
+    /// # Errors
+    /// When it says none; the error is a sentence with the reason.
+    pub fn file_rules(&self) -> Result<FileRules, String> {
+        let Some(rules) = self.host.rules() else {
+            return Err(format!(
+                "{} goes by who writes which page and when, and a file may hold pages of several classes: `manual` says \
+                 a class for each file",
+                self.name
+            ));
+        };
+        if self.tenants > 1 {
+            return Err(format!(
+                "{} shares streams out as tenants come: rules with `tenant = N` say a class for each file",
+                self.name
+            ));
+        }
+        FileRules::of(rules)
     }
 
     /// Whether other schemes are measured against it.

@@ -5,6 +5,9 @@
 //! stream and goes on to the drive as NVMe commands with a directive. Nothing is stored here, so
 //! there is nothing to lose: addresses are the drive's own, and a request is acknowledged when the
 //! drive has acknowledged all of it.
+//!
+//! Beside it, for file systems that hand hints on: each file's life-time hint, set as it is opened
+//! ([`FileHints`]). Then no data passes through this process at all.
 
 mod abi;
 mod again;
@@ -14,8 +17,12 @@ mod control;
 mod counters;
 mod drive;
 mod error;
+mod file_handle;
+mod file_hints;
+mod hints_left;
 mod memory;
 pub mod nvme;
+mod opened;
 mod placer;
 mod queue;
 mod server;
@@ -27,6 +34,10 @@ pub use control::features;
 pub use counters::{Count, Counters};
 pub use drive::{Abilities, Directive, Drive, Log, Written, hold, written};
 pub use error::SteerError;
+pub use file_handle::hint;
+pub use file_hints::{FileHints, HintCounts, hint_of};
+pub use hints_left::{HintsLeft, Restored};
+pub use opened::{Opened, open_files};
 pub use placer::{Placer, Witness};
 pub use server::{Options, Pulse, Server};
 pub use split::{PAGE_BYTES, Piece, Run, split};

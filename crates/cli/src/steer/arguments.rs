@@ -4,6 +4,8 @@ use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf, str::FromStr};
 
 use clap::{Args, ValueEnum};
 
+use super::hints::HintArguments;
+
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
 Examples: a block device in front of an FDP drive, and a file system on it
@@ -11,7 +13,9 @@ Examples: a block device in front of an FDP drive, and a file system on it
   mkfs.ext4 /dev/ublkb0 && mount /dev/ublkb0 /mnt
 Addresses are the drive's own: what is on the drive is on the block device, and stays when it is
 gone. Unmount, then Ctrl-C ends it. After a crash of the command, the same command goes on with the
-same block device; programs wait meanwhile.";
+same block device; programs wait meanwhile.
+Where the file system hands life-time hints on (`anabranch doctor`), each file's hint instead:
+  anabranch steer --mount /srv/db --scheme manual:rules=mine.toml --restore";
 
 /// Whether a model of the drive is fed with the same writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -61,8 +65,10 @@ fn wrong(text: &str) -> String {
 #[derive(Debug, Args)]
 pub struct SteerArguments {
     /// The drive: an NVMe namespace with Flexible Data Placement or the Streams Directive
-    #[arg(long, value_name = "PATH")]
-    pub device: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "mount")]
+    pub device: Option<PathBuf>,
+    #[command(flatten)]
+    pub hints: HintArguments,
     /// The scheme whose host half chooses each write's stream (`anabranch schemes`)
     #[arg(long, value_name = "SCHEME", default_value = "anabranch")]
     pub scheme: String,

@@ -1,25 +1,12 @@
-# RocksDB on a fresh file system: chain-work.sh DEVICE FILE_SYSTEM KEYS TABLE_BYTES
-# The limits on compaction's debt keep a tight drive from running full; bytes_per_sync lets the log reach the drive at
-# all (it would be deleted before it is written out), as in workloads/rocksdb-update.
+# A program on a fresh file system: chain-work.sh DEVICE FILE_SYSTEM PROGRAM
 set -e
-device=$1 file_system=$2 keys=$3 table=$4
-case $file_system in
+case $2 in
     # Smaller than mkfs.xfs makes for people.
-    xfs) mkfs.xfs -q --unsupported "$device" ;;
-    *) mkfs.ext4 -q -m 0 "$device" ;;
+    xfs) mkfs.xfs -q --unsupported "$1" ;;
+    *) mkfs.ext4 -q -m 0 "$1" ;;
 esac
-mount -o discard "$device" /mnt
-bench() {
-    /job/ld-linux-x86-64.so.2 --argv0 db_bench --library-path /job /job/db_bench --db=/mnt/rocksdb --num="$keys" \
-        --value_size=1000 --compression_type=none --seed=1 --threads=1 --write_buffer_size="$table" \
-        --target_file_size_base="$table" --max_bytes_for_level_base=$((4 * table)) --level_compaction_dynamic_level_bytes \
-        --soft_pending_compaction_bytes_limit=$((8 * table)) --hard_pending_compaction_bytes_limit=$((16 * table)) \
-        --max_background_jobs=2 --bytes_per_sync=1048576 --wal_bytes_per_sync=131072 "$@" >/tmp/bench 2>&1 || status=$?
-    tr '\r' '\n' </tmp/bench | grep -E 'micros/op|rror' || true
-    return ${status:-0}
-}
-bench --benchmarks=filluniquerandom
-bench --benchmarks=overwrite --use_existing_db=1
+mount -o discard "$1" /mnt
+. "/job/chain-$3.sh"
 sync
 df -m /mnt
 umount /mnt

@@ -1,9 +1,9 @@
 # The work on a fresh drive: with RECORD on the drive as it is, and recorded; else on the drive as it is steered.
 connect
-work() { sh /job/chain-work.sh "$1" "$FILE_SYSTEM" "$KEYS" "$TABLE_BYTES"; }
+work() { sh /job/chain-work.sh "$1" "$FILE_SYSTEM" "$PROGRAM"; }
 if [ -n "$RECORD" ]; then
     section work anabranch -q record --device /dev/nvme0n1 -o /tmp/trace.parquet --json -- \
-        sh /job/chain-work.sh /dev/nvme0n1 "$FILE_SYSTEM" "$KEYS" "$TABLE_BYTES"
+        sh /job/chain-work.sh /dev/nvme0n1 "$FILE_SYSTEM" "$PROGRAM"
     raw_section trace cat /tmp/trace.parquet
 else
     steer --scheme anabranch --json

@@ -14,6 +14,7 @@ mod captured;
 mod chain;
 mod doctor;
 mod exported;
+mod hints;
 mod machine;
 mod secured;
 #[path = "../served/mod.rs"]

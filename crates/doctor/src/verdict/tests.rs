@@ -15,6 +15,7 @@ fn whole() -> Found {
             name: "nvme0n1".into(),
             disk: "nvme0n1".into(),
             write_streams: Some(8),
+            scsi_streams: None,
             character: Some("/dev/ng0n1".into()),
             drive: Some(Ok(Drive {
                 model: "A drive".into(),
@@ -199,4 +200,12 @@ fn who_holds_the_drive_is_named_with_the_remedy() {
     assert!(reach == Reach::Partly && words.contains("F2FS"), "{words}");
     let (reach, _) = said(Conduit::FileHints, |_, device| device.write_streams = None);
     assert_eq!(reach, Reach::No);
+    let (reach, words) = said(Conduit::FileHints, |_, device| {
+        device.scsi_streams = Some(5);
+        device.mounts.push(ext4());
+    });
+    assert!(
+        reach == Reach::Yes && words.contains("tells 5 streams apart"),
+        "{words}"
+    );
 }

@@ -35,6 +35,10 @@ impl HostScheme for Parameters {
         self.list()
     }
 
+    fn rules(&self) -> Option<&Rules> {
+        Some(&self.rules)
+    }
+
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::alone(Manual::new(
             &self.rules,
