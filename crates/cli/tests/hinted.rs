@@ -7,7 +7,7 @@
 use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader},
-    os::fd::AsFd as _,
+    os::{fd::AsFd as _, unix::fs::PermissionsExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     thread,
@@ -241,4 +241,25 @@ fn what_cannot_be_is_refused_with_what_works() {
         anabranch().arg("steer").output().unwrap().status.code(),
         Some(2)
     );
+}
+
+#[test]
+fn whoever_is_not_root_is_told_so() {
+    let place = Place::new();
+    let copy = place.0.path().join("anabranch");
+    // By a process of its own: a file that we have written could be held open by a fork of ours.
+    let mut install = Command::new("install");
+    install.arg(env!("CARGO_BIN_EXE_anabranch")).arg(&copy);
+    assert!(install.status().unwrap().success());
+    fs::set_permissions(place.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut nobody = Command::new("setpriv");
+    nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    nobody
+        .arg(copy)
+        .args(["steer", "--mount"])
+        .arg(place.root());
+    nobody.args(["--yes", "--scheme", "manual"]);
+    let output = nobody.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(complaint(&output).contains("as root"), "{output:?}");
 }

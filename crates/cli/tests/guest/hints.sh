@@ -115,16 +115,15 @@ done
 # What is refused.
 section no-mount anabranch steer --mount /job
 section no-directory anabranch steer --mount /nowhere
-must mkfs.ext4 -q /dev/nullb0
-must mount /dev/nullb0 /mnt
+connect
+must mkfs.ext4 -q /dev/nvme0n1
+must mount /dev/nvme0n1 /mnt
 section deaf-rules anabranch steer --mount /mnt --scheme manual
 section by-page anabranch steer --mount /mnt
 umount /mnt
 
-connect
 must mkfs.f2fs -q -f /dev/nvme0n1
 must mount /dev/nvme0n1 /mnt
-section f2fs-doctor anabranch doctor /dev/nvme0n1
 if [ "$(cat /sys/block/nvme0n1/queue/max_write_streams 2>/dev/null || echo 0)" -gt 0 ]; then
     hints
     fill a.log 4; fill b.idx 5; fill d.ibd 8
