@@ -24,8 +24,8 @@ use signal_hook::{
 
 use super::SteerArguments;
 use crate::{
-    comparison::give,
     failure::{Failure, Result},
+    output::give,
     say,
 };
 
