@@ -1,6 +1,9 @@
 //! Rules that say a class for a whole file.
 
-use crate::rules::{Rule, Rules};
+use crate::{
+    rules::{Rule, Rules},
+    spec::SchemeSpec,
+};
 
 /// Those rules of a set that ask for nothing but a file's name and its tenant. Of these, the first that matches decides,
 /// as in the scheme `manual`.
@@ -11,11 +14,25 @@ pub struct FileRules {
 }
 
 impl FileRules {
-    /// The rules of a set that say a class for a whole file.
+    /// A scheme as far as it says a class for each file, by the file's name and tenant alone.
     ///
     /// # Errors
-    /// When no rule does; the error is a sentence.
-    pub(crate) fn of(rules: &Rules) -> Result<FileRules, String> {
+    /// When it says none; the error is a sentence with the reason.
+    pub fn of(spec: &SchemeSpec) -> Result<FileRules, String> {
+        let name = spec.name();
+        match spec.rules() {
+            None => Err(format!(
+                "{name} goes by who writes which page and when, and a file may hold pages of several classes: `manual` \
+                 says a class for each file"
+            )),
+            Some((rules, 1)) => FileRules::of_set(rules),
+            Some(_) => Err(format!(
+                "{name} shares streams out as tenants come: rules with `tenant = N` say a class for each file"
+            )),
+        }
+    }
+
+    fn of_set(rules: &Rules) -> Result<FileRules, String> {
         let all = rules.rules();
         let places = 1..=all.len();
         let left_out = places.zip(all).filter(|(_, rule)| !is_of_files(rule));
@@ -67,7 +84,7 @@ mod tests {
 
     fn rules(text: &'static str) -> Result<super::FileRules, String> {
         let spec = SchemeSpec::read("manual:rules=own", &|_| Ok(text.to_owned()));
-        spec.unwrap().file_rules()
+        super::FileRules::of(&spec.unwrap())
     }
 
     #[test]
@@ -93,10 +110,13 @@ mod tests {
             ("manual:tenants=2", "tenant = N"),
         ] {
             let spec: SchemeSpec = scheme.parse().unwrap();
-            let error = spec.file_rules().unwrap_err();
+            let error = super::FileRules::of(&spec).unwrap_err();
             assert!(error.contains(reason), "{scheme}: {error}");
         }
         let common: SchemeSpec = "manual".parse().unwrap();
-        assert_eq!(common.file_rules().unwrap().stream("a.db-wal", 0), 1);
+        assert_eq!(
+            super::FileRules::of(&common).unwrap().stream("a.db-wal", 0),
+            1
+        );
     }
 }

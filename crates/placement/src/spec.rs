@@ -9,11 +9,10 @@ use anabranch_ssd::{Config, relocate::RelocationKind, victims::VictimRule};
 use crate::{
     assign::Assign,
     error::{DidYouMean, SchemeError},
-    file_rules::FileRules,
     future::Future,
     geometry::HostGeometry,
     policy::Policy,
-    rules::ReadText,
+    rules::{ReadText, Rules},
     scheme::{DeviceHalf, Host, HostScheme, Setting, Unfit},
     schemes::{SCHEMES, Scheme},
     settings::{apply, written},
@@ -175,25 +174,9 @@ impl SchemeSpec {
         self.host.goes_by_hints()
     }
 
-    /// The scheme as far as it says a class for each file, by the file's name and tenant alone.
-    ///
-    /// # Errors
-    /// When it says none; the error is a sentence with the reason.
-    pub fn file_rules(&self) -> Result<FileRules, String> {
-        let Some(rules) = self.host.rules() else {
-            return Err(format!(
-                "{} goes by who writes which page and when, and a file may hold pages of several classes: `manual` says \
-                 a class for each file",
-                self.name
-            ));
-        };
-        if self.tenants > 1 {
-            return Err(format!(
-                "{} shares streams out as tenants come: rules with `tenant = N` say a class for each file",
-                self.name
-            ));
-        }
-        FileRules::of(rules)
+    /// The rules that the scheme goes by, if by nothing else, and how many tenants its streams are shared out among.
+    pub(crate) fn rules(&self) -> Option<(&Rules, u16)> {
+        Some((self.host.rules()?, self.tenants))
     }
 
     /// Whether other schemes are measured against it.

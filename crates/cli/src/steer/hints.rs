@@ -109,7 +109,7 @@ fn rules(arguments: &SteerArguments) -> Result<(SchemeSpec, FileRules)> {
             "--scheme: {reason}; --scheme manual:rules=mine.toml works, and so do the shipped sets, such as sqlite"
         ))
     };
-    let rules = scheme.file_rules().map_err(refused)?;
+    let rules = FileRules::of(&scheme).map_err(refused)?;
     if !rules.left_out().is_empty() {
         say::note(&format!(
             "rules {:?} ask who writes, where or with which hint: of a file as a whole nobody can say that, and they are \
