@@ -237,10 +237,15 @@ impl Checkpoint {
     /// # Errors
     /// When it cannot be written; the former state stays.
     pub(crate) fn write(&self, target: &Target) -> Result<Mark, CheckpointError> {
+        self.write_while(target, true)
+    }
+
+    /// The same, whether or not hosts are served meanwhile.
+    fn write_while(&self, target: &Target, served: bool) -> Result<Mark, CheckpointError> {
         let new = self.beside(".new");
         let file = self.files.create(&new).map_err(StateError::Write);
-        let written =
-            file.and_then(|file| write::write(target, file, |mark| self.header(target, mark)));
+        let written = file
+            .and_then(|file| write::write(target, served, file, |mark| self.header(target, mark)));
         let mark = written.map_err(|error| match error {
             StateError::Write(problem) => self.failed(problem),
             error => self.damaged(&error),
@@ -258,7 +263,7 @@ impl Checkpoint {
     /// # Errors
     /// As [`Checkpoint::write`].
     pub(crate) fn end(&self, target: &Target) -> Result<(), CheckpointError> {
-        self.write(target)?;
+        self.write_while(target, false)?;
         let removed = self
             .files
             .remove(&self.mark())

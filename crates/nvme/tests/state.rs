@@ -11,6 +11,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use anabranch_nvme::{
@@ -151,7 +152,7 @@ fn a_state_is_of_one_moment_though_hosts_write_while_it_is_copied_in_slices() {
                     _ => write(&target, page % PAGES, 1),
                 }
                 // Fewer changes than can be copied in the same time.
-                std::thread::sleep(std::time::Duration::from_micros(50));
+                std::thread::sleep(Duration::from_micros(50));
             }
         });
         for _ in 0..4 {
@@ -170,6 +171,64 @@ fn a_state_is_of_one_moment_though_hosts_write_while_it_is_copied_in_slices() {
     // At rest it is the drive to the page.
     target.save().unwrap();
     same(&target.drive(), &kept.read(), PAGES);
+}
+
+/// How long single writes took, one after the other with pauses, until `done`: nanoseconds, ascending.
+fn waits(target: &Target, pages: u32, done: &AtomicBool) -> Vec<u64> {
+    let (mut page, mut waits) = (1_u32, Vec::new());
+    while !done.load(Ordering::Relaxed) {
+        page = page.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let begun = Instant::now();
+        write(target, page % pages, 1);
+        waits.push(begun.elapsed().as_nanos() as u64);
+        std::thread::sleep(Duration::from_micros(50));
+    }
+    waits.sort_unstable();
+    waits
+}
+
+/// What a host's write waits for while the state of 1 TiB is written, beside what it waits for otherwise; takes
+/// 3.5 GiB of memory, and 1 GiB of disk.
+#[test]
+#[ignore = "large: by hand, with --release and --nocapture"]
+fn a_write_waits_less_than_ten_milliseconds_for_a_state_of_a_tebibyte() {
+    const PAGES: u32 = 1 << 28;
+    let mut kept = Kept::of(PAGES, RelocationKind::Gc);
+    kept.config.pages_per_unit = 1 << 14;
+    kept.config.physical_units = (PAGES >> 14) * 107 / 100;
+    let target = kept.target();
+    for first in (0..PAGES).step_by(1 << 20) {
+        write(&target, first, 1 << 20);
+    }
+    let measured = |work: &dyn Fn()| {
+        let done = AtomicBool::new(false);
+        let begun = Instant::now();
+        let waits = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| waits(&target, PAGES, &done));
+            work();
+            done.store(true, Ordering::Relaxed);
+            waiting.join().unwrap()
+        });
+        let at = |share: f64| waits[((waits.len() - 1) as f64 * share) as usize] / 1000;
+        let over = waits.iter().filter(|&&wait| wait > 10_000_000).count();
+        println!(
+            "{} writes in {:.1} s: median {} us, 99 % {}, 99.9 % {}, longest {}; {over} beyond 10 ms",
+            waits.len(),
+            begun.elapsed().as_secs_f64(),
+            at(0.5),
+            at(0.99),
+            at(0.999),
+            at(1.0),
+        );
+        at(0.999)
+    };
+    for _ in 0..3 {
+        print!("saved: ");
+        let saved = measured(&|| target.save().unwrap());
+        print!("idle:  ");
+        measured(&|| std::thread::sleep(Duration::from_secs(5)));
+        assert!(saved < 10_000, "{saved} us");
+    }
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::{
     hash::Hasher as _,
-    io::{self, BufWriter, Write},
+    io::{self, Write},
+    sync::MutexGuard,
+    thread,
 };
 
 use anabranch_ssd::state::StateError;
@@ -18,20 +20,22 @@ const SLICE: u32 = 1 << 16;
 /// choice).
 const PATIENT_ROUNDS: u32 = 64;
 
-/// Writes the state to a new file, and makes it safe. The drive is locked for a slice at a time. The
+/// Writes the state to a new file, and makes it safe. If hosts are `served`, they come first. The drive is locked for a slice at a time. The
 /// last lock is held for what has changed since the one before, which is a slice unless hosts change
 /// the mapping faster than it is copied, and for what is not of each page: the units, and what the
 /// relocation has learned.
 pub(super) fn write(
     target: &Target,
+    served: bool,
     file: Box<dyn Output>,
     header: impl Fn(&Mark) -> Header,
 ) -> Result<Mark, StateError> {
     let mut out = Out {
-        file: BufWriter::new(file),
+        file,
         hasher: XxHash3_64::with_seed(0),
+        buffer: Vec::new(),
     };
-    let copied = copy(target, &mut out, header);
+    let copied = copy(target, served, &mut out, header);
     if copied.is_err() {
         target.drive().end_copy();
     }
@@ -42,6 +46,7 @@ pub(super) fn write(
 
 fn copy(
     target: &Target,
+    served: bool,
     out: &mut Out,
     header: impl Fn(&Mark) -> Header,
 ) -> Result<Mark, StateError> {
@@ -51,15 +56,19 @@ fn copy(
         let (_, ages) = drive.mapping(0..1);
         (drive.config().logical_pages, !ages.is_empty())
     };
-    let mut slice = line(&Form {
+    let form = Form {
         version: VERSION,
         ages,
-    })?;
+    };
+    out.write(&line(&form)?).map_err(StateError::Write)?;
+    // All memory that a slice takes, so that none is made ready under the lock.
+    let mut slice = Slice::default();
+    slice.words.reserve(4 * SLICE as usize);
     let mut first = 0;
     while first < pages {
         let end = pages.min(first.saturating_add(SLICE));
         {
-            let mut drive = target.drive();
+            let mut drive = locked(target, served);
             changes(&mut drive, first, SLICE, &mut slice);
             run(&drive, first, end, &mut slice);
         }
@@ -70,7 +79,7 @@ fn copy(
         // Where more changes in between than is copied, ever more is copied at a time.
         let most = SLICE << (round / PATIENT_ROUNDS).min(15);
         let mark = {
-            let mut drive = target.drive();
+            let mut drive = locked(target, served);
             match changes(&mut drive, pages, most, &mut slice) {
                 true => Some(rest(target, &mut drive, &header, &mut slice)?),
                 false => None,
@@ -91,41 +100,50 @@ fn line(value: &impl serde::Serialize) -> Result<Vec<u8>, StateError> {
     Ok(line)
 }
 
-fn begin(slice: &mut Vec<u8>, piece: Piece, numbers: [u32; 2]) {
-    words(slice, &[piece as u32]);
-    words(slice, &numbers);
+/// The drive, locked. While it is served, the processor is left to others first: whoever waits for the drive comes
+/// before the next slice, and where threads share a processor, this one rarely loses it with the drive locked.
+fn locked(target: &Target, served: bool) -> MutexGuard<'_, Drive> {
+    if served {
+        thread::yield_now();
+    }
+    target.drive()
 }
 
-fn words(slice: &mut Vec<u8>, words: &[u32]) {
-    let begin = slice.len();
-    slice.resize(begin + 4 * words.len(), 0);
-    for (slot, word) in slice[begin..].chunks_exact_mut(4).zip(words) {
-        slot.copy_from_slice(&word.to_le_bytes());
+/// What is copied under one lock, in the form in which that is done soonest: words, then bytes.
+#[derive(Debug, Default)]
+struct Slice {
+    words: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+impl Slice {
+    fn begin(&mut self, piece: Piece, [first, second]: [u32; 2]) {
+        self.words.extend([piece as u32, first, second]);
     }
 }
 
-fn run(drive: &Drive, first: u32, end: u32, slice: &mut Vec<u8>) {
+fn run(drive: &Drive, first: u32, end: u32, slice: &mut Slice) {
     let (places, ages) = drive.mapping(first..end);
-    begin(slice, Piece::Run, [first, end - first]);
-    words(slice, places);
-    words(slice, ages);
+    slice.begin(Piece::Run, [first, end - first]);
+    slice.words.extend_from_slice(places);
+    slice.words.extend_from_slice(ages);
 }
 
 /// What has changed of the pages before `copied`; the others are still to be copied. Answers whether
 /// that was all.
-fn changes(drive: &mut Drive, copied: u32, most: u32, slice: &mut Vec<u8>) -> bool {
+fn changes(drive: &mut Drive, copied: u32, most: u32, slice: &mut Slice) -> bool {
     let (mut pages, all) = drive.changed(most);
     pages.retain(|&page| page < copied);
     if !pages.is_empty() {
-        begin(slice, Piece::Changes, [pages.len() as u32, 0]);
-        words(slice, &pages);
+        slice.begin(Piece::Changes, [pages.len() as u32, 0]);
+        slice.words.extend_from_slice(&pages);
         let mut ages = Vec::new();
         for &page in &pages {
             let (place, age) = drive.mapping(page..page + 1);
-            words(slice, place);
+            slice.words.extend_from_slice(place);
             ages.extend_from_slice(age);
         }
-        words(slice, &ages);
+        slice.words.append(&mut ages);
     }
     all
 }
@@ -134,35 +152,48 @@ fn rest(
     target: &Target,
     drive: &mut Drive,
     header: impl Fn(&Mark) -> Header,
-    slice: &mut Vec<u8>,
+    slice: &mut Slice,
 ) -> Result<Mark, StateError> {
     drive.end_copy();
     let mark = Mark::of(target, drive);
     let mut bytes = line(&header(&mark))?;
     drive.save_around(&mut bytes)?;
     let length = bytes.len() as u64;
-    begin(slice, Piece::Rest, [length as u32, (length >> 32) as u32]);
-    slice.append(&mut bytes);
+    slice.begin(Piece::Rest, [length as u32, (length >> 32) as u32]);
+    slice.bytes = bytes;
     Ok(mark)
 }
 
 /// The file, and the checksum of what was written to it.
 struct Out {
-    file: BufWriter<Box<dyn Output>>,
+    file: Box<dyn Output>,
     hasher: XxHash3_64,
+    buffer: Vec<u8>,
 }
 
 impl Out {
-    fn take(&mut self, target: &Target, slice: &mut Vec<u8>) -> Result<(), StateError> {
-        target.saved_at_once(slice.len() as u64);
-        self.hasher.write(slice);
-        let written = self.file.write_all(slice);
-        slice.clear();
+    fn take(&mut self, target: &Target, slice: &mut Slice) -> Result<(), StateError> {
+        let bytes = 4 * slice.words.len() + slice.bytes.len();
+        target.saved_at_once(bytes as u64);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.resize(4 * slice.words.len(), 0);
+        for (bytes, word) in buffer.chunks_exact_mut(4).zip(&slice.words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        buffer.append(&mut slice.bytes);
+        slice.words.clear();
+        let written = self.write(&buffer);
+        self.buffer = buffer;
         written.map_err(StateError::Write)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hasher.write(bytes);
+        self.file.write_all(bytes)
     }
 
     fn finish(mut self) -> io::Result<()> {
         self.file.write_all(&self.hasher.finish().to_le_bytes())?;
-        self.file.into_inner()?.sync()
+        self.file.sync()
     }
 }

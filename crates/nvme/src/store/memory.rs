@@ -1,8 +1,8 @@
 //! Contents in memory.
 
 use std::{
-    io,
-    sync::{PoisonError, RwLock},
+    io, iter,
+    sync::{OnceLock, PoisonError, RwLock},
 };
 
 use super::{Contents, check};
@@ -11,22 +11,38 @@ use super::{Contents, check};
 /// drive written at random does not take all of its size at once).
 const EXTENT: usize = 64 << 10;
 
+/// Extents whose locks are made together, when one of them is first written (our choice: 64 MiB of contents, whose
+/// locks take 32 KiB).
+const GROUP: usize = 1 << 10;
+
 type Extent = RwLock<Option<Box<[u8]>>>;
 
 /// Extents with a lock each, so that queues do not wait for one another.
 #[derive(Debug)]
 pub(super) struct Memory {
     bytes: u64,
-    extents: Vec<Extent>,
+    groups: Vec<OnceLock<Box<[Extent]>>>,
 }
 
 impl Memory {
     pub(super) fn new(bytes: u64) -> Memory {
-        let count = bytes.div_ceil(EXTENT as u64);
+        let count = bytes.div_ceil((EXTENT * GROUP) as u64);
         Memory {
             bytes,
-            extents: (0..count).map(|_| Extent::default()).collect(),
+            groups: (0..count).map(|_| OnceLock::new()).collect(),
         }
+    }
+
+    /// An extent; `None` where nothing near it was written.
+    fn extent(&self, index: usize) -> Option<&Extent> {
+        self.groups.get(index / GROUP)?.get()?.get(index % GROUP)
+    }
+
+    /// An extent that is to be written.
+    fn extent_to_write(&self, index: usize) -> Option<&Extent> {
+        let group = self.groups.get(index / GROUP)?;
+        let group = group.get_or_init(|| iter::repeat_with(Extent::default).take(GROUP).collect());
+        group.get(index % GROUP)
     }
 }
 
@@ -40,7 +56,7 @@ impl Contents for Memory {
         let mut rest = into;
         for piece in pieces(at, rest.len() as u64) {
             let (now, later) = rest.split_at_mut(piece.length);
-            let extent = self.extents.get(piece.extent);
+            let extent = self.extent(piece.extent);
             let extent = extent.map(|extent| extent.read().unwrap_or_else(PoisonError::into_inner));
             match extent.as_deref() {
                 Some(Some(held)) => now.copy_from_slice(&held[piece.from..][..piece.length]),
@@ -56,7 +72,7 @@ impl Contents for Memory {
         let mut rest = bytes;
         for piece in pieces(at, bytes.len() as u64) {
             let (now, later) = rest.split_at(piece.length);
-            if let Some(extent) = self.extents.get(piece.extent) {
+            if let Some(extent) = self.extent_to_write(piece.extent) {
                 let mut held = extent.write().unwrap_or_else(PoisonError::into_inner);
                 let held = held.get_or_insert_with(|| vec![0; EXTENT].into_boxed_slice());
                 held[piece.from..][..piece.length].copy_from_slice(now);
@@ -69,7 +85,7 @@ impl Contents for Memory {
     fn zero(&self, at: u64, length: u64) -> io::Result<()> {
         check(at, length, self.bytes)?;
         for piece in pieces(at, length) {
-            let Some(extent) = self.extents.get(piece.extent) else {
+            let Some(extent) = self.extent(piece.extent) else {
                 continue;
             };
             let mut held = extent.write().unwrap_or_else(PoisonError::into_inner);
@@ -101,7 +117,7 @@ struct Piece {
 /// The pieces of a run of bytes, in order.
 fn pieces(at: u64, length: u64) -> impl Iterator<Item = Piece> {
     let (mut at, mut left) = (at, length);
-    std::iter::from_fn(move || {
+    iter::from_fn(move || {
         let from = (at % EXTENT as u64) as usize;
         let now = left.min((EXTENT - from) as u64);
         let piece = Piece {
