@@ -10,7 +10,8 @@ mod watched;
 
 use std::{
     io::{IsTerminal as _, Write as _},
-    sync::Arc,
+    path::Path,
+    sync::{Arc, OnceLock},
     thread,
     time::{Duration, Instant},
 };
@@ -20,8 +21,8 @@ use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_report::{message, printable};
 use anabranch_ssd::StreamId;
 use anabranch_steer::{
-    Drive, NoWriters, Options, PAGE_BYTES, Placer, Pulse, Server, Writers, own_mounts,
-    stay_in_memory,
+    BEAT, Drive, Guard, NoWriters, Options, PAGE_BYTES, Placer, Pulse, Server, Writers, give_up,
+    own_mounts, stay_in_memory,
 };
 use anabranch_trace::WholeFile;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -48,6 +49,8 @@ use watched::Watched;
 const TICK: Duration = Duration::from_millis(50);
 /// How often the line is drawn, and the drive asked what it counts (our choice).
 const EVERY: Duration = Duration::from_secs(1);
+/// A queue that is silent for longer is no sign of life: one without work looks up every second (our choice).
+const STUCK: Duration = Duration::from_secs(3);
 /// The largest drive that is modelled unasked (our choice).
 const MODELLED_BYTES: u64 = 64 << 30;
 /// From so many handles on, metadata has one of its own (our choice).
@@ -76,8 +79,27 @@ pub fn steer(arguments: &SteerArguments) -> Result {
     let Some(device) = &arguments.device else {
         return hints::set(arguments);
     };
+    if arguments.give_up {
+        give_up(device).map_err(Failure::usage)?;
+        say::line(&printable(&format!("{} is given up", device.display())));
+        return Ok(());
+    }
+    let limit = arguments.watchdog;
+    // Before any thread.
+    let guard = Guard::start(Duration::from_secs(limit), || {
+        say::error(&format!(
+            "the server was silent for {limit} s and was killed: start the command again, programs wait for it"
+        ));
+    });
+    let guard = guard.map_err(Failure::work)?;
     // Before any file is opened: what is written in one mount namespace cannot be named in another.
     own_mounts().map_err(Failure::usage)?;
+    let pulse = live(guard)?;
+    begin(arguments, device, &pulse)
+}
+
+/// Starts the server, and serves; `pulse` is where its pulse is felt.
+fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> Result {
     let spec = SchemeSpec::read(&arguments.scheme, &read_text).map_err(Failure::usage)?;
     if spec.needs_future() {
         return Err(Failure::usage(spec.refused()));
@@ -117,7 +139,7 @@ pub fn steer(arguments: &SteerArguments) -> Result {
     let server = server.map_err(Failure::usage)?;
     // What is allocated from here on stays as well.
     stay_in_memory().map_err(Failure::work)?;
-    watch(server.pulse(), Duration::from_secs(arguments.watchdog))?;
+    let _ = pulse.set(server.pulse());
     let seen = Seen {
         plan: &plan,
         shadow,
@@ -208,25 +230,24 @@ fn options(arguments: &SteerArguments, plan: &Plan) -> Options {
     }
 }
 
-/// Ends the process when a queue is stuck: programs that wait for it are served by the next.
-fn watch(pulse: Pulse, limit: Duration) -> Result {
-    let thread = thread::Builder::new().name("watchdog".to_owned());
-    let spawned = thread.spawn(move || {
-        let mut strikes = 0;
+/// Tells the guard that the process lives, as long as its queues do once there are any: programs that wait for one that
+/// does not are served by the next.
+fn live(guard: Guard) -> Result<Arc<OnceLock<Pulse>>> {
+    let pulse: Arc<OnceLock<Pulse>> = Arc::default();
+    let felt = pulse.clone();
+    let beat = move || {
         loop {
-            thread::sleep(EVERY);
-            // A process that was stopped as a whole, and goes on, is not stuck: its queues come round at once.
-            strikes = if pulse.silence() > limit { strikes + 1 } else { 0 };
-            if strikes > 2 {
-                say::error(&format!(
-                    "a queue has been silent for {} s: start the command again, programs wait for it",
-                    pulse.silence().as_secs()
-                ));
-                std::process::abort();
+            let is_stuck = felt.get().is_some_and(|pulse| pulse.silence() > STUCK);
+            if !is_stuck && guard.beat().is_err() {
+                say::line("the watchdog was killed: nobody ends this server if it gets stuck");
+                return;
             }
+            thread::sleep(BEAT);
         }
-    });
-    spawned.map(drop).map_err(Failure::work)
+    };
+    let thread = thread::Builder::new().name("watchdog".to_owned());
+    thread.spawn(beat).map_err(Failure::work)?;
+    Ok(pulse)
 }
 
 /// Waits until the end is asked for and possible.

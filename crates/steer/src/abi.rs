@@ -32,6 +32,8 @@ pub mod control {
     pub const START_RECOVERY: u32 = ioctl(READ_WRITE, b'u', 0x10, 32);
     pub const END_RECOVERY: u32 = ioctl(READ_WRITE, b'u', 0x11, 32);
     pub const GET_FEATURES: u32 = ioctl(READ, b'u', 0x13, 32);
+    /// Since Linux 6.9.
+    pub const DELETE_LATER: u32 = ioctl(READ, b'u', 0x14, 32);
 }
 
 /// Commands to `/dev/ublkcN`; their argument has 16 bytes.

@@ -54,7 +54,8 @@ impl Request {
         };
         Request {
             asked,
-            start_bytes: descriptor.start_sector * SECTOR_BYTES,
+            // A flush has no place: its sector is the largest number there is.
+            start_bytes: descriptor.start_sector.saturating_mul(SECTOR_BYTES),
             length_bytes: u64::from(descriptor.sectors) * SECTOR_BYTES,
         }
     }
@@ -303,6 +304,9 @@ mod tests {
         assert_eq!(zeroes.asked, Asked::Zeroes { may_discard: false });
         assert_eq!(zeroes.success(), 0);
         assert_eq!(bytes(17).asked, Asked::Unknown);
+        // As the kernel asks for one.
+        let flush = Request::of(&descriptor(request::FLUSH, u64::MAX, 0));
+        assert_eq!((flush.asked, flush.success()), (Asked::Flush, 0));
     }
 
     fn descriptor(operation: u32, start_sector: u64, sectors: u32) -> Descriptor {

@@ -160,6 +160,19 @@ impl Control {
         self.simple("delete the device", abi::control::DELETE, device, 0)
     }
 
+    /// The same without waiting, where the kernel can: somebody may have it mounted.
+    pub fn delete_later(&mut self, device: u32) -> Result<(), SteerError> {
+        let later = abi::control::DELETE_LATER;
+        match self.simple("delete the device", later, device, 0) {
+            Err(SteerError::Control { source, .. })
+                if source.raw_os_error() == Some(nix::libc::EOPNOTSUPP) =>
+            {
+                self.delete(device)
+            }
+            result => result,
+        }
+    }
+
     pub fn start_recovery(&mut self, device: u32) -> Result<(), SteerError> {
         self.simple("begin a recovery", abi::control::START_RECOVERY, device, 0)
     }

@@ -88,7 +88,9 @@ impl Server {
         let mut control = Control::open()?;
         let features = control.features()?;
         require(features)?;
-        let left = find(&mut control, &drive)?;
+        let left = find(&mut control, &drive.title(), |info| {
+            info.owner == drive.identity()
+        })?;
         drive.hold()?;
         let info = match left {
             Some(info) => info,
@@ -285,6 +287,9 @@ impl Server {
         if let Ok(failure) = self.failures.try_recv() {
             return Err(failure);
         }
+        if self.threads.iter().any(JoinHandle::is_finished) {
+            return Err(SteerError::Unfit("a queue's thread died".to_owned()));
+        }
         let unplaced = self.counters().unplaced_bytes.get();
         if self.drive.directive() == Directive::Streams && unplaced != self.unplaced_bytes {
             self.unplaced_bytes = unplaced;
@@ -359,25 +364,43 @@ fn live(make: Make, ready: &Sender<Result<(), SteerError>>, failed: &Sender<Stee
     }
 }
 
-/// The device that an earlier server of this drive left.
-fn find(control: &mut Control, drive: &Drive) -> Result<Option<Info>, SteerError> {
+/// Ends a block device that a dead server left, when its drive will not come back: whoever waits for it has an I/O error.
+///
+/// # Errors
+/// When it is none of ublk's, or its server lives; when the kernel refuses.
+pub fn give_up(block: &Path) -> Result<(), SteerError> {
+    let name = block.display().to_string();
+    let found = fs::canonicalize(block).unwrap_or_else(|_| block.to_owned());
+    let is_it = |info: &Info| block_device(info.device) == found;
+    let mut control = Control::open()?;
+    let left = find(&mut control, &name, is_it)?;
+    let Some(left) = left else {
+        let words = format!("{name}: name a block device that a server left, as /dev/ublkb0");
+        return Err(SteerError::Unfit(words));
+    };
+    control.stop(left.device)?;
+    control.delete_later(left.device)
+}
+
+/// The device that an earlier server left; `name` is what it was asked to steer.
+fn find(
+    control: &mut Control,
+    name: &str,
+    is_it: impl Fn(&Info) -> bool,
+) -> Result<Option<Info>, SteerError> {
     let began = Instant::now();
     loop {
-        let devices = control.devices()?;
-        let Some(found) = devices
-            .into_iter()
-            .find(|info| info.owner == drive.identity())
-        else {
+        let Some(found) = control.devices()?.into_iter().find(&is_it) else {
             return Ok(None);
         };
         match found.state {
             state::QUIESCED => return Ok(Some(found)),
-            state::DEAD => control.delete(found.device)?,
+            state::DEAD => control.delete_later(found.device)?,
             _ => {
                 let lives = fs::exists(format!("/proc/{}", found.process)).unwrap_or(true);
                 if began.elapsed() > if lives { GRACE } else { PATIENCE } {
                     return Err(SteerError::Steered {
-                        name: drive.title(),
+                        name: name.to_owned(),
                         block: block_device(found.device),
                         process: found.process,
                     });

@@ -88,6 +88,10 @@ pub struct SteerArguments {
     /// Steer a drive that holds something: it is the same on the block device
     #[arg(long)]
     pub yes: bool,
+    /// End the block device that `--device` names (/dev/ublkb0) and whose server is dead, when the drive will not come
+    /// back: programs that wait for it have I/O errors
+    #[arg(long, requires = "device")]
+    pub give_up: bool,
     /// Do not watch who writes, which costs instructions: for schemes that go by addresses and age
     #[arg(long)]
     pub unwatched: bool,
@@ -102,8 +106,8 @@ pub struct SteerArguments {
     /// the end
     #[arg(long, value_name = "FILE", alias = "profile")]
     pub lifetimes: Option<PathBuf>,
-    /// Give up when a queue has been silent for so long: the block device then waits for the next
-    /// server
+    /// When the command or a queue of it has been silent for so long, a process beside it kills it: the
+    /// block device then waits for the next server
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(5..))]
     pub watchdog: u64,
     /// Answer requests for metrics, http://ADDRESS/metrics, in Prometheus' text; an address of this machine

@@ -14,6 +14,7 @@ mod captured;
 mod chain;
 mod doctor;
 mod exported;
+mod faults;
 mod hints;
 mod machine;
 mod secured;

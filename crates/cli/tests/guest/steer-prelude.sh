@@ -3,7 +3,7 @@
 # Starts a server, and waits for its block device.
 steer() {
     : >/tmp/steer_error
-    /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --device /dev/ng0n1 "$@" >/tmp/steered 2>/tmp/steer_error &
+    /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --device "${DRIVE:-/dev/ng0n1}" "$@" >/tmp/steered 2>/tmp/steer_error &
     server=$!
     for _ in $(seq 300); do
         grep -q ublkb0 /tmp/steer_error && return

@@ -32,13 +32,22 @@ fn compiled(name: &str, directory: &Path) -> PathBuf {
 
 /// Runs a script behind what all scripts that steer begin with.
 fn steered(script: &str, served: &Served, more: &[(&'static str, &str)]) -> Report {
-    let directory = tempfile::tempdir().unwrap();
     let mut variables = served.variables();
     variables.extend(more.iter().map(|&(name, value)| (name, value.to_owned())));
+    steered_by(script, &variables, |_| String::new())
+}
+
+/// The same with all of its variables; what it asks for is answered by `answer`.
+pub fn steered_by(
+    script: &str,
+    variables: &[(&str, String)],
+    answer: impl FnMut(&str) -> String,
+) -> Report {
+    let directory = tempfile::tempdir().unwrap();
     let text = text_of("steer-prelude.sh") + &text_of(script);
     let mut files = program(directory.path());
     files.extend(["paths", "map-calls"].map(|name| compiled(name, directory.path())));
-    run_text(&text, 1800, &variables, &files, |_| String::new())
+    run_text(&text, 1800, variables, &files, answer)
 }
 
 /// Whether the guest's kernel lends a request's memory.
