@@ -276,7 +276,7 @@ pub fn file_hints(device: &Device) -> Verdict {
         Some("f2fs") => verdict(
             Conduit::FileHints,
             Reach::Partly,
-            "F2FS hands hints on in newer kernels only (7.2 did: four hints to three handles; 6.18 did not); no kernel says which. The drive's own counters tell.",
+            "F2FS hands hints on in newer kernels only (7.2 and 7.3 did: four hints to three handles; 6.18 did not); no kernel says which. The drive's own counters tell. `anabranch steer --mount` sets hints.",
         ),
         Some(system) => verdict(
             Conduit::FileHints,
@@ -297,22 +297,21 @@ fn scsi_hints(streams: u16, system: Option<&str>) -> Verdict {
     let words = format!(
         "The drive is SCSI and tells {streams} streams apart by GROUP NUMBER, and the kernel writes each file's life-time hint there"
     );
-    match system {
-        None | Some("ext4" | "xfs") => verdict(
-            Conduit::FileHints,
-            Reach::Yes,
-            format!(
-                "{words}: those of ext4 and XFS arrive, buffered and past the page cache (6.12, 7.3)."
-            ),
-        ),
-        Some(system) => verdict(
-            Conduit::FileHints,
+    let (reach, which) = match system {
+        None | Some("xfs") => (Reach::Yes, "those of XFS arrive (6.12, 7.3)"),
+        Some("ext4") => (
             Reach::Partly,
-            format!(
-                "{words}; whether {system} hands hints on was not tried. The drive's own counters tell."
-            ),
+            "of ext4 those of writes past the page cache arrive (6.12, 7.3), buffered ones in newer kernels only (7.3 did, 6.12 did not), and no kernel says which",
         ),
-    }
+        Some(_) => (
+            Reach::Partly,
+            "whether this file system hands hints on was not tried",
+        ),
+    };
+    let words = format!(
+        "{words}; {which}. `anabranch steer --mount` sets hints, and the drive's own counters tell."
+    );
+    verdict(Conduit::FileHints, reach, words)
 }
 
 fn write_streams(device: &Device) -> Verdict {

@@ -78,7 +78,11 @@ fn files_are_given_hints_and_their_writes_arrive_in_them() {
     let report = run_with("hints.sh", 1800, &served.variables(), &files, |_| {
         String::new()
     });
-    eprintln!("kernel {}", report.output("kernel").trim());
+    let kernel = report.output("kernel").trim();
+    eprintln!("kernel {kernel}");
+    // There ext4 gives no hint to what it writes out of the page cache.
+    let is_deaf =
+        |system, name: &str| system == "ext4" && kernel.starts_with("6.") && name != "direct";
     for (name, status, words) in WORDS {
         let section = report.section(name);
         assert_eq!(section.status, *status, "{name}: {}", section.output);
@@ -86,9 +90,14 @@ fn files_are_given_hints_and_their_writes_arrive_in_them() {
     }
     for system in ["ext4", "xfs"] {
         for (name, expected) in WRITTEN {
+            let expected = if is_deaf(system, name) {
+                [0; 4]
+            } else {
+                *expected
+            };
             assert_eq!(
                 written(&report, &format!("{name}-{system}")),
-                *expected,
+                expected,
                 "{name}-{system}"
             );
         }
