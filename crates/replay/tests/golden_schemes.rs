@@ -6,7 +6,7 @@ mod golden;
 #[path = "../../ssd/tests/workload/mod.rs"]
 mod workload;
 
-use anabranch_ssd::{Config, profile::Profile};
+use anabranch_ssd::{Config, profile::Profile, victims::VictimRule};
 use golden::{PAGES, ROUNDS, waf};
 
 /// The golden drive with six host streams, as the simulator has six open segments, and internal
@@ -21,7 +21,17 @@ fn drive() -> Config {
 }
 
 fn assert_near(scheme: &str, overwrites: &[u32], published: f64, tolerance: f64) {
-    let measured = waf(scheme, &drive(), overwrites);
+    assert_near_on(&drive(), scheme, overwrites, published, tolerance);
+}
+
+fn assert_near_on(
+    drive: &Config,
+    scheme: &str,
+    overwrites: &[u32],
+    published: f64,
+    tolerance: f64,
+) {
+    let measured = waf(scheme, drive, overwrites);
     let apart = measured / published - 1.0;
     println!(
         "{scheme}: measured {measured:.4}, published {published:.3}: {:+.2} %",
@@ -50,12 +60,20 @@ fn zipf_overwrites_cost_what_the_simulator_says() {
         ("sepbit", 3.111),
         ("warcip", 3.800),
         ("fadac", 2.995),
+        ("multilog", 3.315),
+        ("eti", 3.417),
     ] {
         assert_near(scheme, &overwrites, published, 0.02);
     }
-    // Groups are found anew at a sixteenth of the simulator's rate, and no unit without live pages
-    // enters their means: docs/schemes.md.
-    assert_near("sfs", &overwrites, 3.374, 0.07);
+    // Copies that find no unit for their group join a neighbour's, which the simulator never needs: docs/schemes.md.
+    assert_near("sfs", &overwrites, 3.374, 0.03);
+    let by_age = Config {
+        victim_rule: VictimRule::CostBenefitRoot,
+        ..drive()
+    };
+    assert_near_on(&by_age, "sfs", &overwrites, 2.537, 0.03);
+    // Before its first configuration; the authors' simulator has 2.73 to 2.74.
+    assert_near("midas:epoch=64", &overwrites, 2.735, 0.03);
 }
 
 #[test]
@@ -63,7 +81,6 @@ fn schemes_that_fit_themselves_to_the_drive_copy_less_than_sepbit() {
     let overwrites = workload::zipf(PAGES, ROUNDS, 1);
     let measured = ["sepbit", "midas", "dogi"].map(|scheme| waf(scheme, &drive(), &overwrites));
     println!("sepbit, midas, dogi: {measured:.3?}");
-    // MiDAS has had one configuration by then, and its second is better; see docs/schemes.md.
-    assert!(measured[1] < measured[0], "{measured:?}");
-    assert!(measured[2] < 0.9 * measured[1], "{measured:?}");
+    assert!(measured[1] < 0.9 * measured[0], "{measured:?}");
+    assert!(measured[2] < measured[1], "{measured:?}");
 }

@@ -28,9 +28,9 @@ parameters! {
         /// evaluation (FAST'22) gives every scheme; the paper's experiments have 4.
         classes: Count(1..=128) = 6,
             "groups of hotness, at most one a host stream";
-        /// The centres move once for each of so many parts of the units that is collected. 16, our
-        /// choice: `SepBIT`'s simulator moves them at every victim, which costs a look at all units.
-        moves: Count(1..=1_000_000) = 16,
+        /// The centres move once for each of so many parts of the units that is collected. As many as there
+        /// may be: `SepBIT`'s simulator moves them at every victim, which costs a look at all units.
+        moves: Count(1..=1_000_000) = 1_000_000,
             "times the groups are found anew while as many units as there are die";
     }
 }
@@ -56,7 +56,7 @@ impl HostScheme for Parameters {
 /// As `SepBIT`'s simulator has it, which leaves the choice of victims to the drive (the paper's
 /// weighs a unit's hotness). New pages join the hottest group. Centres begin at zero, and one that no
 /// unit is near returns there: it splits the coldest group anew. A discarded page begins anew.
-/// Memory: 10 bytes for each page of the drive and 64 for each unit.
+/// Memory: 10 bytes for each page of the drive and 24 for each unit.
 #[derive(Debug)]
 pub struct Sfs {
     last: LastWrites,
@@ -68,6 +68,7 @@ pub struct Sfs {
     hotness: Vec<f64>,
     victims: u32,
     victims_a_move: u32,
+    now_pages: u64,
 }
 
 impl Sfs {
@@ -77,16 +78,12 @@ impl Sfs {
         Sfs {
             last: LastWrites::new(geometry.logical_pages),
             writes: vec![0; geometry.logical_pages as usize],
-            segments: Segments::new(
-                geometry.logical_pages,
-                geometry.physical_units,
-                geometry.pages_per_unit,
-                classes,
-            ),
+            segments: Segments::new(geometry),
             centres: vec![0.0; classes],
             hotness: Vec::new(),
             victims: 0,
             victims_a_move: geometry.physical_units / parameters.moves + 1,
+            now_pages: 0,
         }
     }
 
@@ -100,6 +97,7 @@ impl Sfs {
     }
 
     fn place(&mut self, page: u32, now_pages: u64) -> StreamId {
+        self.now_pages = now_pages;
         let age = self.last.write(page, now_pages);
         let Some(writes) = self.writes.get_mut(page as usize) else {
             return StreamId::DEFAULT;
@@ -114,8 +112,6 @@ impl Sfs {
             }
             None => 0,
         };
-        let writes = before.saturating_add(1);
-        self.segments.join(page, class, writes, now_pages);
         StreamId(class as u16)
     }
 
@@ -192,11 +188,32 @@ impl Relocate for Sfs {
         let Some(age) = self.last.age(page, victim.now) else {
             return victim.stream;
         };
-        let then = victim.now.saturating_sub(age);
         let class = self.nearest(f64::from(writes) / age.max(1) as f64);
-        self.segments.leave(page, writes, then);
-        self.segments.join(page, class, writes, then);
         StreamId(class as u16)
+    }
+
+    fn wants_places(&self) -> bool {
+        true
+    }
+
+    fn placed(&mut self, page: u32, unit: u32, stream: StreamId) {
+        let (Some(age), Some(&writes)) = (
+            self.last.age(page, self.now_pages),
+            self.writes.get(page as usize),
+        ) else {
+            return;
+        };
+        let then = self.now_pages.saturating_sub(age);
+        self.segments.leave(page, writes, then);
+        self.segments.enter(page, (unit, stream), writes, then);
+    }
+
+    fn opened(&mut self, stream: StreamId) {
+        self.segments.gone(stream);
+    }
+
+    fn abandoned(&mut self, stream: StreamId) {
+        self.segments.gone(stream);
     }
 }
 
@@ -225,12 +242,12 @@ mod tests {
     #[test]
     fn hot_and_cold_units_make_a_hot_and_a_cold_group() {
         let mut scheme = scheme();
-        (0..64).for_each(|page| {
-            stream(&mut scheme, page, u64::from(page));
-        });
         // Eight pages are written again and again: a unit of them after the other.
-        for now in 64..128 {
-            stream(&mut scheme, (now % 8) as u32, now);
+        let units = (0..8).chain([8, 9, 10, 11, 0, 8, 9, 10]);
+        for (now, unit) in (0..128).zip(units.flat_map(|unit| [unit; 8])) {
+            let page = if now < 64 { now } else { now % 8 };
+            let stream = stream(&mut scheme, page, u64::from(now));
+            scheme.placed(page, unit, StreamId(stream));
         }
         scheme.destination(&victim(128));
         // The one unit of hot pages was last written 4.5 pages ago on average, 9 times each.

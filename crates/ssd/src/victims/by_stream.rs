@@ -120,6 +120,14 @@ impl ClosedUnits {
         Some(self.view(unit))
     }
 
+    /// The units of a stream, in the order in which they were closed. It takes a step for each, where the
+    /// two above take one.
+    pub fn of_stream(&self, stream: StreamId) -> impl Iterator<Item = ClosedUnit> {
+        let ring = (stream.index() < self.count.len()).then_some(u32::from(stream.0));
+        let units = ring.into_iter().flat_map(|ring| self.by_age.units_of(ring));
+        units.map(|unit| self.view(unit))
+    }
+
     /// The unit of a stream with the fewest valid pages; of equals the one longest unchanged.
     pub fn fewest_valid_of(&mut self, stream: StreamId) -> Option<ClosedUnit> {
         if stream.index() >= self.count.len() {

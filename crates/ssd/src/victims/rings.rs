@@ -47,16 +47,18 @@ impl Rings {
         (first != head).then_some(first)
     }
 
+    /// The units of a ring, in the order in which they came.
+    pub(super) fn units_of(&self, ring: u32) -> impl Iterator<Item = u32> {
+        let head = self.units + ring;
+        let in_ring = move |&node: &u32| node != head;
+        let first = Some(self.next[head as usize]).filter(in_ring);
+        let following = move |&unit: &u32| Some(self.next[unit as usize]).filter(in_ring);
+        std::iter::successors(first, following)
+    }
+
     /// Every unit, ring by ring, each in its order.
     pub(super) fn listed(&self) -> Vec<u32> {
-        let mut listed = Vec::new();
-        for head in self.units..self.next.len() as u32 {
-            let mut unit = self.next[head as usize];
-            while unit != head {
-                listed.push(unit);
-                unit = self.next[unit as usize];
-            }
-        }
-        listed
+        let rings = 0..self.next.len() as u32 - self.units;
+        rings.flat_map(|ring| self.units_of(ring)).collect()
     }
 }

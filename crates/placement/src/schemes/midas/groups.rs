@@ -2,9 +2,22 @@
 
 use std::cmp::Reverse;
 
-use anabranch_ssd::{StreamId, victims::ClosedUnits};
+use anabranch_ssd::{
+    StreamId,
+    victims::{ClosedUnit, ClosedUnits},
+};
 
-use crate::{by_page::copy_streams, geometry::HostGeometry};
+use crate::{by_page::copy_streams, geometry::HostGeometry, parameter::one_of};
+
+one_of! {
+    /// Which unit of a chain's last group is collected next.
+    LastVictims {
+        /// The one with the fewest valid pages.
+        Greedy = "greedy",
+        /// The one with the most dead pages for its valid ones, times the root of the time since it was closed.
+        CostBenefit = "cost-benefit",
+    }
+}
 
 /// Number of streams that a chain's last group is spread over while its lives cannot be told apart
 /// (the authors' simulator: copies by how often they survived, victims from all together).
@@ -118,8 +131,14 @@ impl Groups {
     }
 
     /// The next victim: the oldest unit of the first group that has more than its size, or else
-    /// the emptiest of the last group, if it has a dead page.
-    pub(super) fn victim(&self, closed: &mut ClosedUnits, pages_per_unit: u32) -> Option<u32> {
+    /// that of the last group which `rule` names, if it has a dead page.
+    pub(super) fn victim(
+        &self,
+        closed: &mut ClosedUnits,
+        rule: LastVictims,
+        now: u64,
+        pages_per_unit: u32,
+    ) -> Option<u32> {
         for (&stream, &size) in self.line.iter().zip(&self.sizes) {
             // A group's size counts its open unit.
             if closed.count(stream) >= size.max(1) {
@@ -127,12 +146,20 @@ impl Groups {
             }
         }
         let sized = self.line.get(..self.sizes.len()).unwrap_or_default();
-        let last = (0..self.held.len() as u16).map(StreamId);
-        let emptiest = last
-            .filter(|stream| !sized.contains(stream))
-            .filter_map(|stream| closed.fewest_valid_of(stream))
-            .min_by_key(|unit| unit.valid_pages)?;
-        (emptiest.valid_pages < pages_per_unit).then_some(emptiest.unit)
+        let streams = (0..self.held.len() as u16).map(StreamId);
+        let last = streams.filter(|stream| !sized.contains(stream));
+        let best = match rule {
+            LastVictims::Greedy => last
+                .filter_map(|stream| closed.fewest_valid_of(stream))
+                .min_by_key(|unit| unit.valid_pages),
+            LastVictims::CostBenefit => {
+                let worth = |unit: &ClosedUnit| worth(unit, now, pages_per_unit);
+                last.flat_map(|stream| closed.of_stream(stream))
+                    .max_by(|a, b| worth(a).total_cmp(&worth(b)))
+            }
+        };
+        let best = best.filter(|unit| unit.valid_pages < pages_per_unit)?;
+        Some(best.unit)
     }
 
     /// Begins a configuration, given the size of each group but the last, the hot one's first.
@@ -215,6 +242,17 @@ impl Groups {
         let streams = self.line.capacity() + self.host.capacity() + self.copies.capacity();
         streams * size_of::<StreamId>()
             + (self.sizes.capacity() + self.held.capacity()) * size_of::<u32>()
+    }
+}
+
+/// Dead pages over valid ones, times the root of the time since the unit was closed, as the authors' simulator
+/// weighs units.
+fn worth(unit: &ClosedUnit, now: u64, pages_per_unit: u32) -> f64 {
+    let dead = pages_per_unit.saturating_sub(unit.valid_pages);
+    let age = now.saturating_sub(unit.closed_at);
+    match unit.valid_pages {
+        0 => f64::INFINITY,
+        valid => f64::from(dead) / f64::from(valid) * (age as f64).sqrt(),
     }
 }
 

@@ -1,95 +1,104 @@
-//! The hotness of segments, from the pages that still live in them.
+//! The hotness of units, from the pages that still live in them.
 
-/// The segment number of a page that is in none.
-const NONE: u32 = u32::MAX;
+use anabranch_ssd::StreamId;
 
-/// The pages of a unit, as far as the scheme can tell: those it sent to a class one after the
-/// other.
+use crate::geometry::HostGeometry;
+
+/// Marks a page that is in no unit.
+const NOWHERE: u32 = u32::MAX;
+
+/// A unit's live pages: how many there are, how often they were written in all, and the sum of the times at
+/// which each was written last.
 #[derive(Debug, Clone, Copy, Default)]
 struct Segment {
     live_pages: u32,
-    open: bool,
-    /// Sums over its live pages: how often each was written, and when last.
     writes: u64,
     written_at: u64,
 }
 
-/// All segments, and the segment of each page. Their number is bounded; a page that finds none free
-/// is in none until it moves again.
+/// The unit that a stream is filling, and the pages appended to it.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    unit: u32,
+    filled_pages: u32,
+}
+
+/// All units, and the unit of each page.
 #[derive(Debug)]
 pub(super) struct Segments {
-    segment_of: Vec<u32>,
+    unit_of: Vec<u32>,
     segments: Vec<Segment>,
-    free: Vec<u32>,
-    /// For each class, the segment being filled and the pages in it.
-    open: Vec<(u32, u32)>,
+    /// For each stream, the unit being filled.
+    open: Vec<Option<Open>>,
     pages_per_unit: u32,
 }
 
 impl Segments {
-    /// Segments for twice the drive's units: where the drive closes a unit early, the scheme's
-    /// segments no longer match its units.
-    pub(super) fn new(logical_pages: u32, units: u32, pages_per_unit: u32, classes: usize) -> Self {
-        let count = units.saturating_mul(2).saturating_add(classes as u32);
+    pub(super) fn new(geometry: &HostGeometry) -> Segments {
+        let streams = usize::from(geometry.host_streams) + usize::from(geometry.internal_streams);
         Segments {
-            segment_of: vec![NONE; logical_pages as usize],
-            segments: vec![Segment::default(); count as usize],
-            free: (0..count).rev().collect(),
-            open: vec![(NONE, 0); classes],
-            pages_per_unit: pages_per_unit.max(1),
+            unit_of: vec![NOWHERE; geometry.logical_pages as usize],
+            segments: vec![Segment::default(); geometry.physical_units as usize],
+            open: vec![None; streams],
+            pages_per_unit: geometry.pages_per_unit.max(1),
         }
     }
 
-    /// Takes a page, which was written `writes` times and last at `written_at`, out of its segment.
+    /// Takes a page, which was written `writes` times and last at `written_at`, out of its unit.
     pub(super) fn leave(&mut self, page: u32, writes: u16, written_at: u64) {
-        let Some(slot) = self.segment_of.get_mut(page as usize) else {
+        let Some(slot) = self.unit_of.get_mut(page as usize) else {
             return;
         };
-        let number = std::mem::replace(slot, NONE);
-        let Some(segment) = self.segments.get_mut(number as usize) else {
-            return;
-        };
-        segment.live_pages = segment.live_pages.saturating_sub(1);
-        segment.writes = segment.writes.saturating_sub(u64::from(writes));
-        segment.written_at = segment.written_at.saturating_sub(written_at);
-        if segment.live_pages == 0 && !segment.open {
-            *segment = Segment::default();
-            self.free.push(number);
+        let unit = std::mem::replace(slot, NOWHERE);
+        if let Some(segment) = self.segments.get_mut(unit as usize) {
+            segment.live_pages = segment.live_pages.saturating_sub(1);
+            segment.writes = segment.writes.saturating_sub(u64::from(writes));
+            segment.written_at = segment.written_at.saturating_sub(written_at);
         }
     }
 
-    /// Puts a page in the segment that its class is filling.
-    pub(super) fn join(&mut self, page: u32, class: usize, writes: u16, written_at: u64) {
-        let (Some(slot), Some((open, filled))) = (
-            self.segment_of.get_mut(page as usize),
-            self.open.get_mut(class),
+    /// Puts a page that is in no unit into the one that `stream` is filling.
+    pub(super) fn enter(
+        &mut self,
+        page: u32,
+        (unit, stream): (u32, StreamId),
+        writes: u16,
+        written_at: u64,
+    ) {
+        let (Some(slot), Some(segment)) = (
+            self.unit_of.get_mut(page as usize),
+            self.segments.get_mut(unit as usize),
         ) else {
             return;
         };
-        if *filled == 0 {
-            *open = self.free.pop().unwrap_or(NONE);
-        }
-        *filled += 1;
-        let number = *open;
-        let full = *filled == self.pages_per_unit;
-        if full {
-            *filled = 0;
-        }
-        if let Some(segment) = self.segments.get_mut(number as usize) {
-            *slot = number;
-            segment.live_pages += 1;
-            segment.open = !full;
-            segment.writes += u64::from(writes);
-            segment.written_at += written_at;
+        *slot = unit;
+        segment.live_pages += 1;
+        segment.writes += u64::from(writes);
+        segment.written_at += written_at;
+        let Some(open) = self.open.get_mut(stream.index()) else {
+            return;
+        };
+        let before = open.filter(|open| open.unit == unit);
+        let filled_pages = before.map_or(0, |open| open.filled_pages) + 1;
+        *open = (filled_pages < self.pages_per_unit).then_some(Open { unit, filled_pages });
+    }
+
+    /// A stream's unit is open no more.
+    pub(super) fn gone(&mut self, stream: StreamId) {
+        if let Some(open) = self.open.get_mut(stream.index()) {
+            *open = None;
         }
     }
 
-    /// The hotness of each full segment with live pages: writes for each page of time that it
-    /// rested.
+    /// The hotness of each full unit with live pages: writes for each page of time that it rested.
     pub(super) fn hotness(&self, now_pages: u64) -> impl Iterator<Item = f64> {
-        let full = self.segments.iter().filter(|segment| !segment.open);
-        full.filter(|segment| segment.live_pages > 0)
-            .map(move |segment| {
+        let is_open = |unit: u32| self.open.iter().flatten().any(|open| open.unit == unit);
+        let lives = |(_, segment): &(u32, &Segment)| segment.live_pages > 0;
+        (0..)
+            .zip(&self.segments)
+            .filter(lives)
+            .filter(move |&(unit, _)| !is_open(unit))
+            .map(move |(_, segment)| {
                 let rested = now_pages
                     .saturating_mul(u64::from(segment.live_pages))
                     .saturating_sub(segment.written_at);
@@ -98,42 +107,56 @@ impl Segments {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        (self.segment_of.capacity() + self.free.capacity()) * size_of::<u32>()
+        self.unit_of.capacity() * size_of::<u32>()
             + self.segments.capacity() * size_of::<Segment>()
-            + self.open.capacity() * size_of::<(u32, u32)>()
+            + self.open.capacity() * size_of::<Option<Open>>()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::by_page::tests::DRIVE;
+
+    fn segments() -> Segments {
+        Segments::new(&HostGeometry {
+            pages_per_unit: 2,
+            ..DRIVE
+        })
+    }
 
     #[test]
-    fn a_segment_is_as_hot_as_its_live_pages() {
-        let mut segments = Segments::new(8, 4, 2, 1);
-        segments.join(1, 0, 3, 10);
+    fn a_unit_is_as_hot_as_its_live_pages() {
+        let mut segments = segments();
+        let place = (7, StreamId(0));
+        segments.enter(1, place, 3, 10);
         assert_eq!(segments.hotness(20).count(), 0, "not full");
-        segments.join(2, 0, 5, 14);
+        segments.enter(2, place, 5, 14);
         assert_eq!(segments.hotness(20).collect::<Vec<_>>(), [0.5], "8 / 16");
         segments.leave(1, 3, 10);
         assert_eq!(segments.hotness(24).collect::<Vec<_>>(), [0.5], "5 / 10");
         segments.leave(2, 5, 14);
         assert_eq!(segments.hotness(24).count(), 0);
-        assert_eq!(segments.free.len(), 9);
     }
 
     #[test]
-    fn pages_without_a_segment_do_no_harm() {
-        let mut segments = Segments::new(8, 0, 1, 1);
-        segments.join(1, 0, 1, 0);
-        segments.join(2, 0, 1, 0);
-        let in_one = segments
-            .segment_of
-            .iter()
-            .filter(|&&segment| segment != NONE);
-        assert_eq!(in_one.count(), 1);
-        segments.leave(2, 1, 0);
-        segments.join(2, 7, 1, 0);
+    fn a_unit_that_its_stream_left_is_full() {
+        let mut segments = segments();
+        segments.enter(1, (7, StreamId(0)), 1, 10);
+        segments.gone(StreamId(0));
+        assert_eq!(segments.hotness(20).collect::<Vec<_>>(), [0.1]);
+        segments.enter(2, (6, StreamId(0)), 1, 10);
+        assert_eq!(segments.hotness(20).count(), 1, "the new one is open");
+    }
+
+    #[test]
+    fn pages_and_units_that_there_are_not_do_no_harm() {
+        let mut segments = segments();
+        segments.enter(70, (1, StreamId(0)), 1, 0);
+        segments.enter(1, (70, StreamId(0)), 1, 0);
+        segments.enter(2, (1, StreamId(70)), 1, 0);
+        segments.leave(1, 1, 0);
         segments.leave(70, 1, 0);
+        assert_eq!(segments.hotness(1).count(), 1);
     }
 }
