@@ -77,6 +77,7 @@ current
 must kill -INT $server
 await 20 test ! -e /dev/ublkb0
 section ended test ! -e /dev/ublkb0
-section no-guard sh -c "sleep 1; ! grep -l '[a]nabranch' /proc/[0-9]*/cmdline"
+await 60 sh -c "! grep -l '[a]nabranch' /proc/[0-9]*/cmdline"
+section no-guard true
 section kernel sh -c "dmesg | grep -E 'I/O error|EXT4-fs error|Buffer I/O|hung'; true"
 disconnect
