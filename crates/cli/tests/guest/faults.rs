@@ -1,8 +1,11 @@
 //! What becomes of a steered drive's data, and of who waits for it, when drive or server fail (docs/steer.md, "When
 //! something fails").
 
+use std::{cell::RefCell, net::SocketAddr, path::Path};
+
 use crate::{
     amount,
+    between::Between,
     machine::Report,
     served::{SUBSYSTEM, Served},
     steer::steered_by,
@@ -27,6 +30,13 @@ fn number(report: &Report, name: &str) -> u64 {
 /// What a script must know of a drive at a port.
 fn variables(port: u16) -> Vec<(&'static str, String)> {
     vec![("PORT", port.to_string()), ("NQN", SUBSYSTEM.to_owned())]
+}
+
+/// Nothing stands between, yet.
+fn between(address: SocketAddr, data: &Path) -> (Between, Vec<(&'static str, String)>) {
+    let between = Between::start(address, data);
+    let variables = variables(between.port());
+    (between, variables)
 }
 
 #[test]
@@ -56,4 +66,52 @@ fn a_stuck_server_is_killed_from_outside_and_nobody_waits_for_longer_than_that()
     eprintln!("stopped, and taken over after {silent_s} s");
     assert!((8..180).contains(&silent_s), "{silent_s} s");
     served.stop();
+}
+
+#[test]
+fn what_was_flushed_or_forced_outlives_the_drive_s_power() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let mut drive = DRIVE.to_vec();
+    drive.extend(["--data", data.to_str().unwrap()]);
+    let served = RefCell::new(Served::start(&drive));
+    let address = served.borrow().address();
+    let (between, mut variables) = between(address, &data);
+    variables.push(("FILES", amount(40, 400)));
+    let lost = RefCell::new(0);
+    let report = steered_by("steer-power.sh", &variables, |what| {
+        let answer = between.asked(what);
+        if what == "cut" {
+            let mut served = served.borrow_mut();
+            served.kill();
+            *lost.borrow_mut() = between.forget();
+            served.kill_and_restart();
+            between.asked("back");
+        }
+        answer
+    });
+    assert_eq!(
+        report
+            .output("cache")
+            .split_whitespace()
+            .collect::<Vec<_>>(),
+        ["write", "back", "1"]
+    );
+    let counts: Vec<u64> = report
+        .output("flushed")
+        .split_whitespace()
+        .map(|count| count.parse().unwrap())
+        .collect();
+    assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
+    eprintln!(
+        "{counts:?} flushes and forced writes; {} blocks forgotten",
+        lost.borrow()
+    );
+    // The drive does forget: what was not flushed is as it was before.
+    assert!(*lost.borrow() >= 256);
+    assert_eq!(number(&report, "forgotten"), 0);
+    went_well(&report, &["given-up", "renamed", "sums", "checked"]);
+    let forced: Vec<&str> = report.output("forced").split_whitespace().collect();
+    assert_eq!(forced, ["0", "1048576"]);
+    served.into_inner().stop();
 }
