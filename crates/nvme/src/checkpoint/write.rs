@@ -56,6 +56,8 @@ fn copy(
         let (_, ages) = drive.mapping(0..1);
         (drive.config().logical_pages, !ages.is_empty())
     };
+    // What is a single slice keeps nobody waiting.
+    let served = served && pages > SLICE;
     let form = Form {
         version: VERSION,
         ages,
