@@ -48,7 +48,11 @@ const POSTGRES: Workload = Workload {
     name: "postgres",
     binary: "/usr/lib/postgresql/15/bin/postgres",
     size: "112MiB",
-    data: &["usr/share/postgresql/15", "usr/share/zoneinfo/UTC"],
+    data: &[
+        "usr/share/postgresql/15",
+        "usr/share/zoneinfo/UTC",
+        "usr/share/zoneinfo/Etc/UTC",
+    ],
     prepare: cluster,
 };
 
