@@ -133,9 +133,14 @@ note_versions() {
     ls "$1/archives" | sed -n 's/^\(nvme-cli\|fio\|e2fsprogs\|xfsprogs\|f2fs-tools\|linux-binary[^_]*\|linux-image-[0-9][^_]*\)_\(.*\)_.*/\1 \2/p'
 }
 
+# What a guest is made by: with another of these it is another guest.
+key() {
+    cat scripts/guest.sh scripts/packages.sh scripts/guest-init.sh | sha256sum | cut -c1-16
+}
+
 build() {
     local key work
-    key=$(cat "$0" scripts/packages.sh scripts/guest-init.sh 2>/dev/null | sha256sum | cut -c1-16)
+    key=$(key)
     [ "$(cat "$guest/key" 2>/dev/null)" != "$key" ] || return 0
     mkdir -p "$guest"
     # One at a time; who waited finds it done.
@@ -177,7 +182,7 @@ run() {
     # A system of its own wants more memory than one of a few programs.
     if [ "${1:-}" = -d ]; then disk=(-m 1536 -drive "file=$2,if=virtio,format=raw,snapshot=on"); shift 2; fi
     [ $# -ge 1 ] || fail "run: no script"
-    [ -e "$guest/key" ] || fail "there is no guest; scripts/guest.sh build makes it"
+    [ "$(cat "$guest/key" 2>/dev/null)" = "$(key)" ] || fail "there is no guest, or an older one; scripts/guest.sh build makes it"
     command -v qemu-system-x86_64 >/dev/null || fail "qemu-system-x86_64 is missing; scripts/setup.sh test installs it"
     place=$(mktemp -d "$guest/run.XXXXXX")
     # shellcheck disable=SC2064 # the place is known now
