@@ -10,6 +10,7 @@ use std::{
     os::{fd::AsFd as _, unix::fs::PermissionsExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
@@ -34,12 +35,19 @@ fn complaint(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// One file system at a time: the kernel gives the number of one that is gone to the next.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// A file system of its own, and rules beside it.
-struct Place(TempDir);
+struct Place(
+    TempDir,
+    #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>,
+);
 
 impl Place {
     fn new() -> Place {
-        let place = Place(TempDir::new().unwrap());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = Place(TempDir::new().unwrap(), alone);
         fs::create_dir(place.root()).unwrap();
         let nothing = None::<&str>;
         mount(
@@ -197,6 +205,10 @@ fn files_that_vanish_and_an_unmount_stop_nobody() {
         touch(&path);
         fs::remove_file(path).unwrap();
     }
+    // A pipe that nobody writes keeps nobody waiting.
+    let pipe = root.join("pipe.log");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    drop(File::options().read(true).write(true).open(&pipe).unwrap());
     touch(&root.join("stays.log"));
     place.has("stays.log", WriteHint::Short);
     umount2(&root, MntFlags::MNT_DETACH).unwrap();
@@ -252,14 +264,18 @@ fn whoever_is_not_root_is_told_so() {
     install.arg(env!("CARGO_BIN_EXE_anabranch")).arg(&copy);
     assert!(install.status().unwrap().success());
     fs::set_permissions(place.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut nobody = Command::new("setpriv");
-    nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    nobody
-        .arg(copy)
-        .args(["steer", "--mount"])
-        .arg(place.root());
-    nobody.args(["--yes", "--scheme", "manual"]);
-    let output = nobody.output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(complaint(&output).contains("as root"), "{output:?}");
+    drop(json(&end(place.start(&[]), Signal::SIGINT)));
+    for asked in [&["--yes", "--scheme", "manual"][..], &["--undo"]] {
+        let mut nobody = Command::new("setpriv");
+        nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        nobody.arg(place.0.path().join("anabranch"));
+        nobody
+            .args(["steer", "--mount"])
+            .arg(place.root())
+            .args(asked);
+        let output = nobody.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{asked:?}");
+        assert!(complaint(&output).contains("as root"), "{output:?}");
+    }
+    place.undo();
 }

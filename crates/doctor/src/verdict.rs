@@ -298,7 +298,10 @@ fn scsi_hints(streams: u16, system: Option<&str>) -> Verdict {
         "The drive is SCSI and tells {streams} streams apart by GROUP NUMBER, and the kernel writes each file's life-time hint there"
     );
     let (reach, which) = match system {
-        None | Some("xfs") => (Reach::Yes, "those of XFS arrive (6.12, 7.3)"),
+        None | Some("xfs") => (
+            Reach::Partly,
+            "those of XFS arrive (6.12, 7.3), if the drive has permanent streams, which no page of the kernel tells",
+        ),
         Some("ext4") => (
             Reach::Partly,
             "of ext4 those of writes past the page cache arrive (6.12, 7.3), buffered ones in newer kernels only (7.3 did, 6.12 did not), and no kernel says which",

@@ -62,6 +62,11 @@ impl FileRules {
             .map_or(0, |rule| rule.stream)
     }
 
+    /// Whether a rule asks for a file's tenant.
+    pub fn goes_by_tenant(&self) -> bool {
+        self.rules.iter().any(|rule| rule.tenant.is_some())
+    }
+
     /// The rules left out, by their places in the set, counted from 1: they ask who writes, where or with which hint.
     pub fn left_out(&self) -> &[usize] {
         &self.left_out

@@ -171,8 +171,8 @@ fn published_memory_bound(scheme: &str) -> usize {
         "dogi" => (6, 4 * 1024 * (48 + 2 * 9) + 4 * 1610 * 4 + 4 * 10),
         "eti" => (0, 1024 * 8),
         "fadac" => (4, 0),
-        // Four drives' worth of quarters of a unit, 25 pages each, 4 bytes a quarter.
-        "midas" => (5, (4 * LOGICAL_PAGES as usize / 25 + 1) * 4 + 4096),
+        // Eight drives' worth of quarters of a unit, 25 pages each, 4 bytes a quarter.
+        "midas" => (5, (8 * LOGICAL_PAGES as usize / 25 + 1) * 4 + 4096),
         "multilog" => (5, 6 * 24),
         "sepbit" => (4, 6 * 2),
         // Room for twice the 60 units, 36 bytes each, and for the hotness of each.

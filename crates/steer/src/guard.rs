@@ -3,7 +3,6 @@
 //! `unsafe` only to fork, before there is another thread, and to end the child.
 #![allow(unsafe_code)]
 
-use std::fs;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -11,6 +10,8 @@ use std::time::Duration;
 use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{ForkResult, fork, getpid, getppid, setsid};
+
+use crate::surroundings::stay_in_memory;
 
 /// Between two beats (our choice).
 pub const BEAT: Duration = Duration::from_secs(1);
@@ -60,11 +61,13 @@ impl Guard {
     }
 }
 
-/// What is typed at the server's terminal is not for the guard; it keeps no directory busy, and is killed last.
+/// What is typed at the server's terminal is not for the guard; it keeps no directory busy, stays in memory, and is
+/// killed last.
 fn keep_apart() {
     let _ = setsid();
     let _ = std::env::set_current_dir("/");
-    let _ = fs::write("/proc/self/oom_score_adj", "-1000");
+    // The server may serve the swap: whoever is to end it must not wait for that.
+    let _ = stay_in_memory();
 }
 
 /// Whether so many seconds pass without a beat once there was one; false when the other end is gone. Seconds are counted

@@ -3,20 +3,21 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use anabranch_trace::WriteHint;
 use nix::fcntl::{Flock, FlockArg};
+use nix::libc::{ENOENT, ESTALE};
 
 use crate::error::SteerError;
 use crate::file_handle::{FileHandle, hint, set_hint};
 
 /// The first line of the file: what it is, and the version of its form.
 const TITLE: &str = "anabranch-hints 1";
-/// With so many files, or twice as many as there were, it is looked which of them are still there (our choice).
+/// With so many lines, or twice as many as there were, it is looked which files are still there (our choice).
 const FEW: usize = 4096;
 
 /// A file's hint before we came, and the one that we set.
@@ -35,6 +36,8 @@ pub struct Restored {
     pub vanished: u64,
     /// Files with another hint than ours by now: left as they are.
     pub changed: u64,
+    /// Files that could not be opened, or not be given their hint: they stay in the list.
+    pub refused: u64,
 }
 
 /// The hints that are set, of one file system.
@@ -42,7 +45,9 @@ pub struct HintsLeft {
     path: PathBuf,
     file: Flock<File>,
     changes: HashMap<FileHandle, Change>,
-    /// How many files there are when it is next looked which of them are left.
+    /// Lines of the file. A file whose hint changes has several.
+    lines: usize,
+    /// How many lines there are when it is next looked which files are left.
     look_at: usize,
 }
 
@@ -50,7 +55,7 @@ impl HintsLeft {
     /// Where those of a file system are kept, by its number as `stat` gives it.
     pub fn place(device: u64) -> PathBuf {
         let (major, minor) = (nix::sys::stat::major(device), nix::sys::stat::minor(device));
-        format!("/run/anabranch/hints-{major}:{minor}").into()
+        format!("/run/anabranch-hints/{major}:{minor}").into()
     }
 
     /// Reads what is there, or begins anew; nobody else may until this is dropped.
@@ -81,10 +86,17 @@ impl HintsLeft {
                 ))
             })?,
         };
+        // What comes next must not stand behind a line that was not written to its end.
+        if let Some(last) = text.rfind('\n') {
+            file.set_len(last as u64 + 1)
+                .map_err(SteerError::io("shorten", path))?;
+        }
+        let lines = text.lines().count();
         Ok(HintsLeft {
             path: path.to_owned(),
             file,
             look_at: FEW.max(2 * changes.len()),
+            lines,
             changes,
         })
     }
@@ -99,8 +111,12 @@ impl HintsLeft {
     /// # Errors
     /// When it cannot be kept.
     pub fn note(&mut self, file: FileHandle, before: WriteHint, set: WriteHint) -> io::Result<()> {
+        if self.changes.get(&file).is_some_and(|one| one.set == set) {
+            return Ok(());
+        }
         self.file
             .write_all(written(&file, before, set).as_bytes())?;
+        self.lines += 1;
         let change = self.changes.entry(file);
         change
             .and_modify(|one| one.set = set)
@@ -113,14 +129,18 @@ impl HintsLeft {
     /// # Errors
     /// When the shorter list cannot be kept.
     pub fn tend(&mut self, root: &Path) -> Result<(), SteerError> {
-        if self.changes.len() < self.look_at {
+        if self.lines < self.look_at {
             return Ok(());
         }
         let mount = File::open(root).map_err(SteerError::io("open", root))?;
-        self.changes
-            .retain(|file, change| now(file, mount.as_fd()) == Some(change.set));
-        self.look_at = FEW.max(2 * self.changes.len());
-        self.keep()
+        self.changes.retain(|file, change| {
+            // What cannot be opened now may be later.
+            now(file, mount.as_fd()).map_or(true, |now| now == Some(change.set))
+        });
+        self.keep()?;
+        self.lines = self.changes.len();
+        self.look_at = FEW.max(2 * self.lines);
+        Ok(())
     }
 
     /// Writes the list anew, beside the old one until it is whole.
@@ -138,21 +158,30 @@ impl HintsLeft {
         Ok(())
     }
 
-    /// Gives all files the hints that they had, and ends; `root` is the file system's root directory.
+    /// Gives all files the hints that they had; `root` is the file system's root directory. The list ends with it, unless
+    /// files are left that could not be given theirs.
     ///
     /// # Errors
-    /// When the root cannot be opened; nothing is lost then.
-    pub fn restore(self, root: &Path) -> Result<Restored, SteerError> {
+    /// When the root cannot be opened, or the list can neither be kept nor taken away.
+    pub fn restore(mut self, root: &Path) -> Result<Restored, SteerError> {
         let mount = File::open(root).map_err(SteerError::io("open", root))?;
         let mut done = Restored::default();
-        for (file, change) in &self.changes {
+        self.changes.retain(|file, change| {
             match restore(file, *change, mount.as_fd()) {
-                Some(true) => done.restored += 1,
-                Some(false) => done.changed += 1,
-                None => done.vanished += 1,
+                Ok(Some(true)) => done.restored += 1,
+                Ok(Some(false)) => done.changed += 1,
+                Ok(None) => done.vanished += 1,
+                Err(_) => {
+                    done.refused += 1;
+                    return true;
+                }
             }
+            false
+        });
+        match self.changes.is_empty() {
+            true => self.forget()?,
+            false => self.keep()?,
         }
-        self.forget()?;
         Ok(done)
     }
 
@@ -161,23 +190,41 @@ impl HintsLeft {
     /// # Errors
     /// When the list cannot be taken away.
     pub fn forget(self) -> Result<(), SteerError> {
-        fs::remove_file(&self.path).map_err(SteerError::io("remove", &self.path))
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(SteerError::io("remove", &self.path)(error))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
-/// The hint of a file, if the file is there.
-fn now(file: &FileHandle, mount: BorrowedFd<'_>) -> Option<WriteHint> {
-    hint(file.open(mount).ok()?.as_fd()).ok()
+/// The hint of a file; `None` where the file is gone.
+///
+/// # Errors
+/// When the file cannot be opened now: somebody has a lease of it, or there are too many open files.
+fn now(file: &FileHandle, mount: BorrowedFd<'_>) -> io::Result<Option<WriteHint>> {
+    match file.open(mount) {
+        Ok(file) => hint(file.as_fd()).map(Some),
+        Err(error) if matches!(error.raw_os_error(), Some(ESTALE | ENOENT)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
-/// Whether a file has its hint again, if there is anything to undo.
-fn restore(file: &FileHandle, change: Change, mount: BorrowedFd<'_>) -> Option<bool> {
-    let file = file.open(mount).ok()?;
-    match hint(file.as_fd()).ok()? {
+/// Whether a file has its hint again; `None` where there is nothing to undo.
+///
+/// # Errors
+/// When the file cannot be opened now, or not be given its hint.
+fn restore(file: &FileHandle, change: Change, mount: BorrowedFd<'_>) -> io::Result<Option<bool>> {
+    match now(file, mount)? {
+        None => Ok(None),
         // The kernel has forgotten the inode meanwhile, and with it every hint.
-        WriteHint::NotSet if change.set != WriteHint::NotSet => None,
-        now if now != change.set => Some(false),
-        _ => set_hint(file.as_fd(), change.before).ok().map(|()| true),
+        Some(WriteHint::NotSet) if change.set != WriteHint::NotSet => Ok(None),
+        Some(now) if now != change.set => Ok(Some(false)),
+        Some(_) => {
+            set_hint(file.open(mount)?.as_fd(), change.before)?;
+            Ok(Some(true))
+        }
     }
 }
 
@@ -254,6 +301,18 @@ mod tests {
         assert!(error.to_string().contains("another process"), "{error}");
         drop(first);
         assert_eq!(HintsLeft::open(&path).unwrap().files(), 0);
+        // A line that was cut off is taken away, so that the next one stands by itself.
+        fs::write(&path, format!("{TITLE}\n1:aa not-set short\n1:bb not-s")).unwrap();
+        let mut cut = HintsLeft::open(&path).unwrap();
+        let file = |name| FileHandle::parse(name).unwrap();
+        cut.note(file("1:cc"), WriteHint::NotSet, WriteHint::Long)
+            .unwrap();
+        // What is set already is not noted again.
+        cut.note(file("1:cc"), WriteHint::NotSet, WriteHint::Long)
+            .unwrap();
+        drop(cut);
+        let text = format!("{TITLE}\n1:aa not-set short\n1:cc not-set long\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
         fs::write(&path, "mine\n").unwrap();
         assert!(HintsLeft::open(&path).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine\n");

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::fanotify::{EventFFlags, Fanotify, InitFlags, MarkFlags, MaskFlags};
+use nix::sys::stat::makedev;
+use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 
 use crate::error::SteerError;
 
@@ -31,7 +33,11 @@ impl Opened {
         };
         let queue = Fanotify::init(
             InitFlags::FAN_CLASS_NOTIF | InitFlags::FAN_CLOEXEC | InitFlags::FAN_NONBLOCK,
-            EventFFlags::O_RDONLY | EventFFlags::O_CLOEXEC | EventFFlags::O_NOATIME,
+            // With O_NONBLOCK no pipe and no lease makes us wait for its user.
+            EventFFlags::O_RDONLY
+                | EventFFlags::O_CLOEXEC
+                | EventFFlags::O_NOATIME
+                | EventFFlags::O_NONBLOCK,
         )
         .map_err(refused)?;
         let flags = MarkFlags::FAN_MARK_ADD | MarkFlags::FAN_MARK_FILESYSTEM;
@@ -45,7 +51,7 @@ impl Opened {
         })
     }
 
-    /// Shows each file that was opened, held open, to `meet`; waits at most `timeout` for some. True when the kernel
+    /// Shows some files that were opened, held open, to `meet`; waits at most `timeout` for the first. True when the kernel
     /// had to drop some, because more were opened than its queue holds: look at [`open_files`] then.
     ///
     /// # Errors
@@ -61,28 +67,23 @@ impl Opened {
             &mut [PollFd::new(self.queue.as_fd(), PollFlags::POLLIN)],
             wait,
         );
+        let events = match self.queue.read_events() {
+            Ok(events) => events,
+            Err(error @ (Errno::EBADF | Errno::EINVAL | Errno::EFAULT)) => {
+                let read = SteerError::io("read", "the queue of opened files");
+                return Err(read(error.into()));
+            }
+            // There are none; or a file is gone, leased or not to be opened by anybody, and the kernel has dropped its event.
+            Err(_) => return Ok(false),
+        };
         let mut dropped = false;
-        loop {
-            let events = match self.queue.read_events() {
-                Ok(events) => events,
-                Err(Errno::EAGAIN) => return Ok(dropped),
-                // Gone, or not to be opened by anybody, before it could be shown: the kernel has dropped that event.
-                Err(Errno::EINTR | Errno::ESTALE | Errno::ENOENT | Errno::ENXIO | Errno::EPERM) => {
-                    continue;
-                }
-                Err(error) => {
-                    return Err(SteerError::io("read", "the queue of opened files")(
-                        error.into(),
-                    ));
-                }
-            };
-            for event in &events {
-                dropped |= event.mask().contains(MaskFlags::FAN_Q_OVERFLOW);
-                if let Some(file) = event.fd().filter(|_| event.pid() != self.own) {
-                    meet(file);
-                }
+        for event in &events {
+            dropped |= event.mask().contains(MaskFlags::FAN_Q_OVERFLOW);
+            if let Some(file) = event.fd().filter(|_| event.pid() != self.own) {
+                meet(file);
             }
         }
+        Ok(dropped)
     }
 }
 
@@ -91,6 +92,7 @@ impl Opened {
 pub fn open_files(device: u64, meet: &mut dyn FnMut(BorrowedFd<'_>)) {
     let own = std::process::id().to_string();
     let mut seen = HashSet::new();
+    let wanted = StatxFlags::TYPE | StatxFlags::INO;
     for process in entries(Path::new("/proc")) {
         let is_process = process.file_name().and_then(|name| name.to_str());
         if !is_process.is_some_and(|name| name != own && name.parse::<u32>().is_ok()) {
@@ -101,10 +103,13 @@ pub fn open_files(device: u64, meet: &mut dyn FnMut(BorrowedFd<'_>)) {
             .iter()
             .flat_map(|of| entries(&process.join(of)))
         {
-            let Ok(found) = fs::metadata(&link) else {
+            // A file system's server elsewhere, which may be away, is not asked.
+            let Ok(found) = statx(CWD, &link, AtFlags::STATX_DONT_SYNC, wanted) else {
                 continue;
             };
-            if found.dev() != device || !found.is_file() || !seen.insert(found.ino()) {
+            let number = makedev(found.stx_dev_major.into(), found.stx_dev_minor.into());
+            let is_file = FileType::from_raw_mode(found.stx_mode.into()).is_file();
+            if number != device || !is_file || !seen.insert(found.stx_ino) {
                 continue;
             }
             let flags = libc::O_NONBLOCK | libc::O_NOATIME;

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,8 @@ pub struct Shared {
     /// When each queue last went round, in milliseconds since the server began.
     pub pulses: Vec<AtomicU64>,
     pub began: Instant,
+    /// Whether the queues were told to end: a silent one is not stuck then.
+    pub has_ended: AtomicBool,
 }
 
 /// What a queue is made with.
@@ -472,8 +474,11 @@ fn count(counters: &Counters, command: &Command) {
     }
 }
 
-/// How long ago the slowest queue last went round.
+/// How long ago the slowest queue last went round; no time once they were told to end.
 pub fn slowest(shared: &Shared) -> Duration {
+    if shared.has_ended.load(Ordering::Relaxed) {
+        return Duration::ZERO;
+    }
     let now = shared.began.elapsed();
     let pulses = shared.pulses.iter();
     let since = pulses

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
@@ -117,6 +117,7 @@ impl Server {
             controllers: drive.controllers(),
             pulses: (0..info.queues).map(|_| AtomicU64::new(0)).collect(),
             began: Instant::now(),
+            has_ended: AtomicBool::new(false),
         });
         let (failed, failures) = mpsc::channel();
         let mut server = Server {
@@ -318,6 +319,7 @@ impl Server {
         let written_out = held.sync_all();
         self.control.stop(self.info.device)?;
         drop(held);
+        self.shared.has_ended.store(true, Ordering::Relaxed);
         // A device whose requests are still mapped cannot be deleted.
         self.device = None;
         self.threads
@@ -378,6 +380,18 @@ pub fn give_up(block: &Path) -> Result<(), SteerError> {
         let words = format!("{name}: name a block device that a server left, as /dev/ublkb0");
         return Err(SteerError::Unfit(words));
     };
+    // One process at a time has it open: who serves it, or has begun to take over.
+    let served = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(character_device(left.device));
+    if served.is_err_and(|error| error.raw_os_error() == Some(EBUSY)) {
+        return Err(SteerError::Steered {
+            name,
+            block: block_device(left.device),
+            process: left.process,
+        });
+    }
     control.stop(left.device)?;
     control.delete_later(left.device)
 }

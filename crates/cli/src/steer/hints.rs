@@ -170,28 +170,24 @@ fn end(
     let counts = hints.counts();
     let left = hints.into_left();
     let files = left.files();
-    let restored = match (is_there, arguments.hints.restore) {
-        (false, _) => {
-            say::line(&format!("{} was unmounted", mount.root.display()));
-            // Elsewhere it may be mounted still, with its hints.
-            if !mount.is_mounted_somewhere() {
-                left.forget().map_err(Failure::work)?;
-            }
-            None
+    let (mut files, mut restored) = (files, None);
+    if is_there && arguments.hints.restore {
+        let done = left.restore(&mount.root).map_err(Failure::work)?;
+        (files, restored) = (done.refused as usize, Some(done));
+    } else if !is_there {
+        say::line(&format!("{} was unmounted", mount.root.display()));
+        // Where it is mounted elsewhere, its files have their hints still.
+        if !mount.is_mounted_somewhere() {
+            left.forget().map_err(Failure::work)?;
+            files = 0;
         }
-        (true, false) => None,
-        (true, true) => Some(left.restore(&mount.root).map_err(Failure::work)?),
-    };
+    }
     let end = End {
         root: &mount.root,
         scheme,
         counts,
         overflows,
-        left: if is_there && restored.is_none() {
-            files
-        } else {
-            0
-        },
+        left: files,
         restored,
     };
     let output = arguments.output.as_deref();
@@ -200,7 +196,13 @@ fn end(
 
 /// Undoes what an earlier command has left.
 fn undo(mount: &Mount, place: &Path, arguments: &SteerArguments) -> Result {
-    let restored = match place.exists() {
+    let is_there = place.try_exists().map_err(|error| {
+        Failure::say(format!(
+            "cannot look, as root, for {}: {error}",
+            place.display()
+        ))
+    })?;
+    let restored = match is_there {
         false => Restored::default(),
         true => {
             let left = HintsLeft::open(place).map_err(Failure::usage)?;
@@ -291,14 +293,15 @@ fn told(restored: Restored) -> Value {
         "restored": restored.restored,
         "vanished": restored.vanished,
         "changed": restored.changed,
+        "refused": restored.refused,
     })
 }
 
 fn words(restored: Restored) -> String {
     format!(
         "{} files have the hints again that they had; {} are gone, or their hints were forgotten; {} have other hints by \
-         now and keep them\n",
-        restored.restored, restored.vanished, restored.changed
+         now and keep them; {} could not be opened now: --undo tries again\n",
+        restored.restored, restored.vanished, restored.changed, restored.refused
     )
 }
 

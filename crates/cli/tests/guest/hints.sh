@@ -109,7 +109,7 @@ for system in ext4 xfs; do
     seen
     section unmounted-$system umount /mnt
     section followed-$system ended
-    section clean-$system ls /run/anabranch
+    section clean-$system ls /run/anabranch-hints
 done
 
 # What is refused.

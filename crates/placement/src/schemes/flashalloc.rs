@@ -34,6 +34,10 @@ impl HostScheme for Parameters {
         self.list()
     }
 
+    fn goes_by_requests(&self) -> bool {
+        true
+    }
+
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::alone(FlashAlloc::new(self, geometry)))
     }
@@ -52,7 +56,8 @@ struct Holder {
 ///
 /// In FlashAlloc the host names an object's addresses beforehand, and the drive dedicates erased blocks to them; other
 /// writes go to blocks that all share. Here an object begins with a file's first write. It takes the first stream that
-/// nobody has, so that no more units are open than objects are written. When all streams are taken, it goes to stream 0
+/// nobody has, so that no more units are open than objects were
+/// ever written side by side. When all streams are taken, it goes to stream 0
 /// with the writes that belong to no file, and asks again with its next write (our choice: the paper says nothing of
 /// objects beyond what the drive can open). A stream's unit is not closed when its object ends, which no host half can
 /// do: the next object begins in what is left of it, where FlashAlloc leaves the rest of its last block.

@@ -56,7 +56,7 @@ impl HostScheme for Parameters {
 /// As `SepBIT`'s simulator has it, which leaves the choice of victims to the drive (the paper's
 /// weighs a unit's hotness). New pages join the hottest group. Centres begin at zero, and one that no
 /// unit is near returns there: it splits the coldest group anew. A discarded page begins anew.
-/// Memory: 10 bytes for each page of the drive and 24 for each unit.
+/// Memory: 10 bytes for each page of the drive, and for each unit 24 and at most 16 for its hotness.
 #[derive(Debug)]
 pub struct Sfs {
     last: LastWrites,

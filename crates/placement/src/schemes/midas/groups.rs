@@ -153,9 +153,12 @@ impl Groups {
                 .filter_map(|stream| closed.fewest_valid_of(stream))
                 .min_by_key(|unit| unit.valid_pages),
             LastVictims::CostBenefit => {
-                let worth = |unit: &ClosedUnit| worth(unit, now, pages_per_unit);
+                let worth = |unit: ClosedUnit| (worth(&unit, now, pages_per_unit), unit);
                 last.flat_map(|stream| closed.of_stream(stream))
-                    .max_by(|a, b| worth(a).total_cmp(&worth(b)))
+                    .filter(|unit| unit.valid_pages < pages_per_unit)
+                    .map(worth)
+                    .max_by(|(a, _), (b, _)| a.total_cmp(b))
+                    .map(|(_, unit)| unit)
             }
         };
         let best = best.filter(|unit| unit.valid_pages < pages_per_unit)?;
