@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -135,7 +135,9 @@ impl HintsLeft {
         let mount = File::open(root).map_err(SteerError::io("open", root))?;
         self.changes.retain(|file, change| {
             // What cannot be opened now may be later.
-            now(file, mount.as_fd()).map_or(true, |now| now == Some(change.set))
+            found(file, mount.as_fd()).map_or(true, |found| {
+                found.is_some_and(|(_, now)| now == change.set)
+            })
         });
         self.keep()?;
         self.lines = self.changes.len();
@@ -199,13 +201,16 @@ impl HintsLeft {
     }
 }
 
-/// The hint of a file; `None` where the file is gone.
+/// A file and its hint; `None` where the file is gone.
 ///
 /// # Errors
 /// When the file cannot be opened now: somebody has a lease of it, or there are too many open files.
-fn now(file: &FileHandle, mount: BorrowedFd<'_>) -> io::Result<Option<WriteHint>> {
+fn found(file: &FileHandle, mount: BorrowedFd<'_>) -> io::Result<Option<(OwnedFd, WriteHint)>> {
     match file.open(mount) {
-        Ok(file) => hint(file.as_fd()).map(Some),
+        Ok(file) => {
+            let hint = hint(file.as_fd())?;
+            Ok(Some((file, hint)))
+        }
         Err(error) if matches!(error.raw_os_error(), Some(ESTALE | ENOENT)) => Ok(None),
         Err(error) => Err(error),
     }
@@ -216,13 +221,13 @@ fn now(file: &FileHandle, mount: BorrowedFd<'_>) -> io::Result<Option<WriteHint>
 /// # Errors
 /// When the file cannot be opened now, or not be given its hint.
 fn restore(file: &FileHandle, change: Change, mount: BorrowedFd<'_>) -> io::Result<Option<bool>> {
-    match now(file, mount)? {
+    match found(file, mount)? {
         None => Ok(None),
         // The kernel has forgotten the inode meanwhile, and with it every hint.
-        Some(WriteHint::NotSet) if change.set != WriteHint::NotSet => Ok(None),
-        Some(now) if now != change.set => Ok(Some(false)),
-        Some(_) => {
-            set_hint(file.open(mount)?.as_fd(), change.before)?;
+        Some((_, WriteHint::NotSet)) if change.set != WriteHint::NotSet => Ok(None),
+        Some((_, now)) if now != change.set => Ok(Some(false)),
+        Some((file, _)) => {
+            set_hint(file.as_fd(), change.before)?;
             Ok(Some(true))
         }
     }
