@@ -127,10 +127,11 @@ fn prepare(out: &Path, names: impl Iterator<Item = impl AsRef<str>>) {
     }
 }
 
+/// The calls of the command's first thread; with `-f` those of all it starts, too.
 fn strace(log: &Path, more: &[&str], words: &[String]) -> ExitStatus {
     let mut command = Command::new("strace");
     command
-        .args(["-f", "-qqq", "-e", "signal=none", "-o", text(log)])
+        .args(["-qqq", "-e", "signal=none", "-o", text(log)])
         .args(["-e", &format!("trace={CALLS}")])
         .args(more)
         .arg(env!("CARGO_BIN_EXE_anabranch"))
@@ -275,7 +276,7 @@ fn kill(case: &Case, inputs: &Path, kills: usize) -> usize {
     if case.over == Over::Always {
         prepare(&out, ["d.md"].iter());
     }
-    assert!(strace(&log, &[], &words).success(), "{words:?}");
+    assert!(strace(&log, &["-f"], &words).success(), "{words:?}");
     let whole = tree(&out);
     assert!(!whole.is_empty(), "{words:?} wrote nothing");
     let modes: &[bool] = match case.over {
@@ -288,13 +289,13 @@ fn kill(case: &Case, inputs: &Path, kills: usize) -> usize {
         let prepare = || prepare(&out, whole.keys().filter(|_| is_over));
         prepare();
         let before = tree(&out);
-        assert!(strace(&log, &[], &words).success(), "{words:?}");
+        assert!(strace(&log, &["-f"], &words).success(), "{words:?}");
         let points = points(&log);
         calls += points.len();
         for (name, count) in chosen(&points, kills / modes.len()) {
             prepare();
             let inject = format!("inject={name}:signal=SIGKILL:when={count}");
-            let ended = strace(Path::new("/dev/null"), &["-e", &inject], &words);
+            let ended = strace(Path::new("/dev/null"), &["-f", "-e", &inject], &words);
             killed += usize::from(!ended.success());
             let found = tree(&out);
             for (file, bytes) in &found {
@@ -310,7 +311,7 @@ fn kill(case: &Case, inputs: &Path, kills: usize) -> usize {
         }
     }
     // What a kill leaves is no obstacle: the same again is done to its end.
-    assert!(strace(&log, &[], &words).success(), "{words:?}");
+    assert!(strace(&log, &["-f"], &words).success(), "{words:?}");
     assert_eq!(tree(&out), whole, "{words:?} after a kill");
     eprintln!(
         "{killed:>5} of {kills} kills at {calls} calls: {}",

@@ -51,23 +51,6 @@ const LIVE: [Live; 3] = [
     },
 ];
 
-/// The calls of the command's first thread alone: what it starts, and the kernel's side, is left as it is.
-fn strace_first(log: &Path, more: &[&str], words: &[String]) -> ExitStatus {
-    let mut command = Command::new("strace");
-    command
-        .args(["-qqq", "-e", "signal=none", "-o", text(log)])
-        .args(["-e", &format!("trace={CALLS}")])
-        .args(more)
-        .arg(env!("CARGO_BIN_EXE_anabranch"))
-        .args(words)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command
-        .status()
-        .expect("strace is missing: apt-get install strace")
-}
-
 /// Whether a file that was found is whole.
 fn is_whole(name: &str, bytes: &[u8], at: &Path) -> bool {
     match name.rsplit('.').next() {
@@ -107,7 +90,7 @@ fn kill_live(live: &Live, kills: usize) -> usize {
         .split(' ')
         .map(str::to_owned)
         .collect();
-    assert!(strace_first(&log, &[], &words).success(), "{words:?}");
+    assert!(strace(&log, &[], &words).success(), "{words:?}");
     let names: Vec<String> = tree(&out).into_keys().collect();
     assert!(!names.is_empty(), "{words:?} wrote nothing");
     // As the log of several threads has it.
@@ -124,7 +107,7 @@ fn kill_live(live: &Live, kills: usize) -> usize {
         }
         let before = tree(&out);
         let inject = format!("inject={name}:signal=SIGKILL:when={count}");
-        let ended = strace_first(Path::new("/dev/null"), &["-e", &inject], &words);
+        let ended = strace(Path::new("/dev/null"), &["-e", &inject], &words);
         let at = format!("{words:?} killed at {name} {count}");
         assert!(
             ended.success() || ended.signal() == Some(9),
@@ -150,7 +133,7 @@ fn kill_live(live: &Live, kills: usize) -> usize {
     if !live.goes_on {
         prepare(&out, names.iter().filter(|_| false));
     }
-    assert!(strace_first(&log, &[], &words).success(), "{words:?}");
+    assert!(strace(&log, &[], &words).success(), "{words:?}");
     eprintln!(
         "{killed:>5} of {kills} kills at {} calls: {}",
         points.len(),
