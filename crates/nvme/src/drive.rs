@@ -12,7 +12,7 @@ mod streams;
 mod watch;
 
 use anabranch_ssd::{
-    Config, Counters, Device, PageRange, StreamCounters,
+    Config, Counters, Device, PageRange, StreamCounters, StreamId,
     fdp::FdpDevice,
     state::StateError,
     streams::{Scope, StreamTable},
@@ -39,6 +39,8 @@ pub enum Hint {
     Stream(u16),
     /// A placement identifier (Data Placement Directive).
     Placement(u16),
+    /// A stream of the drive, by its number: of a front end that keeps streams itself (SCSI).
+    Assigned(StreamId),
 }
 
 /// Which directives a drive has.
@@ -237,6 +239,10 @@ impl Drive {
                 (Hint::Stream(identifier), Some(table)) => {
                     let driven = (device, placement.relocation_mut());
                     streams::write(driven, table, (scope, identifier), pages)
+                }
+                (Hint::Assigned(stream), _) => {
+                    let written = device.write(placement.relocation_mut(), pages, stream);
+                    written.map_err(|error| status(&error))
                 }
                 _ => placement::write(device, &mut **placement, pages),
             },

@@ -16,6 +16,7 @@ mod controller;
 pub mod drive;
 mod health;
 mod io;
+mod local;
 mod manage;
 mod metrics;
 pub mod namespace;
@@ -32,6 +33,7 @@ pub mod wire;
 pub use checkpoint::{Checkpoint, CheckpointError, Files, Found, Header, Input, Output};
 #[doc(hidden)]
 pub use connection::{Offline, converse};
+pub use local::Local;
 pub use options::Options;
 pub use server::{Server, ServerError};
 pub use target::{BadName, StopError, Target};

@@ -73,6 +73,10 @@ pub const MOST_DATA: u32 = 4096 << MOST_DATA_SHIFT;
 pub const MOST_RANGES: u8 = u8::MAX;
 /// Bytes of them that are processed, of one range as of all (DMRSL, DMSL; our choice).
 pub const MOST_DEALLOCATED: u64 = 64 << 30;
+/// Most bytes of blocks given up that are worked on at once (our choice): their pages cost little each.
+pub const DISCARDED_AT_ONCE: u64 = 16 << 20;
+/// Most bytes of zeroes that are written at once (our choice): the translation layer writes their pages.
+pub const ZEROED_AT_ONCE: u64 = 4 << 20;
 /// Bytes that a Write Zeroes should not exceed (WZSL), as a power of two of 4 KiB pages: 32 MiB (our
 /// choice; as much as blocks of 512 bytes can ask for).
 pub const MOST_ZEROED_SHIFT: u8 = 13;

@@ -12,15 +12,10 @@ use crate::{
     drive::{Hint, covered, touched},
     io::Extent,
     namespace::Namespace,
-    options::MOST_DATA,
+    options::{DISCARDED_AT_ONCE, MOST_DATA, ZEROED_AT_ONCE},
     store::Store,
     target::Target,
 };
-
-/// Most bytes of a slice (our choice): of blocks given up, whose pages cost little each; and of zeroes,
-/// which the translation layer writes.
-const DISCARDED: u64 = 16 << 20;
-const ZEROED: u64 = 4 << 20;
 
 /// What is done to the blocks.
 #[derive(Debug, Clone, Copy)]
@@ -148,8 +143,8 @@ impl Doing {
     /// Bytes of a slice.
     fn most(self) -> u64 {
         match self {
-            Doing::Discard => DISCARDED,
-            Doing::Zero(_) => ZEROED,
+            Doing::Discard => DISCARDED_AT_ONCE,
+            Doing::Zero(_) => ZEROED_AT_ONCE,
             Doing::Verify => MOST_DATA.into(),
         }
     }

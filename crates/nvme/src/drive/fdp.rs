@@ -66,7 +66,7 @@ pub(super) fn write(
 ) -> Result<(), Status> {
     let placement = match hint {
         Hint::Placement(identifier) => Some(PlacementIdentifier(identifier)),
-        Hint::None | Hint::Stream(_) => None,
+        Hint::None | Hint::Stream(_) | Hint::Assigned(_) => None,
     };
     let written = device.write(namespace, pages, placement);
     written.map_err(|error| status(&error))

@@ -1,0 +1,1 @@
+//! The kernel's own target: its ring of commands.
