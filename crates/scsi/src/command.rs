@@ -293,10 +293,7 @@ mod tests {
         cdb[..2].copy_from_slice(&[0x9e, 1 << 5 | 0x14]);
         cdb[5] = 9;
         cdb[13] = 8;
-        assert_eq!(
-            Command::of(&cdb, true),
-            Ok(Command::OpenStream { room: 8 })
-        );
+        assert_eq!(Command::of(&cdb, true), Ok(Command::OpenStream { room: 8 }));
         cdb[1] = 2 << 5 | 0x14;
         let close = Command::CloseStream { stream: 9, room: 8 };
         assert_eq!(Command::of(&cdb, true), Ok(close));

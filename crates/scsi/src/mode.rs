@@ -4,7 +4,7 @@ use crate::{
     bytes::{narrow, put},
     command::ModePage,
     sense::Sense,
-    unit::{Geometry, GROUPS},
+    unit::{GROUPS, Geometry},
 };
 
 /// The pages there are, by code and subpage, in order.

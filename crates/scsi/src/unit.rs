@@ -7,11 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use anabranch_nvme::{
-    Local, Target,
-    drive::Mode,
-    options::MOST_DATA,
-};
+use anabranch_nvme::{Local, Target, drive::Mode, options::MOST_DATA};
 use anabranch_ssd::streams::ScsiStreams;
 use thiserror::Error;
 use twox_hash::XxHash3_64;
@@ -44,7 +40,9 @@ pub enum UnitError {
     #[error("a SCSI drive is one logical unit: leave --namespaces out")]
     Namespaces,
     /// Its directive is not SCSI's.
-    #[error("SCSI has no Flexible Data Placement: serve the drive with --mode streams or --mode plain")]
+    #[error(
+        "SCSI has no Flexible Data Placement: serve the drive with --mode streams or --mode plain"
+    )]
     Placement,
 }
 

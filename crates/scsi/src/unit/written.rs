@@ -21,9 +21,9 @@ impl Unit {
         };
         match place {
             Place::Group(0) => Ok(Hint::None),
-            Place::Group(group) => {
-                Ok(streams.stream(group.into()).map_or(Hint::None, Hint::Assigned))
-            }
+            Place::Group(group) => Ok(streams
+                .stream(group.into())
+                .map_or(Hint::None, Hint::Assigned)),
             Place::Stream(identifier) => {
                 let stream = streams.stream(identifier);
                 stream.map(Hint::Assigned).ok_or(Sense::command_byte(10))
@@ -127,7 +127,9 @@ impl Unit {
         let (mut at, end) = (at, at + length);
         while at < end {
             let now = pattern.len().min((end - at) as usize);
-            self.local.write(hint, at, &pattern[..now]).map_err(failed)?;
+            self.local
+                .write(hint, at, &pattern[..now])
+                .map_err(failed)?;
             at += now as u64;
         }
         Ok(())
