@@ -5,14 +5,14 @@
 mod command;
 mod served;
 
-use std::{fs, sync::Arc};
+use std::{fs, path::Path, sync::Arc};
 
 use anabranch_initiator::{Host, HostOptions, Tag};
 use anabranch_nvme::{Options, Target, Totals, drive::Drive, store::Store};
 use anabranch_scsi::Unit;
 use anabranch_ssd::{Config, Device, relocate::RelocationKind};
-use anabranch_trace::{Io, Operation, Reader};
-use command::{anabranch, json, text, trace};
+use anabranch_trace::{Capture, Context, ContextId, ContextKind, Io, Operation, Tables, Writer};
+use command::{anabranch, json, text};
 use serde_json::{Value, json};
 use served::{SUBSYSTEM, Served};
 
@@ -31,6 +31,55 @@ const DRIVE: &[&str] = &[
 /// Each context's stream, by its number.
 const RULES: &str =
     "[[rule]]\nrole = \"role1\"\nstream = 1\n[[rule]]\nrole = \"role2\"\nstream = 2\n";
+
+/// The drive filled in order; then runs of pages overwritten, low addresses more often, and some discarded. What is hot is
+/// of another context than what is cold.
+fn requests() -> Vec<Io> {
+    const PAGES: u64 = (64 << 20) / BLOCK;
+    let mut state = 7_u64;
+    let mut draw = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let write = |first: u64, pages: u64| Io {
+        context: ContextId(if first < PAGES / 4 { 1 } else { 2 }),
+        ..Io::write(first * BLOCK, pages * BLOCK)
+    };
+    let mut ios: Vec<Io> = (0..PAGES).step_by(256).map(|at| write(at, 256)).collect();
+    for _ in 0..12_000 {
+        let first = draw(PAGES - 4) * draw(PAGES - 4) / PAGES;
+        let io = write(first, 1 + draw(4));
+        ios.push(match draw(20) {
+            0 => Io {
+                operation: Operation::Discard,
+                ..io
+            },
+            _ => io,
+        });
+    }
+    ios
+}
+
+/// The same as a trace.
+fn trace(path: &Path, ios: &[Io]) {
+    let mut writer = Writer::create(path).unwrap();
+    ios.iter().for_each(|io| writer.push(io).unwrap());
+    let mut tables = Tables::new(Capture {
+        device_bytes: 64 << 20,
+        ..Capture::default()
+    });
+    let context = |id| Context {
+        id: ContextId(id),
+        signature: u64::from(id),
+        kind: ContextKind::Application,
+        role: format!("role{id}"),
+        frames: Vec::new(),
+    };
+    tables.contexts.extend([1, 2].map(context));
+    writer.finish(&tables).unwrap();
+}
 
 /// What must be equal: bytes written, copied and erased, the WAF of them, and what each stream took.
 fn counts(device: &Value) -> Value {
@@ -134,11 +183,11 @@ fn over_scsi(ios: &[Io], config: Config) -> Value {
 #[test]
 fn nvme_scsi_and_a_replay_count_the_same_to_the_page() {
     let directory = tempfile::tempdir().unwrap();
-    let path = trace(&directory);
+    let (path, ios) = (directory.path().join("t.parquet"), requests());
+    trace(&path, &ios);
     let rules = directory.path().join("rules.toml");
     fs::write(&rules, RULES).unwrap();
     let replayed = replayed(text(&path), text(&rules));
-    let ios: Vec<Io> = Reader::open(&path).unwrap().map(Result::unwrap).collect();
     let (over_nvme, config) = over_nvme(&ios);
     assert_ne!(
         replayed[0][2], 0,

@@ -21,6 +21,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("probe", &["trace"]),
     ("disk", &["ssd"]),
     ("nvme", &["ssd"]),
+    ("scsi", &["ssd", "nvme"]),
     // A host: tests know it, and the command for `calibrate`.
     ("initiator", &[]),
     ("replay", &["ssd", "trace", "lifetime", "placement"]),
@@ -68,6 +69,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "probe",
             "disk",
             "nvme",
+            "scsi",
             "steer",
             "doctor",
             "calibrate",

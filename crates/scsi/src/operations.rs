@@ -202,6 +202,11 @@ pub(crate) fn operation(cdb: &[u8], streams: bool) -> Result<&'static Operation,
     Ok(found)
 }
 
+/// Whether a command brings data: writes, and UNMAP.
+pub(crate) fn brings_data(cdb: &[u8]) -> bool {
+    matches!(u8_at(cdb, 0), 0x2a | 0x41 | 0x42 | 0x8a | 0x93 | 0x9a)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,261 @@
+//! The kernel's target in configfs: directories that make devices, and take them away.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind},
+    num::NonZeroUsize,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{Ring, TcmuError, mapping::Mapping};
+use crate::unit::{MOST_TRANSFER, Unit};
+
+/// Where the kernel has its targets, and the devices of its rings.
+const TARGETS: &str = "/sys/kernel/config/target";
+const RINGS: &str = "/sys/class/uio";
+/// MiB of memory for the data of commands under way at most (our choice; taken when it is used).
+const DATA_MIB: u32 = 64;
+/// How long the kernel may take to make a block device, and how often it is looked for (our choice).
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The directories of one unit.
+#[derive(Debug)]
+pub(super) struct Tree {
+    name: String,
+    /// The unit, in the directory of all that are handled in user space.
+    core: PathBuf,
+    /// The port by which it reaches this host, and its portal group.
+    port: PathBuf,
+    group: PathBuf,
+    /// The name by which this host reaches it.
+    nexus: String,
+}
+
+impl Tree {
+    /// The directories of a unit of that name.
+    pub(super) fn of(name: &str, unit: &Unit) -> Result<Tree, TcmuError> {
+        if !is_name(name) {
+            return Err(TcmuError::Name(name.to_owned()));
+        }
+        let targets = Path::new(TARGETS);
+        if !targets.exists() {
+            return Err(TcmuError::NoTarget(targets.to_owned()));
+        }
+        let naa = unit.identity().naa;
+        let port = targets.join(format!("loopback/naa.{naa:016x}"));
+        Ok(Tree {
+            name: name.to_owned(),
+            core: targets.join("core/user_0").join(name),
+            group: port.join("tpgt_1"),
+            port,
+            nexus: format!("naa.{:016x}", naa ^ 1),
+        })
+    }
+
+    /// Whether the kernel has such a unit.
+    pub(super) fn is_enabled(&self) -> bool {
+        fs::read_to_string(self.core.join("enable")).is_ok_and(|text| text.trim() == "1")
+    }
+
+    /// What the kernel calls a unit of ours.
+    fn config(&self) -> String {
+        format!("anabranch/{}", self.name)
+    }
+
+    /// Whether the kernel's unit is of the drive that is served.
+    pub(super) fn check(&self, unit: &Unit) -> Result<(), TcmuError> {
+        let info = self.core.join("info");
+        let found = fs::read_to_string(&info).map_err(|problem| step(&info, problem))?;
+        let same = after(&found, "Config:") == Some(&self.config())
+            && after(&found, " Size:") == Some(&unit.bytes().to_string())
+            && after(&found, "SectorSize:") == Some(&unit.block_bytes().to_string());
+        match same {
+            true => Ok(()),
+            false => Err(TcmuError::Other {
+                path: self.core.clone(),
+                found: found.split_whitespace().collect::<Vec<_>>().join(" "),
+            }),
+        }
+    }
+
+    /// Makes the kernel's unit.
+    pub(super) fn make(&self, unit: &Unit) -> Result<(), TcmuError> {
+        let block = unit.block_bytes();
+        let control = format!(
+            "dev_config={},dev_size={},hw_block_size={block},hw_max_sectors={},max_data_area_mb={DATA_MIB},nl_reply_supported=-1",
+            self.config(),
+            unit.bytes(),
+            MOST_TRANSFER / block,
+        );
+        let all = self.core.parent().unwrap_or(&self.core);
+        make(all)?;
+        make(&self.core)?;
+        let made = write(&self.core.join("control"), &control)
+            .and_then(|()| write(&self.core.join("enable"), "1"));
+        if made.is_err() {
+            // What was refused is not left behind.
+            let _ = self.remove();
+        }
+        made
+    }
+
+    /// The unit's ring, and the device by which the kernel and we tell each other of it.
+    pub(super) fn ring(&self) -> Result<(File, Ring<Mapping>), TcmuError> {
+        let place = self.find_ring()?;
+        let device = Path::new("/dev").join(place.file_name().unwrap_or_default());
+        let opened = OpenOptions::new().read(true).write(true).open(&device);
+        let opened = opened.map_err(|problem| match problem.kind() {
+            ErrorKind::ResourceBusy => TcmuError::Busy,
+            _ => step(&device, problem),
+        })?;
+        let size = place.join("maps/map0/size");
+        let text = fs::read_to_string(&size).map_err(|problem| step(&size, problem))?;
+        let bytes = usize::from_str_radix(text.trim().trim_start_matches("0x"), 16);
+        let bytes = bytes.ok().and_then(NonZeroUsize::new);
+        let bytes = bytes.ok_or_else(|| TcmuError::NoRing(self.name.clone()))?;
+        let mapping = Mapping::new(&opened, bytes)?;
+        Ok((opened, Ring::new(mapping)?))
+    }
+
+    fn find_ring(&self) -> Result<PathBuf, TcmuError> {
+        let ending = format!("/{}/{}", self.name, self.config());
+        let is_ours = |place: &PathBuf| {
+            let name = fs::read_to_string(place.join("name")).unwrap_or_default();
+            name.starts_with("tcm-user/") && name.trim_end().ends_with(&ending)
+        };
+        let places = fs::read_dir(RINGS).into_iter().flatten().flatten();
+        let found = places.map(|place| place.path()).find(is_ours);
+        found.ok_or_else(|| TcmuError::NoRing(self.name.clone()))
+    }
+
+    /// Where the port has the unit.
+    fn link(&self) -> PathBuf {
+        self.group.join("lun/lun_0").join(&self.name)
+    }
+
+    /// Brings the unit to this host, if it is not there, and waits for its block device.
+    pub(super) fn bring(&self) -> Result<PathBuf, TcmuError> {
+        let link = self.link();
+        if fs::symlink_metadata(&link).is_err() {
+            make(&self.port)?;
+            make(&self.group)?;
+            let nexus = self.group.join("nexus");
+            if fs::read_to_string(&nexus).is_err() {
+                write(&nexus, &self.nexus)?;
+            }
+            let lun = self.group.join("lun/lun_0");
+            make(&lun)?;
+            symlink(&self.core, &link).map_err(|problem| step(&link, problem))?;
+        }
+        let address = self.group.join("address");
+        let text = fs::read_to_string(&address).map_err(|problem| step(&address, problem))?;
+        let blocks = Path::new("/sys/class/scsi_device")
+            .join(format!("{}:0", text.trim()))
+            .join("device/block");
+        let begin = Instant::now();
+        loop {
+            let found = fs::read_dir(&blocks)
+                .ok()
+                .and_then(|mut found| found.next());
+            if let Some(Ok(found)) = found {
+                return Ok(Path::new("/dev").join(found.file_name()));
+            }
+            if begin.elapsed() > PATIENCE {
+                return Err(TcmuError::NoDevice(blocks));
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Takes the unit from this host.
+    pub(super) fn take_away(&self) -> Result<(), TcmuError> {
+        let link = self.link();
+        match fs::remove_file(&link) {
+            Err(problem) if problem.kind() != ErrorKind::NotFound => {
+                return Err(step(&link, problem));
+            }
+            _ => {}
+        }
+        let lun = self.group.join("lun/lun_0");
+        [&lun, &self.group, &self.port]
+            .into_iter()
+            .try_for_each(|path| remove(path))
+    }
+
+    /// Takes the unit from the kernel.
+    pub(super) fn remove(&self) -> Result<(), TcmuError> {
+        remove(&self.core)?;
+        if let Some(all) = self.core.parent() {
+            // Others may be there.
+            let _ = fs::remove_dir(all);
+        }
+        Ok(())
+    }
+}
+
+/// What is a directory's name, and needs no quoting in the kernel's configuration.
+fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=32).contains(&name.len()) && name.bytes().all(is_plain)
+}
+
+/// The word after a label.
+fn after<'a>(text: &'a str, label: &str) -> Option<&'a str> {
+    text.split_once(label)?.1.split_whitespace().next()
+}
+
+fn step(path: &Path, problem: io::Error) -> TcmuError {
+    TcmuError::Step {
+        path: path.to_owned(),
+        problem,
+    }
+}
+
+/// A directory that is there, or made.
+fn make(path: &Path) -> Result<(), TcmuError> {
+    match fs::create_dir(path) {
+        Err(problem) if problem.kind() != ErrorKind::AlreadyExists => Err(step(path, problem)),
+        _ => Ok(()),
+    }
+}
+
+/// A directory that is not there, or removed.
+fn remove(path: &Path) -> Result<(), TcmuError> {
+    match fs::remove_dir(path) {
+        Err(problem) if problem.kind() != ErrorKind::NotFound => Err(step(path, problem)),
+        _ => Ok(()),
+    }
+}
+
+/// A value, in one write: the kernel takes no other.
+fn write(path: &Path, value: &str) -> Result<(), TcmuError> {
+    fs::write(path, value).map_err(|problem| step(path, problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_directorys_and_no_more() {
+        for good in ["a", "drive-1_B", &"x".repeat(32)] {
+            assert!(is_name(good), "{good}");
+        }
+        for bad in ["", ".", "..", "a/b", "a,b", "a b", "ä", &"x".repeat(33)] {
+            assert!(!is_name(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_says_of_a_unit_is_read() {
+        let info = "Status: ACTIVATED  Max Queue Depth: 0  SectorSize: 4096  HwMaxSectors: 256\n        \
+                    Config: anabranch/one Size: 1073741824 MaxDataAreaMB: 64\n";
+        assert_eq!(after(info, "Config:"), Some("anabranch/one"));
+        assert_eq!(after(info, "SectorSize:"), Some("4096"));
+        assert_eq!(after(info, " Size:"), Some("1073741824"));
+    }
+}
