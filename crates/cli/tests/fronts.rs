@@ -1,6 +1,11 @@
 //! The same writes through every front end cost the same, to the page: NVMe, SCSI, and a replay.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr
+)]
 
 mod command;
 mod served;
