@@ -2,8 +2,8 @@
 
 use crate::{
     bytes::{narrow, put},
+    geometry::{Geometry, Identity, MOST_DESCRIPTORS, MOST_SAME, MOST_TRANSFER, MOST_UNMAPPED},
     sense::Sense,
-    unit::{Geometry, Identity, MOST_DESCRIPTORS, MOST_SAME, MOST_TRANSFER, MOST_UNMAPPED},
 };
 
 /// T10 VENDOR IDENTIFICATION, which is nobody's, PRODUCT IDENTIFICATION and PRODUCT REVISION LEVEL.

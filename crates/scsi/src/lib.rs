@@ -13,6 +13,7 @@
 
 mod bytes;
 pub mod command;
+mod geometry;
 mod inquiry;
 mod mode;
 mod operations;
@@ -22,5 +23,6 @@ pub mod tcmu;
 pub mod unit;
 
 pub use command::Command;
+pub use geometry::Identity;
 pub use sense::Sense;
 pub use unit::{Unit, UnitError};

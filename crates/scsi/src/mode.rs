@@ -3,8 +3,8 @@
 use crate::{
     bytes::{narrow, put},
     command::ModePage,
+    geometry::{GROUPS, Geometry},
     sense::Sense,
-    unit::{GROUPS, Geometry},
 };
 
 /// The pages there are, by code and subpage, in order.

@@ -3,9 +3,9 @@
 use crate::{
     bytes::{narrow, put},
     command::Operations,
+    geometry::Geometry,
     operations::{Operation, operations},
     sense::Sense,
-    unit::Geometry,
 };
 
 /// READ CAPACITY(10) (SBC §5.20): the last block, or FFFFFFFFh where READ CAPACITY(16) must be asked.

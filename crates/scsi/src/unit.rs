@@ -2,36 +2,19 @@
 
 mod written;
 
-use std::{
-    hash::Hasher as _,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anabranch_nvme::{Local, Target, drive::Mode, options::MOST_DATA};
+use anabranch_nvme::{Local, Target, drive::Mode};
 use anabranch_ssd::streams::ScsiStreams;
 use thiserror::Error;
-use twox_hash::XxHash3_64;
 
 use crate::{
     command::{Blocks, Command},
+    geometry::{Geometry, Identity, MOST_TRANSFER, PERMANENT},
     inquiry, mode,
     report::{self, OpenStream},
     sense::Sense,
 };
-
-/// Most bytes of data of one command (MAXIMUM TRANSFER LENGTH).
-pub const MOST_TRANSFER: u32 = MOST_DATA;
-/// Most bytes that one UNMAP gives up (MAXIMUM UNMAP LBA COUNT; our choice: what a host's other commands wait for).
-pub const MOST_UNMAPPED: u64 = 1 << 30;
-/// Descriptors of one UNMAP at most (MAXIMUM UNMAP BLOCK DESCRIPTOR COUNT; our choice).
-pub const MOST_DESCRIPTORS: u16 = 255;
-/// Most bytes that one WRITE SAME writes (MAXIMUM WRITE SAME LENGTH; our choice).
-pub const MOST_SAME: u64 = 32 << 20;
-/// Group numbers there are: a field of six bits.
-pub const GROUPS: u16 = 64;
-/// Streams that are open for ever, stream 0 included: one for each of Linux's life-time hints, 0 to 5 (SBC-5: those with
-/// the lowest identifiers).
-pub const PERMANENT: u16 = 6;
 
 /// A drive that cannot be a logical unit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -44,40 +27,6 @@ pub enum UnitError {
         "SCSI has no Flexible Data Placement: serve the drive with --mode streams or --mode plain"
     )]
     Placement,
-}
-
-/// Sizes that hosts are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Geometry {
-    pub(crate) blocks: u64,
-    pub(crate) block_bytes: u32,
-    pub(crate) page_bytes: u32,
-    pub(crate) pages_per_unit: u32,
-    /// Streams, stream 0 included; 0 of a unit that has none.
-    pub(crate) streams: u16,
-}
-
-/// What tells the unit from others: made of its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// PRODUCT SERIAL NUMBER: 16 hexadecimal digits.
-    pub serial: String,
-    /// NAA, locally assigned (3h).
-    pub naa: u64,
-}
-
-impl Identity {
-    /// Of a unit of that name.
-    pub fn of(name: &str) -> Identity {
-        const LOCAL: u64 = 3 << 60;
-        let mut hash = XxHash3_64::new();
-        hash.write(name.as_bytes());
-        let number = hash.finish();
-        Identity {
-            serial: format!("{number:016x}"),
-            naa: LOCAL | number >> 4,
-        }
-    }
 }
 
 /// A logical unit. Any number of threads may have commands performed.

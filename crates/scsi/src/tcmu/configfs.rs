@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{Ring, TcmuError, mapping::Mapping};
-use crate::unit::{MOST_TRANSFER, Unit};
+use crate::{geometry::MOST_TRANSFER, unit::Unit};
 
 /// Where the kernel has its targets, and the devices of its rings.
 const TARGETS: &str = "/sys/kernel/config/target";

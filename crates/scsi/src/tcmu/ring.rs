@@ -6,7 +6,7 @@
 use thiserror::Error;
 
 use super::Memory;
-use crate::{operations, sense::Sense, unit::MOST_TRANSFER};
+use crate::{geometry::MOST_TRANSFER, operations, sense::Sense};
 
 /// Offsets of the mailbox: version (16 bits), flags (16 bits), where the ring lies, its bytes, the kernel's end, and on a
 /// cache line of its own ours.

@@ -2,10 +2,11 @@
 
 use anabranch_nvme::{completion::Status, drive::Hint};
 
-use super::{MOST_DESCRIPTORS, MOST_SAME, MOST_TRANSFER, MOST_UNMAPPED, Unit};
+use super::Unit;
 use crate::{
     bytes::{u16_at, u32_at, u64_at},
     command::{Blocks, Place},
+    geometry::{MOST_DESCRIPTORS, MOST_SAME, MOST_TRANSFER, MOST_UNMAPPED},
     sense::Sense,
 };
 

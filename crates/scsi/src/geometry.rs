@@ -1,0 +1,54 @@
+//! What hosts are told of a unit: its sizes, its limits, its name.
+
+use std::hash::Hasher as _;
+
+use anabranch_nvme::options::MOST_DATA;
+use twox_hash::XxHash3_64;
+
+/// Most bytes of data of one command (MAXIMUM TRANSFER LENGTH).
+pub const MOST_TRANSFER: u32 = MOST_DATA;
+/// Most bytes that one UNMAP gives up (MAXIMUM UNMAP LBA COUNT; our choice: what a host's other commands wait for).
+pub const MOST_UNMAPPED: u64 = 1 << 30;
+/// Descriptors of one UNMAP at most (MAXIMUM UNMAP BLOCK DESCRIPTOR COUNT; our choice).
+pub const MOST_DESCRIPTORS: u16 = 255;
+/// Most bytes that one WRITE SAME writes (MAXIMUM WRITE SAME LENGTH; our choice).
+pub const MOST_SAME: u64 = 32 << 20;
+/// Group numbers there are: a field of six bits.
+pub const GROUPS: u16 = 64;
+/// Streams that are open for ever, stream 0 included: one for each of Linux's life-time hints, 0 to 5 (SBC-5: those with
+/// the lowest identifiers).
+pub const PERMANENT: u16 = 6;
+
+/// Sizes that hosts are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    pub(crate) blocks: u64,
+    pub(crate) block_bytes: u32,
+    pub(crate) page_bytes: u32,
+    pub(crate) pages_per_unit: u32,
+    /// Streams, stream 0 included; 0 of a unit that has none.
+    pub(crate) streams: u16,
+}
+
+/// What tells the unit from others: made of its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// PRODUCT SERIAL NUMBER: 16 hexadecimal digits.
+    pub serial: String,
+    /// NAA, locally assigned (3h).
+    pub naa: u64,
+}
+
+impl Identity {
+    /// Of a unit of that name.
+    pub fn of(name: &str) -> Identity {
+        const LOCAL: u64 = 3 << 60;
+        let mut hash = XxHash3_64::new();
+        hash.write(name.as_bytes());
+        let number = hash.finish();
+        Identity {
+            serial: format!("{number:016x}"),
+            naa: LOCAL | number >> 4,
+        }
+    }
+}
