@@ -14,10 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     fault::{Fault, Result},
-    grid::{Point, bases, check_size, points},
     options::{DriveOptions, IssueKind, TimeOptions},
     recorded::Recorded,
-    sampling::{Sampling, Thinned},
+    sampling::Thinned,
     small_file::settings,
 };
 
@@ -138,15 +137,6 @@ impl Origin {
         }
     }
 
-    /// Bytes of a page of the drive that is taken where no option names one.
-    ///
-    /// # Errors
-    /// When the default profile cannot be read, which is a defect of this program.
-    pub fn page_bytes(&self) -> Result<u32> {
-        let bases = bases(&DriveOptions::default(), self)?;
-        Ok(bases.first().map_or(4096, Point::page_bytes))
-    }
-
     /// What a trace tells of its drive, as far as the options leave that open.
     ///
     /// # Errors
@@ -169,98 +159,6 @@ impl Origin {
             sampled: capture.sampled,
         })
     }
-}
-
-/// Every drive the options describe.
-///
-/// # Errors
-/// When a drive of the grid is not possible.
-pub fn drives(options: &DriveOptions, origin: &Origin) -> Result<Vec<NamedDrive>> {
-    points(options, origin)?
-        .iter()
-        .map(Point::resolve)
-        .collect()
-}
-
-/// The one drive that options describe, in the form that a trace carries. `otherwise` is the
-/// message for options that describe several.
-///
-/// # Errors
-/// When the drive is not possible, or there are several.
-pub fn one_drive(
-    options: &DriveOptions,
-    origin: &Origin,
-    otherwise: &str,
-) -> Result<(NamedDrive, Recorded)> {
-    match points(options, origin)?.as_slice() {
-        [one] => Ok((one.resolve()?, one.recorded()?)),
-        _ => Err(Fault::say(otherwise)),
-    }
-}
-
-/// The one drive that options describe, sampled at `rate`.
-///
-/// # Errors
-/// When the drive is not possible, or its units keep too few pages at that rate.
-pub fn one_sampled(options: &DriveOptions, rate: Rate) -> Result<NamedDrive> {
-    let sampling = Some(Sampling::Rate(rate));
-    let points = points(options, &Origin::default())?;
-    let sampled = points.first().map(|point| point.sampled(sampling));
-    sampled.unwrap_or_else(|| Err(Fault::say("no drive is described")))
-}
-
-/// The grid of drives that hold the data of a saved drive. Their timing is the profile's.
-pub fn aged_drives(options: &DriveOptions, path: &Path, saved: &Config) -> Result<Vec<NamedDrive>> {
-    options.check_aged()?;
-    check_size(options.drives())?;
-    let profile = options.profiles.first();
-    let profile = load(profile.map_or(DEFAULT_PROFILE, String::as_str))?;
-    let or_own = |list: &[u16], own: u16| match list {
-        [] => vec![own],
-        list => list.to_vec(),
-    };
-    let mut grid = Vec::new();
-    for host in or_own(&options.streams, saved.host_streams) {
-        for internal in or_own(&options.internal_streams, saved.internal_streams) {
-            let config = Config {
-                host_streams: host,
-                internal_streams: internal,
-                ..saved.clone()
-            };
-            grid.push(config);
-        }
-    }
-    let victims = |config: Config| match options.victim.as_slice() {
-        [] => vec![config],
-        rules => {
-            let with = |&victim_rule| Config {
-                victim_rule,
-                ..config.clone()
-            };
-            rules.iter().map(with).collect()
-        }
-    };
-    let levelled = |config: Config| match options.levelling.as_slice() {
-        [] => vec![config],
-        rules => {
-            let with = |&rule| {
-                let mut config = config.clone();
-                config.wear.levelling = rule;
-                config
-            };
-            rules.iter().map(with).collect()
-        }
-    };
-    let named = |config: Config| NamedDrive {
-        profile: path.display().to_string(),
-        over_provisioning: profile.geometry.over_provisioning,
-        config,
-        timing: profile.timing,
-        layout: profile.layout(),
-        thinned: None,
-    };
-    let grid = grid.into_iter().flat_map(victims).flat_map(levelled);
-    Ok(grid.map(named).collect())
 }
 
 /// Sets the faults that the options ask for.
@@ -381,129 +279,6 @@ pub fn share(text: &str) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_demo_drive_has_the_size_and_spare_of_the_demo() {
-        let config = &drives(&DriveOptions::default(), &Origin::default()).unwrap()[0].config;
-        assert_eq!(config.logical_bytes(), 1250 << 20);
-        assert_eq!(config.unit_bytes(), 24 << 20);
-        assert_eq!(config.physical_units, 56);
-    }
-
-    #[test]
-    fn comma_lists_multiply_into_a_grid() {
-        let options = DriveOptions {
-            streams: vec![2, 4],
-            unit: ["4MiB", "8MiB", "16 MiB"].map(str::to_owned).into(),
-            ..DriveOptions::default()
-        };
-        let origin = Origin {
-            size: Size::Captured(1 << 30),
-            ..Origin::default()
-        };
-        let grid = drives(&options, &origin).unwrap();
-        assert_eq!(grid.len(), 6);
-        assert!(
-            grid.iter()
-                .all(|drive| drive.config.logical_bytes() == 1 << 30)
-        );
-    }
-
-    #[test]
-    fn a_drive_that_cannot_be_is_told_with_its_options_and_such_as_work() {
-        let asked = |size: &str, unit: &[&str]| {
-            let options = DriveOptions {
-                size: Some(size.to_owned()),
-                unit: unit.iter().map(|&unit| unit.to_owned()).collect(),
-                ..DriveOptions::default()
-            };
-            drives(&options, &Origin::default())
-                .unwrap_err()
-                .to_string()
-        };
-        let small = asked("32MiB", &[]);
-        assert!(
-            small.starts_with("demo --size 32MiB: 2 erase units"),
-            "{small}"
-        );
-        let after = small.split("--unit ").nth(1).unwrap();
-        let works = after.split(' ').next().unwrap();
-        let options = DriveOptions {
-            size: Some("32MiB".to_owned()),
-            unit: vec![works.to_owned()],
-            ..DriveOptions::default()
-        };
-        drives(&options, &Origin::default()).unwrap();
-        assert!(asked("12", &[]).contains("less than a page of 4096; "));
-        let large = asked("64TiB", &[]);
-        assert!(large.contains("than the 2^32 pages of 4KiB"), "{large}");
-        assert!(large.ends_with("; --size 8TiB works"), "{large}");
-        // Its spare alone is too much.
-        let full = asked("15900GiB", &[]);
-        assert!(full.contains("than the 2^32 pages of 4KiB"), "{full}");
-        assert!(full.ends_with("; --size 8TiB works"), "{full}");
-        assert!(asked("1GiB", &["5000"]).contains("demo --size 1GiB --unit 5000"));
-    }
-
-    #[test]
-    fn what_a_trace_carries_is_the_drive_to_the_last_unit() {
-        let options = DriveOptions {
-            profiles: vec!["golden".to_owned()],
-            streams: vec![3],
-            ..DriveOptions::default()
-        };
-        let (drive, recorded) = one_drive(&options, &Origin::default(), "one").unwrap();
-        let mut capture = Capture {
-            device_bytes: drive.config.logical_bytes(),
-            drive: Some(recorded.note()),
-            ..Capture::default()
-        };
-        let origin = Origin::of(&capture, &DriveOptions::default()).unwrap();
-        let again = drives(&DriveOptions::default(), &origin).unwrap();
-        assert_eq!(again[0].config, drive.config);
-        assert_eq!(again[0].profile, "golden");
-        // A named device is another drive; what it tells in words of tomorrow is refused.
-        let named = DriveOptions {
-            profiles: vec!["demo".to_owned()],
-            ..DriveOptions::default()
-        };
-        capture.drive = Some(serde_json::json!({ "version": 2 }));
-        let origin = Origin::of(&capture, &named).unwrap();
-        assert_eq!(
-            drives(&named, &origin).unwrap()[0].config.logical_pages,
-            1 << 20
-        );
-        let fault = Origin::of(&capture, &DriveOptions::default()).unwrap_err();
-        assert!(fault.to_string().contains("version 2") && fault.to_string().contains("--device"));
-    }
-
-    #[test]
-    fn a_fault_is_one_of_four_and_carries_a_number() {
-        let with = |faults: &[&str]| {
-            let fault = faults.iter().map(|&fault| fault.to_owned()).collect();
-            let asked = DriveOptions {
-                fault,
-                ..DriveOptions::default()
-            };
-            drives(&asked, &Origin::default())
-        };
-        let config = with(&["program=1000", "factory=1"]).map(|drives| drives[0].config.clone());
-        assert!(
-            config.is_err_and(|fault| fault.kind == crate::FaultKind::WrongUse),
-            "56 units have none to spare"
-        );
-        for wrong in [
-            "program",
-            "program=",
-            "erase=x",
-            "worn",
-            "",
-            "factory=-1",
-            "rust=3",
-        ] {
-            assert!(with(&[wrong]).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn a_misspelt_profile_is_told_its_neighbour() {

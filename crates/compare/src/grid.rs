@@ -1,20 +1,18 @@
 //! The drives of a question: profiles, changed by options, multiplied into a grid. One for replays,
 //! sweeps, experiments, what is served, and Python.
 
-use anabranch_placement::Bytes;
-use anabranch_ssd::{ConfigError, profile::Profile};
+use std::path::Path;
+
+use anabranch_ssd::Config;
 use anabranch_trace::Rate;
-use serde::Serialize;
-use serde_json::Value;
 
 use crate::{
-    drives::{
-        DEFAULT_PROFILE, NamedDrive, Origin, Size, bytes, load, resize, set_unit, share, wear_out,
-    },
+    drives::{DEFAULT_PROFILE, NamedDrive, Origin, Size, load, share},
     fault::{Fault, Result},
     options::{DriveOptions, ReplayOptions},
+    point::{Point, bases, check_size, points, varied},
     recorded::Recorded,
-    sampling::{Sampling, Thinned, check, coarsest},
+    sampling::Sampling,
 };
 
 /// The share of the drive that is filled by a trace which does not tell its device's size, unless an option does (our
@@ -95,20 +93,6 @@ pub fn grid(
     Ok(asked.collect())
 }
 
-/// The most drives of a grid (our choice: a hundred times what was ever compared on one trace).
-const MOST_DRIVES: u128 = 100_000;
-
-/// Refuses a grid that is too large, before it is made.
-pub(crate) fn check_size(drives: u128) -> Result {
-    match drives > MOST_DRIVES {
-        false => Ok(()),
-        true => Err(Fault::say(format!(
-            "the lists multiply to {drives} drives, and a grid may have {MOST_DRIVES}: give fewer values, or several \
-             grids"
-        ))),
-    }
-}
-
 /// Parses a share of `--fill`.
 fn share_of(text: &str) -> Result<f64> {
     match share(text)? {
@@ -141,28 +125,7 @@ fn filled(
     varied(base, options, size)
 }
 
-/// One drive of a grid: a profile with its options.
-#[derive(Debug, Clone)]
-pub(crate) struct Point {
-    name: String,
-    /// The options, as a person would give them.
-    options: Vec<String>,
-    profile: Result<Profile>,
-}
-
 impl Point {
-    /// Bytes of a page of the drive.
-    pub(crate) fn page_bytes(&self) -> u32 {
-        let geometry = self.profile.as_ref().map(|profile| &profile.geometry);
-        geometry.map_or(4096, |geometry| geometry.page_bytes)
-    }
-
-    /// The profile and its options, for messages.
-    pub(crate) fn label(&self) -> String {
-        let options = self.options.iter().map(|option| format!(" {option}"));
-        format!("{}{}", self.name, options.collect::<String>())
-    }
-
     fn asked(&self, fill: Option<f64>, sampling: Option<Sampling>) -> Asked {
         let words = self.options.iter().flat_map(|option| option.split(' '));
         Asked {
@@ -174,272 +137,237 @@ impl Point {
             drive: self.sampled(sampling),
         }
     }
+}
 
-    /// Resolves the drive. If it is not possible, the error names its options, and one that works.
-    pub(crate) fn resolve(&self) -> Result<NamedDrive> {
-        self.resolve_at(Rate::WHOLE)
-    }
-
-    /// The drive as it is sampled; `auto` begins with the coarsest rate.
-    pub(crate) fn sampled(&self, sampling: Option<Sampling>) -> Result<NamedDrive> {
-        let profile = self.profile.clone()?;
-        let rate = match sampling {
-            None => return self.resolve(),
-            Some(Sampling::Auto) => coarsest(&profile),
-            Some(Sampling::Rate(rate)) => rate,
-        };
-        check(&profile, rate)?;
-        Ok(NamedDrive {
-            thinned: Some(Thinned {
-                rate,
-                logical_pages: profile.logical_pages(),
-            }),
-            ..self.resolve_at(rate)?
-        })
-    }
-
-    fn resolve_at(&self, rate: Rate) -> Result<NamedDrive> {
-        let profile = self.profile.clone()?;
-        let resolved = profile.resolve_sampled(&self.name, rate.pages());
-        let config = resolved.map_err(|error| {
-            let label = self.label();
-            match error {
-                ConfigError::TooFewUnits { .. } => {
-                    Fault::say(format!("{label}: {error}{}", works(&profile)))
-                }
-                ConfigError::Zero("logical_pages") => Fault::say(format!(
-                    "{label}: a drive of {} bytes is less than a page of {}{}",
-                    profile.logical_bytes(),
-                    profile.geometry.page_bytes,
-                    works(&profile)
-                )),
-                ConfigError::TooManyPages(_) => Fault::say(format!(
-                    "{label}: {} and their spare have more than the 2^32 pages of {} that a drive can have{}",
-                    Bytes(profile.logical_bytes()),
-                    Bytes(u64::from(profile.geometry.page_bytes) * u64::from(rate.pages())),
-                    works(&profile)
-                )),
-                other => Fault::say(format!("{label}: {other}")),
-            }
-        })?;
-        Ok(NamedDrive {
-            profile: self.name.clone(),
-            over_provisioning: profile.geometry.over_provisioning,
-            config,
-            timing: profile.timing,
-            layout: profile.layout(),
-            thinned: None,
-        })
-    }
-
-    /// The drive in the form that a trace carries.
-    pub(crate) fn recorded(&self) -> Result<Recorded> {
-        Ok(Recorded {
-            device: self.name.clone(),
-            profile: self.profile.clone()?,
-        })
-    }
-
-    /// The same drive with smaller erase units, so that it has at least `least_units`; `None` if it cannot have them.
-    pub(crate) fn with_units(&self, least_units: u32) -> Option<Point> {
-        let own_bytes = self.profile.as_ref().ok()?.unit_bytes();
-        let smaller = |bytes: u64| {
-            let mut point = self.clone();
-            if bytes < own_bytes {
-                let shown = Bytes(bytes).to_string();
-                point.set("--unit", &shown, |profile| set_unit(profile, bytes));
-            }
-            point
-        };
-        let is_enough = |point: &Point| {
-            let drive = point.resolve();
-            drive.is_ok_and(|drive| drive.config.physical_units >= least_units)
-        };
-        let halves = std::iter::successors(Some(own_bytes), |bytes| Some(bytes / 2));
-        let halves = halves.take_while(|bytes| *bytes >= LEAST_UNIT_BYTES);
-        halves.map(smaller).find(is_enough)
-    }
-
-    /// Sets the drive's size: the one asked for, unless the origin decides another.
-    fn size(&mut self, known: Size, asked: Option<u64>) {
-        match (known, asked) {
-            (Size::Fixed(bytes), _) | (Size::Captured(bytes), None) => {
-                if let Ok(profile) = &mut self.profile {
-                    resize(profile, bytes);
-                }
-            }
-            (_, Some(bytes)) => self.set("--size", &Bytes(bytes).to_string(), |profile| {
-                resize(profile, bytes);
-                Ok(())
-            }),
-            (Size::Unknown | Size::Footprint, None) => {}
-        }
-    }
-
-    fn set(&mut self, option: &str, value: &str, set: impl FnOnce(&mut Profile) -> Result) {
-        self.options.push(format!("{option} {value}"));
-        let set = self.profile.as_mut().map(set);
-        if let Ok(Err(fault)) = set {
-            self.profile = Err(Fault::say(format!("{}: {fault}", self.label())));
-        }
+impl Origin {
+    /// Bytes of a page of the drive that is taken where no option names one.
+    ///
+    /// # Errors
+    /// When the default profile cannot be read, which is a defect of this program.
+    pub fn page_bytes(&self) -> Result<u32> {
+        let bases = bases(&DriveOptions::default(), self)?;
+        Ok(bases.first().map_or(4096, Point::page_bytes))
     }
 }
 
-/// The smallest erase unit that is tried where none is asked for (our choice: 16 pages).
-const LEAST_UNIT_BYTES: u64 = 64 << 10;
-
-/// An erase unit and a size with which a drive of the profile is possible, for the message to someone who asked for one
-/// that is not.
-fn works(profile: &Profile) -> String {
-    let is_drive = |changed: &Profile| changed.resolve("").is_ok();
-    let units = std::iter::successors(Some(profile.unit_bytes() / 2), |bytes| Some(bytes / 2));
-    let unit = units
-        .take_while(|bytes| *bytes >= LEAST_UNIT_BYTES)
-        .find(|&bytes| {
-            let mut smaller = profile.clone();
-            set_unit(&mut smaller, bytes).is_ok() && is_drive(&smaller)
-        });
-    let resized = |&bytes: &u64| {
-        let mut other = profile.clone();
-        resize(&mut other, bytes);
-        is_drive(&other)
-    };
-    let sizes = || (20..48).map(|shift| 1_u64 << shift);
-    // The next larger, or else the next smaller.
-    let size = sizes()
-        .filter(|bytes| *bytes > profile.logical_bytes())
-        .find(resized);
-    let size = size.or_else(|| sizes().rev().find(resized));
-    let unit = unit.map(|bytes| format!("--unit {}", Bytes(bytes)));
-    let size = size.map(|bytes| format!("--size {}", Bytes(bytes)));
-    match (unit, size) {
-        (None, None) => String::new(),
-        (Some(one), None) | (None, Some(one)) => format!("; {one} works"),
-        (Some(unit), Some(size)) => format!("; {unit} works, and {size}"),
-    }
-}
-
-/// Every drive that the options describe.
+/// Every drive the options describe.
 ///
 /// # Errors
-/// When a profile or a value is wrong by itself.
-pub(crate) fn points(options: &DriveOptions, origin: &Origin) -> Result<Vec<Point>> {
+/// When a drive of the grid is not possible.
+pub fn drives(options: &DriveOptions, origin: &Origin) -> Result<Vec<NamedDrive>> {
+    points(options, origin)?
+        .iter()
+        .map(Point::resolve)
+        .collect()
+}
+
+/// The one drive that options describe, in the form that a trace carries. `otherwise` is the
+/// message for options that describe several.
+///
+/// # Errors
+/// When the drive is not possible, or there are several.
+pub fn one_drive(
+    options: &DriveOptions,
+    origin: &Origin,
+    otherwise: &str,
+) -> Result<(NamedDrive, Recorded)> {
+    match points(options, origin)?.as_slice() {
+        [one] => Ok((one.resolve()?, one.recorded()?)),
+        _ => Err(Fault::say(otherwise)),
+    }
+}
+
+/// The one drive that options describe, sampled at `rate`.
+///
+/// # Errors
+/// When the drive is not possible, or its units keep too few pages at that rate.
+pub fn one_sampled(options: &DriveOptions, rate: Rate) -> Result<NamedDrive> {
+    let sampling = Some(Sampling::Rate(rate));
+    let points = points(options, &Origin::default())?;
+    let sampled = points.first().map(|point| point.sampled(sampling));
+    sampled.unwrap_or_else(|| Err(Fault::say("no drive is described")))
+}
+
+/// The grid of drives that hold the data of a saved drive. Their timing is the profile's.
+pub fn aged_drives(options: &DriveOptions, path: &Path, saved: &Config) -> Result<Vec<NamedDrive>> {
+    options.check_aged()?;
     check_size(options.drives())?;
-    bases(options, origin)?
-        .into_iter()
-        .try_fold(Vec::new(), |mut all, base| {
-            all.extend(varied(base, options, origin.size)?);
-            Ok(all)
-        })
-}
-
-/// The profiles that the options are applied to.
-pub(crate) fn bases(options: &DriveOptions, origin: &Origin) -> Result<Vec<Point>> {
-    let point = |name: &str, profile| Point {
-        name: name.to_owned(),
-        options: Vec::new(),
-        profile: Ok(profile),
+    let profile = options.profiles.first();
+    let profile = load(profile.map_or(DEFAULT_PROFILE, String::as_str))?;
+    let or_own = |list: &[u16], own: u16| match list {
+        [] => vec![own],
+        list => list.to_vec(),
     };
-    match (&origin.recorded, options.profiles.as_slice()) {
-        (Some(recorded), []) => Ok(vec![point(&recorded.device, recorded.profile.clone())]),
-        (None, []) => Ok(vec![point(DEFAULT_PROFILE, load(DEFAULT_PROFILE)?)]),
-        (_, names) => names
-            .iter()
-            .map(|name| Ok(point(name, load(name)?)))
-            .collect(),
-    }
-}
-
-/// A profile with every combination of the options.
-pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Result<Vec<Point>> {
-    // What is no value is wrong on every drive.
-    options
-        .over_provisioning
-        .iter()
-        .try_for_each(|text| share(text).map(|_| ()))?;
-    options
-        .unit
-        .iter()
-        .try_for_each(|text| bytes(text).map(|_| ()))?;
-    let asked = options.size.as_deref().map(bytes).transpose()?;
-    let mut grid = vec![base];
-    multiply(
-        &mut grid,
-        "--over-provisioning",
-        &options.over_provisioning,
-        |profile, text| {
-            profile.geometry.over_provisioning = share(text)?;
-            Ok(())
-        },
-    );
-    multiply(&mut grid, "--victim", &options.victim, |profile, rule| {
-        profile.gc.victim = *rule;
-        Ok(())
-    });
-    multiply(
-        &mut grid,
-        "--streams",
-        &options.streams,
-        |profile, streams| {
-            profile.streams.host = *streams;
-            Ok(())
-        },
-    );
-    multiply(
-        &mut grid,
-        "--internal-streams",
-        &options.internal_streams,
-        |profile, streams| {
-            profile.streams.internal = *streams;
-            Ok(())
-        },
-    );
-    multiply(
-        &mut grid,
-        "--levelling",
-        &options.levelling,
-        |profile, rule| {
-            profile.wear.levelling = *rule;
-            Ok(())
-        },
-    );
-    for point in &mut grid {
-        if let Ok(profile) = &mut point.profile {
-            wear_out(profile, options)?;
-        }
-        point.size(size, asked);
-    }
-    multiply(&mut grid, "--unit", &options.unit, |profile, text| {
-        set_unit(profile, bytes(text)?)
-    });
-    Ok(grid)
-}
-
-fn multiply<T: Serialize>(
-    grid: &mut Vec<Point>,
-    option: &str,
-    values: &[T],
-    set: impl Fn(&mut Profile, &T) -> Result,
-) {
-    if values.is_empty() {
-        return;
-    }
-    let mut product = Vec::with_capacity(grid.len() * values.len());
-    for point in grid.iter() {
-        for value in values {
-            let mut changed = point.clone();
-            changed.set(option, &shown(value), |profile| set(profile, value));
-            product.push(changed);
+    let mut grid = Vec::new();
+    for host in or_own(&options.streams, saved.host_streams) {
+        for internal in or_own(&options.internal_streams, saved.internal_streams) {
+            let config = Config {
+                host_streams: host,
+                internal_streams: internal,
+                ..saved.clone()
+            };
+            grid.push(config);
         }
     }
-    *grid = product;
+    let victims = |config: Config| match options.victim.as_slice() {
+        [] => vec![config],
+        rules => {
+            let with = |&victim_rule| Config {
+                victim_rule,
+                ..config.clone()
+            };
+            rules.iter().map(with).collect()
+        }
+    };
+    let levelled = |config: Config| match options.levelling.as_slice() {
+        [] => vec![config],
+        rules => {
+            let with = |&rule| {
+                let mut config = config.clone();
+                config.wear.levelling = rule;
+                config
+            };
+            rules.iter().map(with).collect()
+        }
+    };
+    let named = |config: Config| NamedDrive {
+        profile: path.display().to_string(),
+        over_provisioning: profile.geometry.over_provisioning,
+        config,
+        timing: profile.timing,
+        layout: profile.layout(),
+        thinned: None,
+    };
+    let grid = grid.into_iter().flat_map(victims).flat_map(levelled);
+    Ok(grid.map(named).collect())
 }
 
-/// A value in the form that a person would give it.
-fn shown(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::String(text)) => text,
-        Ok(other) => other.to_string(),
-        Err(_) => String::new(),
+#[cfg(test)]
+mod tests {
+    use anabranch_trace::Capture;
+
+    use super::*;
+
+    #[test]
+    fn the_demo_drive_has_the_size_and_spare_of_the_demo() {
+        let config = &drives(&DriveOptions::default(), &Origin::default()).unwrap()[0].config;
+        assert_eq!(config.logical_bytes(), 1250 << 20);
+        assert_eq!(config.unit_bytes(), 24 << 20);
+        assert_eq!(config.physical_units, 56);
+    }
+
+    #[test]
+    fn comma_lists_multiply_into_a_grid() {
+        let options = DriveOptions {
+            streams: vec![2, 4],
+            unit: ["4MiB", "8MiB", "16 MiB"].map(str::to_owned).into(),
+            ..DriveOptions::default()
+        };
+        let origin = Origin {
+            size: Size::Captured(1 << 30),
+            ..Origin::default()
+        };
+        let grid = drives(&options, &origin).unwrap();
+        assert_eq!(grid.len(), 6);
+        assert!(
+            grid.iter()
+                .all(|drive| drive.config.logical_bytes() == 1 << 30)
+        );
+    }
+
+    #[test]
+    fn a_drive_that_cannot_be_is_told_with_its_options_and_such_as_work() {
+        let asked = |size: &str, unit: &[&str]| {
+            let options = DriveOptions {
+                size: Some(size.to_owned()),
+                unit: unit.iter().map(|&unit| unit.to_owned()).collect(),
+                ..DriveOptions::default()
+            };
+            drives(&options, &Origin::default())
+                .unwrap_err()
+                .to_string()
+        };
+        let small = asked("32MiB", &[]);
+        assert!(
+            small.starts_with("demo --size 32MiB: 2 erase units"),
+            "{small}"
+        );
+        let after = small.split("--unit ").nth(1).unwrap();
+        let works = after.split(' ').next().unwrap();
+        let options = DriveOptions {
+            size: Some("32MiB".to_owned()),
+            unit: vec![works.to_owned()],
+            ..DriveOptions::default()
+        };
+        drives(&options, &Origin::default()).unwrap();
+        assert!(asked("12", &[]).contains("less than a page of 4096; "));
+        let large = asked("64TiB", &[]);
+        assert!(large.contains("than the 2^32 pages of 4KiB"), "{large}");
+        assert!(large.ends_with("; --size 8TiB works"), "{large}");
+        // Its spare alone is too much.
+        let full = asked("15900GiB", &[]);
+        assert!(full.contains("than the 2^32 pages of 4KiB"), "{full}");
+        assert!(full.ends_with("; --size 8TiB works"), "{full}");
+        assert!(asked("1GiB", &["5000"]).contains("demo --size 1GiB --unit 5000"));
+    }
+
+    #[test]
+    fn what_a_trace_carries_is_the_drive_to_the_last_unit() {
+        let options = DriveOptions {
+            profiles: vec!["golden".to_owned()],
+            streams: vec![3],
+            ..DriveOptions::default()
+        };
+        let (drive, recorded) = one_drive(&options, &Origin::default(), "one").unwrap();
+        let mut capture = Capture {
+            device_bytes: drive.config.logical_bytes(),
+            drive: Some(recorded.note()),
+            ..Capture::default()
+        };
+        let origin = Origin::of(&capture, &DriveOptions::default()).unwrap();
+        let again = drives(&DriveOptions::default(), &origin).unwrap();
+        assert_eq!(again[0].config, drive.config);
+        assert_eq!(again[0].profile, "golden");
+        // A named device is another drive; what it tells in words of tomorrow is refused.
+        let named = DriveOptions {
+            profiles: vec!["demo".to_owned()],
+            ..DriveOptions::default()
+        };
+        capture.drive = Some(serde_json::json!({ "version": 2 }));
+        let origin = Origin::of(&capture, &named).unwrap();
+        assert_eq!(
+            drives(&named, &origin).unwrap()[0].config.logical_pages,
+            1 << 20
+        );
+        let fault = Origin::of(&capture, &DriveOptions::default()).unwrap_err();
+        assert!(fault.to_string().contains("version 2") && fault.to_string().contains("--device"));
+    }
+
+    #[test]
+    fn a_fault_is_one_of_four_and_carries_a_number() {
+        let with = |faults: &[&str]| {
+            let fault = faults.iter().map(|&fault| fault.to_owned()).collect();
+            let asked = DriveOptions {
+                fault,
+                ..DriveOptions::default()
+            };
+            drives(&asked, &Origin::default())
+        };
+        let config = with(&["program=1000", "factory=1"]).map(|drives| drives[0].config.clone());
+        assert!(
+            config.is_err_and(|fault| fault.kind == crate::FaultKind::WrongUse),
+            "56 units have none to spare"
+        );
+        for wrong in [
+            "program",
+            "program=",
+            "erase=x",
+            "worn",
+            "",
+            "factory=-1",
+            "rust=3",
+        ] {
+            assert!(with(&[wrong]).is_err(), "{wrong}");
+        }
     }
 }

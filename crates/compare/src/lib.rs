@@ -16,6 +16,7 @@ mod grid;
 mod lifetimes;
 mod numbers;
 mod options;
+mod point;
 mod recorded;
 mod replay;
 mod result;
@@ -28,13 +29,10 @@ mod source;
 mod texts;
 mod watch;
 
-pub use drives::{
-    DEFAULT_PROFILE, NamedDrive, Origin, Size, aged_drives, bytes, drives, load, one_drive,
-    one_sampled, share,
-};
+pub use drives::{DEFAULT_PROFILE, NamedDrive, Origin, Size, bytes, load, share};
 pub use fault::{Fault, FaultKind, Result};
 pub use files::Files;
-pub use grid::{Asked, grid};
+pub use grid::{Asked, aged_drives, drives, grid, one_drive, one_sampled};
 pub use lifetimes::Lifetimes;
 pub use numbers::{Addresses, Learned, Numbers, learn};
 pub use options::{

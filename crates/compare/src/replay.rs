@@ -13,9 +13,9 @@ use anabranch_trace::{Io, Operation, Sample};
 use serde_json::{Value, json};
 
 use crate::{
-    drives::{NamedDrive, Origin, Size, aged_drives},
+    drives::{NamedDrive, Origin, Size},
     fault::{Fault, Result},
-    grid::{Asked, grid},
+    grid::{Asked, aged_drives, grid},
     numbers::{Learned, Numbers, learn},
     options::ReplayOptions,
     running::Running,

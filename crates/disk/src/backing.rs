@@ -1,6 +1,5 @@
 //! The file behind the loop device: sparse, nameless, in memory or on a disk.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,31 +8,10 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 
 use crate::error::DiskError;
-
-/// Memory is used when it has room for this many times the drive's size: the drive itself, the page cache of the file
-/// system on it, and the program. Our choice.
-pub(crate) const MEMORY_FACTOR: u64 = 3;
+use crate::place::{BackingPlace, MEMORY_FACTOR};
 
 /// The directory of the backing file when memory is short: on a disk by the Filesystem Hierarchy Standard, unlike /tmp.
 const DISK_DIRECTORY: &str = "/var/tmp";
-
-/// The place of a drive's bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BackingPlace {
-    /// In memory: fast, and without wear of a real drive. Not in /dev/shm, which containers limit to 64 MiB.
-    Memory,
-    /// In a nameless file in this directory.
-    Directory(PathBuf),
-}
-
-impl fmt::Display for BackingPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BackingPlace::Memory => f.write_str("memory"),
-            BackingPlace::Directory(path) => write!(f, "{}", path.display()),
-        }
-    }
-}
 
 /// A sparse file without a name: it disappears with its last descriptor, however its owner ends.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use tracing::info;
 
 use crate::error::DiskError;
 use crate::file_system::FileSystemKind;
-use crate::holder::{holders, is_claimed, swap_files};
+use crate::holders::{holders, is_claimed, swap_files};
 use crate::loop_device::LoopDevice;
 use crate::namespace::Namespace;
 use crate::swap::swap_off;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use nix::errno::Errno;
 
-use crate::backing::BackingPlace;
 use crate::file_system::FileSystemKind;
 use crate::holder::{Holder, words};
+use crate::place::{BackingPlace, MEMORY_FACTOR};
 
 /// Why there is no drive, or why it cannot be used or released.
 #[derive(Debug, thiserror::Error)]
@@ -207,7 +207,7 @@ fn memory_note(memory_available_bytes: Option<u64>) -> String {
         format!(
             ", and memory has {} MiB, less than the {} times the drive's size that we ask for",
             bytes >> 20,
-            crate::backing::MEMORY_FACTOR
+            MEMORY_FACTOR
         )
     })
 }

@@ -15,8 +15,9 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 
-use crate::backing::{BackingFile, BackingPlace};
+use crate::backing::BackingFile;
 use crate::error::DiskError;
+use crate::place::BackingPlace;
 
 /// The major number of loop devices (the kernel's Documentation/admin-guide/devices.txt).
 const LOOP_MAJOR: u64 = 7;

@@ -32,6 +32,7 @@ mod engine;
 mod fleet;
 mod future;
 mod gap;
+mod judge;
 mod label;
 mod lane;
 mod outcome;

@@ -185,12 +185,6 @@ fn placement_touches_no_device() {
 
 /// Modules of a room that import each other, as yet. May become fewer.
 const CIRCLES: &[(&str, &[&str])] = &[
-    ("compare", &["drives", "grid"]),
-    // Errors name what they are of.
-    (
-        "disk",
-        &["backing", "error", "file_system", "holder", "loop_device"],
-    ),
     // All that serves a drive shares its target.
     (
         "nvme",
@@ -205,10 +199,6 @@ const CIRCLES: &[(&str, &[&str])] = &[
             "target",
         ],
     ),
-    // A result holds its verdict, which is found in the result.
-    ("replay", &["outcome", "verdict"]),
-    ("ssd", &["config", "relocate", "victims"]),
-    ("ssd", &["device", "state", "time", "units"]),
 ];
 
 /// What a file imports of its own room's modules: the first name behind every `crate::`.

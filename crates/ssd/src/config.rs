@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::ConfigError,
     types::StreamId,
-    victims::VictimRule,
+    victim_rule::VictimRule,
     wear::{Faults, Wear},
 };
 

@@ -1,5 +1,6 @@
 //! The device: logical pages, where they lie, and the counters of what that costs.
 
+mod aged;
 mod append;
 mod collect;
 mod copy;

@@ -82,6 +82,61 @@ pub enum ConfigError {
     },
 }
 
+/// A device whose time cannot be told.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TimingError {
+    /// The device itself cannot be.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A value out of its range.
+    #[error("{name} = {value} is not between {least} and {most}")]
+    Range {
+        /// The value's name.
+        name: &'static str,
+        /// The value.
+        value: u64,
+        /// The least it may be.
+        least: u64,
+        /// The most it may be.
+        most: u64,
+    },
+    /// Units that are not striped evenly.
+    #[error("dies_per_unit = {dies_per_unit} does not divide the {dies} dies")]
+    Stripes {
+        /// Dies a unit lies on.
+        dies_per_unit: u32,
+        /// Dies there are.
+        dies: u64,
+    },
+    /// Pages that do not divide what the planes of a die sense together.
+    #[error(
+        "pages of {page_bytes} bytes do not divide the {row_bytes} bytes that the planes of a die \
+         sense at once: use more planes, larger flash pages, or smaller pages"
+    )]
+    Row {
+        /// Bytes in a page.
+        page_bytes: u32,
+        /// Bytes all planes sense at once.
+        row_bytes: u64,
+    },
+    /// A write buffer in which half-filled program operations could get stuck.
+    #[error(
+        "write_buffer_bytes = {write_buffer_bytes} holds less than one program operation of each \
+         host stream: {host_streams} x {program_bytes} bytes are needed"
+    )]
+    Buffer {
+        /// Bytes in the buffer.
+        write_buffer_bytes: u64,
+        /// Streams of the host.
+        host_streams: u16,
+        /// Bytes in a program operation.
+        program_bytes: u64,
+    },
+    /// A factor that is not a number above 0, or a queue depth of 0.
+    #[error("{0} must be above 0")]
+    Zero(&'static str),
+}
+
 /// A word in place of a name, of a victim rule for example, that names nothing known.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no {what} is called \"{word}\" (there are: {known})")]

@@ -66,6 +66,7 @@ pub mod streams;
 pub mod time;
 mod types;
 mod units;
+mod victim_rule;
 pub mod victims;
 pub mod wear;
 

@@ -10,12 +10,9 @@
 //! memory is taken, the configuration against the rules of a new device, and every unit, page and
 //! stream before it is used.
 
-mod age;
-mod check;
+pub(crate) mod check;
 mod error;
 mod runs;
-#[cfg(test)]
-mod tests;
 
 use std::io::{BufReader, Read, Write};
 
@@ -26,9 +23,6 @@ pub use error::StateError;
 use crate::{
     config::Config,
     counters::{Counters, StreamCounters},
-    device::Device,
-    observe::Observe,
-    relocate::Relocate,
     types::StreamId,
     wear::Countdown,
 };
@@ -188,37 +182,6 @@ impl SavedDrive {
     /// Whether so many units had failed that the drive took no more writes.
     pub fn is_read_only(&self) -> bool {
         self.header.read_only
-    }
-
-    /// The device that was saved, which goes on as if it had never stopped. `relocation` must be a new one of the same
-    /// kind and parameters; it takes its saved state back.
-    ///
-    /// # Errors
-    /// When the mapping contradicts itself, or the relocation does not know the saved state.
-    pub fn resume<O: Observe>(
-        self,
-        relocation: &mut (impl Relocate + ?Sized),
-        observer: O,
-    ) -> Result<Device<O>, StateError> {
-        let ages = !self.written_at.is_empty();
-        if !relocation.restore(&self.relocation) || (relocation.wants_ages() && !ages) {
-            return Err(StateError::Relocation);
-        }
-        Device::from_saved(self, relocation, observer)
-    }
-}
-
-impl Device {
-    /// Reads a device that was saved, and goes on where it stopped: [`SavedDrive::read`], then
-    /// [`SavedDrive::resume`].
-    ///
-    /// # Errors
-    /// When reading or resuming fails.
-    pub fn load(
-        from: impl Read,
-        relocation: &mut (impl Relocate + ?Sized),
-    ) -> Result<Device, StateError> {
-        SavedDrive::read(from)?.resume(relocation, ())
     }
 }
 

@@ -101,12 +101,13 @@ use events::NEVER;
 use pending::Kind;
 use timing::Shape;
 
+pub use crate::error::TimingError;
 pub use flash::Flash;
 pub use latency::LatencySummary;
 pub use report::{FlashWork, Latencies, TimeReport, Work};
 pub use series::Interval;
 pub use spread::IntervalLatency;
-pub use timing::{Layout, Timing, TimingError};
+pub use timing::{Layout, Timing};
 
 /// When requests are issued.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

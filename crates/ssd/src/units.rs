@@ -285,7 +285,11 @@ impl Units {
         if of.closed_dead_pages == 0 {
             return None;
         }
-        let unit = of.victims.choose(now, scheme)? << bits | group;
+        let unit = of
+            .victims
+            .choose(now, |closed| scheme.choose_victim(closed, now))?
+            << bits
+            | group;
         let average = (of.closed_dead_pages / u64::from(of.closed)) as u32;
         Some((unit, average.max(self.pages_per_unit - self.valid(unit))))
     }

@@ -1,6 +1,12 @@
 //! A device to be saved, and made again of what was saved.
 
-use std::{io::Write, ops::Range};
+#[cfg(test)]
+mod tests;
+
+use std::{
+    io::{Read, Write},
+    ops::Range,
+};
 
 use super::{
     Device, OpenUnit,
@@ -11,7 +17,7 @@ use crate::{
     config::Config,
     observe::Observe,
     relocate::Relocate,
-    state::{Borrowed, Header, SavedDrive, SavedOpen, StateError},
+    state::{Borrowed, Header, SavedDrive, SavedGroup, SavedOpen, StateError},
     types::StreamId,
     units::Units,
 };
@@ -98,7 +104,7 @@ impl<O: Observe> Device<O> {
     }
 
     /// The device of a saved drive whose units were checked. The mapping is checked here.
-    pub(crate) fn from_saved(
+    pub(super) fn from_saved(
         saved: SavedDrive,
         relocation: &(impl Relocate + ?Sized),
         observer: O,
@@ -144,12 +150,41 @@ impl<O: Observe> Device<O> {
     }
 }
 
+impl Device {
+    /// Reads a device that was saved, and goes on where it stopped: [`SavedDrive::read`], then
+    /// [`SavedDrive::resume`].
+    ///
+    /// # Errors
+    /// When reading or resuming fails.
+    pub fn load(
+        from: impl Read,
+        relocation: &mut (impl Relocate + ?Sized),
+    ) -> Result<Device, StateError> {
+        SavedDrive::read(from)?.resume(relocation, ())
+    }
+}
+
+impl SavedDrive {
+    /// The device that was saved, which goes on as if it had never stopped. `relocation` must be a new one of the same
+    /// kind and parameters; it takes its saved state back.
+    ///
+    /// # Errors
+    /// When the mapping contradicts itself, or the relocation does not know the saved state.
+    pub fn resume<O: Observe>(
+        self,
+        relocation: &mut (impl Relocate + ?Sized),
+        observer: O,
+    ) -> Result<Device<O>, StateError> {
+        let ages = !self.written_at.is_empty();
+        if !relocation.restore(&self.relocation) || (relocation.wants_ages() && !ages) {
+            return Err(StateError::Relocation);
+        }
+        Device::from_saved(self, relocation, observer)
+    }
+}
+
 /// Pages of each unit that may hold data: every page of a closed unit, those written of an open one.
-fn usable_pages(
-    config: &Config,
-    groups: &[crate::state::SavedGroup],
-    open: &[SavedOpen],
-) -> Vec<u32> {
+fn usable_pages(config: &Config, groups: &[SavedGroup], open: &[SavedOpen]) -> Vec<u32> {
     let mut usable = vec![0; config.physical_units as usize];
     for &unit in groups.iter().flat_map(|group| &group.entered) {
         usable[unit as usize] = config.pages_per_unit;

@@ -6,7 +6,7 @@ use crate::{
     config::Config,
     counters::{Counters, StreamCounters},
     types::StreamId,
-    victims::VictimRule,
+    victim_rule::VictimRule,
 };
 
 /// No count of a drive comes near this: 2^56 pages of 4 KiB are 288 million TB (our choice; sums of
@@ -20,7 +20,7 @@ fn fail<T>(words: impl Into<String>) -> Result<T, StateError> {
 }
 
 /// Checks the header by itself.
-pub(super) fn header(header: &Header) -> Result<(), StateError> {
+pub(crate) fn header(header: &Header) -> Result<(), StateError> {
     let config = &header.config;
     config.validate()?;
     if header.streams.len() != usize::from(config.streams()) {
@@ -79,7 +79,7 @@ fn sums(counters: &Counters, streams: &[StreamCounters]) -> Result<(), StateErro
 }
 
 /// Checks that every unit is in exactly one place, and belongs there.
-pub(super) fn units(drive: &SavedDrive) -> Result<(), StateError> {
+pub(crate) fn units(drive: &SavedDrive) -> Result<(), StateError> {
     let config = &drive.header.config;
     if !matches!(drive.written_at.len(), 0) && drive.written_at.len() != drive.l2p.len() {
         return fail("it has ages for a part of its pages");

@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::{error::ConfigError, time::TimingError};
+use crate::error::{ConfigError, TimingError};
 
 /// A drive that cannot be saved or loaded.
 #[derive(Debug, Error)]

@@ -4,8 +4,8 @@
 //! pass until the next may be issued. Here time passes by itself, and whoever asked is told of each
 //! request's end by the name he gave it.
 
-use super::{Flash, Layout, Timing, TimingError, events::NEVER, pending::Kind, timing::Shape};
-use crate::config::Config;
+use super::{Flash, Layout, Timing, events::NEVER, pending::Kind, timing::Shape};
+use crate::{config::Config, error::TimingError};
 
 impl Flash {
     /// The flash of a device that somebody else drives: it watches the device, and is told of

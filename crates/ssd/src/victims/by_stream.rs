@@ -1,7 +1,7 @@
 //! Closed units stream by stream, for schemes that name their victims themselves.
 
 use super::{Closing, Order, Rule, rings::Rings};
-use crate::{relocate::Relocate, types::StreamId};
+use crate::types::StreamId;
 
 /// Marks the stream of a unit that is not closed.
 const NOT_CLOSED: u32 = u32::MAX;
@@ -63,17 +63,9 @@ impl ClosedUnits {
         *lowest = valid.min(*lowest);
     }
 
-    fn contains(&self, unit: u32) -> bool {
+    pub(super) fn contains(&self, unit: u32) -> bool {
         let stream = self.stream.get(unit as usize);
         stream.is_some_and(|&stream| stream != NOT_CLOSED)
-    }
-
-    /// The unit with the fewest valid pages among all streams', if any unit has a dead page.
-    fn fewest_valid(&mut self) -> Option<u32> {
-        let streams = 0..self.lowest.len() as u32;
-        let best = streams.filter_map(|stream| self.lowest_of(stream));
-        let (valid, unit) = best.min_by_key(|&(valid, _)| valid)?;
-        (valid < self.pages_per_unit).then_some(unit)
     }
 
     fn lowest_of(&mut self, stream: u32) -> Option<(u32, u32)> {
@@ -162,11 +154,13 @@ impl Rule for ClosedUnits {
         self.enter(unit, self.stream[unit as usize], valid);
     }
 
-    fn choose(&mut self, now: u64, scheme: &mut (impl Relocate + ?Sized)) -> Option<u32> {
-        match scheme.choose_victim(self, now) {
-            Some(unit) if self.contains(unit) => Some(unit),
-            _ => self.fewest_valid(),
-        }
+    /// What is collected where the scheme names none: the unit with the fewest valid pages among all streams', if
+    /// any unit has a dead page.
+    fn choose(&mut self, _now: u64) -> Option<u32> {
+        let streams = 0..self.lowest.len() as u32;
+        let best = streams.filter_map(|stream| self.lowest_of(stream));
+        let (valid, unit) = best.min_by_key(|&(valid, _)| valid)?;
+        (valid < self.pages_per_unit).then_some(unit)
     }
 
     /// Each stream's units in the order they were closed, and each stream's by valid pages in the

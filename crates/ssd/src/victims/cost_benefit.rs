@@ -3,7 +3,6 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{Closing, Order, Rule};
-use crate::relocate::Relocate;
 
 /// Classes of valid share that units are kept in (our choice: the score of the oldest unit of a
 /// class is within 1 % of the best the class holds).
@@ -80,7 +79,7 @@ impl Rule for CostBenefit {
         }
     }
 
-    fn choose(&mut self, now: u64, _scheme: &mut (impl Relocate + ?Sized)) -> Option<u32> {
+    fn choose(&mut self, now: u64) -> Option<u32> {
         let mut best: Option<(f64, u32)> = None;
         for class in 0..=CLASSES as u8 {
             let Some((closed_at, unit)) = self.oldest(class) else {

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use super::{Closing, Order, Rule};
-use crate::relocate::Relocate;
 
 /// Units in the order they were closed. Only the first is ever collected, but for units that
 /// leave out of turn; those are marked and passed over.
@@ -34,7 +33,7 @@ impl Rule for Fifo {
 
     fn moved(&mut self, _unit: u32, _valid: u32) {}
 
-    fn choose(&mut self, _now: u64, _scheme: &mut (impl Relocate + ?Sized)) -> Option<u32> {
+    fn choose(&mut self, _now: u64) -> Option<u32> {
         while let Some(&(unit, closing)) = self.order.front() {
             if self.closings[unit as usize] == closing {
                 return Some(unit);

@@ -1,7 +1,6 @@
 //! The fewest valid pages, without a search: closed units in lists by their number of them.
 
 use super::{Closing, Order, Rule, rings::Rings};
-use crate::relocate::Relocate;
 
 /// A ring for each number of valid pages. Within a ring the unit that came first leaves first.
 #[derive(Debug)]
@@ -68,7 +67,7 @@ impl Rule for Greedy {
         self.enter(unit, valid);
     }
 
-    fn choose(&mut self, _now: u64, _scheme: &mut (impl Relocate + ?Sized)) -> Option<u32> {
+    fn choose(&mut self, _now: u64) -> Option<u32> {
         self.fewest_valid()
     }
 

@@ -1,7 +1,6 @@
 //! Greedy in each chip by itself.
 
 use super::{Closing, Order, Rule, greedy::Greedy};
-use crate::relocate::Relocate;
 
 /// A greedy rule for each chip; a unit lies in chip `unit % chips`. A round takes one victim of
 /// every chip that has a unit worth collecting (PCStream emulator: one victim per chip and round).
@@ -44,7 +43,7 @@ impl Rule for PerChip {
         rule.moved(local, valid);
     }
 
-    fn choose(&mut self, _now: u64, _scheme: &mut (impl Relocate + ?Sized)) -> Option<u32> {
+    fn choose(&mut self, _now: u64) -> Option<u32> {
         let chips = self.chips.len();
         for _ in 0..chips {
             let chip = self.turn;

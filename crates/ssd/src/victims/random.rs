@@ -1,7 +1,7 @@
 //! The best of a few units drawn at random.
 
 use super::{Closing, Order, Rule, closed::Closed};
-use crate::{random::Random, relocate::Relocate};
+use crate::random::Random;
 
 /// Draws `choices` closed units, with repetition, and takes the one with the fewest valid pages
 /// (Van Houdt, SIGMETRICS'13: d-choices). One choice is the random rule.
@@ -38,7 +38,7 @@ impl Rule for Choices {
         self.valid[unit as usize] = valid;
     }
 
-    fn choose(&mut self, _now: u64, _scheme: &mut (impl Relocate + ?Sized)) -> Option<u32> {
+    fn choose(&mut self, _now: u64) -> Option<u32> {
         let units = self.closed.as_slice();
         if units.is_empty() {
             return None;

@@ -1,14 +1,14 @@
 //! An aged drive for an experiment: other streams, rules and relocation over the same data.
 
-use super::{SavedDrive, SavedOpen, error::StateError};
+use super::Device;
 use crate::{
     config::Config,
     counters::{Counters, StreamCounters},
-    device::Device,
     observe::Observe,
     relocate::Relocate,
+    state::{SavedDrive, SavedOpen, StateError},
     types::StreamId,
-    victims::VictimRule,
+    victim_rule::VictimRule,
     wear::Countdown,
 };
 

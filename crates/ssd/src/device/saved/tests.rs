@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    config::tests::small, relocate::RelocationKind, types::PageRange, victims::VictimRule,
-    wear::Faults,
+    config::tests::small, relocate::RelocationKind, state::check, types::PageRange,
+    victim_rule::VictimRule, wear::Faults,
 };
 
 fn rules() -> impl Iterator<Item = VictimRule> {
