@@ -110,7 +110,7 @@ pub enum Verb {
     Export(export::ExportArguments),
     /// List the schemes there are
     #[command(after_help = "Example:\n  anabranch schemes")]
-    Schemes(ListArguments),
+    Schemes(AnswerArguments),
     /// List the device profiles there are, or show one
     #[command(after_help = "Example:\n  anabranch devices --show pcstream-emulator > mine.toml")]
     Devices(DevicesArguments),
@@ -119,7 +119,7 @@ pub enum Verb {
     Coverage(crate::coverage::CoverageArguments),
     /// List the real applications that `run --workload` knows
     #[command(after_help = "Example:\n  anabranch workloads")]
-    Workloads(ListArguments),
+    Workloads(AnswerArguments),
     /// Print completions for a shell
     #[command(hide = true)]
     Completions(crate::packaging::CompletionsArguments),
@@ -456,25 +456,20 @@ pub struct ContextsArguments {
     /// Streams the drive has, to show which one pcstream gives each context
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub streams: u16,
-    /// Print all contexts as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Write them as JSON to FILE as well
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    pub output: Option<PathBuf>,
     #[command(flatten)]
-    pub tables: TableArguments,
+    pub answer: AnswerArguments,
     /// Stop after the first GiB of writes: a first look
     #[arg(long)]
     pub quick: bool,
 }
 
+/// Where the answer of a verb goes that has one table.
 #[derive(Debug, Args)]
-pub struct ListArguments {
-    /// Print as JSON
+pub struct AnswerArguments {
+    /// Print as JSON, with all rows
     #[arg(long)]
     pub json: bool,
-    /// Write the list as JSON to FILE as well
+    /// Write the same as JSON to FILE as well
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -487,5 +482,5 @@ pub struct DevicesArguments {
     #[arg(long, value_name = "NAME")]
     pub show: Option<String>,
     #[command(flatten)]
-    pub list: ListArguments,
+    pub answer: AnswerArguments,
 }

@@ -2,34 +2,27 @@
 
 use anabranch_advice::{ContextRow, Contexts};
 use anabranch_replay::without_parameters;
-use anabranch_report::{Cell, Column, Grid, foreign};
+use anabranch_report::{Cell, Column, Grid, Look, foreign};
 
-use crate::{
-    arguments::ContextsArguments,
-    failure::Result,
-    output::{give, json},
-    progress::Bar,
-    source,
-};
+use crate::{arguments::ContextsArguments, failure::Result, output::json, progress::Bar, source};
 
 /// Prints the contexts of a trace, those with most bytes first.
 pub fn contexts(arguments: &ContextsArguments) -> Result {
     let source = source::open(&arguments.trace, None, arguments.quick)?;
     let found = anabranch_advice::contexts(&source, arguments.streams, &mut Bar::default())?;
-    let output = arguments.output.as_deref();
-    give(&json(&found)?, output, arguments.json, || {
-        describe(&found, arguments)
+    let answer = &arguments.answer;
+    answer.give(&json(&found)?, |look| {
+        describe(&found, arguments.most, look)
     })
 }
 
-fn describe(found: &Contexts, arguments: &ContextsArguments) -> String {
+fn describe(found: &Contexts, most: usize, look: &Look) -> String {
     let rows = &found.contexts;
-    let shown = &rows[..rows.len().min(arguments.most)];
-    let look = arguments.tables.look();
+    let shown = &rows[..rows.len().min(most)];
     if look.csv {
-        return format!("{}\n", table(rows).text(&look));
+        return format!("{}\n", table(rows).text(look));
     }
-    let mut text = format!("{}\n", table(shown).text(&look));
+    let mut text = format!("{}\n", table(shown).text(look));
     let with_paths = shown.iter().filter(|row| !row.path.is_empty());
     for (at, row) in with_paths.enumerate() {
         text += if at == 0 { "\n" } else { "" };

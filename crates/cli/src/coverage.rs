@@ -9,11 +9,7 @@ use anabranch_report::{Cell, Column, Grid, Look};
 use clap::Args;
 
 use crate::{
-    failure::Result,
-    look::TableArguments,
-    output::{give, json},
-    progress::Bar,
-    source::open,
+    arguments::AnswerArguments, failure::Result, output::json, progress::Bar, source::open,
 };
 
 #[derive(Debug, Args)]
@@ -21,14 +17,8 @@ pub struct CoverageArguments {
     /// Traces that `anabranch run` or `record` made
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
-    /// Print as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Write the figures as JSON to FILE as well
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    pub output: Option<PathBuf>,
     #[command(flatten)]
-    pub tables: TableArguments,
+    pub answer: AnswerArguments,
 }
 
 /// Prints a table with a row for each trace.
@@ -37,10 +27,8 @@ pub fn coverage(arguments: &CoverageArguments) -> Result {
     let traces = traces.collect::<Result<Vec<TraceFile>>>()?;
     let sources: Vec<&dyn Requests> = traces.iter().map(|trace| trace as _).collect();
     let found = anabranch_advice::coverage(&sources, &mut Bar::default())?;
-    let output = arguments.output.as_deref();
-    give(&json(&found)?, output, arguments.json, || {
-        describe(&found.traces, &arguments.tables.look())
-    })
+    let answer = &arguments.answer;
+    answer.give(&json(&found)?, |look| describe(&found.traces, look))
 }
 
 fn describe(rows: &[CoverageRow], look: &Look) -> String {

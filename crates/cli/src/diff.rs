@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::{
+    arguments::AnswerArguments,
     failure::{Failure, Result},
-    look::TableArguments,
-    output::give,
     report::read,
 };
 
@@ -25,14 +24,8 @@ pub struct DiffArguments {
     /// The result after
     #[arg(value_name = "AFTER")]
     pub after: PathBuf,
-    /// Print as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Write the difference as JSON to FILE as well
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    pub output: Option<PathBuf>,
     #[command(flatten)]
-    pub tables: TableArguments,
+    pub answer: AnswerArguments,
 }
 
 /// Prints the settings that changed and the figures that moved.
@@ -55,10 +48,9 @@ pub fn diff(arguments: &DiffArguments) -> Result {
         .collect();
     let schema = anabranch_replay::SCHEMA;
     let json = serde_json::json!({ "schema": schema, "differences": differences });
-    give(&json, arguments.output.as_deref(), arguments.json, || {
-        let look = arguments.tables.look();
+    arguments.answer.give(&json, |look| {
         let tables = differences.iter();
-        let tables = tables.map(|one| anabranch_report::difference_table(one, &look));
+        let tables = tables.map(|one| anabranch_report::difference_table(one, look));
         format!("{}\n", tables.collect::<Vec<_>>().join("\n\n"))
     })
 }

@@ -6,9 +6,7 @@ use anabranch_compare::{ComparisonOptions, DriveOptions, Files};
 use anabranch_sweep::{Grid, local_traces};
 
 use crate::{
-    arguments::{ListArguments, PublishArguments, Verb},
-    coverage::CoverageArguments,
-    diff::DiffArguments,
+    arguments::{AnswerArguments, PublishArguments, Verb},
     experiment,
     export::ExportArguments,
     output::is_standard_output,
@@ -78,16 +76,13 @@ impl Verb {
             #[cfg(feature = "steer")]
             Verb::Steer(steer) => of_steer(steer, files),
             Verb::Sweep(sweep) => of_sweep(sweep, files),
-            Verb::Contexts(contexts) => files
-                .prints(printed("--json", contexts.json))
-                .reads([&contexts.trace])
-                .writes("-o", &contexts.output),
+            Verb::Contexts(contexts) => contexts.answer.files(files).reads([&contexts.trace]),
             Verb::Report(report) => of_report(report, files),
             Verb::Export(export) => of_export(export, files),
-            Verb::Diff(diff) => of_diff(diff, files),
-            Verb::Coverage(coverage) => of_coverage(coverage, files),
-            Verb::Schemes(list) | Verb::Workloads(list) => list.files(files),
-            Verb::Devices(devices) => devices.list.files(files),
+            Verb::Diff(diff) => diff.answer.files(files).reads([&diff.before, &diff.after]),
+            Verb::Coverage(coverage) => coverage.answer.files(files).reads(&coverage.traces),
+            Verb::Schemes(answer) | Verb::Workloads(answer) => answer.files(files),
+            Verb::Devices(devices) => devices.answer.files(files),
             // Pages that a packager asked for.
             Verb::Completions(_) | Verb::Man(_) => files,
         }
@@ -109,11 +104,11 @@ impl Verb {
             Verb::Doctor(doctor) => (&mut doctor.output, &mut doctor.json),
             #[cfg(feature = "live")]
             Verb::Watch(watch) => (&mut watch.output, &mut watch.json),
-            Verb::Contexts(contexts) => (&mut contexts.output, &mut contexts.json),
-            Verb::Diff(diff) => (&mut diff.output, &mut diff.json),
-            Verb::Coverage(coverage) => (&mut coverage.output, &mut coverage.json),
-            Verb::Schemes(list) | Verb::Workloads(list) => (&mut list.output, &mut list.json),
-            Verb::Devices(devices) => (&mut devices.list.output, &mut devices.list.json),
+            Verb::Contexts(contexts) => contexts.answer.outputs(),
+            Verb::Diff(diff) => diff.answer.outputs(),
+            Verb::Coverage(coverage) => coverage.answer.outputs(),
+            Verb::Schemes(answer) | Verb::Workloads(answer) => answer.outputs(),
+            Verb::Devices(devices) => devices.answer.outputs(),
             _ => return,
         };
         if output.as_deref().is_some_and(is_standard_output) {
@@ -172,20 +167,6 @@ fn of_report(report: &ReportArguments, files: Files) -> Files {
         .writes("-o", [&report.output])
 }
 
-fn of_diff(diff: &DiffArguments, files: Files) -> Files {
-    files
-        .prints(printed("--json", diff.json))
-        .reads([&diff.before, &diff.after])
-        .writes("-o", &diff.output)
-}
-
-fn of_coverage(coverage: &CoverageArguments, files: Files) -> Files {
-    files
-        .prints(printed("--json", coverage.json))
-        .reads(&coverage.traces)
-        .writes("-o", &coverage.output)
-}
-
 fn of_export(export: &ExportArguments, files: Files) -> Files {
     let options = &export.options;
     let files = files
@@ -220,7 +201,11 @@ fn of_sweep(sweep: &SweepArguments, files: Files) -> Files {
         .fills("-o", anabranch_sweep::directories(&sweep.output))
 }
 
-impl ListArguments {
+impl AnswerArguments {
+    fn outputs(&mut self) -> (&mut Option<PathBuf>, &mut bool) {
+        (&mut self.output, &mut self.json)
+    }
+
     fn files(&self, files: Files) -> Files {
         files
             .prints(printed("--json", self.json))

@@ -7,13 +7,12 @@ use anabranch_ssd::{Config, profile::Profile, relocate::RelocationKind, streams:
 use serde_json::{Value, json};
 
 use crate::{
-    arguments::{DevicesArguments, ListArguments},
+    arguments::{AnswerArguments, DevicesArguments},
     failure::Result,
-    output::give,
 };
 
 /// Lists the schemes.
-pub fn schemes(arguments: &ListArguments) -> Result {
+pub fn schemes(answer: &AnswerArguments) -> Result {
     let rows: Vec<[String; 4]> = SCHEMES
         .iter()
         .map(|scheme| {
@@ -33,7 +32,7 @@ pub fn schemes(arguments: &ListArguments) -> Result {
         })
         .collect();
     show(
-        arguments,
+        answer,
         ["scheme", "description", "parameters", "source"],
         &rows,
         &format!(
@@ -82,8 +81,7 @@ pub fn devices(arguments: &DevicesArguments) -> Result {
             "resolved": config,
             "stream_costs": profile.stream_costs(&config),
         });
-        let list = &arguments.list;
-        return give(&json, list.output.as_deref(), list.json, || {
+        return arguments.answer.give(&json, |_| {
             let text = Profile::text(name).map(str::to_owned);
             let text = text.unwrap_or_else(|| toml::to_string(&profile).unwrap_or_default());
             text + &costs(&profile, &config)
@@ -104,7 +102,7 @@ pub fn devices(arguments: &DevicesArguments) -> Result {
         })
         .collect::<Result<Vec<_>>>()?;
     show(
-        &arguments.list,
+        &arguments.answer,
         [
             "device",
             "size",
@@ -119,7 +117,7 @@ pub fn devices(arguments: &DevicesArguments) -> Result {
 }
 
 fn show<const N: usize>(
-    arguments: &ListArguments,
+    answer: &AnswerArguments,
     header: [&str; N],
     rows: &[[String; N]],
     note: &str,
@@ -132,15 +130,14 @@ fn show<const N: usize>(
     });
     let objects: Vec<Value> = objects.collect();
     let json = json!({ "schema": 1, "rows": objects });
-    give(&json, arguments.output.as_deref(), arguments.json, || {
+    answer.give(&json, |look| {
         let mut grid = Grid::new(header.map(Column::words));
         for row in rows {
             grid.push(row.iter().map(Cell::from));
         }
-        let look = arguments.tables.look();
         match look.csv {
-            true => format!("{}\n", grid.text(&look)),
-            false => format!("{}\n\n{note}", grid.text(&look)),
+            true => format!("{}\n", grid.text(look)),
+            false => format!("{}\n\n{note}", grid.text(look)),
         }
     })
 }

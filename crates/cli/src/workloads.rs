@@ -4,26 +4,24 @@ use anabranch_report::{Cell, Column, Grid};
 use serde_json::json;
 
 use crate::{
-    arguments::ListArguments,
+    arguments::AnswerArguments,
     failure::Result,
-    output::give,
     scenario::{Scale, Scenario, all},
 };
 
 /// Lists the scenarios, and what each still needs.
-pub fn workloads(arguments: &ListArguments) -> Result {
+pub fn workloads(answer: &AnswerArguments) -> Result {
     let scenarios = all(Scale::Quick)?;
     let rows: Vec<_> = scenarios.iter().map(row).collect();
     let json = json!({ "schema": 1, "rows": rows });
-    give(&json, arguments.output.as_deref(), arguments.json, || {
+    answer.give(&json, |look| {
         let columns = ["workload", "description", "writes", "missing"];
         let mut grid = Grid::new(columns.map(Column::words));
         for one in &scenarios {
             let missing = one.missing().join(", ");
             grid.push([&one.name, &one.summary, &one.writes, &missing].map(Cell::from));
         }
-        let look = arguments.tables.look();
-        let table = grid.text(&look);
+        let table = grid.text(look);
         match look.csv {
             true => format!("{table}\n"),
             false => format!(

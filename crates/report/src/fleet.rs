@@ -8,15 +8,8 @@ use serde_json::Value;
 use crate::looks::{Look, looks};
 use crate::page::{MOST_DATA_BYTES, assembled, embeddable};
 
-/// Programs of a sweep's page, in order; they share one scope with those of a result's.
+/// Programs of a sweep's page, in order.
 const PROGRAMS: &[&str] = &[
-    include_str!("page/numbers.js"),
-    include_str!("page/elements.js"),
-    include_str!("page/colours.js"),
-    include_str!("page/table.js"),
-    include_str!("page/figure.js"),
-    include_str!("page/svg.js"),
-    include_str!("page/names.js"),
     include_str!("page/heat.js"),
     include_str!("page/fleet/fleet.js"),
     include_str!("page/fleet/verdict.js"),

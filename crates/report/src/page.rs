@@ -23,9 +23,10 @@ const STYLES: [&str; 2] = [
     include_str!("page/page.css"),
 ];
 
-/// Programs, in order: a library, then ours, which share one scope.
+/// The library that stands before our programs.
 const LIBRARY: &str = include_str!("vendor/uplot/uPlot.iife.min.js");
-const PROGRAMS: &[&str] = &[
+/// Programs that every page begins with, in order. All of a page's programs share one scope.
+const SHARED: &[&str] = &[
     include_str!("page/numbers.js"),
     include_str!("page/elements.js"),
     include_str!("page/colours.js"),
@@ -33,6 +34,9 @@ const PROGRAMS: &[&str] = &[
     include_str!("page/figure.js"),
     include_str!("page/svg.js"),
     include_str!("page/names.js"),
+];
+/// Programs of a result's page, in order.
+const PROGRAMS: &[&str] = &[
     include_str!("page/plot.js"),
     include_str!("page/result.js"),
     include_str!("page/verdict.js"),
@@ -88,12 +92,12 @@ fn title(results: &[Comparison]) -> String {
     }
 }
 
-/// The page put together from its title, programs and data.
-pub(crate) fn assembled(title: &str, library: &str, programs: &[&str], data: &str) -> String {
+/// The page put together from its title, a library, the shared programs and its own, and its data.
+pub(crate) fn assembled(title: &str, library: &str, own: &[&str], data: &str) -> String {
     let styles = STYLES.join("\n");
     let programs = format!(
         "{library}\n(() => {{\n\"use strict\";\n{}\n}})();",
-        programs.join("\n")
+        [SHARED, own].concat().join("\n")
     );
     // The data come last, and the title, which stands before them: what they hold is not looked at
     // again.

@@ -314,21 +314,32 @@ fn device(config: &Config) -> Driven {
     Driven::new(config, RelocationKind::Gc).unwrap()
 }
 
+/// Writes pages to an identifier of host A.
+fn write(
+    table: &mut StreamTable,
+    device: &mut Driven,
+    at_close: AtClose,
+    identifier: u16,
+    pages: PageRange,
+) {
+    let drive = (&mut device.device, &mut *device.relocation);
+    let written = table.write(drive, at_close, (A, identifier), pages);
+    written.unwrap();
+}
+
 /// Writes 3 pages to identifier 1, 4 to the default stream, and then to another identifier for
 /// which 1 must be closed.
 fn evict(at_close: AtClose) -> Driven {
     let mut device = device(&drive(400, 2));
     let mut table = StreamTable::new(1);
     let mut write = |identifier, first, count| {
-        let pages = PageRange::new(first, count);
-        table
-            .write(
-                (&mut device.device, &mut *device.relocation),
-                at_close,
-                (A, identifier),
-                pages,
-            )
-            .unwrap();
+        write(
+            &mut table,
+            &mut device,
+            at_close,
+            identifier,
+            PageRange::new(first, count),
+        );
     };
     write(1, 0, 3);
     write(0, 10, 4);
@@ -400,15 +411,13 @@ fn thrash(at_close: AtClose) -> f64 {
             .wrapping_add(1442695040888963407);
         let page = (state >> 33) as u32 % 1000;
         let identifier = page as u16 % 20 + 1;
-        let pages = PageRange::new(page, 1);
-        table
-            .write(
-                (&mut device.device, &mut *device.relocation),
-                at_close,
-                (A, identifier),
-                pages,
-            )
-            .unwrap();
+        write(
+            &mut table,
+            &mut device,
+            at_close,
+            identifier,
+            PageRange::new(page, 1),
+        );
     }
     device.verify().unwrap();
     device.counters().waf().unwrap()

@@ -25,7 +25,7 @@ use super::{
     view::View,
 };
 use crate::{
-    arguments::{ListArguments, RunArguments},
+    arguments::{AnswerArguments, RunArguments},
     comparison::{keep, live_schemes, publish},
     failure::{Failure, INTERRUPTED, Result},
     say,
@@ -35,7 +35,7 @@ use crate::{
 /// Runs the program and prints the result of every scheme for its writes.
 pub fn run(arguments: &RunArguments) -> Result {
     if list_wanted(arguments) {
-        return workloads(&ListArguments {
+        return workloads(&AnswerArguments {
             json: arguments.comparison.publish.json,
             output: arguments.comparison.publish.output.clone(),
             tables: arguments.comparison.publish.tables,

@@ -1,26 +1,4 @@
 # DH-HMAC-CHAP by the kernel: drives at PORT, PORT_384 and PORT_512, whose secrets are SECRET, SECRET_384, SECRET_512, the drives' own OWN.
-try() {
-    port=$1
-    shift
-    nvme connect -t tcp -a 10.0.2.2 -s "$port" -n "$NQN" "$@"
-}
-ours="-q $host_name -I $host_identifier"
-# Connects, writes and reads back what was written, and goes.
-works() {
-    try "$@" || return
-    await 10 test -b /dev/nvme0n1
-    fio --name=work --filename=/dev/nvme0n1 --ioengine=io_uring --direct=1 --rw=randwrite --bs=16k --iodepth=8 --size="$SIZE" \
-        --verify=crc32c --verify_fatal=1 || return
-    disconnect
-}
-# A host that is refused is left with nothing.
-gone() {
-    try "$@"
-    status=$?
-    [ ! -e /dev/nvme0n1 ] || echo "a drive is there"
-    [ ! -e /dev/nvme0n1 ] || disconnect
-    return $status
-}
 # shellcheck disable=SC2086 # words
 {
 section one-way works "$PORT" $ours --dhchap-secret="$SECRET"

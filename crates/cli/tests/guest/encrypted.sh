@@ -11,25 +11,6 @@ keyed() {
     must nvme check-tls-key --keydata="$1" --hostnqn="$2" --subsysnqn="$NQN" --identity="$3" --insert
     serial=$(sed -n 's/^\([0-9a-f]*\) .* psk .*/\1/p' /proc/keys | head -n 1)
 }
-try() {
-    port=$1
-    shift
-    nvme connect -t tcp -a 10.0.2.2 -s "$port" -n "$NQN" "$@"
-}
-ours="-q $host_name -I $host_identifier"
-works() {
-    try "$@" || return
-    await 10 test -b /dev/nvme0n1
-    fio --name=work --filename=/dev/nvme0n1 --ioengine=io_uring --direct=1 --rw=randwrite --bsrange=4k-128k --iodepth=8 --size="$SIZE" \
-        --verify=crc32c --verify_fatal=1 || return
-    disconnect
-}
-gone() {
-    try "$@"
-    status=$?
-    [ ! -e /dev/nvme0n1 ] || { echo "a drive is there"; disconnect; }
-    return $status
-}
 # shellcheck disable=SC2086 # words
 {
 keyed "$KEY" "$host_name" 1

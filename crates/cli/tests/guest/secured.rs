@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::{
     amount,
-    machine::{Report, run},
+    machine::{Report, run_text, text_of},
     served::Served,
 };
 
@@ -46,6 +46,12 @@ fn port(served: &Served) -> String {
     served.address().port().to_string()
 }
 
+/// Runs a script behind what all scripts of secured drives begin with.
+fn secured(script: &str, variables: &[(&str, String)]) -> Report {
+    let text = text_of("secured-prelude.sh") + &text_of(script);
+    run_text(&text, 600, variables, &[], |_| String::new())
+}
+
 /// Sections of a script that had to fail, and leave no drive behind.
 fn all_refused(report: &Report, names: &[&str]) {
     for name in names {
@@ -79,7 +85,7 @@ fn a_host_authenticates_and_none_without_the_secret_gets_in() {
         ("OWN", OWN.to_owned()),
         ("SIZE", amount(8, 64) + "M"),
     ]);
-    let report = run("authenticated.sh", 600, &variables, |_| String::new());
+    let report = secured("authenticated.sh", &variables);
     for name in ["one-way", "mutual", "sha384", "sha512", "again"] {
         report.output(name);
     }
@@ -125,7 +131,7 @@ fn a_host_encrypts_and_none_without_the_key_gets_in() {
         ("SECRET", SECRET.to_owned()),
         ("SIZE", amount(8, 64) + "M"),
     ]);
-    let report = run("encrypted.sh", 600, &variables, |_| String::new());
+    let report = secured("encrypted.sh", &variables);
     for name in ["first", "digests", "both", "again"] {
         report.output(name);
     }

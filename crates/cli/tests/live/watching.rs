@@ -10,6 +10,21 @@ use super::{
     watcher::{PAGE, Watcher, dd, free_address, overwrite, scrape, written},
 };
 
+/// A watcher of all of a drive that offers its figures, and where it does.
+fn measured(place: &Place, device: &Device) -> (Watcher, String) {
+    let address = free_address();
+    let words = [
+        &device.0,
+        "--sample",
+        "1/1",
+        "-s",
+        "baseline",
+        "--metrics",
+        &address,
+    ];
+    (Watcher::start(place, &words), address)
+}
+
 #[test]
 fn two_devices_are_counted_exactly_each_by_itself() {
     let place = Place::new();
@@ -144,17 +159,7 @@ fn thousands_of_programs_leave_few_contexts_and_fewer_labels() {
     for name in &names {
         symlink(&dd, place.path(name)).unwrap();
     }
-    let address = free_address();
-    let words = [
-        &device.0,
-        "--sample",
-        "1/1",
-        "-s",
-        "baseline",
-        "--metrics",
-        &address,
-    ];
-    let watcher = Watcher::start(&place, &words);
+    let (watcher, address) = measured(&place, &device);
     let script = "cd \"$1\"; for name in w-*; do ./$name if=/dev/zero of=\"$0\" bs=4k count=1 oflag=direct status=none; done";
     let run = Command::new("sh")
         .args(["-c", script, &device.0, place.directory()])
@@ -324,17 +329,7 @@ fn names_of_programs_reach_no_output_as_they_are() {
     let dd = fs::canonicalize("/bin/dd").unwrap();
     let evil = "w\"}\n\u{1b}[2J";
     symlink(&dd, place.path(evil)).unwrap();
-    let address = free_address();
-    let words = [
-        &device.0,
-        "--sample",
-        "1/1",
-        "-s",
-        "baseline",
-        "--metrics",
-        &address,
-    ];
-    let watcher = Watcher::start(&place, &words);
+    let (watcher, address) = measured(&place, &device);
     let run = Command::new(place.path(evil))
         .args(&device.dd(1)[1..])
         .status();
