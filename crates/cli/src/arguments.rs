@@ -9,6 +9,7 @@ use anabranch_report::message;
 use clap::{Args, Parser, Subcommand, ValueEnum, error::Error as WrongUse};
 
 #[cfg(feature = "live")]
+use crate::answer::AnswerArguments;
 use crate::duration::duration;
 use crate::export;
 use crate::formats::{imported, replayed};
@@ -461,19 +462,6 @@ pub struct ContextsArguments {
     /// Stop after the first GiB of writes: a first look
     #[arg(long)]
     pub quick: bool,
-}
-
-/// Where the answer of a verb goes that has one table.
-#[derive(Debug, Args)]
-pub struct AnswerArguments {
-    /// Print as JSON, with all rows
-    #[arg(long)]
-    pub json: bool,
-    /// Write the same as JSON to FILE as well
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    #[command(flatten)]
-    pub tables: TableArguments,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::{
-    arguments::AnswerArguments,
+    answer::AnswerArguments,
     failure::{Failure, Result},
     report::read,
 };

@@ -6,7 +6,8 @@ use anabranch_compare::{ComparisonOptions, DriveOptions, Files};
 use anabranch_sweep::{Grid, local_traces};
 
 use crate::{
-    arguments::{AnswerArguments, PublishArguments, Verb},
+    answer::AnswerArguments,
+    arguments::{PublishArguments, Verb},
     experiment,
     export::ExportArguments,
     output::is_standard_output,

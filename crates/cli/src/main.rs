@@ -1,5 +1,6 @@
 //! The `anabranch` command: arguments, progress, printing. Nothing below it prints.
 
+mod answer;
 mod arguments;
 #[cfg(feature = "calibrate")]
 mod calibrate;

@@ -2,15 +2,12 @@
 
 use std::{io::Write as _, path::Path};
 
-use anabranch_report::{Look, printable};
+use anabranch_report::printable;
 use anabranch_trace::WholeFile;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{
-    arguments::AnswerArguments,
-    failure::{Failure, Result},
-};
+use crate::failure::{Failure, Result};
 
 /// Whether an output is standard output.
 pub fn is_standard_output(path: &Path) -> bool {
@@ -36,15 +33,6 @@ pub fn give(
     match as_json {
         true => print(&format!("{json:#}\n")),
         false => print(&told()),
-    }
-}
-
-impl AnswerArguments {
-    /// Gives a finding as [`give`] does, where the text is made for a look.
-    pub fn give(&self, json: &Value, told: impl FnOnce(&Look) -> String) -> Result {
-        give(json, self.output.as_deref(), self.json, || {
-            told(&self.tables.look())
-        })
     }
 }
 

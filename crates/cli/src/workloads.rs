@@ -4,7 +4,7 @@ use anabranch_report::{Cell, Column, Grid};
 use serde_json::json;
 
 use crate::{
-    arguments::AnswerArguments,
+    answer::AnswerArguments,
     failure::Result,
     scenario::{Scale, Scenario, all},
 };

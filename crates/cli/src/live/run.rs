@@ -25,7 +25,8 @@ use super::{
     view::View,
 };
 use crate::{
-    arguments::{AnswerArguments, RunArguments},
+    answer::AnswerArguments,
+    arguments::RunArguments,
     comparison::{keep, live_schemes, publish},
     failure::{Failure, INTERRUPTED, Result},
     say,
