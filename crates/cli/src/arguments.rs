@@ -8,8 +8,8 @@ use anabranch_compare::{ComparisonOptions, DriveOptions, Format, ReplayOptions};
 use anabranch_report::message;
 use clap::{Args, Parser, Subcommand, ValueEnum, error::Error as WrongUse};
 
-#[cfg(feature = "live")]
 use crate::answer::AnswerArguments;
+#[cfg(feature = "live")]
 use crate::duration::duration;
 use crate::export;
 use crate::formats::{imported, replayed};
