@@ -3,6 +3,7 @@
 # (--unwatched --scheme baseline), with the program context of each page (--scheme baseline), and with the scheme anabranch.
 # QEMU counts: an instruction of the one processor takes a nanosecond of the guest's time, kernel and programs together.
 # Use: bench/steer-cost.sh [ROUNDS [WRITES [BLOCK [DEPTH]]]]      (3 20000 4k 32)
+# COUNT=1: also, by the kernel's functions, what they are (slower).
 # ANABRANCH: the program; else it is built, released. GUEST_KERNEL as for scripts/guest.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -27,14 +28,19 @@ for _ in $(seq 100); do
 done
 [ -n "$port" ] || { cat "$work/served" >&2; exit 1; }
 cc -O2 -static -o "$work/spin" bench/steer-cost/spin.c
+plugin=
+if [ -n "${COUNT:-}" ]; then
+    cc -O2 -shared -fPIC -fvisibility=hidden -o "$work/count.so" bench/steer-cost/count.c
+    plugin="-plugin $work/count.so"
+fi
 strip -o "$work/anabranch" "$program"
 {
-    printf "%s='%s'\n" PORT "$port" NQN "$nqn" ROUNDS "$rounds" WRITES "$writes" BLOCK "$block" DEPTH "$depth"
+    printf "%s='%s'\n" PORT "$port" NQN "$nqn" ROUNDS "$rounds" WRITES "$writes" BLOCK "$block" DEPTH "$depth" COUNT "${COUNT:-}"
     cat crates/cli/tests/guest/prelude.sh crates/cli/tests/guest/steer-prelude.sh bench/steer-cost/guest.sh
 } >"$work/script"
 # shellcheck disable=SC2046 # words
-GUEST_QEMU="-smp 1 -icount shift=0" scripts/guest.sh run -t 3600 "$work/script" "$work/spin" "$work/anabranch" \
-    $(ldd "$program" | tr ' \t' '\n\n' | grep '^/') </dev/null >"$work/told" || { cat "$work/told"; exit 1; }
+GUEST_QEMU="-smp 1 -icount shift=0 $plugin" scripts/guest.sh run -t 3600 "$work/script" "$work/spin" "$work/anabranch" \
+    $(ldd "$program" | tr ' \t' '\n\n' | grep '^/') </dev/null >"$work/told" 2>"$work/blocks" || { cat "$work/told"; grep -v '^@' "$work/blocks"; exit 1; }
 awk '
     /^@cost/ { if (!($2 in count)) order[++kinds] = $2
                value[$2, ++count[$2]] = $3; sum[$2] += $3
@@ -47,3 +53,4 @@ awk '
           printf "beyond the bare ublk device: contexts %.0f, anabranch %.0f\n",
               sum["contexts"] / count["contexts"] - sum["ublk"] / count["ublk"],
               sum["anabranch"] / count["anabranch"] - sum["ublk"] / count["ublk"] }' "$work/told"
+[ -z "$plugin" ] || python3 bench/steer-cost/where.py "$work/told" "$work/blocks"

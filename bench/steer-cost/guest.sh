@@ -13,6 +13,7 @@ sleep 2
 set -- $(look)
 turn=$(awk "BEGIN { print ($1 - $from_ns) / ($2 - $from) }")
 echo "@turn $turn"
+echo "@writes $((WRITES - WRITES / 4))"
 write() {
     fio --name=w --filename="$1" --rw=randwrite --bs="$BLOCK" --direct=1 --ioengine=io_uring --iodepth="$DEPTH" --size=128M --io_size=1T \
         --number_ios="$2" --randrepeat=1 --norandommap --random_generator=lfsr --minimal >/tmp/fio 2>&1 || { cat /tmp/fio; exit 1; }
@@ -36,6 +37,8 @@ steered() {
     shift
     steer "$@" --shadow off --queues 1
     measure "$name" /dev/ublkb0
+    # The programs that the kernel has compiled are among its functions while they are there.
+    [ -z "$COUNT" ] || { echo "@symbol $name 0 t -"; grep '\[bpf\]$' /proc/kallsyms | sed "s/^/@symbol $name /"; }
     unsteer
 }
 for _ in $(seq "$ROUNDS"); do
@@ -45,3 +48,4 @@ for _ in $(seq "$ROUNDS"); do
     steered anabranch --scheme anabranch --yes
 done
 disconnect
+[ -z "$COUNT" ] || grep -v '__pfx_' /proc/kallsyms | sed -n 's/^[0-9a-f]* [tT] /@symbol all &/p'

@@ -51,6 +51,9 @@ fn a_stuck_server_is_killed_from_outside_and_nobody_waits_for_longer_than_that()
             "load-stopped",
             "told",
             "is-dead",
+            "load-queue",
+            "told-queue",
+            "queue-is-dead",
             "not-stuck",
             "lives",
             "spared",
@@ -61,6 +64,9 @@ fn a_stuck_server_is_killed_from_outside_and_nobody_waits_for_longer_than_that()
         ],
     );
     assert_eq!(report.output("kernel").trim(), "");
+    // The one queue of at least two, in a process that was not stopped.
+    assert!(number(&report, "queues") >= 2);
+    assert!(!report.output("queue-alone").contains("T (stopped)"));
     // Eight seconds without a sign of life; the rest is the take-over under emulation.
     let silent_s = number(&report, "silent_s");
     eprintln!("stopped, and taken over after {silent_s} s");

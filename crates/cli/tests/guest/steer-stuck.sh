@@ -1,4 +1,4 @@
-# A server that is stopped, one whose watchdog is killed, one without memory, and a whole group of processes killed.
+# A server that is stopped, one of whose queues is, one whose watchdog is killed, one without memory, and a whole group of processes killed.
 connect
 OPTIONS="--scheme autostream-sfr --shadow off --watchdog 8"
 # As the service does: whoever ended is followed by another.
@@ -36,6 +36,30 @@ section load-stopped sh -c "cat /tmp/load; exit $loaded"
 section told grep 'was silent for 8 s and was killed' /tmp/kept_error
 section is-dead test ! -e /proc/$stopped
 
+# One of its queues alone: the thread is frozen, all others go on.
+must mkdir /tmp/groups
+must mount -t cgroup2 groups /tmp/groups
+must mkdir /tmp/groups/stuck
+echo threaded >/tmp/groups/stuck/cgroup.type
+current
+stuck=$server
+: >/tmp/kept_error
+queue=$(grep -l '^steer-0-0$' /proc/"$stuck"/task/*/comm)
+queue=${queue%/comm}
+load queue "$WRITTEN"
+usleep 1000000
+echo "${queue##*/}" >/tmp/groups/stuck/cgroup.threads
+echo 1 >/tmp/groups/stuck/cgroup.freeze
+await 10 grep -q 'frozen 1' /tmp/groups/stuck/cgroup.events
+section queues sh -c "grep -c '^steer-0-' /proc/$stuck/task/*/comm | grep -c ':1$'"
+section queue-alone grep State: /proc/"$stuck"/status
+await 60 grep -q 'going on with' /tmp/kept_error
+wait $load
+loaded=$?
+section load-queue sh -c "cat /tmp/load; exit $loaded"
+section told-queue grep 'was silent for 8 s and was killed' /tmp/kept_error
+section queue-is-dead test ! -e /proc/"$stuck"
+
 # Stopped for a moment is not stuck; and a watchdog that is killed says so.
 current
 kept=$server
@@ -54,9 +78,7 @@ await 20 grep -q 'the watchdog was killed' /tmp/kept_error
 section lives test -e /proc/$server
 
 # The kernel needs memory and kills; it is not the server that is chosen. What kills a whole group of processes is survived.
-mkdir -p /tmp/groups
-must mount -t cgroup2 groups /tmp/groups
-mkdir /tmp/groups/steer
+must mkdir /tmp/groups/steer
 echo $server >/tmp/groups/steer/cgroup.procs
 sleep 300 &
 echo 1000 >/proc/$!/oom_score_adj

@@ -43,10 +43,10 @@ struct bio_walk {
 };
 
 /* The pages so far that one writer wrote to one file. */
-static __always_inline void send_run(struct io_event *io)
+static __always_inline void send_run(struct io_event *io, __u32 slot)
 {
 #ifdef HANDOVER
-	fill_window(io);
+	fill_window(io, slot);
 #else
 	if (io->length_bytes)
 		send(io, sizeof(*io), false);
@@ -149,7 +149,7 @@ __noinline int find_writer(struct bio_walk *walk)
 
 	struct folio *folio = (void *)walk->folio;
 	struct inode *inode = host_of(folio);
-	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
+	struct super_block *sb = inode ? BPF_CORE_READ(inode, i_sb) : NULL;
 
 	walk->inode = 0;
 	walk->file = (struct file_key){};
@@ -183,7 +183,7 @@ __noinline int continue_run(const struct bio_walk *walk, __u32 bytes)
 	if (!io->length_bytes || !same) {
 		struct file_key key = walk->file;
 
-		send_run(io);
+		send_run(io, walk->slot);
 		io->writer = walk->writer;
 		fill_file(io, (void *)walk->inode, &key, walk->slot);
 	}
@@ -206,10 +206,15 @@ static long step_folio(__u32 i, void *context)
 	__u64 page = (__u64)vector.bv_page + (at >> config.page_shift) * struct_bytes;
 	__u64 folio = folio_of(page);
 	__u64 before = (page - folio) / struct_bytes * page_bytes + (at & (page_bytes - 1));
-	__u64 bytes = pages_in(folio) * page_bytes;
+	__u64 bytes = page_bytes - (at & (page_bytes - 1));
 
 	/* A folio that was split under our hands: go on page by page. */
-	bytes = bytes > before ? bytes - before : page_bytes - (at & (page_bytes - 1));
+	if (vector.bv_len - walk->done_bytes > bytes) {
+		__u64 folio_bytes = pages_in(folio) * page_bytes;
+
+		if (folio_bytes > before)
+			bytes = folio_bytes - before;
+	}
 	if (bytes > vector.bv_len - walk->done_bytes)
 		bytes = vector.bv_len - walk->done_bytes;
 	if (bytes > walk->left_bytes)
@@ -235,29 +240,28 @@ static __always_inline __u32 done_bytes_of(struct bio *bio)
 	struct bio___offset *new = (void *)bio;
 
 	if (bpf_core_field_exists(new->bi_iter.bi_offset))
-		return BPF_CORE_READ(new, bi_iter.bi_offset);
-	return BPF_CORE_READ(bio, bi_iter.bi_bvec_done);
+		return new->bi_iter.bi_offset;
+	return bio->bi_iter.bi_bvec_done;
 }
 
 static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct io_event *io, __u32 slot)
 {
-	__u32 opf = BPF_CORE_READ(bio, bi_opf);
+	__u32 opf = bio->bi_opf;
 	bool metadata = opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
 	/* More is to follow at once: of metadata, only jbd2 and the XFS log write so. */
 	bool idle = opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_IDLE) & 1;
 	struct bio_walk walk = {
-		.vector = (__u64)BPF_CORE_READ(bio, bi_io_vec) +
-			  BPF_CORE_READ(bio, bi_iter.bi_idx) * sizeof(struct bio_vec),
+		.vector = (__u64)bio->bi_io_vec + bio->bi_iter.bi_idx * sizeof(struct bio_vec),
 		.submitter = submitter,
 		.done_bytes = done_bytes_of(bio),
-		.left_bytes = BPF_CORE_READ(bio, bi_iter.bi_size),
+		.left_bytes = bio->bi_iter.bi_size,
 		.metadata = metadata,
 		.log = metadata && idle,
 		.slot = slot,
 	};
 
 	bpf_loop(MAX_STEPS, step_folio, &walk, 0);
-	send_run(io);
+	send_run(io, slot);
 }
 
 #endif

@@ -39,7 +39,7 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 		return 0;
 
 	struct page_key key = { .file = key_of(inode), .index = folio->index };
-	__u64 writer = dirtying_writer(scratch);
+	__u64 writer = dirtying_writer(scratch, SLOT_DIRTY);
 	struct file_state *state = state_of(inode, &key.file, SLOT_DIRTY);
 
 	bpf_map_update_elem(&pages, &key, &writer, BPF_ANY);
@@ -53,10 +53,10 @@ static __always_inline struct inode *direct_inode(struct bio *bio)
 {
 	if (!bpf_core_field_exists(struct iomap_dio, iocb))
 		return NULL;
-	if (!&iomap_dio_bio_end_io || BPF_CORE_READ(bio, bi_end_io) != &iomap_dio_bio_end_io)
+	if (!&iomap_dio_bio_end_io || bio->bi_end_io != &iomap_dio_bio_end_io)
 		return NULL;
 
-	struct iomap_dio *dio = BPF_CORE_READ(bio, bi_private);
+	struct iomap_dio *dio = bio->bi_private;
 
 	return BPF_CORE_READ(dio, iocb, ki_filp, f_inode);
 }
@@ -69,13 +69,13 @@ static __always_inline void send_whole(struct bio *bio, __u64 writer, struct ino
 		key = key_of(inode);
 	fill_file(io, inode, &key, slot);
 	io->writer = writer;
-	io->length_bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
-	send_run(io);
+	io->length_bytes = bio->bi_iter.bi_size;
+	send_run(io, slot);
 }
 
 static __always_inline void on_write(struct bio *bio, struct scratch *scratch, __u32 slot)
 {
-	__u64 submitter = current_writer(scratch);
+	__u64 submitter = current_writer(scratch, slot);
 	struct inode *inode = direct_inode(bio);
 
 	if (inode)
@@ -114,25 +114,25 @@ static __always_inline void on_flush(struct scratch *scratch)
 static __always_inline __u8 request_hint(struct bio *bio)
 {
 	struct bio___hint *hinted = (void *)bio;
-	__u8 hint = REQUEST_HINT_NONE;
 
 	if (bpf_core_field_exists(hinted->bi_write_hint) && bpf_core_field_size(hinted->bi_write_hint) == 1)
-		bpf_core_read(&hint, sizeof(hint), &hinted->bi_write_hint);
-	return hint;
+		return *(__u8 *)&hinted->bi_write_hint;
+	return REQUEST_HINT_NONE;
 }
 
-static __always_inline void begin_event(struct bio *bio, __u8 operation, struct scratch *scratch)
+static __always_inline void begin_event(struct bio *bio, __u8 operation, struct io_event *io, bool is_own)
 {
-	struct block_device *device = BPF_CORE_READ(bio, bi_bdev);
-	struct io_event *io = &scratch->io;
-	__u64 sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+	struct block_device *device = bio->bi_bdev;
+	__u64 sector = bio->bi_iter.bi_sector;
 
 	/* Requests to a partition are already counted from the disk's start here. */
-	if (BPF_CORE_READ(device, bd_dev) == config.device)
+	if (is_own)
 		sector -= BPF_CORE_READ(device, bd_start_sect);
 	io->type = EVENT_IO;
 	io->operation = operation;
+#ifndef HANDOVER
 	io->time_ns = bpf_ktime_get_ns();
+#endif
 	io->offset_bytes = sector << SECTOR_SHIFT;
 	io->length_bytes = 0;
 	io->request_hint = request_hint(bio);
@@ -148,21 +148,27 @@ static __always_inline bool is_discard(__u32 opf)
 	return code == REQ_OP_DISCARD || code == REQ_OP_SECURE_ERASE;
 }
 
-static __always_inline int take_bio(struct bio *bio, __u32 slot)
+/* The kernel's request, read at once: most of what a field costs is the call that reads it. */
+static __always_inline struct bio *copied_bio(const struct bio *bio, struct scratch *scratch)
 {
-	struct scratch *scratch = scratch_of(slot);
-	__u32 opf = BPF_CORE_READ(bio, bi_opf);
-	__u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
+	if (bpf_probe_read_kernel(scratch->bio, bpf_core_type_size(struct bio), bio))
+		return NULL;
+	return (struct bio *)scratch->bio;
+}
+
+/* `bio` is the copy; `is_own`: it was sent to the target itself, not to a partition of it. */
+static __always_inline int take_bio(struct bio *bio, struct scratch *scratch, __u32 slot, bool is_own)
+{
+	__u32 opf = bio->bi_opf;
+	__u32 size = bio->bi_iter.bi_size;
 	__u32 code = opf & OPERATION_MASK;
 
-	if (!scratch)
-		return 0;
-	begin_event(bio, OPERATION_WRITE, scratch);
+	begin_event(bio, OPERATION_WRITE, &scratch->io, is_own);
 	if (is_discard(opf)) {
 		scratch->io.operation = OPERATION_DISCARD;
-		send_whole(bio, current_writer(scratch), NULL, &scratch->io, slot);
+		send_whole(bio, current_writer(scratch, slot), NULL, &scratch->io, slot);
 	} else if (code == REQ_OP_WRITE_ZEROES) {
-		send_whole(bio, current_writer(scratch), NULL, &scratch->io, slot);
+		send_whole(bio, current_writer(scratch, slot), NULL, &scratch->io, slot);
 	} else if (code == REQ_OP_WRITE && size) {
 		on_write(bio, scratch, slot);
 	} else if (code == REQ_OP_WRITE) {
@@ -217,29 +223,41 @@ static __always_inline bool was_taken(struct bio *bio)
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(on_bio, struct bio *bio)
 {
-	if (!on_target(BPF_CORE_READ(bio, bi_bdev)))
+	/* What a tracepoint is handed may be read without a call. */
+	bool is_own = bio->bi_bdev->bd_dev == config.device;
+
+	if (!is_own && !on_target(bio->bi_bdev))
 		return 0;
 #ifdef HANDOVER
 	if (was_taken(bio))
 		return 0;
 #endif
-	return take_bio(bio, SLOT_LATE);
+	struct scratch *scratch = scratch_of(SLOT_LATE);
+	struct bio *copy = scratch ? copied_bio(bio, scratch) : NULL;
+
+	return copy ? take_bio(copy, scratch, SLOT_LATE, is_own) : 0;
 }
 
 /* Once for each bio; what is left of a bio after a split comes here again. */
 SEC("kprobe/submit_bio_noacct_nocheck")
 int on_bio_entry(struct pt_regs *regs)
 {
-	struct bio *bio = (void *)FUNCTION_ARGUMENT_1(regs);
+	struct bio *kernels = (void *)FUNCTION_ARGUMENT_1(regs);
+	struct scratch *scratch = scratch_of(SLOT_BIO);
+	struct bio *bio = scratch ? copied_bio(kernels, scratch) : NULL;
 
-	if (BPF_CORE_READ(bio, bi_flags) & config.queued_flag)
+	if (!bio || bio->bi_flags & config.queued_flag)
 		return 0;
-	if (!on_target(BPF_CORE_READ(bio, bi_bdev)))
+
+	struct block_device *device = bio->bi_bdev;
+	bool is_own = BPF_CORE_READ(device, bd_dev) == config.device;
+
+	if (!is_own && !on_target(device))
 		return 0;
 #ifdef HANDOVER
-	note_taken(bio);
+	note_taken(kernels);
 #endif
-	return take_bio(bio, SLOT_BIO);
+	return take_bio(bio, scratch, SLOT_BIO, is_own);
 }
 
 static __always_inline struct inode *inode_of_descriptor(__u32 descriptor)

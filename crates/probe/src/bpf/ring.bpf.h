@@ -30,6 +30,9 @@
 #define SEND_STACKS_AT_ONCE false
 #endif
 
+/* More than a struct bio of any kernel takes. Our choice. */
+#define BIO_WORDS 32
+
 const volatile struct config config SEC(".rodata.config");
 
 struct {
@@ -48,6 +51,8 @@ struct {
 
 /* Too large for a BPF stack. Each program has a slot of its own. */
 struct scratch {
+	__u64 bio[BIO_WORDS]; /* the request at hand, as the kernel has it */
+	__u64 places[MAX_FRAMES]; /* where the frames' addresses lay on the thread's stack */
 	struct stack_event stack;
 	__u64 words[SCAN_WORDS]; /* behind the stack event: the two are sent as one */
 	struct process_event process;

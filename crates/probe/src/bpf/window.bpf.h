@@ -89,6 +89,34 @@ static __always_inline void count_late(void)
 		__sync_fetch_and_add(&counts->late, 1);
 }
 
+/* The source of each program's last pages on a processor. */
+struct last_source {
+	struct source_key key;
+	__u64 number; /* 0: none */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SLOTS);
+	__type(key, __u32);
+	__type(value, struct last_source);
+} last_sources SEC(".maps");
+
+/* Whether a number still stands for what it stood for: so many newer ones may have come. */
+static __always_inline bool is_current(__u64 number)
+{
+	__u32 at = number & (MAX_SOURCES - 1);
+	struct source *source = bpf_map_lookup_elem(&sources, &at);
+
+	return source && source->number == number;
+}
+
+static __always_inline bool is_same_source(const struct source_key *a, const struct source_key *b)
+{
+	return a->writer == b->writer && a->file.ino == b->file.ino && a->file.generation == b->file.generation &&
+	       a->file.dev == b->file.dev && a->hint == b->hint && a->hint_granted == b->hint_granted;
+}
+
 __noinline __u32 number_of(const struct source_key *key)
 {
 	struct tally *counts = tally();
@@ -97,14 +125,8 @@ __noinline __u32 number_of(const struct source_key *key)
 	if (!key || !counts)
 		return 0;
 	known = bpf_map_lookup_elem(&numbers, key);
-	if (known) {
-		__u32 at = *known & (MAX_SOURCES - 1);
-		struct source *source = bpf_map_lookup_elem(&sources, &at);
-
-		/* One that is written to for ever outlives its number: so many newer ones have come. */
-		if (source && source->number == *known)
-			return *known;
-	}
+	if (known && is_current(*known))
+		return *known;
 
 	__u32 number = __sync_fetch_and_add(&counts->last_number, 1) + 1;
 	__u32 at = number & (MAX_SOURCES - 1);
@@ -118,6 +140,21 @@ __noinline __u32 number_of(const struct source_key *key)
 	__sync_lock_test_and_set(&source->number, number);
 	bpf_map_update_elem(&numbers, key, &number, BPF_ANY);
 	return number;
+}
+
+/* The same, where the last pages were the same source's without a search. */
+static __always_inline __u32 number_again(const struct source_key *key, __u32 slot)
+{
+	struct last_source *last = bpf_map_lookup_elem(&last_sources, &slot);
+
+	if (!last)
+		return 0;
+	if (!last->number || !is_same_source(key, &last->key) || !is_current(last->number)) {
+		last->number = 0;
+		last->key = *key;
+		last->number = number_of(key);
+	}
+	return last->number;
 }
 
 struct fill {
@@ -155,7 +192,7 @@ static long fill_page(__u32 i, void *context)
 }
 
 /* The pages of a write, all of one source, are on their way. */
-__noinline int fill_window(const struct io_event *io)
+__noinline int fill_window(const struct io_event *io, __u32 slot)
 {
 	if (!io || io->operation != OPERATION_WRITE || !io->length_bytes)
 		return 0;
@@ -168,7 +205,7 @@ __noinline int fill_window(const struct io_event *io)
 	};
 	struct fill fill = {
 		.page = io->offset_bytes >> PAGE_BITS,
-		.number = number_of(&key),
+		.number = number_again(&key, slot),
 	};
 	__u64 last = (io->offset_bytes + io->length_bytes - 1) >> PAGE_BITS;
 

@@ -34,6 +34,42 @@ struct {
 
 static const struct ranges unknown_ranges;
 
+/* Frames of a call path that is remembered at most, and paths that each program remembers on each processor: our choice. */
+#define RECALLED_FRAMES 16
+#define RECALLED_BITS 5
+
+/* Where a thread stands; of a kernel thread, only which it is. */
+struct standing {
+	__u64 thread;
+	__u64 comm[COMM_BYTES / 8];
+	__u64 image;
+	__u64 tgid;
+	__u64 instruction;
+	__u64 stack_pointer;
+	__u64 frame_pointer;
+};
+
+/*
+ * A writer that was found, and by what. While the thread stands at the same
+ * instruction with the same stack, and the same addresses lie where the path's
+ * were found, it has come the same way: a function's frame tells where its
+ * caller's address lies, and so on from the innermost one.
+ */
+struct recalled {
+	struct standing where;
+	__u64 hash; /* 0: nothing */
+	__u64 count; /* frames behind the instruction */
+	__u64 places[RECALLED_FRAMES];
+	__u64 frames[RECALLED_FRAMES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SLOTS << RECALLED_BITS);
+	__type(key, __u32);
+	__type(value, struct recalled);
+} recalled SEC(".maps");
+
 static __always_inline __u64 mix(__u64 hash, __u64 value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
@@ -114,6 +150,8 @@ struct walk {
 	struct stack_event *stack;
 	struct ranges *ranges;
 	__u64 *words;
+	__u64 *places;
+	__u64 top; /* where the words lie */
 	__u64 frame_pointer;
 	__u64 start; /* the range of code found last; at first the program's own */
 	__u64 end;
@@ -136,13 +174,14 @@ static __always_inline bool is_code(struct walk *walk, __u64 address)
 	return true;
 }
 
-static __always_inline bool add_frame(struct walk *walk, __u64 address)
+static __always_inline bool add_frame(struct walk *walk, __u64 address, __u64 place)
 {
 	__u32 at = walk->stack->count;
 
 	if (at >= MAX_FRAMES)
 		return false;
 	walk->stack->frames[at] = address;
+	walk->places[at] = place;
 	walk->stack->count = at + 1;
 	return true;
 }
@@ -163,7 +202,7 @@ static long step_frame(__u32 i, void *context)
 		walk->stack->outside = address;
 		return 1;
 	}
-	if (!add_frame(walk, address) || frame[0] <= walk->frame_pointer)
+	if (!add_frame(walk, address, walk->frame_pointer + sizeof(frame[0])) || frame[0] <= walk->frame_pointer)
 		return 1;
 	walk->frame_pointer = frame[0];
 	return 0;
@@ -176,7 +215,7 @@ static long scan_word(__u32 i, void *context)
 
 	if (!is_code(walk, address))
 		return 0;
-	return !add_frame(walk, address) || walk->stack->count > SCANNED_FRAMES;
+	return !add_frame(walk, address, walk->top + i * sizeof(address)) || walk->stack->count > SCANNED_FRAMES;
 }
 
 /*
@@ -185,8 +224,10 @@ static long scan_word(__u32 i, void *context)
  * words that point into code. Where the thread stands is certain and comes
  * first.
  */
-static __always_inline __u32 read_words(struct walk *walk, const void *top)
+static __always_inline __u32 read_words(struct walk *walk)
 {
+	const void *top = (const void *)walk->top;
+
 	if (!bpf_probe_read_user(walk->words, SCAN_WORDS * 8, top))
 		return SCAN_WORDS;
 	/* Near the stack's end there is less to read; what cannot be read is zeroed. */
@@ -195,9 +236,9 @@ static __always_inline __u32 read_words(struct walk *walk, const void *top)
 	return 0;
 }
 
-static __always_inline void scan_stack(struct walk *walk, const void *top)
+static __always_inline void scan_stack(struct walk *walk)
 {
-	__u32 words = read_words(walk, top);
+	__u32 words = read_words(walk);
 
 	if (!words)
 		return;
@@ -234,6 +275,8 @@ static __always_inline void walk_stack(struct task_struct *task, struct scratch 
 		.stack = stack,
 		.ranges = ranges_of(&stack->image, scratch),
 		.words = scratch->words,
+		.places = scratch->places,
+		.top = regs->sp,
 		.frame_pointer = FRAME_POINTER(regs),
 		.start = mm->start_code,
 		.end = mm->end_code,
@@ -246,9 +289,9 @@ static __always_inline void walk_stack(struct task_struct *task, struct scratch 
 	stack->count = 1;
 	bpf_loop(MAX_FRAMES, step_frame, &walk, 0);
 	if (!stack->known)
-		read_words(&walk, (const void *)(unsigned long)regs->sp);
+		read_words(&walk);
 	else if (stack->count < MIN_FRAMES)
-		scan_stack(&walk, (const void *)(unsigned long)regs->sp);
+		scan_stack(&walk);
 }
 
 static __always_inline struct stack_event *new_stack(struct scratch *scratch, __u8 kind)
@@ -270,9 +313,97 @@ static __always_inline bool is_jbd2(const char *comm)
 	return comm[0] == 'j' && comm[1] == 'b' && comm[2] == 'd' && comm[3] == '2' && comm[4] == '/';
 }
 
-/* The running thread as a writer. */
-static __always_inline __u64 current_writer(struct scratch *scratch)
+static __always_inline struct standing running_thread(void)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct mm_struct *mm = task->mm;
+	struct standing now = {
+		.thread = task->pid,
+		.comm = { *(__u64 *)task->comm, *(__u64 *)(task->comm + 8) },
+	};
+
+	if (task->flags & PF_KTHREAD || !mm)
+		return now;
+	now.image = mm->start_code ^ mm->start_stack;
+	now.tgid = task->tgid;
+	now.instruction = INSTRUCTION(regs);
+	now.stack_pointer = regs->sp;
+	now.frame_pointer = FRAME_POINTER(regs);
+	return now;
+}
+
+/* Its place among what the program in `slot` remembers on this processor. */
+static __always_inline struct recalled *recalled_of(const struct standing *now, __u32 slot)
+{
+	__u64 hash = mix(mix(now->thread, now->instruction), now->stack_pointer);
+	__u32 at = (slot << RECALLED_BITS) + (hash >> (64 - RECALLED_BITS));
+
+	return bpf_map_lookup_elem(&recalled, &at);
+}
+
+static __always_inline bool is_same(const struct standing *a, const struct standing *b)
+{
+	return a->thread == b->thread && a->instruction == b->instruction &&
+	       a->stack_pointer == b->stack_pointer && a->frame_pointer == b->frame_pointer &&
+	       a->image == b->image && a->tgid == b->tgid && a->comm[0] == b->comm[0] && a->comm[1] == b->comm[1];
+}
+
+/* The writer that the running thread is, if it has come as it came before; else 0. */
+__noinline __u64 recall(__u32 slot)
+{
+	struct standing now = running_thread();
+	struct recalled *then = recalled_of(&now, slot);
+
+	if (!then || !then->hash || !is_same(&now, &then->where))
+		return 0;
+	for (__u32 i = 0; i < RECALLED_FRAMES && i < then->count; i++) {
+		__u64 word;
+
+		if (bpf_probe_read_user(&word, sizeof(word), (const void *)then->places[i]))
+			return 0;
+		if (CODE_ADDRESS(word) != then->frames[i])
+			return 0;
+	}
+	/* User space wants to be told again of one that is not in there. */
+	return bpf_map_lookup_elem(&writers, &then->hash) ? then->hash : 0;
+}
+
+/* What was found is the whole of what can be found. */
+static __always_inline bool is_whole(const struct stack_event *stack)
+{
+	return !is_early(stack) && (!stack->scanned || stack->count > SCANNED_FRAMES);
+}
+
+/* Remembers the writer that `slot`'s scratch tells of: the running thread. */
+__noinline int remember(__u64 hash, __u32 slot)
+{
+	struct scratch *scratch = scratch_of(slot);
+	struct standing now = running_thread();
+	struct recalled *then = recalled_of(&now, slot);
+
+	if (!scratch || !then || !is_whole(&scratch->stack) || scratch->stack.count > RECALLED_FRAMES)
+		return 0;
+	then->where = now;
+	then->count = 0;
+	/* The first frame is the instruction. */
+	for (__u32 i = 1; i < RECALLED_FRAMES && i < scratch->stack.count; i++) {
+		then->places[i - 1] = scratch->places[i];
+		then->frames[i - 1] = scratch->stack.frames[i];
+		then->count = i;
+	}
+	then->hash = hash;
+	return 0;
+}
+
+/* The running thread as a writer. */
+static __always_inline __u64 current_writer(struct scratch *scratch, __u32 slot)
+{
+	__u64 hash = recall(slot);
+
+	if (hash)
+		return hash;
+
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct stack_event *stack = new_stack(scratch, WRITER_USER);
 
@@ -282,7 +413,9 @@ static __always_inline __u64 current_writer(struct scratch *scratch)
 		stack->image.tgid = task->tgid;
 		walk_stack(task, scratch);
 	}
-	return publish(scratch);
+	hash = publish(scratch);
+	remember(hash, slot);
+	return hash;
 }
 
 /* The last system call of a thread in which it made a page dirty. */
@@ -314,20 +447,20 @@ static __always_inline bool identify_call(struct task_struct *task, struct call 
 }
 
 /* As current_writer, but one large write that makes many pages dirty pays for one walk. */
-static __always_inline __u64 dirtying_writer(struct scratch *scratch)
+static __always_inline __u64 dirtying_writer(struct scratch *scratch, __u32 slot)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call call = {};
 	__u32 thread = task->pid;
 
 	if (!identify_call(task, &call))
-		return current_writer(scratch);
+		return current_writer(scratch, slot);
 
 	struct call *last = bpf_map_lookup_elem(&calls, &thread);
 
 	if (last && last->number_of_writes == call.number_of_writes && last->stack_pointer == call.stack_pointer)
 		return last->writer;
-	call.writer = current_writer(scratch);
+	call.writer = current_writer(scratch, slot);
 	bpf_map_update_elem(&calls, &thread, &call, BPF_ANY);
 	return call.writer;
 }
