@@ -2,10 +2,12 @@
 
 use std::{
     fs,
+    os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
 use anabranch_watch::Seen;
+use nix::sys::stat::{major, minor};
 
 use crate::failure::{Failure, Result};
 
@@ -51,13 +53,20 @@ impl Block {
                 path.display()
             ))
         };
-        let real = fs::canonicalize(path).map_err(|error| none(&error))?;
-        let name = real.file_name().and_then(|name| name.to_str());
-        let name = name.unwrap_or_default().to_owned();
-        let class = Path::new("/sys/class/block").join(&name);
-        if !real.starts_with("/dev") || !class.exists() {
+        // By its numbers: a node of /dev/mapper may have a name of its own, as containers make them.
+        let metadata = fs::metadata(path).map_err(|error| none(&error))?;
+        if !metadata.file_type().is_block_device() {
             return Err(none(&"it is no block device"));
         }
+        let device = metadata.rdev();
+        let link = format!("/sys/dev/block/{}:{}", major(device), minor(device));
+        let real = fs::canonicalize(&link).map_err(|_| none(&"the kernel has no such device"))?;
+        let name = real
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let class = Path::new("/sys/class/block").join(&name);
         let bytes = number(&class.join("size")).unwrap_or(0) * SECTOR_BYTES;
         if bytes == 0 {
             return Err(none(&"nothing is bound to it"));

@@ -1,7 +1,7 @@
-//! A drive that counts its own writes, watched: its counts beside those of its shadow.
+//! Drives watched in a guest: one that counts its own writes, beside its shadow; and those that are made of others.
 
 use crate::{
-    amount,
+    MIB, amount,
     machine::{program, run_with},
     served::Served,
 };
@@ -42,4 +42,53 @@ fn what_the_drive_counts_stands_beside_its_shadows_and_agrees() {
             .output("words")
             .contains("the drive (FDP statistics)")
     );
+}
+
+#[test]
+fn drives_made_of_others_are_seen_where_requests_enter_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = program(directory.path());
+    let report = run_with("stacked.sh", 900, &[], &files, |_| String::new());
+    assert_eq!(
+        report.output("ended").trim(),
+        "0",
+        "{}",
+        report.output("words")
+    );
+    let watched = report.json("watched");
+    let expected = [
+        (
+            "/dev/mapper/group-volume",
+            "device-mapper, above its mapping",
+            "writes-lvm",
+            5,
+        ),
+        (
+            "/dev/mapper/secret",
+            "device-mapper, above its mapping",
+            "writes-crypt",
+            6,
+        ),
+        ("/dev/md0", "md array, above its members", "writes-md", 7),
+    ];
+    for (device, (path, kind, writer, mebibytes)) in
+        watched["devices"].as_array().unwrap().iter().zip(expected)
+    {
+        assert_eq!(device["device"], path);
+        assert_eq!(device["kind"], kind);
+        assert_eq!(device["source"]["write_bytes"], mebibytes * MIB, "{path}");
+        assert_eq!(device["source"]["lost_events"], 0, "{path}");
+        let contexts = &device["contexts"];
+        assert_eq!(contexts.as_array().unwrap().len(), 1, "{path}: {contexts}");
+        assert_eq!(
+            contexts[0]["written_bytes"],
+            mebibytes * MIB,
+            "{path}: {contexts}"
+        );
+        assert!(
+            contexts[0].to_string().contains(writer),
+            "{path}: {contexts}"
+        );
+    }
+    eprintln!("kernel {}", report.output("kernel").trim());
 }
