@@ -12,7 +12,7 @@ if [ -z "${ANABRANCH:-}" ]; then
 fi
 folder=$(mktemp -d)
 [ "${1:-}" != -o ] || { folder=$2; mkdir -p "$folder"; shift 2; }
-halves=(manual sequential fstream vstream pcstream-fcfs 'pcstream*' autostream-sfr autostream-mq dac eti fadac warcip multilog sepbit anabranch)
+halves=(manual sequential fstream flashalloc vstream pcstream-fcfs 'pcstream*' autostream-sfr autostream-mq dac eti fadac warcip multilog sepbit anabranch)
 schemes=all$(printf ',%s+gc' "${halves[@]}")
 results=()
 while IFS='|' read -r _ name unit drive _; do
