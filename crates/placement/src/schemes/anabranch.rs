@@ -46,13 +46,26 @@ one_of! {
     }
 }
 
+one_of! {
+    /// What is tried out on miniature drives.
+    Rehearse {
+        /// Seven settings.
+        On = "on",
+        /// Ten, whose victims are sought among all units, with more ways for copies. Of a host half
+        /// alone the same as `on`.
+        Wide = "wide",
+        /// Nothing.
+        Off = "off",
+    }
+}
+
 parameters! {
     /// Parameters of [`Anabranch`]. All defaults are our choice.
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub struct Parameters {
         /// Whether settings are rehearsed. Off, those below hold throughout.
-        rehearse: Word(Switch) = Switch::On,
-            "whether settings are tried out on miniature drives";
+        rehearse: Word(Rehearse) = Rehearse::On,
+            "whether settings are tried out on miniature drives; wide: more of them";
         /// Classes, at most one for each host stream.
         classes: Count(1..=8) = 6,
             "without rehearsal: classes, at most one a host stream";
@@ -149,11 +162,11 @@ impl Anabranch {
             parameters.seed,
         );
         let rehearsal = match parameters.rehearse {
-            Switch::On => {
-                let margin = parameters.margin;
-                Rehearsal::new(drive, beside, sample, margin, senses.contexts)
+            Rehearse::Off => None,
+            on => {
+                let (margin, wide) = (parameters.margin, on == Rehearse::Wide);
+                Rehearsal::new(drive, beside, sample, margin, senses.contexts, wide)
             }
-            Switch::Off => None,
         };
         let room = Room::new(geometry);
         let fixed = Setting {
@@ -243,7 +256,9 @@ impl Relocate for Anabranch {
         match self.mind.predictor.remaining(survivor.page) {
             Some(life) => {
                 self.mind.classes.count(life);
-                let stream = self.setting.copy_stream(&self.mind, life, &self.room);
+                let stream = self
+                    .setting
+                    .copy_stream(&self.mind, life, victim.stream, &self.room);
                 self.unfinished.place(stream, self.room.count())
             }
             None => self.setting.heir(victim.stream, &self.room),

@@ -28,14 +28,27 @@ const RULED_PARTS: u32 = 64;
 /// to decide: as many classes as pay mostly, more and two; copies among new data or by themselves;
 /// both kinds of victims; rules over files' names; and the last as if nothing were known. Where they are
 /// the drive's: those rules, which need not be learned, then numbers of classes, down to one, which is
-/// a drive without streams. Without `names` there are no rules.
-fn settings(room: &Room, beside: DeviceHalf, names: bool) -> Vec<Setting> {
-    use Copies::{Apart, One, Together};
-    use Victims::{Emptiest, Patient};
+/// a drive without streams. Without `names` there are no rules. `wide`: where victims are ours, they are sought
+/// among all units, and there are more ways for copies.
+fn settings(room: &Room, beside: DeviceHalf, names: bool, wide: bool) -> Vec<Setting> {
+    use Copies::{Apart, Chain, One, Together};
+    use Victims::{CostBenefit, CostBenefitRoot, Emptiest, Patient};
     let usual = room.classes(CLASSES);
     let more = room.classes(u32::from(usual) + 2);
     let two = room.classes(2);
     let all = match beside {
+        DeviceHalf::Own if wide => vec![
+            (Guide::Lives, usual, Together, CostBenefitRoot),
+            (Guide::Lives, usual, Together, CostBenefit),
+            (Guide::Lives, usual, One, CostBenefitRoot),
+            (Guide::Lives, usual, One, CostBenefit),
+            (Guide::Lives, two, Together, Emptiest),
+            (Guide::Rules, usual, One, CostBenefitRoot),
+            (Guide::Rules, usual, One, CostBenefit),
+            (Guide::Lives, 1, One, CostBenefitRoot),
+            (Guide::Lives, 1, Chain, CostBenefit),
+            (Guide::Lives, 1, One, Emptiest),
+        ],
         DeviceHalf::Own => vec![
             (Guide::Lives, usual, Together, Patient),
             (Guide::Lives, usual, Together, Emptiest),
@@ -84,7 +97,9 @@ impl Relocate for Understudy<'_> {
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
         let page = self.sample.page(survivor.page);
         match self.mind.predictor.remaining(page) {
-            Some(life) => self.setting.copy_stream(self.mind, life, &self.room),
+            Some(life) => self
+                .setting
+                .copy_stream(self.mind, life, victim.stream, &self.room),
             None => victim.stream,
         }
     }
@@ -191,18 +206,19 @@ pub(super) struct Rehearsal {
 
 impl Rehearsal {
     /// Miniatures of a drive whose copies and victims `beside` decides. A setting takes over once it
-    /// would have saved `margin` units; rules over names are tried if there are `names`. `None` for a
-    /// drive of which no miniature can be made.
+    /// would have saved `margin` units; rules over names are tried if there are `names`, more settings if
+    /// `wide`. `None` for a drive of which no miniature can be made.
     pub fn new(
         drive: &Config,
         beside: DeviceHalf,
         sample: Sample,
         margin: f64,
         names: bool,
+        wide: bool,
     ) -> Option<Rehearsal> {
         let unit_pages = sample.unit_pages(drive.pages_per_unit);
         let room = Room::new(&HostGeometry::of(drive)).shrunk(unit_pages);
-        let settings = settings(&room, beside, names);
+        let settings = settings(&room, beside, names, wide);
         let stage = |&setting: &Setting| Stage::new(drive, beside, sample, setting);
         Some(Rehearsal {
             stages: settings.iter().map(stage).collect::<Option<Vec<Stage>>>()?,
@@ -331,12 +347,17 @@ mod tests {
     };
 
     fn rehearsal(beside: DeviceHalf, margin: f64) -> (Rehearsal, Mind) {
+        rehearsal_of(beside, margin, false)
+    }
+
+    fn rehearsal_of(beside: DeviceHalf, margin: f64, wide: bool) -> (Rehearsal, Mind) {
         let senses = Senses {
             contexts: true,
             history: true,
         };
         let sample = Sample::new(&GEOMETRY, 16, 1024, 1);
-        let rehearsal = Rehearsal::new(&GEOMETRY.drive(), beside, sample, margin, true).unwrap();
+        let rehearsal =
+            Rehearsal::new(&GEOMETRY.drive(), beside, sample, margin, true, wide).unwrap();
         (rehearsal, Mind::new(&GEOMETRY, senses))
     }
 
@@ -372,8 +393,29 @@ mod tests {
     }
 
     #[test]
+    fn a_wide_rehearsal_seeks_victims_among_all_units() {
+        let (rehearsal, _) = rehearsal_of(DeviceHalf::Own, 16.0, true);
+        let narrow = |stage: &Stage| stage.setting.victims == Victims::Patient;
+        assert_eq!(rehearsal.stages.len(), 10);
+        assert!(!rehearsal.stages.iter().any(narrow));
+        // Where victims are the drive's there is nothing more to try.
+        let room = Room::new(&GEOMETRY);
+        let beside = DeviceHalf::Relocation(RelocationKind::Gc);
+        assert_eq!(
+            settings(&room, beside, true, true),
+            settings(&room, beside, true, false)
+        );
+    }
+
+    #[test]
     fn the_setting_that_copies_least_comes_to_lead() {
-        let (mut rehearsal, mut mind) = rehearsal(DeviceHalf::Own, 16.0);
+        for wide in [false, true] {
+            the_best_leads(wide);
+        }
+    }
+
+    fn the_best_leads(wide: bool) {
+        let (mut rehearsal, mut mind) = rehearsal_of(DeviceHalf::Own, 16.0, wide);
         let first = rehearsal.leader();
         let mut now = 0;
         run((&mut rehearsal, &mut mind), &mut now, at_random(40 * PAGES));
@@ -409,7 +451,7 @@ mod tests {
     #[test]
     fn a_miniature_has_the_spare_of_its_drive() {
         let sample = Sample::new(&GEOMETRY, 16, 1024, 1);
-        let setting = settings(&Room::new(&GEOMETRY), DeviceHalf::Own, true)[0];
+        let setting = settings(&Room::new(&GEOMETRY), DeviceHalf::Own, true, false)[0];
         let small = miniature(&GEOMETRY.drive(), sample, &setting);
         assert_eq!((small.pages_per_unit, small.logical_pages), (16, 1024));
         assert_eq!(small.physical_units, GEOMETRY.physical_units);
@@ -432,7 +474,7 @@ mod tests {
             ..GEOMETRY
         };
         let sample = Sample::new(&full, 16, 1024, 1);
-        assert!(Rehearsal::new(&full.drive(), DeviceHalf::Own, sample, 1.0, true).is_none());
+        assert!(Rehearsal::new(&full.drive(), DeviceHalf::Own, sample, 1.0, true, false).is_none());
     }
 
     #[test]
@@ -444,10 +486,12 @@ mod tests {
                 host_streams,
                 ..GEOMETRY
             };
-            let settings = settings(&Room::new(&geometry), beside, true);
-            for (index, setting) in settings.iter().enumerate() {
-                assert!(u16::from(setting.classes) <= host_streams);
-                assert!(!settings[..index].contains(setting));
+            for wide in [false, true] {
+                let settings = settings(&Room::new(&geometry), beside, true, wide);
+                for (index, setting) in settings.iter().enumerate() {
+                    assert!(u16::from(setting.classes) <= host_streams);
+                    assert!(!settings[..index].contains(setting));
+                }
             }
         }
     }
@@ -457,7 +501,7 @@ mod tests {
         let room = Room::new(&GEOMETRY);
         for beside in [DeviceHalf::Own, DeviceHalf::Relocation(RelocationKind::Gc)] {
             let ruled = |names| {
-                let settings = settings(&room, beside, names);
+                let settings = settings(&room, beside, names, false);
                 settings
                     .iter()
                     .filter(|one| one.guide == Guide::Rules)

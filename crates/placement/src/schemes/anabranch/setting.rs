@@ -21,6 +21,9 @@ one_of! {
         Apart = "apart",
         /// All to one internal stream.
         One = "one",
+        /// One internal stream further each time a page survives: by how often, not by what is
+        /// predicted.
+        Chain = "chain",
     }
 }
 
@@ -29,11 +32,18 @@ one_of! {
     Victims {
         /// The one with the fewest valid pages: best where age says nothing.
         Emptiest = "emptiest",
-        /// The one with the most dead pages for its valid ones, times its age: best where what is
-        /// young soon dies.
+        /// The one with the most dead pages for its valid ones, times its age, of each stream's oldest
+        /// unit and its emptiest: best where what is young soon dies.
         Patient = "patient",
+        /// The same of all units.
+        CostBenefit = "cost-benefit",
+        /// The same of all units with the root of the age, which waits less.
+        CostBenefitRoot = "cost-benefit-root",
     }
 }
+
+/// Internal streams of a chain of copies (MiDAS' simulator spreads the last of its groups over as many).
+const CHAIN: u16 = 4;
 
 /// What tells new data apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +121,7 @@ impl Setting {
             Copies::Together => classes,
             Copies::Apart => 2 * classes,
             Copies::One => classes + 1,
+            Copies::Chain => classes + u32::from(CHAIN),
         }
     }
 
@@ -129,19 +140,23 @@ impl Setting {
         }
     }
 
-    /// The stream of a copied page, by what is predicted to remain of its life. On a drive with
-    /// too few internal streams the last of them takes what would have had one of its own.
+    /// The stream of a page copied out of another, by what is predicted to remain of its life. On a drive
+    /// with too few internal streams the last of them takes what would have had one of its own.
     #[inline]
-    pub fn copy_stream(&self, mind: &Mind, life: Eighths, room: &Room) -> StreamId {
-        let class = self.class(mind, life, room);
-        let last = match room.internal_streams.checked_sub(1) {
-            Some(last) => last,
-            None => return StreamId(class),
+    pub fn copy_stream(&self, mind: &Mind, life: Eighths, from: StreamId, room: &Room) -> StreamId {
+        let class = || self.class(mind, life, room);
+        let Some(last) = room.internal_streams.checked_sub(1) else {
+            return StreamId(class());
         };
+        let internal = |index: u16| StreamId(room.host_streams + index.min(last));
         match self.copies {
-            Copies::Together => StreamId(class),
-            Copies::Apart => StreamId(room.host_streams + class.min(last)),
-            Copies::One => StreamId(room.host_streams),
+            Copies::Together => StreamId(class()),
+            Copies::Apart => internal(class()),
+            Copies::One => internal(0),
+            Copies::Chain => {
+                let survived = from.0.checked_sub(room.host_streams);
+                internal(survived.map_or(0, |times| times + 1).min(CHAIN - 1))
+            }
         }
     }
 
@@ -158,23 +173,44 @@ impl Setting {
             Copies::Together => StreamId(class),
             Copies::Apart => StreamId(room.host_streams + class),
             Copies::One => StreamId(room.host_streams),
+            Copies::Chain => {
+                let times = stream.0 - room.host_streams;
+                StreamId(room.host_streams + times.min(CHAIN - 1))
+            }
         }
     }
 
-    /// The closed unit to collect next; `None` for the emptiest of all. Of each stream its oldest
-    /// unit and its emptiest are looked at.
+    /// The closed unit to collect next; `None` for the emptiest of all.
     pub fn choose_victim(&self, closed: &mut ClosedUnits, now: u64, room: &Room) -> Option<u32> {
-        if self.victims == Victims::Emptiest {
-            return None;
-        }
         let mut best: Option<(f64, u32)> = None;
+        let mut offer = |score: f64, unit: &ClosedUnit| {
+            if score > best.map_or(0.0, |(highest, _)| highest) {
+                best = Some((score, unit.unit));
+            }
+            best.map_or(0.0, |(highest, _)| highest)
+        };
+        let worth: fn(f64) -> f64 = match self.victims {
+            Victims::Emptiest => return None,
+            Victims::Patient | Victims::CostBenefit => |age| age,
+            Victims::CostBenefitRoot => f64::sqrt,
+        };
         for stream in room.streams() {
-            let oldest = closed.oldest(stream);
-            let emptiest = closed.fewest_valid_of(stream);
-            for unit in oldest.into_iter().chain(emptiest) {
-                let score = score(&unit, now, room.pages_per_unit);
-                if score > best.map_or(0.0, |(highest, _)| highest) {
-                    best = Some((score, unit.unit));
+            let Some(emptiest) = closed.fewest_valid_of(stream) else {
+                continue;
+            };
+            let most_gain = gain(&emptiest, room.pages_per_unit);
+            if self.victims == Victims::Patient {
+                for unit in closed.oldest(stream).into_iter().chain([emptiest]) {
+                    offer(age(&unit, now) * gain(&unit, room.pages_per_unit), &unit);
+                }
+                continue;
+            }
+            // A stream's units are opened one after the other, so those that follow are younger.
+            for unit in closed.of_stream(stream) {
+                let worth = worth(age(&unit, now));
+                let highest = offer(worth * gain(&unit, room.pages_per_unit), &unit);
+                if worth * most_gain <= highest {
+                    break;
                 }
             }
         }
@@ -182,18 +218,28 @@ impl Setting {
     }
 }
 
-/// Dead pages over valid ones, times the time since the middle of the unit was written: what
-/// cost-benefit weighs (the log-structured file system, SOSP'91, §3.5), without its factor.
-fn score(unit: &ClosedUnit, now: u64, pages_per_unit: u32) -> f64 {
+/// Dead pages over valid ones. A unit without a valid page is as good as one with a hundredth of one.
+fn gain(unit: &ClosedUnit, pages_per_unit: u32) -> f64 {
     let dead = pages_per_unit.saturating_sub(unit.valid_pages);
+    f64::from(dead) / f64::from(unit.valid_pages).max(0.01)
+}
+
+/// The time since a unit's middle was written. Times [`gain`] it is what cost-benefit weighs (the
+/// log-structured file system, SOSP'91, §3.5), without its factor; its root is what `SepBIT`'s and `MiDAS`'
+/// simulators have in its place.
+fn age(unit: &ClosedUnit, now: u64) -> f64 {
     let written_at = unit.opened_at / 2 + unit.closed_at / 2;
-    let age = now.saturating_sub(written_at) + 1;
-    // A unit without a valid page is as good as one with a hundredth of one.
-    age as f64 * f64::from(dead) / f64::from(unit.valid_pages).max(0.01)
+    (now.saturating_sub(written_at) + 1) as f64
 }
 
 #[cfg(test)]
 mod tests {
+    use anabranch_ssd::{
+        Config, Device, PageRange,
+        relocate::{Destination, Relocate, Victim},
+        victims::VictimRule,
+    };
+
     use super::super::page::Senses;
     use super::*;
     use crate::by_page::tests::DRIVE;
@@ -240,7 +286,7 @@ mod tests {
         let lives = [20.0, 60.0, 100.0];
         [
             lives.map(|life| setting.host_stream(&mind, outlook(life), room).0),
-            lives.map(|life| setting.copy_stream(&mind, life, room).0),
+            lives.map(|life| setting.copy_stream(&mind, life, StreamId(0), room).0),
         ]
     }
 
@@ -251,6 +297,22 @@ mod tests {
         assert_eq!(of(Copies::Together), [[0, 1, 2], [0, 1, 2]]);
         assert_eq!(of(Copies::Apart), [[0, 1, 2], [8, 9, 10]]);
         assert_eq!(of(Copies::One), [[0, 1, 2], [8, 8, 8]]);
+        assert_eq!(of(Copies::Chain), [[0, 1, 2], [8, 8, 8]]);
+    }
+
+    #[test]
+    fn in_a_chain_a_copy_goes_one_stream_on_until_the_last() {
+        let chain = Setting {
+            copies: Copies::Chain,
+            ..SETTING
+        };
+        let (mind, all) = (mind(), room(8, 8));
+        let next = |from: u16, room: &Room| chain.copy_stream(&mind, 60.0, StreamId(from), room).0;
+        assert_eq!(
+            [0, 7, 8, 9, 10, 11, 15].map(|from| next(from, &all)),
+            [8, 8, 9, 10, 11, 11, 11]
+        );
+        assert_eq!([0, 8, 9].map(|from| next(from, &room(8, 2))), [8, 9, 9]);
     }
 
     #[test]
@@ -302,6 +364,71 @@ mod tests {
         }
     }
 
+    /// Chooses victims by a setting, and holds each against all closed units.
+    #[derive(Debug)]
+    struct Looked {
+        setting: Setting,
+        room: Room,
+        victims: u32,
+    }
+
+    impl Relocate for Looked {
+        fn destination(&mut self, victim: &Victim) -> Destination {
+            Destination::Stream(StreamId((victim.stream.0 + 1) % 3))
+        }
+
+        fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
+            let pages_per_unit = self.room.pages_per_unit;
+            let score = |unit: ClosedUnit| {
+                let worth = match self.setting.victims {
+                    Victims::CostBenefitRoot => age(&unit, now).sqrt(),
+                    _ => age(&unit, now),
+                };
+                worth * gain(&unit, pages_per_unit)
+            };
+            let chosen = self.setting.choose_victim(closed, now, &self.room);
+            let all = (0..closed.units()).filter_map(|unit| closed.get(unit));
+            let best = all.map(score).fold(0.0, f64::max);
+            let found = chosen.and_then(|unit| closed.get(unit));
+            assert_eq!(found.map_or(0.0, score), best);
+            self.victims += 1;
+            chosen
+        }
+    }
+
+    #[test]
+    fn of_all_closed_units_the_best_is_found() {
+        for victims in [Victims::CostBenefit, Victims::CostBenefitRoot] {
+            let geometry = HostGeometry {
+                logical_pages: 1024,
+                pages_per_unit: 16,
+                physical_units: 76,
+                ..DRIVE
+            };
+            let config = Config {
+                victim_rule: VictimRule::Scheme,
+                ..geometry.drive()
+            };
+            let mut looked = Looked {
+                setting: Setting { victims, ..SETTING },
+                room: Room::new(&geometry),
+                victims: 0,
+            };
+            let mut drive = Device::new(config, &looked).unwrap();
+            let mut state = 1;
+            for _ in 0..20_000 {
+                // Half of the writes go to an eighth of the pages, which has a stream of its own.
+                let drawn = crate::by_page::draw(&mut state);
+                let is_hot = drawn.is_multiple_of(2);
+                let pages = if is_hot { 128 } else { 1024 };
+                let page = PageRange::new((drawn / 2 % pages) as u32, 1);
+                let stream = StreamId(u16::from(is_hot));
+                drive.write(&mut looked, page, stream).unwrap();
+            }
+            assert!(looked.victims > 500, "{}", looked.victims);
+        }
+    }
+
     #[test]
     fn the_emptier_and_the_older_unit_is_the_better_victim() {
         let unit = |valid_pages, closed_at| ClosedUnit {
@@ -310,7 +437,10 @@ mod tests {
             opened_at: closed_at - 10,
             closed_at,
         };
-        let score = |valid, at| score(&unit(valid, at), 1000, 100);
+        let score = |valid, at| {
+            let unit = unit(valid, at);
+            age(&unit, 1000) * gain(&unit, 100)
+        };
         assert!(score(50, 500) > score(60, 500));
         assert!(score(50, 100) > score(50, 500));
         assert!(score(0, 990) > score(20, 100));
