@@ -332,10 +332,16 @@ fn miniature(drive: &Config, sample: Sample, setting: &Setting) -> Config {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_ssd::relocate::RelocationKind;
+    use anabranch_ssd::{relocate::RelocationKind, victims::ClosedUnit};
     use anabranch_trace::{ContextId, FileId, WriteHint};
 
-    use super::{super::page::Senses, *};
+    use super::{
+        super::{
+            page::Senses,
+            setting::{age, gain},
+        },
+        *,
+    };
     use crate::{assign::Write, by_page::tests::DRIVE};
 
     const PAGES: u32 = 8192;
@@ -446,6 +452,61 @@ mod tests {
         };
         assert_eq!(changes(1e9), 0);
         assert!(changes(0.0) > 1);
+    }
+
+    /// Chooses victims by a setting, and holds each against all closed units.
+    #[derive(Debug)]
+    struct Looked {
+        setting: Setting,
+        victims: u32,
+    }
+
+    impl Relocate for Looked {
+        fn destination(&mut self, victim: &Victim) -> Destination {
+            Destination::Stream(StreamId((victim.stream.0 + 1) % 3))
+        }
+
+        fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
+            let score = |unit: ClosedUnit| {
+                let age = age(&unit, now);
+                let is_root = self.setting.victims == Victims::CostBenefitRoot;
+                (if is_root { age.sqrt() } else { age }) * gain(&unit, GEOMETRY.pages_per_unit)
+            };
+            let chosen = self
+                .setting
+                .choose_victim(closed, now, &Room::new(&GEOMETRY));
+            let all = (0..closed.units()).filter_map(|unit| closed.get(unit));
+            let best = all.map(score).fold(0.0, f64::max);
+            let found = chosen.and_then(|unit| closed.get(unit));
+            assert_eq!(found.map_or(0.0, score), best);
+            self.victims += 1;
+            chosen
+        }
+    }
+
+    #[test]
+    fn of_all_closed_units_the_best_is_found() {
+        let all = settings(&Room::new(&GEOMETRY), DeviceHalf::Own, true, true);
+        for setting in [all[0], all[1]] {
+            let mut config = GEOMETRY.drive();
+            config.victim_rule = VictimRule::Scheme;
+            let mut looked = Looked {
+                setting,
+                victims: 0,
+            };
+            let mut drive = Device::new(config, &looked).unwrap();
+            for (at, page) in at_random(60_000).enumerate() {
+                // Half of the writes go to an eighth of the pages, which has a stream of its own.
+                let (page, stream) = if at % 2 == 0 {
+                    (page / 8, 1)
+                } else {
+                    (page, 0)
+                };
+                let range = PageRange::new(page, 1);
+                drive.write(&mut looked, range, StreamId(stream)).unwrap();
+            }
+            assert!(looked.victims > 500, "{}", looked.victims);
+        }
     }
 
     #[test]

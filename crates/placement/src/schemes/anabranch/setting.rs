@@ -219,7 +219,7 @@ impl Setting {
 }
 
 /// Dead pages over valid ones. A unit without a valid page is as good as one with a hundredth of one.
-fn gain(unit: &ClosedUnit, pages_per_unit: u32) -> f64 {
+pub(super) fn gain(unit: &ClosedUnit, pages_per_unit: u32) -> f64 {
     let dead = pages_per_unit.saturating_sub(unit.valid_pages);
     f64::from(dead) / f64::from(unit.valid_pages).max(0.01)
 }
@@ -227,19 +227,13 @@ fn gain(unit: &ClosedUnit, pages_per_unit: u32) -> f64 {
 /// The time since a unit's middle was written. Times [`gain`] it is what cost-benefit weighs (the
 /// log-structured file system, SOSP'91, §3.5), without its factor; its root is what `SepBIT`'s and `MiDAS`'
 /// simulators have in its place.
-fn age(unit: &ClosedUnit, now: u64) -> f64 {
+pub(super) fn age(unit: &ClosedUnit, now: u64) -> f64 {
     let written_at = unit.opened_at / 2 + unit.closed_at / 2;
     (now.saturating_sub(written_at) + 1) as f64
 }
 
 #[cfg(test)]
 mod tests {
-    use anabranch_ssd::{
-        Config, Device, PageRange,
-        relocate::{Destination, Relocate, Victim},
-        victims::VictimRule,
-    };
-
     use super::super::page::Senses;
     use super::*;
     use crate::by_page::tests::DRIVE;
@@ -361,71 +355,6 @@ mod tests {
                 assert!(used.contains(&heir.0), "{copies:?} {stream:?} {heir:?}");
                 assert_eq!(setting.heir(heir, &room), heir);
             }
-        }
-    }
-
-    /// Chooses victims by a setting, and holds each against all closed units.
-    #[derive(Debug)]
-    struct Looked {
-        setting: Setting,
-        room: Room,
-        victims: u32,
-    }
-
-    impl Relocate for Looked {
-        fn destination(&mut self, victim: &Victim) -> Destination {
-            Destination::Stream(StreamId((victim.stream.0 + 1) % 3))
-        }
-
-        fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
-            let pages_per_unit = self.room.pages_per_unit;
-            let score = |unit: ClosedUnit| {
-                let worth = match self.setting.victims {
-                    Victims::CostBenefitRoot => age(&unit, now).sqrt(),
-                    _ => age(&unit, now),
-                };
-                worth * gain(&unit, pages_per_unit)
-            };
-            let chosen = self.setting.choose_victim(closed, now, &self.room);
-            let all = (0..closed.units()).filter_map(|unit| closed.get(unit));
-            let best = all.map(score).fold(0.0, f64::max);
-            let found = chosen.and_then(|unit| closed.get(unit));
-            assert_eq!(found.map_or(0.0, score), best);
-            self.victims += 1;
-            chosen
-        }
-    }
-
-    #[test]
-    fn of_all_closed_units_the_best_is_found() {
-        for victims in [Victims::CostBenefit, Victims::CostBenefitRoot] {
-            let geometry = HostGeometry {
-                logical_pages: 1024,
-                pages_per_unit: 16,
-                physical_units: 76,
-                ..DRIVE
-            };
-            let config = Config {
-                victim_rule: VictimRule::Scheme,
-                ..geometry.drive()
-            };
-            let mut looked = Looked {
-                setting: Setting { victims, ..SETTING },
-                room: Room::new(&geometry),
-                victims: 0,
-            };
-            let mut drive = Device::new(config, &looked).unwrap();
-            let mut state = 1;
-            for _ in 0..20_000 {
-                // Half of the writes go to an eighth of the pages, which has a stream of its own.
-                let drawn = crate::by_page::draw(&mut state);
-                let is_hot = drawn.is_multiple_of(2);
-                let pages = if is_hot { 128 } else { 1024 };
-                let page = PageRange::new((drawn / 2 % pages) as u32, 1);
-                let stream = StreamId(u16::from(is_hot));
-                drive.write(&mut looked, page, stream).unwrap();
-            }
-            assert!(looked.victims > 500, "{}", looked.victims);
         }
     }
 
