@@ -1,7 +1,8 @@
-//! `anabranch serve`: the drive on the network.
+//! `anabranch serve`: the drive on the network, or in this machine's kernel.
 
 mod arguments;
 mod build;
+mod front;
 mod keys;
 mod namespaces;
 mod outcome;
@@ -17,13 +18,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anabranch_nvme::{CheckpointError, Options, Server, Target, connect::is_name, security::Keys};
+use anabranch_nvme::{CheckpointError, Options, Target, connect::is_name, security::Keys};
 use anabranch_trace::WholeFile;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 pub use arguments::{EXAMPLE, ServeArguments};
 
 use crate::failure::{Failure, Result};
+use front::Front;
 use view::View;
 
 /// How often signals are looked for (our choice).
@@ -54,25 +56,26 @@ pub fn serve(arguments: &ServeArguments) -> Result {
     if let Some(checkpoint) = checkpoint {
         checkpoint.begin().map_err(Failure::work)?;
     }
-    let server = Server::with_metrics(Arc::clone(&target), arguments.listen, arguments.metrics);
-    let server = server.map_err(Failure::work)?;
+    let front = Front::start(arguments, &target)?;
     let mut view = View::new();
-    view.greet(&built.told, &server, &target);
+    view.greet(&built.told, &front, &target);
     // What recovery learned is not to be learned again. Hosts need not wait for it: a drive killed before
     // learns it once more.
     target.save().map_err(Failure::work)?;
     let saver = Saver::start(arguments, &target)?;
-    wait(&target, &stop, &saver, &mut view);
+    wait((&target, &front), &stop, &saver, &mut view);
     view.end();
     saver.end()?;
-    server.stop();
+    let ended = front.end();
     target.stop().map_err(Failure::work)?;
+    ended?;
     outcome::publish(arguments, &target, file)
 }
 
 /// What clap does not know.
 fn check(arguments: &ServeArguments) -> Result {
     check_reach(arguments)?;
+    front::check(arguments)?;
     let names = arguments.allow_host.iter().chain(&arguments.nqn);
     match names.into_iter().find(|name| !is_name(name)) {
         Some(bad) => Err(Failure::say(format!(
@@ -119,9 +122,10 @@ fn options(arguments: &ServeArguments, built: &build::Built, keys: Arc<Keys>) ->
     }
 }
 
-/// Draws the view until a signal comes, or the state cannot be written.
-fn wait(target: &Arc<Target>, stop: &AtomicBool, saver: &Saver, view: &mut View) {
-    while !stop.load(Ordering::Relaxed) && !saver.thread.is_finished() {
+/// Draws the view until a signal comes, the state cannot be written, or hosts are answered no longer.
+fn wait((target, front): (&Target, &Front), stop: &AtomicBool, saver: &Saver, view: &mut View) {
+    let is_over = || saver.thread.is_finished() || front.has_ended();
+    while !stop.load(Ordering::Relaxed) && !is_over() {
         thread::sleep(TICK);
         view.draw(target);
     }

@@ -10,7 +10,12 @@ use std::{
 
 use openssl::error::ErrorStack;
 use thiserror::Error;
-use tokio::{net::TcpListener, runtime, sync::Semaphore, sync::oneshot, time};
+use tokio::{
+    net::TcpListener,
+    runtime::{self, Runtime},
+    sync::{Semaphore, oneshot},
+    time,
+};
 use tracing::warn;
 
 use crate::{
@@ -72,23 +77,13 @@ impl Server {
         address: SocketAddr,
         metrics: Option<SocketAddr>,
     ) -> Result<Server, ServerError> {
-        let runtime = runtime::Builder::new_multi_thread()
-            .enable_io()
-            .enable_time()
-            .thread_name("nvme")
-            .build()
-            .map_err(ServerError::Threads)?;
+        let runtime = threads()?;
         let options = &target.options;
         let tls = Tls::new(&options.keys, &[&options.subsystem, DISCOVERY])?.map(Arc::new);
         let (listener, address) = runtime.block_on(listen(address))?;
-        let metrics = metrics.map(|address| runtime.block_on(listen(address)));
-        let metrics = metrics.transpose()?;
+        let metrics_address = answer_metrics(&runtime, &target, metrics)?;
         Clock::start(&target).map_err(ServerError::Threads)?;
         let (stop, stopped) = oneshot::channel();
-        let metrics_address = metrics.as_ref().map(|&(_, address)| address);
-        if let Some((listener, _)) = metrics {
-            runtime.spawn(metrics::serve(listener, Arc::clone(&target)));
-        }
         let serve = move || {
             runtime.block_on(async {
                 accept(listener, (Arc::clone(&target), tls), stopped).await;
@@ -96,15 +91,32 @@ impl Server {
             });
             runtime.shutdown_timeout(FAREWELL);
         };
-        let thread = thread::Builder::new()
-            .name("nvme-listen".to_owned())
-            .spawn(serve)
-            .map_err(ServerError::Threads)?;
         Ok(Server {
             address,
             metrics_address,
             stop: Some(stop),
-            thread: Some(thread),
+            thread: Some(run(serve)?),
+        })
+    }
+
+    /// Answers requests for metrics, and lets no host connect: for a drive with another front end.
+    ///
+    /// # Errors
+    /// When the address cannot be listened at.
+    pub fn of_metrics(target: &Arc<Target>, address: SocketAddr) -> Result<Server, ServerError> {
+        let runtime = threads()?;
+        let bound = answer_metrics(&runtime, target, Some(address))?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serve = move || {
+            // It is stopped by the sender's end.
+            let _ = runtime.block_on(stopped);
+            runtime.shutdown_timeout(FAREWELL);
+        };
+        Ok(Server {
+            address: bound.unwrap_or(address),
+            metrics_address: bound,
+            stop: Some(stop),
+            thread: Some(run(serve)?),
         })
     }
 
@@ -136,6 +148,34 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+fn threads() -> Result<Runtime, ServerError> {
+    runtime::Builder::new_multi_thread()
+        .enable_io()
+        .enable_time()
+        .thread_name("nvme")
+        .build()
+        .map_err(ServerError::Threads)
+}
+
+fn run(serve: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>, ServerError> {
+    let thread = thread::Builder::new().name("nvme-listen".to_owned());
+    thread.spawn(serve).map_err(ServerError::Threads)
+}
+
+/// Begins to answer requests for metrics, where that is wanted. Answers where.
+fn answer_metrics(
+    runtime: &Runtime,
+    target: &Arc<Target>,
+    address: Option<SocketAddr>,
+) -> Result<Option<SocketAddr>, ServerError> {
+    let Some(address) = address else {
+        return Ok(None);
+    };
+    let (listener, bound) = runtime.block_on(listen(address))?;
+    runtime.spawn(metrics::serve(listener, Arc::clone(target)));
+    Ok(Some(bound))
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServerError> {

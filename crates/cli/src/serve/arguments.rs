@@ -19,6 +19,8 @@ Examples: an FDP drive in memory; one with the Streams Directive whose data and 
   anabranch serve --device pm963 --size 16GiB --data pm963.img
 and, on a machine whose kernel has nvme-tcp:
   nvme connect -t tcp -a 127.0.0.1 -s 4420 -n nqn.2026-01.local.anabranch:fdp-8ruh
+A SCSI drive with streams, /dev/sdX of this machine:
+  anabranch serve --device pm963 --size 16GiB --scsi drive1
 Ctrl-C stops it: connections end, data and state are written, counters are printed.";
 
 /// Directives the drive has.
@@ -44,7 +46,7 @@ pub enum Time {
 /// The verb's arguments.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    /// How hosts place their writes [default: fdp where the profile has it, else streams]
+    /// How hosts place their writes [default: fdp where the profile has it, else streams; with --scsi, streams]
     #[arg(long)]
     pub mode: Option<ServeMode>,
     /// With `--mode plain`: the scheme that assigns streams in the host's place
@@ -74,6 +76,17 @@ pub struct ServeArguments {
     /// Seed of everything random: the victim rules that draw
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    /// A SCSI drive of this machine in place of an NVMe one on the network, by the kernel's target (TCMU): its name
+    /// there, letters, digits, - and _. Needs root
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with_all = [
+            "listen", "advertise", "nqn", "allow_host", "allow_any_host", "host_secret", "tls_key", "shared_streams",
+            "namespaces",
+        ]
+    )]
+    pub scsi: Option<String>,
     /// Where to listen
     #[arg(
         long,

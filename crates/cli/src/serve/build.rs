@@ -119,8 +119,8 @@ fn named(arguments: &ServeArguments, aged: Option<&SavedDrive>) -> Result<NamedD
 
 fn plan(arguments: &ServeArguments, profile: Profile, config: &Config) -> Result<Plan> {
     let mode = arguments.mode.unwrap_or(match profile.fdp {
-        Some(_) => ServeMode::Fdp,
-        None => ServeMode::Streams,
+        Some(_) if arguments.scsi.is_none() => ServeMode::Fdp,
+        _ => ServeMode::Streams,
     });
     let plain = mode == ServeMode::Plain;
     if !plain && arguments.scheme != "baseline" {

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use anabranch_nvme::{Server, Tally, Target};
+use anabranch_nvme::{Tally, Target};
 use anabranch_report::foreign;
 use anabranch_ssd::Counters;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
+use super::front::Front;
 use crate::say;
 
 /// How often the view is drawn anew (our choice).
@@ -39,21 +40,11 @@ impl View {
     }
 
     /// Says how to connect.
-    pub fn greet(&self, told: &[String], server: &Server, target: &Target) {
-        let address = server.address();
-        let bytes = target.drive().config().logical_bytes();
+    pub fn greet(&self, told: &[String], front: &Front, target: &Target) {
+        let bytes = anabranch_report::bytes(target.drive().config().logical_bytes());
         told.iter().for_each(|line| say::line(line));
-        say::line(&format!(
-            "serving {} {} at {address}; on a host:\n  nvme connect -t tcp -a {} -s {} -n {}",
-            anabranch_report::bytes(bytes),
-            parted(target),
-            address.ip(),
-            address.port(),
-            foreign(target.name()),
-        ));
-        if let Some(address) = server.metrics_address() {
-            say::line(&format!("metrics at http://{address}/metrics"));
-        }
+        let told = front.told(target, &bytes, &parted(target));
+        told.iter().for_each(|line| say::line(line));
     }
 
     /// Draws the view if it is time.

@@ -1,0 +1,91 @@
+//! How hosts reach the drive: over the network as an NVMe drive, or as a SCSI drive of this machine.
+
+use std::sync::Arc;
+
+use anabranch_nvme::{Server, Target};
+use anabranch_report::foreign;
+use anabranch_scsi::{Unit, tcmu::Attached};
+
+use super::arguments::{ServeArguments, Time};
+use crate::failure::{Failure, Result};
+
+/// What answers hosts.
+#[derive(Debug)]
+pub enum Front {
+    /// NVMe/TCP.
+    Network(Server),
+    /// The kernel's target, and a server of metrics alone.
+    Scsi(Box<Attached>, Option<Server>),
+}
+
+/// What of the arguments a SCSI drive cannot have.
+pub fn check(arguments: &ServeArguments) -> Result {
+    match (&arguments.scsi, arguments.time) {
+        (Some(_), Time::On) => Err(Failure::say(
+            "a SCSI drive has no simulated time: leave --time on out, or serve the drive over NVMe/TCP",
+        )),
+        _ => Ok(()),
+    }
+}
+
+impl Front {
+    /// Begins to answer.
+    pub fn start(arguments: &ServeArguments, target: &Arc<Target>) -> Result<Front> {
+        let Some(name) = &arguments.scsi else {
+            let server =
+                Server::with_metrics(Arc::clone(target), arguments.listen, arguments.metrics);
+            return Ok(Front::Network(server.map_err(Failure::work)?));
+        };
+        let unit = Unit::new(target, name).map_err(Failure::usage)?;
+        let metrics = arguments.metrics;
+        let metrics = metrics.map(|address| Server::of_metrics(target, address));
+        let metrics = metrics.transpose().map_err(Failure::work)?;
+        let attached = Attached::new(name, &Arc::new(unit)).map_err(Failure::work)?;
+        Ok(Front::Scsi(Box::new(attached), metrics))
+    }
+
+    /// Where hosts find a drive that is so large and parted so.
+    pub fn told(&self, target: &Target, bytes: &str, parted: &str) -> Vec<String> {
+        let (found, server) = match self {
+            Front::Network(server) => {
+                let address = server.address();
+                let found = format!(
+                    "serving {bytes} {parted} at {address}; on a host:\n  nvme connect -t tcp -a {} -s {} -n {}",
+                    address.ip(),
+                    address.port(),
+                    foreign(target.name()),
+                );
+                (found, Some(server))
+            }
+            Front::Scsi(attached, server) => {
+                let device = attached.device().display();
+                let again = match attached.was_taken_over() {
+                    true => ", as a server before left it",
+                    false => "",
+                };
+                let found = format!("serving {bytes} {parted} at {device}{again}");
+                (found, server.as_ref())
+            }
+        };
+        let metrics = server.and_then(Server::metrics_address);
+        let metrics = metrics.map(|address| format!("metrics at http://{address}/metrics"));
+        [found].into_iter().chain(metrics).collect()
+    }
+
+    /// Whether it has ended by itself, for a reason that [`Front::end`] tells.
+    pub fn has_ended(&self) -> bool {
+        match self {
+            Front::Network(_) => false,
+            Front::Scsi(attached, _) => attached.has_ended(),
+        }
+    }
+
+    /// Ends it.
+    pub fn end(self) -> Result {
+        match self {
+            Front::Network(server) => server.stop(),
+            Front::Scsi(attached, _) => attached.detach().map_err(Failure::work)?,
+        }
+        Ok(())
+    }
+}
