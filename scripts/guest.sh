@@ -23,8 +23,9 @@ programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/sbin/mkf
 modules=(virtio_pci virtio_net virtio_blk nvme-tcp nvme ublk_drv null_blk ext4 xfs f2fs)
 # What a host asks for by name that authenticates or encrypts, where it is a module: groups, hashes, ciphers, TLS of the kernel.
 security=(dh_generic hmac sha256_generic sha512_generic tls gcm ccm aesni_intel)
-# What a script loads itself, with its own options: a SCSI drive in memory that counts writes by GROUP NUMBER; drives made of others.
-by_hand=(sd_mod scsi_debug loop dm_mod dm_crypt xts raid1)
+# What a script loads itself, with its own options: a SCSI drive in memory that counts writes by GROUP NUMBER; drives made of
+# others; the kernel's SCSI target with its handlers in user space.
+by_hand=(sd_mod scsi_debug loop dm_mod dm_crypt xts raid1 target_core_user tcm_loop)
 # What file systems ask the kernel's crypto for by name, where it is a module (6.12).
 checksums=(crc32c_generic crc32_generic)
 
@@ -65,7 +66,8 @@ unpack() {
                 './usr/lib/modules/*/kernel/arch*' './usr/lib/modules/*/kernel/lib*' './usr/lib/modules/*/kernel/net/core*' './usr/lib/modules/*/kernel/net/tls*' \
                 './usr/lib/modules/*/kernel/fs/*' './usr/lib/modules/*/kernel/drivers/net/*' './usr/lib/modules/*/kernel/block*' \
                 './usr/lib/modules/*/kernel/drivers/nvme*' './usr/lib/modules/*/kernel/drivers/block/*' './usr/lib/modules/*/kernel/drivers/virtio*' \
-                './usr/lib/modules/*/kernel/drivers/scsi*' './usr/lib/modules/*/kernel/drivers/md*' 2>/dev/null || true ;;
+                './usr/lib/modules/*/kernel/drivers/scsi*' './usr/lib/modules/*/kernel/drivers/md*' './usr/lib/modules/*/kernel/drivers/target*' \
+                './usr/lib/modules/*/kernel/drivers/uio*' 2>/dev/null || true ;;
             *) unpack_package "$work/tree" "$deb" ;;
         esac
     done

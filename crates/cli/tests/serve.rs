@@ -165,6 +165,13 @@ fn what_would_be_unsafe_or_makes_no_sense_is_refused() {
             &["--device", "fdp-8ruh", "--namespaces", "1GiB:8"],
             "0 to 8 (excluded)",
         ),
+        (&["--scsi", "a,b"], "letters, digits"),
+        (&["--scsi", "a", "--time", "on"], "leave --time on out"),
+        (&["--scsi", "a", "--nqn", "b"], "--nqn"),
+        (
+            &["--scsi", "a", "--device", "fdp-8ruh", "--mode", "fdp"],
+            "--mode streams",
+        ),
     ] {
         let mut words = vec!["serve"];
         words.extend(arguments);

@@ -65,7 +65,12 @@ impl Attached {
             taken_over,
         };
         // The kernel asks what the unit is while it is brought to the host: it is served by then.
-        attached.device = attached.tree.bring()?;
+        let brought = attached.tree.bring(|| attached.has_ended());
+        match brought {
+            Ok(device) => attached.device = device,
+            // Why it is not served says more than that nothing has appeared.
+            Err(error) => return Err(attached.end().err().unwrap_or(error)),
+        }
         Ok(attached)
     }
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use anabranch_nvme::{Server, Target};
 use anabranch_report::foreign;
-use anabranch_scsi::{Unit, tcmu::Attached};
+use anabranch_scsi::{
+    Unit,
+    tcmu::{Attached, TcmuError},
+};
 
 use super::arguments::{ServeArguments, Time};
 use crate::failure::{Failure, Result};
@@ -40,7 +43,10 @@ impl Front {
         let metrics = arguments.metrics;
         let metrics = metrics.map(|address| Server::of_metrics(target, address));
         let metrics = metrics.transpose().map_err(Failure::work)?;
-        let attached = Attached::new(name, &Arc::new(unit)).map_err(Failure::work)?;
+        let attached = Attached::new(name, &Arc::new(unit)).map_err(|error| match error {
+            TcmuError::Name(_) => Failure::usage(error),
+            _ => Failure::work(error),
+        })?;
         Ok(Front::Scsi(Box::new(attached), metrics))
     }
 

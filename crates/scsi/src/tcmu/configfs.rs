@@ -137,10 +137,11 @@ impl Tree {
         self.group.join("lun/lun_0").join(&self.name)
     }
 
-    /// Brings the unit to this host, if it is not there, and waits for its block device.
-    pub(super) fn bring(&self) -> Result<PathBuf, TcmuError> {
+    /// Brings the unit to this host, if it is not there, and waits for its block device, as long as it is served.
+    pub(super) fn bring(&self, has_ended: impl Fn() -> bool) -> Result<PathBuf, TcmuError> {
         let link = self.link();
         if fs::symlink_metadata(&link).is_err() {
+            make(self.port.parent().unwrap_or(&self.port))?;
             make(&self.port)?;
             make(&self.group)?;
             let nexus = self.group.join("nexus");
@@ -164,7 +165,7 @@ impl Tree {
             if let Some(Ok(found)) = found {
                 return Ok(Path::new("/dev").join(found.file_name()));
             }
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > PATIENCE || has_ended() {
                 return Err(TcmuError::NoDevice(blocks));
             }
             thread::sleep(PAUSE);

@@ -30,8 +30,8 @@ const HAS_LENGTH: u8 = 1 << 1;
 
 /// Of a command: how many pieces of memory its data are, where its bytes are, and the pieces, each an offset and a length.
 const PIECES_COUNT: usize = 8;
-const COMMAND_AT: usize = 20;
-const PIECES: usize = 44;
+const COMMAND_AT: usize = 24;
+const PIECES: usize = 48;
 const PIECE: usize = 16;
 /// Pieces of a command at most (our choice): of a page each, as many as the data may have, and both ends cut.
 const MOST_PIECES: usize = MOST_TRANSFER as usize / 4096 + 2;

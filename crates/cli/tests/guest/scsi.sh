@@ -1,0 +1,131 @@
+# A served drive as a SCSI one, by the kernel's own target: hints of files that ext4 and XFS write out of the page cache
+# arrive in its streams; a server that is killed, started again, and stopped.
+modprobe sd_mod
+must modprobe target_core_user
+must modprobe tcm_loop
+mount -t configfs config /sys/kernel/config 2>/dev/null
+section no-name anabranch serve --scsi a,b
+section placement anabranch serve --scsi drive1 --device fdp-8ruh --mode fdp
+section timed anabranch serve --scsi drive1 --device demo --time on
+cat >/tmp/rules.toml <<END
+[[rule]]
+file = "*.log"
+stream = 1
+[[rule]]
+file = "*.idx"
+stream = 2
+[[rule]]
+file = "*.sst"
+stream = 3
+[[rule]]
+file = "*.ibd"
+stream = 4
+END
+# The drive, with its contents in a file of the guest's memory.
+serve() {
+    : >/tmp/served
+    /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch serve --scsi drive1 --device demo --mode streams --size 384MiB \
+        --unit 4MiB --data /tmp/drive --metrics 127.0.0.1:9100 --json >/tmp/counters 2>/tmp/served &
+    drive=$!
+    for _ in $(seq 600); do
+        grep -q '^metrics' /tmp/served && break
+        test -e /proc/$drive || break
+        usleep 100000
+    done
+    grep -q '^metrics' /tmp/served && return
+    echo "FAIL: not served: $(cat /tmp/served)"
+    dmesg | tail -n 20
+    exit 1
+}
+stopped() {
+    kill -TERM $drive
+    wait $drive
+    status=$?
+    [ $status = 0 ] || cat /tmp/served
+    cat /tmp/counters
+    return $status
+}
+# Bytes that hosts wrote to each stream, 0 to 7.
+streams() {
+    sync
+    wget -q -O /tmp/metrics http://127.0.0.1:9100/metrics || return
+    for stream in 0 1 2 3 4 5 6 7; do
+        echo $(sed -n "s/^anabranch_stream_host_bytes_total{stream=\"$stream\"[^}]*} //p" /tmp/metrics)
+    done
+}
+fill() { must dd if=/dev/urandom of="/mnt/$1" bs=256k count=$((4 * $2)) conv=notrunc $3; }
+seen() { usleep 500000; }
+hints() {
+    : >/tmp/said
+    /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --mount /mnt --scheme manual:rules=/tmp/rules.toml \
+        --json >/tmp/hinted 2>/tmp/said &
+    steering=$!
+    for _ in $(seq 300); do
+        grep -q 'setting the hints' /tmp/said && return
+        test -e /proc/$steering || break
+        usleep 100000
+    done
+    echo "FAIL: no hints: $(cat /tmp/said)"
+    exit 1
+}
+section kernel uname -r
+serve
+section served cat /tmp/served
+section said sh -c 'dmesg | grep "sd.*\[sda\]"'
+section doctor anabranch doctor /dev/sda
+section busy anabranch serve --scsi drive1 --device demo --mode streams --size 384MiB --unit 4MiB
+section other anabranch serve --scsi drive1 --device demo --mode streams --size 128MiB --unit 4MiB
+
+for system in ext4 xfs; do
+    case $system in
+        xfs) must mkfs.xfs -q -f /dev/sda ;;
+        *) must mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/sda ;;
+    esac
+    must mount /dev/sda /mnt
+    section none-$system streams
+    hints
+    # Opened once, so that each has its hint before its data are written out.
+    for file in a.log b.idx c.sst d.ibd; do : >/mnt/$file; done
+    seen
+    fill a.log 2; fill b.idx 3; fill c.sst 4; fill d.ibd 5; fill e.txt 6
+    section buffered-$system streams
+    fill c.sst 2 oflag=direct
+    section direct-$system streams
+    kill -INT $steering
+    wait $steering
+    md5sum /mnt/*.* >/tmp/sums
+    must umount /mnt
+    must mount /dev/sda /mnt
+    section sums-$system md5sum -c /tmp/sums
+    rm /mnt/e.txt
+    section trimmed-$system fstrim /mnt
+    must umount /mnt
+done
+
+# Killed in mid-write, and started again within the time that commands have: the host does not notice.
+must mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/sda
+must mount /dev/sda /mnt
+dd if=/dev/urandom of=/tmp/random bs=1M count=24 2>/dev/null
+dd if=/tmp/random of=/mnt/whole bs=64k conv=fsync 2>/tmp/written &
+writer=$!
+usleep 300000
+kill -KILL $drive
+wait $drive
+usleep 1000000
+serve
+section taken-over cat /tmp/served
+section written wait $writer
+must umount /mnt
+must mount /dev/sda /mnt
+section whole cmp /tmp/random /mnt/whole
+# Killed, and not started again: commands end in errors, and nothing waits for ever.
+kill -KILL $drive
+wait $drive
+begin=$(cut -d. -f1 /proc/uptime)
+section dead dd if=/dev/sda of=/dev/null bs=4k count=1 skip=90000 iflag=direct
+section waited echo $(($(cut -d. -f1 /proc/uptime) - begin))
+section unmounted umount -l /mnt
+serve
+section stopped stopped
+section gone sh -c 'ls -d /dev/sd* /sys/kernel/config/target/core/user_0 /sys/kernel/config/target/loopback/naa* 2>&1'
+section warnings sh -c 'dmesg | grep -E "WARNING|BUG:|Oops|Call Trace"'
