@@ -27,15 +27,15 @@ TRACES = Path(__file__).resolve().parents[1] / "traces"
 # What a program may be given, the plainest first: it is taken where another is no better.
 SETTINGS = (
     "",
-    "history=off",
-    "margin=4",
-    "margin=16",
     "unit-pages=64",
-    "unit-pages=128",
     "unit-pages=256",
-    "rehearse=wide",
-    "rehearse=wide,unit-pages=64",
-    "rehearse=wide,unit-pages=256",
+    "rehearse=on",
+    "rehearse=on,history=off",
+    "rehearse=on,margin=4",
+    "rehearse=on,margin=16",
+    "rehearse=on,unit-pages=64",
+    "rehearse=on,unit-pages=128",
+    "rehearse=on,unit-pages=256",
 )
 HALVES = (
     "manual sequential fstream flashalloc vstream pcstream-fcfs pcstream* autostream-sfr autostream-mq dac eti fadac warcip multilog sepbit"

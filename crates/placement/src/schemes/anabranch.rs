@@ -64,8 +64,8 @@ parameters! {
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub struct Parameters {
         /// Whether settings are rehearsed. Off, those below hold throughout.
-        rehearse: Word(Rehearse) = Rehearse::On,
-            "whether settings are tried out on miniature drives; wide: more of them";
+        rehearse: Word(Rehearse) = Rehearse::Wide,
+            "settings tried out on miniature drives: wide ten, on seven, off none";
         /// Classes, at most one for each host stream.
         classes: Count(1..=8) = 6,
             "without rehearsal: classes, at most one a host stream";
