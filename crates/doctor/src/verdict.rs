@@ -159,6 +159,12 @@ fn places(drive: &Drive) -> u16 {
 fn drive(device: &Device) -> Verdict {
     let none = |words: String| verdict(Conduit::Drive, Reach::No, words);
     let drive = match &device.drive {
+        None if device.scsi_streams.is_some() => {
+            return none(format!(
+                "{} is a SCSI drive: its streams are reached by hints of files alone (below), and it has no handles.",
+                device.disk
+            ));
+        }
         None => {
             return none(format!(
                 "{} is no NVMe namespace: it has no handles and no streams.",

@@ -75,6 +75,9 @@ fn hints_of_what_file_systems_write_arrive_at_a_scsi_drive_of_ours() {
         assert_eq!(direct, [0, 0, 2 * MIB, 0], "{system}");
         report.output(&of("sums"));
         report.output(&of("trimmed"));
+        let discarded = |name| -> u64 { report.output(&of(name)).trim().parse().unwrap() };
+        let given_up = discarded("discarded") - discarded("held");
+        assert!(given_up >= 6 * MIB, "{system}: {given_up}");
     }
     report.output("written");
     report.output("whole");
@@ -82,7 +85,6 @@ fn hints_of_what_file_systems_write_arrive_at_a_scsi_drive_of_ours() {
     eprintln!("a command without a server failed after {waited} s");
     assert!(waited < 600, "{waited}");
     let counters = report.json("stopped");
-    assert!(counters["device"]["discarded_bytes"].as_u64().unwrap() > 0);
     assert!(counters["commands"]["unsafe_shutdowns"].as_u64().unwrap() == 2);
     let gone = &report.section("gone").output;
     assert!(!gone.lines().any(|line| line.starts_with('/')), "{gone}");

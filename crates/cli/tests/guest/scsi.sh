@@ -53,6 +53,11 @@ streams() {
         echo $(sed -n "s/^anabranch_stream_host_bytes_total{stream=\"$stream\"[^}]*} //p" /tmp/metrics)
     done
 }
+# Bytes that hosts have given up.
+discarded() {
+    sync
+    wget -q -O /tmp/metrics http://127.0.0.1:9100/metrics && sed -n 's/^anabranch_discarded_bytes_total //p' /tmp/metrics
+}
 fill() { must dd if=/dev/urandom of="/mnt/$1" bs=256k count=$((4 * $2)) conv=notrunc $3; }
 seen() { usleep 500000; }
 hints() {
@@ -97,8 +102,10 @@ for system in ext4 xfs; do
     must umount /mnt
     must mount /dev/sda /mnt
     section sums-$system md5sum -c /tmp/sums
+    section held-$system discarded
     rm /mnt/e.txt
     section trimmed-$system fstrim /mnt
+    section discarded-$system discarded
     must umount /mnt
 done
 

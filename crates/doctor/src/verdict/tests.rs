@@ -208,4 +208,9 @@ fn who_holds_the_drive_is_named_with_the_remedy() {
         reach == Reach::Partly && words.contains("tells 5 streams apart"),
         "{words}"
     );
+    let (reach, words) = said(Conduit::Drive, |_, device| {
+        device.drive = None;
+        device.scsi_streams = Some(5);
+    });
+    assert!(reach == Reach::No && words.contains("SCSI"), "{words}");
 }
