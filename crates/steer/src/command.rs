@@ -4,6 +4,7 @@ use anabranch_ssd::{PageRange, StreamId};
 use nix::libc::{EIO, ENODATA, ENOSPC, EOPNOTSUPP};
 
 use crate::abi::{NvmeCommand, request};
+use crate::again::is_cut_off;
 use crate::drive::Directive;
 use crate::memory::Descriptor;
 use crate::split::PAGE_BYTES;
@@ -213,11 +214,13 @@ impl Target {
 }
 
 /// How a drive's answer goes on to whoever asked: an errno, negative; 0 for success. Positive answers are the status
-/// field of a completion (NVM Express base specification, "Status Codes").
+/// field of a completion (NVM Express base specification, "Status Codes"). What was cut off and is asked no more is an
+/// I/O error, whatever the driver called it.
 pub fn error_of(answer: i32) -> i32 {
     const CODE_AND_TYPE: i32 = 0x7ff;
     match answer {
         0 => 0,
+        _ if is_cut_off(answer) => -EIO,
         ..0 => answer,
         status => match status & CODE_AND_TYPE {
             // Invalid Command Opcode.
@@ -331,6 +334,8 @@ mod tests {
     fn a_status_goes_on_as_the_error_it_means() {
         assert_eq!(error_of(0), 0);
         assert_eq!(error_of(-110), -110);
+        // No connection is left, as the driver says it: EINVAL.
+        assert_eq!(error_of(-22), -EIO);
         // With and without "do not retry".
         assert_eq!(error_of(0x4281), -ENODATA);
         assert_eq!(error_of(0x81), -ENOSPC);

@@ -75,6 +75,72 @@ fn a_stuck_server_is_killed_from_outside_and_nobody_waits_for_longer_than_that()
 }
 
 #[test]
+fn what_a_drive_refuses_is_told_and_one_that_is_away_comes_back_with_what_it_had() {
+    // With a file it has a cache to flush.
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let namespaces = [
+        "--namespaces",
+        "384MiB:0-3,rest:4-7",
+        "--data",
+        data.to_str().unwrap(),
+    ];
+    let served = Served::start(&[&DRIVE[..], &namespaces].concat());
+    let (between, mut variables) = between(served.address(), Path::new("/dev/null"));
+    variables.push(("WRITTEN", amount(16, 200) + "M"));
+    let report = steered_by("steer-drive.sh", &variables, |what| between.asked(what));
+    for (name, words) in [
+        ("partition-mounted", "mounted or held by another program"),
+        ("partition-table", "holds a partition table"),
+        ("read-refused", "No data available"),
+        ("write-refused", "No data available"),
+        ("full", "No space left on device"),
+        ("flush-refused", "rror"),
+        ("load-gone", "Input/output error"),
+        ("no-drive", "cannot open"),
+        ("lives", "is steered already, as /dev/ublkb0 by process"),
+        ("load-given", "Input/output error"),
+    ] {
+        report.refused(name, words);
+    }
+    for name in ["read-refused", "write-refused", "full", "flush-refused"] {
+        assert_eq!(
+            number(&report, &format!("{name}-left")),
+            0,
+            "{name} was asked of the drive"
+        );
+    }
+    went_well(
+        &report,
+        &[
+            "rewritten",
+            "load-after",
+            "load-silent",
+            "checked-silent",
+            "ended",
+            "nothing-left",
+            "kept",
+            "load-waited",
+            "checked",
+            "given-up",
+            "given-left",
+            "kept-bare",
+            "other",
+        ],
+    );
+    // Nothing but what was written.
+    assert!(
+        report
+            .output("reread")
+            .lines()
+            .any(|line| line.trim() == "0")
+    );
+    assert_eq!(number(&report, "other-bytes"), 128 << 20);
+    assert_eq!(report.output("silent-state").trim(), "connecting");
+    served.stop();
+}
+
+#[test]
 fn what_was_flushed_or_forced_outlives_the_drive_s_power() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
