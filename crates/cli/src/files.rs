@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anabranch_compare::{ComparisonOptions, DriveOptions, Files};
+use anabranch_compare::{ComparisonOptions, Files};
 use anabranch_sweep::{Grid, local_traces};
 
 use crate::{
@@ -27,7 +27,7 @@ impl Verb {
             Verb::Run(run) => {
                 let files = run.comparison.publish.files(files);
                 of_comparison(&run.comparison.options, files)
-                    .reads(profile_files(&run.drive))
+                    .reads(profile_files(&run.drive.profiles))
                     .keeps("--trace", run.trace_file())
                     .keeps("--log", &run.log)
             }
@@ -45,13 +45,13 @@ impl Verb {
             Verb::Replay(replay) => {
                 let options = &replay.options;
                 of_comparison(&options.comparison, replay.publish.files(files))
-                    .reads(profile_files(&options.drive))
+                    .reads(profile_files(&options.drive.profiles))
                     .reads(&replay.traces)
                     .reads(&options.drive_file)
             }
             Verb::Precondition(aged) => files
                 .prints(printed("--json", aged.json))
-                .reads(profile_files(&aged.drive))
+                .reads(profile_files(&aged.drive.profiles))
                 .writes("-o", [&aged.output]),
             Verb::Experiment(asked) => files
                 .prints(printed("--json", asked.json))
@@ -62,7 +62,7 @@ impl Verb {
             #[cfg(feature = "serve")]
             Verb::Serve(serve) => files
                 .prints(printed("--json", serve.json))
-                .reads(profile_files(&serve.drive))
+                .reads(profile_files(&serve.drive.profiles))
                 .reads(&serve.drive_file)
                 .reads(&serve.host_secret)
                 .reads(&serve.controller_secret)
@@ -83,7 +83,10 @@ impl Verb {
             Verb::Diff(diff) => diff.answer.files(files).reads([&diff.before, &diff.after]),
             Verb::Coverage(coverage) => coverage.answer.files(files).reads(&coverage.traces),
             Verb::Schemes(answer) | Verb::Workloads(answer) => answer.files(files),
-            Verb::Devices(devices) => devices.answer.files(files),
+            Verb::Devices(devices) => devices
+                .answer
+                .files(files)
+                .reads(profile_files(&devices.show)),
             // Pages that a packager asked for.
             Verb::Completions(_) | Verb::Man(_) => files,
         }
@@ -154,7 +157,7 @@ fn of_watch(watch: &crate::watch::WatchArguments, files: Files) -> Files {
     files
         .prints(printed("--json", watch.json))
         .reads(&watch.devices)
-        .reads(profile_files(&watch.drive))
+        .reads(profile_files(&watch.drive.profiles))
         .reads(watch.schemes.iter().flat_map(|list| list.split(PARTS)))
         .writes("-o", &watch.output)
         .keeps("--state", &watch.state)
@@ -176,7 +179,7 @@ fn of_export(export: &ExportArguments, files: Files) -> Files {
         .reads(&options.trace)
         .reads(&options.lifetimes)
         .reads(options.scheme.iter().flat_map(|scheme| scheme.split(PARTS)))
-        .reads(profile_files(&options.drive));
+        .reads(profile_files(&options.drive.profiles));
     match options.is_one_file() {
         true => files.writes("-o", [&export.output]),
         false => files.fills("-o", [&export.output]),
@@ -234,8 +237,10 @@ fn of_comparison(options: &ComparisonOptions, files: Files) -> Files {
 }
 
 /// The profiles that are files.
-fn profile_files(drive: &DriveOptions) -> impl Iterator<Item = &Path> {
-    let paths = drive.profiles.iter().map(Path::new);
+fn profile_files<'a>(
+    profiles: impl IntoIterator<Item = &'a String>,
+) -> impl Iterator<Item = &'a Path> {
+    let paths = profiles.into_iter().map(Path::new);
     paths.filter(|path| {
         path.extension()
             .is_some_and(|extension| extension == "toml")

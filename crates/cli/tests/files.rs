@@ -22,7 +22,7 @@ struct Row {
     outputs: &'static [&'static str],
 }
 
-const ROWS: [Row; 12] = [
+const ROWS: [Row; 13] = [
     Row {
         words: "diff {dir}/result.json {dir}/other.json",
         inputs: &["result.json", "other.json"],
@@ -65,6 +65,11 @@ const ROWS: [Row; 12] = [
     },
     Row {
         words: "precondition --device {dir}/own.toml",
+        inputs: &["own.toml"],
+        outputs: &["-o"],
+    },
+    Row {
+        words: "devices --show {dir}/own.toml",
         inputs: &["own.toml"],
         outputs: &["-o"],
     },

@@ -27,8 +27,8 @@ const PAGE_BYTES: u64 = 4096;
 /// A reply to the kernel side.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// The address ranges of a program image's code.
-    Ranges(ImageKey, Vec<(u64, u64)>),
+    /// The address ranges of a program image's code, and the hash of the writer whose walk ended for want of one.
+    Ranges(ImageKey, Vec<(u64, u64)>, Option<u64>),
     /// The hash of a writer that must be sent again when it is next seen.
     Resend(u64),
 }
@@ -122,7 +122,7 @@ impl Assembler {
             Event::Stack(stack) => Ok(self.stack(&stack)),
             Event::Process(image) => {
                 let space = self.spaces.get(image);
-                Ok(space.map(|space| Reply::Ranges(image, space.ranges().to_vec())))
+                Ok(space.map(|space| Reply::Ranges(image, space.ranges().to_vec(), None)))
             }
             Event::File {
                 key,
@@ -279,7 +279,9 @@ impl Assembler {
         let mut path = Vec::new();
         if !stack.frames.is_empty() {
             let newer = self.spaces.reload_for(stack.image, stack.outside);
-            reply = newer.map(|space| Reply::Ranges(stack.image, space.ranges().to_vec()));
+            // The walk that ended for want of a range is not remembered: the next one goes further.
+            let short = Some(stack.hash);
+            reply = newer.map(|space| Reply::Ranges(stack.image, space.ranges().to_vec(), short));
             match self.spaces.get(stack.image) {
                 Some(space) => path = self.path(stack, &space),
                 None => self.gone += 1,

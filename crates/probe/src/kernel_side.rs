@@ -162,7 +162,10 @@ impl KernelSide {
     /// Sends a reply to the kernel side. If it cannot be sent, the kernel side will ask again.
     pub(crate) fn tell(&self, reply: &Reply) {
         let _ = match reply {
-            Reply::Ranges(image, ranges) => {
+            Reply::Ranges(image, ranges, short) => {
+                if let Some(hash) = short {
+                    let _ = self.writers.delete(&hash.to_ne_bytes());
+                }
                 self.images
                     .update(&image.to_bytes(), &ranges_bytes(ranges), MapFlags::ANY)
             }

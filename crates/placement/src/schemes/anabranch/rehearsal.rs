@@ -24,12 +24,15 @@ const CLASSES: u32 = 6;
 /// what was written (our choice).
 const RULED_PARTS: u32 = 64;
 
-/// The settings rehearsed on a drive, the one to begin with first. Where copies and victims are ours
-/// to decide: as many classes as pay mostly, more and two; copies among new data or by themselves;
-/// both kinds of victims; rules over files' names; and the last as if nothing were known. Where they are
-/// the drive's: those rules, which need not be learned, then numbers of classes, down to one, which is
-/// a drive without streams. Without `names` there are no rules. `wide`: where victims are ours, they are sought
-/// among all units, and there are more ways for copies.
+/// The settings rehearsed on a drive, the one to begin with first. Without `names` there are no rules over files' names.
+///
+/// - Copies and victims ours, `wide`: six classes, copies among them or in one stream, and the rules, each with victims
+///   by cost and benefit with the age's root or the age, sought among all units; two classes and the emptiest units; three
+///   as if nothing were known.
+/// - The same without `wide`: as many classes as pay mostly, more and two; copies among new data or by themselves; both
+///   kinds of victims; the rules; and one as if nothing were known.
+/// - Copies and victims the drive's: the rules, which need not be learned, then numbers of classes, down to one, which is
+///   a drive without streams.
 fn settings(room: &Room, beside: DeviceHalf, names: bool, wide: bool) -> Vec<Setting> {
     use Copies::{Apart, Chain, One, Together};
     use Victims::{CostBenefit, CostBenefitRoot, Emptiest, Patient};

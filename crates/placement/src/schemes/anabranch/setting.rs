@@ -45,6 +45,10 @@ one_of! {
 /// Internal streams of a chain of copies (MiDAS' simulator spreads the last of its groups over as many).
 const CHAIN: u16 = 4;
 
+/// Units of a stream that are looked at for a victim, the oldest first; beyond these its emptiest alone (our choice:
+/// more than a stream has on any drive of the published tables, and few beside the pages that a unit has).
+const MOST_LOOKED_AT: usize = 2048;
+
 /// What tells new data apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Guide {
@@ -205,8 +209,13 @@ impl Setting {
                 }
                 continue;
             }
-            // A stream's units are opened one after the other, so those that follow are younger.
-            for unit in closed.of_stream(stream) {
+            // A stream's units are opened one after the other, so those that follow are younger, but for units that
+            // wear levelling has swapped: of these an older one may be passed over.
+            for unit in closed
+                .of_stream(stream)
+                .take(MOST_LOOKED_AT)
+                .chain([emptiest])
+            {
                 let worth = worth(age(&unit, now));
                 let highest = offer(worth * gain(&unit, room.pages_per_unit), &unit);
                 if worth * most_gain <= highest {
