@@ -153,7 +153,7 @@ const ALL: &[Operation] = &[
         &[
             MAINTENANCE_IN,
             REPORT_OPERATIONS,
-            0x87,
+            0x07,
             A,
             A,
             A,

@@ -20,7 +20,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnitError {
     /// It has no namespace, or several.
-    #[error("a SCSI drive is one logical unit: leave --namespaces out")]
+    #[error(
+        "a SCSI drive is one logical unit: leave --namespaces out, or name another --state than one of several namespaces"
+    )]
     Namespaces,
     /// Its directive is not SCSI's.
     #[error(

@@ -83,7 +83,7 @@ pub struct ServeArguments {
         value_name = "NAME",
         conflicts_with_all = [
             "listen", "advertise", "nqn", "allow_host", "allow_any_host", "host_secret", "tls_key", "shared_streams",
-            "namespaces",
+            "namespaces", "max_hosts", "max_queues", "queue_entries", "dhchap_hash", "dhchap_group",
         ]
     )]
     pub scsi: Option<String>,

@@ -110,35 +110,32 @@ impl<M: Memory> Ring<M> {
         })
     }
 
-    /// Has all commands performed that have come: `perform` is given a command's bytes and the data it brings. Answers how
-    /// many were answered; the kernel is to be told if there were any.
+    /// Has the next command performed, if one has come: `perform` is given its bytes and the data it brings. Answers
+    /// whether there was one; the kernel is to be told then, before the next.
     ///
     /// # Errors
     /// When an entry is none.
-    pub fn serve(
+    pub fn serve_next(
         &mut self,
         mut perform: impl FnMut(&[u8], &[u8]) -> Result<Vec<u8>, Sense>,
-    ) -> Result<u32, RingError> {
-        let mut answered = 0;
-        loop {
-            let head = self.memory.load(HEAD).ok_or(RingError::Mailbox)? as usize;
-            if head == self.tail {
-                return Ok(answered);
-            }
-            let (entry, length, kind) = self.entry(head)?;
-            match kind {
-                PAD => {}
-                COMMAND if length >= SENSE + SENSE_ROOM => {
-                    let done = self.take(entry, length, &mut perform);
-                    self.answer(entry, done);
-                }
-                _ => self.flag(entry, UNKNOWN_KIND),
-            }
-            self.tail = (self.tail + length) % self.bytes;
-            let told = self.memory.store(TAIL, self.tail as u32);
-            told.ok_or(RingError::Mailbox)?;
-            answered += 1;
+    ) -> Result<bool, RingError> {
+        let head = self.memory.load(HEAD).ok_or(RingError::Mailbox)? as usize;
+        if head == self.tail {
+            return Ok(false);
         }
+        let (entry, length, kind) = self.entry(head)?;
+        match kind {
+            PAD => {}
+            COMMAND if length >= SENSE + SENSE_ROOM => {
+                let done = self.take(entry, length, &mut perform);
+                self.answer(entry, done);
+            }
+            _ => self.flag(entry, UNKNOWN_KIND),
+        }
+        self.tail = (self.tail + length) % self.bytes;
+        let told = self.memory.store(TAIL, self.tail as u32);
+        told.ok_or(RingError::Mailbox)?;
+        Ok(true)
     }
 
     /// The next entry's offset in the memory, its length and its kind.
@@ -227,7 +224,8 @@ impl<M: Memory> Ring<M> {
         (0..count).map(piece).collect()
     }
 
-    /// Answers a command: its data first, and then over its entry how it ended.
+    /// Answers a command: its data first, and then over its entry how it ended. What data do not fill is zeroed: a length
+    /// of 0 is none to the kernel, which takes all then.
     fn answer(&self, entry: usize, done: Done) {
         let mut answer = [0; SENSE + SENSE_ROOM - STATUS];
         match done {
@@ -238,6 +236,8 @@ impl<M: Memory> Ring<M> {
                     let (now, later) = rest.split_at(piece.length.min(rest.len()));
                     // Pieces were found within the memory.
                     let _ = self.memory.write(piece.at, now);
+                    let zeroes = vec![0; piece.length - now.len()];
+                    let _ = self.memory.write(piece.at + now.len(), &zeroes);
                     rest = later;
                 }
                 let given = (data.len() - rest.len()) as u32;

@@ -86,6 +86,18 @@ impl Shared {
     }
 }
 
+/// All that has come, and how much it was.
+fn serve(
+    ring: &mut Ring<Shared>,
+    mut perform: impl FnMut(&[u8], &[u8]) -> Result<Vec<u8>, Sense>,
+) -> Result<u32, RingError> {
+    let mut answered = 0;
+    while ring.serve_next(&mut perform)? {
+        answered += 1;
+    }
+    Ok(answered)
+}
+
 const READ: [u8; 10] = [0x28, 0, 0, 0, 0, 7, 0, 0, 1, 0];
 const WRITE: [u8; 10] = [0x2a, 0, 0, 0, 0, 7, 0, 0, 1, 0];
 
@@ -93,14 +105,14 @@ const WRITE: [u8; 10] = [0x2a, 0, 0, 0, 0, 7, 0, 0, 1, 0];
 fn commands_are_performed_in_order_and_their_data_go_where_they_belong() {
     let shared = Shared::new();
     let mut ring = Ring::new(shared.clone()).unwrap();
-    assert_eq!(ring.serve(|_, _| panic!("nothing has come")), Ok(0));
+    assert_eq!(serve(&mut ring, |_, _| panic!("nothing has come")), Ok(0));
     shared.write(DATA, &[1, 2, 3]).unwrap();
     shared.write(DATA + 100, &[4, 5]).unwrap();
     let pieces = [(DATA as u64, 3), (DATA as u64 + 100, 2)];
     let write = shared.push(&WRITE, &pieces);
     let read = shared.push(&READ, &pieces);
     let mut seen = Vec::new();
-    let answered = ring.serve(|cdb, data| {
+    let answered = serve(&mut ring, |cdb, data| {
         seen.push((cdb.to_vec(), data.to_vec()));
         Ok(vec![9, 8, 7, 6])
     });
@@ -112,7 +124,7 @@ fn commands_are_performed_in_order_and_their_data_go_where_they_belong() {
     assert_eq!(seen, expected);
     // What was read is in the pieces, and its length told; a write answers with nothing.
     assert_eq!(shared.data(DATA, 3), [9, 8, 7]);
-    assert_eq!(shared.data(DATA + 100, 2), [6, 5]);
+    assert_eq!(shared.data(DATA + 100, 2), [6, 0]);
     assert_eq!(shared.byte(read + STATUS), 0);
     assert_eq!(shared.load(read + READ_LENGTH), Some(4));
     assert_eq!(shared.byte(read + OUR_FLAGS), HAS_LENGTH);
@@ -121,11 +133,42 @@ fn commands_are_performed_in_order_and_their_data_go_where_they_belong() {
 }
 
 #[test]
+fn one_command_is_served_at_a_time() {
+    let shared = Shared::new();
+    let mut ring = Ring::new(shared.clone()).unwrap();
+    shared.push(&READ, &[]);
+    let second = shared.push(&READ, &[]);
+    assert_eq!(ring.serve_next(|_, _| Ok(Vec::new())), Ok(true));
+    // The kernel can take the first one's answer before the second is performed.
+    assert_eq!(shared.load(TAIL), Some((second - AT) as u32));
+    assert_eq!(ring.serve_next(|_, _| Ok(Vec::new())), Ok(true));
+    assert_eq!(
+        ring.serve_next(|_, _| panic!("nothing has come")),
+        Ok(false)
+    );
+}
+
+#[test]
+fn what_an_answer_does_not_fill_is_zeroed() {
+    for answer in [vec![], vec![9], vec![9, 8, 7, 6]] {
+        let shared = Shared::new();
+        let mut ring = Ring::new(shared.clone()).unwrap();
+        shared.write(DATA, &[1; 8]).unwrap();
+        shared.push(&READ, &[(DATA as u64, 3), (DATA as u64 + 3, 4)]);
+        serve(&mut ring, |_, _| Ok(answer.clone())).unwrap();
+        let mut expected = answer.clone();
+        expected.resize(7, 0);
+        expected.push(1);
+        assert_eq!(shared.data(DATA, 8), expected);
+    }
+}
+
+#[test]
 fn what_fails_is_told_with_its_sense() {
     let shared = Shared::new();
     let mut ring = Ring::new(shared.clone()).unwrap();
     let entry = shared.push(&READ, &[(DATA as u64, 512)]);
-    ring.serve(|_, _| Err(Sense::OUT_OF_RANGE)).unwrap();
+    serve(&mut ring, |_, _| Err(Sense::OUT_OF_RANGE)).unwrap();
     assert_eq!(shared.byte(entry + STATUS), CHECK_CONDITION);
     let sense = Sense::OUT_OF_RANGE.to_bytes();
     assert_eq!(shared.data(entry + SENSE, sense.len()), sense);
@@ -143,11 +186,11 @@ fn it_goes_round_and_goes_on_where_another_ended() {
             shared.store(HEAD, 0).unwrap();
         }
         shared.push(&READ, &[(DATA as u64, 8)]);
-        assert!(ring.serve(|_, _| Ok(vec![0; 8])).unwrap() > 0);
+        assert!(serve(&mut ring, |_, _| Ok(vec![0; 8])).unwrap() > 0);
     }
     shared.push(&READ, &[]);
     let mut another = Ring::new(shared.clone()).unwrap();
-    assert_eq!(another.serve(|_, _| Ok(Vec::new())), Ok(1));
+    assert_eq!(serve(&mut another, |_, _| Ok(Vec::new())), Ok(1));
 }
 
 #[test]
@@ -163,7 +206,7 @@ fn what_lies_beyond_the_memory_is_not_touched() {
         let shared = Shared::new();
         let mut ring = Ring::new(shared.clone()).unwrap();
         let entry = shared.push(&WRITE, pieces);
-        ring.serve(|_, _| panic!("{pieces:?}")).unwrap();
+        serve(&mut ring, |_, _| panic!("{pieces:?}")).unwrap();
         assert_eq!(shared.byte(entry + STATUS), CHECK_CONDITION, "{pieces:?}");
         assert_eq!(shared.byte(entry + SENSE + 12), 0x4b, "{pieces:?}");
     }
@@ -190,7 +233,7 @@ fn a_ring_that_is_none_is_refused() {
     shared.store(HEAD, 64).unwrap();
     for length in [0, RING as u32 + 8] {
         shared.store(AT, length | COMMAND).unwrap();
-        let served = ring.serve(|_, _| Ok(Vec::new()));
+        let served = serve(&mut ring, |_, _| Ok(Vec::new()));
         assert_eq!(served, Err(RingError::Entry(AT)), "{length}");
     }
 }
@@ -201,7 +244,7 @@ fn an_entry_of_another_kind_is_given_back_as_such() {
     let mut ring = Ring::new(shared.clone()).unwrap();
     shared.store(AT, 64 | 2).unwrap();
     shared.store(HEAD, 64).unwrap();
-    assert_eq!(ring.serve(|_, _| panic!("no command")), Ok(1));
+    assert_eq!(serve(&mut ring, |_, _| panic!("no command")), Ok(1));
     assert_eq!(shared.byte(AT + OUR_FLAGS), UNKNOWN_KIND);
 }
 
@@ -218,7 +261,7 @@ proptest! {
         }
         if let Ok(mut ring) = Ring::new(shared) {
             let mut calls = 0;
-            let _ = ring.serve(|_, data| {
+            let _ = serve(&mut ring, |_, data| {
                 calls += 1;
                 assert!(data.len() <= MOST_TRANSFER as usize);
                 // Entries are eight bytes at least, so it ends.
