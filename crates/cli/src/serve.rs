@@ -56,7 +56,14 @@ pub fn serve(arguments: &ServeArguments) -> Result {
     if let Some(checkpoint) = checkpoint {
         checkpoint.begin().map_err(Failure::work)?;
     }
-    let front = Front::start(arguments, &target)?;
+    let front = match Front::start(arguments, &target) {
+        Ok(front) => front,
+        Err(error) => {
+            // Why hosts cannot be answered says more; the next one need not learn what was not done.
+            let _ = target.stop();
+            return Err(error);
+        }
+    };
     let mut view = View::new();
     view.greet(&built.told, &front, &target);
     // What recovery learned is not to be learned again. Hosts need not wait for it: a drive killed before

@@ -168,6 +168,8 @@ fn what_would_be_unsafe_or_makes_no_sense_is_refused() {
         (&["--scsi", "a,b"], "letters, digits"),
         (&["--scsi", "a", "--time", "on"], "leave --time on out"),
         (&["--scsi", "a", "--nqn", "b"], "--nqn"),
+        (&["--scsi", "a", "--max-queues", "2"], "--max-queues"),
+        (&["--scsi", "a", "--dhchap-hash", "sha256"], "--dhchap-hash"),
         (
             &["--scsi", "a", "--device", "fdp-8ruh", "--mode", "fdp"],
             "--mode streams",
@@ -177,6 +179,20 @@ fn what_would_be_unsafe_or_makes_no_sense_is_refused() {
         words.extend(arguments);
         let said = complaint(&words, 2);
         assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_scsi_drive_that_cannot_be_makes_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("drive");
+    for words in [
+        &["--scsi", "a,b"][..],
+        &["--scsi", "a", "--device", "fdp-8ruh", "--mode", "fdp"],
+    ] {
+        let arguments = [&["serve", "--data", data.to_str().unwrap()], words].concat();
+        complaint(&arguments, 2);
+        assert_eq!(directory.path().read_dir().unwrap().count(), 0, "{words:?}");
     }
 }
 

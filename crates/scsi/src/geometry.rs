@@ -19,6 +19,13 @@ pub const GROUPS: u16 = 64;
 /// the lowest identifiers).
 pub const PERMANENT: u16 = 6;
 
+/// A number that tells bytes from others, the same in every process.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    let mut hash = XxHash3_64::new();
+    hash.write(bytes);
+    hash.finish()
+}
+
 /// Sizes that hosts are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Geometry {
@@ -43,9 +50,7 @@ impl Identity {
     /// Of a unit of that name.
     pub fn of(name: &str) -> Identity {
         const LOCAL: u64 = 3 << 60;
-        let mut hash = XxHash3_64::new();
-        hash.write(name.as_bytes());
-        let number = hash.finish();
+        let number = hash(name.as_bytes());
         Identity {
             serial: format!("{number:016x}"),
             naa: LOCAL | number >> 4,

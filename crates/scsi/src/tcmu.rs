@@ -15,6 +15,7 @@ use std::{
     sync::Arc,
 };
 
+pub use configfs::check;
 pub use error::TcmuError;
 pub use memory::Memory;
 pub use ring::{Ring, RingError};
@@ -34,24 +35,31 @@ pub struct Attached {
 
 impl Attached {
     /// Makes the kernel's device of that name, or takes over what a killed server of that name has left, and serves it.
+    /// `contents` tells what the unit holds from what others hold, and is the same once it is served again; none of a
+    /// unit whose contents end with the process.
     ///
     /// # Errors
     /// When the name is none, the kernel has no such target, or refuses a step; when another process serves the name, or
-    /// what was left is of another size.
-    pub fn new(name: &str, unit: &Arc<Unit>) -> Result<Attached, TcmuError> {
-        let tree = Tree::of(name, unit)?;
+    /// what was left is of another size, or has other contents, or has lost them.
+    pub fn new(
+        name: &str,
+        unit: &Arc<Unit>,
+        contents: Option<&[u8]>,
+    ) -> Result<Attached, TcmuError> {
+        let tree = Tree::of(name, unit, contents)?;
         let taken_over = tree.is_enabled();
-        match taken_over {
-            true => tree.check(unit)?,
-            false => tree.make(unit)?,
-        }
+        let is_new = !taken_over && tree.make(unit)?;
+        let prepare = || match taken_over {
+            true => tree.check(unit).and_then(|()| tree.reset()),
+            false => Ok(()),
+        };
         let handler = tree
-            .ring()
+            .ring(prepare)
             .and_then(|(device, ring)| Handler::start(device, ring, Arc::clone(unit)));
         let handler = match handler {
             Ok(handler) => handler,
             Err(error) => {
-                if !taken_over {
+                if is_new && !matches!(error, TcmuError::Busy) {
                     // It is ours, and nobody has it.
                     let _ = tree.remove();
                 }
@@ -69,7 +77,16 @@ impl Attached {
         match brought {
             Ok(device) => attached.device = device,
             // Why it is not served says more than that nothing has appeared.
-            Err(error) => return Err(attached.end().err().unwrap_or(error)),
+            Err(error) if taken_over => {
+                let handler = attached.handler.take();
+                let problem = handler.and_then(|handler| handler.end().err());
+                return Err(left(problem.unwrap_or(error)));
+            }
+            Err(error) => {
+                let handler = attached.handler.take();
+                let ended = handler.map_or(Ok(()), |handler| attached.take_away(handler));
+                return Err(ended.err().unwrap_or(error));
+            }
         }
         Ok(attached)
     }
@@ -92,7 +109,8 @@ impl Attached {
     /// Takes the block device from the host, and the unit from the kernel.
     ///
     /// # Errors
-    /// When the kernel refuses a step, or the unit could not be served to the end.
+    /// When the kernel refuses a step, or the unit could not be served to the end: the host keeps a block device that is
+    /// no longer served, for a server that takes it over.
     pub fn detach(mut self) -> Result<(), TcmuError> {
         self.end()
     }
@@ -101,11 +119,24 @@ impl Attached {
         let Some(handler) = self.handler.take() else {
             return Ok(());
         };
+        if handler.has_ended() {
+            return Err(left(handler.end().err().unwrap_or(TcmuError::Thread)));
+        }
+        self.take_away(handler)
+    }
+
+    fn take_away(&self, handler: Handler) -> Result<(), TcmuError> {
         // Whoever takes a block device away has it write what it holds: it is served meanwhile.
         let taken = self.tree.take_away();
         handler.end()?;
         taken?;
         self.tree.remove()
+    }
+}
+
+fn left(problem: TcmuError) -> TcmuError {
+    TcmuError::Left {
+        problem: Box::new(problem),
     }
 }
 

@@ -1,15 +1,15 @@
 //! How hosts reach the drive: over the network as an NVMe drive, or as a SCSI drive of this machine.
 
-use std::sync::Arc;
+use std::{os::unix::ffi::OsStrExt as _, sync::Arc};
 
 use anabranch_nvme::{Server, Target};
 use anabranch_report::foreign;
 use anabranch_scsi::{
-    Unit,
-    tcmu::{Attached, TcmuError},
+    Unit, UnitError,
+    tcmu::{self, Attached, TcmuError},
 };
 
-use super::arguments::{ServeArguments, Time};
+use super::arguments::{ServeArguments, ServeMode, Time};
 use crate::failure::{Failure, Result};
 
 /// What answers hosts.
@@ -21,14 +21,39 @@ pub enum Front {
     Scsi(Box<Attached>, Option<Server>),
 }
 
-/// What of the arguments a SCSI drive cannot have.
+/// What of the arguments a SCSI drive cannot have, and whether this kernel can have one, before any file is made.
 pub fn check(arguments: &ServeArguments) -> Result {
-    match (&arguments.scsi, arguments.time) {
-        (Some(_), Time::On) => Err(Failure::say(
+    let Some(name) = &arguments.scsi else {
+        return Ok(());
+    };
+    if arguments.time == Time::On {
+        return Err(Failure::say(
             "a SCSI drive has no simulated time: leave --time on out, or serve the drive over NVMe/TCP",
-        )),
-        _ => Ok(()),
+        ));
     }
+    if arguments.mode == Some(ServeMode::Fdp) {
+        return Err(Failure::usage(UnitError::Placement));
+    }
+    tcmu::check(name).map_err(failure)
+}
+
+fn failure(error: TcmuError) -> Failure {
+    match error {
+        TcmuError::Name(_) => Failure::usage(error),
+        _ => Failure::work(error),
+    }
+}
+
+/// What tells the contents that lie in a file from others: the file, and how writes to it are placed.
+fn contents(arguments: &ServeArguments, target: &Target) -> Result<Option<Vec<u8>>> {
+    let Some(data) = arguments.data_file() else {
+        return Ok(None);
+    };
+    let data = data.canonicalize().map_err(Failure::work)?;
+    let mode = format!("{:?}", target.drive().mode());
+    Ok(Some(
+        [data.as_os_str().as_bytes(), mode.as_bytes()].join(&0),
+    ))
 }
 
 impl Front {
@@ -43,10 +68,9 @@ impl Front {
         let metrics = arguments.metrics;
         let metrics = metrics.map(|address| Server::of_metrics(target, address));
         let metrics = metrics.transpose().map_err(Failure::work)?;
-        let attached = Attached::new(name, &Arc::new(unit)).map_err(|error| match error {
-            TcmuError::Name(_) => Failure::usage(error),
-            _ => Failure::work(error),
-        })?;
+        let contents = contents(arguments, target)?;
+        let attached = Attached::new(name, &Arc::new(unit), contents.as_deref());
+        let attached = attached.map_err(failure)?;
         Ok(Front::Scsi(Box::new(attached), metrics))
     }
 

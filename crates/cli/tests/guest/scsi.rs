@@ -19,9 +19,13 @@ const WORDS: &[(&str, i32, &str)] = &[
         1,
         "another process serves a SCSI drive of this name",
     ),
-    ("other", 1, "is left of another drive"),
     ("taken-over", 0, "as a server before left it"),
     ("dead", 1, "nput/output error"),
+    ("other-size", 1, "is left of another drive"),
+    ("other-contents", 1, "is left of another drive"),
+    ("no-contents", 1, "is left of another drive"),
+    ("memory", 1, "take it away by hand"),
+    ("by-hand", 0, ""),
 ];
 
 /// Bytes that streams 0 to 7 were written.
@@ -86,7 +90,9 @@ fn hints_of_what_file_systems_write_arrive_at_a_scsi_drive_of_ours() {
     assert!(waited < 600, "{waited}");
     let counters = report.json("stopped");
     assert!(counters["commands"]["unsafe_shutdowns"].as_u64().unwrap() == 2);
-    let gone = &report.section("gone").output;
-    assert!(!gone.lines().any(|line| line.starts_with('/')), "{gone}");
+    for name in ["gone", "gone-by-hand"] {
+        let gone = &report.section(name).output;
+        assert!(!gone.lines().any(|line| line.starts_with('/')), "{gone}");
+    }
     assert_eq!(report.section("warnings").output.trim(), "");
 }

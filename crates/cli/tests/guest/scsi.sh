@@ -21,11 +21,12 @@ stream = 3
 file = "*.ibd"
 stream = 4
 END
-# The drive, with its contents in a file of the guest's memory.
+# The drive, with its contents in a file of the guest's memory, or in its own.
+data=/tmp/drive
 serve() {
     : >/tmp/served
     /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch serve --scsi drive1 --device demo --mode streams --size 384MiB \
-        --unit 4MiB --data /tmp/drive --metrics 127.0.0.1:9100 --json >/tmp/counters 2>/tmp/served &
+        --unit 4MiB --data $data --metrics 127.0.0.1:9100 --json >/tmp/counters 2>/tmp/served &
     drive=$!
     for _ in $(seq 600); do
         grep -q '^metrics' /tmp/served && break
@@ -79,7 +80,6 @@ section served cat /tmp/served
 section said sh -c 'dmesg | grep "sd.*\[sda\]"'
 section doctor anabranch doctor /dev/sda
 section busy anabranch serve --scsi drive1 --device demo --mode streams --size 384MiB --unit 4MiB
-section other anabranch serve --scsi drive1 --device demo --mode streams --size 128MiB --unit 4MiB
 
 for system in ext4 xfs; do
     case $system in
@@ -134,8 +134,22 @@ wait $drive
 begin=$(cut -d. -f1 /proc/uptime)
 section dead dd if=/dev/sda of=/dev/null bs=4k count=1 skip=90000 iflag=direct
 section waited echo $(($(cut -d. -f1 /proc/uptime) - begin))
+other() { section $1 anabranch serve --scsi drive1 --device demo --mode streams --unit 4MiB --size $2 --data $3; }
+other other-size 128MiB /tmp/drive-128
+other other-contents 384MiB /tmp/drive-384
+other no-contents 384MiB memory
 section unmounted umount -l /mnt
 serve
 section stopped stopped
-section gone sh -c 'ls -d /dev/sd* /sys/kernel/config/target/core/user_0 /sys/kernel/config/target/loopback/naa* 2>&1'
+gone() { ls -d /dev/sd* /sys/kernel/config/target/core/user_0/drive1 /sys/kernel/config/target/loopback/naa* 2>&1; }
+section gone gone
+# Contents that ended with their server are nobody's: the device is taken away as the error says.
+data=memory
+serve
+kill -KILL $drive
+wait $drive
+other memory 384MiB memory
+anabranch serve --scsi drive1 --device demo --mode streams --unit 4MiB --size 384MiB 2>/tmp/said
+section by-hand eval "$(sed -n 's/.*by hand (\(.*\)), or .*/\1/p' /tmp/said)"
+section gone-by-hand gone
 section warnings sh -c 'dmesg | grep -E "WARNING|BUG:|Oops|Call Trace"'

@@ -11,7 +11,10 @@ use std::{
 };
 
 use super::{Ring, TcmuError, mapping::Mapping};
-use crate::{geometry::MOST_TRANSFER, unit::Unit};
+use crate::{
+    geometry::{MOST_TRANSFER, hash},
+    unit::Unit,
+};
 
 /// Where the kernel has its targets, and the devices of its rings.
 const TARGETS: &str = "/sys/kernel/config/target";
@@ -26,6 +29,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Tree {
     name: String,
+    /// What the kernel calls a unit of ours: its name, and which contents it has.
+    config: String,
     /// The unit, in the directory of all that are handled in user space.
     core: PathBuf,
     /// The port by which it reaches this host, and its portal group.
@@ -36,19 +41,15 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// The directories of a unit of that name.
-    pub(super) fn of(name: &str, unit: &Unit) -> Result<Tree, TcmuError> {
-        if !is_name(name) {
-            return Err(TcmuError::Name(name.to_owned()));
-        }
+    /// The directories of a unit of that name, with contents that last, or none that do.
+    pub(super) fn of(name: &str, unit: &Unit, contents: Option<&[u8]>) -> Result<Tree, TcmuError> {
+        check(name)?;
         let targets = Path::new(TARGETS);
-        if !targets.exists() {
-            return Err(TcmuError::NoTarget(targets.to_owned()));
-        }
         let naa = unit.identity().naa;
         let port = targets.join(format!("loopback/naa.{naa:016x}"));
         Ok(Tree {
             name: name.to_owned(),
+            config: config(name, contents),
             core: targets.join("core/user_0").join(name),
             group: port.join("tpgt_1"),
             port,
@@ -61,19 +62,17 @@ impl Tree {
         fs::read_to_string(self.core.join("enable")).is_ok_and(|text| text.trim() == "1")
     }
 
-    /// What the kernel calls a unit of ours.
-    fn config(&self) -> String {
-        format!("anabranch/{}", self.name)
-    }
-
-    /// Whether the kernel's unit is of the drive that is served.
+    /// Whether the kernel's unit is of the drive that is served, and its contents are still there.
     pub(super) fn check(&self, unit: &Unit) -> Result<(), TcmuError> {
         let info = self.core.join("info");
         let found = fs::read_to_string(&info).map_err(|problem| step(&info, problem))?;
-        let same = after(&found, "Config:") == Some(&self.config())
-            && after(&found, " Size:") == Some(&unit.bytes().to_string())
-            && after(&found, "SectorSize:") == Some(&unit.block_bytes().to_string());
-        match same {
+        if after(&found, "Config:") == Some(&config(&self.name, None)) {
+            return Err(TcmuError::Memory {
+                path: self.core.clone(),
+                by_hand: self.by_hand(),
+            });
+        }
+        match is_of(&found, &self.config, unit.bytes(), unit.block_bytes()) {
             true => Ok(()),
             false => Err(TcmuError::Other {
                 path: self.core.clone(),
@@ -82,29 +81,53 @@ impl Tree {
         }
     }
 
-    /// Makes the kernel's unit.
-    pub(super) fn make(&self, unit: &Unit) -> Result<(), TcmuError> {
+    /// How whoever has a shell takes all away.
+    fn by_hand(&self) -> String {
+        let lun = self.group.join("lun/lun_0");
+        let all = [&lun, &self.group, &self.port, &self.core];
+        let all = all.map(|path| path.display().to_string());
+        format!("rm {}; rmdir {}", self.link().display(), all.join(" "))
+    }
+
+    /// Has the kernel give up the commands of a server that was killed: what it has answered is taken, what is under way
+    /// ends with BUSY, so that the host sends it again, and the ring is empty. A half written answer is never read
+    /// (Linux, `tcmu_block_dev` and `tcmu_reset_ring`).
+    pub(super) fn reset(&self) -> Result<(), TcmuError> {
+        let action = self.core.join("action");
+        let block = action.join("block_dev");
+        write(&block, "1")?;
+        let reset = write(&action.join("reset_ring"), "1");
+        // Blocked, it would answer with BUSY for ever.
+        write(&block, "0").and(reset)
+    }
+
+    /// Makes the kernel's unit. Answers whether its directory is ours, and was not there before.
+    pub(super) fn make(&self, unit: &Unit) -> Result<bool, TcmuError> {
         let block = unit.block_bytes();
         let control = format!(
             "dev_config={},dev_size={},hw_block_size={block},hw_max_sectors={},max_data_area_mb={DATA_MIB},nl_reply_supported=-1",
-            self.config(),
+            self.config,
             unit.bytes(),
             MOST_TRANSFER / block,
         );
         let all = self.core.parent().unwrap_or(&self.core);
         make(all)?;
-        make(&self.core)?;
+        let is_new = make(&self.core)?;
         let made = write(&self.core.join("control"), &control)
             .and_then(|()| write(&self.core.join("enable"), "1"));
-        if made.is_err() {
+        if made.is_err() && is_new {
             // What was refused is not left behind.
             let _ = self.remove();
         }
-        made
+        made.map(|()| is_new)
     }
 
-    /// The unit's ring, and the device by which the kernel and we tell each other of it.
-    pub(super) fn ring(&self) -> Result<(File, Ring<Mapping>), TcmuError> {
+    /// The unit's ring, and the device by which the kernel and we tell each other of it. Once that is ours and nobody
+    /// else's, and before the ring is read, `prepare` has its turn.
+    pub(super) fn ring(
+        &self,
+        prepare: impl FnOnce() -> Result<(), TcmuError>,
+    ) -> Result<(File, Ring<Mapping>), TcmuError> {
         let place = self.find_ring()?;
         let device = Path::new("/dev").join(place.file_name().unwrap_or_default());
         let opened = OpenOptions::new().read(true).write(true).open(&device);
@@ -112,6 +135,7 @@ impl Tree {
             ErrorKind::ResourceBusy => TcmuError::Busy,
             _ => step(&device, problem),
         })?;
+        prepare()?;
         let size = place.join("maps/map0/size");
         let text = fs::read_to_string(&size).map_err(|problem| step(&size, problem))?;
         let bytes = usize::from_str_radix(text.trim().trim_start_matches("0x"), 16);
@@ -122,10 +146,10 @@ impl Tree {
     }
 
     fn find_ring(&self) -> Result<PathBuf, TcmuError> {
-        let ending = format!("/{}/{}", self.name, self.config());
+        let beginning = format!("tcm-user/0/{}/", self.name);
         let is_ours = |place: &PathBuf| {
             let name = fs::read_to_string(place.join("name")).unwrap_or_default();
-            name.starts_with("tcm-user/") && name.trim_end().ends_with(&ending)
+            name.starts_with(&beginning)
         };
         let places = fs::read_dir(RINGS).into_iter().flatten().flatten();
         let found = places.map(|place| place.path()).find(is_ours);
@@ -198,6 +222,34 @@ impl Tree {
     }
 }
 
+/// Whether this kernel can have a unit of that name.
+///
+/// # Errors
+/// When the name is none, or the kernel's target is not there.
+pub fn check(name: &str) -> Result<(), TcmuError> {
+    let targets = Path::new(TARGETS);
+    match (is_name(name), targets.exists()) {
+        (false, _) => Err(TcmuError::Name(name.to_owned())),
+        (true, false) => Err(TcmuError::NoTarget(targets.to_owned())),
+        (true, true) => Ok(()),
+    }
+}
+
+/// What the kernel calls a unit of ours.
+fn config(name: &str, contents: Option<&[u8]>) -> String {
+    match contents {
+        Some(contents) => format!("anabranch/{name}/{:016x}", hash(contents)),
+        None => format!("anabranch/{name}/memory"),
+    }
+}
+
+/// Whether what the kernel says is of a unit called so, of that size.
+fn is_of(info: &str, config: &str, bytes: u64, block_bytes: u32) -> bool {
+    after(info, "Config:") == Some(config)
+        && after(info, " Size:") == Some(&bytes.to_string())
+        && after(info, "SectorSize:") == Some(&block_bytes.to_string())
+}
+
 /// What is a directory's name, and needs no quoting in the kernel's configuration.
 fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -216,11 +268,12 @@ fn step(path: &Path, problem: io::Error) -> TcmuError {
     }
 }
 
-/// A directory that is there, or made.
-fn make(path: &Path) -> Result<(), TcmuError> {
+/// A directory that is there, or made: whether it was made.
+fn make(path: &Path) -> Result<bool, TcmuError> {
     match fs::create_dir(path) {
-        Err(problem) if problem.kind() != ErrorKind::AlreadyExists => Err(step(path, problem)),
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(problem) if problem.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(problem) => Err(step(path, problem)),
     }
 }
 
@@ -254,9 +307,15 @@ mod tests {
     #[test]
     fn what_the_kernel_says_of_a_unit_is_read() {
         let info = "Status: ACTIVATED  Max Queue Depth: 0  SectorSize: 4096  HwMaxSectors: 256\n        \
-                    Config: anabranch/one Size: 1073741824 MaxDataAreaMB: 64\n";
-        assert_eq!(after(info, "Config:"), Some("anabranch/one"));
-        assert_eq!(after(info, "SectorSize:"), Some("4096"));
-        assert_eq!(after(info, " Size:"), Some("1073741824"));
+                    Config: anabranch/one/memory Size: 1073741824 MaxDataAreaMB: 64\n";
+        let ours = config("one", None);
+        assert!(is_of(info, &ours, 1 << 30, 4096));
+        assert!(!is_of(info, &ours, 1 << 29, 4096));
+        assert!(!is_of(info, &ours, 1 << 30, 512));
+        assert!(!is_of(info, &config("two", None), 1 << 30, 4096));
+        let kept = config("one", Some(b"/a"));
+        assert!(!is_of(info, &kept, 1 << 30, 4096));
+        assert_ne!(kept, config("one", Some(b"/b")));
+        assert_eq!(kept, config("one", Some(b"/a")));
     }
 }

@@ -22,6 +22,24 @@ pub enum TcmuError {
     /// Another process serves it.
     #[error("another process serves a SCSI drive of this name: choose another")]
     Busy,
+    /// What was left of that name had its contents in a memory that is gone.
+    #[error(
+        "{} is left of a server whose contents were in its memory: take it away by hand ({by_hand}), or choose \
+         another name",
+        path.display()
+    )]
+    Memory {
+        /// Its directory.
+        path: PathBuf,
+        /// The commands that take it away.
+        by_hand: String,
+    },
+    /// It is no longer served, and the host still has it.
+    #[error("{problem}; the drive is left to the host: start the server again to go on")]
+    Left {
+        /// Why it is no longer served.
+        problem: Box<TcmuError>,
+    },
     /// What was left of that name is another drive.
     #[error(
         "{} is left of another drive (\"{found}\"): serve that again and stop it, or choose another name",
