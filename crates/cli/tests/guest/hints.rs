@@ -2,7 +2,7 @@
 
 use crate::{
     host_bytes,
-    machine::{Report, program, run_with},
+    machine::{Report, program, run_text, text_of},
     served::Served,
 };
 
@@ -75,9 +75,8 @@ fn files_are_given_hints_and_their_writes_arrive_in_them() {
     let served = Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"]);
     let directory = tempfile::tempdir().unwrap();
     let files = program(directory.path());
-    let report = run_with("hints.sh", 1800, &served.variables(), &files, |_| {
-        String::new()
-    });
+    let text = text_of("hints-prelude.sh") + &text_of("hints.sh");
+    let report = run_text(&text, 1800, &served.variables(), &files, |_| String::new());
     let kernel = report.output("kernel").trim();
     eprintln!("kernel {kernel}");
     // There ext4 gives no hint to what it writes out of the page cache.

@@ -1,49 +1,15 @@
 # Hints of files, set by name, on a SCSI drive that counts its write commands by GROUP NUMBER (scsi_debug), and by F2FS
 # on a served FDP drive. No command is larger than a page, so that what is counted are pages.
-modprobe sd_mod
 must modprobe scsi_debug dev_size_mb=128 sector_size=4096
 await 10 test -b /dev/sda
 echo 4 >/sys/block/sda/queue/max_sectors_kb
 stats=/sys/bus/pseudo/drivers/scsi_debug/group_number_stats
-cat >/tmp/rules.toml <<END
-[[rule]]
-role = "dd"
-stream = 1
-[[rule]]
-file = "*.log"
-stream = 1
-[[rule]]
-file = "*.idx"
-stream = 2
-[[rule]]
-file = "*.sst"
-stream = 3
-[[rule]]
-file = "*.ibd"
-stream = 4
-END
+{ printf '[[rule]]\nrole = "dd"\nstream = 1\n'; file_rules; } >/tmp/rules.toml
 # Pages written to each group since the last call, groups 0 to 6.
 pages() {
     sync
     echo $(sed -n 's/^[0-6] //p' $stats)
     echo 0 >$stats
-}
-# MiB of a file, buffered unless more is said.
-fill() { must dd if=/dev/zero of="/mnt/$1" bs=256k count=$((4 * $2)) conv=notrunc $3; }
-# Waits until a file that was opened has been seen to: the daemon reads its queue within a moment.
-seen() { usleep 500000; }
-hints() {
-    : >/tmp/said
-    /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --mount /mnt --scheme manual:rules=/tmp/rules.toml \
-        --json "$@" >/tmp/hinted 2>/tmp/said &
-    server=$!
-    for _ in $(seq 300); do
-        grep -q 'setting the hints' /tmp/said && return
-        test -e /proc/$server || break
-        usleep 100000
-    done
-    echo "FAIL: no hints: $(cat /tmp/said)"
-    exit 1
 }
 ended() {
     wait $server

@@ -3,7 +3,7 @@
 
 use crate::{
     MIB,
-    machine::{Report, program, run_with},
+    machine::{Report, program, run_text, text_of},
 };
 
 /// Of each section its status and what it says.
@@ -56,7 +56,8 @@ fn between(report: &Report, from: &str, to: &str) -> [u64; 4] {
 fn hints_of_what_file_systems_write_arrive_at_a_scsi_drive_of_ours() {
     let directory = tempfile::tempdir().unwrap();
     let files = program(directory.path());
-    let report = run_with("scsi.sh", 1800, &[], &files, |_| String::new());
+    let text = text_of("hints-prelude.sh") + &text_of("scsi.sh");
+    let report = run_text(&text, 1800, &[], &files, |_| String::new());
     let kernel = report.output("kernel").trim();
     eprintln!("kernel {kernel}");
     for (name, status, words) in WORDS {

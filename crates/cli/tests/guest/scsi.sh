@@ -1,26 +1,12 @@
 # A served drive as a SCSI one, by the kernel's own target: hints of files that ext4 and XFS write out of the page cache
 # arrive in its streams; a server that is killed, started again, and stopped.
-modprobe sd_mod
 must modprobe target_core_user
 must modprobe tcm_loop
 mount -t configfs config /sys/kernel/config 2>/dev/null
 section no-name anabranch serve --scsi a,b
 section placement anabranch serve --scsi drive1 --device fdp-8ruh --mode fdp
 section timed anabranch serve --scsi drive1 --device demo --time on
-cat >/tmp/rules.toml <<END
-[[rule]]
-file = "*.log"
-stream = 1
-[[rule]]
-file = "*.idx"
-stream = 2
-[[rule]]
-file = "*.sst"
-stream = 3
-[[rule]]
-file = "*.ibd"
-stream = 4
-END
+file_rules >/tmp/rules.toml
 # The drive, with its contents in a file of the guest's memory, or in its own.
 data=/tmp/drive
 serve() {
@@ -59,21 +45,6 @@ discarded() {
     sync
     wget -q -O /tmp/metrics http://127.0.0.1:9100/metrics && sed -n 's/^anabranch_discarded_bytes_total //p' /tmp/metrics
 }
-fill() { must dd if=/dev/urandom of="/mnt/$1" bs=256k count=$((4 * $2)) conv=notrunc $3; }
-seen() { usleep 500000; }
-hints() {
-    : >/tmp/said
-    /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --mount /mnt --scheme manual:rules=/tmp/rules.toml \
-        --json >/tmp/hinted 2>/tmp/said &
-    steering=$!
-    for _ in $(seq 300); do
-        grep -q 'setting the hints' /tmp/said && return
-        test -e /proc/$steering || break
-        usleep 100000
-    done
-    echo "FAIL: no hints: $(cat /tmp/said)"
-    exit 1
-}
 section kernel uname -r
 serve
 section served cat /tmp/served
@@ -96,8 +67,8 @@ for system in ext4 xfs; do
     section buffered-$system streams
     fill c.sst 2 oflag=direct
     section direct-$system streams
-    kill -INT $steering
-    wait $steering
+    kill -INT $server
+    wait $server
     md5sum /mnt/*.* >/tmp/sums
     must umount /mnt
     must mount /dev/sda /mnt
