@@ -136,6 +136,21 @@ macro_rules! parameters {
 }
 pub(crate) use parameters;
 
+/// The name of a scheme and its parameters, in its `impl HostScheme for Parameters`: of parameters that
+/// [`parameters!`] made.
+macro_rules! named {
+    ($name:literal) => {
+        fn name(&self) -> &'static str {
+            $name
+        }
+
+        fn parameters(&mut self) -> Vec<crate::parameter::Parameter<'_>> {
+            self.list()
+        }
+    };
+}
+pub(crate) use named;
+
 impl Parameter<'_> {
     /// Sets the value from `text`; the error says what was expected. `read` gives the text of a file.
     pub(crate) fn set(&mut self, text: &str, read: &ReadText<'_>) -> Result<(), String> {

@@ -25,7 +25,7 @@ use crate::{
     assign::{Assign, Names, Write},
     by_page::place_each,
     geometry::HostGeometry,
-    parameter::{Parameter, one_of, parameters},
+    parameter::{named, one_of, parameters},
     scheme::{DeviceHalf, Host, HostScheme, Unfit},
 };
 use mind::Mind;
@@ -97,13 +97,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "anabranch"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("anabranch");
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         let drive = geometry.drive();

@@ -8,7 +8,7 @@ use crate::{
     assign::{Assign, Write},
     chunks::{Answer, Chunking, Classes, CountedChunks},
     geometry::HostGeometry,
-    parameter::{Parameter, one_of, parameters},
+    parameter::{named, one_of, parameters},
     scheme::{Host, HostScheme, Preset, Unfit},
     size::Bytes,
 };
@@ -93,13 +93,7 @@ const PRESETS: &[Preset] = &[
 ];
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "autostream-mq"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("autostream-mq");
 
     fn presets(&self) -> &'static [Preset] {
         PRESETS
@@ -266,8 +260,7 @@ impl Assign for AutoStreamMq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_ssd::PageRange;
-    use anabranch_trace::{ContextId, FileId, WriteHint};
+    use crate::by_page::tests;
 
     const DRIVE: HostGeometry = HostGeometry {
         logical_pages: 4096,
@@ -290,15 +283,7 @@ mod tests {
     }
 
     fn write(scheme: &mut AutoStreamMq, first: u32, count: u32) -> u16 {
-        let write = Write {
-            pages: PageRange::new(first, count),
-            context: ContextId::UNKNOWN,
-            file: FileId(0),
-            hint: WriteHint::NotSet,
-            tenant: 0,
-            now_pages: 0,
-        };
-        scheme.assign(&write).0
+        scheme.assign(&tests::write(first, count, 0)).0
     }
 
     fn queue(scheme: &AutoStreamMq, chunk: usize) -> u16 {

@@ -7,7 +7,7 @@ use crate::{
     assign::{Assign, Write},
     chunks::{Answer, Chunking, Classes, CountedChunks},
     geometry::HostGeometry,
-    parameter::{Parameter, Period, one_of, parameters},
+    parameter::{Period, named, one_of, parameters},
     scheme::{Host, HostScheme, Preset, Unfit},
     size::Bytes,
 };
@@ -122,13 +122,7 @@ const PRESETS: &[Preset] = &[
 ];
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "autostream-sfr"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("autostream-sfr");
 
     fn presets(&self) -> &'static [Preset] {
         PRESETS
@@ -290,8 +284,7 @@ impl Assign for AutoStreamSfr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_ssd::PageRange;
-    use anabranch_trace::{ContextId, FileId, WriteHint};
+    use crate::by_page::tests;
 
     const DRIVE: HostGeometry = HostGeometry {
         logical_pages: 4096,
@@ -321,15 +314,7 @@ mod tests {
     }
 
     fn assign(scheme: &mut AutoStreamSfr, first: u32, count: u32, now_pages: u64) -> u16 {
-        let write = Write {
-            pages: PageRange::new(first, count),
-            context: ContextId::UNKNOWN,
-            file: FileId(0),
-            hint: WriteHint::NotSet,
-            tenant: 0,
-            now_pages,
-        };
-        scheme.assign(&write).0
+        scheme.assign(&tests::write(first, count, now_pages)).0
     }
 
     #[test]
@@ -440,12 +425,8 @@ mod tests {
             let mut write = |first, context| {
                 scheme
                     .assign(&Write {
-                        pages: PageRange::new(first, 1),
                         context: ContextId(context),
-                        file: FileId(0),
-                        hint: WriteHint::NotSet,
-                        tenant: 0,
-                        now_pages: 4,
+                        ..tests::write(first, 1, 4)
                     })
                     .0
             };

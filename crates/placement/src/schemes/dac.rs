@@ -10,7 +10,7 @@ use crate::{
     assign::{Assign, Write},
     by_page::{part, place_each, shared_classes},
     geometry::HostGeometry,
-    parameter::{Parameter, parameters},
+    parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
@@ -26,13 +26,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "dac"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("dac");
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::whole(Dac::new(self, geometry)))

@@ -18,7 +18,7 @@ use crate::{
     by_page::{draw, part, place_each},
     geometry::HostGeometry,
     last_writes::LastWrites,
-    parameter::{Parameter, parameters},
+    parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 use features::{Features, Scaler};
@@ -67,13 +67,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "dogi"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("dogi");
 
     fn unsampled(&self) -> Option<&'static str> {
         Some(

@@ -10,7 +10,7 @@ use crate::{
     assign::{Assign, Write},
     by_page::copy_streams,
     geometry::HostGeometry,
-    parameter::{Parameter, parameters},
+    parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
@@ -34,13 +34,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "eti"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("eti");
 
     fn goes_by_requests(&self) -> bool {
         true

@@ -9,7 +9,7 @@ use crate::{
     assign::{Assign, Write},
     by_page::{part, place_each, shared_classes},
     geometry::HostGeometry,
-    parameter::{Parameter, parameters},
+    parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
@@ -29,13 +29,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "fadac"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("fadac");
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::whole(Fadac::new(self, geometry)))

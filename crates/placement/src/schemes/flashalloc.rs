@@ -6,7 +6,7 @@ use anabranch_trace::FileId;
 use crate::{
     assign::{Assign, Write},
     geometry::HostGeometry,
-    parameter::{Parameter, Period, parameters},
+    parameter::{Period, named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
@@ -26,13 +26,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "flashalloc"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("flashalloc");
 
     fn goes_by_requests(&self) -> bool {
         true

@@ -6,7 +6,7 @@ use anabranch_trace::{ContextId, FileId, WriteHint};
 use crate::{
     assign::{Assign, ContextName, Names, Write},
     geometry::HostGeometry,
-    parameter::{Parameter, parameters},
+    parameter::{named, parameters},
     rules::{Rule, RuleUse, Rules},
     scheme::{Host, HostScheme, Unfit},
 };
@@ -27,13 +27,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "manual"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("manual");
 
     fn rules(&self) -> Option<&Rules> {
         Some(&self.rules)

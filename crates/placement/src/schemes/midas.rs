@@ -19,7 +19,7 @@ use crate::{
     by_page::place_each,
     geometry::HostGeometry,
     last_writes::LastWrites,
-    parameter::{Parameter, parameters},
+    parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 use groups::Groups;
@@ -59,13 +59,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "midas"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("midas");
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::whole(Midas::new(self, geometry)))

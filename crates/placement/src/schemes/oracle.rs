@@ -16,7 +16,7 @@ use crate::{
     assign::{Assign, Write},
     future::Future,
     geometry::HostGeometry,
-    parameter::{Parameter, parameters},
+    parameter::{named, parameters},
     scheme::{Host, HostScheme, Setting, Unfit},
 };
 pub(crate) use deaths::Deaths;
@@ -111,13 +111,7 @@ impl Parameters {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "oracle"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("oracle");
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::whole(Oracle::new(self, geometry, None)))

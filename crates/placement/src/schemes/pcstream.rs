@@ -12,7 +12,7 @@ use crate::{
     assign::{Assign, Names, Write},
     geometry::HostGeometry,
     known_lifetimes::KnownLifetimes,
-    parameter::{Parameter, Period, parameters},
+    parameter::{Period, named, parameters},
     scheme::{Host, HostScheme, Unfit},
     size::Bytes,
 };
@@ -67,13 +67,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "pcstream*"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("pcstream*");
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         let scheme = PcStream::new(self, geometry);

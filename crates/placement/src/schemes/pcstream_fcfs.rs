@@ -7,7 +7,7 @@ use anabranch_trace::ContextId;
 use crate::{
     assign::{Assign, Write},
     geometry::HostGeometry,
-    parameter::{Parameter, parameters},
+    parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
@@ -31,13 +31,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "pcstream-fcfs"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("pcstream-fcfs");
 
     fn goes_by_requests(&self) -> bool {
         true

@@ -10,7 +10,7 @@ use crate::{
     by_page::{copy_streams, place_each},
     geometry::HostGeometry,
     last_writes::LastWrites,
-    parameter::{Parameter, parameters},
+    parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
@@ -34,13 +34,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "sepbit"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("sepbit");
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::whole(SepBit::new(self, geometry)))

@@ -5,7 +5,7 @@ use anabranch_ssd::StreamId;
 use crate::{
     assign::{Assign, Write},
     geometry::HostGeometry,
-    parameter::{Parameter, parameters},
+    parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 
@@ -28,13 +28,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "sequential"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("sequential");
 
     fn goes_by_requests(&self) -> bool {
         true
@@ -137,23 +131,14 @@ impl Assign for SequentialDetector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_ssd::PageRange;
-    use anabranch_trace::{ContextId, FileId, WriteHint};
+    use crate::by_page::tests;
 
     fn scheme(host_streams: u16) -> SequentialDetector {
         SequentialDetector::new(&Parameters::default(), host_streams)
     }
 
     fn stream(scheme: &mut SequentialDetector, first: u32, count: u32) -> u16 {
-        let write = Write {
-            pages: PageRange::new(first, count),
-            context: ContextId::UNKNOWN,
-            file: FileId(0),
-            hint: WriteHint::NotSet,
-            tenant: 0,
-            now_pages: 0,
-        };
-        scheme.assign(&write).0
+        scheme.assign(&tests::write(first, count, 0)).0
     }
 
     #[test]

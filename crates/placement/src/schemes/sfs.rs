@@ -12,7 +12,7 @@ use crate::{
     by_page::{part, place_each, shared_classes},
     geometry::HostGeometry,
     last_writes::LastWrites,
-    parameter::{Parameter, parameters},
+    parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 use segments::Segments;
@@ -36,13 +36,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "sfs"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("sfs");
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::whole(Sfs::new(self, geometry)))

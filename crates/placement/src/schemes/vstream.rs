@@ -8,7 +8,7 @@ use crate::{
     assign::{Assign, Names, Write},
     file_classes::FileClasses,
     geometry::HostGeometry,
-    parameter::{Parameter, Period, one_of, parameters},
+    parameter::{Period, named, one_of, parameters},
     scheme::{Host, HostScheme, Unfit},
     size::Bytes,
 };
@@ -50,13 +50,7 @@ parameters! {
 }
 
 impl HostScheme for Parameters {
-    fn name(&self) -> &'static str {
-        "vstream"
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter<'_>> {
-        self.list()
-    }
+    named!("vstream");
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::alone(VStream::new(self, geometry)))
