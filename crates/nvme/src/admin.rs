@@ -18,8 +18,7 @@ use tokio::task::block_in_place;
 
 use crate::{
     command::{ALL_NAMESPACES, Command, admin},
-    completion::Status,
-    connection::Answer,
+    completion::{Answer, Status},
     controller::Controller,
     namespace::Namespace,
     target::Target,

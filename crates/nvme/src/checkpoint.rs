@@ -15,7 +15,10 @@ mod write;
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use anabranch_ssd::{
@@ -31,8 +34,7 @@ pub use files::{Files, Input, Output};
 use crate::{
     drive::Drive,
     namespace::{Layout, NamespaceError},
-    target::Target,
-    totals::Tally,
+    totals::{Tally, Totals},
 };
 
 /// Version of the form. Files of version 1, a line of JSON and a whole [`SavedDrive`], and of version 2,
@@ -146,8 +148,8 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// That of a target, whose drive this is.
-    pub(crate) fn of(target: &Target, drive: &Drive) -> Mark {
+    /// That of a drive and what was counted of its commands.
+    pub(crate) fn of(drive: &Drive, totals: &Totals) -> Mark {
         let made = drive.namespaces().iter().filter(|one| one.is_made());
         Mark {
             counters: *drive.counters(),
@@ -156,8 +158,29 @@ impl Mark {
             namespaces: made.map(|one| one.layout()).collect(),
             births: drive.namespaces().births(),
             fdp_configuration: drive.fdp_configuration(),
-            tally: target.totals.sums(),
+            tally: totals.sums(),
         }
+    }
+}
+
+/// What a state is written of: a drive that hosts may use meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) drive: &'a Mutex<Drive>,
+    pub(crate) totals: &'a Totals,
+    /// How long it has been served this time.
+    pub(crate) served_ms: u64,
+    /// Most bytes that were copied under one lock.
+    pub(crate) most_saved: &'a AtomicU64,
+}
+
+impl<'a> Source<'a> {
+    fn drive(&self) -> MutexGuard<'a, Drive> {
+        self.drive.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn saved_at_once(&self, bytes: u64) {
+        self.most_saved.fetch_max(bytes, Ordering::Relaxed);
     }
 }
 
@@ -236,16 +259,16 @@ impl Checkpoint {
     ///
     /// # Errors
     /// When it cannot be written; the former state stays.
-    pub(crate) fn write(&self, target: &Target) -> Result<Mark, CheckpointError> {
-        self.write_while(target, true)
+    pub(crate) fn write(&self, source: Source<'_>) -> Result<Mark, CheckpointError> {
+        self.write_while(source, true)
     }
 
     /// The same, whether or not hosts are served meanwhile.
-    fn write_while(&self, target: &Target, served: bool) -> Result<Mark, CheckpointError> {
+    fn write_while(&self, source: Source<'_>, served: bool) -> Result<Mark, CheckpointError> {
         let new = self.beside(".new");
         let file = self.files.create(&new).map_err(StateError::Write);
         let written = file
-            .and_then(|file| write::write(target, served, file, |mark| self.header(target, mark)));
+            .and_then(|file| write::write(source, served, file, |mark| self.header(source, mark)));
         let mark = written.map_err(|error| match error {
             StateError::Write(problem) => self.failed(problem),
             error => self.damaged(&error),
@@ -262,8 +285,8 @@ impl Checkpoint {
     ///
     /// # Errors
     /// As [`Checkpoint::write`].
-    pub(crate) fn end(&self, target: &Target) -> Result<(), CheckpointError> {
-        self.write_while(target, false)?;
+    pub(crate) fn end(&self, source: Source<'_>) -> Result<(), CheckpointError> {
+        self.write_while(source, false)?;
         let removed = self
             .files
             .remove(&self.mark())
@@ -271,7 +294,7 @@ impl Checkpoint {
         removed.map_err(|problem| self.failed(problem))
     }
 
-    fn header(&self, target: &Target, mark: &Mark) -> Header {
+    fn header(&self, source: Source<'_>, mark: &Mark) -> Header {
         Header {
             version: VERSION,
             placement: self.placement.clone(),
@@ -281,7 +304,7 @@ impl Checkpoint {
             births: mark.births,
             fdp_configuration: mark.fdp_configuration,
             tally: Tally {
-                served_ms: mark.tally.served_ms + target.now_ms(),
+                served_ms: mark.tally.served_ms + source.served_ms,
                 ..mark.tally
             },
             cleared_at: mark.cleared_at,

@@ -1,26 +1,20 @@
 //! Simulated time, imposed on hosts: a command is answered when the drive's flash would be done.
 //!
-//! The drive's flash has its clock at the time since the target began. A thread lets it pass, and
-//! tells connections which of their commands are due. It sleeps from one event to the next; how
-//! exactly it wakes is the system's (about 60 us late on Linux).
+//! The drive's flash has its clock at the time since the target began.
 
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    thread::{self, Thread},
-    time::{Duration, Instant},
+    thread::Thread,
+    time::Instant,
 };
 
-use anabranch_ssd::time::Flash;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::{controller::Notice, target::Target};
-
-/// How long the thread sleeps at most (our choice): then it looks whether the target still is.
-const NAP: Duration = Duration::from_millis(50);
+use crate::controller::Notice;
 
 /// The clock of a drive that takes time.
 #[derive(Debug)]
@@ -42,21 +36,10 @@ impl Clock {
         }
     }
 
-    /// Begins to tell the target's connections what is due.
-    ///
-    /// # Errors
-    /// When there are no more threads.
-    pub(crate) fn start(target: &Arc<Target>) -> std::io::Result<()> {
-        let Some(clock) = &target.clock else {
-            return Ok(());
-        };
-        let weak = Arc::downgrade(target);
-        let ticking = thread::Builder::new()
-            .name("nvme-clock".to_owned())
-            .spawn(move || tick(&weak))?;
-        // There is one server, and so one thread: the first.
-        let _ = clock.thread.set(ticking.thread().clone());
-        Ok(())
+    /// From now on `wake` wakes this thread, which lets the flash's time pass. There is one server, and so one thread: the
+    /// first.
+    pub(crate) fn wakes(&self, thread: Thread) {
+        let _ = self.thread.set(thread);
     }
 
     pub(crate) fn now_ns(&self) -> u64 {
@@ -81,7 +64,7 @@ impl Clock {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, answered: &[u64]) {
+    pub(crate) fn tell(&self, answered: &[u64]) {
         let mut waiting = self.waiting();
         for tag in answered {
             if let Some(notices) = waiting.remove(tag) {
@@ -90,31 +73,4 @@ impl Clock {
             }
         }
     }
-}
-
-fn tick(target: &Weak<Target>) {
-    while let Some(target) = target.upgrade() {
-        let Some(clock) = &target.clock else {
-            return;
-        };
-        let (answered, next_ns) = {
-            let mut drive = target.drive();
-            match drive.flash_mut() {
-                Some(flash) => pass(flash, clock.now_ns()),
-                None => return,
-            }
-        };
-        clock.tell(&answered);
-        let sleep = match next_ns {
-            Some(next) => Duration::from_nanos(next.saturating_sub(clock.now_ns())).min(NAP),
-            None => NAP,
-        };
-        drop(target);
-        thread::park_timeout(sleep);
-    }
-}
-
-fn pass(flash: &mut Flash, now_ns: u64) -> (Vec<u64>, Option<u64>) {
-    flash.pass(now_ns);
-    (flash.answered(), flash.next_ns())
 }

@@ -6,6 +6,17 @@ use crate::wire::{put, u16_at, u32_at, u64_at};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Status(u16);
 
+/// What a command answers.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The command is done; dwords 0 and 1 of its completion.
+    Done(u64),
+    /// The command is done and answers with data.
+    Data(Vec<u8>, u64),
+    /// The command is answered later, when its event happens.
+    Later,
+}
+
 /// Status codes by type.
 const GENERIC: u16 = 0;
 const COMMAND: u16 = 1;

@@ -38,7 +38,6 @@ use crate::{
     totals::Tally,
 };
 use buffer::Inbox;
-pub(crate) use commands::Answer;
 use guarded::Guarded;
 use long::LongWork;
 #[doc(hidden)]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::{
     command::Command,
-    completion::Status,
-    connection::Answer,
+    completion::{Answer, Status},
     controller::Controller,
     drive::fdp_status,
+    extent::Extent,
     namespace::Namespace,
     options::{MOST_DATA, MOST_DEALLOCATED, MOST_RANGES},
     target::Target,
@@ -19,13 +19,6 @@ use anabranch_ssd::fdp::PlacementIdentifier;
 pub(crate) const DEALLOCATE: u32 = 1 << 2;
 /// Bytes of a Dataset Management range.
 const RANGE: usize = 16;
-
-/// A run of bytes of the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Extent {
-    pub(crate) at: u64,
-    pub(crate) length: u64,
-}
 
 /// The bytes that a command's blocks are, of an attached namespace.
 ///

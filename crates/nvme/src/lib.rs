@@ -14,6 +14,7 @@ pub mod connect;
 mod connection;
 mod controller;
 pub mod drive;
+mod extent;
 mod health;
 mod io;
 mod local;

@@ -10,7 +10,7 @@ use anabranch_ssd::streams::Scope;
 use crate::{
     completion::Status,
     drive::{Hint, covered, touched},
-    io::Extent,
+    extent::Extent,
     namespace::Namespace,
     options::{DISCARDED_AT_ONCE, ZEROED_AT_ONCE},
     store::Store,

@@ -1,5 +1,7 @@
 //! Listening for hosts.
 
+mod ticking;
+
 use std::{
     io,
     net::SocketAddr,
@@ -19,8 +21,8 @@ use tokio::{
 use tracing::warn;
 
 use crate::{
-    clock::Clock, connection, controller::MOST_DISCOVERIES, metrics, options::DISCOVERY,
-    security::Tls, target::Target,
+    connection, controller::MOST_DISCOVERIES, metrics, options::DISCOVERY, security::Tls,
+    target::Target,
 };
 
 /// Connections beside those of queues: discovery, and handshakes under way (our choice).
@@ -82,7 +84,7 @@ impl Server {
         let tls = Tls::new(&options.keys, &[&options.subsystem, DISCOVERY])?.map(Arc::new);
         let (listener, address) = runtime.block_on(listen(address))?;
         let metrics_address = answer_metrics(&runtime, &target, metrics)?;
-        Clock::start(&target).map_err(ServerError::Threads)?;
+        ticking::start(&target).map_err(ServerError::Threads)?;
         let (stop, stopped) = oneshot::channel();
         let serve = move || {
             runtime.block_on(async {

@@ -15,13 +15,13 @@ use anabranch_ssd::{
 };
 
 use crate::{
-    checkpoint::{Checkpoint, CheckpointError, Mark},
+    checkpoint::{Checkpoint, CheckpointError, Mark, Source},
     clock::Clock,
     completion::Status,
     connect::is_name,
     controller::{Controller, Controllers},
     drive::{Drive, Hint, Mode, touched},
-    io::Extent,
+    extent::Extent,
     namespace::Namespace,
     options::Options,
     store::Store,
@@ -299,10 +299,6 @@ impl Target {
         self.most_saved.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn saved_at_once(&self, bytes: u64) {
-        self.most_saved.fetch_max(bytes, Ordering::Relaxed);
-    }
-
     pub(crate) fn sliced(&self) {
         self.slices.fetch_add(1, Ordering::Relaxed);
     }
@@ -314,7 +310,7 @@ impl Target {
     pub fn save(&self) -> Result<(), CheckpointError> {
         let mut saved = self.saved();
         if let Some(checkpoint) = &self.checkpoint {
-            *saved = Some(checkpoint.write(self)?);
+            *saved = Some(checkpoint.write(self.source())?);
         }
         Ok(())
     }
@@ -329,12 +325,22 @@ impl Target {
         let Some(checkpoint) = &self.checkpoint else {
             return Ok(false);
         };
-        let now = Mark::of(self, &self.drive());
+        let now = Mark::of(&self.drive(), &self.totals);
         if saved.as_ref() == Some(&now) {
             return Ok(false);
         }
-        *saved = Some(checkpoint.write(self)?);
+        *saved = Some(checkpoint.write(self.source())?);
         Ok(true)
+    }
+
+    /// What its state is written of.
+    fn source(&self) -> Source<'_> {
+        Source {
+            drive: &self.drive,
+            totals: &self.totals,
+            served_ms: self.now_ms(),
+            most_saved: &self.most_saved,
+        }
     }
 
     fn saved(&self) -> MutexGuard<'_, Option<Mark>> {
@@ -349,7 +355,7 @@ impl Target {
         self.store.flush()?;
         let _alone = self.saved();
         match &self.checkpoint {
-            Some(checkpoint) => Ok(checkpoint.end(self)?),
+            Some(checkpoint) => Ok(checkpoint.end(self.source())?),
             None => Ok(()),
         }
     }

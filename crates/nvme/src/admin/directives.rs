@@ -6,8 +6,12 @@ use anabranch_ssd::streams::{Scope, StreamError};
 
 use super::Request;
 use crate::{
-    command::ALL_NAMESPACES, completion::Status, connection::Answer, drive::Mode,
-    namespace::Namespace, options::MOST_DATA, wire::put,
+    command::ALL_NAMESPACES,
+    completion::{Answer, Status},
+    drive::Mode,
+    namespace::Namespace,
+    options::MOST_DATA,
+    wire::put,
 };
 
 /// Directive types.

@@ -4,7 +4,10 @@ use anabranch_ssd::fdp::{FdpEventKind, FdpEventKinds};
 use tokio::task::block_in_place;
 
 use super::{Request, identify::ENDURANCE_GROUP};
-use crate::{completion::Status, connection::Answer, drive::fdp_status};
+use crate::{
+    completion::{Answer, Status},
+    drive::fdp_status,
+};
 
 impl Request<'_> {
     /// Flexible Data Placement (1Dh): whether it is enabled (FDPE), and the configuration (FDPCI, bits

@@ -2,8 +2,7 @@
 
 use super::Request;
 use crate::{
-    completion::Status,
-    connection::Answer,
+    completion::{Answer, Status},
     controller::{HEALTH_WARNINGS, NAMESPACE_NOTICES, State},
     drive::Mode,
     health::{Health, WARNING_KELVIN},

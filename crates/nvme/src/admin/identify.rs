@@ -5,8 +5,7 @@ use std::sync::Arc;
 use super::{Request, names::Names};
 use crate::{
     command::ALL_NAMESPACES,
-    completion::Status,
-    connection::Answer,
+    completion::{Answer, Status},
     controller::{Controller, NAMESPACE_NOTICES, VERSION},
     drive::Mode,
     health::{CRITICAL_KELVIN, WARNING_KELVIN},

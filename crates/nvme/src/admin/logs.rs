@@ -2,9 +2,8 @@
 
 use super::{Request, identify::ENDURANCE_GROUP};
 use crate::{
-    completion::Status,
+    completion::{Answer, Status},
     connect::ANY_CONTROLLER,
-    connection::Answer,
     controller::ErrorEntry,
     drive::Mode,
     health::{Health, KELVIN, SPARE_THRESHOLD},

@@ -8,8 +8,7 @@ use super::{
 };
 use crate::{
     command::ALL_NAMESPACES,
-    completion::Status,
-    connection::Answer,
+    completion::{Answer, Status},
     drive::{MOST_HANDLES, Mode},
     manage::NotMade,
     namespace::{MOST_NAMESPACES, NamespaceError, Wanted},

@@ -10,8 +10,8 @@ use std::{
 use anabranch_ssd::state::StateError;
 use twox_hash::XxHash3_64;
 
-use super::{Form, Header, Mark, Output, Piece, VERSION};
-use crate::{drive::Drive, target::Target};
+use super::{Form, Header, Mark, Output, Piece, Source, VERSION};
+use crate::drive::Drive;
 
 /// Pages copied, and changes looked at, under one lock (our choice: 256 KiB of the mapping, or twice that
 /// where ages are kept).
@@ -25,7 +25,7 @@ const PATIENT_ROUNDS: u32 = 64;
 /// the mapping faster than it is copied, and for what is not of each page: the units, and what the
 /// relocation has learned.
 pub(super) fn write(
-    target: &Target,
+    source: Source<'_>,
     served: bool,
     file: Box<dyn Output>,
     header: impl Fn(&Mark) -> Header,
@@ -35,9 +35,9 @@ pub(super) fn write(
         hasher: XxHash3_64::with_seed(0),
         buffer: Vec::new(),
     };
-    let copied = copy(target, served, &mut out, header);
+    let copied = copy(source, served, &mut out, header);
     if copied.is_err() {
-        target.drive().end_copy();
+        source.drive().end_copy();
     }
     let mark = copied?;
     out.finish().map_err(StateError::Write)?;
@@ -45,13 +45,13 @@ pub(super) fn write(
 }
 
 fn copy(
-    target: &Target,
+    source: Source<'_>,
     served: bool,
     out: &mut Out,
     header: impl Fn(&Mark) -> Header,
 ) -> Result<Mark, StateError> {
     let (pages, ages) = {
-        let mut drive = target.drive();
+        let mut drive = source.drive();
         drive.begin_copy();
         let (_, ages) = drive.mapping(0..1);
         (drive.config().logical_pages, !ages.is_empty())
@@ -70,24 +70,24 @@ fn copy(
     while first < pages {
         let end = pages.min(first.saturating_add(SLICE));
         {
-            let mut drive = locked(target, served);
+            let mut drive = locked(source, served);
             changes(&mut drive, first, SLICE, &mut slice);
             run(&drive, first, end, &mut slice);
         }
-        out.take(target, &mut slice)?;
+        out.take(source, &mut slice)?;
         first = end;
     }
     for round in 0_u32.. {
         // Where more changes in between than is copied, ever more is copied at a time.
         let most = SLICE << (round / PATIENT_ROUNDS).min(15);
         let mark = {
-            let mut drive = locked(target, served);
+            let mut drive = locked(source, served);
             match changes(&mut drive, pages, most, &mut slice) {
-                true => Some(rest(target, &mut drive, &header, &mut slice)?),
+                true => Some(rest(source, &mut drive, &header, &mut slice)?),
                 false => None,
             }
         };
-        out.take(target, &mut slice)?;
+        out.take(source, &mut slice)?;
         if let Some(mark) = mark {
             return Ok(mark);
         }
@@ -104,11 +104,11 @@ fn line(value: &impl serde::Serialize) -> Result<Vec<u8>, StateError> {
 
 /// The drive, locked. While it is served, the processor is left to others first: whoever waits for the drive comes
 /// before the next slice, and where threads share a processor, this one rarely loses it with the drive locked.
-fn locked(target: &Target, served: bool) -> MutexGuard<'_, Drive> {
+fn locked(source: Source<'_>, served: bool) -> MutexGuard<'_, Drive> {
     if served {
         thread::yield_now();
     }
-    target.drive()
+    source.drive()
 }
 
 /// What is copied under one lock, in the form in which that is done soonest: words, then bytes.
@@ -151,13 +151,13 @@ fn changes(drive: &mut Drive, copied: u32, most: u32, slice: &mut Slice) -> bool
 }
 
 fn rest(
-    target: &Target,
+    source: Source<'_>,
     drive: &mut Drive,
     header: impl Fn(&Mark) -> Header,
     slice: &mut Slice,
 ) -> Result<Mark, StateError> {
     drive.end_copy();
-    let mark = Mark::of(target, drive);
+    let mark = Mark::of(drive, source.totals);
     let mut bytes = line(&header(&mark))?;
     drive.save_around(&mut bytes)?;
     let length = bytes.len() as u64;
@@ -174,9 +174,9 @@ struct Out {
 }
 
 impl Out {
-    fn take(&mut self, target: &Target, slice: &mut Slice) -> Result<(), StateError> {
+    fn take(&mut self, source: Source<'_>, slice: &mut Slice) -> Result<(), StateError> {
         let bytes = 4 * slice.words.len() + slice.bytes.len();
-        target.saved_at_once(bytes as u64);
+        source.saved_at_once(bytes as u64);
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.resize(4 * slice.words.len(), 0);
         for (bytes, word) in buffer.chunks_exact_mut(4).zip(&slice.words) {

@@ -11,10 +11,11 @@ use super::{
 use crate::{
     admin,
     command::{ALL_NAMESPACES, Command, Descriptor, admin::ASYNC_EVENT_REQUEST, fabrics, nvm},
-    completion::{Completion, Status},
+    completion::{Answer, Completion, Status},
     controller::Controller,
     drive::{Hint, Mode, touched},
-    io::{self, Extent},
+    extent::Extent,
+    io,
     options::{MOST_ADMIN_DATA, MOST_DATA},
     pdu::{Data, FatalError, Transfer},
     store::Store,
@@ -22,17 +23,6 @@ use crate::{
 
 /// Bit of an opcode that says that data go to the controller (§3.3.3.1).
 const TO_CONTROLLER: u8 = 1;
-
-/// What a command answers.
-#[derive(Debug)]
-pub(crate) enum Answer {
-    /// The command is done; dwords 0 and 1 of its completion.
-    Done(u64),
-    /// The command is done and answers with data.
-    Data(Vec<u8>, u64),
-    /// The command is answered later, when its event happens.
-    Later,
-}
 
 impl Connection {
     /// Performs a command, or asks for its data first.

@@ -4,10 +4,10 @@ use std::sync::{Arc, atomic::Ordering};
 
 use tracing::{info, warn};
 
-use super::{Connection, Role, commands::Answer};
+use super::{Connection, Role};
 use crate::{
     command::{Command, fabrics},
-    completion::{Completion, Status},
+    completion::{Answer, Completion, Status},
     connect::{ANY_CONTROLLER, ConnectCommand, ConnectData, HOST_NAME_AT, SUBSYSTEM_AT},
     controller::{CAPABILITIES_OFFSET, Change, Controller, Purpose},
     options::{DISCOVERY, MOST_PDU_DATA},

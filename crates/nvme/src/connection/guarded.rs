@@ -2,10 +2,10 @@
 
 use tracing::{info, warn};
 
-use super::{Connection, Role, commands::Answer, fabrics::Refusal};
+use super::{Connection, Role, fabrics::Refusal};
 use crate::{
     command::Command,
-    completion::Status,
+    completion::{Answer, Status},
     connect::ConnectData,
     controller::Purpose,
     security::{Exchange, SECURITY_PROTOCOL, SPECIFIC},

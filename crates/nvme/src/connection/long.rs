@@ -10,7 +10,7 @@ use crate::{
     command::Command,
     completion::Status,
     drive::{Hint, covered, touched},
-    io::Extent,
+    extent::Extent,
     namespace::Namespace,
     options::{DISCARDED_AT_ONCE, MOST_DATA, ZEROED_AT_ONCE},
     store::Store,

@@ -3,12 +3,7 @@
 use std::collections::HashMap;
 
 use super::Connection;
-use crate::{
-    command::Command,
-    completion::Status,
-    drive::touched,
-    io::{self, Extent},
-};
+use crate::{command::Command, completion::Status, drive::touched, extent::Extent, io};
 
 /// What is left to do when a command's time has come.
 #[derive(Debug, Clone, Copy)]

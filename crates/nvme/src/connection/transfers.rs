@@ -9,7 +9,7 @@ use crate::{
     command::Command,
     completion::Status,
     drive::Hint,
-    io::Extent,
+    extent::Extent,
     namespace::Namespace,
     pdu::{Data, FatalError, FatalStatus, Transfer},
     store::Store,

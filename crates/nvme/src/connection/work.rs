@@ -13,7 +13,7 @@ use crate::{
     completion::Status,
     controller::Notice,
     drive::{Drive, Hint},
-    io::Extent,
+    extent::Extent,
     target::Target,
 };
 

@@ -1,0 +1,60 @@
+//! The thread that lets the time of a drive's flash pass, and tells connections which of their commands are due.
+//!
+//! It sleeps from one event to the next; how exactly it wakes is the system's (about 60 us late on Linux).
+
+use std::{
+    io,
+    sync::{Arc, Weak},
+    thread,
+    time::Duration,
+};
+
+use anabranch_ssd::time::Flash;
+
+use crate::target::Target;
+
+/// How long the thread sleeps at most (our choice): then it looks whether the target still is.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Begins to tell the target's connections what is due.
+///
+/// # Errors
+/// When there are no more threads.
+pub(super) fn start(target: &Arc<Target>) -> io::Result<()> {
+    let Some(clock) = &target.clock else {
+        return Ok(());
+    };
+    let weak = Arc::downgrade(target);
+    let ticking = thread::Builder::new()
+        .name("nvme-clock".to_owned())
+        .spawn(move || tick(&weak))?;
+    clock.wakes(ticking.thread().clone());
+    Ok(())
+}
+
+fn tick(target: &Weak<Target>) {
+    while let Some(target) = target.upgrade() {
+        let Some(clock) = &target.clock else {
+            return;
+        };
+        let (answered, next_ns) = {
+            let mut drive = target.drive();
+            match drive.flash_mut() {
+                Some(flash) => pass(flash, clock.now_ns()),
+                None => return,
+            }
+        };
+        clock.tell(&answered);
+        let sleep = match next_ns {
+            Some(next) => Duration::from_nanos(next.saturating_sub(clock.now_ns())).min(NAP),
+            None => NAP,
+        };
+        drop(target);
+        thread::park_timeout(sleep);
+    }
+}
+
+fn pass(flash: &mut Flash, now_ns: u64) -> (Vec<u64>, Option<u64>) {
+    flash.pass(now_ns);
+    (flash.answered(), flash.next_ns())
+}
