@@ -252,8 +252,6 @@ fn report_operations(cdb: &[u8]) -> Result<Command, Sense> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     #[test]
@@ -313,17 +311,5 @@ mod tests {
         assert_eq!(Command::of(&[0x12, 1, 0xb7, 0, 255, 0], true), Ok(page));
         let wrong = Command::of(&[0x12, 0, 0xb7, 0, 255, 0], true);
         assert_eq!(wrong, Err(Sense::command_byte(2)));
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_a_command_or_say_what_is_wrong(cdb in proptest::collection::vec(any::<u8>(), 0..40), streams: bool) {
-            if let Err(sense) = Command::of(&cdb, streams) {
-                prop_assert_eq!(sense.key, 5);
-                if let Some(field) = sense.field {
-                    prop_assert!(field.in_command && usize::from(field.byte) <= cdb.len());
-                }
-            }
-        }
     }
 }
