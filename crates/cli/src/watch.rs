@@ -19,6 +19,7 @@ use std::{
 };
 
 use anabranch_compare::{bytes, share};
+use anabranch_probe::give_back_freed_memory;
 use anabranch_watch::{Budget, DeviceState, Excess, Keep, Limits, SCHEMA, Snapshot};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
@@ -276,6 +277,7 @@ impl Watch {
                 .map(|device| device.state(plan))
                 .collect()
         });
+        give_back_freed_memory();
     }
 
     /// The last snapshot, to the last page. State and traces are kept of all devices, whatever one of them meets.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anabranch_placement::Names;
-use anabranch_probe::{FoldLimits, Options, Probe, symbolise};
+use anabranch_probe::{FoldLimits, Options, Probe, give_back_freed_memory, symbolise};
 use anabranch_replay::Source;
 use anabranch_trace::{Capture, Context, Io, Operation, Rate, Tables};
 use anabranch_watch::{Answer, ContextLabels, DeviceState, DeviceView};
@@ -127,6 +127,7 @@ impl Watched {
         self.truth = Truth::again(self.truth.take(), &self.block);
         self.numbering.forget_probe();
         self.files = 0;
+        give_back_freed_memory();
         Ok(())
     }
 
@@ -262,7 +263,7 @@ impl Watched {
             .probe
             .as_ref()
             .map_or(&[][..], |probe| probe.files_from(0));
-        traces.rotate(&Tables {
+        traces.rotate(|| Tables {
             contexts: self.numbering.table().to_vec(),
             files: files.to_vec(),
             capture: Capture {
@@ -275,6 +276,7 @@ impl Watched {
             },
         });
         self.traces = Some(traces);
+        give_back_freed_memory();
         self.lost_at_rotation = self.lost_events();
     }
 

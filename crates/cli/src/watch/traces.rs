@@ -97,10 +97,10 @@ impl Traces {
         })
     }
 
-    /// Ends the one at work, and deletes those that are too old or too many.
-    pub fn rotate(&mut self, tables: &Tables) {
+    /// Ends the one at work, if any, with its tables, and deletes those that are too old or too many.
+    pub fn rotate(&mut self, tables: impl FnOnce() -> Tables) {
         if let Some(working) = self.working.take() {
-            let mut tables = tables.clone();
+            let mut tables = tables();
             tables.capture.started_unix_s = working.began_s;
             match working.writer.finish(&tables) {
                 Ok(()) => self.failed = None,

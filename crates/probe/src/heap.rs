@@ -1,0 +1,15 @@
+//! Memory that was needed for a moment.
+//!
+//! `unsafe` only for one call of the C library, which no safe wrapper covers.
+#![allow(unsafe_code)]
+
+/// Gives memory that was freed back to the kernel. glibc keeps large pieces once it has had one back, and puts what is
+/// needed for long among them: a process that runs for long grows although what it needs does not. Other C libraries
+/// are left to themselves.
+pub fn give_back_freed_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: any thread may call it at any time; it touches free memory alone.
+    unsafe {
+        nix::libc::malloc_trim(0);
+    }
+}
