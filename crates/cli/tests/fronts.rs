@@ -75,12 +75,13 @@ fn trace(path: &Path, ios: &[Io]) {
         device_bytes: 64 << 20,
         ..Capture::default()
     });
-    let context = |id| Context {
-        id: ContextId(id),
-        signature: u64::from(id),
-        kind: ContextKind::Application,
-        role: format!("role{id}"),
-        frames: Vec::new(),
+    let context = |id| {
+        Context::new(
+            ContextId(id),
+            u64::from(id),
+            ContextKind::Application,
+            format!("role{id}"),
+        )
     };
     tables.contexts.extend([1, 2].map(context));
     writer.finish(&tables).unwrap();

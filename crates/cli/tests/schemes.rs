@@ -53,13 +53,12 @@ fn trace(directory: &TempDir, name: &str, log: u32, tables: u32) -> String {
             true => (0xabc, "000001.log"),
             false => (0xdef, "000002.sst"),
         };
-        rows.contexts.push(Context {
-            id: ContextId(id),
+        rows.contexts.push(Context::new(
+            ContextId(id),
             signature,
-            kind: ContextKind::Application,
-            role: "writer".to_owned(),
-            frames: Vec::new(),
-        });
+            ContextKind::Application,
+            "writer",
+        ));
         rows.files.push(File {
             name: name.to_owned(),
         });

@@ -307,13 +307,9 @@ fn nobodys(operation: Operation, first: u64, pages: u64) -> Io {
 fn tables(writers: &[(ContextKind, &str, &str)]) -> Tables {
     let mut tables = Tables::new(Capture::default());
     for (row, (kind, role, file)) in (1..).zip(writers) {
-        tables.contexts.push(Context {
-            id: ContextId(row),
-            signature: u64::from(row),
-            kind: *kind,
-            role: (*role).to_owned(),
-            frames: Vec::new(),
-        });
+        tables
+            .contexts
+            .push(Context::new(ContextId(row), u64::from(row), *kind, *role));
         tables.files.push(File {
             name: (*file).to_owned(),
         });

@@ -63,15 +63,25 @@ pub struct Context {
 }
 
 impl Context {
-    /// Row 0 of every context table.
-    pub fn unknown() -> Context {
+    /// A row without a call path.
+    pub fn new(
+        id: ContextId,
+        signature: u64,
+        kind: ContextKind,
+        role: impl Into<String>,
+    ) -> Context {
         Context {
-            id: ContextId::UNKNOWN,
-            signature: 0,
-            kind: ContextKind::Unknown,
-            role: String::new(),
+            id,
+            signature,
+            kind,
+            role: role.into(),
             frames: Vec::new(),
         }
+    }
+
+    /// Row 0 of every context table.
+    pub fn unknown() -> Context {
+        Context::new(ContextId::UNKNOWN, 0, ContextKind::Unknown, "")
     }
 }
 

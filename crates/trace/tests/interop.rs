@@ -89,13 +89,12 @@ fn some_tables() -> Tables {
         ..Capture::default()
     });
     for id in 1..3 {
-        tables.contexts.push(Context {
-            id: ContextId(id),
-            signature: u64::MAX - u64::from(id),
-            kind: ContextKind::Journal,
-            role: "jbd2/loop-".into(),
-            frames: Vec::new(),
-        });
+        tables.contexts.push(Context::new(
+            ContextId(id),
+            u64::MAX - u64::from(id),
+            ContextKind::Journal,
+            "jbd2/loop-",
+        ));
     }
     tables.files.push(File {
         name: "000012.sst".into(),

@@ -61,13 +61,12 @@ pub fn trace(directory: &TempDir) -> PathBuf {
         ..Capture::default()
     });
     for id in 1..=2 {
-        tables.contexts.push(Context {
-            id: context(id),
-            signature: u64::from(id),
-            kind: anabranch_trace::ContextKind::Application,
-            role: format!("role{id}"),
-            frames: Vec::new(),
-        });
+        tables.contexts.push(Context::new(
+            context(id),
+            u64::from(id),
+            anabranch_trace::ContextKind::Application,
+            format!("role{id}"),
+        ));
     }
     writer.finish(&tables).unwrap();
     path

@@ -56,13 +56,12 @@ fn trace(directory: &Path) -> PathBuf {
         ..Capture::default()
     });
     for id in 1..=2 {
-        tables.contexts.push(Context {
-            id: ContextId(id),
-            signature: u64::from(id),
-            kind: ContextKind::Application,
-            role: ["", "log", "table"][id as usize].into(),
-            frames: Vec::new(),
-        });
+        tables.contexts.push(Context::new(
+            ContextId(id),
+            u64::from(id),
+            ContextKind::Application,
+            ["", "log", "table"][id as usize],
+        ));
     }
     writer.finish(&tables).unwrap();
     path

@@ -110,32 +110,41 @@ impl Parameters {
     }
 }
 
+/// What makes a bound of a scheme that is built with what will come, in its `impl HostScheme for Parameters`: it is both
+/// halves, names the victims, and no drive could run it.
+macro_rules! foreseeing {
+    ($scheme:ident) => {
+        fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
+            Ok(Host::whole($scheme::new(self, geometry, None)))
+        }
+
+        fn build_foreseeing(
+            &self,
+            geometry: &HostGeometry,
+            future: &Arc<Future>,
+        ) -> Result<Host, Unfit> {
+            Ok(Host::whole($scheme::new(self, geometry, Some(future))))
+        }
+
+        fn victim_rule(&self) -> Option<VictimRule> {
+            Some(VictimRule::Scheme)
+        }
+
+        fn needs_future(&self) -> bool {
+            true
+        }
+
+        fn is_bound(&self) -> bool {
+            true
+        }
+    };
+}
+pub(crate) use foreseeing;
+
 impl HostScheme for Parameters {
     named!("oracle");
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(Oracle::new(self, geometry, None)))
-    }
-
-    fn build_foreseeing(
-        &self,
-        geometry: &HostGeometry,
-        future: &Arc<Future>,
-    ) -> Result<Host, Unfit> {
-        Ok(Host::whole(Oracle::new(self, geometry, Some(future))))
-    }
-
-    fn victim_rule(&self) -> Option<VictimRule> {
-        Some(VictimRule::Scheme)
-    }
-
-    fn needs_future(&self) -> bool {
-        true
-    }
-
-    fn is_bound(&self) -> bool {
-        true
-    }
+    foreseeing!(Oracle);
 
     fn trials(&self, geometry: &HostGeometry) -> Vec<Vec<Setting>> {
         self.trials_of(&TRIALS, geometry)

@@ -14,7 +14,7 @@ use crate::{
     geometry::HostGeometry,
     parameter::{Parameter, Value},
     scheme::{Host, HostScheme, Setting, Unfit},
-    schemes::oracle::{self, Ledger, Trial, Victims},
+    schemes::oracle::{self, Ledger, Trial, Victims, foreseeing},
 };
 
 /// Rates are kept as deaths in this many pages of writes (our choice: lives up to 4 PiB are told
@@ -67,29 +67,7 @@ impl HostScheme for Parameters {
         parameters
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(OracleRate::new(self, geometry, None)))
-    }
-
-    fn build_foreseeing(
-        &self,
-        geometry: &HostGeometry,
-        future: &Arc<Future>,
-    ) -> Result<Host, Unfit> {
-        Ok(Host::whole(OracleRate::new(self, geometry, Some(future))))
-    }
-
-    fn victim_rule(&self) -> Option<VictimRule> {
-        Some(VictimRule::Scheme)
-    }
-
-    fn needs_future(&self) -> bool {
-        true
-    }
-
-    fn is_bound(&self) -> bool {
-        true
-    }
+    foreseeing!(OracleRate);
 
     fn trials(&self, geometry: &HostGeometry) -> Vec<Vec<Setting>> {
         let trials = [(0, &TOGETHER[..]), (1, &APART[..])];

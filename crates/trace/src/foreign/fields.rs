@@ -73,6 +73,14 @@ impl<'a> Cells<'a> {
     pub(super) fn number(&mut self, what: &'static str) -> Result<u64, Fault> {
         number(self.need(what)?).ok_or(Fault::NotANumber(what))
     }
+
+    /// There are no more cells: a record of another shape is refused.
+    pub(super) fn end(&mut self, shape: &'static str) -> Result<(), Fault> {
+        match self.next() {
+            Some(_) => Err(Fault::Shape(shape)),
+            None => Ok(()),
+        }
+    }
 }
 
 impl<'a> Iterator for Cells<'a> {

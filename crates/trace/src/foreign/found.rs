@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::fault::Fault;
 use super::names::Names;
-use crate::io::{ContextId, FileId, Io, Operation, WriteHint};
+use crate::io::{Io, Operation};
 
 /// The outcome of one record. The time of an [`Io`] is still on the trace's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,13 +81,7 @@ pub(super) fn request(
     Io {
         time_ns,
         operation,
-        offset_bytes,
-        length_bytes,
-        context: ContextId::UNKNOWN,
-        file: FileId(0),
-        hint: WriteHint::NotSet,
-        hint_granted: false,
-        tenant: 0,
+        ..Io::write(offset_bytes, length_bytes)
     }
 }
 

@@ -132,13 +132,8 @@ impl Names {
         // Row 0 is the unknown context.
         let id = ContextId(number.saturating_add(1));
         if new {
-            self.contexts.push(Context {
-                id,
-                signature: signature(kind, &role),
-                kind,
-                role,
-                frames: Vec::new(),
-            });
+            self.contexts
+                .push(Context::new(id, signature(kind, &role), kind, role));
         }
         Ok(id)
     }

@@ -27,13 +27,9 @@ fn tables() -> Tables {
         ..Capture::default()
     });
     for (id, (kind, role)) in (1..).zip(WRITERS) {
-        tables.contexts.push(Context {
-            id: ContextId(id),
-            signature: id.into(),
-            kind,
-            role: role.into(),
-            frames: Vec::new(),
-        });
+        tables
+            .contexts
+            .push(Context::new(ContextId(id), id.into(), kind, role));
     }
     tables
 }

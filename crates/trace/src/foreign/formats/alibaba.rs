@@ -21,7 +21,7 @@ use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, reque
 use crate::foreign::names::Names;
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
 use crate::foreign::writer::{FormWriter, Request, text};
-use crate::io::Operation;
+use crate::io::{Io, Operation};
 
 /// The format.
 pub(super) const ROW: FormatRow = FormatRow {
@@ -56,12 +56,11 @@ impl LineReader for Alibaba {
         let offset_bytes = cells.number("offset")?;
         let length_bytes = cells.number("length")?;
         let time_ns = time_ns(cells.need("time")?, MICROSECOND_NS)?;
-        if cells.next().is_some() {
-            return Err(Fault::Shape("a line of five columns"));
-        }
-        let mut io = request(time_ns, operation, offset_bytes, length_bytes);
-        io.tenant = disk;
-        Ok(Found::Io(io))
+        cells.end("a line of five columns")?;
+        Ok(Found::Io(Io {
+            tenant: disk,
+            ..request(time_ns, operation, offset_bytes, length_bytes)
+        }))
     }
 }
 

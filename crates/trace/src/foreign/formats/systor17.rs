@@ -21,7 +21,7 @@ use crate::foreign::fields::{Cells, MICROSECOND_NS, SECOND_NS, time_ns, volume};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::row::{Clock, FormatRow, Reads};
-use crate::io::Operation;
+use crate::io::{Io, Operation};
 
 /// The format.
 pub(super) const ROW: FormatRow = FormatRow {
@@ -52,17 +52,16 @@ impl LineReader for Systor17 {
         let unit = volume(cells.number("logical unit")?)?;
         let offset_bytes = cells.number("offset")?;
         let length_bytes = cells.number("size")?;
-        if cells.next().is_some() {
-            return Err(Fault::Shape("a line of six columns"));
-        }
+        cells.end("a line of six columns")?;
         let Some(operation) = operation else {
             return Ok(Found::Passed(Passed::OtherEvent));
         };
         if length_bytes == 0 {
             return Ok(Found::Passed(Passed::NoData));
         }
-        let mut io = request(time_ns, operation, offset_bytes, length_bytes);
-        io.tenant = unit;
-        Ok(Found::Io(io))
+        Ok(Found::Io(Io {
+            tenant: unit,
+            ..request(time_ns, operation, offset_bytes, length_bytes)
+        }))
     }
 }
