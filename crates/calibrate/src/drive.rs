@@ -1,6 +1,6 @@
 //! A drive as the series see it: what it says of itself, writes, discards, and what it counts.
 
-use anabranch_steer::nvme::{Queue, opcode};
+use anabranch_steer::nvme::{self, Queue, opcode};
 use anabranch_steer::written;
 
 use crate::link::{Command, Link};
@@ -159,6 +159,16 @@ impl<'a> Drive<'a> {
     /// The largest write.
     pub fn most_write_bytes(&self) -> u64 {
         self.most_write_bytes
+    }
+
+    /// Bytes sent until now.
+    pub(crate) fn sent_bytes(&self) -> u64 {
+        self.sent_bytes
+    }
+
+    /// Whether handles tell what may still be written to their units.
+    pub(crate) fn has_rooms(&self) -> bool {
+        matches!(self.about.placement, Placement::Fdp { .. })
     }
 
     /// The log that counts what goes to the flash, by name.
@@ -437,8 +447,6 @@ fn placement(
 
 /// The configuration that is in force: Feature 1Dh tells which of those in log 20h.
 fn configuration(link: &mut dyn Link, endurance_group: u16) -> Result<Vec<u8>, CalibrateError> {
-    /// Bytes of the log that are read (our choice: some configurations of 128 handles).
-    const BYTES: usize = 8192;
     let enabled = Command {
         what: "ask for the FDP configuration",
         queue: Queue::Admin,
@@ -450,7 +458,9 @@ fn configuration(link: &mut dyn Link, endurance_group: u16) -> Result<Vec<u8>, C
     let index = link
         .ask(&enabled, &mut [])
         .map_or(0, |told| told >> 8 & 0xff);
-    let log = log(link, 0x20, endurance_group, BYTES)?;
+    let log = nvme::placement::configurations(endurance_group, |what, which, words, data| {
+        link.ask(&command(what, which, words), data)
+    })?;
     let mut at = 16;
     for _ in 0..index {
         at += (number(&log, at, 2) as usize).max(64);
@@ -532,19 +542,25 @@ fn log(
     Ok(data)
 }
 
-/// Reclaim unit handles' status: a header of 16 bytes, then 32 for each placement handle.
 fn handle_status(link: &mut dyn Link) -> Result<Vec<u8>, CalibrateError> {
-    const BYTES: usize = 16 + 128 * 32;
-    let mut data = vec![0; BYTES];
-    let command = Command {
-        what: "ask for the reclaim unit handles",
-        queue: Queue::Io,
-        opcode: opcode::MANAGEMENT_RECEIVE,
-        of_namespace: true,
-        words: [1, (BYTES / 4 - 1) as u32, 0, 0, 0, 0],
-    };
-    link.ask(&command, &mut data)?;
-    Ok(data)
+    nvme::placement::handle_status(|what, which, words, data| {
+        link.ask(&command(what, which, words), data)
+    })
+}
+
+/// A command as [`nvme::placement`] has it.
+fn command(
+    what: &'static str,
+    (queue, opcode, of_namespace): (Queue, u8, bool),
+    words: [u32; 6],
+) -> Command {
+    Command {
+        what,
+        queue,
+        opcode,
+        of_namespace,
+        words,
+    }
 }
 
 fn described(status: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -81,6 +81,8 @@ pub enum Discard {
     FreesRoom,
     /// What was discarded is still copied, or was not given up.
     FreesNothing,
+    /// Not known: no copy was ever counted that it could have saved.
+    NotKnown,
     /// The drive takes none.
     NotTaken,
 }

@@ -48,6 +48,11 @@ struct Parts {
 }
 
 impl Parts {
+    fn of(about: &About, slot_bytes: u64, handles: &[Handle]) -> Parts {
+        let slots = about.logical_bytes / slot_bytes / (handles.len() as u64).max(1);
+        Parts { slot_bytes, slots }
+    }
+
     fn piece(self, handle: u64, slot: u64, slots: u64, identifier: u16) -> Piece {
         Piece {
             start_bytes: (handle * self.slots + slot) * self.slot_bytes,
@@ -62,7 +67,7 @@ impl Parts {
 }
 
 /// What the drive says, without measure.
-pub(crate) fn told(about: &About) -> Vec<Handle> {
+fn told(about: &About) -> Vec<Handle> {
     let identifiers = about.identifiers.iter().enumerate();
     let told = |place: usize| match &about.placement {
         Placement::Fdp { told, .. } => told.get(place).copied(),
@@ -77,6 +82,18 @@ pub(crate) fn told(about: &About) -> Vec<Handle> {
             has_own_unit: None,
         })
         .collect()
+}
+
+/// The same, and with FDP whether each handle's writes take room of a unit of its own; a slot is written with each.
+pub(crate) fn told_and_mapped(
+    drive: &mut Drive<'_>,
+    about: &About,
+    slot_bytes: u64,
+) -> Result<Vec<Handle>, CalibrateError> {
+    let mut handles = told(about);
+    let parts = Parts::of(about, slot_bytes, &handles);
+    own_units(drive, &mut handles, parts)?;
+    Ok(handles)
 }
 
 /// What a measure cannot tell.
@@ -115,12 +132,9 @@ pub(crate) fn handles(
 ) -> Result<Vec<Handle>, CalibrateError> {
     let mut handles = told(about);
     let count = handles.len() as u64;
-    let parts = Parts {
-        slot_bytes,
-        slots: about.logical_bytes / slot_bytes / count,
-    };
+    let parts = Parts::of(about, slot_bytes, &handles);
     drive.discard(0, about.logical_bytes)?;
-    own_units(drive, about, &mut handles, parts)?;
+    own_units(drive, &mut handles, parts)?;
     fill(drive, &handles, parts, unit_bytes)?;
     let rewritten = parts
         .bytes()
@@ -151,11 +165,10 @@ pub(crate) fn handles(
 /// With FDP: does a slot that is written with a handle's identifier take room of its unit, and of no other's?
 fn own_units(
     drive: &mut Drive<'_>,
-    about: &About,
     handles: &mut [Handle],
     parts: Parts,
 ) -> Result<(), CalibrateError> {
-    if !matches!(about.placement, Placement::Fdp { .. }) {
+    if !drive.has_rooms() {
         return Ok(());
     }
     for (place, handle) in handles.iter_mut().enumerate() {

@@ -6,6 +6,7 @@
 
 mod drive;
 mod error;
+mod fill;
 mod findings;
 mod isolation;
 mod link;

@@ -1,7 +1,8 @@
 //! The order of the series.
 
 use crate::CalibrateError;
-use crate::drive::{About, Drive, Piece, Placement};
+use crate::drive::{About, Drive, Piece};
+use crate::fill::{self, Filled};
 use crate::findings::{Band, Discard, Findings, Measured};
 use crate::isolation;
 use crate::random::Random;
@@ -71,30 +72,28 @@ pub fn calibrate(
         .clamp(512, MOST_MAPPING_BYTES)
         .next_power_of_two();
     let slot = slot_bytes(about.logical_bytes, mapping_bytes);
-    tell("a fill, and overwrites until something is copied: the spare and the unit");
-    let filled = overwrites(drive, &about, slot, lag_bytes, &mut Random(seed))?;
-    let (unit, unit_by) = unit(&about, &filled, slot);
+    let over = filled_and_overwritten(drive, &about, (slot, lag_bytes), seed, tell)?;
+    let (unit, unit_by) = unit(&about, &over, slot);
     let unit_bytes = unit.best_bytes();
-    let physical = filled.first_copy.map(|at| {
+    let physical = over.first_copy.map(|at| {
         series::physical(
-            at.saturating_sub(filled.begin_bytes),
+            at.saturating_sub(over.filled.begin.sent_bytes),
             unit_bytes.map(|it| it as f64),
         )
     });
     tell("all given up again: what a discard does");
-    let (discard, reads_zeroes) = discards(drive, &about, lag_bytes)?;
-    let mut notes = notes(&about, &filled, unit_bytes);
-    let may_drop = discard == Discard::FreesRoom;
-    let handles = match unit_bytes.filter(|_| about.identifiers.len() > 1) {
-        Some(unit) if may_drop => {
+    let (discard, reads_zeroes) = discards(drive, &about, over.first_copy.map(|_| lag_bytes))?;
+    let mut notes = notes(&about, &over, unit_bytes);
+    notes.extend(unmeasured(&about, discard));
+    let unit_to_drop =
+        unit_bytes.filter(|_| discard == Discard::FreesRoom && about.identifiers.len() > 1);
+    let handles = match unit_to_drop {
+        Some(unit) => {
             tell("all handles, dropped one by one: their isolation");
             isolation::handles(drive, &about, slot, unit, &mut Random(seed ^ 1))?
         }
-        _ => isolation::told(&about),
+        None => isolation::told_and_mapped(drive, &about, slot)?,
     };
-    if about.identifiers.len() > 1 && !may_drop {
-        notes.push("isolation was not measured: a discard frees nothing here".to_owned());
-    }
     notes.extend(isolation::note(&handles));
     let end = drive.look()?;
     Ok(Findings {
@@ -118,6 +117,23 @@ pub fn calibrate(
         sent_bytes: end.sent_bytes - begin.sent_bytes,
         media_bytes: end.media_bytes.saturating_sub(begin.media_bytes),
     })
+}
+
+/// Fills the drive, and overwrites where that shows something.
+fn filled_and_overwritten(
+    drive: &mut Drive<'_>,
+    about: &About,
+    (slot, lag_bytes): (u64, u64),
+    seed: u64,
+    tell: &mut dyn FnMut(&'static str),
+) -> Result<Overwritten, CalibrateError> {
+    tell("a fill in order: how units end");
+    let filled = fill::in_order(drive, about.logical_bytes / slot * slot)?;
+    if series::counts_room_twice(&filled.ends) {
+        return Ok(Overwritten::none(filled));
+    }
+    tell("overwrites until something is copied: the spare and the unit");
+    overwrites(drive, about, slot, lag_bytes, filled, &mut Random(seed))
 }
 
 /// Whether the drive can be learned.
@@ -171,12 +187,9 @@ fn lone_writes(
     Ok((series::mapping_unit(&costs), lag_bytes))
 }
 
-/// What overwriting showed.
+/// What a fill and overwriting showed.
 struct Overwritten {
-    /// Bytes sent before the fill.
-    begin_bytes: u64,
-    /// Bytes that the fill had copied.
-    fill_copied_bytes: u64,
+    filled: Filled,
     /// Bytes sent before the first copies, if there were any.
     first_copy: Option<u64>,
     samples: Vec<Sample>,
@@ -184,24 +197,33 @@ struct Overwritten {
     rooms: Vec<(u64, u64)>,
 }
 
-/// Fills the drive in order, and overwrites at random until copies came often enough.
+impl Overwritten {
+    /// A drive that was filled alone.
+    fn none(filled: Filled) -> Overwritten {
+        Overwritten {
+            first_copy: None,
+            samples: Vec::new(),
+            rooms: filled.rooms.clone(),
+            filled,
+        }
+    }
+}
+
+/// Overwrites at random, after a fill, until copies came often enough.
 fn overwrites(
     drive: &mut Drive<'_>,
     about: &About,
     slot: u64,
     lag_bytes: u64,
+    filled: Filled,
     random: &mut Random,
 ) -> Result<Overwritten, CalibrateError> {
-    let begin = drive.look()?;
     let slots = about.logical_bytes / slot;
-    in_order(drive, about.logical_bytes / slot * slot)?;
-    let filled = drive.look()?;
     let writes = look_writes(about, slot);
     let noise = lag_bytes + slot * writes / 8;
-    let has_rooms = matches!(about.placement, Placement::Fdp { .. });
-    let (mut samples, mut rooms, mut bursts) = (vec![filled], Vec::new(), 0);
+    let (mut samples, mut rooms, mut bursts) = (vec![filled.end], Vec::new(), 0);
     let mut first_copy = None;
-    let (mut most, mut was_copying) = (filled.sent_bytes + about.logical_bytes, false);
+    let (mut most, mut was_copying) = (filled.end.sent_bytes + about.logical_bytes, false);
     while samples.last().is_some_and(|last| last.sent_bytes < most) && bursts < BURSTS {
         let pieces = (0..writes).map(|_| Piece {
             start_bytes: random.below(slots) * slot,
@@ -210,11 +232,11 @@ fn overwrites(
         });
         drive.write(&pieces.collect::<Vec<_>>())?;
         let look = drive.look()?;
-        if has_rooms {
+        if drive.has_rooms() {
             let room = drive.rooms()?.first().copied().unwrap_or(0);
             rooms.push((look.sent_bytes, room));
         }
-        let before = samples.last().copied().unwrap_or(filled);
+        let before = samples.last().copied().unwrap_or(filled.end);
         let copies = look.copied_since(before) > noise;
         if copies && !was_copying {
             bursts += 1;
@@ -227,29 +249,11 @@ fn overwrites(
         samples.push(look);
     }
     Ok(Overwritten {
-        begin_bytes: begin.sent_bytes,
-        fill_copied_bytes: filled.copied_since(begin),
+        filled,
         first_copy,
         samples,
         rooms,
     })
-}
-
-/// Writes the first so many bytes in order.
-fn in_order(drive: &mut Drive<'_>, bytes: u64) -> Result<(), CalibrateError> {
-    /// Bytes under way at a time (our choice).
-    const STEP: u64 = 8 << 20;
-    let mut at = 0;
-    while at < bytes {
-        let step = STEP.min(bytes - at);
-        drive.write(&[Piece {
-            start_bytes: at,
-            bytes: step,
-            place: None,
-        }])?;
-        at += step;
-    }
-    Ok(())
 }
 
 /// The unit: by the room of a handle's unit where the drive tells that, else by the distance of bursts of copies.
@@ -275,11 +279,12 @@ fn unit(about: &About, found: &Overwritten, slot: u64) -> (Measured, Option<&'st
     }
 }
 
-/// Gives all up and writes some of it anew: does anything of what was given up cost copies?
+/// Gives all up and, where copies were counted before, writes some of it anew: does anything of what was given up cost
+/// copies? `lag_bytes` is how far their count may be behind.
 fn discards(
     drive: &mut Drive<'_>,
     about: &About,
-    lag_bytes: u64,
+    lag_bytes: Option<u64>,
 ) -> Result<(Discard, bool), CalibrateError> {
     if !about.takes_discards {
         return Ok((Discard::NotTaken, false));
@@ -288,18 +293,27 @@ fn discards(
     let mut block = vec![1; about.block_bytes as usize];
     drive.read(0, &mut block)?;
     let reads_zeroes = block.iter().all(|&byte| byte == 0);
-    let begin = drive.look()?;
-    in_order(
-        drive,
-        (about.logical_bytes as f64 * DISCARD_SHARE) as u64 >> 20 << 20,
-    )?;
-    let end = drive.look()?;
-    let sent = end.sent_bytes - begin.sent_bytes;
-    let discard = match end.copied_since(begin) > sent / 100 + lag_bytes {
+    let Some(lag_bytes) = lag_bytes else {
+        return Ok((Discard::NotKnown, reads_zeroes));
+    };
+    let bytes = (about.logical_bytes as f64 * DISCARD_SHARE) as u64 >> 20 << 20;
+    let anew = fill::in_order(drive, bytes)?;
+    let sent = anew.end.sent_bytes - anew.begin.sent_bytes;
+    let discard = match anew.end.copied_since(anew.begin) > sent / 100 + lag_bytes {
         true => Discard::FreesNothing,
         false => Discard::FreesRoom,
     };
     Ok((discard, reads_zeroes))
+}
+
+/// Why isolation was not measured, where it was not.
+fn unmeasured(about: &About, discard: Discard) -> Option<String> {
+    let why = match discard {
+        Discard::FreesRoom => return None,
+        Discard::NotKnown => "no copies are counted that would show it",
+        Discard::FreesNothing | Discard::NotTaken => "a discard frees nothing here",
+    };
+    (about.identifiers.len() > 1).then(|| format!("isolation was not measured: {why}"))
 }
 
 fn notes(about: &About, found: &Overwritten, unit_bytes: Option<u64>) -> Vec<String> {
@@ -310,16 +324,23 @@ fn notes(about: &About, found: &Overwritten, unit_bytes: Option<u64>) -> Vec<Str
             about.other_namespaces
         ));
     }
-    if found.fill_copied_bytes > about.logical_bytes / 100 {
+    let filled = &found.filled;
+    if series::counts_room_twice(&filled.ends) {
+        notes.push(
+            "the spare and what a discard frees are not known: with each unit that is full, this drive counts the room before \
+             its last write as written once more, so that its count is none of copies; nothing was overwritten"
+                .to_owned(),
+        );
+    } else if found.first_copy.is_none() {
+        notes.push(
+            "a capacity of overwrites copied nothing: the spare is larger than the drive, or is not collected that way; what a \
+             discard frees is not known"
+                .to_owned(),
+        );
+    } else if filled.end.copied_since(filled.begin) > about.logical_bytes / 100 {
         notes.push(
             "the fill in order was copied in part: what lay on the drive before was not all given up, and the spare is \
              told too small"
-                .to_owned(),
-        );
-    }
-    if found.first_copy.is_none() {
-        notes.push(
-            "a capacity of overwrites copied nothing: the spare is larger than the drive, or is not collected that way"
                 .to_owned(),
         );
     }

@@ -50,6 +50,13 @@ pub fn lag(begin: Sample, samples: &[Sample]) -> u64 {
     samples.iter().map(behind).max().unwrap_or(0)
 }
 
+/// Whether the flash's count takes a unit's last room, which a write fills, for written a second time; of (room before that
+/// write, bytes counted beyond it) of several units. No copy is as large as the room of each.
+pub fn counts_room_twice(ends: &[(u64, u64)]) -> bool {
+    let twice = |&(room, beyond): &(u64, u64)| room > 0 && beyond == room;
+    ends.len() > 1 && ends.iter().all(twice)
+}
+
 /// The looks after each of which copies were made, with copies of no more than `noise_bytes` passed over. A burst over
 /// several looks counts once.
 pub fn bursts(samples: &[Sample], noise_bytes: u64) -> Vec<Sample> {
@@ -192,6 +199,21 @@ mod tests {
         let samples = [at(10, 0), at(20, 4), at(30, 30)];
         assert_eq!(lag(at(0, 0), &samples), 16);
         assert_eq!(lag(at(0, 0), &[at(5, 9)]), 0);
+    }
+
+    #[test]
+    fn a_count_that_rises_by_each_last_room_is_no_count_of_copies() {
+        assert!(counts_room_twice(&[(128, 128), (64, 64), (128, 128)]));
+        // A drive that counts what is written; one that copied something once; one unit; units without room.
+        for ends in [
+            &[(128, 0), (64, 0)][..],
+            &[(128, 128), (64, 0)],
+            &[(128, 128)],
+            &[(0, 0), (0, 0)],
+            &[],
+        ] {
+            assert!(!counts_room_twice(ends), "{ends:?}");
+        }
     }
 
     /// Looks every 4 bytes at a drive that copies 30 bytes whenever `unit` bytes were sent.

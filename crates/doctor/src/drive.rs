@@ -7,11 +7,6 @@ use anabranch_steer::nvme::{Namespace, Queue, opcode};
 
 use crate::found::{Drive, Placement};
 
-/// The number of the log page of FDP configurations (NVMe Base Specification 2.1, 5.1.12).
-const FDP_CONFIGURATIONS: u8 = 0x20;
-/// Bytes of the log page that are read: enough for a configuration with 240 handles.
-const CONFIGURATION_BYTES: usize = 1040;
-
 pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
     let namespace = Namespace::open(character)?;
     let controller = namespace.identify_controller()?;
@@ -21,7 +16,7 @@ pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
     let has_directives = u16_at(&controller, 256) >> 5 & 1 == 1;
     let status = has_fdp.then(|| namespace.handle_status().ok()).flatten();
     let fdp = status.map(|status| {
-        let log = namespace.log(FDP_CONFIGURATIONS, endurance_group, CONFIGURATION_BYTES);
+        let log = namespace.configurations(endurance_group);
         placement(&status, &log.unwrap_or_default())
     });
     Ok(Drive {

@@ -3,6 +3,8 @@
 //! `unsafe` only for the two ioctls, which no safe wrapper covers.
 #![allow(unsafe_code)]
 
+pub mod placement;
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -206,25 +208,22 @@ impl Namespace {
         Ok(data)
     }
 
-    /// The reclaim unit handles' status (TP4146): for each placement handle of the namespace a descriptor of 32 bytes
-    /// behind a header of 16.
+    /// The reclaim unit handles' status, as [`placement::handle_status`] has it.
     ///
     /// # Errors
     /// When the namespace has no Flexible Data Placement.
     pub fn handle_status(&self) -> Result<Vec<u8>, SteerError> {
-        const REPORT: u32 = 1;
-        /// Room for 127 handles; there are at most 128 placement handles in a namespace.
-        const BYTES: usize = 16 + 128 * 32;
-        let mut data = vec![0; BYTES];
-        let command = (Queue::Io, opcode::MANAGEMENT_RECEIVE, true);
-        let words = [REPORT, (BYTES / 4 - 1) as u32, 0, 0, 0, 0];
-        self.ask(
-            "ask for the reclaim unit handles",
-            command,
-            words,
-            &mut data,
-        )?;
-        Ok(data)
+        placement::handle_status(|what, command, words, data| self.ask(what, command, words, data))
+    }
+
+    /// The configurations of Flexible Data Placement, as [`placement::configurations`] has them.
+    ///
+    /// # Errors
+    /// When the endurance group has none.
+    pub fn configurations(&self, endurance_group: u16) -> Result<Vec<u8>, SteerError> {
+        placement::configurations(endurance_group, |what, command, words, data| {
+            self.ask(what, command, words, data)
+        })
     }
 
     /// Turns the Streams Directive on; a controller reset turns it off.

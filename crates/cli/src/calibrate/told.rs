@@ -96,6 +96,12 @@ fn discard(found: &Findings) -> &'static str {
         (Discard::FreesRoom, false) => "frees room at once; discarded blocks keep their bytes",
         (Discard::FreesNothing, true) => "frees nothing; discarded blocks read as zeroes",
         (Discard::FreesNothing, false) => "frees nothing; discarded blocks keep their bytes",
+        (Discard::NotKnown, true) => {
+            "whether it frees room is not known; discarded blocks read as zeroes"
+        }
+        (Discard::NotKnown, false) => {
+            "whether it frees room is not known; discarded blocks keep their bytes"
+        }
         (Discard::NotTaken, _) => "the drive takes none",
     }
 }
@@ -107,9 +113,11 @@ fn handle(handle: &Handle) -> String {
     };
     let own = match handle.has_own_unit {
         Some(false) => "; its writes are NOT in a unit of its own",
+        Some(true) if handle.measured.is_none() => "; its writes are in a unit of its own",
         _ => "",
     };
-    let share = handle.copied_share.unwrap_or(0.0);
+    let copied = handle.copied_share;
+    let copied = copied.map_or(String::new(), |share| format!(" ({share:.2} copied)"));
     let words = match (handle.measured, handle.told) {
         (Some(found), Some(told)) if found == told => {
             format!("{}, as the drive says", name(found))
@@ -121,5 +129,5 @@ fn handle(handle: &Handle) -> String {
         (None, Some(told)) => format!("the drive says {}; not measured", name(told)),
         (None, None) => "not measured".to_owned(),
     };
-    format!("{}: {words} ({share:.2} copied){own}", handle.identifier)
+    format!("{}: {words}{copied}{own}", handle.identifier)
 }

@@ -19,6 +19,15 @@ pub struct Section {
     pub status: i32,
 }
 
+/// What a guest has beside the least.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Hardware<'a> {
+    /// A disk, of which the guest changes a copy alone.
+    pub disk: Option<&'a Path>,
+    /// What `scripts/guest.sh` finds in its environment.
+    pub environment: &'a [(&'static str, String)],
+}
+
 /// All sections of a script, by name.
 #[derive(Debug)]
 pub struct Report(BTreeMap<String, Section>);
@@ -120,27 +129,32 @@ pub fn run_text(
     files: &[PathBuf],
     answer: impl FnMut(&str) -> String,
 ) -> Report {
-    run_whole(script, seconds, variables, None, files, answer)
+    run_whole(
+        script,
+        seconds,
+        variables,
+        Hardware::default(),
+        files,
+        answer,
+    )
 }
 
 /// Runs a script of this directory beside a disk, of which the guest changes a copy alone.
 pub fn run_on(disk: &Path, script: &str, seconds: u32, variables: &[(&str, String)]) -> Report {
     let nothing = |_: &str| String::new();
-    run_whole(
-        &text_of(script),
-        seconds,
-        variables,
-        Some(disk),
-        &[],
-        nothing,
-    )
+    let hardware = Hardware {
+        disk: Some(disk),
+        ..Hardware::default()
+    };
+    run_whole(&text_of(script), seconds, variables, hardware, &[], nothing)
 }
 
-fn run_whole(
+/// Runs a script's text in a guest with this hardware.
+pub fn run_whole(
     script: &str,
     seconds: u32,
     variables: &[(&str, String)],
-    disk: Option<&Path>,
+    hardware: Hardware<'_>,
     files: &[PathBuf],
     mut answer: impl FnMut(&str) -> String,
 ) -> Report {
@@ -153,7 +167,7 @@ fn run_whole(
     text.push_str(&text_of("prelude.sh"));
     text.push_str(script);
     fs::write(&whole, text).unwrap();
-    let mut child = start(&whole, seconds, disk, files);
+    let mut child = start(&whole, seconds, hardware, files);
     let mut input = child.stdin.take().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     let (report, transcript) = listen(output, &mut input, &mut answer);
@@ -188,16 +202,17 @@ pub fn libraries(program: &Path) -> Vec<PathBuf> {
     words.map(PathBuf::from).collect()
 }
 
-fn start(script: &Path, seconds: u32, disk: Option<&Path>, files: &[PathBuf]) -> Child {
+fn start(script: &Path, seconds: u32, hardware: Hardware<'_>, files: &[PathBuf]) -> Child {
     // The guest dies with us, however we die.
     let mut command = Command::new("setpriv");
     command
         .args(["--pdeathsig", "KILL"])
         .arg(root().join("scripts/guest.sh"));
     command.args(["run", "-t"]).arg(seconds.to_string());
-    if let Some(disk) = disk {
+    if let Some(disk) = hardware.disk {
         command.arg("-d").arg(disk);
     }
+    command.envs(hardware.environment.iter().cloned());
     command.arg(script).args(files);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     piped.spawn().expect("setpriv starts scripts/guest.sh")

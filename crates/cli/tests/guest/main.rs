@@ -18,6 +18,7 @@ mod exported;
 mod faults;
 mod hints;
 mod machine;
+mod qemu;
 mod scsi;
 mod secured;
 #[path = "../served/mod.rs"]

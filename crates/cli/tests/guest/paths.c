@@ -1,10 +1,12 @@
 /* One program that writes by several call paths: paths DIRECTORY KIND:MIB... Built with frame pointers. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define CHUNK (64 << 10)
@@ -52,6 +54,55 @@ APART static void direct(int file, long chunks)
 	__asm__ volatile("");
 }
 
+APART static void enter(int ring)
+{
+	if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
+		fail("io_uring_enter");
+	__asm__ volatile("");
+}
+
+static void *part(int ring, size_t bytes, off_t at)
+{
+	void *found = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring, at);
+
+	if (found == MAP_FAILED)
+		fail("a ring's memory");
+	return found;
+}
+
+/* By io_uring with O_DIRECT, one at a time: a ring of one entry, so that every place in it is the first. */
+APART static void ringed(int file, long chunks)
+{
+	struct io_uring_params told = { 0 };
+	int ring = syscall(SYS_io_uring_setup, 1, &told);
+	struct io_uring_sqe *entry;
+	struct io_uring_cqe *answer;
+	char *asked, *answered;
+
+	if (ring < 0 || fcntl(file, F_SETFL, O_DIRECT))
+		fail("io_uring_setup, O_DIRECT");
+	asked = part(ring, told.sq_off.array + 4, IORING_OFF_SQ_RING);
+	answered = part(ring, told.cq_off.cqes + told.cq_entries * sizeof(*answer), IORING_OFF_CQ_RING);
+	entry = part(ring, sizeof(*entry), IORING_OFF_SQES);
+	*(unsigned *)(asked + told.sq_off.array) = 0;
+	for (long at = 0; at < chunks; at++) {
+		memset(entry, 0, sizeof(*entry));
+		entry->opcode = IORING_OP_WRITE;
+		entry->fd = file;
+		entry->addr = (unsigned long)chunk;
+		entry->len = CHUNK;
+		entry->off = at * CHUNK;
+		__atomic_add_fetch((unsigned *)(asked + told.sq_off.tail), 1, __ATOMIC_RELEASE);
+		enter(ring);
+		answer = (struct io_uring_cqe *)(answered + told.cq_off.cqes) + at % told.cq_entries;
+		if (answer->res != CHUNK)
+			fail("a write by io_uring");
+		__atomic_add_fetch((unsigned *)(answered + told.cq_off.head), 1, __ATOMIC_RELEASE);
+	}
+	close(ring);
+	__asm__ volatile("");
+}
+
 APART static void touch(char *memory, long bytes)
 {
 	for (long at = 0; at < bytes; at += PAGE)
@@ -92,6 +143,8 @@ int main(int count, char **words)
 			synced(file, chunks);
 		else if (!strcmp(name, "direct"))
 			direct(file, chunks);
+		else if (!strcmp(name, "ringed"))
+			ringed(file, chunks);
 		else
 			mapped(file, chunks);
 		if (close(file))

@@ -56,13 +56,15 @@ anabranch() { /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch "$@";
 host_name=nqn.2014-08.org.nvmexpress:uuid:2cd2c43b-a90a-45c1-a8cd-86b33ab273b5
 host_identifier=2cd2c43b-a90a-45c1-a8cd-86b33ab273b5
 
+# Where no PORT is set, the drive is the machine's own.
 connect() {
-    must nvme connect -t tcp -a 10.0.2.2 -s "$PORT" -n "$NQN" -q "$host_name" -I "$host_identifier" "$@"
+    [ -z "$PORT" ] || must nvme connect -t tcp -a 10.0.2.2 -s "$PORT" -n "$NQN" -q "$host_name" -I "$host_identifier" "$@"
     await 10 test -b /dev/nvme0n1
     await 10 test -c /dev/ng0n1
 }
 
 disconnect() {
+    [ -n "$PORT" ] || return 0
     must nvme disconnect -n "$NQN"
     await 10 test ! -e /dev/nvme0n1
 }

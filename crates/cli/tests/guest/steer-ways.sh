@@ -7,6 +7,7 @@ OPTIONS="--scheme pcstream-fcfs:samples=0 --shadow off --json"
 steer --scheme baseline --shadow off
 must mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/ublkb0
 unsteer
+section rooms-before nvme fdp status /dev/nvme0n1 -o json
 # shellcheck disable=SC2086 # words
 steer $OPTIONS --yes
 must mount /dev/ublkb0 /mnt
@@ -15,11 +16,17 @@ must /job/paths /mnt $PATHS
 must xfs_io -f -c 'pwrite -q -b 64k -S 1 0 12m' /mnt/plain
 must xfs_io -f -c 'pwrite -q -V 4 -b 64k -S 2 0 20m' /mnt/wide
 must sync
+must dd if=/dev/zero of=/mnt/gone bs=1M count=8 conv=fsync
+must rm /mnt/gone
+must sync
+must fstrim /mnt
 must umount /mnt
 kill -INT $server
 wait $server
 section ended sh -c "cat /tmp/steer_error; exit $?"
 section counters cat /tmp/steered
+section rooms-after nvme fdp status /dev/nvme0n1 -o json
+section statistics nvme fdp stats /dev/nvme0 -e 1 -o json
 section checked e2fsck -fn /dev/nvme0n1
 must mount -o ro /dev/nvme0n1 /mnt
 section read sh -c "head -c 12582912 /mnt/plain | tr -d '\001' | wc -c; head -c 20971520 /mnt/wide | tr -d '\002' | wc -c"

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     MIB, amount, host_bytes,
-    machine::{Report, program, root, run_text, text_of},
+    machine::{Hardware, Report, program, root, run_whole, text_of},
     served::Served,
 };
 
@@ -43,11 +43,21 @@ pub fn steered_by(
     variables: &[(&str, String)],
     answer: impl FnMut(&str) -> String,
 ) -> Report {
+    steered_on(Hardware::default(), script, variables, answer)
+}
+
+/// The same in a guest with this hardware.
+pub fn steered_on(
+    hardware: Hardware<'_>,
+    script: &str,
+    variables: &[(&str, String)],
+    answer: impl FnMut(&str) -> String,
+) -> Report {
     let directory = tempfile::tempdir().unwrap();
     let text = text_of("steer-prelude.sh") + &text_of(script);
     let mut files = program(directory.path());
     files.extend(["paths", "map-calls"].map(|name| compiled(name, directory.path())));
-    run_text(&text, 1800, variables, &files, answer)
+    run_whole(&text, 1800, variables, hardware, &files, answer)
 }
 
 /// Whether the guest's kernel lends a request's memory.
@@ -187,17 +197,22 @@ fn all_known(counters: &Value) {
     assert_eq!(counters["unknown_pages"], 0, "{counters:#}");
 }
 
-#[test]
-fn each_way_of_a_program_to_write_has_a_stream_to_the_byte() {
-    let served = Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"]);
-    let ways = [
-        ("buffered", 11),
-        ("direct", 21),
-        ("mapped", 5),
-        ("synced", 9),
-    ];
-    let wanted = ways.map(|(way, mib)| format!("{way}:{mib}")).join(" ");
-    let report = steered("steer-ways.sh", &served, &[("PATHS", &wanted)]);
+/// The ways of one program to write, and MiB of each.
+pub const WAYS: [(&str, u64); 5] = [
+    ("buffered", 11),
+    ("direct", 21),
+    ("mapped", 5),
+    ("synced", 9),
+    ("ringed", 7),
+];
+
+/// The same as words of `paths`.
+pub fn ways() -> String {
+    WAYS.map(|(way, mib)| format!("{way}:{mib}")).join(" ")
+}
+
+/// What the server counted of `steer-ways.sh`, where nothing went wrong.
+pub fn judge_ways(report: &Report) -> Value {
     report.output("checked");
     assert!(!report.output("ended").contains("nobody tells"));
     let counters = report.json("counters");
@@ -205,16 +220,26 @@ fn each_way_of_a_program_to_write_has_a_stream_to_the_byte() {
     // Bytes that are not what was written.
     let wrong: Vec<&str> = report.output("read").split_whitespace().collect();
     assert_eq!(wrong, ["0", "0"]);
+    // A file that was removed was given up; no handle has its discard.
+    assert!(counters["discarded_bytes"].as_u64().unwrap() >= 8 * MIB);
+    counters
+}
+
+#[test]
+fn each_way_of_a_program_to_write_has_a_stream_to_the_byte() {
+    let served = Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"]);
+    let report = steered("steer-ways.sh", &served, &[("PATHS", &ways())]);
+    let counters = judge_ways(&report);
     let (written, drive) = (data(&counters), host_bytes(&served.stop()));
     // The default handle has what another server wrote before.
     assert_eq!(written[1..], drive[1..written.len()]);
-    for (way, mib) in ways {
+    for (way, mib) in WAYS {
         assert!(drive.contains(&(mib * MIB)), "{way}: {drive:?}");
     }
     // A program without frame pointers: its stack's words are guessed from, so that its two calls may have more than a
     // stream each, as far as there are streams; nothing of them is in a stream of the other program.
     assert!(
-        written.iter().sum::<u64>() >= (46 + 32) * MIB,
+        written.iter().sum::<u64>() >= (53 + 32 + 8) * MIB,
         "{written:?}"
     );
     eprintln!("bytes of each handle: {written:?}");
