@@ -109,7 +109,8 @@ pub fn commands(input: &[u8]) {
         command.force_unit_access(),
     );
     assert!((1..=65536).contains(&command.blocks()));
-    for number in 0..=u8::MAX {
+    // Whether there is such a double word does not depend on the bytes.
+    for number in [0, 1, 10, 15, 16, u8::MAX] {
         let _ = command.dword(number.into());
     }
     let _ = command.data.length();
