@@ -78,7 +78,7 @@ pub enum Verb {
     /// Run the published experiments, and print each published figure beside ours
     #[command(after_help = crate::experiment::EXAMPLE)]
     Experiment(crate::experiment::ExperimentArguments),
-    /// Serve a drive over NVMe/TCP, with the Streams Directive or Flexible Data Placement
+    /// Serve a drive over NVMe/TCP, with the Streams Directive or Flexible Data Placement, or as a SCSI drive
     #[cfg(feature = "serve")]
     #[command(after_help = crate::serve::EXAMPLE)]
     Serve(crate::serve::ServeArguments),

@@ -80,7 +80,7 @@ impl Attached {
             Err(error) if taken_over => {
                 let handler = attached.handler.take();
                 let problem = handler.and_then(|handler| handler.end().err());
-                return Err(left(problem.unwrap_or(error)));
+                return Err(attached.left(problem.unwrap_or(error)));
             }
             Err(error) => {
                 let handler = attached.handler.take();
@@ -120,9 +120,16 @@ impl Attached {
             return Ok(());
         };
         if handler.has_ended() {
-            return Err(left(handler.end().err().unwrap_or(TcmuError::Thread)));
+            return Err(self.left(handler.end().err().unwrap_or(TcmuError::Thread)));
         }
         self.take_away(handler)
+    }
+
+    fn left(&self, problem: TcmuError) -> TcmuError {
+        TcmuError::Left {
+            problem: Box::new(problem),
+            remedy: self.tree.remedy(),
+        }
     }
 
     fn take_away(&self, handler: Handler) -> Result<(), TcmuError> {
@@ -131,12 +138,6 @@ impl Attached {
         handler.end()?;
         taken?;
         self.tree.remove()
-    }
-}
-
-fn left(problem: TcmuError) -> TcmuError {
-    TcmuError::Left {
-        problem: Box::new(problem),
     }
 }
 

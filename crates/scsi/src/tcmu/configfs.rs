@@ -62,6 +62,14 @@ impl Tree {
         fs::read_to_string(self.core.join("enable")).is_ok_and(|text| text.trim() == "1")
     }
 
+    /// What to do with a unit that is served no longer: contents in memory end with their server.
+    pub(super) fn remedy(&self) -> String {
+        match self.config == config(&self.name, None) {
+            true => format!("take it away by hand ({})", self.by_hand()),
+            false => "start the server again to go on".to_owned(),
+        }
+    }
+
     /// Whether the kernel's unit is of the drive that is served, and its contents are still there.
     pub(super) fn check(&self, unit: &Unit) -> Result<(), TcmuError> {
         let info = self.core.join("info");
@@ -317,5 +325,23 @@ mod tests {
         assert!(!is_of(info, &kept, 1 << 30, 4096));
         assert_ne!(kept, config("one", Some(b"/b")));
         assert_eq!(kept, config("one", Some(b"/a")));
+    }
+
+    #[test]
+    fn a_drive_in_memory_is_not_to_be_started_again() {
+        let of = |contents| Tree {
+            name: "one".to_owned(),
+            config: config("one", contents),
+            core: PathBuf::from("/core/one"),
+            port: PathBuf::from("/port"),
+            group: PathBuf::from("/port/group"),
+            nexus: String::new(),
+        };
+        let in_memory = of(None).remedy();
+        assert!(
+            in_memory.starts_with("take it away by hand (rm /port/group/"),
+            "{in_memory}"
+        );
+        assert_eq!(of(Some(b"/a")).remedy(), "start the server again to go on");
     }
 }

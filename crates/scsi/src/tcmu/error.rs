@@ -35,10 +35,12 @@ pub enum TcmuError {
         by_hand: String,
     },
     /// It is no longer served, and the host still has it.
-    #[error("{problem}; the drive is left to the host: start the server again to go on")]
+    #[error("{problem}; the drive is left to the host: {remedy}")]
     Left {
         /// Why it is no longer served.
         problem: Box<TcmuError>,
+        /// How to go on with it, or how to take it away.
+        remedy: String,
     },
     /// What was left of that name is another drive.
     #[error(
