@@ -64,37 +64,62 @@ fn spent_bytes(report: &Report) -> Vec<u64> {
         .collect()
 }
 
-#[test]
-#[ignore = "fetches another QEMU where the system's has no such drive: make test-guest"]
-fn each_way_to_write_is_in_a_handle_of_its_own_by_the_rooms_of_qemus_drive() {
+/// The report of a script that steers such a drive, in which no unit becomes full, so that each room falls by all that was
+/// written to its handle.
+fn steered(script: &str, more: &[(&'static str, String)]) -> Report {
     let directory = tempfile::tempdir().unwrap();
-    // No unit becomes full, so that each room falls by all that was written to its handle.
     let environment = environment(directory.path(), 512 * MIB, 1024 * MIB);
     let hardware = Hardware {
         environment: &environment,
         ..Hardware::default()
     };
-    let mut variables = variables().to_vec();
-    variables.push(("PATHS", ways()));
-    let report = steered_on(hardware, "steer-ways.sh", &variables, |_| String::new());
-    let counters = judge_ways(&report);
+    let variables = [&variables()[..], more].concat();
+    steered_on(hardware, script, &variables, |_| String::new())
+}
+
+/// Bytes of each handle by the server's count, which is the drive's.
+fn agreed_bytes(report: &Report, counters: &Value) -> Vec<u64> {
     let handles = counters["handles"].as_array().unwrap().iter();
     let mut written: Vec<u64> = handles
         .map(|handle| handle["written_bytes"].as_u64().unwrap())
         .collect();
-    let drive = spent_bytes(&report);
+    let drive = spent_bytes(report);
     eprintln!("bytes of each handle: {written:?}, by the drive {drive:?}");
-    for (way, mib) in WAYS {
-        assert!(drive.contains(&(mib * MIB)), "{way}: {drive:?}");
-    }
     // Zeroes by command are in the default handle.
     written[0] += counters["zeroed_bytes"].as_u64().unwrap();
     assert_eq!(written, drive);
+    drive
+}
+
+#[test]
+#[ignore = "fetches another QEMU where the system's has no such drive: make test-guest"]
+fn each_way_to_write_is_in_a_handle_of_its_own_by_the_rooms_of_qemus_drive() {
+    let report = steered("steer-ways.sh", &[("PATHS", ways())]);
+    let counters = judge_ways(&report);
+    let drive = agreed_bytes(&report, &counters);
+    for (way, mib) in WAYS {
+        assert!(drive.contains(&(mib * MIB)), "{way}: {drive:?}");
+    }
     // Journal and metadata, in a handle of their own.
     let own = counters["metadata_pages"].as_u64().unwrap() * BLOCK_BYTES;
     assert_eq!(drive.last(), Some(&own), "{counters:#}");
     let statistics = report.json("statistics");
     assert_eq!(statistics["hbmw"], statistics["mbmw"]);
+}
+
+#[test]
+#[ignore = "fetches another QEMU where the system's has no such drive: make test-guest"]
+fn two_programs_share_qemus_drive_and_their_handles_do_not_mix() {
+    // The same program, by the same calls: their directories tell them apart.
+    let (first, second) = ("direct:21 mapped:5", "direct:13 mapped:3");
+    let variables = [("FIRST", first.to_owned()), ("SECOND", second.to_owned())];
+    let report = steered("steer-tenants.sh", &variables);
+    report.output("checked");
+    let drive = agreed_bytes(&report, &report.json("counters"));
+    for mib in [21, 5, 13, 3] {
+        let found = drive.iter().filter(|&&bytes| bytes == mib * MIB).count();
+        assert_eq!(found, 1, "{mib} MiB: {drive:?}");
+    }
 }
 
 /// The doctor's words, and where its proofs arrived.
@@ -112,6 +137,8 @@ fn is_known_to_the_doctor(report: &Report) {
     let proved = report.json("proved");
     let proofs = proved["proofs"].as_array().unwrap();
     assert!(proofs.len() >= 2, "{proved:#}");
+    let conduits: Vec<&Value> = proofs.iter().map(|proof| &proof["conduit"]).collect();
+    eprintln!("proved: {conduits:?}");
     assert!(
         proofs.iter().all(|proof| proof["holds"] == true),
         "{proved:#}"

@@ -3,9 +3,7 @@ connect
 # Where writers are kept while no server is there.
 must mount -t bpf bpf /sys/fs/bpf
 OPTIONS="--scheme pcstream-fcfs:samples=0 --shadow off --json"
-steer --scheme baseline --shadow off
-must mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/ublkb0
-unsteer
+formatted
 # shellcheck disable=SC2086 # words
 steer $OPTIONS --yes
 must mount /dev/ublkb0 /mnt

@@ -25,3 +25,22 @@ unsteer() {
     echo "FAIL: the server ended with $status: $(cat /tmp/steer_error)"
     exit 1
 }
+
+# An ext4 file system, made through a server of its own; then the rooms of the handles.
+formatted() {
+    steer --scheme baseline --shadow off
+    must mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/ublkb0
+    unsteer
+    section rooms-before nvme fdp status /dev/nvme0n1 -o json
+}
+
+# The file system is unmounted, the server ends; what it and the drive counted.
+counted() {
+    must umount /mnt
+    kill -INT $server
+    wait $server
+    section ended sh -c "cat /tmp/steer_error; exit $?"
+    section counters cat /tmp/steered
+    section rooms-after nvme fdp status /dev/nvme0n1 -o json
+    section checked e2fsck -fn /dev/nvme0n1
+}

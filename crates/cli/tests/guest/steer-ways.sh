@@ -4,10 +4,7 @@ connect
 # Where writers are kept while no server is there.
 must mount -t bpf bpf /sys/fs/bpf
 OPTIONS="--scheme pcstream-fcfs:samples=0 --shadow off --json"
-steer --scheme baseline --shadow off
-must mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/ublkb0
-unsteer
-section rooms-before nvme fdp status /dev/nvme0n1 -o json
+formatted
 # shellcheck disable=SC2086 # words
 steer $OPTIONS --yes
 must mount /dev/ublkb0 /mnt
@@ -20,14 +17,8 @@ must dd if=/dev/zero of=/mnt/gone bs=1M count=8 conv=fsync
 must rm /mnt/gone
 must sync
 must fstrim /mnt
-must umount /mnt
-kill -INT $server
-wait $server
-section ended sh -c "cat /tmp/steer_error; exit $?"
-section counters cat /tmp/steered
-section rooms-after nvme fdp status /dev/nvme0n1 -o json
+counted
 section statistics nvme fdp stats /dev/nvme0 -e 1 -o json
-section checked e2fsck -fn /dev/nvme0n1
 must mount -o ro /dev/nvme0n1 /mnt
 section read sh -c "head -c 12582912 /mnt/plain | tr -d '\001' | wc -c; head -c 20971520 /mnt/wide | tr -d '\002' | wc -c"
 must umount /mnt
