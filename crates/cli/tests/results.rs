@@ -199,4 +199,20 @@ fn a_part_of_an_experiment_leaves_nothing_behind_and_names_its_commands() {
         "99",
     ];
     assert!(command::complaint(&none, 2).contains("99"));
+
+    // A table of some rows would stand where all of them belong.
+    let document = directory.path().join("results.md");
+    let place = "<!-- experiment counts -->\n<!-- end of counts -->\n";
+    fs::write(&document, place).unwrap();
+    let both = [
+        "experiment",
+        "counts",
+        "--claim",
+        "12",
+        "--document",
+        text(&document),
+    ];
+    let complaint = command::complaint(&both, 2);
+    assert!(complaint.contains("'--claim <ROW>' cannot be used with '--document <FILE>'"));
+    assert_eq!(fs::read_to_string(&document).unwrap(), place);
 }
