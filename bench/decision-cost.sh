@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a decision of each scheme costs, and the memory it takes, as one table in markdown.
 # Use: bench/decision-cost.sh [ROUNDS]     (3 by default)
-# Time: criterion's median of each round, of which the median is told, and the least and the most, since
+# Time: of the thread on a processor, criterion's median of each round, of which the median is told, and the least and the most, since
 # other work on the machine shows. Memory: what the schemes state, exact.
 set -euo pipefail
 rounds=${1:-3}

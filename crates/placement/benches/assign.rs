@@ -1,8 +1,9 @@
-//! What a decision costs, per page written, of every scheme there is. `cargo bench -p
+//! What a decision costs, in processor time per page written, of every scheme there is. `cargo bench -p
 //! anabranch-placement --bench assign`
 
 #![allow(missing_docs)]
 
+mod cpu_time;
 mod load;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use anabranch_ssd::{
     relocate::{Destination, Survivor, Victim},
 };
 use anabranch_trace::{ContextId, FileId, WriteHint};
+use cpu_time::CpuTime;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use load::Load;
 
@@ -47,7 +49,7 @@ fn future() -> Arc<Future> {
     Arc::new(Future::new(lives, means))
 }
 
-fn assign(c: &mut Criterion) {
+fn assign(c: &mut Criterion<CpuTime>) {
     let future = future();
     for request_pages in [1, 92] {
         let mut group = c.benchmark_group(format!("assign_{request_pages}_pages"));
@@ -89,7 +91,7 @@ fn wholes() -> Vec<(&'static str, Box<dyn Whole>)> {
 }
 
 /// A victim of a hundred pages, all alive, at random addresses.
-fn survivor(c: &mut Criterion) {
+fn survivor(c: &mut Criterion<CpuTime>) {
     let mut group = c.benchmark_group("survivor");
     group.throughput(Throughput::Elements(u64::from(DRIVE.pages_per_unit)));
     for (name, mut whole) in wholes() {
@@ -116,5 +118,9 @@ fn survivor(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, assign, survivor);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(CpuTime);
+    targets = assign, survivor
+}
 criterion_main!(benches);

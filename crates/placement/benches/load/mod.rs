@@ -15,13 +15,15 @@ use anabranch_ssd::PageRange;
 use anabranch_trace::{ContextId, ContextKind, FileId, WriteHint};
 
 /// Schemes that parameters make others of.
-pub const VARIANTS: [&str; 6] = [
+pub const VARIANTS: [&str; 8] = [
     "autostream-sfr:preset=sepbit-port",
     "autostream-mq:preset=sepbit-port",
     "autostream-mq:preset=log10-emulator",
     "vstream:by=file",
     "hints:tenants=4",
     "pcstream:tenants=4",
+    "anabranch:rehearse=on",
+    "anabranch:rehearse=off",
 ];
 
 /// Every scheme there is, and variants, each as it would be at work on a drive: whole, where it has
