@@ -258,7 +258,8 @@ impl Watch {
                 ));
             }
         }
-        // What building the new drives took is not what watching takes.
+        // What building the new drives took is not what watching takes, nor what the old ones left.
+        give_back_freed_memory();
         let _ = self.cost.look(0);
         if self.is_coarsest {
             say::note(&format!(

@@ -34,6 +34,7 @@ pub use files::{Files, Input, Output};
 use crate::{
     drive::Drive,
     namespace::{Layout, NamespaceError},
+    time::Time,
     totals::{Tally, Totals},
 };
 
@@ -168,8 +169,8 @@ impl Mark {
 pub(crate) struct Source<'a> {
     pub(crate) drive: &'a Mutex<Drive>,
     pub(crate) totals: &'a Totals,
-    /// How long it has been served this time.
-    pub(crate) served_ms: u64,
+    /// The time since it is served: read when the state's last part is made, as its counters are.
+    pub(crate) time: &'a Time,
     /// Most bytes that were copied under one lock.
     pub(crate) most_saved: &'a AtomicU64,
 }
@@ -304,7 +305,7 @@ impl Checkpoint {
             births: mark.births,
             fdp_configuration: mark.fdp_configuration,
             tally: Tally {
-                served_ms: mark.tally.served_ms + source.served_ms,
+                served_ms: mark.tally.served_ms + source.time.now_ms(),
                 ..mark.tally
             },
             cleared_at: mark.cleared_at,

@@ -38,7 +38,7 @@ impl Clock {
 
     /// From now on `wake` wakes this thread, which lets the flash's time pass. There is one server, and so one thread: the
     /// first.
-    pub(crate) fn wakes(&self, thread: Thread) {
+    pub(crate) fn set_thread(&self, thread: Thread) {
         let _ = self.thread.set(thread);
     }
 

@@ -338,7 +338,7 @@ impl Target {
         Source {
             drive: &self.drive,
             totals: &self.totals,
-            served_ms: self.now_ms(),
+            time: &self.time,
             most_saved: &self.most_saved,
         }
     }

@@ -1,4 +1,4 @@
-//! Memory that was needed for a moment.
+//! Memory that was needed for a moment: much of it by attaching a probe, which so is where this is.
 //!
 //! `unsafe` only for one call of the C library, which no safe wrapper covers.
 #![allow(unsafe_code)]

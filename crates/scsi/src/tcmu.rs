@@ -110,7 +110,7 @@ impl Attached {
     ///
     /// # Errors
     /// When the kernel refuses a step, or the unit could not be served to the end: the host keeps a block device that is
-    /// no longer served, for a server that takes it over.
+    /// no longer served. The error tells how to go on with it, or how to take it away.
     pub fn detach(mut self) -> Result<(), TcmuError> {
         self.end()
     }

@@ -28,7 +28,7 @@ pub(super) fn start(target: &Arc<Target>) -> io::Result<()> {
     let ticking = thread::Builder::new()
         .name("nvme-clock".to_owned())
         .spawn(move || tick(&weak))?;
-    clock.wakes(ticking.thread().clone());
+    clock.set_thread(ticking.thread().clone());
     Ok(())
 }
 

@@ -11,7 +11,8 @@
 
 /*
  * What is remembered. The handover to a server of the device keeps within
- * 32 MiB with all its maps; a capture lives shorter and affords more.
+ * 32 MiB with all its maps, on up to some 45 processors; a capture lives
+ * shorter and affords more.
  */
 #ifdef HANDOVER
 #define MAX_PAGES 131072
