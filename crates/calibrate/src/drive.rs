@@ -410,10 +410,19 @@ fn placement(
         let identifiers = identifiers.map(|one| number(one, 0, 2) as u16).collect();
         let configuration = configuration(link, endurance_group)?;
         let groups = number(&configuration, 4, 4) as u32;
-        if groups > 1 {
-            return Err(CalibrateError::Unfit(format!(
-                "the drive has {groups} reclaim groups: drives of one can be calibrated"
-            )));
+        match groups {
+            0 => {
+                return Err(CalibrateError::Unfit(
+                    "the drive does not tell its FDP configuration (log 20h): how many reclaim groups it has is not known"
+                        .to_owned(),
+                ));
+            }
+            1 => {}
+            _ => {
+                return Err(CalibrateError::Unfit(format!(
+                    "the drive has {groups} reclaim groups: drives of one can be calibrated"
+                )));
+            }
         }
         let handles = number(&configuration, 8, 2) as usize;
         let kinds = configuration.get(64..).unwrap_or_default().chunks_exact(4);

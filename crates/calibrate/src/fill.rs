@@ -2,7 +2,7 @@
 
 use crate::CalibrateError;
 use crate::drive::{Drive, Piece};
-use crate::series::Sample;
+use crate::series::{self, Sample};
 
 /// Bytes under way at a time (our choice).
 const STEP_BYTES: u64 = 8 << 20;
@@ -19,30 +19,40 @@ pub(crate) struct Filled {
     pub ends: Vec<(u64, u64)>,
 }
 
-/// Writes the first so many bytes in order. Where handles have rooms, the write that fills a unit is looked at by itself:
-/// the first brings as much as there is room, the next twice as much, and so on in turn.
-pub(crate) fn in_order(drive: &mut Drive<'_>, bytes: u64) -> Result<Filled, CalibrateError> {
+/// Writes the first so many bytes in order, by slots of so many bytes. Where handles have rooms, the write that fills a
+/// unit is looked at by itself: the first brings as much as there is room, the next twice as much, and so on in turn.
+/// All begin and end with a mapping unit; where that leaves no such writes, no end is looked at.
+pub(crate) fn in_order(
+    drive: &mut Drive<'_>,
+    bytes: u64,
+    slot: u64,
+    mapping_bytes: u64,
+) -> Result<Filled, CalibrateError> {
     let begin = drive.look()?;
     let (mut rooms, mut ends) = (Vec::new(), Vec::new());
+    let last = drive.most_write_bytes();
+    let mut looks = drive.has_rooms() && (last / 2).is_multiple_of(mapping_bytes);
     let mut at = 0;
     while at < bytes {
-        let left = bytes - at;
-        let room = match drive.has_rooms() && ends.len() < MOST_ENDS {
-            true => drive.rooms()?.first().copied(),
-            false => None,
-        };
-        let last = drive.most_write_bytes();
+        // What follows an end begins with a slot again, before the next room is looked at.
+        let is_whole = at.is_multiple_of(slot);
+        let mut room = None;
+        if looks && (is_whole || !just_ended(&rooms, drive.sent_bytes())) {
+            room = drive.rooms()?.first().copied();
+            rooms.extend(room.map(|room| (drive.sent_bytes(), room)));
+            looks = series::falls(&rooms);
+            let fits = |room: &u64| looks && *room > 0 && room.is_multiple_of(mapping_bytes);
+            room = room.filter(fits);
+        }
         let step = match room {
-            Some(room) => {
-                rooms.push((drive.sent_bytes(), room));
-                let last_room = last >> (ends.len() % 2);
-                match room.checked_sub(last_room) {
-                    None | Some(0) => last.min(left),
-                    Some(before) => STEP_BYTES.min(before).min(left),
-                }
-            }
-            None => STEP_BYTES.min(left),
+            Some(room) => match room.checked_sub(last >> (ends.len() % 2)) {
+                None | Some(0) => last,
+                Some(before) => STEP_BYTES.min(before),
+            },
+            None if is_whole => STEP_BYTES.max(slot),
+            None => at.next_multiple_of(slot) - at,
         };
+        let step = step.min(bytes - at);
         let ends_here = room.filter(|&room| step >= room);
         let before = ends_here.map(|_| drive.look()).transpose()?;
         drive.write(&[Piece {
@@ -52,6 +62,7 @@ pub(crate) fn in_order(drive: &mut Drive<'_>, bytes: u64) -> Result<Filled, Cali
         }])?;
         if let Some((room, before)) = ends_here.zip(before) {
             ends.push((room, drive.look()?.copied_since(before)));
+            looks = ends.len() < MOST_ENDS;
         }
         at += step;
     }
@@ -61,4 +72,11 @@ pub(crate) fn in_order(drive: &mut Drive<'_>, bytes: u64) -> Result<Filled, Cali
         rooms,
         ends,
     })
+}
+
+/// Whether the unit that was looked at last is full by now.
+fn just_ended(rooms: &[(u64, u64)], sent_bytes: u64) -> bool {
+    rooms
+        .last()
+        .is_some_and(|&look| series::is_full(look, sent_bytes))
 }

@@ -69,10 +69,16 @@ pub fn calibrate(
     let mapping_bytes = mapping_unit
         .best_bytes()
         .unwrap_or(4096)
-        .clamp(512, MOST_MAPPING_BYTES)
+        // Whole blocks, which `Drive` has of 64 KiB at most.
+        .clamp(about.block_bytes, MOST_MAPPING_BYTES)
         .next_power_of_two();
     let slot = slot_bytes(about.logical_bytes, mapping_bytes);
-    let over = filled_and_overwritten(drive, &about, (slot, lag_bytes), seed, tell)?;
+    let sizes = Sizes {
+        slot,
+        mapping_bytes,
+        lag_bytes,
+    };
+    let over = filled_and_overwritten(drive, &about, &sizes, seed, tell)?;
     let (unit, unit_by) = unit(&about, &over, slot);
     let unit_bytes = unit.best_bytes();
     let physical = over.first_copy.map(|at| {
@@ -82,7 +88,7 @@ pub fn calibrate(
         )
     });
     tell("all given up again: what a discard does");
-    let (discard, reads_zeroes) = discards(drive, &about, over.first_copy.map(|_| lag_bytes))?;
+    let (discard, reads_zeroes) = discards(drive, &about, over.first_copy.map(|_| &sizes))?;
     let mut notes = notes(&about, &over, unit_bytes);
     notes.extend(unmeasured(&about, discard));
     let unit_to_drop =
@@ -119,21 +125,31 @@ pub fn calibrate(
     })
 }
 
+/// What the lone writes showed.
+struct Sizes {
+    /// Of an overwrite.
+    slot: u64,
+    mapping_bytes: u64,
+    /// How far the count may be behind.
+    lag_bytes: u64,
+}
+
 /// Fills the drive, and overwrites where that shows something.
 fn filled_and_overwritten(
     drive: &mut Drive<'_>,
     about: &About,
-    (slot, lag_bytes): (u64, u64),
+    sizes: &Sizes,
     seed: u64,
     tell: &mut dyn FnMut(&'static str),
 ) -> Result<Overwritten, CalibrateError> {
     tell("a fill in order: how units end");
-    let filled = fill::in_order(drive, about.logical_bytes / slot * slot)?;
-    if series::counts_room_twice(&filled.ends) {
+    let bytes = about.logical_bytes / sizes.slot * sizes.slot;
+    let filled = fill::in_order(drive, bytes, sizes.slot, sizes.mapping_bytes)?;
+    if series::counts_room_twice(&filled.ends) == Some(true) {
         return Ok(Overwritten::none(filled));
     }
     tell("overwrites until something is copied: the spare and the unit");
-    overwrites(drive, about, slot, lag_bytes, filled, &mut Random(seed))
+    overwrites(drive, about, sizes, filled, &mut Random(seed))
 }
 
 /// Whether the drive can be learned.
@@ -213,14 +229,16 @@ impl Overwritten {
 fn overwrites(
     drive: &mut Drive<'_>,
     about: &About,
-    slot: u64,
-    lag_bytes: u64,
+    sizes: &Sizes,
     filled: Filled,
     random: &mut Random,
 ) -> Result<Overwritten, CalibrateError> {
+    let slot = sizes.slot;
     let slots = about.logical_bytes / slot;
     let writes = look_writes(about, slot);
-    let noise = lag_bytes + slot * writes / 8;
+    let noise = sizes.lag_bytes + slot * writes / 8;
+    let counts_once = series::counts_room_twice(&filled.ends).is_some();
+    let mut room = default_room(drive, filled.end)?;
     let (mut samples, mut rooms, mut bursts) = (vec![filled.end], Vec::new(), 0);
     let mut first_copy = None;
     let (mut most, mut was_copying) = (filled.end.sent_bytes + about.logical_bytes, false);
@@ -232,12 +250,12 @@ fn overwrites(
         });
         drive.write(&pieces.collect::<Vec<_>>())?;
         let look = drive.look()?;
-        if drive.has_rooms() {
-            let room = drive.rooms()?.first().copied().unwrap_or(0);
-            rooms.push((look.sent_bytes, room));
-        }
+        let of_rooms = room.filter(|_| !counts_once);
+        let of_rooms = of_rooms.map_or(0, |room| series::rooms_at_most(room, look.sent_bytes));
+        room = default_room(drive, look)?;
+        rooms.extend(room);
         let before = samples.last().copied().unwrap_or(filled.end);
-        let copies = look.copied_since(before) > noise;
+        let copies = look.copied_since(before) > noise + of_rooms;
         if copies && !was_copying {
             bursts += 1;
             if first_copy.is_none() {
@@ -254,6 +272,15 @@ fn overwrites(
         samples,
         rooms,
     })
+}
+
+/// Bytes sent until a look, and the room of the default handle's unit, where handles have rooms.
+fn default_room(drive: &mut Drive<'_>, look: Sample) -> Result<Option<(u64, u64)>, CalibrateError> {
+    if !drive.has_rooms() {
+        return Ok(None);
+    }
+    let room = drive.rooms()?.first().copied().unwrap_or(0);
+    Ok(Some((look.sent_bytes, room)))
 }
 
 /// The unit: by the room of a handle's unit where the drive tells that, else by the distance of bursts of copies.
@@ -280,11 +307,11 @@ fn unit(about: &About, found: &Overwritten, slot: u64) -> (Measured, Option<&'st
 }
 
 /// Gives all up and, where copies were counted before, writes some of it anew: does anything of what was given up cost
-/// copies? `lag_bytes` is how far their count may be behind.
+/// copies? They were counted where there are sizes.
 fn discards(
     drive: &mut Drive<'_>,
     about: &About,
-    lag_bytes: Option<u64>,
+    sizes: Option<&Sizes>,
 ) -> Result<(Discard, bool), CalibrateError> {
     if !about.takes_discards {
         return Ok((Discard::NotTaken, false));
@@ -293,27 +320,31 @@ fn discards(
     let mut block = vec![1; about.block_bytes as usize];
     drive.read(0, &mut block)?;
     let reads_zeroes = block.iter().all(|&byte| byte == 0);
-    let Some(lag_bytes) = lag_bytes else {
+    let Some(sizes) = sizes else {
         return Ok((Discard::NotKnown, reads_zeroes));
     };
     let bytes = (about.logical_bytes as f64 * DISCARD_SHARE) as u64 >> 20 << 20;
-    let anew = fill::in_order(drive, bytes)?;
+    let anew = fill::in_order(drive, bytes, sizes.slot, sizes.mapping_bytes)?;
     let sent = anew.end.sent_bytes - anew.begin.sent_bytes;
-    let discard = match anew.end.copied_since(anew.begin) > sent / 100 + lag_bytes {
+    let discard = match anew.end.copied_since(anew.begin) > sent / 100 + sizes.lag_bytes {
         true => Discard::FreesNothing,
         false => Discard::FreesRoom,
     };
     Ok((discard, reads_zeroes))
 }
 
-/// Why isolation was not measured, where it was not.
-fn unmeasured(about: &About, discard: Discard) -> Option<String> {
+/// What of discards and of isolation was not measured, and why.
+fn unmeasured(about: &About, discard: Discard) -> Vec<String> {
     let why = match discard {
-        Discard::FreesRoom => return None,
+        Discard::FreesRoom => return Vec::new(),
         Discard::NotKnown => "no copies are counted that would show it",
         Discard::FreesNothing | Discard::NotTaken => "a discard frees nothing here",
     };
-    (about.identifiers.len() > 1).then(|| format!("isolation was not measured: {why}"))
+    let frees =
+        (discard == Discard::NotKnown).then(|| format!("what a discard frees is not known: {why}"));
+    let isolation = format!("isolation was not measured: {why}");
+    let isolation = (about.identifiers.len() > 1).then_some(isolation);
+    frees.into_iter().chain(isolation).collect()
 }
 
 fn notes(about: &About, found: &Overwritten, unit_bytes: Option<u64>) -> Vec<String> {
@@ -325,16 +356,15 @@ fn notes(about: &About, found: &Overwritten, unit_bytes: Option<u64>) -> Vec<Str
         ));
     }
     let filled = &found.filled;
-    if series::counts_room_twice(&filled.ends) {
+    if series::counts_room_twice(&filled.ends) == Some(true) {
         notes.push(
-            "the spare and what a discard frees are not known: with each unit that is full, this drive counts the room before \
-             its last write as written once more, so that its count is none of copies; nothing was overwritten"
+            "the spare is not known: with each unit that is full, this drive counts the room before its last write as written \
+             once more, so that its count is none of copies; nothing was overwritten"
                 .to_owned(),
         );
     } else if found.first_copy.is_none() {
         notes.push(
-            "a capacity of overwrites copied nothing: the spare is larger than the drive, or is not collected that way; what a \
-             discard frees is not known"
+            "a capacity of overwrites copied nothing: the spare is larger than the drive, or is not collected that way"
                 .to_owned(),
         );
     } else if filled.end.copied_since(filled.begin) > about.logical_bytes / 100 {

@@ -51,10 +51,32 @@ pub fn lag(begin: Sample, samples: &[Sample]) -> u64 {
 }
 
 /// Whether the flash's count takes a unit's last room, which a write fills, for written a second time; of (room before that
-/// write, bytes counted beyond it) of several units. No copy is as large as the room of each.
-pub fn counts_room_twice(ends: &[(u64, u64)]) -> bool {
+/// write, bytes counted beyond it) of several units. No copy is as large as the room of each. One unit alone says nothing.
+pub fn counts_room_twice(ends: &[(u64, u64)]) -> Option<bool> {
     let twice = |&(room, beyond): &(u64, u64)| room > 0 && beyond == room;
-    ends.len() > 1 && ends.iter().all(twice)
+    (ends.len() > 1).then(|| ends.iter().all(twice))
+}
+
+/// Whether a unit became full since a look at (bytes sent to it, its room).
+pub fn is_full((sent, room): (u64, u64), sent_now: u64) -> bool {
+    sent_now.saturating_sub(sent) >= room
+}
+
+/// Whether the last of such looks has as much less room than the one before as was sent in between, or another unit.
+pub fn falls(looks: &[(u64, u64)]) -> bool {
+    let [.., before, (sent, room)] = looks else {
+        return true;
+    };
+    is_full(*before, *sent) || *room <= before.1 - sent.saturating_sub(before.0)
+}
+
+/// What may be counted without a copy of what was sent between two looks, where it is not known whether rooms are counted
+/// twice: the rooms that were left are no more than the writes that filled them.
+pub fn rooms_at_most(before: (u64, u64), sent_now: u64) -> u64 {
+    match is_full(before, sent_now) {
+        true => sent_now.saturating_sub(before.0),
+        false => 0,
+    }
 }
 
 /// The looks after each of which copies were made, with copies of no more than `noise_bytes` passed over. A burst over
@@ -203,17 +225,36 @@ mod tests {
 
     #[test]
     fn a_count_that_rises_by_each_last_room_is_no_count_of_copies() {
-        assert!(counts_room_twice(&[(128, 128), (64, 64), (128, 128)]));
-        // A drive that counts what is written; one that copied something once; one unit; units without room.
+        let ends = [(128, 128), (64, 64), (128, 128)];
+        assert_eq!(counts_room_twice(&ends), Some(true));
+        // A drive that counts what is written; one that copied something once; units without room.
         for ends in [
             &[(128, 0), (64, 0)][..],
             &[(128, 128), (64, 0)],
-            &[(128, 128)],
             &[(0, 0), (0, 0)],
-            &[],
         ] {
-            assert!(!counts_room_twice(ends), "{ends:?}");
+            assert_eq!(counts_room_twice(ends), Some(false), "{ends:?}");
         }
+        // One unit, and none.
+        assert_eq!(counts_room_twice(&[(128, 128)]), None);
+        assert_eq!(counts_room_twice(&[]), None);
+    }
+
+    #[test]
+    fn a_room_falls_by_what_was_sent_until_it_is_full() {
+        assert!(falls(&[]) && falls(&[(0, 96)]));
+        assert!(falls(&[(0, 96), (64, 32)]) && falls(&[(0, 96), (64, 0)]));
+        assert!(falls(&[(0, 96), (96, 500)]) && falls(&[(0, 0), (8, 0)]));
+        assert!(!falls(&[(0, 96), (64, 33)]) && !falls(&[(0, 96), (1, 96)]));
+        assert!(falls(&[(9, 5), (0, 5)]));
+    }
+
+    #[test]
+    fn where_a_unit_became_full_its_room_may_have_been_counted() {
+        let before = (100, 32);
+        assert_eq!(rooms_at_most(before, 164), 64);
+        assert_eq!(rooms_at_most(before, 132), 32);
+        assert_eq!(rooms_at_most(before, 131), 0);
     }
 
     /// Looks every 4 bytes at a drive that copies 30 bytes whenever `unit` bytes were sent.
