@@ -243,7 +243,7 @@ impl AddressSpaces {
 }
 
 /// The number of the process's image ([`ImageKey`]), computed from `/proc/PID/stat`.
-fn image_of(tgid: u32) -> Option<u64> {
+pub(crate) fn image_of(tgid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{tgid}/stat")).ok()?;
     image_in(&stat)
 }

@@ -9,6 +9,7 @@ use crate::bounded::BoundedMap;
 use crate::context_table::{Claims, ContextTable, FoldLimits};
 use crate::event::{Event, FileKey, ImageKey, IoEvent, MalformedRecord, StackEvent, WriterKind};
 use crate::file_table::FileTable;
+use crate::shared::Shared;
 use crate::whose::{LeftOut, Stranger, Wanted, Whose};
 use crate::window::Source;
 use crate::writer::{CallSite, Writer};
@@ -20,9 +21,11 @@ const MAX_WRITERS: usize = 65536;
 const MIN_FRAMES: usize = 3;
 /// The most words of a stack that are taken for return addresses; as in `writer.bpf.h`.
 const SCANNED_FRAMES: usize = 5;
-
 /// Bytes of the pages of a handover.
 const PAGE_BYTES: u64 = 4096;
+
+/// What is known of a writer.
+type Known = Result<Arc<Claims>, Stranger>;
 
 /// A reply to the kernel side.
 #[derive(Debug)]
@@ -64,7 +67,10 @@ pub(crate) struct Assembler {
     start_ns: u64,
     last_ns: u64,
     spaces: AddressSpaces,
-    writers: BoundedMap<u64, Result<Claims, Stranger>>,
+    writers: BoundedMap<u64, Known>,
+    /// A process has hashes of its own: what a program's processes claim is kept once.
+    claims: Shared<Claims>,
+    paths: Shared<[CallSite]>,
     /// Whose writes are captured; `None` for everybody's.
     wanted: Option<Wanted>,
     contexts: ContextTable,
@@ -85,6 +91,8 @@ impl Assembler {
             last_ns: 0,
             spaces: AddressSpaces::new(),
             writers: BoundedMap::new(MAX_WRITERS),
+            claims: Shared::new(),
+            paths: Shared::new(),
             wanted: None,
             contexts: ContextTable::new(limits),
             files: FileTable::new(limits.max_files),
@@ -292,7 +300,9 @@ impl Assembler {
             (ContextKind::Metadata, "") => "metadata",
             (_, comm) => comm,
         };
-        let claims = self.contexts.claims(Writer::new(kind, role, path));
+        let writer = Writer::new(kind, role, path).share_path(&mut self.paths);
+        let claims = self.contexts.claims(writer);
+        let claims = self.claims.share(Arc::new(claims));
         self.writers.insert(stack.hash, Ok(claims));
         reply
     }
@@ -339,6 +349,7 @@ fn hint_of(event: &IoEvent, operation: Operation) -> (u8, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address_space::image_of;
 
     fn io(writer: u64, time_ns: u64) -> Event {
         Event::Io(IoEvent {
@@ -470,6 +481,53 @@ mod tests {
             (ContextKind::Folded, "dd")
         );
         assert!(limitations[0].contains("ended before"));
+    }
+
+    /// The claims of as many processes as are remembered, of programs with these names; all have one call path.
+    fn claims_of(names: impl Iterator<Item = String>) -> Vec<Arc<Claims>> {
+        let mut assembler = Assembler::new(0, FoldLimits::default());
+        let tgid = std::process::id();
+        let image = image_of(tgid)
+            .map(|image| ImageKey { image, tgid })
+            .unwrap();
+        let code = [
+            io as fn(u64, u64) -> Event as usize as u64,
+            accept as fn(&mut Assembler, Event) -> (Vec<Io>, Option<Reply>) as usize as u64,
+            stack as fn(u64, WriterKind, &str) -> Event as usize as u64,
+        ];
+        let processes = (0..MAX_WRITERS as u64).zip(names).map(|(hash, name)| {
+            let Event::Stack(mut one) = stack(hash, WriterKind::User, &name) else {
+                unreachable!()
+            };
+            one.image = image;
+            one.frames = code.to_vec();
+            accept(&mut assembler, Event::Stack(one));
+            assembler.writers.get_mut(&hash).unwrap().clone().unwrap()
+        });
+        processes.collect()
+    }
+
+    #[test]
+    fn processes_of_one_program_are_kept_as_one_writer() {
+        let claims = claims_of(std::iter::repeat("dd".into()));
+        assert_eq!(claims.len(), MAX_WRITERS);
+        assert!(claims.iter().all(|one| Arc::ptr_eq(one, &claims[0])));
+    }
+
+    #[test]
+    fn a_writer_with_a_new_name_takes_little_more_than_its_name() {
+        let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
+        let name = |number: usize| (0..5).map(|at| letter(number / 26_usize.pow(at))).collect();
+        let claims = claims_of((0..).map(name));
+        assert_eq!(claims.len(), MAX_WRITERS);
+        let path = claims[0].writer.path();
+        assert_eq!(path.len(), MIN_FRAMES);
+        for pair in claims.windows(2) {
+            assert_ne!(pair[0].writer.role, pair[1].writer.role);
+            assert_eq!(pair[1].writer.path().as_ptr(), path.as_ptr());
+        }
+        assert!(size_of::<Claims>() <= 80);
+        assert!(size_of::<(u64, Known)>() <= 24);
     }
 
     #[test]

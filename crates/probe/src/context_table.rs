@@ -73,8 +73,8 @@ pub(crate) struct ContextTable {
 struct Row {
     signature: u64,
     kind: ContextKind,
-    role: String,
-    path: Vec<CallSite>,
+    role: Box<str>,
+    path: Box<[CallSite]>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -83,23 +83,24 @@ struct Written {
     writes: u64,
 }
 
-/// A writer with the contexts that its bytes may count for.
-#[derive(Debug)]
+/// A writer with the signatures of the contexts that its bytes may count for.
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Claims {
-    writer: Writer,
-    /// Signature of the writer's role.
+    pub(crate) writer: Writer,
+    /// Of all its calls, if it has any.
+    own: Option<u64>,
+    /// Of the innermost calls, if there are more.
+    group: Option<u64>,
+    /// Of no call: of an application's thread, or of the kernel's.
     role: u64,
-    /// The contexts from the deepest stack to the shallowest; the last is the role's.
-    claims: Vec<Claim>,
 }
 
 /// A context that a writer's bytes may count for.
-#[derive(Debug, Clone, Copy)]
 struct Claim {
     signature: u64,
     kind: ContextKind,
     depth: usize,
-    /// The price of the context, as a multiple of the limits; 0 if it is free.
+    /// The price of the context, as a multiple of the limits.
     price: u64,
 }
 
@@ -117,54 +118,52 @@ impl ContextTable {
 
     /// The claims of `writer`, for [`ContextTable::attribute`].
     pub(crate) fn claims(&self, writer: Writer) -> Claims {
-        let claim = |kind, depth, price| Claim {
-            signature: writer.signature(kind, depth),
-            kind,
-            depth,
-            price,
-        };
+        let is_application = writer.kind == ContextKind::Application;
         let (depth, shared_depth) = (writer.path().len(), self.limits.shared_depth);
-        let mut claims = Vec::with_capacity(3);
-        if writer.kind != ContextKind::Application {
-            claims.push(claim(writer.kind, 0, 0));
-        } else {
-            if depth > 0 {
-                claims.push(claim(ContextKind::Application, depth, 1));
-            }
-            if shared_depth > 0 && depth > shared_depth {
-                claims.push(claim(ContextKind::Folded, shared_depth, GROUP_PRICE));
-            }
-            claims.push(claim(ContextKind::Folded, 0, 0));
-        }
+        let has_group = is_application && shared_depth > 0 && depth > shared_depth;
         Claims {
-            role: writer.signature(ContextKind::Folded, 0),
+            own: (is_application && depth > 0)
+                .then(|| writer.signature(ContextKind::Application, depth)),
+            group: has_group.then(|| writer.signature(ContextKind::Folded, shared_depth)),
+            role: writer.signature(role_kind(writer.kind), 0),
             writer,
-            claims,
         }
     }
 
     /// The context that `bytes` written by a writer count for.
     pub(crate) fn attribute(&mut self, claims: &Claims, bytes: u64) -> ContextId {
-        for claim in &claims.claims {
+        let writer = &claims.writer;
+        let own = claims.own.map(|signature| Claim {
+            signature,
+            kind: ContextKind::Application,
+            depth: writer.path().len(),
+            price: 1,
+        });
+        let group = claims.group.map(|signature| Claim {
+            signature,
+            kind: ContextKind::Folded,
+            depth: self.limits.shared_depth,
+            price: GROUP_PRICE,
+        });
+        for claim in own.into_iter().chain(group) {
             if let Some(&id) = self.ids.get(&claim.signature) {
                 return id;
             }
-            if claim.price == 0 {
-                return self.add(&claims.writer, claim);
-            }
-            if self.earns(claims.role, claim, bytes) {
+            if self.earns(claims.role, &claim, bytes) {
                 self.candidates.remove(&claim.signature);
                 *self.earned_by_role.entry(claims.role).or_default() += 1;
-                return self.add(&claims.writer, claim);
+                return self.add(writer, claim.signature, claim.kind, claim.depth);
             }
         }
-        ContextId::UNKNOWN
+        match self.ids.get(&claims.role) {
+            Some(&id) => id,
+            None => self.add(writer, claims.role, role_kind(writer.kind), 0),
+        }
     }
 
     /// Whether [`ContextTable::attribute`] will always give the same answer from now on.
     pub(crate) fn is_settled(&self, claims: &Claims) -> bool {
-        let own = claims.claims.first();
-        own.is_some_and(|claim| self.ids.contains_key(&claim.signature))
+        self.ids.contains_key(&claims.own.unwrap_or(claims.role))
     }
 
     /// The rows, numbered without gaps, the unknown context first.
@@ -180,7 +179,7 @@ impl ContextTable {
             id: ContextId(id),
             signature: row.signature,
             kind: row.kind,
-            role: row.role.clone(),
+            role: row.role.to_string(),
             frames: row.path.iter().map(CallSite::frame).collect(),
         });
         unknown.into_iter().chain(contexts).collect()
@@ -207,24 +206,38 @@ impl ContextTable {
             || written.writes >= self.limits.earn_writes.saturating_mul(price)
     }
 
-    /// Adds a row for a claim. Answers with the unknown context when there is no room left.
-    fn add(&mut self, writer: &Writer, claim: &Claim) -> ContextId {
+    /// Adds a row of the `depth` innermost calls. Answers with the unknown context when there is no room left.
+    fn add(
+        &mut self,
+        writer: &Writer,
+        signature: u64,
+        kind: ContextKind,
+        depth: usize,
+    ) -> ContextId {
         let id = self.next_id();
         if id >= self.limits.max_contexts {
             return ContextId::UNKNOWN;
         }
         self.rows.push(Row {
-            signature: claim.signature,
-            kind: claim.kind,
+            signature,
+            kind,
             role: writer.role.clone(),
-            path: writer.path()[..claim.depth].to_vec(),
+            path: writer.path()[..depth].into(),
         });
-        self.ids.insert(claim.signature, ContextId(id));
+        self.ids.insert(signature, ContextId(id));
         ContextId(id)
     }
 
     fn next_id(&self) -> u32 {
         u32::try_from(self.rows.len() + 1).unwrap_or(u32::MAX)
+    }
+}
+
+/// The kind of a context that is made of a writer's role alone.
+fn role_kind(kind: ContextKind) -> ContextKind {
+    match kind {
+        ContextKind::Application => ContextKind::Folded,
+        _ => kind,
     }
 }
 
@@ -393,7 +406,7 @@ mod tests {
                 let contexts = table.contexts();
                 prop_assert_eq!(&contexts[..before.len()], &before[..], "rows never change");
                 let row = &contexts[id.0 as usize];
-                prop_assert!(id == ContextId::UNKNOWN || row.role == writer.role);
+                prop_assert!(id == ContextId::UNKNOWN || *row.role == *writer.role);
                 let offsets: Vec<u64> = writer.path().iter().map(|site| site.file_offset).collect();
                 prop_assert!(row.frames.iter().map(|frame| frame.file_offset).eq(offsets.into_iter().take(row.frames.len())));
                 before = contexts;

@@ -29,6 +29,7 @@ mod heap;
 mod kernel_side;
 mod probe;
 mod return_address;
+mod shared;
 mod skipped;
 mod support;
 mod symbols;

@@ -5,8 +5,10 @@ use std::{hash::Hasher as _, sync::Arc};
 use anabranch_trace::{ContextKind, Frame};
 use fnv::FnvHasher;
 
+use crate::shared::Shared;
+
 /// A file with code, or a region of code that lies in no file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Object {
     /// GNU build-id in lower-case hexadecimal; empty when there is none.
     pub build_id: String,
@@ -42,7 +44,7 @@ impl Object {
 }
 
 /// One return address: an object and the byte offset in its file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct CallSite {
     pub object: Arc<Object>,
     pub file_offset: u64,
@@ -65,11 +67,11 @@ impl CallSite {
 }
 
 /// Who writes: a kind, a role and, for a user thread, its call path, innermost call first.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Writer {
     pub kind: ContextKind,
-    pub role: String,
-    path: Vec<CallSite>,
+    pub role: Box<str>,
+    path: Arc<[CallSite]>,
 }
 
 impl Writer {
@@ -86,7 +88,15 @@ impl Writer {
         Writer {
             kind,
             role: comm.chars().filter(|c| !c.is_ascii_digit()).collect(),
-            path: distinct,
+            path: distinct.into(),
+        }
+    }
+
+    /// The same writer, whose path is one of `paths` if they have it.
+    pub(crate) fn share_path(self, paths: &mut Shared<[CallSite]>) -> Writer {
+        Writer {
+            path: paths.share(self.path),
+            ..self
         }
     }
 
@@ -154,7 +164,7 @@ mod tests {
             writer("low0", &[(&libc, 1)]),
             writer("low17", &[(&libc, 1)]),
         );
-        assert_eq!(low0.role, "low");
+        assert_eq!(&*low0.role, "low");
         assert_eq!(signature(&low0), signature(&low17));
     }
 
