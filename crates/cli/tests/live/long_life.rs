@@ -28,9 +28,9 @@ const CLOCKS: [i64; 5] = [0, 86_400, -7_200, 400_000_000, -1_000_000];
 /// in the probe's table and in what schemes were told.
 const MOST: u64 = 65_536;
 const FILE_BYTES: u64 = 96;
-/// What a writer with a new name takes. A place in the map is 24 bytes and one of the map's own, and up to half of the
-/// places are empty. The allocator has 112 bytes for its claims (80, the two counts of an `Arc`, 8 of its own) and 32
-/// for its name. Writers with one call path share it.
+/// What a writer with a new name takes. A place in the map is 24 bytes and one of the map's own, and half of the places
+/// are empty when it is full. The allocator has 112 bytes for its claims (80, the two counts of an `Arc`, 8 of its own)
+/// and 32 for its name. Writers with one call path share it.
 const WRITER_BYTES: u64 = 2 * (24 + 1) + 112 + 32;
 /// Freed memory that the C library keeps, 6 MiB where it was measured (docs/results.md), and contexts.
 const OTHER_BYTES: u64 = 8 * MIB;
