@@ -32,7 +32,8 @@ test-guest:
 	ANABRANCH_GUEST=long cargo test --package anabranch --test guest -- --nocapture --include-ignored
 	for suite in trixie sid; do \
 	    GUEST_KERNEL=$$suite scripts/guest.sh build && \
-	    GUEST_KERNEL=$$suite cargo test --package anabranch --test guest -- --nocapture captured doctor steer || exit; \
+	    GUEST_KERNEL=$$suite cargo test --package anabranch --test guest -- --nocapture captured doctor steer && \
+	    GUEST_KERNEL=$$suite cargo test --package anabranch --test guest -- --nocapture --ignored qemu:: || exit; \
 	done
 
 # Everything there is to hand out, in out/dist.

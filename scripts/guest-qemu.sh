@@ -17,23 +17,36 @@ fail() {
 
 # Whether a QEMU's drives have Flexible Data Placement.
 has_fdp() {
-    "$1" -device nvme-subsys,help 2>/dev/null | grep -q '^ *fdp='
+    local help
+    help=$("$1" -device nvme-subsys,help 2>/dev/null) && grep -q '^ *fdp=' <<<"$help"
+}
+
+# What it is made by: with another of these it is another.
+key() {
+    cat scripts/guest-qemu.sh scripts/packages.sh | sha256sum | cut -c1-16
+}
+
+is_built() {
+    [ "$(cat "$place/key" 2>/dev/null)" = "$(key)" ] && has_fdp "$place/qemu-system-x86_64"
 }
 
 # Started by the loader that came with it, with its own libraries, modules and firmware.
 write_start() {
-    local tree=$1 lib=$1/usr/lib/x86_64-linux-gnu
+    local quoted
+    printf -v quoted %q "$1"
     cat >"$2" <<START
-#!/bin/sh
-QEMU_MODULE_DIR=$lib/qemu exec $tree/usr/lib64/ld-linux-x86-64.so.2 --library-path $lib \\
-    $tree/usr/bin/qemu-system-x86_64 -L $tree/usr/share/qemu -L $tree/usr/share/seabios "\$@"
+#!/bin/bash
+tree=$quoted
+lib=\$tree/usr/lib/x86_64-linux-gnu
+QEMU_MODULE_DIR=\$lib/qemu exec "\$tree/usr/lib64/ld-linux-x86-64.so.2" --library-path "\$lib" \\
+    "\$tree/usr/bin/qemu-system-x86_64" -L "\$tree/usr/share/qemu" -L "\$tree/usr/share/seabios" "\$@"
 START
     chmod 755 "$2"
 }
 
 build() {
     local work=$place/work deb
-    rm -rf "$work" "$place/tree"
+    rm -rf "$work" "$place/tree" "$place/key"
     mkdir -p "$work" "$place/tree"
     echo "guest-qemu: unpacking QEMU of $suite (about 40 MB to fetch)" >&2
     private_apt "$work" deb "$suite"
@@ -53,7 +66,13 @@ fi
 mkdir -p "$place"
 # One at a time; who waited finds it done.
 exec 9>"$place/lock"
-flock 9
-has_fdp "$place/qemu-system-x86_64" || build
-has_fdp "$place/qemu-system-x86_64" || fail "the QEMU of $suite, in $place, has no drive with Flexible Data Placement"
+if ! flock --nonblock 9; then
+    echo "guest-qemu: another one has $place/lock; waiting for it" >&2
+    flock 9
+fi
+if ! is_built; then
+    build
+    has_fdp "$place/qemu-system-x86_64" || fail "the QEMU of $suite, in $place, has no drive with Flexible Data Placement"
+    key >"$place/key"
+fi
 echo "$place"

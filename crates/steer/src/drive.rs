@@ -462,7 +462,7 @@ fn placement(
 /// The nominal size of a reclaim unit, of the endurance group's configurations log (page 20h).
 fn unit_bytes(namespace: &Namespace, endurance_group: u16) -> Option<u64> {
     // A header of 16 bytes, then the first configuration, which has its reclaim unit's size in bytes 16 to 23.
-    let log = namespace.log(0x20, endurance_group, 64).ok()?;
+    let log = namespace.configurations(endurance_group).ok()?;
     let size = log.get(32..40)?.try_into().ok().map(u64::from_le_bytes)?;
     (size > 0).then_some(size)
 }

@@ -7,16 +7,21 @@ OPTIONS="--scheme pcstream-fcfs:samples=0 --shadow off --json"
 formatted
 # shellcheck disable=SC2086 # words
 steer $OPTIONS --yes
-must mount /dev/ublkb0 /mnt
+# Where something is removed, ext4 gives up what is free in its group of blocks.
+must mount -o discard /dev/ublkb0 /mnt
 # shellcheck disable=SC2086 # words
 must /job/paths /mnt $PATHS
 must xfs_io -f -c 'pwrite -q -b 64k -S 1 0 12m' /mnt/plain
 must xfs_io -f -c 'pwrite -q -V 4 -b 64k -S 2 0 20m' /mnt/wide
 must sync
 must dd if=/dev/zero of=/mnt/gone bs=1M count=8 conv=fsync
+must sync
+# What was discarded before, and once the file system had the time for it.
+section discards-before cat /sys/block/ublkb0/stat
 must rm /mnt/gone
 must sync
-must fstrim /mnt
+must sleep 2
+section discards-after cat /sys/block/ublkb0/stat
 counted
 section statistics nvme fdp stats /dev/nvme0 -e 1 -o json
 must mount -o ro /dev/nvme0n1 /mnt

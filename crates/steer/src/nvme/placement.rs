@@ -12,6 +12,8 @@ const HEADER: usize = 16;
 const DESCRIPTOR: usize = 32;
 /// Placement handles of a namespace, at most.
 const MOST_HANDLES: usize = 128;
+/// Bytes of a configuration before the types of its handles.
+const CONFIGURATION: usize = 64;
 /// Bytes of configurations that are read, at most (our choice: some configurations of 128 handles).
 const MOST_CONFIGURATION_BYTES: usize = 8192;
 
@@ -36,6 +38,8 @@ pub fn handle_status<E>(
 }
 
 /// The log page of FDP configurations (20h) of an endurance group. `ask` sends a command as [`super::Namespace::ask`] does.
+/// There is one configuration at least (NUMFDPC counts from 0): where the page's Size leaves no room for any, the first
+/// is asked for by what it says of its own size.
 ///
 /// # Errors
 /// Those of `ask`.
@@ -45,12 +49,13 @@ pub fn configurations<E>(
 ) -> Result<Vec<u8>, E> {
     const PAGE: u32 = 0x20;
     let command = (Queue::Admin, opcode::GET_LOG, false);
+    // In whole double words, as it is asked for.
+    let bounded = |bytes: usize| bytes.min(MOST_CONFIGURATION_BYTES) & !3;
     let length = |header: &[u8]| {
         let bytes = u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
-        // In whole double words, as it is asked for.
-        (bytes as usize).min(MOST_CONFIGURATION_BYTES) & !3
+        bounded(bytes as usize).max(HEADER + CONFIGURATION)
     };
-    whole(length, |data| {
+    let mut ask = |data: &mut [u8]| {
         let count = (data.len() / 4 - 1) as u32;
         let words = [
             PAGE | count << 16,
@@ -61,7 +66,16 @@ pub fn configurations<E>(
             0,
         ];
         ask("ask for the FDP configurations", command, words, data)
-    })
+    };
+    let log = whole(length, &mut ask)?;
+    let own = u16::from_le_bytes([log[HEADER], log[HEADER + 1]]);
+    let first = bounded(HEADER + usize::from(own));
+    if first <= log.len() {
+        return Ok(log);
+    }
+    let mut data = vec![0; first];
+    ask(&mut data)?;
+    Ok(data)
 }
 
 /// A header, and where it tells of more, all of it.
@@ -101,6 +115,7 @@ mod tests {
         }
         let mut log = vec![7; 112];
         log[4..8].copy_from_slice(&112_u32.to_le_bytes());
+        log[HEADER..HEADER + 2].copy_from_slice(&[96, 0]);
         let found = configurations(1, |_, _, words, data| {
             assert_eq!(words[0] >> 16, data.len() as u32 / 4 - 1);
             answered(&log, data)
@@ -115,8 +130,20 @@ mod tests {
         assert_eq!(status.len(), HEADER + MOST_HANDLES * DESCRIPTOR);
         let log = configurations(1, |_, _, _, data| answered(&all, data)).unwrap();
         assert_eq!(log.len(), MOST_CONFIGURATION_BYTES);
-        // A log without a length is its header.
+    }
+
+    #[test]
+    fn a_configuration_is_read_where_the_page_has_no_size() {
+        // One configuration, of 4 handles.
+        let mut log = vec![7; HEADER + CONFIGURATION + 16];
+        log[HEADER..HEADER + 2].copy_from_slice(&[80, 0]);
+        for size in [0_u32, 16, 20, 80, 96] {
+            log[4..8].copy_from_slice(&size.to_le_bytes());
+            let found = configurations(1, |_, _, _, data| answered(&log, data));
+            assert_eq!(found.as_ref(), Ok(&log), "{size}");
+        }
+        // A drive that has none refuses.
         let log = configurations(1, |_, _, _, data| answered(&[0; HEADER], data));
-        assert_eq!(log, Ok(vec![0; HEADER]));
+        assert_eq!(log, Err(HEADER + CONFIGURATION));
     }
 }
