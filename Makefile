@@ -29,12 +29,15 @@ workloads-test:
 # kernels of other suites of Debian, too.
 test-guest:
 	@scripts/setup.sh test
-	ANABRANCH_GUEST=long cargo test --package anabranch --test guest -- --nocapture --include-ignored
+	status=0; \
+	ANABRANCH_GUEST=long cargo test --package anabranch --test guest -- --nocapture --include-ignored || status=$$?; \
 	for suite in trixie sid; do \
-	    GUEST_KERNEL=$$suite scripts/guest.sh build && \
-	    GUEST_KERNEL=$$suite cargo test --package anabranch --test guest -- --nocapture captured doctor steer && \
-	    GUEST_KERNEL=$$suite cargo test --package anabranch --test guest -- --nocapture --ignored qemu:: || exit; \
-	done
+	    export GUEST_KERNEL=$$suite; \
+	    scripts/guest.sh build && \
+	    cargo test --package anabranch --test guest -- --nocapture captured doctor steer && \
+	    cargo test --package anabranch --test guest -- --nocapture --ignored qemu:: || status=$$?; \
+	done; \
+	exit $$status
 
 # Everything there is to hand out, in out/dist.
 .PHONY: dist dist-test publish-test docs

@@ -13,7 +13,7 @@ pub(crate) struct BoundedMap<K, V> {
     half: usize,
 }
 
-impl<K: Eq + Hash + Clone, V> BoundedMap<K, V> {
+impl<K: Eq + Hash, V> BoundedMap<K, V> {
     /// A map of at most `capacity` entries, at least 2.
     pub(crate) fn new(capacity: usize) -> Self {
         BoundedMap {
@@ -25,8 +25,8 @@ impl<K: Eq + Hash + Clone, V> BoundedMap<K, V> {
 
     /// The entry of `key`. The look-up counts as use.
     pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        if let Some(value) = self.old.remove(key) {
-            self.insert(key.clone(), value);
+        if let Some((known, value)) = self.old.remove_entry(key) {
+            self.insert(known, value);
         }
         self.young.get_mut(key)
     }

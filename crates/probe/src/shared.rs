@@ -39,7 +39,10 @@ mod tests {
         for other in 1..3 * MAX_SHARED {
             let other = Arc::downgrade(&shared.share(Arc::new(other)));
             assert!(other.strong_count() > 0);
-            assert!(Arc::ptr_eq(&first, &shared.share(Arc::new(0))));
+            let again = Arc::new(0);
+            let met = Arc::downgrade(&again);
+            assert!(Arc::ptr_eq(&first, &shared.share(again)));
+            assert_eq!(met.strong_count(), 0, "an equal one is not kept");
         }
         let passing: Vec<_> = (0..3 * MAX_SHARED)
             .map(|value| Arc::downgrade(&shared.share(Arc::new(value))))

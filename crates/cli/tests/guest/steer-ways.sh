@@ -20,7 +20,13 @@ must sync
 section discards-before cat /sys/block/ublkb0/stat
 must rm /mnt/gone
 must sync
-must sleep 2
+# All are there when some are, and no more have come for two seconds.
+discarded() { set -- $(cat /sys/block/ublkb0/stat); echo "${14}"; }
+for _ in $(seq 30); do
+    seen=$(discarded)
+    usleep 2000000
+    [ "$seen" -gt 0 ] && [ "$seen" = "$(discarded)" ] && break
+done
 section discards-after cat /sys/block/ublkb0/stat
 counted
 section statistics nvme fdp stats /dev/nvme0 -e 1 -o json

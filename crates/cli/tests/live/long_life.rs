@@ -32,8 +32,8 @@ const FILE_BYTES: u64 = 96;
 /// are empty when it is full. The allocator has 112 bytes for its claims (80, the two counts of an `Arc`, 8 of its own)
 /// and 32 for its name. Writers with one call path share it.
 const WRITER_BYTES: u64 = 2 * (24 + 1) + 112 + 32;
-/// Freed memory that the C library keeps, 6 MiB where it was measured (docs/results.md), and contexts.
-const OTHER_BYTES: u64 = 8 * MIB;
+/// Contexts, and freed memory that the C library keeps: 6 MiB where it was measured (docs/results.md). Our choice.
+const OTHER_BYTES: u64 = 16 * MIB;
 
 fn succeeds(command: &mut Command) {
     let done = command.output().unwrap();
@@ -276,8 +276,8 @@ fn a_long_life_takes_no_more_memory_than_a_short_one() {
     let devices = last["devices"].as_array().unwrap();
     devices.iter().for_each(holds);
     assert_eq!(written(&devices[0]).0, long.asked);
-    // After the first third nothing grows but what is bounded: all files (6 MiB), and the writers of each of the two
-    // probes (12 MiB of each), of which each program that starts is one.
+    // After the first third nothing grows but what is bounded: files (6 MiB), and the writers of the second device's
+    // probe (12 MiB), of which each program that makes a file is one. The first device's probe begins anew with it.
     let third = memory.len() / 3;
     let before = memory[third..third + 2].iter().max().unwrap();
     let after = memory[memory.len() - 2..].iter().min().unwrap();
@@ -293,6 +293,6 @@ fn a_long_life_takes_no_more_memory_than_a_short_one() {
         last["own"]["cpu_s"].as_f64().unwrap()
     );
     let came = MOST.min(PROGRAMS * (memory.len() - third) as u64);
-    let allowed = OTHER_BYTES + came * (FILE_BYTES + 2 * WRITER_BYTES);
+    let allowed = OTHER_BYTES + came * (FILE_BYTES + WRITER_BYTES);
     assert!(*after < before + allowed, "{memory:?}");
 }

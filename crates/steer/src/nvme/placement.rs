@@ -74,8 +74,8 @@ pub fn configurations<E>(
         return Ok(log);
     }
     let mut data = vec![0; first];
-    ask(&mut data)?;
-    Ok(data)
+    // Refused, what is there already says more than nothing.
+    Ok(ask(&mut data).map_or(log, |_| data))
 }
 
 /// A header, and where it tells of more, all of it.
