@@ -4,9 +4,10 @@ use std::str::FromStr;
 
 use openssl::{
     bn::{BigNum, BigNumRef},
+    derive::Deriver,
     dh::Dh,
     error::ErrorStack,
-    pkey::Private,
+    pkey::{PKey, Private},
 };
 use zeroize::Zeroizing;
 
@@ -116,7 +117,7 @@ pub(super) fn prime_of(group: Group) -> Option<BigNum> {
 }
 
 /// One side of an exchange: a private value, and the public one that goes to the other side.
-pub(crate) struct Half(Dh<Private>);
+pub(crate) struct Half(PKey<Private>);
 
 impl std::fmt::Debug for Half {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -134,29 +135,33 @@ impl Half {
         let mut order = BigNum::new()?;
         order.rshift1(&prime)?;
         let group = Dh::from_pqg(prime, Some(order), BigNum::from_u32(2)?)?;
-        group.generate_key().map(|half| Some(Half(half)))
-    }
-
-    fn length(&self) -> i32 {
-        self.0.prime_p().num_bytes()
+        PKey::from_dh(group.generate_key()?).map(|half| Some(Half(half)))
     }
 
     /// The public value, as long as the prime.
     pub(crate) fn public(&self) -> Result<Vec<u8>, ErrorStack> {
-        padded(self.0.public_key(), self.length())
+        let half = self.0.dh()?;
+        padded(half.public_key(), half.prime_p().num_bytes())
     }
 
     /// What both sides know and nobody else, as long as the prime. Of public values that are none of the group
     /// (0, 1, p - 1, or of another order) there is none.
     pub(crate) fn agree(&self, public: &[u8]) -> Result<Zeroizing<Vec<u8>>, ErrorStack> {
-        let (public, prime) = (BigNum::from_slice(public)?, self.0.prime_p());
+        let half = self.0.dh()?;
+        let (public, prime) = (BigNum::from_slice(public)?, half.prime_p());
         // OpenSSL looks at what comes of it alone.
         if *public >= *prime {
             return Err(ErrorStack::get());
         }
-        let agreed = Zeroizing::new(self.0.compute_key(&public)?);
-        // Zeroes at its front were left out.
-        let missing = (self.length() as usize).saturating_sub(agreed.len());
+        let order = half.prime_q().map(BigNumRef::to_owned).transpose()?;
+        let group = Dh::from_pqg(prime.to_owned()?, order, half.generator().to_owned()?)?;
+        let theirs = PKey::from_dh(group.set_public_key(public)?)?;
+        let mut deriver = Deriver::new(&self.0)?;
+        deriver.set_peer(&theirs)?;
+        // IMPORTANT: not `Dh::compute_key`. OpenSSL leaves zeroes at the front out; that call puts as many behind the rest,
+        // and does not tell how many.
+        let agreed = Zeroizing::new(deriver.derive_to_vec()?);
+        let missing = (prime.num_bytes() as usize).saturating_sub(agreed.len());
         let mut whole = Zeroizing::new(vec![0; missing]);
         whole.extend_from_slice(&agreed);
         Ok(whole)
@@ -238,5 +243,29 @@ mod tests {
             }
         }
         assert!(Half::draw(Group::Null).unwrap().is_none());
+    }
+
+    #[test]
+    fn zeroes_at_the_front_of_what_both_know_stay_there() {
+        let group = Group::Ffdhe2048;
+        let host = Half::draw(group).unwrap().unwrap();
+        let mut context = BigNumContext::new().unwrap();
+        // One of 256 begins so.
+        for _ in 0..10_000 {
+            let ours = Half::draw(group).unwrap().unwrap();
+            let mut agreed = BigNum::new().unwrap();
+            let (own, other) = (host.0.dh().unwrap(), ours.0.dh().unwrap());
+            let (base, power) = (other.public_key(), own.private_key());
+            agreed
+                .mod_exp(base, power, own.prime_p(), &mut context)
+                .unwrap();
+            if agreed.num_bytes() < 256 {
+                let expected = agreed.to_vec_padded(256).unwrap();
+                assert_eq!(*host.agree(&ours.public().unwrap()).unwrap(), expected);
+                assert_eq!(*ours.agree(&host.public().unwrap()).unwrap(), expected);
+                return;
+            }
+        }
+        panic!("none began with a zero");
     }
 }
