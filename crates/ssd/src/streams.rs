@@ -30,7 +30,10 @@ use thiserror::Error;
 
 pub use closing::AtClose;
 pub use costs::{StreamCost, StreamCosts};
-pub use emmc::{Activation, ContextError, EmmcContexts};
+pub use emmc::{
+    Activation, Capabilities, ContextConf, ContextCounts, EmmcCard, EmmcCommand, EmmcContexts,
+    EraseCounts, Extent, Refused, Reliability, Rule,
+};
 pub use scope::{Host, Scope};
 pub use scsi::ScsiStreams;
 

@@ -1,4 +1,4 @@
-//! Streams as a resource: the Streams Directive's rules, SCSI's and eMMC's, and what becomes of
+//! Streams as a resource: the Streams Directive's rules and SCSI's, and what becomes of
 //! open units.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -11,8 +11,8 @@ use anabranch_ssd::{
     Config, PageRange, StreamId,
     relocate::RelocationKind,
     streams::{
-        Activation, Allocation, AtClose, ContextError, EmmcContexts, Host, Resolution, Scope,
-        ScsiStreams, StreamError, StreamParameters, StreamTable,
+        Allocation, AtClose, Host, Resolution, Scope, ScsiStreams, StreamError, StreamParameters,
+        StreamTable,
     },
 };
 use driven::Driven;
@@ -261,40 +261,6 @@ fn a_scsi_drive_assigns_identifiers_and_closes_none_by_itself() {
     assert_eq!(streams.open(), Ok(2));
     assert_eq!(streams.stream(0), Some(StreamId::DEFAULT));
     assert_eq!(streams.stream(3), Some(StreamId(3)));
-}
-
-#[test]
-fn an_emmc_context_is_configured_before_it_is_used_and_closed_before_it_is_again() {
-    let mut contexts = EmmcContexts::new(20);
-    assert_eq!(contexts.stream(0), Ok(StreamId::DEFAULT));
-    assert_eq!(contexts.stream(9), Err(ContextError::NotWritable(9)));
-    assert_eq!(contexts.configure(9, Activation::ReadWrite), Ok(None));
-    assert_eq!(contexts.stream(9), Ok(StreamId(1)));
-    let open = Err(ContextError::StillOpen(9));
-    assert_eq!(contexts.configure(9, Activation::WriteOnly), open);
-    let closed = contexts.configure(9, Activation::Closed);
-    assert_eq!(closed, Ok(Some(StreamId(1))));
-    assert_eq!(contexts.configure(9, Activation::ReadOnly), Ok(None));
-    assert_eq!(contexts.stream(9), Err(ContextError::NotWritable(9)));
-    let beyond = |context| {
-        Err(ContextError::NoSuchContext {
-            context,
-            contexts: 15,
-        })
-    };
-    assert_eq!(contexts.configure(16, Activation::ReadWrite), beyond(16));
-    assert_eq!(contexts.configure(0, Activation::ReadWrite), beyond(0));
-}
-
-#[test]
-fn no_emmc_context_is_open_after_power_on() {
-    let mut contexts = EmmcContexts::new(15);
-    for context in 1..=15 {
-        contexts.configure(context, Activation::WriteOnly).unwrap();
-    }
-    assert_eq!(contexts.power_cycle().len(), 15);
-    assert_eq!(contexts.activation(15), Activation::Closed);
-    assert_eq!(contexts.stream(15), Err(ContextError::NotWritable(15)));
 }
 
 fn drive(pages: u32, host_streams: u16) -> Config {

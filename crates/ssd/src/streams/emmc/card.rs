@@ -1,0 +1,350 @@
+//! A device that understands eMMC's commands.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use super::{Activation, Capabilities, ContextConf, EmmcContexts, Extent, Rule};
+use crate::{
+    device::Device, error::DeviceError, relocate::Relocate, streams::AtClose, types::StreamId,
+};
+
+/// Bytes of a sector, which addresses of commands count (devices above 2 GB).
+const SECTOR_BYTES: u64 = 512;
+
+/// Bytes of the register that SWITCH (CMD6) may set: `FLUSH_CACHE`, the first `CONTEXT_CONF`, `PARTITION_CONFIG`.
+const FLUSH_CACHE: u8 = 32;
+const CONTEXT_CONF: u8 = 37;
+const PARTITION_CONFIG: u8 = 179;
+
+/// The bits of `PARTITION_CONFIG` that choose the partition; 0 is the user's.
+const PARTITION_ACCESS: u8 = 7;
+
+/// The argument of CMD0 that lets a device begin to boot, which resets nothing.
+const BOOT_INITIATION: u32 = 0xffff_fffa;
+
+/// A command: its number, its argument, and what comes with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EmmcCommand {
+    /// The number: 25 is WRITE_MULTIPLE_BLOCK.
+    pub opcode: u8,
+    /// The argument.
+    pub argument: u32,
+    /// The argument of the SET_BLOCK_COUNT (CMD23) that a driver sends with it, where it does.
+    pub set_block_count: Option<u32>,
+    /// Bytes of data.
+    pub length_bytes: u64,
+    /// The sector of the data, where it is told apart from the argument.
+    pub sector: Option<u64>,
+}
+
+/// Why a command was not performed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refused {
+    /// It breaks a rule.
+    #[error(transparent)]
+    Rule(#[from] Rule),
+    /// The device does not take it: it has become read-only.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+/// What was done with a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct ContextCounts {
+    /// Times it was opened.
+    pub opened: u64,
+    /// Times it was closed, resets included.
+    pub closed: u64,
+    /// Writes performed.
+    pub writes: u64,
+    /// Bytes of them.
+    pub written_bytes: u64,
+    /// Reads performed.
+    pub reads: u64,
+    /// Bytes of them.
+    pub read_bytes: u64,
+    /// Commands that broke a rule.
+    pub refused: u64,
+}
+
+/// What was erased, by the argument of ERASE (CMD38).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct EraseCounts {
+    /// Erases (0).
+    pub erases: u64,
+    /// Trims (1).
+    pub trims: u64,
+    /// Discards (3).
+    pub discards: u64,
+    /// Secure erases and trims (bit 31).
+    pub secure: u64,
+    /// Bytes of all.
+    pub bytes: u64,
+}
+
+/// An eMMC device: commands go through the rules of contexts to the translation layer.
+#[derive(Debug)]
+pub struct EmmcCard {
+    device: Device,
+    contexts: EmmcContexts,
+    /// `CONTEXT_CONF` as it was written, by context.
+    registers: [u8; 16],
+    partition: u8,
+    block_count: Option<u32>,
+    /// Parameters of queued tasks (CMD44), by task.
+    tasks: [u32; 32],
+    erase_first: Option<u32>,
+    erase_last: Option<u32>,
+    counts: [ContextCounts; 16],
+    erased: EraseCounts,
+    flushes: u64,
+    elsewhere: u64,
+    broken: BTreeMap<Rule, u64>,
+}
+
+/// The context in an argument of CMD23 or CMD44: bits 28:25.
+fn context_of(argument: u32) -> u16 {
+    (argument >> 25 & 15) as u16
+}
+
+impl EmmcCard {
+    /// A card made of a device.
+    pub fn new(device: Device) -> EmmcCard {
+        let capabilities = Capabilities::of(device.config());
+        EmmcCard {
+            device,
+            contexts: EmmcContexts::new(capabilities),
+            registers: [0; 16],
+            partition: 0,
+            block_count: None,
+            tasks: [0; 32],
+            erase_first: None,
+            erase_last: None,
+            counts: [ContextCounts::default(); 16],
+            erased: EraseCounts::default(),
+            flushes: 0,
+            elsewhere: 0,
+            broken: BTreeMap::new(),
+        }
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// What was done with each context; 0 is none.
+    pub fn counts(&self) -> &[ContextCounts] {
+        &self.counts
+    }
+
+    /// What was erased.
+    pub fn erased(&self) -> EraseCounts {
+        self.erased
+    }
+
+    /// Flushes of the cache.
+    pub fn flushes(&self) -> u64 {
+        self.flushes
+    }
+
+    /// Reads, writes and erases of boot and replay-protected partitions, which are passed over.
+    pub fn elsewhere(&self) -> u64 {
+        self.elsewhere
+    }
+
+    /// How often each rule was broken.
+    pub fn broken(&self) -> &BTreeMap<Rule, u64> {
+        &self.broken
+    }
+
+    /// Performs a command. Those that have to do neither with data nor with contexts do nothing.
+    ///
+    /// # Errors
+    /// The rule that it breaks, or the device's refusal; nothing was changed then.
+    pub fn perform(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        command: &EmmcCommand,
+    ) -> Result<(), Refused> {
+        let (context, done) = match command.opcode {
+            0 if command.argument != BOOT_INITIATION => (0, self.reset()),
+            6 => self.switch(command.argument),
+            23 => {
+                self.block_count = Some(command.argument);
+                (0, Ok(()))
+            }
+            35 => {
+                self.erase_first = Some(command.argument);
+                (0, Ok(()))
+            }
+            36 => {
+                self.erase_last = Some(command.argument);
+                (0, Ok(()))
+            }
+            38 => (0, self.erase(command.argument)),
+            44 => {
+                self.tasks[(command.argument >> 16 & 31) as usize] = command.argument;
+                (0, Ok(()))
+            }
+            17 | 18 | 24 | 25 | 46 | 47 => self.transfer(relocation, command),
+            _ => (0, Ok(())),
+        };
+        if let Err(Refused::Rule(rule)) = &done {
+            self.counts[usize::from(context)].refused += 1;
+            *self.broken.entry(*rule).or_default() += 1;
+        }
+        done
+    }
+
+    /// CMD0: contexts are closed (`CONTEXT_CONF` is of the kind R/W/E_P).
+    fn reset(&mut self) -> Result<(), Refused> {
+        for context in 1..16 {
+            if self.contexts.activation(context) != Activation::Closed {
+                self.counts[usize::from(context)].closed += 1;
+            }
+        }
+        self.registers = [0; 16];
+        self.partition = 0;
+        for stream in self.contexts.power_cycle() {
+            AtClose::default().apply(&mut self.device, stream)?;
+        }
+        Ok(())
+    }
+
+    /// CMD6: bits 25:24 say how the byte 23:16 of the register is changed by 15:8.
+    fn switch(&mut self, argument: u32) -> (u16, Result<(), Refused>) {
+        let [_, value, index, access] = argument.to_le_bytes();
+        let changed = |old: u8| match access & 3 {
+            1 => Some(old | value),
+            2 => Some(old & !value),
+            3 => Some(value),
+            _ => None,
+        };
+        let context = index.wrapping_sub(CONTEXT_CONF).wrapping_add(1);
+        match index {
+            FLUSH_CACHE if changed(0).is_some_and(|value| value & 1 == 1) => self.flushes += 1,
+            PARTITION_CONFIG => {
+                if let Some(value) = changed(self.partition) {
+                    self.partition = value & PARTITION_ACCESS;
+                }
+            }
+            _ if (1..16).contains(&context) => {
+                if let Some(value) = changed(self.registers[usize::from(context)]) {
+                    return (context.into(), self.configure(context, value));
+                }
+            }
+            _ => {}
+        }
+        (0, Ok(()))
+    }
+
+    fn configure(&mut self, context: u8, value: u8) -> Result<(), Refused> {
+        let conf = ContextConf::of_byte(value)?;
+        let was_open = self.contexts.activation(context.into()) != Activation::Closed;
+        let closed = self.contexts.configure(context.into(), conf)?;
+        self.registers[usize::from(context)] = value;
+        let counts = &mut self.counts[usize::from(context)];
+        match conf.activation {
+            Activation::Closed => counts.closed += u64::from(was_open),
+            _ => counts.opened += 1,
+        }
+        if let Some(stream) = closed {
+            AtClose::default().apply(&mut self.device, stream)?;
+        }
+        Ok(())
+    }
+
+    /// Reads and writes. The context is CMD23's for multiple blocks, and CMD44's for queued tasks.
+    fn transfer(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        command: &EmmcCommand,
+    ) -> (u16, Result<(), Refused>) {
+        let before = self.block_count.take();
+        let told = match command.opcode {
+            18 | 25 => command.set_block_count.or(before).unwrap_or(0),
+            46 | 47 => self.tasks[(command.argument >> 16 & 31) as usize],
+            _ => 0,
+        };
+        if self.partition != 0 {
+            self.elsewhere += 1;
+            return (0, Ok(()));
+        }
+        if command.opcode <= 25 && told & 1 << 30 != 0 {
+            return (0, Err(Rule::Packed.into()));
+        }
+        let context = context_of(told);
+        // A driver that passes commands through leaves the sector 0.
+        let sector = command.sector.filter(|sector| *sector != 0);
+        let extent = Extent {
+            offset_bytes: sector
+                .unwrap_or(command.argument.into())
+                .saturating_mul(SECTOR_BYTES),
+            length_bytes: command.length_bytes,
+        };
+        let done = match command.opcode {
+            17 | 18 | 46 => self.read(context, extent),
+            _ => self.write(relocation, context, extent),
+        };
+        (context, done)
+    }
+
+    fn write(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        context: u16,
+        extent: Extent,
+    ) -> Result<(), Refused> {
+        let (pages, stream) = self.contexts.write(context, extent)?;
+        self.device.write(relocation, pages, stream)?;
+        let counts = &mut self.counts[usize::from(context)];
+        counts.writes += 1;
+        counts.written_bytes += extent.length_bytes;
+        Ok(())
+    }
+
+    fn read(&mut self, context: u16, extent: Extent) -> Result<(), Refused> {
+        self.contexts.read(context, extent)?;
+        let counts = &mut self.counts[usize::from(context)];
+        counts.reads += 1;
+        counts.read_bytes += extent.length_bytes;
+        Ok(())
+    }
+
+    /// CMD38, of the sectors that CMD35 and CMD36 told.
+    fn erase(&mut self, argument: u32) -> Result<(), Refused> {
+        let (Some(first), Some(last)) = (self.erase_first.take(), self.erase_last.take()) else {
+            return Ok(());
+        };
+        if self.partition != 0 {
+            self.elsewhere += 1;
+            return Ok(());
+        }
+        let sectors = u64::from(last)
+            .checked_sub(first.into())
+            .ok_or(Rule::Address)?
+            + 1;
+        let extent = Extent {
+            offset_bytes: u64::from(first) * SECTOR_BYTES,
+            length_bytes: sectors * SECTOR_BYTES,
+        };
+        self.device.discard(self.contexts.erase(extent)?)?;
+        let counter = match argument {
+            0 => &mut self.erased.erases,
+            1 => &mut self.erased.trims,
+            3 => &mut self.erased.discards,
+            _ => &mut self.erased.secure,
+        };
+        *counter += 1;
+        self.erased.bytes += extent.length_bytes;
+        Ok(())
+    }
+
+    /// The drive's stream of an open context, by which the device's counters are found; context 0 has the default one.
+    pub fn stream(&self, context: u16) -> Option<StreamId> {
+        self.contexts.stream(context)
+    }
+}

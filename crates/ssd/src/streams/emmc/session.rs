@@ -1,0 +1,129 @@
+//! What a context did since it was configured.
+
+use super::{Activation, Rule};
+use crate::types::PageRange;
+
+/// A context from its configuration to its end.
+#[derive(Debug, Clone)]
+pub(super) struct Session {
+    pub(super) activation: Activation,
+    /// Pages of its large units, where it follows their rules.
+    pub(super) unit_pages: Option<u32>,
+    /// What tells this session from others of the same context; 0 is none.
+    pub(super) number: u32,
+    pub(super) written: Progress,
+    pub(super) read: Progress,
+}
+
+/// How far a large unit was accessed: the next page, where one is begun and not finished.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Progress(Option<u32>);
+
+impl Progress {
+    /// Goes on by these pages: from where the unit begun ends, or from the beginning of one.
+    pub(super) fn advance(
+        &mut self,
+        unit_pages: Option<u32>,
+        pages: PageRange,
+    ) -> Result<(), Rule> {
+        let Some(unit_pages) = unit_pages else {
+            return Ok(());
+        };
+        let in_order = match self.0 {
+            Some(next) => next == pages.first,
+            None => pages.first.is_multiple_of(unit_pages),
+        };
+        if !in_order {
+            return Err(Rule::UnitOrder);
+        }
+        let end = pages.end();
+        let is_finished = end.is_multiple_of(unit_pages.into());
+        self.0 = u32::try_from(end).ok().filter(|_| !is_finished);
+        Ok(())
+    }
+
+    /// Whether the unit begun has some of these pages.
+    fn meets(self, unit_pages: Option<u32>, pages: PageRange) -> bool {
+        let (Some(next), Some(unit_pages)) = (self.0, unit_pages) else {
+            return false;
+        };
+        let first = u64::from(next - next % unit_pages);
+        u64::from(pages.first) < first + u64::from(unit_pages) && pages.end() > first
+    }
+}
+
+/// All open sessions, and the pages that those of one direction touched.
+#[derive(Debug, Clone)]
+pub(super) struct Sessions {
+    open: Vec<Option<Session>>,
+    opened: u32,
+    /// For each page the session that touched it last, of those open for one direction. It is made when one is opened.
+    touched: Vec<u32>,
+    pages: u32,
+}
+
+impl Sessions {
+    pub(super) fn new(contexts: u16, pages: u32) -> Sessions {
+        Sessions {
+            open: vec![None; usize::from(contexts) + 1],
+            opened: 0,
+            touched: Vec::new(),
+            pages,
+        }
+    }
+
+    pub(super) fn of(&self, context: u16) -> Option<&Session> {
+        self.open.get(usize::from(context))?.as_ref()
+    }
+
+    pub(super) fn of_mut(&mut self, context: u16) -> Option<&mut Session> {
+        self.open.get_mut(usize::from(context))?.as_mut()
+    }
+
+    pub(super) fn open(&mut self, context: u16, activation: Activation, unit_pages: Option<u32>) {
+        if activation != Activation::ReadWrite && self.touched.is_empty() {
+            self.touched = vec![0; self.pages as usize];
+        }
+        self.opened = self.opened.wrapping_add(1).max(1);
+        if let Some(slot) = self.open.get_mut(usize::from(context)) {
+            *slot = Some(Session {
+                activation,
+                unit_pages,
+                number: self.opened,
+                written: Progress::default(),
+                read: Progress::default(),
+            });
+        }
+    }
+
+    pub(super) fn close(&mut self, context: u16) {
+        if let Some(slot) = self.open.get_mut(usize::from(context)) {
+            *slot = None;
+        }
+    }
+
+    /// Notes that a session touched pages.
+    pub(super) fn mark(&mut self, number: u32, pages: PageRange) {
+        if let Some(touched) = self.touched.get_mut(pages.indices()) {
+            touched.fill(number);
+        }
+    }
+
+    /// Whether an open session of that direction touched one of these pages, and no other did since.
+    pub(super) fn has(&self, pages: PageRange, activation: Activation) -> bool {
+        let such = self.open.iter().flatten();
+        let mut numbers = such.filter(|session| session.activation == activation);
+        let touched = self.touched.get(pages.indices()).unwrap_or_default();
+        numbers.any(|session| touched.contains(&session.number))
+    }
+
+    /// Whether another context than this one is writing a large unit with some of these pages.
+    pub(super) fn writes_unit_of(&self, pages: PageRange, context: u16) -> bool {
+        let others = self.open.iter().enumerate();
+        let mut others = others.filter(|(other, _)| *other != usize::from(context));
+        others.any(|(_, session)| {
+            let session = session.as_ref();
+            session.is_some_and(|session| session.written.meets(session.unit_pages, pages))
+        })
+    }
+}
