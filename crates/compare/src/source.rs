@@ -165,7 +165,7 @@ impl TraceFile {
 
     /// A sentence where a synthetic load has written less than it was asked for, which the figures do not show.
     pub fn short_of(&self, write_bytes: u64) -> Option<String> {
-        let asked_bytes = self.synthetic.as_ref()?.plan().write_bytes;
+        let asked_bytes = self.synthetic.as_ref()?.write_bytes();
         let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
         (write_bytes < asked_bytes && !self.quick).then(|| {
             format!(
@@ -258,7 +258,7 @@ impl Requests for TraceFile {
         let whole = kept.whole();
         let mut open = Open::Synthetic {
             requests: Box::new(kept),
-            write_bytes: load.plan().write_bytes,
+            write_bytes: load.write_bytes(),
         };
         let mut ios = Vec::new();
         while open.read_batch(&mut ios)? {
@@ -290,7 +290,7 @@ impl Open {
         if let Some(synthetic) = &source.synthetic {
             return Ok(Open::Synthetic {
                 requests: synthetic.requests(),
-                write_bytes: synthetic.plan().write_bytes,
+                write_bytes: synthetic.write_bytes(),
             });
         }
         let path = &source.path;

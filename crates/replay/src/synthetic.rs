@@ -8,6 +8,7 @@
 mod cachelib;
 mod cassandra;
 mod fio;
+mod held;
 mod jobs;
 mod kept;
 mod llm;
@@ -23,6 +24,7 @@ use anabranch_trace::{
     Capture, Context, ContextId, ContextKind, File, FileId, Io, Operation, Rate, Sample, Tables,
     WriteHint,
 };
+use held::Held;
 use jobs::{Job, side_by_side};
 pub use kept::Kept;
 use settings::Setting;
@@ -39,13 +41,13 @@ pub type Requests = Box<dyn Iterator<Item = Io> + Send>;
 
 /// The size, length and settings asked of a load.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// Bytes of the drive that the load runs on; its data nearly fill it.
-    pub size_bytes: u64,
+struct Plan {
+    /// Bytes of the part of the drive that the load has; its data nearly fill it.
+    size_bytes: u64,
     /// Bytes that the load writes before it ends.
-    pub write_bytes: u64,
+    write_bytes: u64,
     /// Seed of everything random.
-    pub seed: u64,
+    seed: u64,
     /// Values of the load's own settings, in the order of its kind.
     own: Vec<f64>,
 }
@@ -63,10 +65,7 @@ impl Plan {
 
     /// The value of one of the load's own settings.
     fn own(&self, setting: &Setting) -> f64 {
-        self.own
-            .get(setting.place)
-            .copied()
-            .unwrap_or(setting.default)
+        setting.of(&self.own)
     }
 }
 
@@ -127,7 +126,7 @@ pub enum SyntheticError {
         setting: String,
         /// The load's name.
         name: &'static str,
-        /// The load's own settings as they are written, each after a comma.
+        /// The settings with defaults as they are written, each after a comma.
         own: String,
     },
     /// A setting with a value out of its range.
@@ -149,11 +148,12 @@ fn known() -> String {
 pub struct Synthetic {
     kind: &'static Kind,
     plan: Plan,
+    held: Held,
 }
 
 impl Synthetic {
     /// Parses `NAME` or `NAME:key=value,…`. Keys are `size` (default 4 GiB), `write` (default eight
-    /// times the size), `seed` (default 1) and the load's own settings.
+    /// times the size), `seed` (default 1), `held` and `overwritten` (default 0) and the load's own settings.
     ///
     /// # Errors
     /// When there is no such load or setting, or the drive is too small for it.
@@ -170,6 +170,7 @@ impl Synthetic {
         let bytes = |text: &str| settings::bytes(text).map_err(wrong);
         let (mut size, mut write, mut seed) = (4 << 30, None, 1);
         let mut own = settings::defaults(kind.settings);
+        let mut held = settings::defaults(held::SETTINGS);
         for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
             match setting.split_once('=') {
                 Some(("size", value)) => size = bytes(value)?,
@@ -180,40 +181,54 @@ impl Synthetic {
                         .map_err(|_| wrong(format!("\"{value}\" is no seed")))?;
                 }
                 _ => {
-                    let (place, value) = settings::read(kind.settings, setting)
+                    let is_read = settings::read(held::SETTINGS, setting, &mut held)
+                        .or_else(|| settings::read(kind.settings, setting, &mut own));
+                    is_read
                         .ok_or_else(|| SyntheticError::Setting {
                             setting: setting.to_owned(),
                             name: kind.name,
-                            own: settings::examples(kind.settings),
+                            own: settings::examples(held::SETTINGS)
+                                + &settings::examples(kind.settings),
                         })?
                         .map_err(wrong)?;
-                    own[place] = value;
                 }
             }
         }
+        let least = Bytes(kind.least_bytes);
         if size < kind.least_bytes || size > u64::from(u32::MAX) * PAGE_BYTES {
-            let least = Bytes(kind.least_bytes);
             return Err(wrong(format!("its drive has from {least} to 16TiB")));
         }
+        let held = Held::new(&held, size / PAGE_BYTES, seed).map_err(wrong)?;
+        if held.left_bytes() < kind.least_bytes {
+            let left = Bytes(held.left_bytes());
+            return Err(wrong(format!(
+                "held data leave it {left} of its drive, and it takes {least} at least"
+            )));
+        }
         let plan = Plan {
-            size_bytes: size / PAGE_BYTES * PAGE_BYTES,
+            size_bytes: held.left_bytes(),
             write_bytes: write.unwrap_or(size.saturating_mul(8)),
             seed,
             own,
         };
-        Ok(Synthetic { kind, plan })
+        Ok(Synthetic { kind, plan, held })
     }
 
-    /// The size, length and settings asked of the load.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
+    /// Bytes of the drive: the load's part and the held data.
+    pub fn size_bytes(&self) -> u64 {
+        self.plan.size_bytes + self.held.bytes()
+    }
+
+    /// Bytes that are written in all: those before the load begins, and the load's.
+    pub fn write_bytes(&self) -> u64 {
+        self.held.write_bytes() + self.plan.write_bytes
     }
 
     /// The tables of the load's writers, and its drive.
     pub fn tables(&self) -> Tables {
         let mut tables = (self.kind.tables)();
         tables.capture = Capture {
-            device_bytes: self.plan.size_bytes,
+            device_bytes: self.size_bytes(),
             command: vec![format!("synthetic:{}", self.kind.name)],
             ..Capture::default()
         };
@@ -227,35 +242,41 @@ impl Synthetic {
 
     /// The requests, from the first.
     pub fn requests(&self) -> Requests {
-        let most = self.plan.write_bytes;
+        let most = self.write_bytes();
         let mut written = 0;
         let requests = match self.kind.make {
             Make::Rule(make) => make(&self.plan),
             Make::Jobs(make) => Box::new(side_by_side(make(&self.plan), self.plan.seed)),
         };
-        let timed = requests.map_while(move |mut io| {
-            if written >= most {
-                return None;
-            }
-            io.time_ns = written * NS_PER_BYTE;
-            if io.operation == Operation::Write {
-                written += io.length_bytes;
-            }
-            Some(io)
-        });
+        let timed = self
+            .held
+            .requests()
+            .chain(requests)
+            .map_while(move |mut io| {
+                if written >= most {
+                    return None;
+                }
+                io.time_ns = written * NS_PER_BYTE;
+                if io.operation == Operation::Write {
+                    written += io.length_bytes;
+                }
+                Some(io)
+            });
         Box::new(timed)
     }
 }
 
 impl Synthetic {
     /// The requests that samples of pages of 4 KiB keep something of, made without the others; none where the load's
-    /// rule does not allow that.
+    /// rule or data held before it do not allow that.
     pub fn kept(&self, samples: &[Sample]) -> Option<Kept> {
         let is_own = |sample: &Sample| {
             (sample.page_bytes(), sample.trace_rate()) == (PAGE_BYTES, Rate::WHOLE)
         };
         match self.kind.make {
-            Make::Jobs(make) if !samples.is_empty() && samples.iter().all(is_own) => {
+            Make::Jobs(make)
+                if self.held.is_none() && !samples.is_empty() && samples.iter().all(is_own) =>
+            {
                 let plan = &self.plan;
                 Some(Kept::new(make(plan), plan.seed, plan.write_bytes, samples))
             }

@@ -56,6 +56,11 @@ impl Setting {
         }
     }
 
+    /// The setting's value among those of its load.
+    pub(super) fn of(&self, values: &[f64]) -> f64 {
+        values.get(self.place).copied().unwrap_or(self.default)
+    }
+
     /// The text of a value.
     fn text(&self, value: f64) -> String {
         match self.measure {
@@ -98,12 +103,21 @@ pub(super) fn examples(settings: &[Setting]) -> String {
     settings.iter().map(example).collect()
 }
 
-/// Parses `name=value`. Answers with the setting's place and its value, or with the reason why the value is wrong;
-/// `None` where no setting has that name.
-pub(super) fn read(settings: &[Setting], text: &str) -> Option<Result<(usize, f64), String>> {
+/// Puts the value of `name=value` among the values. Answers with the reason where the value is wrong; `None` where no
+/// setting has that name.
+pub(super) fn read(
+    settings: &[Setting],
+    text: &str,
+    values: &mut [f64],
+) -> Option<Result<(), String>> {
     let (name, value) = text.split_once('=')?;
     let setting = settings.iter().find(|setting| setting.name == name)?;
-    Some(setting.value(value).map(|value| (setting.place, value)))
+    let put = |value| {
+        if let Some(place) = values.get_mut(setting.place) {
+            *place = value;
+        }
+    };
+    Some(setting.value(value).map(put))
 }
 
 /// Parses a number of bytes.

@@ -18,7 +18,7 @@ fn every_load_writes_as_much_as_it_is_asked_for_and_stays_on_its_drive() {
         let mut last_ns = 0;
         for io in load.requests() {
             assert!(
-                io.offset_bytes + io.length_bytes <= load.plan().size_bytes,
+                io.offset_bytes + io.length_bytes <= load.size_bytes(),
                 "{}",
                 kind.name
             );
@@ -29,7 +29,7 @@ fn every_load_writes_as_much_as_it_is_asked_for_and_stays_on_its_drive() {
             }
         }
         assert!(
-            (load.plan().write_bytes..load.plan().write_bytes + (2 << 20)).contains(&written),
+            (load.write_bytes()..load.write_bytes() + (2 << 20)).contains(&written),
             "{} {written}",
             kind.name
         );
@@ -56,13 +56,13 @@ fn every_write_names_rows_of_the_tables() {
             assert!((io.file.0 as usize) < tables.files.len());
         }
         assert!(tables.contexts.len() <= tables.files.len());
-        assert_eq!(tables.capture.device_bytes, load.plan().size_bytes);
+        assert_eq!(tables.capture.device_bytes, load.size_bytes());
     }
 }
 
 /// Share of the drive that holds data at most, from the second half on; and bytes by hint.
 fn survey(load: &Synthetic) -> (f64, BTreeMap<WriteHint, u64>) {
-    let mut mapped = vec![false; load.plan().pages() as usize];
+    let mut mapped = vec![false; (load.size_bytes() / PAGE_BYTES) as usize];
     let (mut live, mut most, mut written) = (0_i64, 0, 0);
     let mut by_hint = BTreeMap::new();
     for io in load.requests() {
@@ -80,7 +80,7 @@ fn survey(load: &Synthetic) -> (f64, BTreeMap<WriteHint, u64>) {
             written += io.length_bytes;
             *by_hint.entry(io.hint).or_insert(0) += io.length_bytes;
         }
-        if written > load.plan().write_bytes / 2 {
+        if written > load.write_bytes() / 2 {
             most = most.max(live);
         }
     }
@@ -119,6 +119,46 @@ fn a_wrong_load_is_told_what_there_is() {
     assert!(complaint("cachelib:smal=4%").contains("small=4%"));
     assert!(complaint("cachelib:small=400%").contains("from 0% to 100%"));
     assert!(complaint("cachelib:tenants=1.5").contains("from 1 to 2"));
+    assert!(complaint("cachelib:smal=4%").contains("held=0%, overwritten=0%"));
+    assert!(complaint("cassandra:held=96%").contains("held is from 0% to 95%"));
+    assert!(complaint("cassandra:held=nan").contains("held is from 0% to 95%"));
+    assert!(complaint("cassandra:overwritten=100%").contains("say held=SHARE too"));
+    assert!(complaint("cassandra:held=90%,overwritten=1001%").contains("to 1000%"));
+    let narrow = complaint("cassandra:size=8GiB,held=90%");
+    assert!(
+        narrow.contains("838864KiB of its drive") && narrow.contains("1GiB"),
+        "{narrow}"
+    );
+}
+
+#[test]
+fn a_load_beside_held_data_is_the_load_of_a_smaller_drive_and_the_data_are_never_given_back() {
+    let beside = "fio-emmc:size=4GiB,write=3GiB,held=75%,overwritten=50%";
+    let beside = Synthetic::parse(beside).unwrap();
+    let alone = Synthetic::parse("fio-emmc:size=1GiB,write=3GiB").unwrap();
+    assert_eq!(beside.size_bytes(), 4 << 30);
+    assert_eq!(beside.tables().capture.device_bytes, 4 << 30);
+    assert_eq!(beside.write_bytes(), (3 << 30) + (3 << 29) + (3 << 30));
+    let is_held = |io: &Io| io.offset_bytes >= 1 << 30;
+    let before: Vec<Io> = beside.requests().take_while(is_held).collect();
+    let mut writes_of_page = vec![0_u32; (3 << 30) / PAGE_BYTES as usize];
+    for io in &before {
+        assert_eq!(
+            (io.operation, io.context.0, io.file.0),
+            (Operation::Write, 0, 0)
+        );
+        let first = ((io.offset_bytes - (1 << 30)) / PAGE_BYTES) as usize;
+        for writes in &mut writes_of_page[first..first + (io.length_bytes / PAGE_BYTES) as usize] {
+            *writes += 1;
+        }
+    }
+    // Half as many draws as pages leave e^-1/2 of them as they were.
+    let once = writes_of_page.iter().filter(|writes| **writes == 1).count();
+    assert!(writes_of_page.iter().all(|writes| *writes > 0));
+    assert!((once as f64 / writes_of_page.len() as f64 - 0.6065).abs() < 0.002);
+    let untimed = |io: Io| Io { time_ns: 0, ..io };
+    let after = beside.requests().skip(before.len()).map(untimed);
+    assert!(after.eq(alone.requests().map(untimed)));
 }
 
 /// Bytes by the writer's row.

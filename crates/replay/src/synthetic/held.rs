@@ -1,0 +1,87 @@
+//! Data of others that hold a share of the drive: written before the load begins, and never given back.
+//!
+//! PCStream's authors filled nine tenths of their drive with files that stay (`experiments/drive-fill.toml`). How these
+//! lay is not told. Written in sequence alone, they fill units of their own, which are never collected. So a second
+//! setting says how much of them is then overwritten, a page at a time and each page as likely as another (SNIA's
+//! preconditioning by random writes): what is collected afterwards holds some of them.
+//!
+//! Our choice: the load has the addresses below the held data, and these are nobody's: they have no context and no hint.
+
+use anabranch_trace::{Io, Operation};
+
+use super::{PAGE_BYTES, Requests, nobodys, settings::Setting};
+use crate::draw::Draw;
+
+/// Share of the drive that the held data fill.
+const HELD: Setting = Setting::share(0, "held", 0.0, (0.0, 0.95));
+/// Bytes overwritten at random, as a share of the held data.
+const OVERWRITTEN: Setting = Setting::share(1, "overwritten", 0.0, (0.0, 10.0));
+
+/// The settings, which every load has.
+pub(super) const SETTINGS: &[Setting] = &[HELD, OVERWRITTEN];
+
+/// Pages of one request of the sequence: 1 MiB.
+const SEQUENCE_PAGES: u64 = 256;
+
+/// Keeps the draws of the held data apart from the load's, which are the same with and without them.
+const SEED: u64 = 0x6865_6c64;
+
+/// The held data of one drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Held {
+    first: u64,
+    pages: u64,
+    overwrites: u64,
+    seed: u64,
+}
+
+impl Held {
+    /// The held data of a drive of so many pages, by the values of the settings.
+    pub(super) fn new(values: &[f64], drive_pages: u64, seed: u64) -> Result<Held, String> {
+        let value = |setting: &Setting| setting.of(values);
+        let (share, overwritten) = (value(&HELD), value(&OVERWRITTEN));
+        if share == 0.0 && overwritten > 0.0 {
+            return Err("overwritten is a share of the held data: say held=SHARE too".to_owned());
+        }
+        let pages = (drive_pages as f64 * share) as u64;
+        Ok(Held {
+            first: drive_pages - pages,
+            pages,
+            overwrites: (pages as f64 * overwritten) as u64,
+            seed: seed ^ SEED,
+        })
+    }
+
+    /// Whether there are any.
+    pub(super) fn is_none(self) -> bool {
+        self.pages == 0
+    }
+
+    /// Bytes of the drive that are left to the load.
+    pub(super) fn left_bytes(self) -> u64 {
+        self.first * PAGE_BYTES
+    }
+
+    /// Bytes of the drive that are held.
+    pub(super) fn bytes(self) -> u64 {
+        self.pages * PAGE_BYTES
+    }
+
+    /// Bytes that are written before the load begins.
+    pub(super) fn write_bytes(self) -> u64 {
+        (self.pages + self.overwrites) * PAGE_BYTES
+    }
+
+    /// What is written before the load begins.
+    pub(super) fn requests(self) -> Requests {
+        let write = |first, pages| -> Io { nobodys(Operation::Write, first, pages) };
+        let end = self.first + self.pages;
+        let sequence = (self.first..end)
+            .step_by(SEQUENCE_PAGES as usize)
+            .map(move |first| write(first, SEQUENCE_PAGES.min(end - first)));
+        let mut draw = Draw::new(self.seed);
+        let overwrites =
+            (0..self.overwrites).map(move |_| write(self.first + draw.below_all(self.pages), 1));
+        Box::new(sequence.chain(overwrites))
+    }
+}
