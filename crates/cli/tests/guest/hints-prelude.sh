@@ -26,11 +26,5 @@ hints() {
     /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --mount /mnt --scheme manual:rules=/tmp/rules.toml \
         --json "$@" >/tmp/hinted 2>/tmp/said &
     server=$!
-    for _ in $(seq 300); do
-        grep -q 'setting the hints' /tmp/said && return
-        test -e /proc/$server || break
-        usleep 100000
-    done
-    echo "FAIL: no hints: $(cat /tmp/said)"
-    exit 1
+    await_word 30 'setting the hints' /tmp/said $server 'no hints'
 }

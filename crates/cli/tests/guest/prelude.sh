@@ -50,6 +50,20 @@ await() {
     exit 1
 }
 
+# Waits until a server has written a word: seconds, the word, the file it writes to, its process, and what it is called. One that
+# ends before is not waited for.
+await_word() {
+    for _ in $(seq $(($1 * 10))); do
+        grep -q "$2" "$3" && return
+        test -e "/proc/$4" || break
+        usleep 100000
+    done
+    grep -q "$2" "$3" && return
+    echo "FAIL: $5: $(cat "$3")"
+    dmesg | tail -n 30
+    exit 1
+}
+
 # The command, where a test brings it.
 anabranch() { /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch "$@"; }
 

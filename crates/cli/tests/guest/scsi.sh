@@ -14,15 +14,7 @@ serve() {
     /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch serve --scsi drive1 --device demo --mode streams --size 384MiB \
         --unit 4MiB --data $data --metrics 127.0.0.1:9100 --json >/tmp/counters 2>/tmp/served &
     drive=$!
-    for _ in $(seq 600); do
-        grep -q '^metrics' /tmp/served && break
-        test -e /proc/$drive || break
-        usleep 100000
-    done
-    grep -q '^metrics' /tmp/served && return
-    echo "FAIL: not served: $(cat /tmp/served)"
-    dmesg | tail -n 20
-    exit 1
+    await_word 60 '^metrics' /tmp/served $drive 'not served'
 }
 stopped() {
     kill -TERM $drive

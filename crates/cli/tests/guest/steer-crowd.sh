@@ -1,6 +1,6 @@
 # More threads than processors, many files, and somebody else's calls about an eBPF map: who wrote each page?
 connect
-steer --scheme pcstream-fcfs:samples=0 --shadow off --json
+steer_by_writer
 must mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/ublkb0
 must mount /dev/ublkb0 /mnt
 /job/map-calls &

@@ -5,14 +5,7 @@ steer() {
     : >/tmp/steer_error
     /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --device "${DRIVE:-/dev/ng0n1}" "$@" >/tmp/steered 2>/tmp/steer_error &
     server=$!
-    for _ in $(seq 300); do
-        grep -q ublkb0 /tmp/steer_error && return
-        test -e /proc/$server || break
-        usleep 100000
-    done
-    echo "FAIL: no server: $(cat /tmp/steer_error)"
-    dmesg | tail -n 30
-    exit 1
+    await_word 30 ublkb0 /tmp/steer_error $server 'no server'
 }
 
 # Ends it, and waits for that.
@@ -32,6 +25,17 @@ formatted() {
     must mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/ublkb0
     unsteer
     section rooms-before nvme fdp status /dev/nvme0n1 -o json
+}
+
+# Steers by who writes.
+steer_by_writer() { steer --scheme pcstream-fcfs:samples=0 --shadow off --json "$@"; }
+
+# The same on a drive with a new file system; writers are kept while no server is there.
+formatted_by_writer() {
+    connect
+    must mount -t bpf bpf /sys/fs/bpf
+    formatted
+    steer_by_writer --yes
 }
 
 # The file system is unmounted, the server ends; what it and the drive counted.

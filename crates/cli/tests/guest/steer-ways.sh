@@ -1,12 +1,6 @@
 # Call paths of one program, and two calls of another without frame pointers, on a file system that was made before;
 # afterwards everything is read back from the bare drive.
-connect
-# Where writers are kept while no server is there.
-must mount -t bpf bpf /sys/fs/bpf
-OPTIONS="--scheme pcstream-fcfs:samples=0 --shadow off --json"
-formatted
-# shellcheck disable=SC2086 # words
-steer $OPTIONS --yes
+formatted_by_writer
 # Where something is removed, ext4 gives up what is free in its group of blocks.
 must mount -o discard /dev/ublkb0 /mnt
 # shellcheck disable=SC2086 # words
