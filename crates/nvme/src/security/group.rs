@@ -7,7 +7,7 @@ use openssl::{
     derive::Deriver,
     dh::Dh,
     error::ErrorStack,
-    pkey::{PKey, Private},
+    pkey::{PKey, Params, Private},
 };
 use zeroize::Zeroizing;
 
@@ -109,6 +109,13 @@ fn prime(bits: i32, extra: u32) -> Result<BigNum, ErrorStack> {
     Ok(prime)
 }
 
+/// The group of a prime: its order is half of it, and 2 generates it (RFC 7919, appendix A).
+fn parameters(prime: BigNum) -> Result<Dh<Params>, ErrorStack> {
+    let mut order = BigNum::new()?;
+    order.rshift1(&prime)?;
+    Dh::from_pqg(prime, Some(order), BigNum::from_u32(2)?)
+}
+
 /// The prime of a group that is one.
 #[cfg(test)]
 pub(super) fn prime_of(group: Group) -> Option<BigNum> {
@@ -131,10 +138,7 @@ impl Half {
         let Some((bits, extra)) = group.shape() else {
             return Ok(None);
         };
-        let prime = prime(bits, extra)?;
-        let mut order = BigNum::new()?;
-        order.rshift1(&prime)?;
-        let group = Dh::from_pqg(prime, Some(order), BigNum::from_u32(2)?)?;
+        let group = parameters(prime(bits, extra)?)?;
         PKey::from_dh(group.generate_key()?).map(|half| Some(Half(half)))
     }
 
@@ -149,12 +153,12 @@ impl Half {
     pub(crate) fn agree(&self, public: &[u8]) -> Result<Zeroizing<Vec<u8>>, ErrorStack> {
         let half = self.0.dh()?;
         let (public, prime) = (BigNum::from_slice(public)?, half.prime_p());
-        // OpenSSL looks at what comes of it alone.
+        // A public value lies between 1 and p - 1 (RFC 7919, 5.1). OpenSSL checks that when the peer is set; this check does
+        // not rely on its version.
         if *public >= *prime {
             return Err(ErrorStack::get());
         }
-        let order = half.prime_q().map(BigNumRef::to_owned).transpose()?;
-        let group = Dh::from_pqg(prime.to_owned()?, order, half.generator().to_owned()?)?;
+        let group = parameters(prime.to_owned()?)?;
         let theirs = PKey::from_dh(group.set_public_key(public)?)?;
         let mut deriver = Deriver::new(&self.0)?;
         deriver.set_peer(&theirs)?;
