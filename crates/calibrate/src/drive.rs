@@ -467,9 +467,7 @@ fn configuration(link: &mut dyn Link, endurance_group: u16) -> Result<Vec<u8>, C
     let index = link
         .ask(&enabled, &mut [])
         .map_or(0, |told| told >> 8 & 0xff);
-    let log = nvme::placement::configurations(endurance_group, |what, which, words, data| {
-        link.ask(&command(what, which, words), data)
-    })?;
+    let log = nvme::placement::configurations(endurance_group, asking(link))?;
     let mut at = 16;
     for _ in 0..index {
         at += (number(&log, at, 2) as usize).max(64);
@@ -552,23 +550,27 @@ fn log(
 }
 
 fn handle_status(link: &mut dyn Link) -> Result<Vec<u8>, CalibrateError> {
-    nvme::placement::handle_status(|what, which, words, data| {
-        link.ask(&command(what, which, words), data)
-    })
+    nvme::placement::handle_status(asking(link))
 }
 
-/// A command as [`nvme::placement`] has it.
-fn command(
-    what: &'static str,
-    (queue, opcode, of_namespace): (Queue, u8, bool),
-    words: [u32; 6],
-) -> Command {
-    Command {
-        what,
-        queue,
-        opcode,
-        of_namespace,
-        words,
+/// Sends commands as [`nvme::placement`] has them.
+fn asking(
+    link: &mut dyn Link,
+) -> impl FnMut(
+    &'static str,
+    (Queue, u8, bool),
+    [u32; 6],
+    &mut [u8],
+) -> Result<u32, CalibrateError> {
+    |what, (queue, opcode, of_namespace), words, data| {
+        let command = Command {
+            what,
+            queue,
+            opcode,
+            of_namespace,
+            words,
+        };
+        link.ask(&command, data)
     }
 }
 

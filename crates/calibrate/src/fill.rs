@@ -19,6 +19,28 @@ pub(crate) struct Filled {
     pub ends: Vec<(u64, u64)>,
 }
 
+impl Filled {
+    /// What [`series::counts_room_twice`] says of it.
+    pub fn counts_room_twice(&self) -> Option<bool> {
+        series::counts_room_twice(&self.ends)
+    }
+}
+
+/// Writes the first so many bytes in order, without a look at anything.
+pub(crate) fn unwatched(drive: &mut Drive<'_>, bytes: u64) -> Result<(), CalibrateError> {
+    let mut at = 0;
+    while at < bytes {
+        let piece = Piece {
+            start_bytes: at,
+            bytes: STEP_BYTES.min(bytes - at),
+            place: None,
+        };
+        drive.write(&[piece])?;
+        at += piece.bytes;
+    }
+    Ok(())
+}
+
 /// Writes the first so many bytes in order, by slots of so many bytes. Where handles have rooms, the write that fills a
 /// unit is looked at by itself: the first brings as much as there is room, the next twice as much, and so on in turn.
 /// All begin and end with a mapping unit; where that leaves no such writes, no end is looked at.

@@ -88,7 +88,7 @@ pub fn calibrate(
         )
     });
     tell("all given up again: what a discard does");
-    let (discard, reads_zeroes) = discards(drive, &about, over.first_copy.map(|_| &sizes))?;
+    let (discard, reads_zeroes) = discards(drive, &about, over.first_copy.map(|_| lag_bytes))?;
     let mut notes = notes(&about, &over, unit_bytes);
     notes.extend(unmeasured(&about, discard));
     let unit_to_drop =
@@ -145,7 +145,7 @@ fn filled_and_overwritten(
     tell("a fill in order: how units end");
     let bytes = about.logical_bytes / sizes.slot * sizes.slot;
     let filled = fill::in_order(drive, bytes, sizes.slot, sizes.mapping_bytes)?;
-    if series::counts_room_twice(&filled.ends) == Some(true) {
+    if filled.counts_room_twice() == Some(true) {
         return Ok(Overwritten::none(filled));
     }
     tell("overwrites until something is copied: the spare and the unit");
@@ -215,11 +215,11 @@ struct Overwritten {
 
 impl Overwritten {
     /// A drive that was filled alone.
-    fn none(filled: Filled) -> Overwritten {
+    fn none(mut filled: Filled) -> Overwritten {
         Overwritten {
             first_copy: None,
             samples: Vec::new(),
-            rooms: filled.rooms.clone(),
+            rooms: std::mem::take(&mut filled.rooms),
             filled,
         }
     }
@@ -237,7 +237,7 @@ fn overwrites(
     let slots = about.logical_bytes / slot;
     let writes = look_writes(about, slot);
     let noise = sizes.lag_bytes + slot * writes / 8;
-    let counts_once = series::counts_room_twice(&filled.ends).is_some();
+    let counts_once = filled.counts_room_twice().is_some();
     let mut room = default_room(drive, filled.end)?;
     let (mut samples, mut rooms, mut bursts) = (vec![filled.end], Vec::new(), 0);
     let mut first_copy = None;
@@ -307,11 +307,11 @@ fn unit(about: &About, found: &Overwritten, slot: u64) -> (Measured, Option<&'st
 }
 
 /// Gives all up and, where copies were counted before, writes some of it anew: does anything of what was given up cost
-/// copies? They were counted where there are sizes.
+/// copies? They were counted where it is known how far the count may be behind.
 fn discards(
     drive: &mut Drive<'_>,
     about: &About,
-    sizes: Option<&Sizes>,
+    lag_bytes: Option<u64>,
 ) -> Result<(Discard, bool), CalibrateError> {
     if !about.takes_discards {
         return Ok((Discard::NotTaken, false));
@@ -320,13 +320,13 @@ fn discards(
     let mut block = vec![1; about.block_bytes as usize];
     drive.read(0, &mut block)?;
     let reads_zeroes = block.iter().all(|&byte| byte == 0);
-    let Some(sizes) = sizes else {
+    let Some(lag_bytes) = lag_bytes else {
         return Ok((Discard::NotKnown, reads_zeroes));
     };
     let bytes = (about.logical_bytes as f64 * DISCARD_SHARE) as u64 >> 20 << 20;
-    let anew = fill::in_order(drive, bytes, sizes.slot, sizes.mapping_bytes)?;
-    let sent = anew.end.sent_bytes - anew.begin.sent_bytes;
-    let discard = match anew.end.copied_since(anew.begin) > sent / 100 + sizes.lag_bytes {
+    let before = drive.look()?;
+    fill::unwatched(drive, bytes)?;
+    let discard = match drive.look()?.copied_since(before) > bytes / 100 + lag_bytes {
         true => Discard::FreesNothing,
         false => Discard::FreesRoom,
     };
@@ -356,7 +356,7 @@ fn notes(about: &About, found: &Overwritten, unit_bytes: Option<u64>) -> Vec<Str
         ));
     }
     let filled = &found.filled;
-    if series::counts_room_twice(&filled.ends) == Some(true) {
+    if filled.counts_room_twice() == Some(true) {
         notes.push(
             "the spare is not known: with each unit that is full, this drive counts the room before its last write as written \
              once more, so that its count is none of copies; nothing was overwritten"
