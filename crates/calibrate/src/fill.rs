@@ -17,12 +17,28 @@ pub(crate) struct Filled {
     pub rooms: Vec<(u64, u64)>,
     /// For each end of a unit its room before the write that filled it, and what was counted beyond that write.
     pub ends: Vec<(u64, u64)>,
+    /// A room did not fall by what was written.
+    pub rooms_lie: bool,
 }
 
 impl Filled {
     /// What [`series::counts_room_twice`] says of it.
     pub fn counts_room_twice(&self) -> Option<bool> {
         series::counts_room_twice(&self.ends)
+    }
+
+    /// Why what is counted beyond what was sent is not known to be copies, if so.
+    pub fn counts_no_copies(&self) -> Option<&'static str> {
+        if self.counts_room_twice() == Some(true) {
+            return Some(
+                "with each unit that is full, this drive counts the room before its last write as written once more, so that \
+                 its count is none of copies",
+            );
+        }
+        self.rooms_lie.then_some(
+            "the room of this drive's unit does not fall by what is written, so that it is not known whether its count is one of \
+             copies",
+        )
     }
 }
 
@@ -43,7 +59,7 @@ pub(crate) fn unwatched(drive: &mut Drive<'_>, bytes: u64) -> Result<(), Calibra
 
 /// Writes the first so many bytes in order, by slots of so many bytes. Where handles have rooms, the write that fills a
 /// unit is looked at by itself: the first brings as much as there is room, the next twice as much, and so on in turn.
-/// All begin and end with a mapping unit; where that leaves no such writes, no end is looked at.
+/// All begin and end with a mapping unit; where that leaves no such writes, no end is looked at, but rooms are.
 pub(crate) fn in_order(
     drive: &mut Drive<'_>,
     bytes: u64,
@@ -53,7 +69,9 @@ pub(crate) fn in_order(
     let begin = drive.look()?;
     let (mut rooms, mut ends) = (Vec::new(), Vec::new());
     let last = drive.most_write_bytes();
-    let mut looks = drive.has_rooms() && (last / 2).is_multiple_of(mapping_bytes);
+    let mut looks = drive.has_rooms();
+    let fits_halves = (last / 2).is_multiple_of(mapping_bytes);
+    let mut rooms_lie = false;
     let mut at = 0;
     while at < bytes {
         // What follows an end begins with a slot again, before the next room is looked at.
@@ -62,8 +80,11 @@ pub(crate) fn in_order(
         if looks && (is_whole || !just_ended(&rooms, drive.sent_bytes())) {
             room = drive.rooms()?.first().copied();
             rooms.extend(room.map(|room| (drive.sent_bytes(), room)));
-            looks = series::falls(&rooms);
-            let fits = |room: &u64| looks && *room > 0 && room.is_multiple_of(mapping_bytes);
+            rooms_lie = !series::falls(&rooms);
+            looks = !rooms_lie;
+            let fits = |room: &u64| {
+                looks && fits_halves && *room > 0 && room.is_multiple_of(mapping_bytes)
+            };
             room = room.filter(fits);
         }
         let step = match room {
@@ -88,11 +109,16 @@ pub(crate) fn in_order(
         }
         at += step;
     }
+    if looks && let Some(&room) = drive.rooms()?.first() {
+        rooms.push((drive.sent_bytes(), room));
+        rooms_lie = !series::falls(&rooms);
+    }
     Ok(Filled {
         begin,
         end: drive.look()?,
         rooms,
         ends,
+        rooms_lie,
     })
 }
 

@@ -145,7 +145,7 @@ fn filled_and_overwritten(
     tell("a fill in order: how units end");
     let bytes = about.logical_bytes / sizes.slot * sizes.slot;
     let filled = fill::in_order(drive, bytes, sizes.slot, sizes.mapping_bytes)?;
-    if filled.counts_room_twice() == Some(true) {
+    if filled.counts_no_copies().is_some() {
         return Ok(Overwritten::none(filled));
     }
     tell("overwrites until something is copied: the spare and the unit");
@@ -356,12 +356,10 @@ fn notes(about: &About, found: &Overwritten, unit_bytes: Option<u64>) -> Vec<Str
         ));
     }
     let filled = &found.filled;
-    if filled.counts_room_twice() == Some(true) {
-        notes.push(
-            "the spare is not known: with each unit that is full, this drive counts the room before its last write as written \
-             once more, so that its count is none of copies; nothing was overwritten"
-                .to_owned(),
-        );
+    if let Some(why) = filled.counts_no_copies() {
+        notes.push(format!(
+            "the spare is not known: {why}; nothing was overwritten"
+        ));
     } else if found.first_copy.is_none() {
         notes.push(
             "a capacity of overwrites copied nothing: the spare is larger than the drive, or is not collected that way"

@@ -228,6 +228,24 @@ fn a_room_that_lies_does_not_make_the_fill_endless() {
 }
 
 #[test]
+fn a_drive_whose_rooms_do_not_fall_has_no_false_spare() {
+    // As large at each look; those of less than two writes fit units of as many bytes, which is no lie to be seen.
+    for said_room_bytes in [MIB / 2, MIB, 8 * MIB, 1 << 40] {
+        for unit_mib in [1, 4, 9] {
+            let mut model = Model {
+                said_room_bytes: Some(said_room_bytes),
+                ..Model::of(unit_mib * MIB)
+            };
+            let found = learned(&mut model);
+            assert_eq!(found.spare, None, "{unit_mib} {said_room_bytes}");
+            let lies = said_room_bytes != unit_mib * MIB;
+            let said = found.notes.join("\n").contains("does not fall");
+            assert!(said || !lies, "{unit_mib} {said_room_bytes}: {found:#?}");
+        }
+    }
+}
+
+#[test]
 fn what_a_discard_frees_is_no_question_where_there_are_none() {
     for unit_mib in [4, 32] {
         let mut model = Model {
