@@ -79,6 +79,7 @@ mod flash;
 mod latency;
 mod live;
 mod pending;
+mod recorder;
 mod report;
 mod requests;
 mod series;

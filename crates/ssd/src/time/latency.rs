@@ -1,7 +1,8 @@
 //! How long requests of one kind took.
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+
+use super::recorder::Recorder;
 
 /// Significant decimal digits kept: a percentile is known to one part in a thousand (our choice).
 const DIGITS: u8 = 3;
@@ -28,77 +29,33 @@ pub struct LatencySummary {
     pub max_ns: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Latency {
-    /// Made at the first record: most runs have no flush, and many no read.
-    histogram: Option<Histogram<u64>>,
-    requests: u64,
+    recorder: Recorder<u64, DIGITS>,
     sum_ns: u128,
-    max_ns: u64,
-    /// The latency of the last requests and how many in a row had it: many do.
-    last_ns: u64,
-    run: u64,
 }
 
 impl Latency {
-    pub(super) fn new() -> Latency {
-        Latency {
-            histogram: None,
-            requests: 0,
-            sum_ns: 0,
-            max_ns: 0,
-            last_ns: 0,
-            run: 0,
-        }
-    }
-
     #[inline]
     pub(super) fn record(&mut self, latency_ns: u64) {
-        if latency_ns != self.last_ns {
-            self.flush();
-            self.last_ns = latency_ns;
-        }
-        self.run += 1;
-    }
-
-    /// Counts the last run.
-    fn flush(&mut self) {
-        if self.run == 0 {
-            return;
-        }
-        self.requests += self.run;
-        self.sum_ns += u128::from(self.last_ns) * u128::from(self.run);
-        self.max_ns = self.max_ns.max(self.last_ns);
-        // It grows by itself, and cannot fail with so few digits.
-        if self.histogram.is_none() {
-            self.histogram = Histogram::new(DIGITS).ok();
-        }
-        if let Some(histogram) = &mut self.histogram {
-            // Only a histogram of fixed size refuses a value.
-            let _ = histogram.record_n(self.last_ns, self.run);
-        }
-        self.run = 0;
+        self.recorder.record(latency_ns);
+        self.sum_ns += u128::from(latency_ns);
     }
 
     pub(super) fn summary(&self) -> LatencySummary {
-        let mut flushed = Latency {
-            histogram: self.histogram.clone(),
-            ..*self
-        };
-        flushed.flush();
-        let Some(histogram) = &flushed.histogram else {
-            return LatencySummary::default();
-        };
-        let at = |quantile| histogram.value_at_quantile(quantile).min(flushed.max_ns);
+        let mut recorder = self.recorder.clone();
+        recorder.flush();
+        let requests = recorder.requests();
+        let at = |quantile| recorder.quantile_ns(quantile);
         LatencySummary {
-            requests: flushed.requests,
-            mean_ns: flushed.sum_ns as f64 / flushed.requests as f64,
+            requests,
+            mean_ns: self.sum_ns as f64 / requests.max(1) as f64,
             p50_ns: at(0.5),
             p90_ns: at(0.9),
             p99_ns: at(0.99),
             p99_9_ns: at(0.999),
             p99_99_ns: at(0.9999),
-            max_ns: flushed.max_ns,
+            max_ns: recorder.longest_ns(),
         }
     }
 }
@@ -109,7 +66,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_those_of_the_sorted_latencies() {
-        let mut latency = Latency::new();
+        let mut latency = Latency::default();
         for value in 1..=10_000 {
             latency.record(value * 1000);
         }
@@ -127,6 +84,6 @@ mod tests {
 
     #[test]
     fn nothing_recorded_is_a_summary_of_zeroes() {
-        assert_eq!(Latency::new().summary(), LatencySummary::default());
+        assert_eq!(Latency::default().summary(), LatencySummary::default());
     }
 }

@@ -48,7 +48,7 @@ impl Requests {
             answers: VecDeque::new(),
             reads: Vec::new(),
             vacant: Vec::new(),
-            latencies: std::array::from_fn(|_| Latency::new()),
+            latencies: Default::default(),
             series: Series::new(0),
             tag: 0,
             finished: Vec::new(),
@@ -59,7 +59,7 @@ impl Requests {
 
     /// Forgets what was measured. What is under way goes on.
     pub(super) fn restart(&mut self, now: u64) {
-        self.latencies = std::array::from_fn(|_| Latency::new());
+        self.latencies = Default::default();
         self.series = Series::new(now);
         self.buffer_wait_ns = 0;
         self.collection_wait_ns = 0;

@@ -1,7 +1,8 @@
 //! How the latencies of one interval lie.
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+
+use super::recorder::Recorder;
 
 /// Significant decimal digits kept. With one a histogram of latencies up to 64 ms is 1.5 KB, and what it
 /// tells is at most a sixteenth too long, which no picture over time shows (our choice; the whole
@@ -20,67 +21,16 @@ pub struct IntervalLatency {
     pub p99_9_ns: u64,
 }
 
-/// A histogram of the latencies of one kind of request in one interval.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Spread {
-    /// Made at the first record: many intervals have no read, and idle ones nothing.
-    histogram: Option<Histogram<u32>>,
-    longest_ns: u64,
-    /// The latency of the last requests and how many in a row had it: many do.
-    last_ns: u64,
-    run: u32,
-}
+/// The latencies of one kind of request in one interval.
+pub(super) type Spread = Recorder<u32, DIGITS>;
 
 impl Spread {
-    #[inline]
-    pub(super) fn record(&mut self, latency_ns: u64) {
-        if latency_ns != self.last_ns {
-            self.flush();
-            self.last_ns = latency_ns;
-        }
-        self.run += 1;
-    }
-
-    /// Counts the last run: nothing more is recorded.
-    pub(super) fn flush(&mut self) {
-        if self.run == 0 {
-            return;
-        }
-        self.longest_ns = self.longest_ns.max(self.last_ns);
-        // It grows by itself, and cannot fail with so few digits.
-        if self.histogram.is_none() {
-            self.histogram = Histogram::new(DIGITS).ok();
-        }
-        if let Some(histogram) = &mut self.histogram {
-            // Only a histogram of fixed size refuses a value.
-            let _ = histogram.record_n(self.last_ns, self.run);
-        }
-        self.run = 0;
-    }
-
-    /// Takes in what another interval recorded; both are flushed.
-    pub(super) fn add(&mut self, other: Spread) {
-        self.longest_ns = self.longest_ns.max(other.longest_ns);
-        let Some(more) = other.histogram else {
-            return;
-        };
-        match &mut self.histogram {
-            Some(histogram) => {
-                // Only a histogram of fixed size refuses another's values.
-                let _ = histogram.add(more);
-            }
-            None => self.histogram = Some(more),
-        }
-    }
-
     /// Percentiles of the latencies; `None` where nothing was recorded. The last run must be flushed.
     pub(super) fn latency(&self) -> Option<IntervalLatency> {
-        let histogram = self.histogram.as_ref()?;
-        let at = |quantile| histogram.value_at_quantile(quantile).min(self.longest_ns);
-        Some(IntervalLatency {
-            p50_ns: at(0.5),
-            p99_ns: at(0.99),
-            p99_9_ns: at(0.999),
+        (self.requests() > 0).then(|| IntervalLatency {
+            p50_ns: self.quantile_ns(0.5),
+            p99_ns: self.quantile_ns(0.99),
+            p99_9_ns: self.quantile_ns(0.999),
         })
     }
 }
