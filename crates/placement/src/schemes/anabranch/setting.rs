@@ -13,7 +13,7 @@ use super::{
 use crate::{geometry::HostGeometry, parameter::one_of};
 
 one_of! {
-    /// Where copies go.
+    /// Where copies go. A page whose writing the scheme did not see has no prediction and goes to [`Setting::heir`].
     Copies {
         /// By what remains of their lives, among new data of the same class.
         Together = "together",
@@ -132,7 +132,7 @@ impl Setting {
     /// The class of a predicted life, among those there are streams for.
     fn class(&self, mind: &Mind, life: Eighths, room: &Room) -> u16 {
         let classes = u16::from(self.classes).min(room.host_streams);
-        mind.classes.of(life, usize::from(classes))
+        mind.classes.class_of(life, usize::from(classes))
     }
 
     /// The stream of a page the host writes.
@@ -164,7 +164,9 @@ impl Setting {
         }
     }
 
-    /// The stream that takes, under this setting, what another stream took under any.
+    /// The stream that takes, under this setting, what another stream took under any. A page without a prediction goes
+    /// there when it is copied: data from before the scheme, which have survived an unknown number of times, do not enter a
+    /// chain of copies nor the one stream of copies, and stay among the host's streams.
     pub fn heir(&self, stream: StreamId, room: &Room) -> StreamId {
         let last_class = u16::from(self.classes)
             .min(room.host_streams)
@@ -356,13 +358,18 @@ mod tests {
     #[test]
     fn an_heir_is_a_stream_the_setting_uses() {
         let room = room(8, 4);
-        for copies in [Copies::Together, Copies::Apart, Copies::One] {
+        for copies in [Copies::Together, Copies::Apart, Copies::One, Copies::Chain] {
             let setting = Setting { copies, ..SETTING };
-            let used = streams(setting, &room).concat();
+            let mut used = streams(setting, &room).concat();
+            if copies == Copies::Chain {
+                used.extend(room.host_streams..room.host_streams + CHAIN);
+            }
             for stream in room.streams() {
                 let heir = setting.heir(stream, &room);
                 assert!(used.contains(&heir.0), "{copies:?} {stream:?} {heir:?}");
                 assert_eq!(setting.heir(heir, &room), heir);
+                let is_copy = |stream: StreamId| stream.0 >= room.host_streams;
+                assert!(is_copy(stream) || !is_copy(heir), "{copies:?} {stream:?}");
             }
         }
     }
