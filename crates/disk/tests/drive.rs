@@ -17,7 +17,7 @@ use std::path::Path;
 use anabranch_disk::{
     BackingPlace, DiskError, Drive, DriveOptions, FileSystemKind, Namespace, status_code,
 };
-use common::{Binding, MIB, blank, mounted, run, wait_until};
+use common::{Binding, MIB, blank, mounted, names, run, wait_until};
 
 fn deleted_files_are_discarded(file_system: FileSystemKind) {
     let drive = mounted(file_system, 320 * MIB);
@@ -218,13 +218,4 @@ fn what_lies_beside_the_mount_point_stays_visible_and_cannot_be_added_to() {
     }
     let error = fs::write(parent.join("stray"), b"lost").unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ReadOnlyFilesystem);
-}
-
-fn names(directory: &str) -> Vec<std::ffi::OsString> {
-    let mut names: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    names.sort();
-    names
 }

@@ -18,7 +18,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anabranch_disk::{FileSystemKind, Output, Workload};
-use common::{Binding, MIB, blank, bound_to, processes_with, wait_until};
+use common::{Binding, MIB, blank, bound_to, names, processes_with, wait_until};
 
 /// Where the held drive's bytes lie; empty for memory. Set only by the tests below.
 const BACKING: &str = "ANABRANCH_TEST_BACKING";
@@ -76,22 +76,13 @@ fn kill(mut holder: Child) {
     holder.wait().unwrap();
 }
 
-fn entries(directory: &str) -> Vec<std::ffi::OsString> {
-    let mut names: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    names.sort();
-    names
-}
-
 /// This test program may run more than once at a time.
 fn mark(name: &str) -> String {
     format!("mark-of-the-{name}-of-{}", std::process::id())
 }
 
 fn a_killed_run_leaves_nothing(backing: &str, mark: &str) {
-    let before = entries("/mnt");
+    let before = names("/mnt");
     let mut holder = start_holder(backing, mark);
     let device = device_of(&mut holder);
     let binding = Binding::of(Path::new(&device));
@@ -102,7 +93,7 @@ fn a_killed_run_leaves_nothing(backing: &str, mark: &str) {
         processes_with(mark).is_empty()
     });
     wait_until("the loop device to clear itself", || !binding.is_bound());
-    assert_eq!(entries("/mnt"), before);
+    assert_eq!(names("/mnt"), before);
 }
 
 #[test]
@@ -116,7 +107,7 @@ fn a_killed_run_on_a_disk_leaves_no_file_either() {
     let path = directory.path().to_str().unwrap();
     a_killed_run_leaves_nothing(path, &mark("run-on-disk"));
     assert!(bound_to(directory.path()).is_empty());
-    assert_eq!(entries(path).len(), 0);
+    assert_eq!(names(path).len(), 0);
 }
 
 #[test]
@@ -135,5 +126,5 @@ fn a_run_killed_at_any_moment_of_its_start_leaves_nothing() {
     wait_until("the loop devices to clear themselves", || {
         bound_to(directory.path()).is_empty()
     });
-    assert_eq!(entries(path).len(), 0);
+    assert_eq!(names(path).len(), 0);
 }

@@ -23,7 +23,7 @@ pub use error::{InitiatorError, Result};
 pub use fdp::{FdpConfiguration, FdpEvent, FdpStatistics, HandleStatus};
 pub use host::{Host, HostOptions, enable, property, set_property};
 pub use namespaces::NewNamespace;
-pub use pdu::{Connection, ConnectionOptions, Kind, Unit};
+pub use pdu::{Connection, ConnectionOptions, Kind, Pdu};
 pub use queue::{Queue, QueueOptions, Transfer};
 pub use streams::StreamParameters;
 

@@ -67,18 +67,18 @@ impl Default for ConnectionOptions {
 
 /// A received protocol data unit: header without digest, and data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unit {
-    /// The unit's type.
+pub struct Pdu {
+    /// Its type.
     pub kind: Kind,
-    /// The unit's flags.
+    /// Its flags.
     pub flags: u8,
-    /// The unit's header.
+    /// Its header.
     pub header: Vec<u8>,
-    /// The unit's data.
+    /// Its data.
     pub data: Vec<u8>,
 }
 
-impl Unit {
+impl Pdu {
     /// A little-endian number in the header.
     pub fn number(&self, at: usize, length: usize) -> u64 {
         number(&self.header, at, length) as u64
@@ -95,7 +95,7 @@ impl Unit {
     }
 }
 
-/// A connection: units are appended to a buffer and sent by [`Connection::flush`].
+/// A connection: PDUs are appended to a buffer and sent by [`Connection::flush`].
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
@@ -107,7 +107,7 @@ pub struct Connection {
     pub digests: (bool, bool),
     /// Alignment of data that the controller wants, in bytes.
     pub alignment: usize,
-    /// The most bytes of a data unit to the controller (MAXH2CDATA).
+    /// The most data bytes of a PDU to the controller (MAXH2CDATA).
     pub most_data: usize,
 }
 
@@ -141,18 +141,18 @@ impl Connection {
         let mut connection = Connection::raw(address, options.patience)?;
         connection.queue(&initialize_request(options));
         connection.flush()?;
-        let unit = connection.receive()?;
-        if unit.kind != Kind::InitializeResponse || unit.number(8, 2) != 0 {
-            return protocol(format!("no initialize response: {unit:?}"));
+        let pdu = connection.receive()?;
+        if pdu.kind != Kind::InitializeResponse || pdu.number(8, 2) != 0 {
+            return protocol(format!("no initialize response: {pdu:?}"));
         }
-        let granted = unit.number(11, 1);
+        let granted = pdu.number(11, 1);
         connection.digests = (granted & 1 != 0, granted & 2 != 0);
         if connection.digests.0 && !options.digests.0 || connection.digests.1 && !options.digests.1
         {
             return protocol("a digest was granted that was not asked for");
         }
-        connection.alignment = (unit.number(10, 1) as usize + 1) * 4;
-        connection.most_data = unit.number(12, 4) as usize;
+        connection.alignment = (pdu.number(10, 1) as usize + 1) * 4;
+        connection.most_data = pdu.number(12, 4) as usize;
         if connection.most_data < 4096 {
             return protocol("MAXH2CDATA below 4096 (TCP §3.6.2.3)");
         }
@@ -164,8 +164,8 @@ impl Connection {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Appends a unit to the buffer: type, flags, the header from byte 8 on, and data.
-    pub fn queue_unit(&mut self, kind: Kind, flags: u8, fields: &[u8], data: &[u8]) {
+    /// Appends a PDU to the buffer: type, flags, the header from byte 8 on, and data.
+    pub fn queue_pdu(&mut self, kind: Kind, flags: u8, fields: &[u8], data: &[u8]) {
         let header = 8 + fields.len();
         let digested = header + if self.digests.0 { 4 } else { 0 };
         let at = if data.is_empty() {
@@ -210,17 +210,17 @@ impl Connection {
         Ok(sent?)
     }
 
-    /// Whether a whole unit lies in the buffer: the next `receive` does not wait.
+    /// Whether a whole PDU lies in the buffer: the next `receive` does not wait.
     pub fn has_unit(&self) -> bool {
         let length = number(&self.buffer[self.begin..self.end], 4, 4) as usize;
         self.end - self.begin >= 8 && self.end - self.begin >= length
     }
 
-    /// Receives the next unit, and verifies its digests.
+    /// Receives the next PDU, and verifies its digests.
     ///
     /// # Errors
-    /// When the connection breaks, the target ends it, or the unit breaks a rule of the transport.
-    pub fn receive(&mut self) -> Result<Unit> {
+    /// When the connection breaks, the target ends it, or the PDU breaks a rule of the transport.
+    pub fn receive(&mut self) -> Result<Pdu> {
         self.fill(8)?;
         let common = &self.buffer[self.begin..self.begin + 8];
         let (code, flags, header, at) = (
@@ -231,27 +231,27 @@ impl Connection {
         );
         let length = number(common, 4, 4) as usize;
         let Some((kind, expected)) = Kind::of_controller(code) else {
-            return protocol(format!("a controller sends no unit of type {code:#x}"));
+            return protocol(format!("a controller sends no PDU of type {code:#x}"));
         };
         if header != expected || length < header || length > (1 << 24) {
             return protocol(format!(
-                "{kind:?}: header of {header}, unit of {length} bytes"
+                "{kind:?}: header of {header}, PDU of {length} bytes"
             ));
         }
         self.fill(length)?;
-        let unit = &self.buffer[self.begin..self.begin + length];
+        let pdu = &self.buffer[self.begin..self.begin + length];
         let plain = matches!(kind, Kind::InitializeResponse | Kind::ControllerTermination);
         let digests = if plain { (false, false) } else { self.digests };
-        let unit = parse(unit, kind, flags, at, digests)?;
+        let pdu = parse(pdu, kind, flags, at, digests)?;
         self.begin += length;
         if kind == Kind::ControllerTermination {
-            let (status, information) = (unit.number(8, 2) as u16, unit.number(10, 4) as u32);
+            let (status, information) = (pdu.number(8, 2) as u16, pdu.number(10, 4) as u32);
             return Err(InitiatorError::Terminated {
                 status,
                 information,
             });
         }
-        Ok(unit)
+        Ok(pdu)
     }
 
     /// Waits until `bytes` bytes were received.
@@ -282,37 +282,37 @@ impl Connection {
 
 /// The bytes of ICReq: PFV 9:8, HPDA 10, DGST 11, MAXR2T 15:12, 128 bytes (TCP §3.6.2.2).
 fn initialize_request(options: &ConnectionOptions) -> [u8; 128] {
-    let mut unit = [0; 128];
-    unit[2] = 128;
-    unit[4] = 128;
-    unit[10] = options.alignment;
-    unit[11] = u8::from(options.digests.0) | u8::from(options.digests.1) << 1;
-    unit[12..16].copy_from_slice(&options.most_transfers.to_le_bytes());
-    unit
+    let mut pdu = [0; 128];
+    pdu[2] = 128;
+    pdu[4] = 128;
+    pdu[10] = options.alignment;
+    pdu[11] = u8::from(options.digests.0) | u8::from(options.digests.1) << 1;
+    pdu[12..16].copy_from_slice(&options.most_transfers.to_le_bytes());
+    pdu
 }
 
-fn parse(unit: &[u8], kind: Kind, flags: u8, at: usize, digests: (bool, bool)) -> Result<Unit> {
-    let length = usize::from(unit[2]);
-    let header = &unit[..length];
+fn parse(pdu: &[u8], kind: Kind, flags: u8, at: usize, digests: (bool, bool)) -> Result<Pdu> {
+    let length = usize::from(pdu[2]);
+    let header = &pdu[..length];
     let digested = length + if digests.0 { 4 } else { 0 };
-    if unit.len() < digested || (flags & 1 != 0) != digests.0 {
+    if pdu.len() < digested || (flags & 1 != 0) != digests.0 {
         return protocol(format!("{kind:?}: header digest flag {flags:#x}"));
     }
-    if digests.0 && number(unit, length, 4) as u32 != crc32c::crc32c(header) {
+    if digests.0 && number(pdu, length, 4) as u32 != crc32c::crc32c(header) {
         return protocol(format!("{kind:?}: wrong header digest"));
     }
     let mut data: &[u8] = &[];
     if kind == Kind::ControllerData {
-        let end = unit.len() - if digests.1 { 4 } else { 0 };
+        let end = pdu.len() - if digests.1 { 4 } else { 0 };
         if at < digested || at > end || (flags & 2 != 0) != digests.1 {
             return protocol(format!("data at {at} of {end}, flags {flags:#x}"));
         }
-        data = &unit[at..end];
-        if digests.1 && number(unit, end, 4) as u32 != crc32c::crc32c(data) {
+        data = &pdu[at..end];
+        if digests.1 && number(pdu, end, 4) as u32 != crc32c::crc32c(data) {
             return protocol("wrong data digest");
         }
     }
-    Ok(Unit {
+    Ok(Pdu {
         kind,
         flags,
         header: header.to_vec(),

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use crate::{
-    Completion, Connection, ConnectionOptions, Entry, InitiatorError, Kind, Result, Unit,
+    Completion, Connection, ConnectionOptions, Entry, InitiatorError, Kind, Pdu, Result,
     error::protocol,
 };
 
@@ -125,7 +125,7 @@ impl Queue {
             _ => &[],
         };
         self.connection
-            .queue_unit(Kind::Command, 0, &entry.0, capsule);
+            .queue_pdu(Kind::Command, 0, &entry.0, capsule);
         let slot = Slot {
             received: Vec::new(),
             transfer,
@@ -150,14 +150,14 @@ impl Queue {
     /// When the connection breaks or the target breaks a rule.
     pub fn wait(&mut self) -> Result<Completion> {
         loop {
-            let unit = self.connection.receive()?;
-            if let Some(completion) = self.serve(unit)? {
+            let pdu = self.connection.receive()?;
+            if let Some(completion) = self.serve(pdu)? {
                 return Ok(completion);
             }
         }
     }
 
-    /// Whether a whole unit was received already, so that [`Queue::wait`] has something to read.
+    /// Whether a whole PDU was received already, so that [`Queue::wait`] has something to read.
     pub fn has_news(&self) -> bool {
         self.connection.has_unit()
     }
@@ -199,11 +199,11 @@ impl Queue {
         }
     }
 
-    fn serve(&mut self, unit: Unit) -> Result<Option<Completion>> {
-        match unit.kind {
-            Kind::Response => self.complete(&unit).map(Some),
-            Kind::ReadyToTransfer => self.transfer(&unit).map(|()| None),
-            Kind::ControllerData => self.take(unit),
+    fn serve(&mut self, pdu: Pdu) -> Result<Option<Completion>> {
+        match pdu.kind {
+            Kind::Response => self.complete(&pdu).map(Some),
+            Kind::ReadyToTransfer => self.transfer(&pdu).map(|()| None),
+            Kind::ControllerData => self.take(pdu),
             kind => protocol(format!("{kind:?} at this time")),
         }
     }
@@ -219,8 +219,8 @@ impl Queue {
         )
     }
 
-    fn complete(&mut self, unit: &Unit) -> Result<Completion> {
-        let completion = Completion::of(&unit.header[8..24], Vec::new());
+    fn complete(&mut self, pdu: &Pdu) -> Result<Completion> {
+        let completion = Completion::of(&pdu.header[8..24], Vec::new());
         self.end(completion)
     }
 
@@ -234,9 +234,9 @@ impl Queue {
 
     /// Answers an R2T with H2CData (TCP §3.6.2.10, .8). R2T: CCCID 9:8, TTAG 11:10, R2TO 15:12,
     /// R2TL 19:16.
-    fn transfer(&mut self, unit: &Unit) -> Result<()> {
-        let (identifier, offset) = (unit.number(8, 2) as u16, unit.number(12, 4) as usize);
-        let length = unit.number(16, 4) as usize;
+    fn transfer(&mut self, pdu: &Pdu) -> Result<()> {
+        let (identifier, offset) = (pdu.number(8, 2) as u16, pdu.number(12, 4) as usize);
+        let length = pdu.number(16, 4) as usize;
         let Transfer::Out(data) = self.slot(identifier)?.transfer.clone() else {
             return protocol("R2T for a command without data to transfer");
         };
@@ -249,7 +249,7 @@ impl Queue {
                 data.len()
             ));
         };
-        let tag = unit.number(10, 2) as u16;
+        let tag = pdu.number(10, 2) as u16;
         for (place, part) in data.chunks(self.connection.most_data).enumerate() {
             let from = place * self.connection.most_data;
             let last = from + part.len() == data.len();
@@ -267,18 +267,18 @@ impl Queue {
         fields[8..12].copy_from_slice(&(data.len() as u32).to_le_bytes());
         let flags = if last { 4 } else { 0 };
         self.connection
-            .queue_unit(Kind::HostData, flags, &fields, data);
+            .queue_pdu(Kind::HostData, flags, &fields, data);
     }
 
     /// Takes the data of a C2HData: CCCID 9:8, DATAO 15:12, DATAL 19:16 (TCP §3.6.2.9).
-    fn take(&mut self, unit: Unit) -> Result<Option<Completion>> {
-        let (identifier, offset) = (unit.number(8, 2) as u16, unit.number(12, 4) as usize);
+    fn take(&mut self, pdu: Pdu) -> Result<Option<Completion>> {
+        let (identifier, offset) = (pdu.number(8, 2) as u16, pdu.number(12, 4) as usize);
         let slot = self.slot(identifier)?;
         let Transfer::In(length) = slot.transfer else {
             return protocol("data for a command that reads none");
         };
-        if unit.number(16, 4) as usize != unit.data.len() || offset + unit.data.len() > length {
-            return protocol(format!("{} bytes at {offset} of {length}", unit.data.len()));
+        if pdu.number(16, 4) as usize != pdu.data.len() || offset + pdu.data.len() > length {
+            return protocol(format!("{} bytes at {offset} of {length}", pdu.data.len()));
         }
         if offset != slot.received.len() {
             return protocol(format!(
@@ -287,10 +287,10 @@ impl Queue {
             ));
         }
         match slot.received.is_empty() {
-            true => slot.received = unit.data.clone(),
-            false => slot.received.extend_from_slice(&unit.data),
+            true => slot.received = pdu.data.clone(),
+            false => slot.received.extend_from_slice(&pdu.data),
         }
-        if !(unit.is_last() && unit.is_success()) {
+        if !(pdu.is_last() && pdu.is_success()) {
             return Ok(None);
         }
         let mut entry = [0; 16];

@@ -20,7 +20,7 @@ fn run(queue: &mut Queue, entry: Entry, transfer: Transfer) -> u16 {
     queue.run(entry, transfer).unwrap().status.number()
 }
 
-/// Runs a command after changing its capsule, whose first 8 bytes are the unit's header.
+/// Runs a command after changing its capsule, whose first 8 bytes are the PDU's header.
 fn run_changed(
     queue: &mut Queue,
     entry: Entry,
@@ -318,14 +318,14 @@ fn the_head_of_a_queue_without_flow_control_is_told_once() {
     data[256..256 + SUBSYSTEM.len()].copy_from_slice(SUBSYSTEM.as_bytes());
     let name = HostOptions::numbered(SUBSYSTEM, 1).name;
     data[512..512 + name.len()].copy_from_slice(name.as_bytes());
-    connection.queue_unit(Kind::Command, 0, &entry.0, &data);
+    connection.queue_pdu(Kind::Command, 0, &entry.0, &data);
     let mut flush = Entry::flush();
     flush.0[1] = 0x40;
-    connection.queue_unit(Kind::Command, 0, &flush.0, &[]);
+    connection.queue_pdu(Kind::Command, 0, &flush.0, &[]);
     connection.flush().unwrap();
     for head in [0xffff, 0] {
-        let unit = connection.receive().unwrap();
-        let completion = Completion::of(&unit.header[8..24], Vec::new());
+        let pdu = connection.receive().unwrap();
+        let completion = Completion::of(&pdu.header[8..24], Vec::new());
         assert!(completion.status.is_success());
         assert_eq!(completion.head, head);
     }
@@ -340,6 +340,16 @@ fn the_head_of_a_queue_without_flow_control_is_told_once() {
     );
 }
 
+/// Sends a write of one block whose data are asked for; its number, and the tag under which they are.
+fn write_without_data(queue: &mut Queue) -> (u16, u16) {
+    queue.in_capsule = 0;
+    let entry = Entry::write(0, 1, Tag::None);
+    let command = queue.submit(entry, Transfer::out(vec![9; 4096])).unwrap();
+    queue.flush().unwrap();
+    let asked = queue.connection().receive().unwrap();
+    (command, asked.number(10, 2) as u16)
+}
+
 /// Base §5.1.10: what is under way when the namespace is formatted is aborted: Format in Progress.
 #[test]
 fn a_write_whose_data_come_after_a_format_is_not_there() {
@@ -347,12 +357,7 @@ fn a_write_whose_data_come_after_a_format_is_not_there() {
     let mut host = served.host(1);
     let mut other = served.host(2);
     let queue = host.io().unwrap();
-    queue.in_capsule = 0;
-    let entry = Entry::write(0, 1, Tag::None);
-    let command = queue.submit(entry, Transfer::out(vec![9; 4096])).unwrap();
-    queue.flush().unwrap();
-    let unit = queue.connection().receive().unwrap();
-    let tag = unit.number(10, 2) as u16;
+    let (command, tag) = write_without_data(queue);
     // LBA format 1: blocks of 4096 bytes.
     let format = Entry::new(0x80, 1).dword(10, 1);
     assert_eq!(run(&mut other.admin, format, Transfer::None), 0);
@@ -371,12 +376,7 @@ fn a_write_whose_data_come_after_a_detach_is_not_there() {
     let mut other = served.host(2);
     let own = host.controller.identifier;
     let queue = host.io().unwrap();
-    queue.in_capsule = 0;
-    let entry = Entry::write(0, 1, Tag::None);
-    let command = queue.submit(entry, Transfer::out(vec![9; 4096])).unwrap();
-    queue.flush().unwrap();
-    let unit = queue.connection().receive().unwrap();
-    let tag = unit.number(10, 2) as u16;
+    let (command, tag) = write_without_data(queue);
     let detached = other.attach_namespace(1, false, &[own]).unwrap();
     assert_eq!(detached.status.number(), 0);
     queue.queue_data(command, tag, 0, &[9; 4096], true);

@@ -72,9 +72,9 @@ fn data_asked_for_take_no_more_memory_than_is_promised() {
     // As many as there is memory for are asked for, and each brings all but its last byte.
     let mut asked = Vec::new();
     while asked.len() < 32 {
-        let unit = queue.connection().receive().unwrap();
-        assert_eq!(unit.kind, Kind::ReadyToTransfer);
-        let (command, tag) = (unit.number(8, 2) as u16, unit.number(10, 2) as u16);
+        let pdu = queue.connection().receive().unwrap();
+        assert_eq!(pdu.kind, Kind::ReadyToTransfer);
+        let (command, tag) = (pdu.number(8, 2) as u16, pdu.number(10, 2) as u16);
         queue.queue_data(command, tag, 0, &[0; 8191], false);
         asked.push((command, tag));
     }

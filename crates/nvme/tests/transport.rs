@@ -151,12 +151,12 @@ fn a_write_cut_off_in_mid_transfer_leaves_every_block_old_or_new() {
             .submit(Entry::write(0, 64, Tag::None), Transfer::out(&new[..]))
             .unwrap();
         queue.flush().unwrap();
-        let unit = queue.connection().receive().unwrap();
+        let pdu = queue.connection().receive().unwrap();
         assert_eq!(
-            (unit.kind, unit.number(8, 2)),
+            (pdu.kind, pdu.number(8, 2)),
             (Kind::ReadyToTransfer, command.into())
         );
-        let tag = unit.number(10, 2) as u16;
+        let tag = pdu.number(10, 2) as u16;
         if whole > 0 {
             queue.queue_data(command, tag, 0, &new[..whole], false);
         }
@@ -210,8 +210,8 @@ fn a_wrong_data_digest_fails_its_command_alone() {
             queue.flush().unwrap();
         } else {
             queue.flush().unwrap();
-            let unit = queue.connection().receive().unwrap();
-            let (command, tag) = (unit.number(8, 2) as u16, unit.number(10, 2) as u16);
+            let pdu = queue.connection().receive().unwrap();
+            let (command, tag) = (pdu.number(8, 2) as u16, pdu.number(10, 2) as u16);
             queue.queue_data(command, tag, 0, &pattern(2, 4096), true);
             damage(queue);
             queue.flush().unwrap();
@@ -363,10 +363,10 @@ fn data_that_were_not_asked_for_end_the_connection() {
             )
             .unwrap();
         queue.flush().unwrap();
-        let unit = queue.connection().receive().unwrap();
+        let pdu = queue.connection().receive().unwrap();
         let (command, tag) = (
-            unit.number(8, 2) as u16,
-            unit.number(10, 2) as u16 ^ wrong_tag,
+            pdu.number(8, 2) as u16,
+            pdu.number(10, 2) as u16 ^ wrong_tag,
         );
         queue.queue_data(command, tag, offset, &vec![2; length], true);
         queue.flush().unwrap();

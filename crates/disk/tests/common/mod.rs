@@ -106,3 +106,13 @@ pub fn processes_with(word: &str) -> Vec<String> {
         })
         .collect()
 }
+
+/// What a directory holds, in order.
+pub fn names(directory: &str) -> Vec<std::ffi::OsString> {
+    let mut names: Vec<_> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    names
+}
