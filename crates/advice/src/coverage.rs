@@ -106,7 +106,7 @@ struct Survey {
 
 impl Measure for Survey {
     fn write(&mut self, io: &Io, write: &Write) {
-        let class = u32::from(self.classes.of(io.file));
+        let class = u32::from(self.classes.class_of(io.file));
         let both = io.context.0.saturating_mul(CLASSES) + class;
         let labels = [io.context.0, class, both];
         self.separation

@@ -553,11 +553,13 @@ fn handle_status(link: &mut dyn Link) -> Result<Vec<u8>, CalibrateError> {
     nvme::placement::handle_status(asking(link))
 }
 
+/// A command's queue, its opcode, and whether it names the namespace.
+type Which = (Queue, u8, bool);
+
 /// Sends commands as [`nvme::placement`] has them.
 fn asking(
     link: &mut dyn Link,
-) -> impl FnMut(&'static str, (Queue, u8, bool), [u32; 6], &mut [u8]) -> Result<u32, CalibrateError>
-{
+) -> impl FnMut(&'static str, Which, [u32; 6], &mut [u8]) -> Result<u32, CalibrateError> {
     |what, (queue, opcode, of_namespace), words, data| {
         let command = Command {
             what,

@@ -67,7 +67,7 @@ impl Parts {
 }
 
 /// What the drive says, without measure.
-fn told(about: &About) -> Vec<Handle> {
+fn unmeasured(about: &About) -> Vec<Handle> {
     let identifiers = about.identifiers.iter().enumerate();
     let told = |place: usize| match &about.placement {
         Placement::Fdp { told, .. } => told.get(place).copied(),
@@ -85,12 +85,12 @@ fn told(about: &About) -> Vec<Handle> {
 }
 
 /// The same, and with FDP whether each handle's writes take room of a unit of its own; a slot is written with each.
-pub(crate) fn told_and_mapped(
+pub(crate) fn unmeasured_and_mapped(
     drive: &mut Drive<'_>,
     about: &About,
     slot_bytes: u64,
 ) -> Result<Vec<Handle>, CalibrateError> {
-    let mut handles = told(about);
+    let mut handles = unmeasured(about);
     let parts = Parts::of(about, slot_bytes, &handles);
     own_units(drive, &mut handles, parts)?;
     Ok(handles)
@@ -130,7 +130,7 @@ pub(crate) fn handles(
     unit_bytes: u64,
     random: &mut Random,
 ) -> Result<Vec<Handle>, CalibrateError> {
-    let mut handles = told(about);
+    let mut handles = unmeasured(about);
     let count = handles.len() as u64;
     let parts = Parts::of(about, slot_bytes, &handles);
     drive.discard(0, about.logical_bytes)?;

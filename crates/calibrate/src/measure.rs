@@ -98,7 +98,7 @@ pub fn calibrate(
             tell("all handles, dropped one by one: their isolation");
             isolation::handles(drive, &about, slot, unit, &mut Random(seed ^ 1))?
         }
-        None => isolation::told_and_mapped(drive, &about, slot)?,
+        None => isolation::unmeasured_and_mapped(drive, &about, slot)?,
     };
     notes.extend(isolation::note(&handles));
     let end = drive.look()?;

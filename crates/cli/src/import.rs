@@ -70,7 +70,7 @@ fn format(asked: Format, inputs: &mut [Input]) -> Result<foreign::Format> {
         (_, Some(first)) => first.sniff()?,
         (_, None) => return Err(Failure::say("no trace to read")),
     };
-    source::told(asked, format);
+    source::note_format(asked, format);
     Ok(format)
 }
 

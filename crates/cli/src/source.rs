@@ -13,13 +13,13 @@ use crate::{failure::Result, progress::Bar, say};
 pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFile> {
     let trace = TraceFile::open(path, format, quick)?;
     if let (Some(asked), Format::Foreign(found)) = (format, trace.format) {
-        told(asked, found);
+        note_format(asked, found);
     }
     Ok(trace)
 }
 
 /// Prints which format is read, and whether it was guessed.
-pub fn told(asked: Format, found: foreign::Format) {
+pub fn note_format(asked: Format, found: foreign::Format) {
     let how = match asked {
         Format::Auto => ", by its looks",
         _ => "",

@@ -286,7 +286,7 @@ impl Watch {
         let mut polled = Ok(());
         for device in &mut self.devices {
             polled = polled.and(device.poll());
-            device.settle();
+            device.drain();
         }
         let last = self.snapshot();
         self.devices.iter_mut().for_each(Watched::rotate);

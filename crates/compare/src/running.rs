@@ -126,8 +126,8 @@ impl Running {
     /// Waits until every scheme has performed all requests, to the last page. IMPORTANT: this ends the batch in which a
     /// scheme gathers writes, so that a scheme which learns from its drive may know more at the next write than without
     /// the call; counts then differ from a replay's.
-    pub fn settle(&mut self) {
-        self.has_failed |= self.fleet.settle().is_err();
+    pub fn drain(&mut self) {
+        self.has_failed |= self.fleet.drain().is_err();
     }
 
     /// Whether a scheme could not go on; [`Running::finish`] tells why.

@@ -50,7 +50,7 @@ impl GroupPlace {
     }
 
     /// The directory that the group will lie in, for another process, and the group's name there.
-    pub(crate) fn told(&self) -> io::Result<(File, &str)> {
+    pub(crate) fn directory_and_name(&self) -> io::Result<(File, &str)> {
         Ok((self.parent.try_clone()?, &self.name))
     }
 

@@ -65,7 +65,7 @@ pub(crate) struct Guardian {
 impl Guardian {
     /// Starts the guardian in the calling thread's mount namespace.
     pub(crate) fn start(group: Option<&GroupPlace>, mount_point: &Path) -> Result<Self, DiskError> {
-        let group = group.map(GroupPlace::told).transpose();
+        let group = group.map(GroupPlace::directory_and_name).transpose();
         let (parent, name) = match group.map_err(DiskError::Guardian)? {
             Some((parent, name)) => (parent.into(), name),
             None => (Stdio::null(), ""),

@@ -65,8 +65,8 @@ pub fn prove(found: &Found, accept_contents: bool) -> Result<Vec<Proof>, String>
                 device.name
             )
         })?;
-    let drive = Drive::open(&path).map_err(say)?;
-    let what = drive.contents().map_err(say)?;
+    let drive = Drive::open(&path).map_err(in_words)?;
+    let what = drive.contents().map_err(in_words)?;
     if let Some(what) = what.filter(|_| !accept_contents) {
         return Err(format!(
             "{} holds {what}: say --yes to write {} KiB of it anew, as they are",
@@ -115,7 +115,7 @@ pub fn refuse(device: &Device) -> Result<(), String> {
     }
 }
 
-fn say(error: impl std::fmt::Display) -> String {
+fn in_words(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -150,7 +150,7 @@ impl Bench {
         }
         let start_bytes = abilities.bytes.saturating_sub(FROM_THE_END) & !(FROM_THE_END - 1);
         Ok(Bench {
-            namespace: Namespace::open(path).map_err(say)?,
+            namespace: Namespace::open(path).map_err(in_words)?,
             block: Path::new("/dev").join(&device.name),
             directive: drive.directive(),
             handles: drive.handles().to_vec(),
@@ -215,7 +215,7 @@ impl Bench {
     fn count(&self) -> Result<Count, String> {
         match self.directive {
             Directive::Placement => {
-                let status = self.namespace.handle_status().map_err(say)?;
+                let status = self.namespace.handle_status().map_err(in_words)?;
                 let described = status.get(16..).unwrap_or_default().chunks_exact(32);
                 let room = |one: &[u8]| one[8..16].try_into().map_or(0, u64::from_le_bytes);
                 Ok(Count::Room(
@@ -238,7 +238,7 @@ impl Bench {
                 let asked = self
                     .namespace
                     .ask("ask for open streams", command, words, &mut list);
-                asked.map_err(say)?;
+                asked.map_err(in_words)?;
                 let mut numbers = list
                     .chunks_exact(2)
                     .map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
@@ -274,7 +274,7 @@ impl Bench {
         let asked = self
             .namespace
             .ask("release a stream", command, words, &mut []);
-        asked.map(drop).map_err(say)
+        asked.map(drop).map_err(in_words)
     }
 
     /// Opens a device with direct I/O, which bypasses the page cache.
@@ -324,7 +324,7 @@ impl Bench {
             let asked = self
                 .namespace
                 .ask("write", (Queue::Io, WRITE, true), words, blocks);
-            asked.map(drop).map_err(say)
+            asked.map(drop).map_err(in_words)
         })
     }
 
@@ -342,7 +342,9 @@ impl Bench {
         };
         self.again(&self.block, |file, blocks| {
             set(file, RWH_WRITE_LIFE_SHORT)?;
-            let written = file.write_all_at(blocks, self.start_bytes).map_err(say);
+            let written = file
+                .write_all_at(blocks, self.start_bytes)
+                .map_err(in_words);
             written.and(set(file, RWH_WRITE_LIFE_NOT_SET))
         })
     }
@@ -350,15 +352,15 @@ impl Bench {
     /// Writes with an io_uring write stream, of which 1 is the first handle.
     fn write_stream(&self) -> Result<(), String> {
         self.again(&self.block, |file, blocks| {
-            let mut ring = IoUring::new(2).map_err(say)?;
-            let length = u32::try_from(blocks.len()).map_err(say)?;
+            let mut ring = IoUring::new(2).map_err(in_words)?;
+            let length = u32::try_from(blocks.len()).map_err(in_words)?;
             let entry = RingWrite::new(Fd(file.as_raw_fd()), blocks.as_ptr(), length)
                 .offset(self.start_bytes)
                 .write_stream(2)
                 .build();
             // SAFETY: the blocks and the file live until the completion has been seen, below.
-            unsafe { ring.submission().push(&entry) }.map_err(say)?;
-            ring.submit_and_wait(1).map_err(say)?;
+            unsafe { ring.submission().push(&entry) }.map_err(in_words)?;
+            ring.submit_and_wait(1).map_err(in_words)?;
             match ring.completion().next().map(|one| one.result()) {
                 Some(written) if written == PROOF_BYTES as i32 => Ok(()),
                 Some(error) if error < 0 => Err(io::Error::from_raw_os_error(-error).to_string()),
@@ -378,12 +380,13 @@ impl Bench {
         };
         let placer = Placer::new(Box::new(OneStream), None);
         let server = Server::start(drive, placer, &options, |_, _| Arc::new(NoWriters));
-        let mut server = server.map_err(say)?;
+        let mut server = server.map_err(in_words)?;
         let path = server.block_device();
         let sent = self.again(&path, |file, blocks| {
-            file.write_all_at(blocks, self.start_bytes).map_err(say)
+            file.write_all_at(blocks, self.start_bytes)
+                .map_err(in_words)
         });
-        match server.stop().map_err(say)? {
+        match server.stop().map_err(in_words)? {
             true => sent,
             false => Err(format!("{} is in use and stays", path.display())),
         }

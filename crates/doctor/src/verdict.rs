@@ -146,7 +146,8 @@ fn ublk_driver(found: &Found) -> Verdict {
     verdict(Conduit::Ublk, Reach::Yes, words)
 }
 
-fn told(device: &Device) -> Option<&Drive> {
+/// The drive behind a device, where it answered.
+fn asked_drive(device: &Device) -> Option<&Drive> {
     device.drive.as_ref()?.as_ref().ok()
 }
 
@@ -227,7 +228,7 @@ fn ublk(found: &Found, device: &Device) -> Verdict {
         return kernel;
     }
     let none = |words: String| verdict(Conduit::Ublk, Reach::No, words);
-    if !told(device).is_some_and(|drive| places(drive) > 1 || drive.streams == Some(0)) {
+    if !asked_drive(device).is_some_and(|drive| places(drive) > 1 || drive.streams == Some(0)) {
         return none("ublk is there, but the drive has nothing to steer to.".to_owned());
     }
     if let Err(refusal) = &found.tracing {
@@ -346,7 +347,7 @@ fn write_streams(device: &Device) -> Verdict {
 }
 
 fn passthrough(device: &Device) -> Verdict {
-    match (&device.character, told(device)) {
+    match (&device.character, asked_drive(device)) {
         (None, _) => verdict(
             Conduit::Passthrough,
             Reach::No,

@@ -94,7 +94,7 @@ impl Classes {
 
     /// The class of a count: its logarithm, between 0 and the last class.
     #[inline]
-    pub fn of(&self, count: f64) -> u16 {
+    pub fn class_of(&self, count: f64) -> u16 {
         self.0.iter().take_while(|power| count >= **power).count() as u16
     }
 
@@ -132,9 +132,9 @@ mod tests {
     #[test]
     fn a_whole_power_of_the_base_reaches_its_class_exactly() {
         let classes = Classes::new(5.0, 4);
-        let of = [0.0, 1.0, 4.9, 5.0, 25.0, 124.9, 125.0, 1e9].map(|count| classes.of(count));
+        let of = [0.0, 1.0, 4.9, 5.0, 25.0, 124.9, 125.0, 1e9].map(|count| classes.class_of(count));
         assert_eq!(of, [0, 0, 0, 1, 2, 2, 3, 3]);
-        assert_eq!(Classes::new(10.0, 1).of(1e9), 0);
+        assert_eq!(Classes::new(10.0, 1).class_of(1e9), 0);
     }
 
     #[test]

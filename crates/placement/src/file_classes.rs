@@ -51,7 +51,7 @@ impl FileClasses {
 
     /// The class of a file, below 1,024.
     #[inline]
-    pub fn of(&self, file: FileId) -> u16 {
+    pub fn class_of(&self, file: FileId) -> u16 {
         self.classes.get(file.0 as usize).copied().unwrap_or(0)
     }
 
@@ -133,10 +133,10 @@ mod tests {
             classes.learn(FileId(file), &name);
         }
         classes.learn(FileId(u32::MAX), "a.log");
-        let greatest = (0..5000).map(|file| classes.of(FileId(file))).max();
+        let greatest = (0..5000).map(|file| classes.class_of(FileId(file))).max();
         assert!(greatest < Some(MAX_CLASSES));
-        assert_eq!(classes.of(FileId(0)), 0);
-        assert_eq!(classes.of(FileId(u32::MAX)), 0);
+        assert_eq!(classes.class_of(FileId(0)), 0);
+        assert_eq!(classes.class_of(FileId(u32::MAX)), 0);
         assert!(classes.memory_bytes() < 400_000);
     }
 }

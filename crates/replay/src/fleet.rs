@@ -37,7 +37,7 @@ enum News {
     Requests(usize, Arc<[Io]>),
     Names(Arc<Names>),
     /// A request to perform writes that wait in batches, and to report when that is done.
-    Settle(SyncSender<()>),
+    Drain(SyncSender<()>),
 }
 
 type Finished = Result<Vec<(usize, Lane)>, LaneError>;
@@ -141,11 +141,11 @@ impl Fleet {
     ///
     /// # Errors
     /// When a lane has failed; [`Fleet::finish`] gives the reason.
-    pub fn settle(&self) -> Result<(), FleetError> {
+    pub fn drain(&self) -> Result<(), FleetError> {
         let (done, all_done) = mpsc::sync_channel(self.senders.len());
-        self.tell(&News::Settle(done))?;
-        let settled = all_done.iter().take(self.senders.len()).count();
-        match settled == self.senders.len() {
+        self.tell(&News::Drain(done))?;
+        let drained = all_done.iter().take(self.senders.len()).count();
+        match drained == self.senders.len() {
             true => Ok(()),
             false => Err(FleetError::Worker),
         }
@@ -199,7 +199,7 @@ fn work(mut share: Vec<Fed>, receiver: &Receiver<News>, progress: &[Mutex<Progre
                 let lanes = share.iter_mut().map(|fed| &mut fed.lane);
                 lanes.for_each(|lane| lane.learn(&names));
             }
-            News::Settle(done) => {
+            News::Drain(done) => {
                 share
                     .iter_mut()
                     .try_for_each(|fed| fed.lane.flush_batch())?;

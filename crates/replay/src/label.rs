@@ -71,7 +71,7 @@ impl FilesWritten {
 
     /// Counts bytes that a context wrote to a file.
     pub fn count(&mut self, context: u32, file: FileId, bytes: u64) {
-        let class = self.classes.of(file);
+        let class = self.classes.class_of(file);
         let new = Written {
             first: file,
             last: file,

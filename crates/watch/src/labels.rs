@@ -43,7 +43,7 @@ impl ContextLabels {
     }
 
     /// Bytes of a context with a label since it has one.
-    pub fn of(&self, context: u32) -> Option<u64> {
+    pub fn bytes_of(&self, context: u32) -> Option<u64> {
         self.own.get(&context).map(|(from, now)| now - from)
     }
 
@@ -91,6 +91,9 @@ mod tests {
             assert!(labels.other_bytes() > last);
             last = labels.other_bytes();
         }
-        assert_eq!((labels.of(0), labels.of(199)), (Some(200), None));
+        assert_eq!(
+            (labels.bytes_of(0), labels.bytes_of(199)),
+            (Some(200), None)
+        );
     }
 }

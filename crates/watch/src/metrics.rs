@@ -211,7 +211,7 @@ fn of_contexts(text: &mut Exposition, devices: &[Labelled<'_>]) {
             let own = device
                 .contexts
                 .iter()
-                .filter(|context| labels.of(context.id).is_some());
+                .filter(|context| labels.bytes_of(context.id).is_some());
             own.flat_map(|context| each(device, context))
                 .collect::<Vec<_>>()
         };

@@ -195,7 +195,7 @@ impl Counted {
     }
 
     fn write(&mut self, io: &Io, placements: &[(PageRange, StreamId)], late: bool) {
-        let name = self.table.of(io);
+        let name = self.table.row_of(io);
         for &(pages, stream) in placements {
             let part = pages.first / self.pages_per_part;
             for (rows, row) in [
@@ -284,7 +284,7 @@ impl NameTable {
         }
     }
 
-    fn of(&mut self, io: &Io) -> u32 {
+    fn row_of(&mut self, io: &Io) -> u32 {
         let (file, context) = (io.file.0, io.context.0);
         if let Some(row) = self.known.get(&(file, context)) {
             return *row;

@@ -19,14 +19,15 @@ const OF_OTHERS: u32 = 0o077;
 /// Reads what the options name. No error repeats what a file holds.
 pub fn read(arguments: &ServeArguments) -> Result<Keys> {
     let hosts = arguments.host_secret.as_deref();
-    let hosts = hosts.map(|path| told("--host-secret", path, |text| list(Form::Dhchap, text)));
+    let hosts =
+        hosts.map(|path| read_private("--host-secret", path, |text| list(Form::Dhchap, text)));
     let own = arguments.controller_secret.as_deref();
     let own = own.map(|path| {
         let secret = |text: &str| Secret::of(Form::Dhchap, text.trim());
-        told("--controller-secret", path, secret)
+        read_private("--controller-secret", path, secret)
     });
     let tls = arguments.tls_key.as_deref();
-    let tls = tls.map(|path| told("--tls-key", path, |text| list(Form::Tls, text)));
+    let tls = tls.map(|path| read_private("--tls-key", path, |text| list(Form::Tls, text)));
     Ok(Keys {
         tls: tls.transpose()?,
         hosts: hosts.transpose()?,
@@ -38,8 +39,8 @@ pub fn read(arguments: &ServeArguments) -> Result<Keys> {
     })
 }
 
-/// What a file's text says.
-fn told<T, E: std::fmt::Display>(
+/// What the text of a file says that only its owner may read.
+fn read_private<T, E: std::fmt::Display>(
     option: &str,
     path: &Path,
     read: impl Fn(&str) -> Result<T, E>,

@@ -209,7 +209,7 @@ fn undo(mount: &Mount, place: &Path, arguments: &SteerArguments) -> Result {
             left.restore(&mount.root).map_err(Failure::work)?
         }
     };
-    let json = json!({ "schema": 1, "mount": mount.root, "restored": told(restored) });
+    let json = json!({ "schema": 1, "mount": mount.root, "restored": restored_json(restored) });
     let output = arguments.output.as_deref();
     give(&json, output, arguments.json, || words(restored))
 }
@@ -288,7 +288,7 @@ impl Mount {
     }
 }
 
-fn told(restored: Restored) -> Value {
+fn restored_json(restored: Restored) -> Value {
     json!({
         "restored": restored.restored,
         "vanished": restored.vanished,
@@ -320,7 +320,7 @@ impl End<'_> {
             "refused": self.counts.refused,
             "overflows": self.overflows,
             "files_left": self.left,
-            "restored": self.restored.map(told),
+            "restored": self.restored.map(restored_json),
         })
     }
 

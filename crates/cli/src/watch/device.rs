@@ -168,7 +168,7 @@ impl Watched {
         self.batch.retain(is_within);
         self.lost_before += (all - self.batch.len()) as u64;
         for io in &mut self.batch {
-            io.context = self.numbering.of(io.context);
+            io.context = self.numbering.number_of(io.context);
             self.source.count(io);
         }
         if let Some(traces) = &mut self.traces {
@@ -281,8 +281,8 @@ impl Watched {
     }
 
     /// Waits until all that was seen is performed.
-    pub fn settle(&mut self) {
-        self.model.settle();
+    pub fn drain(&mut self) {
+        self.model.drain();
     }
 
     /// Goes on at half the rate; answers what it is then, unless there is no coarser one that tells anything.

@@ -198,7 +198,7 @@ impl Model {
             let writes: Vec<Io> = runs.iter().map(Alive::write).collect();
             model.running.feed(&writes);
         }
-        model.running.settle();
+        model.running.drain();
         model.check()?;
         for (tracks, (_, each)) in model.tracks.iter_mut().zip(model.running.counted()) {
             for (track, progress) in tracks.iter_mut().zip(&each) {
@@ -210,7 +210,7 @@ impl Model {
 
     /// What drives after these go on with.
     pub fn kept(&mut self) -> Kept {
-        self.running.settle();
+        self.running.drain();
         let (names, _) = self.advance();
         let tracks = self.tracks.iter();
         let tracks = tracks.map(|tracks| tracks.iter().map(Track::kept).collect());
@@ -251,8 +251,8 @@ impl Model {
     }
 
     /// Waits until every scheme has performed all it was fed: for the last snapshot.
-    pub fn settle(&mut self) {
-        self.running.settle();
+    pub fn drain(&mut self) {
+        self.running.drain();
     }
 
     /// Who wrote, and how long it lived.

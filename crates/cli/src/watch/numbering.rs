@@ -73,7 +73,7 @@ impl Numbering {
     }
 
     /// The number here of a context of the present probe.
-    pub fn of(&self, context: ContextId) -> ContextId {
+    pub fn number_of(&self, context: ContextId) -> ContextId {
         let own = self.of_probe.get(context.0 as usize);
         own.copied().unwrap_or(ContextId::UNKNOWN)
     }
@@ -112,12 +112,12 @@ mod tests {
     fn a_context_has_the_same_number_by_whichever_probe_it_is_seen() {
         let mut numbering = Numbering::default();
         numbering.learn(vec![Context::unknown(), row(1, 10), row(2, 20)]);
-        assert_eq!(numbering.of(ContextId(2)), ContextId(2));
+        assert_eq!(numbering.number_of(ContextId(2)), ContextId(2));
         numbering.forget_probe();
         let new = numbering.learn(vec![Context::unknown(), row(1, 20), row(2, 30)]);
         assert_eq!(new, [row(3, 30)]);
-        assert_eq!(numbering.of(ContextId(1)), ContextId(2));
-        assert_eq!(numbering.of(ContextId(9)), ContextId::UNKNOWN);
+        assert_eq!(numbering.number_of(ContextId(1)), ContextId(2));
+        assert_eq!(numbering.number_of(ContextId(9)), ContextId::UNKNOWN);
     }
 
     #[test]
@@ -125,6 +125,6 @@ mod tests {
         let mut numbering = Numbering::default();
         numbering.learn((0..10_000).map(|id| row(id, 1 + u64::from(id))).collect());
         assert_eq!(numbering.table().len(), MOST);
-        assert_eq!(numbering.of(ContextId(9_999)), ContextId::UNKNOWN);
+        assert_eq!(numbering.number_of(ContextId(9_999)), ContextId::UNKNOWN);
     }
 }

@@ -49,7 +49,7 @@ pub struct Plan {
 
 impl Plan {
     pub fn draw(random: &mut Random) -> Plan {
-        let kind = random.of(&[
+        let kind = random.one_of(&[
             Kind::Plain,
             Kind::Streams { shared: false },
             Kind::Streams { shared: false },
@@ -59,7 +59,7 @@ impl Plan {
         ]);
         let wears = random.one_in(8);
         let groups = if kind == Kind::Fdp {
-            random.of(&[1, 1, 2])
+            random.one_of(&[1, 1, 2])
         } else {
             1
         };
@@ -72,7 +72,7 @@ impl Plan {
                 erases_per_failure: if wears { 6 } else { 0 },
                 ..Faults::default()
             },
-            ..Config::new(random.of(&[128, 128, 512]), 8, 0)
+            ..Config::new(random.one_of(&[128, 128, 512]), 8, 0)
         };
         // So little spare that garbage is collected soon.
         let config = Config {
@@ -80,7 +80,7 @@ impl Plan {
             ..config
         };
         Plan {
-            block_bytes: random.of(&[4096, 4096, 4096, 512]),
+            block_bytes: random.one_of(&[4096, 4096, 4096, 512]),
             parts: Plan::parts(random, kind, &config),
             kind,
             config,
@@ -89,7 +89,7 @@ impl Plan {
 
     /// One namespace, or several that may share handles.
     fn parts(random: &mut Random, kind: Kind, config: &Config) -> Vec<Part> {
-        let count = random.of(&[1_u32, 1, 2, 3]);
+        let count = random.one_of(&[1_u32, 1, 2, 3]);
         let (all, mut first_page) = (u64::from(config.logical_pages), 0);
         let mut parts = Vec::new();
         for id in 1..=count {

@@ -33,7 +33,7 @@ impl World {
                 self.save();
             }
             980..985 => {
-                let times = self.random.of(&[0, 0, 3, 10]);
+                let times = self.random.one_of(&[0, 0, 3, 10]);
                 self.disk.fail_one_in(times);
             }
             985..988 => {
@@ -53,7 +53,7 @@ impl World {
     fn any_line(&mut self, which: impl Fn(&Line) -> bool) -> Option<u32> {
         let lines = self.lines.iter().filter(|(_, line)| which(line));
         let keys: Vec<u32> = lines.map(|(&key, _)| key).collect();
-        (!keys.is_empty()).then(|| self.random.of(&keys))
+        (!keys.is_empty()).then(|| self.random.one_of(&keys))
     }
 
     /// A host comes, or opens another queue.
@@ -80,7 +80,7 @@ impl World {
                 }
             }
         };
-        let keep_alive_ms = self.random.of(&[0, 0, 5000]);
+        let keep_alive_ms = self.random.one_of(&[0, 0, 5000]);
         let (entry, data) = connect(queue, controller, self.identities[host], keep_alive_ms);
         let mut command = self.begin(What::Connect);
         command.data = Arc::from(data);
@@ -173,7 +173,7 @@ impl World {
     fn some_blocks(&mut self, part: &Part) -> Blocks {
         let per_page = 4096 / self.plan.block_bytes;
         let blocks = part.pages * per_page;
-        let most = self.random.of(&[1, 4, 8, 64]) * per_page;
+        let most = self.random.one_of(&[1, 4, 8, 64]) * per_page;
         let count = (1 + self.random.below(most)).min(blocks / 2);
         let within = match self.random.one_in(3) {
             true => (32 * per_page).min(blocks - count),
@@ -291,7 +291,7 @@ impl World {
         let Some(key) = self.any_line(|line| !line.link.wanted.is_empty()) else {
             return self.deliver();
         };
-        let most = self.random.of(&[512, 5000, 128 << 10, 128 << 10]);
+        let most = self.random.one_of(&[512, 5000, 128 << 10, 128 << 10]);
         let lie = self.random.one_in(100);
         if let Some(line) = self.lines.get_mut(&key) {
             line.link.answer(most, lie);
@@ -342,7 +342,7 @@ impl World {
 
     /// Time passes; hosts that were silent for too long are dropped.
     fn pass_time(&mut self) -> Check {
-        self.time_ms += self.random.of(&[10, 500, 3000, 20_000]);
+        self.time_ms += self.random.one_of(&[10, 500, 3000, 20_000]);
         self.target.set_now_ms(self.time_ms);
         for key in self.lines.keys().copied().collect::<Vec<_>>() {
             let Some(line) = self.lines.get_mut(&key) else {

@@ -28,7 +28,7 @@ impl Random {
     }
 
     /// One of some, of which there is one at least.
-    pub fn of<T: Copy>(&mut self, some: &[T]) -> T {
+    pub fn one_of<T: Copy>(&mut self, some: &[T]) -> T {
         some[self.below(some.len() as u64) as usize]
     }
 }

@@ -76,7 +76,7 @@ impl World {
         let mut random = Random::new(seed);
         let plan = Plan::draw(&mut random);
         let disk = Disk::new(plan.config.logical_pages as usize, random.draw());
-        let identities = random.of(&[[1, 2, 3], [1, 1, 2]]).to_vec();
+        let identities = random.one_of(&[[1, 2, 3], [1, 1, 2]]).to_vec();
         let target = target(&plan, &disk, plan.drive(None))?;
         let mut world = World {
             blocks: Registers::new(plan.blocks()),

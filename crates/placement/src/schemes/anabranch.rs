@@ -138,7 +138,7 @@ pub struct Anabranch {
     capacity: u64,
     unfinished: Unfinished,
     started_at: Option<u64>,
-    settle_at: u64,
+    redraw_at: u64,
 }
 
 impl Anabranch {
@@ -178,13 +178,13 @@ impl Anabranch {
             capacity: u64::from(geometry.logical_pages).max(1),
             unfinished: Unfinished::new(room.count(), geometry.pages_per_unit),
             started_at: None,
-            settle_at: 0,
+            redraw_at: 0,
         }
     }
 
     #[inline]
     fn place(&mut self, page: u32, now_pages: u64, write: &Write) -> StreamId {
-        if now_pages >= self.settle_at {
+        if now_pages >= self.redraw_at {
             self.redraw_classes(now_pages);
         }
         let outlook = self.mind.write(page, write, now_pages);
@@ -210,7 +210,7 @@ impl Anabranch {
         let written = now_pages - started_at;
         let least = self.capacity / FIRST_REDRAW_PARTS;
         let most = self.capacity / REDRAW_PARTS;
-        self.settle_at = now_pages + written.clamp(least, most.max(least)).max(1);
+        self.redraw_at = now_pages + written.clamp(least, most.max(least)).max(1);
     }
 }
 

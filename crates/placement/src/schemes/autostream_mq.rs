@@ -194,7 +194,7 @@ impl AutoStreamMq {
         }
         chunk.last = self.clock;
         chunk.expires = self.clock + self.lifetime;
-        let queue = self.classes.of(chunk.count as f64);
+        let queue = self.classes.class_of(chunk.count as f64);
         let moves = !chunk.is_queued || queue != chunk.queue;
         if moves || self.requeue == Requeue::Always {
             if chunk.is_queued {

@@ -249,7 +249,7 @@ impl Chunk {
             self.count *= 0.5_f64.powi(periods.min(2000) as i32);
         }
         self.count += f64::from(u8::from(!grows_first));
-        self.stream = StreamId(classes.of(self.count));
+        self.stream = StreamId(classes.class_of(self.count));
         self.last_pages = now_pages;
     }
 }

@@ -109,7 +109,7 @@ impl Relocate for Fk {
     }
 
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
-        let dies_at = self.deaths.of(survivor.page);
+        let dies_at = self.deaths.death_of(survivor.page);
         self.class(dies_at, victim.now, self.classes)
     }
 }

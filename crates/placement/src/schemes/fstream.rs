@@ -87,7 +87,7 @@ impl FStream {
     fn class(&self, write: &Write) -> u16 {
         let own = self.contexts.get(write.context.0 as usize).copied();
         match own.unwrap_or(0).into() {
-            OTHER => match self.files.of(write.file) {
+            OTHER => match self.files.class_of(write.file) {
                 0 => OTHER,
                 class => FIRST_FILES + class,
             },

@@ -250,7 +250,11 @@ impl Relocate for Oracle {
     }
 
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
-        self.nearest(self.deaths.of(survivor.page), victim.now, self.classes)
+        self.nearest(
+            self.deaths.death_of(survivor.page),
+            victim.now,
+            self.classes,
+        )
     }
 
     fn wants_places(&self) -> bool {
@@ -258,7 +262,7 @@ impl Relocate for Oracle {
     }
 
     fn placed(&mut self, page: u32, unit: u32, stream: StreamId) {
-        let dies_at = self.finite(self.deaths.of(page));
+        let dies_at = self.finite(self.deaths.death_of(page));
         self.ledger.enter(page, unit, stream, dies_at);
     }
 

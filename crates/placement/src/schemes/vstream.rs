@@ -111,7 +111,7 @@ impl VStream {
     fn virtual_of(&self, write: &Write) -> u32 {
         let number = match self.by {
             Virtual::Context => write.context.0,
-            Virtual::File => self.files.of(write.file).into(),
+            Virtual::File => self.files.class_of(write.file).into(),
         };
         number % self.streams.len() as u32
     }

@@ -126,7 +126,7 @@ impl Cells {
             let Some((unit, _)) = engine.locate(page) else {
                 continue;
             };
-            let owner = owners.of(page as usize).map(context_of);
+            let owner = owners.owner_of(page as usize).map(context_of);
             let class = owner.and_then(|context| class_of.get(usize::from(context)));
             let class = class.copied().unwrap_or(CANDIDATES);
             pages[self.of_unit(unit) * (CANDIDATES + 1) + class] += 1;

@@ -46,7 +46,7 @@ impl Owners {
 
     /// The owner of a page; `None` where it holds nothing.
     #[inline]
-    pub fn of(&self, page: usize) -> Option<u32> {
+    pub fn owner_of(&self, page: usize) -> Option<u32> {
         let owner = self.entries.get(page)?.owner;
         (owner != NOBODY).then_some(owner)
     }
@@ -136,6 +136,6 @@ mod tests {
             ended,
             [one(30, 10, 1, 40), one(0, 30, 1, 39), one(30, 30, 2, last)]
         );
-        assert_eq!(owners.of(5), None);
+        assert_eq!(owners.owner_of(5), None);
     }
 }

@@ -21,7 +21,7 @@ impl PerChip {
         }
     }
 
-    fn of(&mut self, unit: u32) -> (&mut Greedy, u32) {
+    fn chip_of(&mut self, unit: u32) -> (&mut Greedy, u32) {
         let chips = self.chips.len() as u32;
         (&mut self.chips[(unit % chips) as usize], unit / chips)
     }
@@ -29,17 +29,17 @@ impl PerChip {
 
 impl Rule for PerChip {
     fn insert(&mut self, unit: u32, closing: Closing) {
-        let (rule, local) = self.of(unit);
+        let (rule, local) = self.chip_of(unit);
         rule.insert(local, closing);
     }
 
     fn remove(&mut self, unit: u32) {
-        let (rule, local) = self.of(unit);
+        let (rule, local) = self.chip_of(unit);
         rule.remove(local);
     }
 
     fn moved(&mut self, unit: u32, valid: u32) {
-        let (rule, local) = self.of(unit);
+        let (rule, local) = self.chip_of(unit);
         rule.moved(local, valid);
     }
 

@@ -55,7 +55,7 @@ impl Classes {
 
     /// The class of a predicted life, of so many classes; class 0 is of the shortest.
     #[inline]
-    pub fn of(&self, life: Eighths, classes: usize) -> u16 {
+    pub fn class_of(&self, life: Eighths, classes: usize) -> u16 {
         let bounds = &self.bounds[classes.clamp(1, MOST_CLASSES) - 1];
         bounds.iter().take_while(|&&bound| life > bound).count() as u16
     }
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn bounds_lie_between_what_lives_differently() {
         let classes = counted(&[(40.0, 100), (44.0, 100), (90.0, 100), (150.0, 10)]);
-        let of = |life, count| classes.of(life, count);
+        let of = |life, count| classes.class_of(life, count);
         assert_eq!(
             [40.0, 44.0, 90.0, 150.0].map(|life| of(life, 3)),
             [0, 0, 1, 2]
@@ -98,7 +98,9 @@ mod tests {
         let lives: Vec<(Eighths, u32)> = (0..250).map(|life| (life as f32, life)).collect();
         let classes = counted(&lives);
         for count in 0..20 {
-            let greatest = (0..300).map(|life| classes.of(life as f32, count)).max();
+            let greatest = (0..300)
+                .map(|life| classes.class_of(life as f32, count))
+                .max();
             assert!(usize::from(greatest.unwrap()) < count.clamp(1, MOST_CLASSES));
         }
     }
@@ -106,17 +108,17 @@ mod tests {
     #[test]
     fn bounds_follow_what_is_written() {
         let mut classes = counted(&[(40.0, 1000), (60.0, 1000)]);
-        assert_eq!(classes.of(60.0, 2), 1);
+        assert_eq!(classes.class_of(60.0, 2), 1);
         for _ in 0..12 {
             (0..1000).for_each(|_| classes.count(60.0));
             (0..1000).for_each(|_| classes.count(120.0));
             classes.redraw();
         }
-        assert_eq!([60.0, 120.0].map(|life| classes.of(life, 2)), [0, 1]);
+        assert_eq!([60.0, 120.0].map(|life| classes.class_of(life, 2)), [0, 1]);
     }
 
     #[test]
     fn before_anything_was_counted_all_is_one_class() {
-        assert_eq!(Classes::new().of(100.0, 8), 0);
+        assert_eq!(Classes::new().class_of(100.0, 8), 0);
     }
 }

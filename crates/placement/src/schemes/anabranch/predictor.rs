@@ -147,7 +147,7 @@ impl Predictor {
         if !self.senses.contexts {
             return 0;
         }
-        let file = u64::from(self.files.of(write.file));
+        let file = u64::from(self.files.class_of(write.file));
         let who = u64::from(write.context.0) << 32 | file << 8 | write.hint as u64;
         (who.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16
     }

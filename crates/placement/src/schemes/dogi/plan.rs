@@ -29,7 +29,7 @@ impl Log {
 
     /// For the classes of a group: the number of lives, the number of those that ended within
     /// classes up to `bound`, and the sum of the latter.
-    fn of(&self, classes: std::ops::Range<usize>, bound: usize) -> (f64, f64, f64) {
+    fn lives_of(&self, classes: std::ops::Range<usize>, bound: usize) -> (f64, f64, f64) {
         let (mut all, mut ended, mut sum) = (0.0, 0.0, 0.0);
         for class in classes {
             let ends = 0..=bound.min(CLASSES - 1);
@@ -109,7 +109,7 @@ pub(super) fn best_plan(
 /// model of the authors' tool, with the data that lives in a group taken from the log instead of an
 /// assumed profile).
 fn waf(log: &Log, bounds: &[u64], drive: &Drive, ends: &[usize]) -> f64 {
-    let total = log.of(0..CLASSES, CLASSES).0.max(1.0);
+    let total = log.lives_of(0..CLASSES, CLASSES).0.max(1.0);
     let survivors = drive.hot_traffic * drive.hot_valid;
     let mut copies = survivors;
     let mut moved = survivors;
@@ -119,7 +119,7 @@ fn waf(log: &Log, bounds: &[u64], drive: &Drive, ends: &[usize]) -> f64 {
     let mut live = drive.live_pages - drive.hot_traffic * drive.hot_pages / 2.0;
     let mut begin = 0;
     for (index, &end) in ends.iter().enumerate() {
-        let (all, ended, sum) = log.of(begin..end + 1, end);
+        let (all, ended, sum) = log.lives_of(begin..end + 1, end);
         let flow = (1.0 - drive.hot_traffic) * all / total + moved;
         if index + 1 == ends.len() {
             if index > 0 && room <= live.max(0.0) + drive.pages_per_unit {

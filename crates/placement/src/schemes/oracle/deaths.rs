@@ -29,12 +29,12 @@ impl Deaths {
                 *dies_at = self.future.dies_at(now_pages);
             }
         }
-        self.of(write.pages.first)
+        self.death_of(write.pages.first)
     }
 
     /// When the data of `page` will die, in pages the host has written.
     #[inline]
-    pub(crate) fn of(&self, page: u32) -> u64 {
+    pub(crate) fn death_of(&self, page: u32) -> u64 {
         let dies_at = self.dies_at.get(page as usize).copied();
         dies_at.unwrap_or(Future::NEVER)
     }

@@ -60,7 +60,7 @@ impl ByFile {
 
     /// The number of a write's pair; the unknown context's number once there are too many pairs.
     fn pair(&mut self, write: &Write) -> ContextId {
-        let class = self.classes.of(write.file);
+        let class = self.classes.class_of(write.file);
         let key = match self.grouping {
             Grouping::Context => (write.context.0, 0),
             Grouping::File => (0, class),
