@@ -129,3 +129,22 @@ pub struct Findings {
     /// Bytes that the drive counted on its flash meanwhile.
     pub media_bytes: u64,
 }
+
+impl Findings {
+    /// What a discard does, in words.
+    pub fn discard_words(&self) -> &'static str {
+        match (self.discard, self.discarded_read_as_zeroes) {
+            (Discard::FreesRoom, true) => "frees room at once; discarded blocks read as zeroes",
+            (Discard::FreesRoom, false) => "frees room at once; discarded blocks keep their bytes",
+            (Discard::FreesNothing, true) => "frees nothing; discarded blocks read as zeroes",
+            (Discard::FreesNothing, false) => "frees nothing; discarded blocks keep their bytes",
+            (Discard::NotKnown, true) => {
+                "whether it frees room is not known; discarded blocks read as zeroes"
+            }
+            (Discard::NotKnown, false) => {
+                "whether it frees room is not known; discarded blocks keep their bytes"
+            }
+            (Discard::NotTaken, _) => "the drive takes none",
+        }
+    }
+}

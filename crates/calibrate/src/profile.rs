@@ -72,6 +72,9 @@ impl Findings {
             format!("logical_bytes = {}", self.logical_bytes),
             format!("# spare {}", shares(self.spare)),
             format!("over_provisioning = {spare:.6}"),
+            "# What has no row: a buffer is one of [timing], and the emulated drive frees what is discarded.".to_owned(),
+            format!("# write buffer: {}", buffer(self.write_buffer.bytes)),
+            format!("# discard: {}", self.discard_words()),
             String::new(),
         ];
         for line in lines {
@@ -154,6 +157,16 @@ fn bytes(band: Option<Band>) -> String {
             "measured: {:.0} bytes, {:.0} to {:.0}",
             band.best, band.low, band.high
         ),
+    }
+}
+
+fn buffer(lag: Option<Band>) -> String {
+    match lag {
+        Some(lag) => format!(
+            "at least {:.0} bytes: the counter was that far behind",
+            lag.best
+        ),
+        None => "none that the counter shows".to_owned(),
     }
 }
 

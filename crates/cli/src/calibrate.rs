@@ -27,7 +27,7 @@ Examples: a drive of this host, as root; one over NVMe/TCP
   anabranch calibrate 127.0.0.1:4420 --nqn nqn.2026-01.local.anabranch:fdp-8ruh
   anabranch replay app.parquet --device mine.toml
 EVERYTHING ON THE DRIVE IS LOST: it is named by its serial number, which is asked for where --erase does not say it.
-A drive that is mounted, has partitions, or is used is refused; one that holds something is, too, without --yes.";
+A drive that is mounted or used is refused; one that has partitions or holds something is, too, without --yes.";
 
 #[derive(Debug, Args)]
 pub struct CalibrateArguments {
@@ -71,7 +71,7 @@ impl CalibrateArguments {
 /// Learns a drive and writes its profile.
 pub fn calibrate(arguments: &CalibrateArguments) -> Result {
     let mut file = WholeFile::create(&arguments.output)?;
-    let mut way = way::open(&arguments.device, arguments.nqn.as_deref())?;
+    let mut way = way::open(&arguments.device, arguments.nqn.as_deref(), arguments.yes)?;
     let mut drive = Drive::open(way.link()).map_err(failed)?;
     let title = title(&drive);
     if !arguments.yes

@@ -231,6 +231,8 @@ fn is_the_drive(hidden: &Hidden, kept: &std::path::Path) {
         found.persistently_isolated, truth.persistently_isolated,
         "{text}"
     );
+    assert!(text.contains("# discard: frees room at once"), "{text}");
+    assert!(text.contains("# write buffer: "), "{text}");
     let close = |one: u32, other: u32| f64::from(one) / f64::from(other) - 1.0;
     assert!(
         close(found.pages_per_unit, truth.pages_per_unit).abs() <= MOST_OFF,

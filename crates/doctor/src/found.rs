@@ -76,6 +76,8 @@ pub struct Device {
     pub mounts: Vec<Mount>,
     /// Devices that use this one: its partitions, device mappers, RAIDs.
     pub holders: Vec<String>,
+    /// Those of the holders that are its partitions.
+    pub partitions: Vec<String>,
     /// Processes that have the device, a partition or the character device open: number and name.
     pub users: Vec<String>,
 }

@@ -64,7 +64,7 @@ pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
         })
         .collect();
     if name == disk {
-        holders.splice(0..0, parts);
+        holders.splice(0..0, parts.iter().cloned());
     }
     let streams = line(&of_disk.join("queue/max_write_streams"));
     let drive = character
@@ -77,6 +77,7 @@ pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
             .and_then(|page| scsi_streams(&page)),
         mounts: mounts(root, &family),
         users: users(root, &family, character.as_deref()),
+        partitions: if name == disk { parts } else { Vec::new() },
         holders,
         drive,
         character,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anabranch_calibrate::{Band, Discard, Findings, Handle, Isolation, Measured};
+use anabranch_calibrate::{Band, Findings, Handle, Isolation, Measured};
 use anabranch_report::{bytes, line, message};
 
 /// A line for each thing that was asked.
@@ -12,7 +12,7 @@ pub fn told(found: &Findings, profile: Option<&Path>) -> String {
         ("write buffer", buffer(&found.write_buffer)),
         ("reclaim unit", measured(&found.unit, found.unit_by)),
         ("spare", spare(found)),
-        ("discard", discard(found).to_owned()),
+        ("discard", found.discard_words().to_owned()),
     ];
     rows.extend(found.handles.iter().map(|one| ("handle", handle(one))));
     let mut text = format!(
@@ -88,22 +88,6 @@ fn spare(found: &Findings) -> String {
         percent(share.high),
         bytes(flash.best.round() as u64)
     )
-}
-
-fn discard(found: &Findings) -> &'static str {
-    match (found.discard, found.discarded_read_as_zeroes) {
-        (Discard::FreesRoom, true) => "frees room at once; discarded blocks read as zeroes",
-        (Discard::FreesRoom, false) => "frees room at once; discarded blocks keep their bytes",
-        (Discard::FreesNothing, true) => "frees nothing; discarded blocks read as zeroes",
-        (Discard::FreesNothing, false) => "frees nothing; discarded blocks keep their bytes",
-        (Discard::NotKnown, true) => {
-            "whether it frees room is not known; discarded blocks read as zeroes"
-        }
-        (Discard::NotKnown, false) => {
-            "whether it frees room is not known; discarded blocks keep their bytes"
-        }
-        (Discard::NotTaken, _) => "the drive takes none",
-    }
 }
 
 fn handle(handle: &Handle) -> String {

@@ -10,6 +10,7 @@ use std::{
 };
 
 use anabranch_calibrate::{CalibrateError, Command, Link};
+use anabranch_doctor::Device;
 use anabranch_initiator::{Entry, Host, HostOptions, InitiatorError, Queue as TcpQueue, Transfer};
 use anabranch_steer::{
     SteerError, hold,
@@ -46,8 +47,8 @@ pub fn address(device: &str) -> Option<SocketAddr> {
     device.parse().ok()
 }
 
-/// Opens the way to a drive that nobody uses.
-pub fn open(device: &str, subsystem: Option<&str>) -> Result<Way> {
+/// Opens the way to a drive that nobody uses; one with partitions only if these may be overwritten.
+pub fn open(device: &str, subsystem: Option<&str>, over_partitions: bool) -> Result<Way> {
     match (address(device), subsystem) {
         (Some(address), Some(subsystem)) => {
             let host = Host::connect(address, &HostOptions::numbered(subsystem, 1));
@@ -64,13 +65,30 @@ pub fn open(device: &str, subsystem: Option<&str>) -> Result<Way> {
         (None, Some(_)) => Err(Failure::say(
             "--nqn goes with an address, as in 127.0.0.1:4420",
         )),
-        (None, None) => kernel(device),
+        (None, None) => kernel(device, over_partitions),
     }
 }
 
-fn kernel(device: &str) -> Result<Way> {
+/// Refuses a drive that is used, and one that has partitions if these may not be overwritten.
+fn refuse(found: &Device, over_partitions: bool) -> Result<(), String> {
+    let mut alone = found.clone();
+    alone
+        .holders
+        .retain(|holder| !found.partitions.contains(holder));
+    anabranch_doctor::refuse(&alone)?;
+    match found.partitions.is_empty() || over_partitions {
+        true => Ok(()),
+        false => Err(format!(
+            "{} has partitions ({}): say --yes to overwrite them; nothing was written",
+            found.name,
+            found.partitions.join(", ")
+        )),
+    }
+}
+
+fn kernel(device: &str, over_partitions: bool) -> Result<Way> {
     let found = anabranch_doctor::device("/".as_ref(), device.as_ref()).map_err(Failure::say)?;
-    anabranch_doctor::refuse(&found).map_err(Failure::say)?;
+    refuse(&found, over_partitions).map_err(Failure::say)?;
     let character = found.character.as_deref().map(PathBuf::from);
     let character = character.ok_or_else(|| {
         Failure::say(format!(
@@ -240,5 +258,42 @@ impl Link for Tcp {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// A drive of two partitions, and what else lies on it.
+    fn parted(more: &[&str]) -> Device {
+        let partitions = ["nvme0n1p1", "nvme0n1p2"].map(str::to_owned).to_vec();
+        let more = more.iter().map(|name| (*name).to_owned());
+        Device {
+            name: "nvme0n1".to_owned(),
+            disk: "nvme0n1".to_owned(),
+            write_streams: None,
+            scsi_streams: None,
+            character: None,
+            drive: None,
+            mounts: Vec::new(),
+            holders: partitions.iter().cloned().chain(more).collect(),
+            partitions,
+            users: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn partitions_are_overwritten_where_that_is_said_and_what_lies_on_them_never() {
+        let told = refuse(&parted(&[]), false).unwrap_err();
+        assert!(told.contains("partitions (nvme0n1p1, nvme0n1p2)") && told.contains("--yes"));
+        assert_eq!(refuse(&parted(&[]), true), Ok(()));
+        let told = refuse(&parted(&["dm-0"]), true).unwrap_err();
+        assert!(told.contains("used by dm-0"), "{told}");
+        let mut whole = parted(&[]);
+        whole.disk = "nvme0".to_owned();
+        assert!(refuse(&whole, true).unwrap_err().contains("a partition"));
     }
 }

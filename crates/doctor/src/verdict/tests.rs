@@ -31,6 +31,7 @@ fn whole() -> Found {
             })),
             mounts: Vec::new(),
             holders: Vec::new(),
+            partitions: Vec::new(),
             users: Vec::new(),
         }),
     }
