@@ -463,7 +463,7 @@ fn configuration(link: &mut dyn Link, endurance_group: u16) -> Result<Vec<u8>, C
         of_namespace: false,
         words: [0x1d, u32::from(endurance_group), 0, 0, 0, 0],
     };
-    // Where it is not told, it is the first.
+    // A drive that does not tell its index has the first configuration in force.
     let index = link
         .ask(&enabled, &mut [])
         .map_or(0, |told| told >> 8 & 0xff);

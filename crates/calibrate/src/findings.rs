@@ -35,7 +35,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// What no drive tells.
+    /// A figure that no drive tells, and that was only measured.
     pub fn alone(bytes: Option<Band>) -> Measured {
         let told_bytes = None;
         Measured { told_bytes, bytes }

@@ -127,7 +127,7 @@ pub fn calibrate(
 
 /// What the lone writes showed.
 struct Sizes {
-    /// Of an overwrite.
+    /// Bytes of an overwrite.
     slot: u64,
     mapping_bytes: u64,
     /// How far the count may be behind.

@@ -1,4 +1,4 @@
-//! What is drawn.
+//! Random numbers.
 
 /// Random numbers of a seed (SplitMix64, Steele et al. 2014).
 pub(crate) struct Random(pub u64);

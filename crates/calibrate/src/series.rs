@@ -26,7 +26,7 @@ pub fn mapping_unit(costs: &[(u64, u64)]) -> Option<Band> {
     // A hundredth is left to what drives write for themselves (our choice).
     let is_whole = |&&(sent, cost): &&(u64, u64)| {
         let (sent, cost) = (u128::from(sent), u128::from(cost));
-        // What costs less was not counted when it was looked for.
+        // Fewer bytes than were sent mean that the count was still behind.
         (sent * 99..=sent * 101).contains(&(cost * 100))
     };
     let high = costs.iter().find(is_whole).map(|&(sent, _)| sent)?;

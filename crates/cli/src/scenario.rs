@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_tool_is_found_as_a_command_a_pattern_or_among_the_tools() {
-        // As a pattern the folder's name would not match itself.
+        // The folder's name begins a character class of a pattern, and would not match itself as one.
         let folder = tempfile::Builder::new().prefix("[x").tempdir().unwrap();
         let file = |name: &str, mode| {
             let path = folder.path().join(name);

@@ -229,7 +229,7 @@ pub(crate) fn bases(options: &DriveOptions, origin: &Origin) -> Result<Vec<Point
 
 /// A profile with every combination of the options.
 pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Result<Vec<Point>> {
-    // What is no value is wrong on every drive.
+    // A value that is invalid is so on every drive, and refused before any is made.
     options
         .over_provisioning
         .iter()

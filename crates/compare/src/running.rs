@@ -64,7 +64,7 @@ impl Running {
         }
         let survey = options.details.then(|| Survey::new(&drive.config));
         if survey.is_some() {
-            // What is shown is the first sample.
+            // Maps and lifetimes are shown of the first sample.
             let shown = trials
                 .iter()
                 .zip(&mut lanes)

@@ -133,7 +133,7 @@ impl Splits {
                 costs: vec![0.0; points + 1],
                 starts: vec![0; points + 1],
             };
-            // Of the last row only the end is asked for.
+            // Only the last value of the last row is used.
             let last = group + 1 == max_groups;
             let first_end = if last { points } else { group + 1 };
             row.fill(first_end, points, group, points - 1);

@@ -145,7 +145,7 @@ impl LbaTable {
     /// The one page of `granule` that the table follows.
     fn followed_page(&self, granule: usize) -> usize {
         let hash = (granule as u64).wrapping_mul(GOLDEN);
-        // Two shifts, for a shift by 64 is none.
+        // Two shifts: a shift of a u64 by 64 bits is an error.
         let offset = (hash >> 1 >> (u64::BITS - 1 - self.granule_shift)) as usize;
         ((granule << self.granule_shift) + offset).min(self.logical_pages - 1)
     }

@@ -45,7 +45,7 @@ impl Status {
     pub const SGL_LENGTH: Status = Status::lasting(GENERIC, 0x0f);
     /// 11h: a list of this type is not for this transport.
     pub const SGL_TYPE: Status = Status::lasting(GENERIC, 0x11);
-    /// 16h: an offset in the capsule is none.
+    /// 16h: an offset lies outside the capsule.
     pub const SGL_OFFSET: Status = Status::lasting(GENERIC, 0x16);
     /// 18h: two host identifiers for one host.
     pub const HOST_IDENTIFIER_INCONSISTENT: Status = Status::lasting(GENERIC, 0x18);
@@ -55,7 +55,7 @@ impl Status {
     pub const TRANSIENT_TRANSPORT: Status = Status::passing(GENERIC, 0x22);
     /// 29h: Flexible Data Placement is disabled.
     pub const FDP_DISABLED: Status = Status::lasting(GENERIC, 0x29);
-    /// 2Ah: a list of placement handles that is none.
+    /// 2Ah: the list of placement handles is invalid.
     pub const PLACEMENT_HANDLES: Status = Status::lasting(GENERIC, 0x2a);
     /// 7Fh: no stream resources.
     pub const STREAM_ALLOCATION: Status = Status::lasting(COMMAND, 0x7f);

@@ -292,7 +292,7 @@ impl Drive {
     /// The last controller was reset or lost: events of Flexible Data Placement are to be enabled anew.
     pub fn forget_events(&mut self) {
         if let Kind::Fdp(device) = &mut self.kind {
-            // With `Keep` no unit is touched, so that nothing can fail.
+            // It cannot fail: with `Keep` no unit is touched.
             let _ = device.reset(anabranch_ssd::fdp::AtReset::Keep);
         }
     }

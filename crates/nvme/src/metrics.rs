@@ -222,7 +222,7 @@ fn device(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
     gauge(encoder, "write_amplification", help, None, waf)
 }
 
-/// Of each namespace.
+/// The counters of each namespace.
 fn namespaces(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
     let page_bytes = u64::from(drive.config().page_bytes);
     let bytes = Unit::Bytes;

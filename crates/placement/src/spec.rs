@@ -304,7 +304,7 @@ impl SchemeSpec {
         })
     }
 
-    /// The error for a scheme that needs the future where there is none.
+    /// The error for a scheme that needs the future where the future is not known (a live run).
     pub fn refused(&self) -> SchemeError {
         SchemeError::NeedsFuture {
             scheme: self.name.clone(),

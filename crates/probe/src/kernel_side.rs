@@ -228,7 +228,7 @@ fn load(request_hook: &str, settings: &Settings, support: &Support) -> Result<Ob
         for mut map in object.maps_mut() {
             let name = map.name().to_owned();
             if PINNED.iter().any(|pinned| name == *pinned) {
-                // What is there already is gone on with.
+                // A map that is pinned there already is used again.
                 map.set_pin_path(pins.join(name)).map_err(&refuse)?;
             }
         }

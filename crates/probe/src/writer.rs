@@ -51,7 +51,7 @@ pub(crate) struct CallSite {
 }
 
 impl CallSite {
-    /// As a trace shows it.
+    /// The frame that a trace has of it.
     pub(crate) fn frame(&self) -> Frame {
         Frame {
             build_id: self.object.build_id.clone(),

@@ -272,7 +272,7 @@ fn own_calls(frames: &[Frame]) -> Vec<String> {
     if calls.is_empty() {
         calls = telling().map(|(_, symbol)| short(symbol)).collect();
     }
-    // Of calls within one class the innermost tells enough.
+    // Of several calls within one class only the innermost is kept.
     calls.dedup_by(|outer, inner| {
         outer == inner || class(outer).is_some_and(|own| class(inner) == Some(own))
     });
@@ -335,7 +335,7 @@ pub fn short(symbol: &str) -> String {
         let last = symbol.rsplit('/').next().unwrap_or(symbol);
         return last.replace("(*", "").replace(')', "");
     }
-    // Of a lambda, the function that it stands in.
+    // A lambda has no name: the function around it is named.
     let symbol = symbol.replace("(anonymous namespace)::", "");
     let name = symbol
         .split('(')

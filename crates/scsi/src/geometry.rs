@@ -47,7 +47,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of a unit of that name.
+    /// The identity of a unit with that name.
     pub fn of(name: &str) -> Identity {
         const LOCAL: u64 = 3 << 60;
         let number = hash(name.as_bytes());

@@ -59,7 +59,7 @@ impl Sense {
     pub const READ_ERROR: Sense = Sense::of(key::MEDIUM_ERROR, (0x11, 0));
     /// INTERNAL TARGET FAILURE.
     pub const INTERNAL: Sense = Sense::of(key::HARDWARE_ERROR, (0x44, 0));
-    /// DATA PHASE ERROR: the ring names memory that is none.
+    /// DATA PHASE ERROR: the ring names memory outside of its buffer.
     pub const DATA_PHASE: Sense = Sense::of(key::ABORTED_COMMAND, (0x4b, 0));
 
     const fn of(key: u8, code: (u8, u8)) -> Sense {

@@ -29,8 +29,13 @@ pub struct Config {
     /// Bytes in a page, the mapping unit.
     pub page_bytes: u32,
     /// Pages in a reclaim unit: what is erased as a whole.
+    #[doc(alias = "reclaim unit")]
+    #[doc(alias = "superblock")]
+    #[doc(alias = "band")]
     pub pages_per_unit: u32,
     /// Reclaim units there are, open ones and the reserve included.
+    #[doc(alias = "superblocks")]
+    #[doc(alias = "bands")]
     pub physical_units: u32,
     /// Streams the host may name, the default stream included.
     pub host_streams: u16,

@@ -282,7 +282,7 @@ mod tests {
             words(Directive::Streams, 1, true),
             (forced | 1 << 20, 3 << 16)
         );
-        // FDP's identifier 0 is named, a stream 0 is none.
+        // FDP's identifier 0 is sent; stream 0 means that there is no stream, and is not.
         assert_eq!(words(Directive::Placement, 0, true), (forced | 2 << 20, 0));
         assert_eq!(words(Directive::Streams, 0, true), (forced, 0));
         assert_eq!(words(Directive::Placement, 2, false), (forced, 0));

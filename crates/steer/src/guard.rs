@@ -38,7 +38,7 @@ impl Guard {
             ForkResult::Child => {
                 drop(ours);
                 keep_apart();
-                // Whose parent ended is another's child.
+                // A process whose parent ended has another parent: the watched one is still there only if it is ours.
                 if falls_silent(&its, limit.as_secs()) && getppid() == watched {
                     let _ = kill(watched, Signal::SIGKILL);
                     told();

@@ -70,7 +70,7 @@ struct Tag {
     range: Box<[u8; 16]>,
 }
 
-/// What a completion is of.
+/// Which operation has completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     /// The block device's own command.

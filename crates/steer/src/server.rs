@@ -331,7 +331,7 @@ impl Server {
     }
 }
 
-/// What nothing here works without.
+/// Refuses a kernel that lacks a feature which is always needed.
 fn require(features: u64) -> Result<(), SteerError> {
     let needs = [
         (feature::IOCTL_ENCODE, "commands numbered as ioctls"),

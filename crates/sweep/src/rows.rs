@@ -200,7 +200,7 @@ pub fn schema() -> SchemaRef {
 
 /// The Parquet file of a batch.
 pub(crate) fn file(batch: &Batch, outcome: &Comparison) -> Result<Vec<u8>> {
-    // What was compared beside a cell by chance is no part of it.
+    // These figures depend on the schemes that happen to be in the same comparison, not on the cell.
     let apart = |scheme: &SchemeResult| SchemeResult {
         lifetime_vs_baseline: None,
         gap_closed: Default::default(),

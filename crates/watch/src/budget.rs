@@ -50,7 +50,7 @@ impl Budget {
         let count = self.recent.len() as f64;
         let cpu = self.recent.iter().map(|own| own.cpu).sum::<f64>() / count;
         let memory = |own: &Own| own.memory_bytes.saturating_add(own.kernel_bytes);
-        // Not for a moment's peak.
+        // The least of the recent figures: a short peak is no excess.
         let least = self.recent.iter().map(memory).min().unwrap_or(0);
         self.recent.pop_front();
         let excess = match self.limits {

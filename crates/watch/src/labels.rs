@@ -27,7 +27,7 @@ impl ContextLabels {
             if let Some((_, now)) = self.own.get_mut(&context.id) {
                 *now = bytes.max(*now);
             } else if self.own.len() < MOST {
-                // What it wrote as one of the others stays there.
+                // Bytes that it wrote while it had no label stay with the others.
                 let from = if self.others.remove(&context.id) {
                     bytes
                 } else {

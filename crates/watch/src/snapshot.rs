@@ -129,7 +129,7 @@ pub enum Seen {
 }
 
 impl Seen {
-    /// Of a device by its name in /sys/class/block.
+    /// What a device is, by its name in /sys/class/block.
     pub fn of(name: &str, is_partition: bool) -> Seen {
         match name {
             _ if is_partition => Seen::Partition,

@@ -29,7 +29,7 @@ const SUM: usize = 8;
 /// A state that cannot be used.
 #[derive(Debug, Error)]
 pub enum StateError {
-    /// It is none.
+    /// The file is no state.
     #[error("it is no state of a watcher ({0}): name another file")]
     NoState(String),
     /// It was changed, or cut.

@@ -115,7 +115,7 @@ impl Block {
     }
 }
 
-/// The disk of a partition, by its directory in sysfs; the device itself where it is none.
+/// The disk of a partition, by its directory in sysfs; a device that is no partition is its own disk.
 fn disk(own: &Path) -> PathBuf {
     match own.parent() {
         Some(parent) if own.join("partition").exists() => parent.to_owned(),

@@ -159,7 +159,7 @@ impl Watched {
         self.model.learn(Names::of_rows(first, files, &contexts));
         self.files += files.len();
         let bytes = self.block.bytes;
-        // Of a device that has just grown.
+        // A device that has just grown may bring requests beyond the end that is known.
         let is_within = |io: &Io| {
             io.operation == Operation::Flush
                 || io.offset_bytes.saturating_add(io.length_bytes) <= bytes

@@ -153,7 +153,7 @@ pub struct Model {
     first: Sample,
     running: Running,
     survey: Survey,
-    /// Of each scheme in each sample.
+    /// What each scheme did in each sample.
     tracks: Vec<Vec<Track>>,
 }
 

@@ -64,7 +64,7 @@ fn counted(log: &anabranch_steer::Log) -> Option<(&'static str, u128, Option<u12
     }
 }
 
-/// Without the room that asks drives there is none.
+/// What a drive counts cannot be asked for in a build without `steer`, so this type has no value.
 #[cfg(not(feature = "steer"))]
 pub enum Truth {}
 

@@ -180,7 +180,7 @@ impl Request<'_> {
         }
     }
 
-    /// What the host wants to be warned of has changed.
+    /// The limits of which the host wants to be warned have changed: looks whether one is exceeded now.
     fn warn(&self) {
         let health = Health::of(&self.target.drive());
         self.controller.warn(health);

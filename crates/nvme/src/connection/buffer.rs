@@ -55,7 +55,7 @@ impl Inbox {
         self.longest
     }
 
-    /// What has come.
+    /// The bytes that have been received and not been taken.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         self.bytes.get(self.begin..self.end).unwrap_or_default()

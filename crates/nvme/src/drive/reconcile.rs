@@ -45,7 +45,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Of one namespace.
+    /// Compares one namespace with its contents.
     fn take_in(
         &mut self,
         (namespace, pages): (u32, PageRange),

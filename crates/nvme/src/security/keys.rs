@@ -86,10 +86,10 @@ pub enum BadList {
     /// A line does not have a name and a secret.
     #[error("line {0} is not `NQN SECRET`: a host's name, a space, and its secret")]
     Line(usize),
-    /// A name is none.
+    /// A name is no NQN.
     #[error("line {0}: no name of a host: an NQN has 1 to 223 characters")]
     Name(usize),
-    /// A secret is none.
+    /// A secret is invalid.
     #[error("line {0}: {1}")]
     Secret(usize, BadSecret),
     /// A host is named twice.

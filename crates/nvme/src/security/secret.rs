@@ -72,10 +72,10 @@ pub enum BadSecret {
     /// It does not have the parts.
     #[error("the form is {prefix}:HH:BASE64:, as `{maker}` prints it", prefix = .0.prefix(), maker = .0.maker())]
     Form(Form),
-    /// The hash is none.
+    /// The hash is unknown.
     #[error("its second part names no hash that there is (00, 01, 02{})", if *.0 == Form::Dhchap { ", 03" } else { "" })]
     Hash(Form),
-    /// It is as long as no key.
+    /// The key has a wrong length.
     #[error("its key is of a length that there is none of (32, 48{} bytes)", if *.0 == Form::Dhchap { ", 64" } else { "" })]
     Length(Form),
     /// The checksum is not that of the key.

@@ -183,7 +183,7 @@ fn the_controller_proves_who_it_is_when_asked() {
         let right = response(demand, &key, &asked, &[77, 0, 0, 0], &agreed, b"Controller");
         assert_eq!(success[16..], right);
         assert_eq!((success[6], success[8]), (length as u8, 1));
-        // Not before the host is content.
+        // There is no outcome before the host has said that it accepts the answer.
         assert_eq!(exchange.outcome(), None);
         let mut content = vec![0; 16];
         content[..6].copy_from_slice(&[1, 4, 0, 0, 5, 0]);

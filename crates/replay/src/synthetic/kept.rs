@@ -184,7 +184,7 @@ impl Part {
                 }
                 let (place, block) = blocks[*at];
                 *at += 1;
-                // Of a pass's places some belong to no block: the others' numbers are told evenly.
+                // Some places of a pass belong to no block. The numbers of the others are spread evenly over the pass.
                 let number = u128::from(place) * u128::from(all) / u128::from(*places);
                 Some((*pass * all + number as u64, block))
             }

@@ -124,7 +124,7 @@ impl Tree {
         let made = write(&self.core.join("control"), &control)
             .and_then(|()| write(&self.core.join("enable"), "1"));
         if made.is_err() && is_new {
-            // What was refused is not left behind.
+            // A unit that the kernel refused is removed.
             let _ = self.remove();
         }
         made.map(|()| is_new)
@@ -164,7 +164,7 @@ impl Tree {
         found.ok_or_else(|| TcmuError::NoRing(self.name.clone()))
     }
 
-    /// Where the port has the unit.
+    /// The unit's link in the port's directory.
     fn link(&self) -> PathBuf {
         self.group.join("lun/lun_0").join(&self.name)
     }

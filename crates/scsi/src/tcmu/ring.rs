@@ -114,7 +114,7 @@ impl<M: Memory> Ring<M> {
     /// whether there was one; the kernel is to be told then, before the next.
     ///
     /// # Errors
-    /// When an entry is none.
+    /// When an entry is invalid.
     pub fn serve_next(
         &mut self,
         mut perform: impl FnMut(&[u8], &[u8]) -> Result<Vec<u8>, Sense>,

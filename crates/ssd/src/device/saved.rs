@@ -25,7 +25,7 @@ use crate::{
 impl<O: Observe> Device<O> {
     /// Writes the device in a form of its own: versioned, checksummed, four bytes a logical page
     /// (eight where ages are kept) and twenty-odd a unit. [`Device::load`] and [`SavedDrive`] read
-    /// it. What `relocation` has learned is a part of it, the observer is none.
+    /// it. What `relocation` has learned is saved with it; the observer is not.
     ///
     /// # Errors
     /// When the bytes cannot be written.
