@@ -1,6 +1,6 @@
 //! Completion queue entries: what a host is answered.
 
-use crate::wire::{put, u16_at, u32_at, u64_at};
+use crate::wire::{put, u16_at, u64_at};
 
 /// A status: type and code, and whether trying again is of no use (§4.2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -31,8 +31,6 @@ impl Status {
     pub const INVALID_OPCODE: Status = Status::lasting(GENERIC, 0x01);
     /// 02h: a field is reserved, or its value not supported.
     pub const INVALID_FIELD: Status = Status::lasting(GENERIC, 0x02);
-    /// 04h: data could not be transferred or stored.
-    pub const DATA_TRANSFER: Status = Status::passing(GENERIC, 0x04);
     /// 06h: the controller failed.
     pub const INTERNAL: Status = Status::passing(GENERIC, 0x06);
     /// 07h: the host aborted the command.
@@ -47,8 +45,6 @@ impl Status {
     pub const SGL_TYPE: Status = Status::lasting(GENERIC, 0x11);
     /// 16h: an offset lies outside the capsule.
     pub const SGL_OFFSET: Status = Status::lasting(GENERIC, 0x16);
-    /// 18h: two host identifiers for one host.
-    pub const HOST_IDENTIFIER_INCONSISTENT: Status = Status::lasting(GENERIC, 0x18);
     /// 20h: write-protected. Here: so many erase units have failed that the drive is read-only.
     pub const WRITE_PROTECTED: Status = Status::lasting(GENERIC, 0x20);
     /// 22h: a data digest was wrong (TCP §3.3.1.1); the host may try again.
@@ -175,11 +171,6 @@ impl Completion {
         put(&mut entry, 12, &self.identifier.to_le_bytes());
         put(&mut entry, 14, &(self.status.field() << 1).to_le_bytes());
         entry
-    }
-
-    /// Dword 0.
-    pub fn dword_0(&self) -> u32 {
-        u32_at(&self.result.to_le_bytes(), 0)
     }
 }
 
