@@ -140,6 +140,48 @@ fn a_drive_whose_units_fail_ends_read_only_and_says_when() {
 }
 
 #[test]
+fn what_parts_of_pages_cost_is_told_apart_from_copies() {
+    let directory = TempDir::new().unwrap();
+    let profile = |page_bytes: u32| {
+        let path = directory.path().join(format!("{page_bytes}.toml"));
+        let text = format!(
+            "description = \"a test\"\nsource = \"a test\"\n[geometry]\nchannels = 1\ndies_per_channel = 1\n\
+             pages_per_block = {}\npage_bytes = {page_bytes}\nlogical_bytes = 67108864\nover_provisioning = 0.1\n\
+             [streams]\nhost = 1\ninternal = 1\n",
+            (1 << 20) / page_bytes
+        );
+        fs::write(&path, text).unwrap();
+        path
+    };
+    // Random writes of 4 KiB: each costs a page, whatever its size.
+    let told = |page_bytes: u32| {
+        let load = "synthetic:fio-zipf:size=64MiB,write=16MiB";
+        let profile = profile(page_bytes);
+        let output = anabranch(&[
+            "replay",
+            load,
+            "--device",
+            text(&profile),
+            "--scheme",
+            "baseline",
+        ]);
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(!told(4096).contains("parts of pages"));
+    let large = told(16384);
+    assert!(
+        large.contains("parts of pages: 16.00 MiB were asked for"),
+        "{large}"
+    );
+    assert!(
+        large.contains("16.00 KiB") && large.contains("4.00 times as much"),
+        "{large}"
+    );
+}
+
+#[test]
 fn every_scheme_begins_with_the_aged_drive_it_is_given() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);

@@ -239,6 +239,7 @@ pub fn notes(outcome: &Comparison) -> String {
                 .to_owned(),
         );
     }
+    lines.extend(widened(outcome));
     lines.extend(sampled(outcome));
     lines.extend(hints(outcome));
     lines.extend(idle_rules(outcome));
@@ -259,6 +260,24 @@ fn steady_band(outcome: &Comparison) -> String {
     let band = first.and_then(|scheme| scheme.steady_band.map(|band| (&scheme.name, band)));
     band.map_or_else(String::new, |(name, band)| {
         format!(": {name} {:.2} to {:.2}", band.least, band.most)
+    })
+}
+
+/// Whole pages written beyond what was asked for that are worth a note, as a share (our choice).
+const WIDENED: f64 = 0.05;
+
+/// A note on what writes of parts of pages cost, which no WAF here contains; `None` where that is little, or where the
+/// drive is sampled, whose pages are larger than those of the drive it stands for.
+fn widened(outcome: &Comparison) -> Option<String> {
+    let source = &outcome.source;
+    let times = source.host_bytes as f64 / source.write_bytes.max(1) as f64;
+    (source.write_bytes > 0 && times > 1.0 + WIDENED && outcome.sampled.is_none()).then(|| {
+        format!(
+            "parts of pages: {} were asked for, and the drive writes whole pages of {} (it reads the rest, and writes it \
+             again): {times:.2} times as much, before any WAF",
+            bytes(source.write_bytes),
+            bytes(u64::from(outcome.device.page_bytes)),
+        )
     })
 }
 
