@@ -37,13 +37,13 @@ pub struct CellFound {
     /// The schemes as the experiment names them, in the order of the result's.
     pub schemes: Vec<String>,
     /// The pace of each scheme whose time was simulated.
-    pub pace: Vec<Option<Pace>>,
+    pub pace: Vec<Option<Throughput>>,
     pub result: Comparison,
 }
 
-/// How fast a drive wrote, in MiB a second.
+/// The throughput of a drive, in MiB a second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Pace {
+pub struct Throughput {
     /// The pace over the whole run.
     pub mib_per_second: f64,
     /// The pace over the second half of the time.
@@ -75,7 +75,7 @@ impl CellFound {
             // `all`, or one named twice.
             false => result.schemes.iter().map(|one| one.name.clone()).collect(),
         };
-        let pace = |scheme: &SchemeResult| scheme.time.as_ref().map(Pace::new);
+        let pace = |scheme: &SchemeResult| scheme.time.as_ref().map(Throughput::new);
         let device = &result.device;
         let spare = device.physical_bytes as f64 / device.logical_bytes.max(1) as f64 - 1.0;
         Ok(CellFound {
@@ -126,8 +126,8 @@ impl CellFound {
     }
 }
 
-impl Pace {
-    fn new(report: &TimeReport) -> Pace {
+impl Throughput {
+    fn new(report: &TimeReport) -> Throughput {
         let intervals = &report.intervals;
         // The last interval is cut short.
         let whole = &intervals[..intervals.len().saturating_sub(1)];
@@ -136,7 +136,7 @@ impl Pace {
         let stretch = (rates.len() / STRETCHES).max(1);
         let stretches: Vec<f64> = rates.chunks_exact(stretch).map(mean).collect();
         let late = &stretches[stretches.len() / 2..];
-        Pace {
+        Throughput {
             mib_per_second: mean(&rates),
             late_mib_per_second: mean(&rates[rates.len() / 2..]),
             best_mib_per_second: stretches.iter().copied().fold(0.0, f64::max),
