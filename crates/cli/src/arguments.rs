@@ -94,6 +94,9 @@ pub enum Verb {
     #[cfg(feature = "calibrate")]
     #[command(after_help = crate::calibrate::EXAMPLE)]
     Calibrate(crate::calibrate::CalibrateArguments),
+    /// Put recorded commands to an eMMC card before a drive: contexts as streams, and each rule that is broken
+    #[command(after_help = crate::emmc::EXAMPLE)]
+    Emmc(crate::emmc::EmmcArguments),
     /// Compare schemes on many traces and drives, on all cores or on a Dask cluster
     #[command(after_help = crate::sweep::EXAMPLE)]
     Sweep(crate::sweep::SweepArguments),

@@ -53,6 +53,7 @@ impl Verb {
                 .prints(printed("--json", aged.json))
                 .reads(profile_files(&aged.drive.profiles))
                 .writes("-o", [&aged.output]),
+            Verb::Emmc(emmc) => of_emmc(emmc, files),
             Verb::Experiment(asked) => files
                 .prints(printed("--json", asked.json))
                 .reads(experiment::inputs(asked))
@@ -108,6 +109,7 @@ impl Verb {
             Verb::Doctor(doctor) => (&mut doctor.output, &mut doctor.json),
             #[cfg(feature = "live")]
             Verb::Watch(watch) => (&mut watch.output, &mut watch.json),
+            Verb::Emmc(emmc) => emmc.answer.outputs(),
             Verb::Contexts(contexts) => contexts.answer.outputs(),
             Verb::Diff(diff) => diff.answer.outputs(),
             Verb::Coverage(coverage) => coverage.answer.outputs(),
@@ -124,6 +126,11 @@ impl Verb {
 
 fn printed(option: &'static str, is_given: bool) -> Option<&'static str> {
     is_given.then_some(option)
+}
+
+fn of_emmc(emmc: &crate::emmc::EmmcArguments, files: Files) -> Files {
+    let files = emmc.answer.files(files).reads([&emmc.trace]);
+    files.reads(profile_files(&emmc.drive.profiles))
 }
 
 #[cfg(feature = "doctor")]

@@ -12,6 +12,7 @@ mod diff;
 mod doctor;
 #[cfg(feature = "live")]
 mod duration;
+mod emmc;
 mod experiment;
 mod export;
 mod failure;
@@ -85,6 +86,7 @@ fn done(verb: &mut Verb) -> failure::Result {
         #[cfg(feature = "calibrate")]
         Verb::Calibrate(arguments) => calibrate::calibrate(arguments),
         Verb::Precondition(arguments) => precondition::precondition(arguments),
+        Verb::Emmc(arguments) => emmc::emmc(arguments),
         Verb::Experiment(arguments) => experiment::experiment(arguments),
         Verb::Sweep(arguments) => sweep::sweep(arguments),
         Verb::Contexts(arguments) => contexts::contexts(arguments),

@@ -22,7 +22,7 @@ struct Row {
     outputs: &'static [&'static str],
 }
 
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 14] = [
     Row {
         words: "diff {dir}/result.json {dir}/other.json",
         inputs: &["result.json", "other.json"],
@@ -46,6 +46,11 @@ const ROWS: [Row; 13] = [
     Row {
         words: "contexts {dir}/t.parquet",
         inputs: &["t.parquet"],
+        outputs: &["-o"],
+    },
+    Row {
+        words: "emmc {dir}/mmc.txt --device {dir}/own.toml",
+        inputs: &["mmc.txt", "own.toml"],
         outputs: &["-o"],
     },
     Row {
@@ -159,6 +164,10 @@ impl Place {
         let experiment = "title = 'a'\nsource = 'a'\nsetup = 'a'\n\
                           [[run]]\nname = 'a'\ntrace = 't.parquet'\nscheme = 'baseline'\n";
         place.put("small.toml", experiment);
+        place.put(
+            "mmc.txt",
+            "a-1 [0] 1.0: mmc_request_start: mmc0: x: cmd_opcode=25 cmd_arg=0x8 blocks=8 block_size=512\n",
+        );
         place.put("msr.csv", "128166372003061629,hm,1,Write,0,4096,100\n");
         for name in [
             "own.toml",

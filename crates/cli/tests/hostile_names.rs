@@ -143,6 +143,14 @@ fn calls(directory: &Path) -> Vec<Vec<String>> {
             toml::Value::from(trace)
         ),
     );
+    let commands = file(
+        "mmc.txt",
+        &format!(
+            "a-1 [0] 1.0: mmc_request_start: {EVIL}: start struct mmc_request[1]: cmd_opcode=25 cmd_arg=0x8 \
+             sbc_opcode=23 sbc_arg=0x2000008 blocks=8 block_size=512 blk_addr=8\n"
+        )
+        .replace('\n', " "),
+    );
     let html = at("page.html");
     let advice = at(&format!("{EVIL}-advice"));
     let cases: &[&[&str]] = &[
@@ -226,6 +234,9 @@ fn calls(directory: &Path) -> Vec<Vec<String>> {
             "-o",
             &nowhere,
         ],
+        &["emmc", &commands, "--size", "64MiB", "--unit", "1MiB"],
+        &["emmc", &words],
+        &["emmc", &commands, "--card", EVIL],
         &["experiment", EVIL],
         &["experiment", "--directory", &experiments, "list"],
         &["experiment", "--directory", &experiments, "evil"],

@@ -48,13 +48,18 @@ enum Over {
     Always,
 }
 
-const CASES: [Case; 15] = [
+/// A command to a card.
+const MMC: &str =
+    "a-1 [0] 1.0: mmc_request_start: mmc0: x: cmd_opcode=25 cmd_arg=0x8 blocks=8 block_size=512\n";
+
+const CASES: [Case; 16] = [
     on("replay {in}/t.parquet --scheme baseline --unit 1MiB -o {out}/r.json --html {out}/p.html"),
     // What was there is a profile, or wrong.
     new("replay {in}/t.parquet --scheme pcstream --unit 1MiB --lifetimes {out}/lives.json"),
     on("import {in}/t.csv --format msr -o {out}/i.parquet"),
     on("contexts {in}/t.parquet -o {out}/c.json"),
     on("coverage {in}/t.parquet -o {out}/c.json"),
+    on("emmc {in}/mmc.txt -d demo -o {out}/e.json"),
     on("diff {in}/r.json {in}/other.json -o {out}/d.json"),
     on("report {in}/r.json -o {out}/p.html"),
     on("precondition --size 8MiB --unit 64KiB --capacities 1 -o {out}/aged.drive"),
@@ -238,6 +243,7 @@ fn inputs() -> TempDir {
     let at = |name: &str| text(&place.path().join(name)).to_owned();
     let made = |words: &[&str]| assert!(anabranch(words).status.success(), "{words:?}");
     made(&["export", text(&input), "--to", "msr", "-o", &at("t.csv")]);
+    fs::write(at("mmc.txt"), MMC).unwrap();
     for (name, scheme) in [("r.json", "baseline"), ("other.json", "pcstream")] {
         made(&[
             "replay",

@@ -47,6 +47,18 @@ pub enum ImportError {
         /// The record, shortened: a text quoted, bytes in hexadecimal.
         content: String,
     },
+    /// A line that is no event, where events are read one by one.
+    #[error("{path}, {place}: {fault}: {content}; mend it, or leave it out")]
+    Event {
+        /// The file.
+        path: PathBuf,
+        /// The line in the file.
+        place: Place,
+        /// What is wrong with it.
+        fault: Fault,
+        /// The line, shortened.
+        content: String,
+    },
     /// No format's reader understands the beginning of the file.
     #[error("the format of {path} is none that is known by its looks; name it with --format")]
     Unrecognised {

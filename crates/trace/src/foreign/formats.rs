@@ -17,6 +17,9 @@ mod systor17;
 mod tencent;
 mod vscsi;
 
+pub use ftrace::MmcCommand;
+pub(super) use ftrace::{MmcLine, mmc_line};
+
 use super::form::Holds;
 use super::options::Options;
 use super::row::{FormRow, FormatRow, Reads};

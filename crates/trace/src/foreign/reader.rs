@@ -247,7 +247,7 @@ impl Filter {
 }
 
 /// A line as it is shown in an error.
-fn quoted(line: &[u8]) -> String {
+pub(super) fn quoted(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let shown: String = text.chars().take(SHOWN_CHARACTERS).collect();
     let more = if shown.len() < text.len() { "…" } else { "" };

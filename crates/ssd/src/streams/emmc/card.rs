@@ -176,11 +176,11 @@ impl EmmcCard {
                 self.block_count = Some(command.argument);
                 (0, Ok(()))
             }
-            35 => {
+            32 | 35 => {
                 self.erase_first = Some(command.argument);
                 (0, Ok(()))
             }
-            36 => {
+            33 | 36 => {
                 self.erase_last = Some(command.argument);
                 (0, Ok(()))
             }
@@ -314,7 +314,7 @@ impl EmmcCard {
         Ok(())
     }
 
-    /// CMD38, of the sectors that CMD35 and CMD36 told.
+    /// CMD38, of the sectors that CMD35 and CMD36 told (SD cards: CMD32 and CMD33).
     fn erase(&mut self, argument: u32) -> Result<(), Refused> {
         let (Some(first), Some(last)) = (self.erase_first.take(), self.erase_last.take()) else {
             return Ok(());

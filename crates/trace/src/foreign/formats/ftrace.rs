@@ -24,6 +24,7 @@
 //! | 35, 36 (SD: 32, 33) | first and last sector of an erase to come |
 //! | 38 | erase, trim or discard them: a discard |
 //! | 6, byte 32 set to 1 | flush of the cache (`FLUSH_CACHE`, JESD84-B51, 7.4) |
+//! | 0, with data | read or write by `data_flags`, of a host whose engine sends queued tasks itself |
 //! | 6, byte 179 | switch to a boot or replay-protected partition or back (`PARTITION_CONFIG`): these are volumes of their own, `mmc1:1` |
 //!
 //! Addresses are those of cards above 2 GB, which count sectors; smaller ones count bytes in
@@ -48,6 +49,7 @@ use memchr::memmem;
 mod mmc;
 
 use mmc::Cards;
+pub use mmc::MmcCommand;
 
 /// The format.
 pub(super) const ROW: FormatRow = FormatRow {
@@ -114,6 +116,32 @@ impl LineReader for Ftrace {
                 .request(time_ns, command(event.task), event.details, names),
         }
     }
+}
+
+/// What one line tells of commands to cards.
+pub(in crate::foreign) enum MmcLine<'a> {
+    /// A command to the card of a host.
+    Command(&'a [u8], MmcCommand),
+    /// Events that are missing here.
+    Lost(u64),
+    /// Something else.
+    Other,
+}
+
+/// Understands a line of a trace with `mmc_request_start`.
+pub(in crate::foreign) fn mmc_line(line: &[u8]) -> Result<MmcLine<'_>, Fault> {
+    if let Some(events) = lost(line) {
+        return Ok(MmcLine::Lost(events));
+    }
+    if is_comment(line) || is_note(line) {
+        return Ok(MmcLine::Other);
+    }
+    let event = event(line).ok_or(Fault::Shape("an event with processor and time"))?;
+    if event.name != MMC_EVENT {
+        return Ok(MmcLine::Other);
+    }
+    let (host, command) = mmc::command(event.details)?;
+    Ok(MmcLine::Command(host, command))
 }
 
 /// The number in `CPU:2 [LOST 123 EVENTS]`, which stands where the ring was overwritten (Linux
