@@ -301,6 +301,18 @@ mod tests {
         assert_eq!(weights, [1500.0; 3]);
     }
 
+    #[test]
+    fn bins_are_of_equal_width_wherever_the_values_lie() {
+        for lowest in [-5000.0, 0.0, 5000.0] {
+            let values = (0..2 * MAX_POINTS).map(|i| (lowest + i as f64, 1.0));
+            let binned = distinct(&points(&values.collect::<Vec<_>>()));
+            let (weights, values): (Vec<f64>, Vec<f64>) =
+                binned.iter().map(|bin| (bin.weight, bin.value)).unzip();
+            assert_eq!(weights, [2.0; MAX_POINTS]);
+            assert_eq!((values[0], values[1]), (lowest + 0.5, lowest + 2.5));
+        }
+    }
+
     proptest! {
         #[test]
         fn no_other_split_is_better(
