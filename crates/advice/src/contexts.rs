@@ -26,7 +26,8 @@ pub struct Contexts {
     pub page_bytes: u32,
     /// The contexts that wrote, those with most bytes first.
     pub contexts: Vec<ContextRow>,
-    /// Events that the kernel had no room for. If there are any, figures are lower bounds.
+    /// Events that the kernel had no room for. If there are any, bytes are lower bounds, and lifetimes are too long or
+    /// too short.
     #[serde(skip)]
     pub lost_events: u64,
 }

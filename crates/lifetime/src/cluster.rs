@@ -252,6 +252,13 @@ mod tests {
     }
 
     #[test]
+    fn of_splits_that_cost_the_same_the_one_with_the_first_cut_is_taken() {
+        let evenly = points(&[(0.0, 1.0), (1.0, 1.0), (2.0, 1.0)]);
+        let weights: Vec<f64> = cluster(&evenly, 2, 0.0).iter().map(|g| g.weight).collect();
+        assert_eq!(weights, [1.0, 2.0]);
+    }
+
+    #[test]
     fn fewer_values_than_groups_stand_for_themselves() {
         let points = points(&[(3.0, 1.0), (2.0, 1.0), (3.0, 2.0)]);
         let groups = cluster(&points, 8, 0.0);

@@ -195,6 +195,12 @@ mod tests {
     }
 
     #[test]
+    fn a_table_tells_the_eight_bytes_of_each_entry() {
+        let bytes = |pages, most| LbaTable::new(pages, most).memory_bytes();
+        assert_eq!([bytes(100, 1 << 20), bytes(100, 400)], [800, 400]);
+    }
+
+    #[test]
     fn a_discard_ends_a_life_once() {
         let mut table = LbaTable::new(100, DEFAULT_TABLE_BYTES);
         table.write(10..20, A, 5, |_| ());

@@ -248,6 +248,15 @@ mod tests {
     }
 
     #[test]
+    fn a_life_of_one_page_is_told_from_no_life_before() {
+        let mut separation = Separation::<1>::new(1);
+        for now_pages in [0, 1, 1001] {
+            separation.write(0..1, [0], now_pages);
+        }
+        assert_eq!(separation.history().groups, 2);
+    }
+
+    #[test]
     fn data_that_never_dies_counts_for_nothing_and_pages_beyond_the_drive_are_passed_over() {
         let mut separation = Separation::<1>::new(10);
         separation.write(0..20, [1], 0);
