@@ -114,6 +114,13 @@ pub trait Assign: Send {
     /// data are to be ignored (file systems discard far more than they wrote).
     fn discard(&mut self, _pages: PageRange, _now_pages: u64) {}
 
+    /// The host wrote `pages` whose stream was not the scheme's to choose: zeroes by command, or
+    /// metadata with a place of their own. What the pages held died. A scheme that models the drive
+    /// counts them as data, or its model holds less than the drive.
+    fn written_elsewhere(&mut self, pages: PageRange, now_pages: u64) {
+        self.discard(pages, now_pages);
+    }
+
     /// Gives names that the scheme may go by; called again when there are more. IMPORTANT: an
     /// answer must not depend on how early a name was given, since a replay knows all of them from
     /// the start and must give the same counts as the live run.

@@ -115,6 +115,12 @@ impl Policy {
         self.host_mut().discard(pages, now_pages);
     }
 
+    /// Tells the host half of pages that were written without asking it
+    /// ([`Assign::written_elsewhere`]).
+    pub fn written_elsewhere(&mut self, pages: PageRange, now_pages: u64) {
+        self.host_mut().written_elsewhere(pages, now_pages);
+    }
+
     /// Gives the host half names that it may go by ([`Assign::learn`]).
     pub fn learn(&mut self, names: &Names) {
         self.host_mut().learn(names);

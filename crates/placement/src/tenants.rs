@@ -221,6 +221,12 @@ impl Assign for Tenants {
         }
     }
 
+    fn written_elsewhere(&mut self, pages: PageRange, now_pages: u64) {
+        for place in &mut self.places {
+            place.scheme.written_elsewhere(pages, now_pages);
+        }
+    }
+
     fn learn(&mut self, names: &Names) {
         for place in &mut self.places {
             place.scheme.learn(names);

@@ -100,6 +100,7 @@ impl Placer {
     ) -> u32 {
         runs.clear();
         if let (true, Some(stream)) = (is_metadata, self.metadata) {
+            self.scheme.written_elsewhere(pages, self.now_pages);
             let witness = self.witness.as_deref_mut();
             wrote(pages, stream, &mut self.now_pages, witness, runs);
             return 0;
@@ -158,7 +159,7 @@ impl Placer {
     /// Zeroes are written by command, which carries no handle: what the pages held has died, and the drive may write
     /// them as data of its default handle.
     pub fn zero(&mut self, pages: PageRange) {
-        self.scheme.discard(pages, self.now_pages);
+        self.scheme.written_elsewhere(pages, self.now_pages);
         self.now_pages += u64::from(pages.count);
         if let Some(witness) = &mut self.witness {
             witness.wrote(pages, StreamId::DEFAULT);
@@ -206,7 +207,10 @@ mod tests {
     /// Pages, context and time of each question.
     type Asked = Arc<Mutex<Vec<(u32, u32, u32, u64)>>>;
 
-    /// Stream = context; remembers what it was asked.
+    /// What stands for a context where it was not asked.
+    const ELSEWHERE: u32 = u32::MAX;
+
+    /// Stream = context; remembers what it was asked, and told to be elsewhere.
     struct ByContext(Asked, bool);
 
     impl Assign for ByContext {
@@ -218,6 +222,11 @@ mod tests {
                 write.now_pages,
             ));
             StreamId(write.context.0 as u16)
+        }
+
+        fn written_elsewhere(&mut self, pages: PageRange, now_pages: u64) {
+            let told = (pages.first, pages.count, ELSEWHERE, now_pages);
+            self.0.lock().unwrap().push(told);
         }
 
         fn goes_by_page(&self) -> bool {
@@ -332,7 +341,7 @@ mod tests {
             apart.place(PageRange::new(0, 2), true, &NoWriters, &mut runs),
             0
         );
-        assert!(asked.lock().unwrap().is_empty());
+        assert_eq!(*asked.lock().unwrap(), [(0, 2, ELSEWHERE, 0)]);
         assert_eq!(runs[0].stream, StreamId(7));
         let (mut mixed, asked) = placer(false, None);
         mixed.place(PageRange::new(0, 2), true, &NoWriters, &mut runs);
@@ -345,7 +354,8 @@ mod tests {
         let mut runs = Vec::new();
         placer.zero(PageRange::new(0, 4));
         placer.place(PageRange::new(9, 1), false, &NoWriters, &mut runs);
-        assert_eq!(*asked.lock().unwrap(), [(9, 1, 0, 4)]);
+        let expected = [(0, 4, ELSEWHERE, 0), (9, 1, 0, 4)];
+        assert_eq!(*asked.lock().unwrap(), expected);
     }
 
     #[test]
@@ -354,6 +364,7 @@ mod tests {
         let mut runs = Vec::new();
         placer.place(PageRange::new(0, 5), true, &NoWriters, &mut runs);
         placer.place(PageRange::new(9, 1), false, &NoWriters, &mut runs);
-        assert_eq!(*asked.lock().unwrap(), [(9, 1, 0, 5)]);
+        let expected = [(0, 5, ELSEWHERE, 0), (9, 1, 0, 5)];
+        assert_eq!(*asked.lock().unwrap(), expected);
     }
 }

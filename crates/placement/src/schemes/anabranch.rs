@@ -226,6 +226,13 @@ impl Assign for Anabranch {
         }
     }
 
+    fn written_elsewhere(&mut self, pages: PageRange, now_pages: u64) {
+        self.mind.discard(pages, now_pages);
+        if let Some(rehearsal) = &mut self.rehearsal {
+            rehearsal.written_elsewhere(&self.mind, pages);
+        }
+    }
+
     fn learn(&mut self, names: &Names) {
         self.mind.learn(names);
     }
