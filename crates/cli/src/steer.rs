@@ -39,7 +39,7 @@ use crate::{
     output::print,
     say,
 };
-use arguments::Shadow as Wanted;
+use arguments::{Metadata, Shadow as Wanted};
 use kept::Kept;
 use shadow::Shadow;
 use told::End;
@@ -173,7 +173,7 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Result<P
         )));
     }
     let count = u16::try_from(handles.len()).unwrap_or(u16::MAX);
-    let apart = handles.len() >= FEW_HANDLES;
+    let apart = arguments.metadata == Metadata::Apart && handles.len() >= FEW_HANDLES;
     Ok(Plan {
         spec,
         handles,

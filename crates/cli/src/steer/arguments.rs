@@ -28,6 +28,15 @@ pub enum Shadow {
     Off,
 }
 
+/// Where what a file system marks as its metadata or journal goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Metadata {
+    /// To the last handle, if there are three or more
+    Apart,
+    /// Where the scheme says: an open unit less on drives of few units, and what a replay promises
+    Scheme,
+}
+
 /// Numbers as `0-3,7`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handles(pub Vec<u16>);
@@ -73,9 +82,12 @@ pub struct SteerArguments {
     #[arg(long, value_name = "SCHEME", default_value = "anabranch")]
     pub scheme: String,
     /// The drive's handles that the streams go to, in order; of three or more, the last is for
-    /// metadata and journals [default: all of FDP's; stream identifiers 0-7]
+    /// metadata and journals, unless `--metadata` says otherwise [default: all of FDP's; stream identifiers 0-7]
     #[arg(long, value_name = "LIST")]
     pub handles: Option<Handles>,
+    /// Where what the file system marks as its metadata or journal goes
+    #[arg(long, default_value = "apart")]
+    pub metadata: Metadata,
     /// Queues of the block device, a thread each [default: processors, 4 at most]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub queues: Option<u16>,

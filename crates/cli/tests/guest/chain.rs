@@ -124,14 +124,15 @@ struct Had {
     waf: f64,
 }
 
-/// One run on a fresh drive.
-fn run(workload: &Workload, file_system: &str, records: bool) -> (Report, Had) {
+/// One run on a fresh drive: recorded, or steered on a drive that has so much spare.
+fn run(workload: &Workload, file_system: &str, steered: Option<f64>) -> (Report, Had) {
     let served = Served::start(&workload.drive());
     let mut variables = served.variables();
     let words = |name, value: &str| (name, value.to_owned());
     variables.extend([
         words("FILE_SYSTEM", file_system),
-        words("RECORD", if records { "yes" } else { "" }),
+        words("RECORD", if steered.is_none() { "yes" } else { "" }),
+        ("SPARE", steered.unwrap_or_default().to_string()),
         words("PROGRAM", workload.name),
     ]);
     let directory = tempfile::tempdir().unwrap();
@@ -149,8 +150,17 @@ fn run(workload: &Workload, file_system: &str, records: bool) -> (Report, Had) {
     (report, had)
 }
 
-/// WAF that a replay promises of the same drive without streams and with `anabranch`'s host half.
-fn promised(workload: &Workload, trace: &[u8]) -> [f64; 2] {
+/// What a replay promises of the same drive.
+struct Promise {
+    /// WAF without streams.
+    plain: f64,
+    /// WAF with `anabranch`'s host half.
+    steered: f64,
+    /// The drive's spare, as a share of its size.
+    spare: f64,
+}
+
+fn promised(workload: &Workload, trace: &[u8]) -> Promise {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("app.parquet");
     fs::write(&path, trace).unwrap();
@@ -167,7 +177,13 @@ fn promised(workload: &Workload, trace: &[u8]) -> [f64; 2] {
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{words}");
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    [0, 1].map(|scheme| result["schemes"][scheme]["waf"].as_f64().unwrap())
+    let waf = |scheme: usize| result["schemes"][scheme]["waf"].as_f64().unwrap();
+    let bytes = |of: &str| result["device"][of].as_f64().unwrap();
+    Promise {
+        plain: waf(0),
+        steered: waf(1),
+        spare: bytes("physical_bytes") / bytes("logical_bytes") - 1.0,
+    }
 }
 
 /// Everything was captured, or the trace promises of something else.
@@ -184,37 +200,40 @@ fn mean(values: &[f64]) -> f64 {
 
 /// Runs one after the other, each recorded, replayed and steered; a line for each.
 fn chain(workload: &Workload, file_system: &str) {
-    let (mut promise, mut found) = (Vec::new(), Vec::new());
+    let (mut promises, mut found) = (Vec::new(), Vec::new());
     let name = workload.name;
     eprintln!(
         "{name} on {file_system}: MiB, WAF had without streams and replayed; MiB, WAF had with anabranch, and promised"
     );
     let runs: u32 = amount(RUNS.0, RUNS.1).parse().unwrap();
     for _ in 0..runs {
-        let (report, plain) = run(workload, file_system, true);
+        let (report, plain) = run(workload, file_system, None);
         was_captured(&report);
-        let [replayed, with_streams] = promised(workload, &report.bytes("trace"));
-        let (_, steered) = run(workload, file_system, false);
+        let promise = promised(workload, &report.bytes("trace"));
+        let (_, steered) = run(workload, file_system, Some(promise.spare));
         let mib = |had: Had| had.host_bytes / f64::from(1 << 20);
         eprintln!(
-            "| {name}, {file_system} | {:.0} | {:.3} | {replayed:.3} | {:.0} | {:.3} | {with_streams:.3} |",
+            "| {name}, {file_system} | {:.0} | {:.3} | {:.3} | {:.0} | {:.3} | {:.3} |",
             mib(plain),
             plain.waf,
+            promise.plain,
             mib(steered),
             steered.waf,
+            promise.steered,
         );
         // The same writes: the model is the drive.
         assert!(
-            (replayed / plain.waf - 1.0).abs() < 0.01,
-            "{replayed} {plain:?}"
+            (promise.plain / plain.waf - 1.0).abs() < 0.01,
+            "{} {plain:?}",
+            promise.plain
         );
-        promise.push(with_streams);
+        promises.push(promise.steered);
         found.push(steered.waf);
     }
-    let apart = mean(&found) / mean(&promise) - 1.0;
+    let apart = mean(&found) / mean(&promises) - 1.0;
     assert!(
         apart.abs() < TOLERANCE,
-        "{name} on {file_system}: {promise:?} {found:?}"
+        "{name} on {file_system}: {promises:?} {found:?}"
     );
 }
 
