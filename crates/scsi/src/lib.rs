@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`command`] | a command's bytes → a [`Command`], or the sense of what is wrong with them. Pure |
 //! | [`sense`] | what a command that failed is answered with |
-//! | [`unit`] | the logical unit: commands performed on the same drive that NVMe hosts are served |
+//! | [`unit`](mod@unit) | the logical unit: commands performed on the same drive that NVMe hosts are served |
 //! | [`tcmu`] | the kernel's ring of commands, and the configuration that makes a SCSI device of it |
 
 mod bytes;

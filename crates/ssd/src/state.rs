@@ -117,8 +117,8 @@ impl SavedDrive {
         SavedDrive::read_with(from, None)
     }
 
-    /// Reads what [`Device::save_around`] wrote, around a mapping as [`Device::mapping`] gives it: where each logical
-    /// page lies, and when it was written (may be empty).
+    /// Reads what [`save_around`](crate::Device::save_around) wrote, around a mapping as
+    /// [`mapping`](crate::Device::mapping) gives it: where each logical page lies, and when it was written (may be empty).
     ///
     /// # Errors
     /// When the bytes are not those of a saved drive, not of this version, cut short, damaged, or contradict
