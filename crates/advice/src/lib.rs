@@ -6,6 +6,27 @@
 //! - [`convert`] writes a trace in the form of another program.
 //!
 //! The command and the Python package both work through this room. Nothing here prints.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use anabranch_advice::{contexts, lifetimes};
+//! use anabranch_compare::{TraceFile, Unwatched};
+//!
+//! // Four writers at equal rates, over 1, 10, 33 and 55 % of a drive.
+//! let load = "synthetic:fio-fms16:size=64MiB,write=256MiB";
+//! let trace = TraceFile::open(Path::new(load), None, false)?;
+//!
+//! // Data of the first writer are overwritten soonest.
+//! let found = contexts(&trace, 8, &mut Unwatched)?.contexts;
+//! let median = |id: u32| found.iter().find(|row| row.id == id)?.lifetime_p50_bytes;
+//! assert_eq!(found.len(), 4);
+//! assert!(Some(0) < median(1) && median(1) < median(2) && median(2) < median(3));
+//!
+//! // To know the writer is to know the lifetime here.
+//! assert!(lifetimes(&trace, "context", 8, &mut Unwatched)?.explained > 0.99);
+//! # Ok::<(), anabranch_compare::Fault>(())
+//! ```
 
 mod contexts;
 mod convert;

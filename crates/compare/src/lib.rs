@@ -7,6 +7,28 @@
 //! - [`drives`] makes drives from options, [`schemes`] schemes, [`Running`] has them at work.
 //!
 //! Nothing here prints. A caller can [`Watch`] the work, and end it.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use anabranch_compare::{ReplayOptions, TraceFile, Unwatched, read_text, replay, schemes};
+//!
+//! // Four writers whose data live differently long. A trace file is opened by its path.
+//! let load = "synthetic:fio-fms16:size=64MiB,write=512MiB";
+//! let trace = TraceFile::open(Path::new(load), None, false)?;
+//!
+//! let mut options = ReplayOptions::default();
+//! options.drive.unit = vec!["256KiB".to_owned()];
+//! options.comparison.schemes = vec!["baseline".to_owned(), "hints".to_owned()];
+//! let specs = schemes(&options.comparison, true, &read_text)?;
+//!
+//! // A result for each trace and drive, here one, which holds a row for each scheme.
+//! let results = replay(&options, &specs, &[&trace], &mut Unwatched)?;
+//! let wafs: Vec<f64> = results[0].schemes.iter().filter_map(|scheme| scheme.waf).collect();
+//! assert_eq!(wafs.len(), 2);
+//! assert!(wafs[1] < wafs[0], "a stream for each writer saves copies: {wafs:?}");
+//! # Ok::<(), anabranch_compare::Fault>(())
+//! ```
 
 mod drives;
 mod fault;

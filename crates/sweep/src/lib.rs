@@ -11,6 +11,32 @@
 //!    leaves out what is [`Finished`].
 //! 4. [`run`] each batch, [`keep`] its file, then say that it is done.
 //! 5. [`summary`] tells how figures are distributed over the traces; [`cells`] are the rows, [`fleet`] what a page of them needs.
+//!
+//! ```
+//! use std::num::NonZeroUsize;
+//!
+//! use anabranch_sweep::{Grid, Limits, Reporter, local, summary};
+//!
+//! struct Silent;
+//! impl Reporter for Silent {}
+//!
+//! let question = r#"
+//!     traces = ["synthetic:fio-fms16:size=64MiB", "synthetic:fio-emmc:size=64MiB"]
+//!     schemes = ["baseline", "hints"]
+//!     drive.unit = "256KiB"
+//! "#;
+//! let grid = Grid::parse("question", question)?;
+//! let directory = tempfile::tempdir()?;
+//! let limits = Limits { workers: NonZeroUsize::MIN, cells: 16, memory_bytes: 1 << 30 };
+//! let sweep = local(&grid, directory.path(), &limits, &mut Silent)?;
+//! assert_eq!((sweep.cells, sweep.done, sweep.failed.len()), (4, 4, 0));
+//!
+//! // A group is a scheme on a drive, over all traces. Here each writer gives a hint of its own.
+//! let groups = summary(directory.path())?;
+//! let waf = |name: &str| groups.iter().find(|group| group.scheme == name)?.waf_of_all;
+//! assert!(Some(1.0) <= waf("hints") && waf("hints") < waf("baseline"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod batch;
 mod cells;
