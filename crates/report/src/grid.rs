@@ -155,6 +155,29 @@ impl<T: ToString> From<T> for Cell {
 }
 
 /// A table that is being made.
+///
+/// ```
+/// use anabranch_report::{Cell, Column, Grid, Look, bytes};
+///
+/// // Where there is no room, names are cut, and the column with a rank goes.
+/// let mut grid = Grid::new([
+///     Column::words("file"),
+///     Column::number("written").key("written_bytes").rank(1),
+///     Column::number("WAF"),
+/// ]);
+/// let written_bytes = 3_u64 << 30;
+/// grid.push([
+///     Cell::from("/var/lib/database/000012.sst"),
+///     Cell::new(bytes(written_bytes), written_bytes),
+///     Cell::new("1.25", 1.25),
+/// ]);
+/// let narrow = grid.text(&Look { width: Some(30), ..Look::default() });
+/// assert!(narrow.contains("1.25") && narrow.contains("(no room for: written"));
+///
+/// // Programs get every column, with exact figures.
+/// let csv = grid.text(&Look { csv: true, ..Look::default() });
+/// assert_eq!(csv, "file,written_bytes,WAF\n/var/lib/database/000012.sst,3221225472,1.25");
+/// ```
 #[derive(Debug, Clone)]
 pub struct Grid {
     columns: Vec<Column>,

@@ -1,6 +1,27 @@
 //! What an observer of devices in use decides and tells: how far each shadow drive is, whether FDP would pay
 //! here, what the screen and a monitoring system are shown. Pure: whoever watches has the devices, the
 //! clock and the files.
+//!
+//! ```
+//! use anabranch_watch::{Answer, Kind, SchemeView, Track, Written};
+//!
+//! // What shadow drives of 1 GiB wrote, looked at sixteen times a capacity, for three capacities.
+//! let capacity_bytes = 1 << 30;
+//! let scheme = |name: &str, copied_percent: u64| {
+//!     let mut track = Track::default();
+//!     for look in 1..=48 {
+//!         let host_bytes = look * capacity_bytes / 16;
+//!         let copied_bytes = host_bytes * copied_percent / 100;
+//!         track.advance(Written { host_bytes, copied_bytes }, capacity_bytes);
+//!     }
+//!     SchemeView::new(name.to_owned(), &[track], 1)
+//! };
+//!
+//! let answer = Answer::of(&[scheme("baseline", 50), scheme("pcstream", 20)], 3.0);
+//! assert_eq!(answer.kind, Kind::WorthIt);
+//! assert_eq!(answer.best.as_deref(), Some("pcstream"));
+//! assert!(answer.words.starts_with("streams pay: the flash lasts 1.25 times as long"));
+//! ```
 
 mod answer;
 mod budget;
