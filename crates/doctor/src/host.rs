@@ -2,7 +2,10 @@
 //! their own.
 
 use std::fs;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+
+use nix::sys::stat::makedev;
 
 use crate::drive;
 use crate::found::{Device, Found, Mount, Tracing};
@@ -144,24 +147,57 @@ fn mounts(root: &Path, family: &[String]) -> Vec<Mount> {
     mounts
 }
 
-/// The processes that have one of the devices open, as far as this process may see.
+/// A device's number, and whether it is that of a character device: both kinds have numbers of their own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Number {
+    is_character: bool,
+    number: u64,
+}
+
+impl Number {
+    /// The number of the device that a path leads to; `None` of any other file.
+    fn at(path: &Path) -> Option<Number> {
+        let found = fs::metadata(path).ok()?;
+        let kind = found.file_type();
+        let is_device = kind.is_block_device() || kind.is_char_device();
+        is_device.then(|| Number {
+            is_character: kind.is_char_device(),
+            number: found.rdev(),
+        })
+    }
+
+    /// The number that sysfs tells in a file `dev`.
+    fn told(file: &Path, is_character: bool) -> Option<Number> {
+        let told = line(file)?;
+        let (major, minor) = told.split_once(':')?;
+        Some(Number {
+            is_character,
+            number: makedev(major.parse().ok()?, minor.parse().ok()?),
+        })
+    }
+}
+
+/// What of the host has one of the devices open, as far as this process may see. Devices are compared by number: a node
+/// of the same device may have any name, such as in a container.
 fn users(root: &Path, family: &[String], character: Option<&str>) -> Vec<String> {
-    let mut devices: Vec<PathBuf> = family
+    let class = root.join("sys/class");
+    let numbers = family
         .iter()
-        .map(|one| Path::new("/dev").join(one))
+        .map(|one| (class.join("block").join(one), false));
+    let generic = character.and_then(|path| Path::new(path).file_name());
+    let numbers = numbers.chain(generic.map(|name| (class.join("nvme-generic").join(name), true)));
+    let devices: Vec<Number> = numbers
+        .filter_map(|(place, is_character)| Number::told(&place.join("dev"), is_character))
         .collect();
-    devices.extend(character.map(PathBuf::from));
     let own = std::process::id().to_string();
     let proc = root.join("proc");
-    let in_kernel = users_in_kernel(root, &devices);
+    let in_kernel = users_in_kernel(root, family, &devices);
     let processes = names(&proc)
         .filter(|name| *name != own && name.bytes().all(|digit| digit.is_ascii_digit()))
         .filter(|process| {
             let open = proc.join(process).join("fd");
-            names(&open).any(|number| {
-                let target = fs::read_link(open.join(number));
-                target.is_ok_and(|target| devices.contains(&target))
-            })
+            let found = |number| Number::at(&open.join(number));
+            names(&open).any(|number| found(number).is_some_and(|found| devices.contains(&found)))
         })
         .map(|process| {
             let name = line(&proc.join(&process).join("comm")).unwrap_or_default();
@@ -170,8 +206,9 @@ fn users(root: &Path, family: &[String], character: Option<&str>) -> Vec<String>
     processes.chain(in_kernel).collect()
 }
 
-/// What of the kernel itself uses one of the devices without holding it: loop devices and NVMe targets.
-fn users_in_kernel(root: &Path, devices: &[PathBuf]) -> Vec<String> {
+/// What of the kernel itself uses one of the devices without holding it: loop devices and NVMe targets. These tell the
+/// path that they were given, which may be a link, or lead nowhere where it was another container's: then its text counts.
+fn users_in_kernel(root: &Path, family: &[String], devices: &[Number]) -> Vec<String> {
     let block = root.join("sys/block");
     let loops = names(&block).map(|name| {
         let told = block.join(&name).join("loop/backing_file");
@@ -186,7 +223,15 @@ fn users_in_kernel(root: &Path, devices: &[PathBuf]) -> Vec<String> {
             (format!("the NVMe target {subsystem}"), told)
         })
     });
-    let uses = |told: &Path| line(told).is_some_and(|path| devices.contains(&PathBuf::from(path)));
+    let is_named = |path: &Path| {
+        let mut names = family.iter().map(|one| Path::new("/dev").join(one));
+        names.any(|name| name == path)
+    };
+    let uses = |told: &Path| {
+        line(told).map(PathBuf::from).is_some_and(|path| {
+            is_named(&path) || Number::at(&path).is_some_and(|found| devices.contains(&found))
+        })
+    };
     let found = loops.chain(exported).filter(|(_, told)| uses(told));
     found.map(|(user, _)| user).collect()
 }
@@ -208,7 +253,85 @@ fn line(path: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::os::unix::fs::symlink;
+
+    use nix::errno::Errno;
+    use nix::sys::stat::{Mode, SFlag, mknod};
+
     use super::*;
+
+    /// A file below a root, with all directories above it.
+    fn put(root: &Path, path: &str, words: &str) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, words).unwrap();
+    }
+
+    /// A process below a root that has the file of this path open.
+    fn opened(root: &Path, process: &str, path: &Path) {
+        put(root, &format!("proc/{process}/comm"), "reader\n");
+        let open = root.join("proc").join(process).join("fd");
+        fs::create_dir_all(&open).unwrap();
+        symlink(path, open.join("3")).unwrap();
+    }
+
+    /// The users of a drive with one partition below a root, whose numbers are 7:250, 7:251 and, of the character
+    /// device, that of /dev/null.
+    fn users_below(root: &Path) -> Vec<String> {
+        put(root, "sys/class/block/nvme7n1/dev", "7:250\n");
+        put(root, "sys/class/block/nvme7n1p1/dev", "7:251\n");
+        put(root, "sys/class/nvme-generic/ng7n1/dev", "1:3\n");
+        let family = ["nvme7n1", "nvme7n1p1"].map(str::to_owned);
+        users(root, &family, Some("/dev/ng7n1"))
+    }
+
+    /// A node of block device 7:251 that has another name; `None` where only root may make one.
+    fn node_of_partition(root: &Path) -> Option<PathBuf> {
+        let node = root.join("xvda");
+        match mknod(&node, SFlag::S_IFBLK, Mode::S_IRUSR, makedev(7, 251)) {
+            Ok(()) => Some(node),
+            Err(Errno::EPERM) => {
+                eprintln!("not tried: only root makes nodes");
+                None
+            }
+            Err(error) => panic!("mknod: {error}"),
+        }
+    }
+
+    #[test]
+    fn a_process_uses_a_drive_under_whatever_name_it_opened_it() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        opened(root, "400", Path::new("/dev/null"));
+        opened(root, "401", Path::new("/dev/zero"));
+        assert_eq!(users_below(root), ["400 (reader)"]);
+        // The same number of a block device is another device.
+        fs::remove_file(root.join("sys/class/nvme-generic/ng7n1/dev")).unwrap();
+        put(root, "sys/class/block/ram3/dev", "1:3\n");
+        assert!(users(root, &["ram3".to_owned()], None).is_empty());
+        if let Some(node) = node_of_partition(root) {
+            opened(root, "402", &node);
+            assert_eq!(users_below(root), ["400 (reader)", "402 (reader)"]);
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_uses_is_found_through_links_and_by_its_text() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let namespace = "sys/kernel/config/nvmet/subsystems/nqn/namespaces/1/device_path";
+        put(root, namespace, "/dev/nvme7n1p1\n");
+        put(root, "sys/block/loop9/loop/backing_file", "/dev/zero\n");
+        assert_eq!(users_below(root), ["the NVMe target nqn"]);
+        if let Some(node) = node_of_partition(root) {
+            let link = root.join("drive-part1");
+            symlink(node, &link).unwrap();
+            put(root, namespace, &format!("{}\n", link.display()));
+            assert_eq!(users_below(root), ["the NVMe target nqn"]);
+        }
+    }
 
     #[test]
     fn a_scsi_drives_streams_are_read_from_its_page() {

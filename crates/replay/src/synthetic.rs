@@ -65,7 +65,7 @@ impl Plan {
 
     /// The value of one of the load's own settings.
     fn own(&self, setting: &Setting) -> f64 {
-        setting.of(&self.own)
+        setting.value_in(&self.own)
     }
 }
 
@@ -221,7 +221,9 @@ impl Synthetic {
 
     /// Bytes that are written in all: those before the load begins, and the load's.
     pub fn write_bytes(&self) -> u64 {
-        self.held.write_bytes() + self.plan.write_bytes
+        self.held
+            .write_bytes()
+            .saturating_add(self.plan.write_bytes)
     }
 
     /// The tables of the load's writers, and its drive.

@@ -38,7 +38,7 @@ pub(super) struct Held {
 impl Held {
     /// The held data of a drive of so many pages, by the values of the settings.
     pub(super) fn new(values: &[f64], drive_pages: u64, seed: u64) -> Result<Held, String> {
-        let value = |setting: &Setting| setting.of(values);
+        let value = |setting: &Setting| setting.value_in(values);
         let (share, overwritten) = (value(&HELD), value(&OVERWRITTEN));
         if share == 0.0 && overwritten > 0.0 {
             return Err("overwritten is a share of the held data: say held=SHARE too".to_owned());

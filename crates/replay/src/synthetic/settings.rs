@@ -57,7 +57,7 @@ impl Setting {
     }
 
     /// The setting's value among those of its load.
-    pub(super) fn of(&self, values: &[f64]) -> f64 {
+    pub(super) fn value_in(&self, values: &[f64]) -> f64 {
         values.get(self.place).copied().unwrap_or(self.default)
     }
 

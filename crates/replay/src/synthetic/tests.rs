@@ -132,6 +132,14 @@ fn a_wrong_load_is_told_what_there_is() {
 }
 
 #[test]
+fn a_load_without_end_beside_held_data_writes_as_much_as_can_be_counted() {
+    let load = format!("fio-emmc:size=4GiB,write={},held=50%", u64::MAX);
+    let load = Synthetic::parse(&load).unwrap();
+    assert_eq!(load.write_bytes(), u64::MAX);
+    assert!(load.requests().next().is_some());
+}
+
+#[test]
 fn a_load_beside_held_data_is_the_load_of_a_smaller_drive_and_the_data_are_never_given_back() {
     let beside = "fio-emmc:size=4GiB,write=3GiB,held=75%,overwritten=50%";
     let beside = Synthetic::parse(beside).unwrap();
