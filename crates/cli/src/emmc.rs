@@ -106,12 +106,11 @@ fn perform(mut card: EmmcCard, mut commands: MmcCommands) -> Result<Done> {
 /// Numbers that no command can have lead beyond every card.
 fn as_command(command: &MmcCommand) -> EmmcCommand {
     let fit = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    let blocks = command.blocks.unwrap_or(0);
     EmmcCommand {
         opcode: u8::try_from(command.opcode).unwrap_or(u8::MAX),
         argument: fit(command.argument),
         set_block_count: command.set_block_count.map(fit),
-        length_bytes: blocks.saturating_mul(command.block_bytes.unwrap_or(0)),
+        length_bytes: command.length_bytes,
         sector: command.sector,
     }
 }

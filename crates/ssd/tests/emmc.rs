@@ -477,3 +477,111 @@ fn boot_partitions_are_passed_over_and_a_reset_leads_back() {
     assert_eq!(card.counts()[1].closed, 1);
     assert_eq!(transfer(&mut card, 25, 1, 0, 1), Err(Rule::Closed.into()));
 }
+
+#[test]
+fn a_reset_forgets_what_was_told_for_later_commands() {
+    let mut card = card();
+    perform(&mut card, 23, 1 << 25 | 8).unwrap();
+    perform(&mut card, 44, 1 << 25 | 8).unwrap();
+    perform(&mut card, 45, 80).unwrap();
+    perform(&mut card, 35, 0).unwrap();
+    perform(&mut card, 36, 7).unwrap();
+    perform(&mut card, 0, 0).unwrap();
+    let write = |opcode| EmmcCommand {
+        opcode,
+        length_bytes: PAGE_BYTES,
+        ..EmmcCommand::default()
+    };
+    card.perform(&mut (), &write(25)).unwrap();
+    assert_eq!(card.counts()[0].writes, 1);
+    let task = card.perform(&mut (), &write(47));
+    assert_eq!(task, Err(Rule::TaskAddress.into()));
+    perform(&mut card, 38, 0).unwrap();
+    assert_eq!(card.erased().erases, 0);
+}
+
+#[test]
+fn a_queued_task_lies_where_its_address_says_and_never_at_its_number() {
+    let mut card = card();
+    perform(&mut card, 44, 7 << 16 | 8).unwrap();
+    perform(&mut card, 45, 80).unwrap();
+    let execute = EmmcCommand {
+        opcode: 47,
+        argument: 7 << 16,
+        length_bytes: PAGE_BYTES,
+        ..EmmcCommand::default()
+    };
+    card.perform(&mut (), &execute).unwrap();
+    assert!(card.device().is_mapped(10));
+    // It was performed: its number tells nothing more.
+    let again = card.perform(&mut (), &execute);
+    assert_eq!(again, Err(Rule::TaskAddress.into()));
+    // An address without parameters belongs to no task.
+    perform(&mut card, 45, 80).unwrap();
+    let again = card.perform(&mut (), &execute);
+    assert_eq!(again, Err(Rule::TaskAddress.into()));
+    assert_eq!(card.device().counters().host_pages, 1);
+}
+
+#[test]
+fn a_secure_trim_is_counted_once_and_other_arguments_are_not_secure() {
+    let mut card = card();
+    transfer(&mut card, 25, 0, 0, 64).unwrap();
+    let mut erase = |argument| {
+        perform(&mut card, 35, 0).unwrap();
+        perform(&mut card, 36, 8 * PAGE - 1).unwrap();
+        perform(&mut card, 38, argument).unwrap();
+        (card.erased(), card.device().counters().discarded_pages)
+    };
+    let (marked, discarded) = erase(0x8000_0001);
+    assert_eq!((marked.secure_marks, marked.secure), (1, 0));
+    assert_eq!((marked.bytes, discarded), (0, 0));
+    let (trimmed, discarded) = erase(0x8000_8000);
+    assert_eq!((trimmed.secure_marks, trimmed.secure), (1, 1));
+    assert_eq!((trimmed.bytes, discarded), (8 * PAGE_BYTES, 8));
+    let (other, _) = erase(2);
+    assert_eq!((other.others, other.secure), (1, 1));
+}
+
+#[test]
+fn reads_of_large_units_go_on_by_sectors() {
+    let mut contexts = with_large_units(1);
+    let sectors = |first: u64, count: u64| Extent {
+        offset_bytes: first * 512,
+        length_bytes: count * 512,
+    };
+    for first in 0..9 {
+        contexts.read(3, sectors(first, 1)).unwrap();
+    }
+    assert_eq!(contexts.read(3, sectors(8, 1)), Err(Rule::UnitOrder));
+    contexts.read(3, sectors(9, 7)).unwrap();
+}
+
+#[test]
+fn what_others_wrote_or_erased_is_no_longer_that_of_a_write_only_context() {
+    let mut contexts = with_3(Activation::WriteOnly);
+    contexts.write(3, pages(8, 3)).unwrap();
+    contexts.write(0, pages(8, 1)).unwrap();
+    assert!(contexts.read(0, pages(8, 1)).is_ok());
+    contexts.erase(pages(9, 1)).unwrap();
+    assert!(contexts.read(0, pages(9, 1)).is_ok());
+    // The rest of a page that others wrote in part is still the context's.
+    let part = Extent {
+        length_bytes: 512,
+        ..pages(10, 1)
+    };
+    contexts.write(0, part).unwrap();
+    assert_eq!(contexts.read(0, pages(10, 1)), Err(Rule::ReadOfWriteOnly));
+}
+
+#[test]
+fn a_write_of_no_bytes_writes_no_page() {
+    let mut card = card();
+    let none = EmmcCommand {
+        opcode: 25,
+        argument: 3,
+        ..EmmcCommand::default()
+    };
+    card.perform(&mut (), &none).unwrap();
+    assert_eq!(card.device().counters().host_pages, 0);
+}

@@ -98,22 +98,22 @@ impl EmmcContexts {
             self.sessions.close(context);
             return Ok(self.table.release(DEVICE, context));
         }
-        if self.sessions.of(context).is_some() {
+        if self.sessions.session_of(context).is_some() {
             return Err(Rule::Reopened);
         }
-        let unit_pages = match conf.large_unit {
+        let unit_bytes = match conf.large_unit {
             Some(0) => return Err(Rule::Multiplier),
             Some(times) if times > self.capabilities.most_multiplier => {
                 return Err(Rule::Multiplier);
             }
             Some(times) => Some(
-                self.capabilities
-                    .large_unit_pages
-                    .saturating_mul(times.into()),
+                u64::from(self.capabilities.large_unit_pages)
+                    * u64::from(self.capabilities.page_bytes)
+                    * u64::from(times),
             ),
             None => None,
         };
-        self.sessions.open(context, conf.activation, unit_pages);
+        self.sessions.open(context, conf.activation, unit_bytes);
         if conf.activation.writes() {
             self.table.resolve(DEVICE, context);
         }
@@ -126,21 +126,23 @@ impl EmmcContexts {
     /// The rule that the write breaks; nothing changes then.
     pub fn write(&mut self, context: u16, extent: Extent) -> Result<(PageRange, StreamId), Rule> {
         let pages = self.pages(extent)?;
-        self.check_outside(context, pages)?;
+        self.check_outside(context, pages, extent)?;
         let page_bytes = self.capabilities.page_bytes;
         let Some(session) = self.session(context)? else {
+            self.sessions.mark(0, extent.inner(page_bytes));
             return Ok((pages, StreamId::DEFAULT));
         };
         if !session.activation.writes() {
             return Err(Rule::WriteInReadOnly);
         }
-        if session.unit_pages.is_some() && !extent.is_whole(page_bytes) {
+        if session.unit_bytes.is_some() && !extent.is_whole(page_bytes) {
             return Err(Rule::UnitGranularity);
         }
-        session.written.advance(session.unit_pages, pages)?;
+        session.written.advance(session.unit_bytes, extent)?;
         let (activation, number) = (session.activation, session.number);
-        if activation == Activation::WriteOnly {
-            self.sessions.mark(number, pages);
+        match activation {
+            Activation::WriteOnly => self.sessions.mark(number, pages),
+            _ => self.sessions.mark(0, extent.inner(page_bytes)),
         }
         let stream = self.stream(context).ok_or(Rule::Closed)?;
         Ok((pages, stream))
@@ -172,7 +174,7 @@ impl EmmcContexts {
         if !session.activation.reads() {
             return Err(Rule::ReadInWriteOnly);
         }
-        session.read.advance(session.unit_pages, pages)?;
+        session.read.advance(session.unit_bytes, extent)?;
         let (activation, number) = (session.activation, session.number);
         if activation == Activation::ReadOnly {
             self.sessions.mark(number, pages);
@@ -184,17 +186,19 @@ impl EmmcContexts {
     ///
     /// # Errors
     /// [`Rule::Address`] or [`Rule::UnitOfAnother`].
-    pub fn erase(&self, extent: Extent) -> Result<PageRange, Rule> {
-        let touched = self.pages(extent)?;
-        match self.sessions.writes_unit_of(touched, 0) {
-            true => Err(Rule::UnitOfAnother),
-            false => Ok(extent.inner(self.capabilities.page_bytes)),
+    pub fn erase(&mut self, extent: Extent) -> Result<PageRange, Rule> {
+        self.pages(extent)?;
+        if self.sessions.writes_unit_of(extent, 0) {
+            return Err(Rule::UnitOfAnother);
         }
+        let erased = extent.inner(self.capabilities.page_bytes);
+        self.sessions.mark(0, erased);
+        Ok(erased)
     }
 
     /// What a context is open for; closed where the device has no such context.
     pub fn activation(&self, context: u16) -> Activation {
-        let session = self.sessions.of(context);
+        let session = self.sessions.session_of(context);
         session.map_or(Activation::Closed, |session| session.activation)
     }
 
@@ -218,18 +222,22 @@ impl EmmcContexts {
         }
         match context {
             0 => Ok(None),
-            _ => self.sessions.of_mut(context).map(Some).ok_or(Rule::Closed),
+            _ => self
+                .sessions
+                .session_of_mut(context)
+                .map(Some)
+                .ok_or(Rule::Closed),
         }
     }
 
     /// Whether other contexts allow that these pages are written.
-    fn check_outside(&self, context: u16, pages: PageRange) -> Result<(), Rule> {
+    fn check_outside(&self, context: u16, pages: PageRange, extent: Extent) -> Result<(), Rule> {
         if self.sessions.has(pages, Activation::ReadOnly)
             && self.activation(context) != Activation::ReadOnly
         {
             return Err(Rule::WriteOfReadOnly);
         }
-        match self.sessions.writes_unit_of(pages, context) {
+        match self.sessions.writes_unit_of(extent, context) {
             true => Err(Rule::UnitOfAnother),
             false => Ok(()),
         }

@@ -1,6 +1,6 @@
 //! A device that understands eMMC's commands.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem};
 
 use serde::Serialize;
 use thiserror::Error;
@@ -23,6 +23,10 @@ const PARTITION_ACCESS: u8 = 7;
 
 /// The argument of CMD0 that lets a device begin to boot, which resets nothing.
 const BOOT_INITIATION: u32 = 0xffff_fffa;
+
+/// The arguments of ERASE (CMD38): the bit of secure ones, and the first step of a secure trim, which only marks.
+const SECURE: u32 = 1 << 31;
+const SECURE_TRIM_MARK: u32 = SECURE | 1;
 
 /// A command: its number, its argument, and what comes with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,10 +82,23 @@ pub struct EraseCounts {
     pub trims: u64,
     /// Discards (3).
     pub discards: u64,
-    /// Secure erases and trims (bit 31).
+    /// Secure erases, and secure trims where they are carried out (bit 31).
     pub secure: u64,
-    /// Bytes of all.
+    /// First steps of secure trims (0x80000001), which mark and erase nothing yet.
+    pub secure_marks: u64,
+    /// Those with arguments that eMMC does not have (SD cards' 2), performed as erases.
+    pub others: u64,
+    /// Bytes of all but the marks.
     pub bytes: u64,
+}
+
+/// A queued task, from its parameters to its execution.
+#[derive(Debug, Clone, Copy, Default)]
+struct Task {
+    /// The argument of CMD44.
+    parameters: u32,
+    /// That of CMD45: the first sector.
+    address: Option<u32>,
 }
 
 /// An eMMC device: commands go through the rules of contexts to the translation layer.
@@ -93,8 +110,10 @@ pub struct EmmcCard {
     registers: [u8; 16],
     partition: u8,
     block_count: Option<u32>,
-    /// Parameters of queued tasks (CMD44), by task.
-    tasks: [u32; 32],
+    /// Queued tasks, by number.
+    tasks: [Task; 32],
+    /// The task of the last CMD44, whose address CMD45 tells.
+    queued: Option<usize>,
     erase_first: Option<u32>,
     erase_last: Option<u32>,
     counts: [ContextCounts; 16],
@@ -102,6 +121,11 @@ pub struct EmmcCard {
     flushes: u64,
     elsewhere: u64,
     broken: BTreeMap<Rule, u64>,
+}
+
+/// The task in an argument of CMD44, CMD46 or CMD47: bits 20:16.
+fn task_of(argument: u32) -> usize {
+    (argument >> 16 & 31) as usize
 }
 
 /// The context in an argument of CMD23 or CMD44: bits 28:25.
@@ -119,7 +143,8 @@ impl EmmcCard {
             registers: [0; 16],
             partition: 0,
             block_count: None,
-            tasks: [0; 32],
+            tasks: [Task::default(); 32],
+            queued: None,
             erase_first: None,
             erase_last: None,
             counts: [ContextCounts::default(); 16],
@@ -163,7 +188,8 @@ impl EmmcCard {
     /// Performs a command. Those that have to do neither with data nor with contexts do nothing.
     ///
     /// # Errors
-    /// The rule that it breaks, or the device's refusal; nothing was changed then.
+    /// The rule that it breaks; nothing was changed then but what the command takes up: a block count, a queued task,
+    /// the ends of an erase. Or the device's refusal, before which the rules took the command as performed.
     pub fn perform(
         &mut self,
         relocation: &mut (impl Relocate + ?Sized),
@@ -186,7 +212,18 @@ impl EmmcCard {
             }
             38 => (0, self.erase(command.argument)),
             44 => {
-                self.tasks[(command.argument >> 16 & 31) as usize] = command.argument;
+                let task = task_of(command.argument);
+                self.queued = Some(task);
+                self.tasks[task] = Task {
+                    parameters: command.argument,
+                    address: None,
+                };
+                (0, Ok(()))
+            }
+            45 => {
+                if let Some(task) = self.queued.take() {
+                    self.tasks[task].address = Some(command.argument);
+                }
                 (0, Ok(()))
             }
             17 | 18 | 24 | 25 | 46 | 47 => self.transfer(relocation, command),
@@ -199,7 +236,7 @@ impl EmmcCard {
         done
     }
 
-    /// CMD0: contexts are closed (`CONTEXT_CONF` is of the kind R/W/E_P).
+    /// CMD0: contexts are closed (`CONTEXT_CONF` is of the kind R/W/E_P), and what was told for later commands is gone.
     fn reset(&mut self) -> Result<(), Refused> {
         for context in 1..16 {
             if self.contexts.activation(context) != Activation::Closed {
@@ -208,6 +245,11 @@ impl EmmcCard {
         }
         self.registers = [0; 16];
         self.partition = 0;
+        self.block_count = None;
+        self.tasks = [Task::default(); 32];
+        self.queued = None;
+        self.erase_first = None;
+        self.erase_last = None;
         for stream in self.contexts.power_cycle() {
             AtClose::default().apply(&mut self.device, stream)?;
         }
@@ -264,10 +306,16 @@ impl EmmcCard {
         command: &EmmcCommand,
     ) -> (u16, Result<(), Refused>) {
         let before = self.block_count.take();
-        let told = match command.opcode {
-            18 | 25 => command.set_block_count.or(before).unwrap_or(0),
-            46 | 47 => self.tasks[(command.argument >> 16 & 31) as usize],
-            _ => 0,
+        let (told, address) = match command.opcode {
+            18 | 25 => {
+                let count = command.set_block_count.or(before);
+                (count.unwrap_or(0), Some(command.argument))
+            }
+            46 | 47 => {
+                let task = mem::take(&mut self.tasks[task_of(command.argument)]);
+                (task.parameters, task.address)
+            }
+            _ => (0, Some(command.argument)),
         };
         if self.partition != 0 {
             self.elsewhere += 1;
@@ -277,12 +325,11 @@ impl EmmcCard {
             return (0, Err(Rule::Packed.into()));
         }
         let context = context_of(told);
-        // A driver that passes commands through leaves the sector 0.
-        let sector = command.sector.filter(|sector| *sector != 0);
+        let Some(sector) = command.sector.or(address.map(u64::from)) else {
+            return (context, Err(Rule::TaskAddress.into()));
+        };
         let extent = Extent {
-            offset_bytes: sector
-                .unwrap_or(command.argument.into())
-                .saturating_mul(SECTOR_BYTES),
+            offset_bytes: sector.saturating_mul(SECTOR_BYTES),
             length_bytes: command.length_bytes,
         };
         let done = match command.opcode {
@@ -323,6 +370,11 @@ impl EmmcCard {
             self.elsewhere += 1;
             return Ok(());
         }
+        // The second step names the same sectors (Linux, mmc_blk_issue_secdiscard_rq).
+        if argument == SECURE_TRIM_MARK {
+            self.erased.secure_marks += 1;
+            return Ok(());
+        }
         let sectors = u64::from(last)
             .checked_sub(first.into())
             .ok_or(Rule::Address)?
@@ -336,7 +388,8 @@ impl EmmcCard {
             0 => &mut self.erased.erases,
             1 => &mut self.erased.trims,
             3 => &mut self.erased.discards,
-            _ => &mut self.erased.secure,
+            secure if secure & SECURE != 0 => &mut self.erased.secure,
+            _ => &mut self.erased.others,
         };
         *counter += 1;
         self.erased.bytes += extent.length_bytes;

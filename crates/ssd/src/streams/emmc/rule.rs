@@ -49,6 +49,9 @@ pub enum Rule {
     /// Parts of a packed command are told by its first block, which a trace of commands lacks.
     #[error("a packed command, whose parts are not told")]
     Packed,
+    /// The address of a queued task is CMD45's; the command that performs the task has its number alone.
+    #[error("a queued task, whose address is not told")]
+    TaskAddress,
 }
 
 impl Rule {
@@ -67,6 +70,7 @@ impl Rule {
             Rule::UnitOrder | Rule::UnitGranularity | Rule::UnitOfAnother => "JESD220G, 13.4.10.3",
             Rule::Address => "device status, bit 31",
             Rule::Packed => "SET_BLOCK_COUNT (CMD23), bit 30",
+            Rule::TaskAddress => "QUEUED_TASK_ADDRESS (CMD45)",
         }
     }
 }

@@ -1,54 +1,49 @@
 //! What a context did since it was configured.
 
-use super::{Activation, Rule};
+use super::{Activation, Extent, Rule};
 use crate::types::PageRange;
 
 /// A context from its configuration to its end.
 #[derive(Debug, Clone)]
 pub(super) struct Session {
     pub(super) activation: Activation,
-    /// Pages of its large units, where it follows their rules.
-    pub(super) unit_pages: Option<u32>,
+    /// Bytes of its large units, where it follows their rules.
+    pub(super) unit_bytes: Option<u64>,
     /// What tells this session from others of the same context; 0 is none.
     pub(super) number: u32,
     pub(super) written: Progress,
     pub(super) read: Progress,
 }
 
-/// How far a large unit was accessed: the next page, where one is begun and not finished.
+/// How far a large unit was accessed: the next byte, where one is begun and not finished.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Progress(Option<u32>);
+pub(super) struct Progress(Option<u64>);
 
 impl Progress {
-    /// Goes on by these pages: from where the unit begun ends, or from the beginning of one.
-    pub(super) fn advance(
-        &mut self,
-        unit_pages: Option<u32>,
-        pages: PageRange,
-    ) -> Result<(), Rule> {
-        let Some(unit_pages) = unit_pages else {
+    /// Goes on by these bytes: from where the unit begun ends, or from the beginning of one.
+    pub(super) fn advance(&mut self, unit_bytes: Option<u64>, extent: Extent) -> Result<(), Rule> {
+        let Some(unit_bytes) = unit_bytes else {
             return Ok(());
         };
         let in_order = match self.0 {
-            Some(next) => next == pages.first,
-            None => pages.first.is_multiple_of(unit_pages),
+            Some(next) => next == extent.offset_bytes,
+            None => extent.offset_bytes.is_multiple_of(unit_bytes),
         };
         if !in_order {
             return Err(Rule::UnitOrder);
         }
-        let end = pages.end();
-        let is_finished = end.is_multiple_of(unit_pages.into());
-        self.0 = u32::try_from(end).ok().filter(|_| !is_finished);
+        let end = extent.end_bytes();
+        self.0 = (!end.is_multiple_of(unit_bytes)).then_some(end);
         Ok(())
     }
 
-    /// Whether the unit begun has some of these pages.
-    fn meets(self, unit_pages: Option<u32>, pages: PageRange) -> bool {
-        let (Some(next), Some(unit_pages)) = (self.0, unit_pages) else {
+    /// Whether the unit begun has some of these bytes.
+    fn meets(self, unit_bytes: Option<u64>, extent: Extent) -> bool {
+        let (Some(next), Some(unit_bytes)) = (self.0, unit_bytes) else {
             return false;
         };
-        let first = u64::from(next - next % unit_pages);
-        u64::from(pages.first) < first + u64::from(unit_pages) && pages.end() > first
+        let first = next - next % unit_bytes;
+        extent.offset_bytes < first + unit_bytes && extent.end_bytes() > first
     }
 }
 
@@ -72,15 +67,15 @@ impl Sessions {
         }
     }
 
-    pub(super) fn of(&self, context: u16) -> Option<&Session> {
+    pub(super) fn session_of(&self, context: u16) -> Option<&Session> {
         self.open.get(usize::from(context))?.as_ref()
     }
 
-    pub(super) fn of_mut(&mut self, context: u16) -> Option<&mut Session> {
+    pub(super) fn session_of_mut(&mut self, context: u16) -> Option<&mut Session> {
         self.open.get_mut(usize::from(context))?.as_mut()
     }
 
-    pub(super) fn open(&mut self, context: u16, activation: Activation, unit_pages: Option<u32>) {
+    pub(super) fn open(&mut self, context: u16, activation: Activation, unit_bytes: Option<u64>) {
         if activation != Activation::ReadWrite && self.touched.is_empty() {
             self.touched = vec![0; self.pages as usize];
         }
@@ -88,7 +83,7 @@ impl Sessions {
         if let Some(slot) = self.open.get_mut(usize::from(context)) {
             *slot = Some(Session {
                 activation,
-                unit_pages,
+                unit_bytes,
                 number: self.opened,
                 written: Progress::default(),
                 read: Progress::default(),
@@ -102,7 +97,7 @@ impl Sessions {
         }
     }
 
-    /// Notes that a session touched pages.
+    /// Notes that a session touched pages last; 0 that none did.
     pub(super) fn mark(&mut self, number: u32, pages: PageRange) {
         if let Some(touched) = self.touched.get_mut(pages.indices()) {
             touched.fill(number);
@@ -117,13 +112,13 @@ impl Sessions {
         numbers.any(|session| touched.contains(&session.number))
     }
 
-    /// Whether another context than this one is writing a large unit with some of these pages.
-    pub(super) fn writes_unit_of(&self, pages: PageRange, context: u16) -> bool {
+    /// Whether another context than this one is writing a large unit with some of these bytes.
+    pub(super) fn writes_unit_of(&self, extent: Extent, context: u16) -> bool {
         let others = self.open.iter().enumerate();
         let mut others = others.filter(|(other, _)| *other != usize::from(context));
         others.any(|(_, session)| {
             let session = session.as_ref();
-            session.is_some_and(|session| session.written.meets(session.unit_pages, pages))
+            session.is_some_and(|session| session.written.meets(session.unit_bytes, extent))
         })
     }
 }

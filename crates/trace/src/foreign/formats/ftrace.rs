@@ -19,11 +19,13 @@
 //!
 //! | `cmd_opcode` | |
 //! |---|---|
-//! | 17, 18, 46 | read `blocks` × `block_size` bytes at sector `blk_addr`; in old kernels, which do not tell it, at `cmd_arg` |
+//! | 17, 18, 46 | read `blocks` × `block_size` bytes at sector `blk_addr`; where it is not told (old kernels, commands of programs), at `cmd_arg`, and 46 at its task's address |
 //! | 24, 25, 47 | write, the same |
 //! | 35, 36 (SD: 32, 33) | first and last sector of an erase to come |
-//! | 38 | erase, trim or discard them: a discard |
-//! | 6, byte 32 set to 1 | flush of the cache (`FLUSH_CACHE`, JESD84-B51, 7.4) |
+//! | 38 | erase, trim or discard them: a discard; 0x80000001 only marks, for a second step |
+//! | 44, 45 | a queued task's number, and its first sector |
+//! | 0, without data | reset: the user's partition is chosen |
+//! | 6, byte 32 changed to 1 | flush of the cache (`FLUSH_CACHE`, JESD84-B51, 7.4) |
 //! | 0, with data | read or write by `data_flags`, of a host whose engine sends queued tasks itself |
 //! | 6, byte 179 | switch to a boot or replay-protected partition or back (`PARTITION_CONFIG`): these are volumes of their own, `mmc1:1` |
 //!

@@ -15,6 +15,12 @@ const PARTITION_CONFIG: u64 = 179;
 /// The bits of `PARTITION_CONFIG` that choose the partition; 0 is the user's (JESD84-B51, 7.4.69).
 const PARTITION_ACCESS: u64 = 7;
 
+/// The argument of CMD0 that lets a device begin to boot, which resets nothing (JESD84-B51, 6.3.2).
+const BOOT_INITIATION: u64 = 0xffff_fffa;
+
+/// The argument of ERASE (CMD38) that marks what a secure trim's second step erases.
+const SECURE_TRIM_MARK: u64 = 0x8000_0001;
+
 /// Cards whose state is kept. Our choice; a machine has a few.
 const MOST_CARDS: usize = 1024;
 
@@ -27,6 +33,15 @@ struct Card {
     erase_first: Option<u64>,
     erase_last: Option<u64>,
     partition: u64,
+    /// First sectors of queued tasks (CMD45), by task.
+    tasks: [Option<u64>; 32],
+    /// The task of the last CMD44, whose address CMD45 tells.
+    queued: Option<usize>,
+}
+
+/// The task in an argument of CMD44, CMD46 or CMD47: bits 20:16.
+fn task_of(argument: u64) -> usize {
+    (argument >> 16 & 31) as usize
 }
 
 /// The kinds of data of a request (Linux `include/linux/mmc/core.h`, `MMC_DATA_WRITE`, `MMC_DATA_READ`).
@@ -49,11 +64,9 @@ pub struct MmcCommand {
     pub argument: u64,
     /// The argument of the SET_BLOCK_COUNT (CMD23) that comes with it.
     pub set_block_count: Option<u64>,
-    /// Blocks of data.
-    pub blocks: Option<u64>,
-    /// Bytes of a block.
-    pub block_bytes: Option<u64>,
-    /// The sector of the data, where the kernel tells it.
+    /// Bytes of data; 0 of a command that is no read or write.
+    pub length_bytes: u64,
+    /// The sector of the data, where the kernel tells it. It does not where a program passes commands through.
     pub sector: Option<u64>,
 }
 
@@ -105,7 +118,9 @@ impl MmcCommand {
             mut count,
             mut count_opcode,
             mut flags,
-        ] = [None; 5];
+            mut blocks,
+            mut block_bytes,
+        ] = [None; 7];
         for word in details.split(|byte| *byte == b' ') {
             let Some(equals) = word.iter().position(|byte| *byte == b'=') else {
                 continue;
@@ -117,8 +132,8 @@ impl MmcCommand {
                 b"sbc_opcode" => &mut count_opcode,
                 b"sbc_arg" => &mut count,
                 b"data_flags" => &mut flags,
-                b"blocks" => &mut command.blocks,
-                b"block_size" => &mut command.block_bytes,
+                b"blocks" => &mut blocks,
+                b"block_size" => &mut block_bytes,
                 b"blk_addr" => &mut command.sector,
                 _ => continue,
             };
@@ -130,54 +145,81 @@ impl MmcCommand {
         command.argument = argument.ok_or(Fault::Missing("cmd_arg"))?;
         command.set_block_count = count.filter(|_| count_opcode == Some(SET_BLOCK_COUNT));
         // A request that the host's queue engine takes has data and no command: the engine sends the task's.
-        if command.opcode == 0 && command.blocks.is_some_and(|blocks| blocks > 0) {
+        let is_queued = command.opcode == 0 && blocks.is_some_and(|blocks| blocks > 0);
+        if is_queued {
             command.opcode = match flags.unwrap_or(0) {
                 flags if flags & DATA_WRITE != 0 => EXECUTE_WRITE_TASK,
                 flags if flags & DATA_READ != 0 => EXECUTE_READ_TASK,
-                _ => 0,
+                _ => return Err(Fault::Missing("data_flags")),
             };
+        }
+        // A program that passes commands to the card leaves the sector 0 (MMC_IOC_CMD).
+        command.sector = command.sector.filter(|sector| is_queued || *sector != 0);
+        if command.is_transfer() {
+            let blocks = blocks.ok_or(Fault::Missing("blocks"))?;
+            let block_bytes = block_bytes.ok_or(Fault::Missing("block_size"))?;
+            command.length_bytes = bytes(blocks, block_bytes, "length")?;
         }
         Ok(command)
     }
 
-    /// First byte and bytes of its data.
-    ///
-    /// # Errors
-    /// When its length is not told, or they do not fit 64 bits.
-    pub fn range(&self) -> Result<(u64, u64), Fault> {
-        // A program that passes commands to the card leaves the sector 0 (MMC_IOC_CMD).
-        let told = self.sector.filter(|sector| *sector != 0);
-        let blocks = self.blocks.ok_or(Fault::Missing("blocks"))?;
-        let block_bytes = self.block_bytes.ok_or(Fault::Missing("block_size"))?;
-        let offset_bytes = bytes(told.unwrap_or(self.argument), SECTOR_BYTES, "address")?;
-        Ok((offset_bytes, bytes(blocks, block_bytes, "length")?))
+    /// Whether it reads or writes data of the card.
+    pub fn is_transfer(&self) -> bool {
+        matches!(self.opcode, 17 | 18 | 24 | 25 | 46 | 47)
     }
 }
 
 impl Card {
     /// The request a command makes, if it makes one.
     fn perform(&mut self, command: &MmcCommand) -> Result<Option<(Operation, u64, u64)>, Fault> {
-        let data = |operation| {
-            let (offset_bytes, length_bytes) = command.range()?;
-            Ok(Some((operation, offset_bytes, length_bytes)))
-        };
         match command.opcode {
-            17 | 18 | 46 => return data(Operation::Read),
-            24 | 25 | 47 => return data(Operation::Write),
+            0 if command.argument != BOOT_INITIATION => *self = Card::default(),
+            17 | 18 | 46 => return self.transfer(command, Operation::Read).map(Some),
+            24 | 25 | 47 => return self.transfer(command, Operation::Write).map(Some),
             32 | 35 => self.erase_first = Some(command.argument),
             33 | 36 => self.erase_last = Some(command.argument),
-            38 => return self.erase(),
+            38 => return self.erase(command.argument),
+            44 => {
+                let task = task_of(command.argument);
+                self.queued = Some(task);
+                self.tasks[task] = None;
+            }
+            45 => {
+                if let Some(task) = self.queued.take() {
+                    self.tasks[task] = Some(command.argument);
+                }
+            }
             6 => return Ok(self.switch(command.argument)),
             _ => {}
         }
         Ok(None)
     }
 
-    fn erase(&mut self) -> Result<Option<(Operation, u64, u64)>, Fault> {
+    /// A read or write. The argument of a command that performs a queued task has the task's number and no address.
+    fn transfer(
+        &mut self,
+        command: &MmcCommand,
+        operation: Operation,
+    ) -> Result<(Operation, u64, u64), Fault> {
+        let address = match command.opcode {
+            EXECUTE_READ_TASK | EXECUTE_WRITE_TASK => self.tasks[task_of(command.argument)].take(),
+            _ => Some(command.argument),
+        };
+        let sector = command.sector.or(address);
+        let sector = sector.ok_or(Fault::Missing("address of the task (CMD45)"))?;
+        let offset_bytes = bytes(sector, SECTOR_BYTES, "address")?;
+        Ok((operation, offset_bytes, command.length_bytes))
+    }
+
+    fn erase(&mut self, argument: u64) -> Result<Option<(Operation, u64, u64)>, Fault> {
         // A trace may begin between the commands of an erase.
         let (Some(first), Some(last)) = (self.erase_first.take(), self.erase_last.take()) else {
             return Ok(None);
         };
+        // The second step names the same sectors (Linux, mmc_blk_issue_secdiscard_rq).
+        if argument == SECURE_TRIM_MARK {
+            return Ok(None);
+        }
         let sectors = last.checked_sub(first).and_then(|less| less.checked_add(1));
         let sectors = sectors.ok_or(Fault::Shape("an erase whose end is behind its start"))?;
         let offset_bytes = bytes(first, SECTOR_BYTES, "address")?;
@@ -185,12 +227,25 @@ impl Card {
         Ok(Some((Operation::Discard, offset_bytes, length_bytes)))
     }
 
-    /// A switch sets the register's byte `argument >> 16` to `argument >> 8` (JESD84-B51, 6.6.1).
+    /// A switch changes the register's byte 23:16 by 15:8, as bits 25:24 say: 1 sets bits, 2 clears them, 3 writes the
+    /// byte (JESD84-B51, 6.6.1).
     fn switch(&mut self, argument: u64) -> Option<(Operation, u64, u64)> {
         let (index, value) = (argument >> 16 & 0xff, argument >> 8 & 0xff);
+        let changed = |old: u64| match argument >> 24 & 3 {
+            1 => Some(old | value),
+            2 => Some(old & !value),
+            3 => Some(value),
+            _ => None,
+        };
         match index {
-            FLUSH_CACHE if value & 1 == 1 => return Some((Operation::Flush, 0, 0)),
-            PARTITION_CONFIG => self.partition = value & PARTITION_ACCESS,
+            FLUSH_CACHE if changed(0).is_some_and(|value| value & 1 == 1) => {
+                return Some((Operation::Flush, 0, 0));
+            }
+            PARTITION_CONFIG => {
+                if let Some(value) = changed(self.partition) {
+                    self.partition = value & PARTITION_ACCESS;
+                }
+            }
             _ => {}
         }
         None
