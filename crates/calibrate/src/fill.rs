@@ -65,7 +65,9 @@ pub(crate) fn in_order(
     bytes: u64,
     slot: u64,
     mapping_bytes: u64,
+    most_lag_bytes: u64,
 ) -> Result<Filled, CalibrateError> {
+    let mut falling = series::Falling::new(most_lag_bytes);
     let begin = drive.look()?;
     let (mut rooms, mut ends) = (Vec::new(), Vec::new());
     let last = drive.most_write_bytes();
@@ -79,8 +81,9 @@ pub(crate) fn in_order(
         let mut room = None;
         if looks && (is_whole || !just_ended(&rooms, drive.sent_bytes())) {
             room = drive.rooms()?.first().copied();
-            rooms.extend(room.map(|room| (drive.sent_bytes(), room)));
-            rooms_lie = !series::falls(&rooms);
+            let look = room.map(|room| (drive.sent_bytes(), room));
+            rooms.extend(look);
+            rooms_lie = look.is_some_and(|look| !falling.fits(look));
             looks = !rooms_lie;
             let fits = |room: &u64| {
                 looks && fits_halves && *room > 0 && room.is_multiple_of(mapping_bytes)
@@ -110,8 +113,9 @@ pub(crate) fn in_order(
         at += step;
     }
     if looks && let Some(&room) = drive.rooms()?.first() {
-        rooms.push((drive.sent_bytes(), room));
-        rooms_lie = !series::falls(&rooms);
+        let look = (drive.sent_bytes(), room);
+        rooms.push(look);
+        rooms_lie = !falling.fits(look);
     }
     Ok(Filled {
         begin,

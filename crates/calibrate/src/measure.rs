@@ -130,8 +130,18 @@ struct Sizes {
     /// Bytes of an overwrite.
     slot: u64,
     mapping_bytes: u64,
-    /// How far the count may be behind.
+    /// How far the count was behind.
     lag_bytes: u64,
+}
+
+impl Sizes {
+    /// How far the count may be behind: lone writes show its lag to within one of them.
+    fn most_lag_bytes(&self) -> u64 {
+        match self.lag_bytes {
+            0 => 0,
+            lag => lag + MOST_MAPPING_BYTES,
+        }
+    }
 }
 
 /// Fills the drive, and overwrites where that shows something.
@@ -144,7 +154,13 @@ fn filled_and_overwritten(
 ) -> Result<Overwritten, CalibrateError> {
     tell("a fill in order: how units end");
     let bytes = about.logical_bytes / sizes.slot * sizes.slot;
-    let filled = fill::in_order(drive, bytes, sizes.slot, sizes.mapping_bytes)?;
+    let filled = fill::in_order(
+        drive,
+        bytes,
+        sizes.slot,
+        sizes.mapping_bytes,
+        sizes.most_lag_bytes(),
+    )?;
     if filled.counts_no_copies().is_some() {
         return Ok(Overwritten::none(filled));
     }

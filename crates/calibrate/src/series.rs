@@ -62,12 +62,48 @@ pub fn is_full((sent, room): (u64, u64), sent_now: u64) -> bool {
     sent_now.saturating_sub(sent) >= room
 }
 
-/// Whether the last of such looks has as much less room than the one before as was sent in between, or another unit.
-pub fn falls(looks: &[(u64, u64)]) -> bool {
-    let [.., before, (sent, room)] = looks else {
-        return true;
-    };
-    is_full(*before, *sent) || *room <= before.1 - sent.saturating_sub(before.0)
+/// Whether rooms fall by what is sent. A drive may count its room as late as its flash: then each look shows up to
+/// `lag_bytes` too much.
+#[derive(Debug, Clone, Copy)]
+pub struct Falling {
+    lag_bytes: u64,
+    /// Bytes sent when the unit is full lie between these.
+    low_bytes: u64,
+    high_bytes: u64,
+}
+
+impl Falling {
+    /// Before the first look.
+    pub fn new(lag_bytes: u64) -> Falling {
+        Falling {
+            lag_bytes,
+            low_bytes: 0,
+            high_bytes: u64::MAX,
+        }
+    }
+
+    /// Whether the next look at (bytes sent, room) shows as much less room as was sent, or another unit. What is known of
+    /// the unit's end goes on from look to look, and from unit to unit: each look alone may be within the lag.
+    pub fn fits(&mut self, (sent, room): (u64, u64)) -> bool {
+        let high = sent.saturating_add(room);
+        let low = high.saturating_sub(self.lag_bytes);
+        let before = *self;
+        if low > before.high_bytes {
+            // Another unit, which follows the one before and is no smaller than its room.
+            self.low_bytes = low.max(before.low_bytes.saturating_add(room));
+            self.high_bytes = high;
+            return sent >= before.low_bytes;
+        }
+        // A drive may write to the unit as well: then it ends earlier than was known.
+        let ends_earlier = high < before.low_bytes;
+        self.low_bytes = if ends_earlier {
+            low
+        } else {
+            low.max(before.low_bytes)
+        };
+        self.high_bytes = high.min(before.high_bytes);
+        true
+    }
 }
 
 /// What may be counted without a copy of what was sent between two looks, where it is not known whether rooms are counted
@@ -242,11 +278,32 @@ mod tests {
 
     #[test]
     fn a_room_falls_by_what_was_sent_until_it_is_full() {
+        let falls = |looks: &[(u64, u64)]| fall(looks, 0);
         assert!(falls(&[]) && falls(&[(0, 96)]));
         assert!(falls(&[(0, 96), (64, 32)]) && falls(&[(0, 96), (64, 0)]));
         assert!(falls(&[(0, 96), (96, 500)]) && falls(&[(0, 0), (8, 0)]));
         assert!(!falls(&[(0, 96), (64, 33)]) && !falls(&[(0, 96), (1, 96)]));
         assert!(falls(&[(9, 5), (0, 5)]));
+    }
+
+    fn fall(looks: &[(u64, u64)], lag_bytes: u64) -> bool {
+        let mut falling = Falling::new(lag_bytes);
+        looks.iter().all(|look| falling.fits(*look))
+    }
+
+    #[test]
+    fn a_room_that_is_counted_late_falls_and_one_that_stays_does_not() {
+        let (unit, buffer) = (96, 10);
+        for step in [1, 3, 7, 64, 96, 200] {
+            let late = |sent: u64| (sent, unit - sent / buffer * buffer % unit);
+            let looks: Vec<(u64, u64)> = (0..500).map(|look| late(look * step)).collect();
+            assert!(fall(&looks, buffer - 1), "{step}");
+            // Steps of less than the lag, whose sum is more than that.
+            let constant = |look| (look * step, 203);
+            let looks: Vec<(u64, u64)> = (0..500).map(constant).collect();
+            assert!(!fall(&looks, buffer - 1), "{step}");
+        }
+        assert!(!fall(&[(0, 96), (7, 96)], 0) && fall(&[(0, 96), (7, 96)], 7));
     }
 
     #[test]

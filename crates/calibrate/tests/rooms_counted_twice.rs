@@ -22,6 +22,11 @@ struct Model {
     groups: u32,
     /// What it says of the room, whatever that is.
     said_room_bytes: Option<u64>,
+    /// What it counts is programmed by so many bytes, or when it is flushed.
+    buffer_bytes: u64,
+    /// It counts the room of a full unit once more.
+    counts_twice: bool,
+    buffered_bytes: u64,
     room_bytes: u64,
     host_bytes: u64,
     media_bytes: u64,
@@ -41,6 +46,9 @@ impl Model {
             takes_discards: true,
             groups: 1,
             said_room_bytes: None,
+            buffer_bytes: 1,
+            counts_twice: true,
+            buffered_bytes: 0,
             room_bytes: unit_bytes,
             host_bytes: 0,
             media_bytes: 0,
@@ -70,7 +78,8 @@ impl Model {
         if page == 0x22 {
             let mut told = vec![0; 64];
             put(&mut told, 0, &self.host_bytes.to_le_bytes());
-            put(&mut told, 16, &self.media_bytes.to_le_bytes());
+            let media = self.media_bytes.saturating_sub(self.buffered_bytes);
+            put(&mut told, 16, &media.to_le_bytes());
             return told;
         }
         let mut told = vec![0; 16 + 64 + 4 * HANDLES as usize];
@@ -89,7 +98,7 @@ impl Model {
         told[14] = HANDLES as u8;
         for handle in 0..HANDLES as u8 {
             let room = match handle {
-                0 => self.said_room_bytes.unwrap_or(self.room_bytes),
+                0 => self.said_room_bytes.unwrap_or(self.late_room_bytes()),
                 _ => self.unit_bytes,
             };
             let mut one = vec![0; 32];
@@ -100,17 +109,28 @@ impl Model {
         told
     }
 
+    /// The room of the unit that is programmed.
+    fn late_room_bytes(&self) -> u64 {
+        match self.room_bytes + self.buffered_bytes {
+            room if room > self.unit_bytes => room - self.unit_bytes,
+            room => room,
+        }
+    }
+
     fn write(&mut self, start: u64, bytes: u64, place: u32) {
         self.writes.push((start, bytes));
         self.host_bytes += bytes;
         self.media_bytes += bytes.next_multiple_of(self.mapping_bytes);
+        self.buffered_bytes = (self.buffered_bytes + bytes) % self.buffer_bytes;
         if place != 0 {
             return;
         }
         let mut left = bytes;
         while left >= self.room_bytes {
             left -= self.room_bytes;
-            self.media_bytes += self.room_bytes;
+            if self.counts_twice {
+                self.media_bytes += self.room_bytes;
+            }
             self.room_bytes = self.unit_bytes;
         }
         self.room_bytes -= left;
@@ -129,6 +149,10 @@ impl Link for Model {
                 let bytes = (u64::from(words[2] & 0xffff) + 1) * self.block_bytes;
                 assert_eq!(data.len() as u64, bytes, "a command's data are its blocks");
                 self.write(start, bytes, words[3] >> 16);
+                return Ok(0);
+            }
+            0x00 => {
+                self.buffered_bytes = 0;
                 return Ok(0);
             }
             _ => return Ok(0),
@@ -241,6 +265,33 @@ fn a_drive_whose_rooms_do_not_fall_has_no_false_spare() {
             let lies = said_room_bytes != unit_mib * MIB;
             let said = found.notes.join("\n").contains("does not fall");
             assert!(said || !lies, "{unit_mib} {said_room_bytes}: {found:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_room_that_is_counted_when_the_buffer_is_programmed_is_no_lie_and_one_that_stays_is() {
+    for buffer_kib in [64, 96, 256, 1000] {
+        for unit_mib in [3, 9] {
+            let honest = Model {
+                buffer_bytes: buffer_kib << 10,
+                counts_twice: false,
+                bytes: 32 * MIB,
+                ..Model::of(unit_mib * MIB)
+            };
+            let found = learned(&mut honest.clone());
+            let late = found.write_buffer.best_bytes();
+            assert!(late.is_some(), "{buffer_kib} {unit_mib}: {found:#?}");
+            let notes = found.notes.join("\n");
+            assert!(!notes.contains("does not fall"), "{buffer_kib} {notes}");
+            // What is sent in overwrites shows that the spare was looked for.
+            assert!(found.sent_bytes > 64 * MIB, "{buffer_kib} {found:#?}");
+            let mut constant = Model {
+                said_room_bytes: Some(unit_mib * MIB),
+                ..honest
+            };
+            let notes = learned(&mut constant).notes.join("\n");
+            assert!(notes.contains("does not fall"), "{buffer_kib} {notes}");
         }
     }
 }
