@@ -401,8 +401,8 @@ pub struct ImportArguments {
 pub struct ReplayArguments {
     /// Traces: files, or `synthetic:NAME[:size=BYTES,write=BYTES,seed=N]`, a load made by rule:
     /// fio-fms16, fio-emmc, fio-passes, fio-three-streams, fio-zipf, cachelib, kv-cache-llm, cassandra, rocksdb-ycsb,
-    /// rocksdb+mysql, rocksdb-update, rocksdb-append, rocksdb-fill. `held=90%,overwritten=100%` before a load: other data on so
-    /// much of the drive
+    /// rocksdb+mysql, rocksdb-update, rocksdb-append, rocksdb-fill. `:held=90%,overwritten=100%` with each: other data on so
+    /// much of the drive, written before
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
     /// Form of the traces [default: by the file's name, native unless it ends in .u32]

@@ -147,7 +147,7 @@ fn calls(directory: &Path) -> Vec<Vec<String>> {
         "mmc.txt",
         &format!(
             "a-1 [0] 1.0: mmc_request_start: {EVIL}: start struct mmc_request[1]: cmd_opcode=25 cmd_arg=0x8 \
-             sbc_opcode=23 sbc_arg=0x2000008 blocks=8 block_size=512 blk_addr=8\n"
+             sbc_opcode=23 sbc_arg=0x2000008 blocks=8 block_size=512 blk_addr=8"
         )
         .replace('\n', " "),
     );

@@ -221,6 +221,8 @@ impl Assign for Tenants {
         }
     }
 
+    /// All hear of it, whoever wrote: the pages lie on the one drive whose spare all tenants share, so that each scheme's
+    /// model of the drive holds them.
     fn written_elsewhere(&mut self, pages: PageRange, now_pages: u64) {
         for place in &mut self.places {
             place.scheme.written_elsewhere(pages, now_pages);
@@ -263,6 +265,8 @@ impl Assign for Tenants {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
     use crate::spec::SchemeSpec;
     use anabranch_trace::{ContextId, FileId, WriteHint};
@@ -393,5 +397,33 @@ mod tests {
         let streams: Vec<[u16; 5]> = (0..3).map(|tenant| host.writes(tenant)).collect();
         assert_eq!(streams[1], streams[2], "the third in the second's place");
         assert!(streams[0].len() == 5);
+    }
+
+    /// Notes what it was told of writes elsewhere.
+    struct Hears(Arc<Mutex<Vec<(PageRange, u64)>>>);
+
+    impl Assign for Hears {
+        fn assign(&mut self, _write: &Write) -> StreamId {
+            StreamId(0)
+        }
+
+        fn written_elsewhere(&mut self, pages: PageRange, now_pages: u64) {
+            self.0.lock().unwrap().push((pages, now_pages));
+        }
+    }
+
+    #[test]
+    fn all_places_hear_of_what_was_written_elsewhere() {
+        let heard: [Arc<Mutex<Vec<_>>>; 3] = std::array::from_fn(|_| Arc::default());
+        let scheme = |heard| -> Box<dyn Assign> { Box::new(Hears(Arc::clone(heard))) };
+        let mut scheme = Tenants::new(heard.iter().map(scheme).collect(), &DRIVE);
+        // Before and after a tenant came.
+        let pages = PageRange::new(3, 4);
+        scheme.written_elsewhere(pages, 0);
+        scheme.enter(1);
+        scheme.written_elsewhere(pages, 4);
+        for heard in &heard {
+            assert_eq!(*heard.lock().unwrap(), [(pages, 0), (pages, 4)]);
+        }
     }
 }

@@ -36,19 +36,20 @@ pub struct CellFound {
     cell: Cell,
     /// The schemes as the experiment names them, in the order of the result's.
     pub schemes: Vec<String>,
-    /// The pace of each scheme whose time was simulated.
-    pub pace: Vec<Option<Throughput>>,
+    /// The throughput of each scheme whose time was simulated; files call it `pace`.
+    #[serde(rename = "pace")]
+    pub throughput: Vec<Option<Throughput>>,
     pub result: Comparison,
 }
 
 /// The throughput of a drive, in MiB a second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Throughput {
-    /// The pace over the whole run.
+    /// The throughput over the whole run.
     pub mib_per_second: f64,
-    /// The pace over the second half of the time.
+    /// The throughput over the second half of the time.
     pub late_mib_per_second: f64,
-    /// The pace over the twentieth of the time that wrote most; the field below is that over the twentieth of the
+    /// The throughput over the twentieth of the time that wrote most; the field below is that over the twentieth of the
     /// second half that wrote least.
     pub best_mib_per_second: f64,
     pub worst_mib_per_second: f64,
@@ -75,7 +76,7 @@ impl CellFound {
             // `all`, or one named twice.
             false => result.schemes.iter().map(|one| one.name.clone()).collect(),
         };
-        let pace = |scheme: &SchemeResult| scheme.time.as_ref().map(Throughput::new);
+        let throughput = |scheme: &SchemeResult| scheme.time.as_ref().map(Throughput::new);
         let device = &result.device;
         let spare = device.physical_bytes as f64 / device.logical_bytes.max(1) as f64 - 1.0;
         Ok(CellFound {
@@ -84,7 +85,7 @@ impl CellFound {
             cell: cell.clone(),
             over_provisioning: spare,
             schemes,
-            pace: result.schemes.iter().map(pace).collect(),
+            throughput: result.schemes.iter().map(throughput).collect(),
             result,
         })
     }
@@ -118,7 +119,7 @@ impl CellFound {
             .position(|name| name == scheme)
             .ok_or_else(|| format!("scheme {scheme} was not compared"))?;
         let shown = match field.strip_prefix("pace.") {
-            Some(_) => serde_json::json!({ "pace": self.pace[index] }),
+            Some(_) => serde_json::json!({ "pace": self.throughput[index] }),
             None => serde_json::to_value(&self.result.schemes[index])
                 .map_err(|error| error.to_string())?,
         };

@@ -89,7 +89,7 @@ fn results(run: &RunFound) -> Table {
     });
     let timed = cells
         .iter()
-        .any(|cell| cell.pace.iter().any(Option::is_some));
+        .any(|cell| cell.throughput.iter().any(Option::is_some));
     let mut header: Vec<&str> = varied.iter().map(|key| key.as_str()).collect();
     header.extend([
         "unit",
@@ -137,10 +137,10 @@ fn row(cell: &CellFound, index: usize, varied: &[&String], timed: bool) -> Vec<S
     ]);
     if timed {
         let milliseconds = |ns: f64| format!("{:.2} ms", ns / 1e6);
-        match (&cell.pace[index], &scheme.time) {
-            (Some(pace), Some(time)) => row.extend([
-                format!("{:.0}", pace.mib_per_second),
-                format!("{:.0}", pace.worst_mib_per_second),
+        match (&cell.throughput[index], &scheme.time) {
+            (Some(throughput), Some(time)) => row.extend([
+                format!("{:.0}", throughput.mib_per_second),
+                format!("{:.0}", throughput.worst_mib_per_second),
                 milliseconds(time.latency.write.mean_ns),
                 milliseconds(time.latency.write.p99_9_ns as f64),
                 milliseconds(time.latency.write.p99_99_ns as f64),

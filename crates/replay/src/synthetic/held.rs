@@ -1,9 +1,9 @@
 //! Data of others that hold a share of the drive: written before the load begins, and never given back.
 //!
-//! PCStream's authors filled nine tenths of their drive with files that stay (`experiments/drive-fill.toml`). How these
-//! lay is not told. Written in sequence alone, they fill units of their own, which are never collected. So a second
-//! setting says how much of them is then overwritten, a page at a time and each page as likely as another (SNIA's
-//! preconditioning by random writes): what is collected afterwards holds some of them.
+//! PCStream's authors filled nine tenths of their drive with files that stay. How these lay is not told. Written in
+//! sequence alone, they fill units of their own, which are never collected. So a second setting says how much of them is
+//! then overwritten, a page at a time and each page as likely as another (SNIA's preconditioning by random writes): what
+//! is collected afterwards holds some of them.
 //!
 //! Our choice: the load has the addresses below the held data, and these are nobody's: they have no context and no hint.
 
