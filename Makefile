@@ -95,7 +95,7 @@ MUTANTS = cargo mutants --copy-vcs true --timeout-multiplier 3 $(ARGUMENTS)
 .PHONY: mutants
 mutants:
 	@scripts/setup.sh demo
-	command -v cargo-mutants >/dev/null || cargo install --locked cargo-mutants
+	cargo mutants --version 2>/dev/null | grep -q ' 27\.' || cargo install --locked --version 27.1.0 cargo-mutants
 	mkdir -p target/mutants
 	status=0; \
 	$(MUTANTS) --output target/mutants/ssd --package anabranch-ssd || status=$$?; \
