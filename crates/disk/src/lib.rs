@@ -12,6 +12,28 @@
 //! Nothing of a run outlives it, even when the command is killed: the mount lives in a mount namespace
 //! of the run's own, the loop device clears itself when its last user is gone, the backing file has no
 //! name, and a guardian process ends what the workload left running.
+//!
+//! The example is compiled but not run as a test: it needs root, for the loop device and the mount.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use anabranch_disk::{Drive, DriveOptions, FileSystemKind, Namespace, Output, Workload};
+//!
+//! let namespace = Namespace::enter()?;
+//! let options = DriveOptions { bytes: 64 << 20, file_system: FileSystemKind::Ext4, backing_dir: None };
+//! let mut drive = Drive::create(namespace, &options)?;
+//! drive.format_and_mount()?;
+//! // It starts in the drive's directory.
+//! let mut program = Workload::spawn(&["cp", "/etc/hostname", "copy"], &drive, Output::inherited())?;
+//! while program.try_wait()?.is_none() {
+//!     std::thread::sleep(Duration::from_millis(10));
+//! }
+//! assert!(drive.mount_point().join("copy").exists());
+//! program.end_stragglers();
+//! drive.sync()?;
+//! drive.unmount()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod backing;
 mod control_group;

@@ -1,6 +1,23 @@
 //! What reaches a drive on this host: what is found ([`Found`], asked of kernel and drive, never guessed by version),
 //! and a verdict for each conduit ([`verdicts`], a pure function). Reading changes nothing. On request a write through
 //! each conduit is judged by the drive's counters ([`prove`]).
+//!
+//! ```
+//! use anabranch_doctor::{Conduit, Found, Reach, host, verdicts};
+//!
+//! // This host, without a device: what its kernel offers.
+//! let found = host();
+//! for verdict in verdicts(&found) {
+//!     println!("{}: {}", verdict.conduit.name(), verdict.words);
+//! }
+//! // The same host if its kernel had no ublk.
+//! let without = Found { ublk: Err("There is no ublk driver.".to_owned()), ..found };
+//! let verdicts = verdicts(&without);
+//! let ublk = verdicts.iter().find(|one| one.conduit == Conduit::Ublk).ok_or("a verdict")?;
+//! assert_eq!(ublk.reach, Reach::No);
+//! assert_eq!(ublk.words, "There is no ublk driver.");
+//! # Ok::<(), &str>(())
+//! ```
 
 mod drive;
 mod found;

@@ -19,6 +19,22 @@ use crate::symbols::symbolise;
 use crate::whose::{LeftOut, Whose};
 
 /// Options of a capture.
+///
+/// ```
+/// use anabranch_probe::{Options, Whose, check};
+///
+/// // What this process writes to a drive, and what those write that it starts.
+/// let options = Options {
+///     only: vec![Whose::Process(std::process::id())],
+///     ..Options::new("/dev/nvme0n1")
+/// };
+/// assert!(options.only.iter().all(Whose::exists));
+/// // Whether a capture could begin here. The error names the remedy: to be root, or another kernel.
+/// match check() {
+///     Ok(support) => println!("Linux {}: {:?}", support.kernel, support.limitations()),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The block device: a whole disk (its partitions are then captured with it) or a partition.

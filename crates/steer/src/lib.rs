@@ -8,6 +8,35 @@
 //!
 //! Beside it, for file systems that hand hints on: each file's life-time hint, set as it is opened
 //! ([`FileHints`]). Then no data passes through this process at all.
+//!
+//! How a request is cut, with a scheme that gives each context a stream. It needs no block device; a [`Server`] does.
+//!
+//! ```
+//! use anabranch_placement::{Assign, Write};
+//! use anabranch_ssd::{PageRange, StreamId};
+//! use anabranch_steer::{KnownWriters, PAGE_BYTES, Placer, Writer, split};
+//! use anabranch_trace::{ContextId, FileId, WriteHint};
+//!
+//! struct ByContext;
+//! impl Assign for ByContext {
+//!     fn assign(&mut self, write: &Write) -> StreamId {
+//!         StreamId(write.context.0 as u16)
+//!     }
+//! }
+//!
+//! // Context 1 wrote pages 10 and 11, and context 2 wrote page 12.
+//! let writers = KnownWriters::default();
+//! let by = |context| Writer { context: ContextId(context), file: FileId(0), hint: WriteHint::NotSet, tenant: 0 };
+//! writers.tell(10..12, by(1));
+//! writers.tell(12..13, by(2));
+//! // The kernel merged them into one request of three pages.
+//! let (mut runs, mut pieces) = (Vec::new(), Vec::new());
+//! let mut placer = Placer::new(Box::new(ByContext), None);
+//! placer.place(PageRange::new(10, 3), false, &writers, &mut runs);
+//! split(10 * PAGE_BYTES, 3 * 4096, &runs, &mut pieces);
+//! let sent: Vec<_> = pieces.iter().map(|piece| (piece.length_bytes, piece.stream.0)).collect();
+//! assert_eq!(sent, [(8192, 1), (4096, 2)]);
+//! ```
 
 mod abi;
 mod again;
