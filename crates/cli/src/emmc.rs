@@ -30,12 +30,19 @@ Example: record a card's commands, then put them to the rules and to a drive
   cat /sys/kernel/tracing/trace_pipe >phone.txt
   anabranch emmc phone.txt --device emmc-64g";
 
+/// The drive's options are declared for comparisons, which take the drive of a trace where it has one.
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("profiles", |profile| profile.help(
+        "Device profile: a name `anabranch devices` lists, or a TOML file [default: emmc-64g]"
+    )),
+    mut_arg("size", |size| size.help("Bytes the host sees [default: the profile's]"))
+)]
 pub struct EmmcArguments {
     /// Text of the trace event mmc_request_start, plain or packed by gzip or zstd
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// The host whose card it is, as the trace names it [default: the first]
+    /// The host whose card it is, as the trace names it [default: the first with data]
     #[arg(long, value_name = "NAME")]
     pub card: Option<String>,
     #[command(flatten)]
@@ -143,10 +150,19 @@ fn as_json(done: &Done) -> Value {
         "other_partitions": card.elsewhere(),
         "rules": rules.collect::<Vec<_>>(),
         "first_breaches": breaches.collect::<Vec<_>>(),
+        "asked_bytes": asked_bytes(card),
         "host_bytes": counters.host_pages * page_bytes,
         "media_bytes": counters.media_pages() * page_bytes,
         "waf": counters.waf(),
     })
+}
+
+/// Bytes that commands wrote; the drive writes whole pages.
+fn asked_bytes(card: &EmmcCard) -> u64 {
+    card.counts()
+        .iter()
+        .map(|counts| counts.written_bytes)
+        .sum()
 }
 
 fn told(done: &Done, look: &Look) -> String {
@@ -158,13 +174,14 @@ fn told(done: &Done, look: &Look) -> String {
     let counters = card.device().counters();
     let page_bytes = u64::from(card.device().config().page_bytes);
     let mut text = format!(
-        "{}: {} commands, {} flushes, {} erased or discarded; the drive wrote {} for {}, WAF {}\n\n{}\n",
+        "{}: {} commands, {} flushes, {} erased or discarded; {} written, {} in whole pages; the drive wrote {}, WAF {}\n\n{}\n",
         foreign(done.commands.card().unwrap_or_default()),
         done.performed,
         card.flushes(),
         bytes(card.erased().bytes),
-        bytes(counters.media_pages() * page_bytes),
+        bytes(asked_bytes(card)),
         bytes(counters.host_pages * page_bytes),
+        bytes(counters.media_pages() * page_bytes),
         ratio(counters.waf()),
         contexts.text(look),
     );
@@ -173,6 +190,15 @@ fn told(done: &Done, look: &Look) -> String {
         for breach in &done.breaches {
             text += &format!("line {}: {}\n", breach.line, breach.rule);
         }
+    }
+    let (others, elsewhere) = (done.commands.others(), card.elsewhere());
+    if others > 0 {
+        text += &format!("passed over: {others} commands to other cards (--card NAME)\n");
+    }
+    if elsewhere > 0 {
+        text += &format!(
+            "passed over: {elsewhere} reads, writes and erases of boot and replay-protected partitions\n"
+        );
     }
     let lost = done.commands.lost_events();
     if lost > 0 {

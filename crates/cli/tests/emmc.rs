@@ -172,3 +172,155 @@ fn what_is_no_trace_of_commands_is_refused() {
     );
     assert!(words.contains("mmc7"), "{words}");
 }
+
+/// The same lines, of another host.
+fn of_host(host: &str, line: &str) -> String {
+    line.replace("mmc0:", &format!("{host}:"))
+}
+
+fn words(path: &str, more: &[&str]) -> String {
+    let size = ["--size", "64MiB", "--unit", "1MiB"];
+    let output = anabranch(&[&["emmc", path][..], &size, more].concat());
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_card_is_the_first_with_data_and_what_is_passed_over_is_told() {
+    let directory = TempDir::new().unwrap();
+    let lines = [
+        of_host("mmc1", &line(52, 0, 0, 0)),
+        configure(1, 0b01),
+        transfer(25, 1, 0, 1),
+        transfer(25, 2, 1, 1),
+        transfer(25, 0, 1, 1),
+        line(6, 0x03b3_0101, 0, 0),
+        transfer(25, 0, 1, 1),
+    ];
+    let path = written(&directory, &lines);
+    let told = put(&path, &[]);
+    assert_eq!(
+        (&told["card"], &told["commands"]),
+        (&json!("mmc0"), &json!(6))
+    );
+    assert_eq!(told["commands_to_other_cards"], json!(1));
+    // What came before the data is not lost, and lines are told as they stand.
+    assert_eq!(told["contexts"][1]["writes"], json!(1));
+    assert_eq!(
+        told["first_breaches"],
+        json!([{"line": 4, "rule": "closed"}])
+    );
+    let text = words(&path, &[]);
+    assert!(text.contains("1 commands to other cards"), "{text}");
+    assert!(
+        text.contains("1 reads, writes and erases of boot"),
+        "{text}"
+    );
+    let told = put(&path, &["--card", "mmc1"]);
+    assert_eq!(
+        (&told["card"], &told["commands"]),
+        (&json!("mmc1"), &json!(1))
+    );
+}
+
+#[test]
+fn bytes_asked_for_are_told_beside_those_of_whole_pages() {
+    let directory = TempDir::new().unwrap();
+    let lines: Vec<String> = (0..8).map(|page| line(25, page * 8, 1, 1)).collect();
+    let path = written(&directory, &lines);
+    let told = put(&path, &[]);
+    let bytes = (&told["asked_bytes"], &told["host_bytes"]);
+    assert_eq!(bytes, (&json!(4096), &json!(32_768)));
+    let text = words(&path, &[]);
+    assert!(
+        text.contains("4.00 KiB written, 32.00 KiB in whole pages"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_transfer_without_its_length_is_refused_as_import_does() {
+    let directory = TempDir::new().unwrap();
+    let line = line(25, 0, 0, 8).replace("blocks=8 ", "");
+    let path = written(&directory, &[line]);
+    let told = complaint(&["emmc", &path, "--size", "64MiB", "--unit", "1MiB"], 2);
+    assert!(told.contains("line 1") && told.contains("blocks"), "{told}");
+    let parquet = directory.path().join("card.parquet");
+    let told = complaint(
+        &["import", &path, "--format", "ftrace", "-o", text(&parquet)],
+        2,
+    );
+    assert!(told.contains("blocks"), "{told}");
+}
+
+/// What import makes of lines: bytes written, discarded, flushes.
+fn imported(lines: &[String]) -> Value {
+    let directory = TempDir::new().unwrap();
+    let path = written(&directory, lines);
+    let parquet = directory.path().join("card.parquet");
+    let import = anabranch(&[
+        "import",
+        &path,
+        "--volume",
+        "mmc0",
+        "-o",
+        text(&parquet),
+        "--json",
+    ]);
+    assert!(import.status.success(), "{import:?}");
+    json(&import)
+}
+
+#[test]
+fn import_heeds_switches_resets_and_tasks_as_the_card_does() {
+    let lines = [
+        // Bits of PARTITION_CONFIG set; a reset leads back. Bits of FLUSH_CACHE cleared flush nothing.
+        line(6, 0x01b3_0101, 0, 0),
+        transfer(25, 0, 0, 1),
+        line(0, 0, 0, 0),
+        transfer(25, 0, 0, 2),
+        line(6, 0x0220_0101, 0, 0),
+        // A task at its address, not at its number.
+        line(44, 7 << 16 | 8, 0, 0),
+        line(45, 80, 0, 0),
+        line(47, 7 << 16, 0, 8),
+        // Both steps of a secure trim.
+        line(35, 0, 0, 0),
+        line(36, 7, 0, 0),
+        line(38, 0x8000_0001, 0, 0),
+        line(35, 0, 0, 0),
+        line(36, 7, 0, 0),
+        line(38, 0x8000_8000, 0, 0),
+    ];
+    let import = imported(&lines);
+    let told = put(&written(&TempDir::new().unwrap(), &lines), &[]);
+    let sums = &import["summary"];
+    let requests = (&sums["written"]["requests"], &sums["discarded"]["requests"]);
+    assert_eq!(requests, (&json!(2), &json!(1)), "{import}");
+    assert_eq!(sums["end_byte"], json!(80 * 512 + 4096));
+    assert_eq!(sums["written"]["bytes"], told["asked_bytes"]);
+    assert_eq!(sums["flushes"], told["flushes"]);
+    assert_eq!(
+        (
+            &import["skipped"]["other_volumes"],
+            &told["other_partitions"]
+        ),
+        (&json!(1), &json!(1))
+    );
+    let erased = &told["erased"];
+    assert_eq!(
+        (&erased["secure_marks"], &erased["secure"]),
+        (&json!(1), &json!(1))
+    );
+}
+
+#[test]
+fn the_help_tells_the_drive_that_is_taken() {
+    let help = anabranch(&["emmc", "--help"]);
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(help.contains("[default: emmc-64g]"), "{help}");
+    assert!(
+        !help.contains("else demo") && !help.contains("captured"),
+        "{help}"
+    );
+}

@@ -13,6 +13,8 @@
     clippy::print_stderr
 )]
 
+#[path = "../../../fuzz/src/cards.rs"]
+mod cards;
 #[path = "../../../fuzz/src/native.rs"]
 mod native;
 #[path = "../../../fuzz/src/states.rs"]
@@ -144,6 +146,11 @@ fn fuzz(target: &str, short: u64, reads: impl Fn(&[u8]) -> bool) {
         taken > 0 || executions < 100,
         "no changed case of {target} was taken"
     );
+}
+
+#[test]
+fn bytes_read_as_commands_to_a_card_hold() {
+    fuzz("cards", 1000, cards::cards);
 }
 
 #[test]

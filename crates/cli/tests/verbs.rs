@@ -35,6 +35,20 @@ fn verbs() -> Vec<String> {
 }
 
 #[test]
+fn every_verb_stands_in_the_list_of_verbs() {
+    let page = include_str!("../../../docs/verbs.md");
+    for verb in verbs() {
+        let call = format!("anabranch {verb}");
+        let mut ends = page
+            .match_indices(&call)
+            .map(|(at, _)| page.get(at + call.len()..));
+        let stands =
+            ends.any(|rest| rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)));
+        assert!(stands, "docs/verbs.md lacks {verb}");
+    }
+}
+
+#[test]
 fn every_verb_has_help_with_an_example_json_and_an_output() {
     let verbs = verbs();
     assert!(verbs.len() >= 16, "{verbs:?}");
