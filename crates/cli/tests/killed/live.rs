@@ -100,8 +100,9 @@ fn kill_live(live: &Live, kills: usize) -> usize {
     let points = points(&log);
     let mut killed = 0;
     for (turn, (name, count)) in chosen(&points, kills).into_iter().enumerate() {
-        // In every other turn there is something already; a state is what the kill before left.
-        let is_over = turn % 2 == 0;
+        // In every other turn there is something already, and in the next round at the other calls; a state is what
+        // the kill before left.
+        let is_over = (turn % points.len() + turn / points.len()).is_multiple_of(2);
         if !live.goes_on {
             prepare(&out, names.iter().filter(|_| is_over));
         }
