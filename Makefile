@@ -92,7 +92,15 @@ soak:
 # target/mutants/*/mutants.out/missed.txt. `ARGUMENTS='--shard 0/8 --sharding round-robin'` does every eighth.
 # One crate's missed mutants do not keep the next crate from its turn; a test asks git for the tree's files.
 MUTANTS = cargo mutants --copy-vcs true --timeout-multiplier 3 $(ARGUMENTS)
+SEED = 1
 .PHONY: mutants
+ifdef SAMPLE
+# Of a crate all, or so many as a seed draws, in one build and against the crate's own tests:
+# `make mutants SAMPLE='nvme ssd=130 replay=130 placement=130' SEED=1`.
+mutants:
+	cargo mutants --version 2>/dev/null | grep -q ' 27\.' || cargo install --locked --version 27.1.0 cargo-mutants
+	python3 scripts/mutants.py $(SAMPLE) --seed $(SEED)
+else
 mutants:
 	@scripts/setup.sh demo
 	cargo mutants --version 2>/dev/null | grep -q ' 27\.' || cargo install --locked --version 27.1.0 cargo-mutants
@@ -109,6 +117,7 @@ mutants:
 		--file crates/placement/src/schemes/anabranch.rs --file 'crates/placement/src/schemes/anabranch/*.rs' \
 		|| status=$$?; \
 	exit $$status
+endif
 
 # Every published figure beside ours: out/experiments/NAME.json, standard output, and the tables of docs/results.md.
 experiments:

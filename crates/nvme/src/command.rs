@@ -210,6 +210,7 @@ mod tests {
         assert_eq!(command.blocks(), 2);
         assert_eq!(command.directive(), (1, 4711));
         assert!(command.force_unit_access());
+        assert!(!Command::of(&[0; 64]).force_unit_access());
         assert_eq!(command.data.length(), Ok(8192));
         assert_eq!(command.dword(9), 0);
         assert_eq!(command.dword(16), 0);

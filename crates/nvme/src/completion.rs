@@ -179,6 +179,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_parameter_at_fault_is_told_with_its_place() {
+        // Connect's Invalid Parameter: the offset in bits 15:0, and in bit 16 whether it is in the data.
+        assert_eq!(Completion::at_fault(false, 40), 40);
+        assert_eq!(Completion::at_fault(true, 40), 0x1_0028);
+    }
+
+    #[test]
     fn an_entry_reads_as_it_was_written() {
         let completion = Completion {
             result: 0x1_0002_0003,
@@ -188,6 +195,7 @@ mod tests {
         };
         assert_eq!(Completion::of(&completion.to_bytes()), completion);
         assert_eq!(completion.status.code(), (0, 0x80));
+        assert_eq!(Status::CONNECT_HOST.code(), (1, 0x84));
         // Do Not Retry is bit 31 of dword 3.
         assert_eq!(completion.to_bytes()[15] & 0x80, 0x80);
     }

@@ -403,3 +403,21 @@ impl<O: Observe> Device<O> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::small;
+
+    #[test]
+    fn streams_are_off_above_a_share_of_the_pages() {
+        let above = |streams_off_permille| {
+            streams_off_above(&Config {
+                streams_off_permille,
+                ..small()
+            })
+        };
+        assert_eq!([0, 500, 999].map(above), [0, 32, 63]);
+        assert_eq!(above(1000), u64::MAX);
+    }
+}

@@ -82,6 +82,22 @@ fn the_programs_output_goes_to_standard_error_or_to_the_log() {
 }
 
 #[test]
+fn what_the_program_mounted_over_the_drive_is_said_and_taken_away() {
+    let over =
+        "mount -t tmpfs none \"$0\" && dd if=/dev/zero of=\"$0/x\" bs=1M count=4 status=none";
+    let beside = "mount -t tmpfs none \"$0/lost+found\" && umount \"$0/lost+found\"";
+    for (script, is_said) in [(over, true), (beside, false)] {
+        let ended = run(&[], &["sh", "-c", script, "{dir}"]).with_status(0);
+        let told = ended.stderr.contains("mounted something over")
+            && ended
+                .stderr
+                .contains("written there did not reach the drive");
+        assert_eq!(told, is_said, "{script}: {ended:?}");
+        ended.shows_table();
+    }
+}
+
+#[test]
 fn what_the_program_left_running_is_ended_and_named() {
     let ended = run(&[], &["sh", "-c", "setsid sleep 60 & sleep 0.1"]).with_status(0);
     assert!(ended.stderr.contains("left running: sleep ("), "{ended:?}");

@@ -129,6 +129,77 @@ fn a_flipped_bit_anywhere_is_found_where_both_digests_are_on() {
 }
 
 #[test]
+fn a_digest_is_in_use_where_both_ends_want_it() {
+    let digests = |bits: u8| Digests {
+        header: bits & 1 != 0,
+        data: bits & 2 != 0,
+    };
+    for (one, other) in (0..4).flat_map(|one| (0..4).map(move |other| (one, other))) {
+        assert_eq!(digests(one).and(digests(other)), digests(one & other));
+    }
+}
+
+#[test]
+fn every_type_is_read_by_its_number_and_no_other_number_is_one() {
+    for code in 0..=u8::MAX {
+        let known = Kind::ALL.iter().find(|(_, known)| *known == code);
+        assert_eq!(Kind::of(code), known.map(|(kind, _)| *kind), "{code:#x}");
+    }
+}
+
+#[test]
+fn padding_is_zero_and_only_success_is_told_as_such() {
+    let encoder = Encoder {
+        digests: Digests::default(),
+        alignment: 31,
+    };
+    let (mut command, mut data) = (vec![], vec![]);
+    encoder.command(&mut command, &[5; 64], &[9; 512]);
+    assert_eq!(command[COMMAND_HEADER..128], [0; 56]);
+    encoder.controller_data(&mut data, transfer(512), false, |slot| slot.fill(8));
+    match framing(Side::Controller, Digests::default()).decode(&data) {
+        Ok(Pdu::ControllerData { success, .. }) => assert!(!success),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_longest_pdu_is_taken_and_a_byte_more_is_not() {
+    // PDU type, its header's length, its side and its greatest length: the furthest that data begin, the data and their
+    // digest; or, where there are no data, the header and its digest.
+    let kinds = [
+        (0x04, 72, Side::Host, 256 + 8192 + 4),
+        (0x05, 24, Side::Controller, 24 + 4),
+        (0x09, 24, Side::Controller, 24 + 4),
+    ];
+    for (kind, header, side, longest) in kinds {
+        let framing = framing(side, ALL);
+        let length = |length: u32| {
+            let bytes = length.to_le_bytes();
+            framing.length(&[[kind, 0, header, 0], bytes].concat())
+        };
+        assert_eq!(length(longest), Ok(Some(longest as usize)), "{kind}");
+        assert_eq!(length(longest + 1), Err(FatalError::header(4)), "{kind}");
+    }
+}
+
+#[test]
+fn a_header_digest_that_the_flags_do_not_tell_is_none() {
+    let encoder = Encoder {
+        digests: ALL,
+        alignment: 0,
+    };
+    let mut pdu = vec![];
+    encoder.response(&mut pdu, &[6; 16]);
+    pdu[1] &= !flag::HEADER_DIGEST;
+    let digest = crc32c::crc32c(&pdu[..SHORT_HEADER]);
+    pdu[SHORT_HEADER..].copy_from_slice(&digest.to_le_bytes());
+    let refused = FatalError::new(FatalStatus::HeaderDigest, digest);
+    let decoded = framing(Side::Controller, ALL).decode(&pdu);
+    assert_eq!(decoded.unwrap_err(), refused);
+}
+
+#[test]
 fn no_prefix_of_a_pdu_is_one() {
     for digests in [Digests::default(), ALL] {
         for (side, pdu) in pdus(Encoder {
