@@ -20,10 +20,11 @@ run() {
 end=$(( $(date +%s) + minutes * 60 ))
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
+# low COMMAND...: at a lower priority, for what never waits.
+low() { renice -n 10 $BASHPID >/dev/null; "$@"; }
 # rounds WHAT TEST...: a test over and over until the end; its log is left where one failed.
 rounds() {
     local what=$1 done=0; shift
-    renice -n 10 $BASHPID >/dev/null
     while [ "$(date +%s)" -lt "$end" ]; do
         run cli "$@" >"$logs/$what" 2>&1 || return 1
         done=$((done + 1))
@@ -32,7 +33,6 @@ rounds() {
 }
 simulate() {
     local first from
-    renice -n 10 $BASHPID >/dev/null
     first=$(( $(date +%s) * 1000 )) from=$first
     while [ "$(date +%s)" -lt "$end" ]; do
         ANABRANCH_SEEDS=$from..$((from + 1000)) run nvme simulation >"$logs/simulation" 2>&1 || return 1
@@ -41,10 +41,10 @@ simulate() {
     echo "simulated seeds $first..$from: every one held" >"$logs/simulation"
 }
 soak() { ANABRANCH_SOAK_MINUTES=$minutes run cli "$@" --nocapture; }
-simulate & jobs=($!)
+low simulate & jobs=($!)
 if [ "$(id -u)" = 0 ]; then
     soak live a_long_life >"$logs/watcher" 2>&1 & jobs+=($!)
-    rounds recordings live recording & jobs+=($!)
+    low rounds recordings live recording & jobs+=($!)
     rounds killed-in-a-guest guest killed & jobs+=($!)
 fi
 soak soak >"$logs/served" 2>&1 & jobs+=($!)

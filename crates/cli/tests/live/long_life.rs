@@ -21,6 +21,11 @@ use super::{
 const PROGRAMS: u64 = 20;
 /// A disk of traces is full once in this time at most: a trace that failed is tried again after a minute.
 const FULL_EVERY: Duration = Duration::from_secs(64);
+/// The traces of a device that are kept, and the room of their disk, MiB. Each trace has the names of all contexts and
+/// files that are known, so that it grows with a life; beside what is kept of two devices there is room for one at work
+/// of each.
+const KEPT_MIB: u64 = 16;
+const DISK_MIB: u64 = 4 * KEPT_MIB;
 /// How far the clock is set ahead, seconds: days, years, and back before it began.
 const CLOCKS: [i64; 5] = [0, 86_400, -7_200, 400_000_000, -1_000_000];
 
@@ -85,8 +90,8 @@ impl Long {
             &other.0,
         ];
         succeeds(Command::new("mkfs.ext4").args(made));
-        let traces = ["-t", "tmpfs", "-o", "size=8m", "none"];
-        let traces = Mounted::new(&traces, place.path("traces"));
+        let size = format!("size={DISK_MIB}m");
+        let traces = Mounted::new(&["-t", "tmpfs", "-o", &size, "none"], place.path("traces"));
         let (library, clock) = (place.path("clock.so"), place.path("clock"));
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/live/clock.c");
         let compiled = ["-shared", "-fPIC", "-O1", "-o", &library, source];
@@ -107,8 +112,9 @@ impl Long {
             "-s",
             "baseline,pcstream",
         ];
+        let most = format!("{KEPT_MIB}MiB");
         let kept = [
-            "--traces", &traces.0, "--keep", "12h", "--max", "4MiB", "--state", &state,
+            "--traces", &traces.0, "--keep", "12h", "--max", &most, "--state", &state,
         ];
         let words = [&[&device.0[..], &other.0][..], &sampled, &kept].concat();
         let watcher = Watcher::started(command, &place, &words);
@@ -169,7 +175,7 @@ impl Long {
     fn fill(&mut self) {
         let told = self.said("is lost");
         let filler = format!("{}/filler", self.traces.0);
-        let _ = fs::write(&filler, vec![0; 9 * MIB as usize]).unwrap_err();
+        let _ = fs::write(&filler, vec![0; ((DISK_MIB + 1) * MIB) as usize]).unwrap_err();
         self.watcher.started.signal(Signal::SIGHUP);
         wait_until("a lost trace to be told", || {
             self.said("is lost") == told + 2
@@ -270,7 +276,7 @@ fn a_long_life_takes_no_more_memory_than_a_short_one() {
     let kept = traces_in(&long.traces.0).into_iter();
     let kept: u64 = kept.map(|path| fs::metadata(path).unwrap().len()).sum();
     // Of each of two devices.
-    assert!(kept <= 8 * MIB, "{kept}");
+    assert!(kept <= 2 * KEPT_MIB * MIB, "{kept}");
     drop(long.files.1);
     let (last, _) = long.watcher.end();
     let devices = last["devices"].as_array().unwrap();
