@@ -1,4 +1,4 @@
-"""A sample of the mutants of a crate, all in one build: `make mutants SAMPLE=120 SEED=1`.
+"""A sample of the mutants of crates, all of a crate in one build: `make mutants SAMPLE='nvme ssd=130' SEED=1`.
 
 cargo-mutants lists the mutants; a seed draws the sample. Each function that has some gets one copy of its body for
 each of them, and ANABRANCH_MUTANT chooses which copy runs. So a sample costs one build of each crate, and then a run
