@@ -39,9 +39,19 @@ impl Device {
 
     /// The one whose bytes lie in a file.
     pub fn of(image: &str) -> Device {
+        Device::bound("--find", image)
+    }
+
+    /// The same with a number that no other test is given while a lower one is free, so that it can be had again.
+    pub fn with_a_number_of_its_own(image: &str) -> Device {
+        let number = 64 + std::process::id() % 64;
+        Device::bound(&format!("/dev/loop{number}"), image)
+    }
+
+    fn bound(which: &str, image: &str) -> Device {
         File::create(image).unwrap().set_len(64 * MIB).unwrap();
         let made = Command::new("losetup")
-            .args(["--find", "--show", image])
+            .args(["--show", which, image])
             .output()
             .unwrap();
         let words = String::from_utf8_lossy(&made.stderr);
