@@ -3,7 +3,7 @@
 use crate::CalibrateError;
 use crate::drive::{About, Drive, Piece};
 use crate::fill::{self, Filled};
-use crate::findings::{Band, Discard, Findings, Measured};
+use crate::findings::{Band, Discard, Findings, Handle, Measured};
 use crate::isolation;
 use crate::random::Random;
 use crate::series::{self, Sample};
@@ -91,15 +91,8 @@ pub fn calibrate(
     let (discard, reads_zeroes) = discards(drive, &about, over.first_copy.map(|_| lag_bytes))?;
     let mut notes = notes(&about, &over, unit_bytes);
     notes.extend(unmeasured(&about, discard));
-    let unit_to_drop =
-        unit_bytes.filter(|_| discard == Discard::FreesRoom && about.identifiers.len() > 1);
-    let handles = match unit_to_drop {
-        Some(unit) => {
-            tell("all handles, dropped one by one: their isolation");
-            isolation::handles(drive, &about, slot, unit, &mut Random(seed ^ 1))?
-        }
-        None => isolation::unmeasured_and_mapped(drive, &about, slot)?,
-    };
+    let unit_to_drop = unit_bytes.filter(|_| discard == Discard::FreesRoom);
+    let handles = handles(drive, &about, slot, unit_to_drop, seed, tell)?;
     notes.extend(isolation::note(&handles));
     let end = drive.look()?;
     Ok(Findings {
@@ -123,6 +116,24 @@ pub fn calibrate(
         sent_bytes: end.sent_bytes - begin.sent_bytes,
         media_bytes: end.media_bytes.saturating_sub(begin.media_bytes),
     })
+}
+
+/// The handles, measured by dropping them in turn where a discard frees their room: `unit` bytes are a reclaim unit's.
+fn handles(
+    drive: &mut Drive<'_>,
+    about: &About,
+    slot: u64,
+    unit: Option<u64>,
+    seed: u64,
+    tell: &mut dyn FnMut(&'static str),
+) -> Result<Vec<Handle>, CalibrateError> {
+    match unit.filter(|_| about.identifiers.len() > 1) {
+        Some(unit) => {
+            tell("all handles, dropped one by one: their isolation");
+            isolation::handles(drive, about, slot, unit, &mut Random(seed ^ 1))
+        }
+        None => isolation::unmeasured_and_mapped(drive, about, slot),
+    }
 }
 
 /// What the lone writes showed.

@@ -61,16 +61,7 @@ impl Verb {
                 .writes("--html", &asked.html)
                 .keeps("--document", &asked.document),
             #[cfg(feature = "serve")]
-            Verb::Serve(serve) => files
-                .prints(printed("--json", serve.json))
-                .reads(profile_files(&serve.drive.profiles))
-                .reads(&serve.drive_file)
-                .reads(&serve.host_secret)
-                .reads(&serve.controller_secret)
-                .reads(&serve.tls_key)
-                .holds("--data", serve.data_file())
-                .holds("--state", serve.state_file())
-                .writes("-o", &serve.output),
+            Verb::Serve(serve) => of_serve(serve, files),
             #[cfg(feature = "doctor")]
             Verb::Doctor(doctor) => of_doctor(doctor, files),
             #[cfg(feature = "calibrate")]
@@ -126,6 +117,20 @@ impl Verb {
 
 fn printed(option: &'static str, is_given: bool) -> Option<&'static str> {
     is_given.then_some(option)
+}
+
+#[cfg(feature = "serve")]
+fn of_serve(serve: &crate::serve::ServeArguments, files: Files) -> Files {
+    files
+        .prints(printed("--json", serve.json))
+        .reads(profile_files(&serve.drive.profiles))
+        .reads(&serve.drive_file)
+        .reads(&serve.host_secret)
+        .reads(&serve.controller_secret)
+        .reads(&serve.tls_key)
+        .holds("--data", serve.data_file())
+        .holds("--state", serve.state_file())
+        .writes("-o", &serve.output)
 }
 
 fn of_emmc(emmc: &crate::emmc::EmmcArguments, files: Files) -> Files {

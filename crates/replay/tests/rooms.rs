@@ -85,6 +85,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
 ];
 /// Lines of the longest file there may be.
 const MOST_LINES: usize = 600;
+/// Lines of the longest function there may be, comments within it among them.
+const MOST_LINES_OF_A_FUNCTION: usize = 70;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -265,6 +267,52 @@ fn no_file_is_longer_than_can_be_read() {
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         assert!(lines <= MOST_LINES, "{} has {lines} lines", path.display());
     }
+}
+
+/// Functions of a file as rustfmt writes it, each with the line it begins at and its number of lines: one ends where its
+/// brace stands as far from the margin as it began. Attributes, and comments before it, do not count.
+fn functions(text: &str) -> Vec<(usize, usize)> {
+    let margin = |line: &str| line.len() - line.trim_start().len();
+    let lines: Vec<&str> = text.lines().collect();
+    let begins = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.clone().any(|word| word == "fn")
+            && words.all(|word| !word.starts_with("//") && !word.contains('"'))
+    };
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| begins(line)) {
+        let is_end = |end: &&str| margin(end) == margin(line) && matches!(end.trim(), "}" | "};");
+        let rest = &lines[at..];
+        // A function without a body ends with its semicolon.
+        let body = rest.iter().position(|line| line.ends_with('{'));
+        let bare = rest.iter().position(|line| line.ends_with(';'));
+        if body.is_some_and(|body| bare.is_none_or(|bare| body < bare))
+            && let Some(length) = rest.iter().position(is_end)
+        {
+            found.push((at + 1, length + 1));
+        }
+    }
+    found
+}
+
+#[test]
+fn no_function_is_longer_than_can_be_seen_at_once() {
+    let mut seen = 0;
+    for path in files(&[".rs"]) {
+        if !path.iter().any(|part| part == "src") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for (line, lines) in functions(&text) {
+            seen += 1;
+            assert!(
+                lines <= MOST_LINES_OF_A_FUNCTION,
+                "{}:{line} has {lines} lines",
+                path.display()
+            );
+        }
+    }
+    assert!(seen > 5_000, "{seen} functions");
 }
 
 #[test]

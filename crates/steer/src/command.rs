@@ -123,32 +123,17 @@ impl Target {
     pub fn encode(&self, command: &Command, data: u64, range: u64) -> NvmeCommand {
         const FORCE: u32 = 1 << 30;
         const DEALLOCATE: u32 = 1 << 25;
-        let to_move = |opcode, start: u64, length: u64, offset: u32, bytes: u32| {
-            let block = start >> self.block_shift;
-            let count = (length >> self.block_shift).saturating_sub(1) as u32;
-            NvmeCommand {
-                opcode,
-                namespace: self.namespace,
-                address: if bytes > 0 {
-                    data + u64::from(offset)
-                } else {
-                    0
-                },
-                data_bytes: bytes,
-                words: [block as u32, (block >> 32) as u32, count & 0xffff, 0, 0, 0],
-            }
-        };
+        let data_at = |offset: u32, bytes| (data + u64::from(offset), bytes);
         match *command {
             Command::Read {
                 start_bytes,
                 length_bytes,
                 offset_bytes,
-            } => to_move(
+            } => self.to_blocks(
                 2,
                 start_bytes,
                 length_bytes.into(),
-                offset_bytes,
-                length_bytes,
+                data_at(offset_bytes, length_bytes),
             ),
             Command::Write {
                 start_bytes,
@@ -159,7 +144,8 @@ impl Target {
                 forced,
             } => {
                 let length = u64::from(length_bytes);
-                let mut write = to_move(1, start_bytes, length, offset_bytes, length_bytes);
+                let mut write =
+                    self.to_blocks(1, start_bytes, length, data_at(offset_bytes, length_bytes));
                 if placed {
                     let (kind, handle) = self.place(stream);
                     write.words[2] |= u32::from(kind) << 20;
@@ -186,10 +172,29 @@ impl Target {
                 length_bytes,
                 may_discard,
             } => {
-                let mut zeroes = to_move(8, start_bytes, length_bytes, 0, 0);
+                let mut zeroes = self.to_blocks(8, start_bytes, length_bytes, (0, 0));
                 zeroes.words[2] |= if may_discard { DEALLOCATE } else { 0 };
                 zeroes
             }
+        }
+    }
+
+    /// A command about blocks in a row, and where its data are, with how many bytes.
+    fn to_blocks(
+        &self,
+        opcode: u8,
+        start_bytes: u64,
+        length_bytes: u64,
+        data: (u64, u32),
+    ) -> NvmeCommand {
+        let block = start_bytes >> self.block_shift;
+        let count = (length_bytes >> self.block_shift).saturating_sub(1) as u32;
+        NvmeCommand {
+            opcode,
+            namespace: self.namespace,
+            address: data.0,
+            data_bytes: data.1,
+            words: [block as u32, (block >> 32) as u32, count & 0xffff, 0, 0, 0],
         }
     }
 
