@@ -29,15 +29,20 @@ fn write(page: u64, context: u32) -> Io {
     }
 }
 
+/// The next number below `below` of a generator.
+fn draw(state: &mut u64, below: u64) -> u64 {
+    *state = state
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % below
+}
+
 /// One context writes `hot` of 512 pages in turn, the other any of the 15,000 after them, in an
 /// order drawn at random.
 fn phase(hot: u32, cold: u32) -> impl Iterator<Item = Io> {
     let mut state = 1_u64;
     (0..TURNS).flat_map(move |turn| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        let drawn = (state >> 33) % 15_000;
+        let drawn = draw(&mut state, 15_000);
         [write(turn % 512, hot), write(1000 + drawn, cold)]
     })
 }
@@ -116,12 +121,7 @@ fn the_same_seed_gives_the_same_counts_and_another_seed_samples_others() {
 fn log_pages_and_tables() -> Vec<Io> {
     const SLOTS: u64 = 110;
     let mut state = 7_u64;
-    let mut draw = move |below: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut draw = |below| draw(&mut state, below);
     let mut load = Vec::new();
     for turn in 0..24_000 {
         load.extend((0..4).map(|page| write((4 * turn + page) % 1024, 1)));
