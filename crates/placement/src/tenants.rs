@@ -37,9 +37,12 @@ struct Place {
 ///
 /// A tenant that comes takes streams from those that have more than their share then, the ones
 /// they took last first. One that wrote nothing while the drive was written once over is absent:
-/// its streams are free for others, its scheme keeps what it learned. Tenants beyond those it was
-/// made for share the last place. Tenants are taken to write to pages of their own: who overwrites
-/// another's data does not tell that one's scheme.
+/// its streams are free for others, its scheme keeps what it learned. Once each place has been taken,
+/// a tenant that comes has the place of the absent one that wrote least lately, with its scheme: a
+/// container that is started anew is another tenant with the contexts of the one before. Where none
+/// is absent, it shares the last place until one is (our choice: with the place of one that still
+/// writes, two tenants could take it from each other with every write). Tenants are taken to write
+/// to pages of their own: who overwrites another's data does not tell that one's scheme.
 ///
 /// Memory: that of as many schemes as tenants, 2 bytes for each stream of each.
 pub(crate) struct Tenants {
@@ -71,16 +74,26 @@ impl Tenants {
         }
     }
 
-    /// The place of a tenant: its own, a free one, or the last.
+    /// The place of a tenant: its own, a free one, one that was left, or the last.
     #[inline]
     fn place(&mut self, tenant: u32) -> usize {
         let known = self
             .places
             .iter()
             .position(|place| place.tenant.is_none_or(|known| known == tenant));
-        let place = known.unwrap_or(self.places.len() - 1);
-        self.places[place].tenant.get_or_insert(tenant);
+        let Some(place) = known.or_else(|| self.left()) else {
+            return self.places.len() - 1;
+        };
+        self.places[place].tenant = Some(tenant);
         place
+    }
+
+    /// The place of the absent tenant that wrote least lately.
+    fn left(&self) -> Option<usize> {
+        let places = self.places.iter().enumerate();
+        let absent = places.filter(|(_, place)| !place.is_present);
+        let longest = absent.min_by_key(|(_, place)| place.last_pages);
+        longest.map(|(number, _)| number)
     }
 
     /// Streams each tenant present may have.
@@ -397,6 +410,49 @@ mod tests {
         let streams: Vec<[u16; 5]> = (0..3).map(|tenant| host.writes(tenant)).collect();
         assert_eq!(streams[1], streams[2], "the third in the second's place");
         assert!(streams[0].len() == 5);
+    }
+
+    fn mixes(one: &[u16], other: &[u16]) -> bool {
+        one.iter().any(|stream| other.contains(stream))
+    }
+
+    #[test]
+    fn who_comes_when_all_places_were_taken_has_the_one_that_was_left_longest() {
+        let mut host = Host::new(3, 6);
+        for tenant in [1, 2, 3] {
+            host.writes(tenant);
+        }
+        // Nobody is absent: the fourth shares the last place.
+        let fourth = host.writes(4);
+        assert_eq!(fourth, host.writes(3));
+        // The second writes no more, then the first neither.
+        while host.now_pages < 1500 {
+            for tenant in [1, 3, 4] {
+                host.writes(tenant);
+            }
+        }
+        while host.now_pages < 4000 {
+            for tenant in [3, 4] {
+                host.writes(tenant);
+            }
+        }
+        let place = |host: &Host, tenant| {
+            let mut places = host.scheme.places.iter();
+            places.position(|place| place.tenant == Some(tenant))
+        };
+        assert_eq!(
+            [1, 2, 4].map(|one| place(&host, one)),
+            [Some(0), None, Some(1)]
+        );
+        let (third, fourth) = (host.writes(3), host.writes(4));
+        assert!(!mixes(&third, &fourth), "{third:?} {fourth:?}");
+        // One more has the place of the first, who is a newcomer when it comes back.
+        let fifth = host.writes(5);
+        assert_eq!((place(&host, 5), place(&host, 1)), (Some(0), None));
+        let (third, fourth) = (host.writes(3), host.writes(4));
+        assert!(!mixes(&fifth, &third) && !mixes(&fifth, &fourth));
+        assert_eq!(host.writes(1), third);
+        assert_eq!(place(&host, 3), Some(2));
     }
 
     /// Notes what it was told of writes elsewhere.
