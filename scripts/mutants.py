@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent.parent
 PLACE = HERE / "target/mutants/sample"
 TREE = PLACE / "tree"
 PLACEMENT = "crates/placement/src/schemes"
-# What is mutated of a crate (all, if nothing is named), and the tests that can catch it.
+# What is mutated of a crate (all, if nothing is named), and the tests that can catch it: its own, or CRATE/TEST.
 CRATES = {
     "ssd": ([], "lib copies emmc fdp golden invariants pairs state streams time wear"),
     "replay": ([], "lib anabranch any_lane bounds golden_autostream golden_schemes requests tenants"),
@@ -36,7 +36,7 @@ CRATES = {
     ),
     "placement": (
         [f"{PLACEMENT}/{file}.rs" for file in ("pcstream", "pcstream/*", "anabranch", "anabranch/*")],
-        "lib any_scheme bounds",
+        "lib any_scheme bounds memory replay/anabranch",
     ),
 }
 CHOSEN = """
@@ -138,11 +138,17 @@ def written(path, text):
         path.write_text(text)
 
 
+def tests(crate):
+    """The tests of a crate, as (crate, test)."""
+    return [tuple(name.split("/")) if "/" in name else (crate, name) for name in CRATES[crate][1].split()]
+
+
 def build(crates):
     """The test programs by crate, or what the compiler says against it."""
     command = ["cargo", "test", "--no-run", "--message-format=json", "--lib"]
-    command += [word for crate in crates for word in ("--package", f"anabranch-{crate}")]
-    names = {name for crate in crates for name in CRATES[crate][1].split()} - {"lib"}
+    wanted = {test for crate in crates for test in tests(crate)}
+    owners, names = {owner for owner, _ in wanted}, {name for _, name in wanted} - {"lib"}
+    command += [word for owner in sorted(owners) for word in ("--package", f"anabranch-{owner}")]
     command += [word for name in sorted(names) for word in ("--test", name)]
     # Not the place of other builds: cargo takes equal paths below the workspace for equal packages.
     environment = os.environ | {"CARGO_TARGET_DIR": str(PLACE / "target")}
@@ -152,10 +158,10 @@ def build(crates):
     for message in told:
         if message["reason"] == "compiler-artifact" and message.get("executable"):
             target = message["target"]
-            crate = Path(message["manifest_path"]).parent.name
-            name = "lib" if "lib" in target["kind"] else target["name"]
-            if name in CRATES.get(crate, ([], ""))[1].split():
-                programs[crate][name] = message["executable"]
+            test = (Path(message["manifest_path"]).parent.name, "lib" if "lib" in target["kind"] else target["name"])
+            for crate in crates:
+                if test in tests(crate):
+                    programs[crate]["/".join(test)] = message["executable"]
         elif message["reason"] == "compiler-message" and message["message"]["level"] == "error":
             errors.append(message["message"])
     if done.returncode and not errors:
@@ -196,14 +202,14 @@ def limits(cpu_s):
     return apply
 
 
-def run(crate, program, number, cpu_s):
-    """How a test program ends, and its processor time."""
+def run(name, program, number, cpu_s):
+    """How a test program, named by its crate and its own name, ends, and its processor time."""
     more = {"RUST_BACKTRACE": "0", "ANABRANCH_MUTANT": str(number), "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1"}
     # A failure is all that is asked, not the smallest. The test programs' option to end with the first is not stable.
     more |= {"PROPTEST_MAX_SHRINK_ITERS": "0", "PROPTEST_RNG_SEED": "1", "RUSTC_BOOTSTRAP": "1"}
     child = subprocess.Popen(
         [program, "-q", "-Z", "unstable-options", "--fail-fast"],
-        cwd=TREE / "crates" / crate,
+        cwd=TREE / "crates" / name.split("/")[0],
         env=os.environ | more,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -222,7 +228,7 @@ def tried(mutant, programs, base):
     """caught, timeout or missed, and by which test program."""
     number = 0 if is_alone(mutant) else mutant["number"]
     for name in sorted(programs, key=lambda name: base[name]):
-        ended, _ = run(mutant["crate"], programs[name], number, math.ceil(base[name] * MULTIPLE + MORE_S))
+        ended, _ = run(name, programs[name], number, math.ceil(base[name] * MULTIPLE + MORE_S))
         if ended in (-signal.SIGXCPU, -signal.SIGKILL):
             return "timeout", name
         if ended:
@@ -292,7 +298,7 @@ def main():
         accused(errors, mutants)
     base = {}
     for crate in listed:
-        ended = {name: run(crate, program, 0, 600) for name, program in programs[crate].items()}
+        ended = {name: run(name, program, 0, 600) for name, program in programs[crate].items()}
         failed = [name for name, (status, _) in ended.items() if status]
         if failed or not ended:
             sys.exit(f"{crate}: without a mutant these fail: {failed}")
