@@ -282,3 +282,42 @@ impl Relocate for Anabranch {
         self.setting.choose_victim(closed, now, &self.room)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::by_page::tests::DRIVE;
+
+    fn anabranch() -> Anabranch {
+        let parameters = Parameters {
+            rehearse: Rehearse::Off,
+            ..Parameters::default()
+        };
+        Anabranch::new(&parameters, &DRIVE.drive(), DeviceHalf::Own)
+    }
+
+    #[test]
+    fn classes_are_redrawn_as_often_on_a_drive_that_was_written_before() {
+        let redrawn_after = |start: u64| {
+            let mut anabranch = anabranch();
+            [0, 1, 7, 100, 1 << 30].map(|written| {
+                anabranch.redraw_classes(start + written);
+                anabranch.redraw_at - start
+            })
+        };
+        assert_eq!(redrawn_after(0), redrawn_after(1 << 40));
+    }
+
+    #[test]
+    fn a_unit_that_is_another_or_was_taken_is_not_left_open() {
+        let gone: [fn(&mut Anabranch, StreamId); 2] = [Relocate::opened, Relocate::abandoned];
+        for gone in gone {
+            let mut anabranch = anabranch();
+            anabranch.appended(StreamId(1), 5, Origin::Host);
+            gone(&mut anabranch, StreamId(1));
+            anabranch.unfinished.change();
+            let placed = anabranch.unfinished.place(StreamId(0), 2);
+            assert_eq!(placed, StreamId(0));
+        }
+    }
+}

@@ -118,6 +118,24 @@ mod tests {
     }
 
     #[test]
+    fn there_are_no_more_classes_than_lives_that_were_counted() {
+        let classes = counted(&[(40.0, 100), (90.0, 100)]);
+        for count in 2..=MOST_CLASSES {
+            let of = [40.0, 65.0, 66.0, 90.0].map(|life| classes.class_of(life, count));
+            assert_eq!(of, [0, 0, 1, 1], "{count}");
+        }
+    }
+
+    #[test]
+    fn it_tells_the_memory_of_its_counts_and_bounds() {
+        let lives: Vec<(Eighths, u32)> = (0..250).map(|life| (life as f32, life)).collect();
+        let classes = counted(&lives);
+        let bounds: usize = classes.bounds.iter().map(Vec::capacity).sum();
+        let places = classes.traffic.capacity() + bounds;
+        assert_eq!(classes.memory_bytes(), places * size_of::<f32>());
+    }
+
+    #[test]
     fn before_anything_was_counted_all_is_one_class() {
         assert_eq!(Classes::new().class_of(100.0, 8), 0);
     }

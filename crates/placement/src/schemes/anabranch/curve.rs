@@ -171,4 +171,11 @@ mod tests {
         assert!(life > 120.0, "{life}");
         assert!(deaths < 130_000.0);
     }
+    #[test]
+    fn counts_halve_once_they_pass_the_most() {
+        let most = MOST / u32::from(DEATH);
+        let deaths = |times| Case::of(&[(60, times)]).curve.deaths();
+        assert_eq!(deaths(most), most as f32);
+        assert_eq!(deaths(most + 1), (most / 2) as f32 + 0.5);
+    }
 }

@@ -236,6 +236,8 @@ impl Predictor {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use anabranch_trace::{ContextId, FileId, WriteHint};
 
     use super::*;
@@ -275,6 +277,27 @@ mod tests {
             0 => (1, step / 2 % 16),
             _ => (if same { 1 } else { 2 }, PAGES / 2 + step / 2 % 1024),
         })
+    }
+
+    #[test]
+    fn context_class_of_file_and_hint_each_make_another_writer() {
+        let mut predictor = Predictor::new(PAGES, ALL);
+        for (file, name) in [(1, "1.log"), (2, "2.sst"), (3, "3.sst")] {
+            predictor.files_mut().learn(FileId(file), name);
+        }
+        let short = |write| Write {
+            hint: WriteHint::Short,
+            ..write
+        };
+        let writes = [by(1, 1, 0, 0), by(2, 1, 0, 0), by(1, 2, 0, 0)];
+        let writes = [writes, writes.map(short)].concat();
+        let writers: HashSet<u16> = writes.iter().map(|one| predictor.writer(one)).collect();
+        assert_eq!(writers.len(), writes.len());
+        assert_eq!(
+            predictor.writer(&by(1, 2, 7, 9)),
+            predictor.writer(&by(1, 3, 0, 0)),
+            "another file of the same class"
+        );
     }
 
     #[test]

@@ -245,6 +245,8 @@ pub(super) fn age(unit: &ClosedUnit, now: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::super::page::Senses;
     use super::*;
     use crate::by_page::tests::DRIVE;
@@ -353,6 +355,21 @@ mod tests {
         });
         assert_eq!(tight.classes(6), 2);
         assert_eq!(tight.classes(0), 1);
+    }
+
+    #[test]
+    fn a_setting_writes_to_as_many_streams_as_it_says() {
+        let room = room(8, 8);
+        let mind = mind();
+        for copies in [Copies::Together, Copies::Apart, Copies::One, Copies::Chain] {
+            let setting = Setting { copies, ..SETTING };
+            let copied = room.streams().flat_map(|from| {
+                [20.0, 60.0, 100.0].map(|life| setting.copy_stream(&mind, life, from, &room).0)
+            });
+            let written = streams(setting, &room)[0];
+            let used: HashSet<u16> = copied.chain(written).collect();
+            assert_eq!(used.len(), setting.streams() as usize, "{copies:?}");
+        }
     }
 
     #[test]

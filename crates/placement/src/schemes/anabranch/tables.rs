@@ -117,6 +117,18 @@ mod tests {
     }
 
     #[test]
+    fn a_place_that_is_free_is_taken_before_a_key_is_given_up() {
+        let residues = Residues::new(Scale::new(1 << 20));
+        for (first, second) in (1..16).flat_map(|key| (17..32).map(move |other| (key, other))) {
+            let mut tables = Tables::new(2);
+            tables.record(first, 20, DEATH, &residues);
+            tables.record(second, 20, DEATH, &residues);
+            let found = [first, second].map(|key| tables.find(key).is_some());
+            assert_eq!(found, [true, true], "{first} {second}");
+        }
+    }
+
+    #[test]
     fn a_key_that_comes_back_begins_anew() {
         let residues = Residues::new(Scale::new(1 << 20));
         let mut tables = Tables::new(2);

@@ -176,3 +176,57 @@ fn put<T: Clone + Default>(table: &mut Vec<T>, row: usize, value: T) {
     }
     table[row] = value;
 }
+
+#[cfg(test)]
+mod tests {
+    use anabranch_lifetime::Averaging;
+    use anabranch_trace::ContextKind;
+
+    use super::*;
+
+    const SAMPLES: u64 = 50;
+
+    /// A context that in an earlier run wrote 1,024 pages, which lived 500, and writes 100 in this.
+    fn recall() -> Recall {
+        let mut recall = Recall::new(4096, 8, SAMPLES);
+        recall.start(&KnownLifetimes::new(vec![KnownLifetime {
+            signature: 77,
+            lifetime_bytes: 500 * 4096,
+            written_bytes: 1024 * 4096,
+            idle_runs: 0,
+        }]));
+        recall.learn(&ContextName {
+            id: ContextId(1),
+            signature: 77,
+            kind: ContextKind::Application,
+            role: String::new(),
+        });
+        assert!(recall.begins(ContextId(1), 100, 0));
+        recall
+    }
+
+    #[test]
+    fn what_an_earlier_run_wrote_counts_half_after_each_period() {
+        let mut recall = recall();
+        let mut known = |weight| {
+            let stats = ContextStats::default();
+            assert_eq!(recall.known(1, &stats, 0), Some((500.0, weight)));
+            recall.fade();
+        };
+        known(1024.0);
+        known(512.0);
+        known(256.0);
+    }
+
+    #[test]
+    fn a_recalled_lifetime_is_refuted_by_the_last_of_the_samples_and_by_none_before() {
+        for (ended, expected) in [
+            (SAMPLES - 1, Some((500.0, 1024.0))),
+            (SAMPLES, Some((5000.0, 0.0))),
+        ] {
+            let mut stats = ContextStats::default();
+            stats.record_death(ended, 5000, Averaging::new(0.5, 1));
+            assert_eq!(recall().known(1, &stats, 10), expected, "{ended}");
+        }
+    }
+}
