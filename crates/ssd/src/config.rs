@@ -305,6 +305,28 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn lists_of_victims_are_bounded_by_the_flash() {
+        let with = |victim_rule, host_streams, pages_per_unit, physical_units| {
+            let config = Config {
+                victim_rule,
+                host_streams,
+                ..Config::new(pages_per_unit, pages_per_unit, physical_units)
+            };
+            config.validate().is_ok()
+        };
+        use VictimRule::{Greedy, Scheme};
+        // 8 TiB in units of 8 MiB.
+        assert!(with(Scheme, 64, 1 << 11, 1 << 20));
+        // 16 units of 4,096 pages: 4,097 lists a stream, four a page and 2^20.
+        let of_few = [319, 320].map(|streams| with(Scheme, streams, 1 << 12, 16));
+        assert_eq!(of_few, [true, false]);
+        assert!(with(Greedy, 320, 1 << 12, 16), "one set for all streams");
+        // Few for each page, and with the units more than 32 bits number.
+        let of_many = [65_534, 65_535].map(|streams| with(Scheme, streams, 1 << 16, 1 << 14));
+        assert_eq!(of_many, [true, false]);
+    }
+
+    #[test]
     fn streams_belong_to_groups_in_runs() {
         let mut config = small();
         config.reclaim_groups = 2;

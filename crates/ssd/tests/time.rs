@@ -215,6 +215,23 @@ fn a_read_behind_an_erase_waits_for_it() {
 }
 
 #[test]
+fn a_read_behind_a_write_of_the_host_waits_for_no_collection() {
+    let config = config(64, 4, 4);
+    let mut device = device(&config, timing(), layout(1, 1), closed(4));
+    fill(&mut device);
+    device.set_issue(open()).unwrap();
+    write(&mut device, 0, 4);
+    read(&mut device, 100_000, 60, 1);
+    device.drain();
+    let report = device.report();
+    let program_ends_ns = 4 * PAGE_TRANSFER_NS + 500_000;
+    let read_ns = program_ends_ns - 100_000 + SERVICE_NS;
+    // A write is answered, and its data begin to move, once they are in the buffer.
+    assert_near(report.latency.read.max_ns as f64, read_ns as f64, 0.01);
+    assert_eq!(report.read_wait_for_collection_ns, 0);
+}
+
+#[test]
 fn a_read_suspends_an_erase_where_the_drive_can() {
     let timing = Timing {
         suspend_ns: Some(20_000),

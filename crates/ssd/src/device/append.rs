@@ -335,3 +335,32 @@ impl<'a> Dying<'a> {
         self.died
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Config, config::tests::small};
+
+    #[test]
+    fn where_all_groups_are_as_full_each_keeps_its_writes() {
+        let config = Config {
+            reclaim_groups: 2,
+            ..small()
+        };
+        let mut device = Device::new(config, &()).unwrap();
+        // Without lost units one of the groups always has room.
+        [14, 15]
+            .into_iter()
+            .for_each(|unit| device.units.retire_free(unit));
+        for first in (0..64).step_by(8) {
+            let stream = StreamId(if first < 32 { 0 } else { 2 });
+            let pages = PageRange::new(first, 8);
+            device.write(&mut (), pages, stream).unwrap();
+        }
+        let rooms = [0, 1].map(|group| device.group_room(group));
+        assert_eq!(rooms, [0, 0]);
+        for stream in (0..4).map(StreamId) {
+            assert_eq!(device.group_with_room(stream), stream);
+        }
+    }
+}

@@ -231,3 +231,28 @@ impl Relocate for Substream {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::small;
+
+    #[test]
+    fn of_a_shared_pool_substreams_get_what_host_streams_leave() {
+        for (used, expected) in [(1, 4), (3, 4), (4, 0)] {
+            let mut substream = Substream::new(&small(), Trigger::Filled, Pool::Shared);
+            (0..used).for_each(|stream| substream.opened(StreamId(stream)));
+            let victim = Victim {
+                stream: StreamId(0),
+                valid_pages: 8,
+                opened_at: 0,
+                now: 0,
+            };
+            let mut destination = || substream.destination(&victim);
+            assert_eq!(destination(), Destination::Stream(StreamId(0)));
+            // Two victims leave more than a unit.
+            let second = destination();
+            assert_eq!(second, Destination::Stream(StreamId(expected)), "{used}");
+        }
+    }
+}

@@ -43,6 +43,8 @@ impl ByWear {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[test]
@@ -56,5 +58,20 @@ mod tests {
             assert_eq!(order.first(current), Some((0, 99)));
         }
         assert!(order.entries.len() <= 4 + STALE_BORNE);
+    }
+
+    #[test]
+    fn entries_are_looked_through_as_often_as_most_of_them_are_stale() {
+        const CLOSED: u32 = 1000;
+        let (mut order, looks) = (ByWear::default(), Cell::new(0_u32));
+        for push in 0..100 * CLOSED {
+            // Units are erased and closed again in turn.
+            let current = |erases: u32, unit: u32| {
+                looks.set(looks.get() + 1);
+                erases * CLOSED + unit + CLOSED > push
+            };
+            order.push(push / CLOSED, push % CLOSED, CLOSED, current);
+        }
+        assert!(looks.get() < 3 * 100 * CLOSED, "{}", looks.get());
     }
 }
