@@ -3,7 +3,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_placement::{
-    Assign, DeviceHalf, Host, Names, Policy, SCHEMES, SchemeSpec, Whole, Write,
+    Assign, DeviceHalf, Host, KnownLifetimes, Names, Policy, RuleUse, SCHEMES, SchemeSpec, Whole,
+    Write,
 };
 use anabranch_replay::{Engine, Lane};
 use anabranch_ssd::{
@@ -60,6 +61,7 @@ impl Checked {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Assign for Checked {
     fn assign(&mut self, write: &Write) -> StreamId {
         let stream = self.scheme.assign(write);
@@ -76,8 +78,24 @@ impl Assign for Checked {
         self.scheme.discard(pages, now_pages);
     }
 
+    fn written_elsewhere(&mut self, pages: PageRange, now_pages: u64) {
+        self.scheme.written_elsewhere(pages, now_pages);
+    }
+
     fn learn(&mut self, names: &Names) {
         self.scheme.learn(names);
+    }
+
+    fn recall(&mut self, lifetimes: &KnownLifetimes) {
+        self.scheme.recall(lifetimes);
+    }
+
+    fn learned(&self) -> Option<KnownLifetimes> {
+        self.scheme.learned()
+    }
+
+    fn rule_use(&self) -> Option<RuleUse> {
+        self.scheme.rule_use()
     }
 
     fn goes_by_page(&self) -> bool {
@@ -89,6 +107,7 @@ impl Assign for Checked {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Relocate for Checked {
     fn destination(&mut self, victim: &Victim) -> Destination {
         self.check_clock(victim.now);
@@ -115,6 +134,14 @@ impl Relocate for Checked {
         self.scheme.placed(page, unit, stream);
     }
 
+    fn seal(&self, stream: StreamId, default: StreamId) -> Option<StreamId> {
+        self.scheme.seal(stream, default).map(|to| self.copy(to))
+    }
+
+    fn may_join(&self, wanted: StreamId, other: StreamId) -> bool {
+        self.scheme.may_join(wanted, other)
+    }
+
     fn opened(&mut self, stream: StreamId) {
         self.scheme.opened(stream);
     }
@@ -127,6 +154,10 @@ impl Relocate for Checked {
         self.scheme.abandoned(stream);
     }
 
+    fn moved(&mut self, stream: StreamId, pages: u32) {
+        self.scheme.moved(stream, pages);
+    }
+
     fn erased(&mut self, erased: &Erased) {
         self.check_clock(erased.now);
         self.scheme.erased(erased);
@@ -134,6 +165,14 @@ impl Relocate for Checked {
 
     fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
         self.scheme.choose_victim(closed, now)
+    }
+
+    fn state(&self) -> Vec<u64> {
+        self.scheme.state()
+    }
+
+    fn restore(&mut self, state: &[u64]) -> bool {
+        self.scheme.restore(state)
     }
 }
 

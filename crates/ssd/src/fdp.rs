@@ -47,7 +47,7 @@ use crate::{
     counters::Counters,
     device::Device,
     observe::Observe,
-    relocate::fdp::internal_streams,
+    relocate::fdp::{Fdp, internal_streams},
     types::{PageRange, StreamId},
 };
 use namespaces::Namespaces;
@@ -69,7 +69,7 @@ pub enum AtReset {
 #[derive(Debug)]
 pub struct FdpDevice<O: Observe = ()> {
     device: Device<O>,
-    recorder: Recorder,
+    relocation: Fdp<Recorder>,
     configuration: FdpConfiguration,
     namespaces: Namespaces,
     /// The group that each handle's writes without a directive go to while its unit there has room.
@@ -109,10 +109,10 @@ impl<O: Observe> FdpDevice<O> {
         };
         config.validate()?;
         let configuration = FdpConfiguration::of(&config, options)?;
-        let recorder = Recorder::new(&config);
+        let relocation = Fdp::heard_by(Recorder::new(&config), &config);
         Ok(FdpDevice {
-            device: Device::watched(config, &recorder, observer)?,
-            recorder,
+            device: Device::watched(config, &relocation, observer)?,
+            relocation,
             namespaces: Namespaces::new(&configuration),
             chosen_group: vec![0; usize::from(configuration.handles)],
             cleared_at: Counters::default(),
@@ -143,7 +143,7 @@ impl<O: Observe> FdpDevice<O> {
 
     /// Reclaim group and handle of a host stream.
     pub fn location(&self, stream: StreamId) -> EventLocation {
-        self.recorder.location(stream)
+        self.relocation.listener.location(stream)
     }
 
     /// Creates a namespace. Its placement handles 0, 1, … stand for the reclaim unit `handles` listed; if the list is
@@ -193,7 +193,7 @@ impl<O: Observe> FdpDevice<O> {
         placement: Option<PlacementIdentifier>,
     ) -> Result<(), FdpError> {
         let stream = self.place(namespace, placement)?;
-        Ok(self.device.write(&mut self.recorder, pages, stream)?)
+        Ok(self.device.write(&mut self.relocation, pages, stream)?)
     }
 
     /// The host writes single pages, in order, to one placement, as [`FdpDevice::write`] does.
@@ -209,7 +209,7 @@ impl<O: Observe> FdpDevice<O> {
         let stream = self.place(namespace, placement)?;
         Ok(self
             .device
-            .write_scattered(&mut self.recorder, pages, stream)?)
+            .write_scattered(&mut self.relocation, pages, stream)?)
     }
 
     /// The host discards a run of pages.
@@ -259,7 +259,7 @@ impl<O: Observe> FdpDevice<O> {
                     detail,
                     ..FdpEvent::new(FdpEventKind::NotFullyWritten)
                 };
-                self.recorder.record(stream, event);
+                self.relocation.listener.record(stream, event);
             }
         }
         Ok(())
@@ -288,7 +288,7 @@ impl<O: Observe> FdpDevice<O> {
 
     /// The events of log page 23h.
     pub fn events(&self) -> &FdpEvents {
-        self.recorder.events()
+        self.relocation.listener.events()
     }
 
     /// The kinds of events that are recorded of a handle; none until the host enables some.
@@ -301,7 +301,7 @@ impl<O: Observe> FdpDevice<O> {
         placement_handle: u16,
     ) -> Result<FdpEventKinds, FdpError> {
         let handle = self.namespaces.handle(namespace, placement_handle)?;
-        Ok(self.recorder.enabled(handle))
+        Ok(self.relocation.listener.enabled(handle))
     }
 
     /// Enables or disables recording of events of a handle, in all reclaim groups and for all
@@ -317,14 +317,14 @@ impl<O: Observe> FdpDevice<O> {
         enable: bool,
     ) -> Result<(), FdpError> {
         let handle = self.namespaces.handle(namespace, placement_handle)?;
-        self.recorder.enable(handle, kinds, enable);
+        self.relocation.listener.enable(handle, kinds, enable);
         Ok(())
     }
 
     /// Clears statistics and events, as a change of the FDP feature (1Dh) does.
     pub fn clear(&mut self) {
         self.cleared_at = *self.device.counters();
-        self.recorder.clear();
+        self.relocation.listener.clear();
     }
 
     /// Performs a controller level reset. An event (2h) is recorded for each handle whose unit it closes. Afterwards no
@@ -337,11 +337,11 @@ impl<O: Observe> FdpDevice<O> {
             for stream in (0..self.device.config().host_streams).map(StreamId) {
                 if self.device.finish_unit(stream)? > 0 {
                     let event = FdpEvent::new(FdpEventKind::ResetModifiedHandles);
-                    self.recorder.record(stream, event);
+                    self.relocation.listener.record(stream, event);
                 }
             }
         }
-        self.recorder.disable_all();
+        self.relocation.listener.disable_all();
         Ok(())
     }
 

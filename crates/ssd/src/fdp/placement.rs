@@ -73,7 +73,7 @@ impl<O: Observe> FdpDevice<O> {
             namespace: Some(namespace),
             ..FdpEvent::new(FdpEventKind::InvalidPlacementIdentifier)
         };
-        self.recorder.record(stream, event);
+        self.relocation.listener.record(stream, event);
         Ok(stream)
     }
 

@@ -1,17 +1,11 @@
-//! The relocation of an FDP device, which also notes what its host may want to know.
+//! What an FDP device records of its units for its host.
 
 use super::{EventDetail, EventLocation, FdpEvent, FdpEventKind, FdpEventKinds, FdpEvents};
-use crate::{
-    config::Config,
-    relocate::{Destination, Relocate, Victim, fdp::Fdp},
-    types::StreamId,
-};
+use crate::{config::Config, relocate::fdp::Listener, types::StreamId};
 
-/// The relocation of an FDP device: copies as the handles' types allow, and records the enabled
-/// events.
+/// Records the events that the host enabled.
 #[derive(Debug)]
 pub(super) struct Recorder {
-    relocation: Fdp,
     handles: u16,
     host_streams: u16,
     page_bytes: u32,
@@ -28,7 +22,6 @@ pub(super) struct Recorder {
 impl Recorder {
     pub(super) fn new(config: &Config) -> Recorder {
         Recorder {
-            relocation: Fdp::new(config),
             handles: config.handles(),
             host_streams: config.host_streams,
             page_bytes: config.page_bytes,
@@ -105,19 +98,7 @@ impl Recorder {
     }
 }
 
-impl Relocate for Recorder {
-    fn destination(&mut self, victim: &Victim) -> Destination {
-        self.relocation.destination(victim)
-    }
-
-    fn seal(&self, stream: StreamId, default: StreamId) -> Option<StreamId> {
-        self.relocation.seal(stream, default)
-    }
-
-    fn may_join(&self, wanted: StreamId, other: StreamId) -> bool {
-        self.relocation.may_join(wanted, other)
-    }
-
+impl Listener for Recorder {
     fn opened(&mut self, stream: StreamId) {
         if let Some(begun_at_ms) = self.begun_at_ms.get_mut(stream.index()) {
             *begun_at_ms = self.now_ms;
@@ -133,7 +114,7 @@ impl Relocate for Recorder {
 
     fn moved(&mut self, stream: StreamId, pages: u32) {
         // Whose data a unit of copies holds is known no longer, save of an isolated handle's.
-        if pages > 0 && self.is_host(stream) && !self.relocation.is_isolated(stream) {
+        if pages > 0 && self.is_host(stream) {
             let bytes = u64::from(pages) * u64::from(self.page_bytes);
             let event = FdpEvent {
                 detail: EventDetail::Moved { bytes },

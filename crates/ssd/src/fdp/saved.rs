@@ -1,7 +1,12 @@
 //! A device with Flexible Data Placement, saved and made again.
 
 use super::{FdpConfiguration, FdpDevice, FdpOptions, Namespaces, Recorder};
-use crate::{counters::Counters, observe::Observe, state::SavedDrive, state::StateError};
+use crate::{
+    counters::Counters,
+    observe::Observe,
+    relocate::fdp::Fdp,
+    state::{SavedDrive, StateError},
+};
 
 impl<O: Observe> FdpDevice<O> {
     /// Writes the device, as [`Device::save`](crate::Device::save) does. With
@@ -11,7 +16,7 @@ impl<O: Observe> FdpDevice<O> {
     /// # Errors
     /// When the bytes cannot be written.
     pub fn save(&self, to: impl std::io::Write) -> Result<(), StateError> {
-        self.device.save(&self.recorder, to)
+        self.device.save(&self.relocation, to)
     }
 
     /// The same without the mapping, as [`Device::save_around`](crate::Device::save_around).
@@ -19,7 +24,7 @@ impl<O: Observe> FdpDevice<O> {
     /// # Errors
     /// When the bytes cannot be written.
     pub fn save_around(&self, to: impl std::io::Write) -> Result<(), StateError> {
-        self.device.save_around(&self.recorder, to)
+        self.device.save_around(&self.relocation, to)
     }
 
     /// The device's counters when the statistics were last cleared.
@@ -50,15 +55,15 @@ impl<O: Observe> FdpDevice<O> {
                 "its counters are less than when they were cleared".to_owned(),
             ));
         }
-        let mut recorder = Recorder::new(&config);
-        let device = saved.resume(&mut recorder, observer)?;
+        let mut relocation = Fdp::heard_by(Recorder::new(&config), &config);
+        let device = saved.resume(&mut relocation, observer)?;
         Ok(FdpDevice {
             namespaces: Namespaces::new(&configuration),
             chosen_group: vec![0; usize::from(configuration.handles)],
             cleared_at,
             next_limit_ms: 0,
             device,
-            recorder,
+            relocation,
             configuration,
         })
     }

@@ -32,7 +32,7 @@ impl<O: Observe> FdpDevice<O> {
     ) -> Option<UnitStatus> {
         let stream = self.stream(group, handle);
         let page_bytes = u64::from(self.device.config().page_bytes);
-        let now_ms = self.recorder.now_ms();
+        let now_ms = self.relocation.listener.now_ms();
         let left_ms = self.limit_of(stream).saturating_sub(now_ms);
         Some(UnitStatus {
             placement: self.configuration.encode(group, placement_handle)?,
@@ -49,8 +49,8 @@ impl<O: Observe> FdpDevice<O> {
     /// # Errors
     /// When a unit is due and the drive is read-only.
     pub fn advance(&mut self, now_ms: u64) -> Result<(), FdpError> {
-        let now_ms = now_ms.max(self.recorder.now_ms());
-        self.recorder.set_now_ms(now_ms);
+        let now_ms = now_ms.max(self.relocation.listener.now_ms());
+        self.relocation.listener.set_now_ms(now_ms);
         if self.configuration.time_limit_seconds == 0 || now_ms < self.next_limit_ms {
             return Ok(());
         }
@@ -67,7 +67,7 @@ impl<O: Observe> FdpDevice<O> {
             }
             self.device.finish_unit(stream)?;
             let event = FdpEvent::new(FdpEventKind::TimeLimitExceeded);
-            self.recorder.record(stream, event);
+            self.relocation.listener.record(stream, event);
         }
         self.next_limit_ms = next;
         Ok(())
@@ -75,7 +75,7 @@ impl<O: Observe> FdpDevice<O> {
 
     /// The host sets the Timestamp feature: events tell the time by it from now on.
     pub fn set_timestamp(&mut self, timestamp_ms: u64) {
-        self.recorder.set_timestamp_ms(timestamp_ms);
+        self.relocation.listener.set_timestamp_ms(timestamp_ms);
     }
 
     fn limit_ms(&self) -> u64 {
@@ -85,7 +85,7 @@ impl<O: Observe> FdpDevice<O> {
     /// When the unit a stream references reaches the time limit. A unit not yet written is taken to
     /// begin now.
     fn limit_of(&self, stream: StreamId) -> u64 {
-        let recorder = &self.recorder;
+        let recorder = &self.relocation.listener;
         let begun_at = match self.is_begun(stream) {
             true => recorder.begun_at_ms(stream),
             false => recorder.now_ms(),

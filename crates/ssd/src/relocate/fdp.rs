@@ -1,7 +1,30 @@
 //! What may mix when a Flexible Data Placement drive collects garbage.
 
+use std::fmt;
+
 use super::{Destination, Relocate, Victim};
 use crate::{config::Config, types::StreamId};
+
+/// Hears what becomes of the units of an FDP device, beside the relocation.
+pub(crate) trait Listener: Send + fmt::Debug {
+    /// A unit was opened for a stream.
+    fn opened(&mut self, stream: StreamId);
+
+    /// A stream's open unit was taken from it before it was full, and not because the host asked.
+    fn abandoned(&mut self, stream: StreamId);
+
+    /// `pages` valid pages were moved out of a unit of `stream`, whose handle is not persistently
+    /// isolated.
+    fn moved(&mut self, stream: StreamId, pages: u32);
+}
+
+impl Listener for () {
+    fn opened(&mut self, _stream: StreamId) {}
+
+    fn abandoned(&mut self, _stream: StreamId) {}
+
+    fn moved(&mut self, _stream: StreamId, _pages: u32) {}
+}
 
 /// Copies of initially isolated handles share one internal stream in each reclaim group; copies
 /// of a persistently isolated handle have one of their own, since only its own data may join them
@@ -13,8 +36,11 @@ use crate::{config::Config, types::StreamId};
 /// units are not sealed and its copies not redirected. The device keeps the spare units that this
 /// needs ([`Config::spare_units_of_group`]). Units of initially isolated handles may be sealed;
 /// what lives in them joins the group's other copies.
+///
+/// `L` hears what becomes of the units; `()` hears nothing, at no cost.
 #[derive(Debug)]
-pub(crate) struct Fdp {
+pub(crate) struct Fdp<L: Listener = ()> {
+    pub(crate) listener: L,
     /// Where copies of each stream go.
     destination: Vec<StreamId>,
     /// The host stream of the persistently isolated handle whose data each stream holds; `None` for
@@ -40,6 +66,12 @@ fn shared(config: &Config) -> u16 {
 
 impl Fdp {
     pub(crate) fn new(config: &Config) -> Fdp {
+        Fdp::heard_by((), config)
+    }
+}
+
+impl<L: Listener> Fdp<L> {
+    pub(crate) fn heard_by(listener: L, config: &Config) -> Fdp<L> {
         let handles = config.handles();
         // Internal streams of each group, be they as many as that takes or not.
         let per_group = u32::from(config.internal_streams) / config.reclaim_groups.max(1);
@@ -66,6 +98,7 @@ impl Fdp {
             }
         }
         Fdp {
+            listener,
             destination,
             owner,
             host_streams: usize::from(config.host_streams),
@@ -73,14 +106,14 @@ impl Fdp {
     }
 
     /// Whether a stream holds data of a persistently isolated handle.
-    pub(crate) fn is_isolated(&self, stream: StreamId) -> bool {
+    fn is_isolated(&self, stream: StreamId) -> bool {
         self.owner
             .get(stream.index())
             .is_some_and(|owner| owner.is_some())
     }
 }
 
-impl Relocate for Fdp {
+impl<L: Listener> Relocate for Fdp<L> {
     fn destination(&mut self, victim: &Victim) -> Destination {
         Destination::Stream(self.destination[victim.stream.index()])
     }
@@ -97,6 +130,20 @@ impl Relocate for Fdp {
 
     fn may_join(&self, wanted: StreamId, other: StreamId) -> bool {
         self.owner[wanted.index()] == self.owner[other.index()]
+    }
+
+    fn opened(&mut self, stream: StreamId) {
+        self.listener.opened(stream);
+    }
+
+    fn abandoned(&mut self, stream: StreamId) {
+        self.listener.abandoned(stream);
+    }
+
+    fn moved(&mut self, stream: StreamId, pages: u32) {
+        if !self.is_isolated(stream) {
+            self.listener.moved(stream, pages);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
     file_classes::FileClasses,
     known_lifetimes::KnownLifetimes,
     parameter::one_of,
+    rules::RuleUse,
 };
 
 one_of! {
@@ -104,6 +105,8 @@ fn mixed(signature: u64, class: &str) -> u64 {
     hash.finish()
 }
 
+// Passes on what it does not change: clippy finds a method that is forgotten.
+#[deny(clippy::missing_trait_methods)]
 impl Assign for ByFile {
     fn assign(&mut self, write: &Write) -> StreamId {
         let context = self.pair(write);
@@ -112,6 +115,10 @@ impl Assign for ByFile {
 
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
         self.inner.discard(pages, now_pages);
+    }
+
+    fn written_elsewhere(&mut self, pages: PageRange, now_pages: u64) {
+        self.inner.written_elsewhere(pages, now_pages);
     }
 
     fn learn(&mut self, names: &Names) {
@@ -133,6 +140,14 @@ impl Assign for ByFile {
 
     fn learned(&self) -> Option<KnownLifetimes> {
         self.inner.learned()
+    }
+
+    fn rule_use(&self) -> Option<RuleUse> {
+        self.inner.rule_use()
+    }
+
+    fn goes_by_page(&self) -> bool {
+        self.inner.goes_by_page()
     }
 
     fn memory_bytes(&self) -> usize {
