@@ -12,7 +12,7 @@ mod streams;
 mod watch;
 
 use anabranch_ssd::{
-    Config, Counters, Device, PageRange, StreamCounters, StreamId,
+    Config, Counters, Device, Inconsistency, PageRange, StreamCounters, StreamId,
     fdp::FdpDevice,
     state::StateError,
     streams::{Scope, StreamTable},
@@ -353,8 +353,8 @@ impl Drive {
     /// Checks that the device is consistent; for tests.
     ///
     /// # Errors
-    /// The first invariant found broken, in words.
-    pub fn verify(&self) -> Result<(), String> {
+    /// The first invariant that is broken.
+    pub fn verify(&self) -> Result<(), Inconsistency> {
         match &self.kind {
             Kind::Streams { device, .. } => device.verify(),
             Kind::Fdp(device) => device.verify(),

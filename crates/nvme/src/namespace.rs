@@ -63,7 +63,7 @@ pub struct Wanted {
 }
 
 /// Why a namespace cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum NamespaceError {
     /// There is not so much room in one piece.
     #[error("a namespace of {wanted} bytes does not fit: at most {most} are free in one piece")]

@@ -277,7 +277,7 @@ fn run(
     }
     lane.flush_batch().map_err(|error| error.to_string())?;
     if let Engine::Counted(device) = lane.engine() {
-        device.verify()?;
+        device.verify().map_err(|error| error.to_string())?;
     }
     let grown = lane.assign().memory_bytes();
     if grown > memory_bytes + 16 * 1024 {

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// A device that cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum ConfigError {
     /// A size or count that must be at least 1.
     #[error("{0} must be at least 1")]
@@ -78,12 +78,99 @@ pub enum ConfigError {
         /// The profile's name or path.
         name: String,
         /// What is wrong with it.
-        problem: String,
+        problem: ProfileError,
+    },
+}
+
+/// What is wrong with a profile.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ProfileError {
+    /// No shipped profile has that name.
+    #[error("none is shipped by that name; there are {known}")]
+    Unknown {
+        /// The names that are known.
+        known: String,
+    },
+    /// The text is not TOML of a profile's form; in the parser's words.
+    #[error("{0}")]
+    Toml(String),
+    /// A share out of its range.
+    #[error("{name} = {value} is not between 0 and {most}")]
+    Share {
+        /// The key.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// The most it may be.
+        most: f64,
+    },
+    /// Pages of a size that no device has.
+    #[error("page_bytes = {0} is not a power of two from 512 to 65536")]
+    PageBytes(u32),
+    /// Units that are not striped evenly.
+    #[error("dies_per_unit must divide the number of dies")]
+    Stripes,
+    /// A count of the geometry is 0.
+    #[error("an erase unit has no bytes: a count is 0")]
+    EmptyUnit,
+    /// Both or neither of the keys that say how large the device is.
+    #[error("give one of blocks_per_die and logical_bytes, not both")]
+    Size,
+    /// A number that does not fit in 32 bits.
+    #[error("{value} {what} are more than a 32-bit address reaches: use larger pages")]
+    TooMany {
+        /// What is counted.
+        what: &'static str,
+        /// How many there are.
+        value: u64,
+    },
+    /// Handles or reclaim groups that cannot be.
+    #[error("nruh = {nruh} must be at least 1, and nrg = {nrg} a power of two")]
+    HandlesAndGroups {
+        /// Reclaim unit handles.
+        nruh: u16,
+        /// Reclaim groups.
+        nrg: u32,
+    },
+    /// More isolated handles than handles.
+    #[error("persistently_isolated = {persistently_isolated} is more than nruh = {nruh}")]
+    Isolated {
+        /// Handles that are persistently isolated.
+        persistently_isolated: u16,
+        /// Reclaim unit handles.
+        nruh: u16,
+    },
+    /// Reclaim units of another size than the geometry's.
+    #[error("runs = {runs}, but the geometry makes units of {unit_bytes} bytes")]
+    UnitBytes {
+        /// Bytes in a reclaim unit, as the section says.
+        runs: u64,
+        /// Bytes in a reclaim unit, by the geometry.
+        unit_bytes: u64,
+    },
+    /// Host streams that are not the handles of all groups.
+    #[error("[streams] host = {host} must be nruh x nrg = {needed}")]
+    HostStreams {
+        /// Host streams, as the profile says.
+        host: u16,
+        /// Host streams that the handles need.
+        needed: u64,
+    },
+    /// Internal streams that are not those the handles' copies need.
+    #[error(
+        "[streams] internal = {internal} must be {needed}: in each group one for all initially \
+         isolated handles and one for each persistently isolated one"
+    )]
+    InternalStreams {
+        /// Internal streams, as the profile says.
+        internal: u16,
+        /// Internal streams that the handles need.
+        needed: u64,
     },
 }
 
 /// A device whose time cannot be told.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum TimingError {
     /// The device itself cannot be.
     #[error(transparent)]
@@ -181,4 +268,121 @@ pub enum DeviceError {
     /// No unit can be freed. A validated configuration never leads here.
     #[error("no erase unit can be freed: every one is full of valid pages")]
     Full,
+}
+
+/// The place of a unit. A unit has exactly one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnitPlace {
+    /// Erased, and filled by no stream.
+    Free,
+    /// Filled by a stream.
+    Open,
+    /// Full, or given up before that.
+    Closed,
+    /// Out of service.
+    Retired,
+}
+
+/// An invariant of a device that is broken.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Inconsistency {
+    /// The mapping leads beyond the last unit, or beyond the last page of a unit.
+    #[error("page {page} lies outside the flash")]
+    OutsideFlash {
+        /// The logical page.
+        page: u32,
+    },
+    /// The mapping leads to a physical page that was written for another logical page.
+    #[error("page {page} lies where page {other} was written")]
+    OtherPage {
+        /// The logical page.
+        page: u32,
+        /// The page that was written there.
+        other: u32,
+    },
+    /// A list holds a unit that the device does not have.
+    #[error("there is no unit {unit}")]
+    NoSuchUnit {
+        /// The unit.
+        unit: u32,
+    },
+    /// A unit in two places.
+    #[error("unit {unit} is {:?} and {:?}", .places[0], .places[1])]
+    TwoPlaces {
+        /// The unit.
+        unit: u32,
+        /// Its places.
+        places: [UnitPlace; 2],
+    },
+    /// A unit in no place.
+    #[error("unit {unit} is not one of free, open, closed, retired")]
+    NoPlace {
+        /// The unit.
+        unit: u32,
+    },
+    /// An open unit that is full, or holds more than was written to it.
+    #[error("unit {unit} is open, {written} of its pages are written and {valid} valid")]
+    OpenUnit {
+        /// The unit.
+        unit: u32,
+        /// Pages written to it.
+        written: u32,
+        /// Valid pages that the mapping has there.
+        valid: u32,
+    },
+    /// A unit's count of valid pages is not that of the mapping.
+    #[error("unit {unit} counts {counted} valid pages and holds {held}")]
+    ValidPages {
+        /// The unit.
+        unit: u32,
+        /// Its count.
+        counted: u32,
+        /// Valid pages that the mapping has there.
+        held: u32,
+    },
+    /// A unit is closed, and is not among those a victim is chosen from; or the reverse.
+    #[error("unit {unit} is {place:?} to the victims' lists only")]
+    Lists {
+        /// The unit.
+        unit: u32,
+        /// Its place by the lists.
+        place: UnitPlace,
+    },
+    /// A unit out of use that holds valid pages.
+    #[error("unit {unit} is {place:?} and holds valid pages")]
+    NotEmpty {
+        /// The unit.
+        unit: u32,
+        /// Its place.
+        place: UnitPlace,
+    },
+    /// A unit that a stream of another reclaim group filled.
+    #[error("unit {unit} holds stream {stream} of another reclaim group")]
+    OtherGroup {
+        /// The unit.
+        unit: u32,
+        /// The stream.
+        stream: u16,
+    },
+    /// The count of mapped pages is not that of the mapping.
+    #[error("{mapped} pages are mapped and {counted} counted")]
+    Mapped {
+        /// Pages that the mapping has.
+        mapped: u64,
+        /// The device's count.
+        counted: u64,
+    },
+    /// A counter of the device is not the sum of its streams'.
+    #[error("the streams' {what} sum to {streams}, the device's are {device}")]
+    Sum {
+        /// What is counted.
+        what: &'static str,
+        /// The sum of the streams' counters.
+        streams: u64,
+        /// The device's counter.
+        device: u64,
+    },
+    /// An internal stream counts writes of the host.
+    #[error("the host wrote to an internal stream")]
+    HostInInternalStream,
 }

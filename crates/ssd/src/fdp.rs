@@ -46,6 +46,7 @@ use crate::{
     config::Config,
     counters::Counters,
     device::Device,
+    error::Inconsistency,
     observe::Observe,
     relocate::fdp::{Fdp, internal_streams},
     types::{PageRange, StreamId},
@@ -348,8 +349,8 @@ impl<O: Observe> FdpDevice<O> {
     /// Checks that the device is consistent; for tests.
     ///
     /// # Errors
-    /// When an invariant is broken: a sentence that names the first one found.
-    pub fn verify(&self) -> Result<(), String> {
+    /// The first invariant that is broken.
+    pub fn verify(&self) -> Result<(), Inconsistency> {
         self.device.verify()
     }
 }

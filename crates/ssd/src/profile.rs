@@ -8,7 +8,7 @@ pub use fdp::FdpSection;
 
 use crate::{
     config::Config,
-    error::ConfigError,
+    error::{ConfigError, ProfileError},
     time::{Layout, Timing},
     victims::VictimRule,
     wear::{Faults, Wear},
@@ -154,10 +154,9 @@ impl Profile {
             let names: Vec<&str> = Profile::names().collect();
             ConfigError::Profile {
                 name: name.to_owned(),
-                problem: format!(
-                    "none is shipped by that name; there are {}",
-                    names.join(", ")
-                ),
+                problem: ProfileError::Unknown {
+                    known: names.join(", "),
+                },
             }
         };
         Profile::parse(name, Profile::text(name).ok_or_else(unknown)?)
@@ -170,7 +169,7 @@ impl Profile {
     pub fn parse(name: &str, text: &str) -> Result<Profile, ConfigError> {
         toml::from_str(text).map_err(|error| ConfigError::Profile {
             name: name.to_owned(),
-            problem: error.to_string().trim_end().to_owned(),
+            problem: ProfileError::Toml(error.to_string().trim_end().to_owned()),
         })
     }
 
@@ -243,7 +242,7 @@ impl Profile {
     /// When the profile contradicts itself, or its numbers do not fit even so.
     pub fn resolve_sampled(&self, name: &str, one_of: u32) -> Result<Config, ConfigError> {
         let one_of = u64::from(one_of.max(1));
-        let fail = |problem: String| ConfigError::Profile {
+        let fail = |problem| ConfigError::Profile {
             name: name.to_owned(),
             problem,
         };
@@ -252,12 +251,10 @@ impl Profile {
         self.check_fdp().map_err(fail)?;
         let unit_bytes = self.unit_bytes();
         if unit_bytes == 0 {
-            return Err(fail("an erase unit has no bytes: a count is 0".to_owned()));
+            return Err(fail(ProfileError::EmptyUnit));
         }
         if geometry.blocks_per_die.is_some() == geometry.logical_bytes.is_some() {
-            return Err(fail(
-                "give one of blocks_per_die and logical_bytes, not both".to_owned(),
-            ));
+            return Err(fail(ProfileError::Size));
         }
         let logical_bytes = self.logical_bytes();
         let physical_units = match geometry.blocks_per_die {
@@ -265,12 +262,8 @@ impl Profile {
             // Never less spare than asked for.
             None => (logical_bytes as f64 * self.provision() / unit_bytes as f64).ceil() as u64,
         };
-        let number = |what: &str, value: u64| {
-            u32::try_from(value).map_err(|_| {
-                fail(format!(
-                    "{value} {what} are more than a 32-bit address reaches: use larger pages"
-                ))
-            })
+        let number = |what, value: u64| {
+            u32::try_from(value).map_err(|_| fail(ProfileError::TooMany { what, value }))
         };
         let pages = |pages: u64| u32::try_from(pages).map_err(|_| ConfigError::TooManyPages(pages));
         let share = |share: f64| ((physical_units as f64 * share) as u32).max(1);
@@ -296,39 +289,24 @@ impl Profile {
         Ok(config)
     }
 
-    fn check_shares(&self) -> Result<(), String> {
+    fn check_shares(&self) -> Result<(), ProfileError> {
         let geometry = &self.geometry;
-        if !(0.0..=10.0).contains(&geometry.over_provisioning) {
-            return Err(format!(
-                "over_provisioning = {} is not between 0 and 10",
-                geometry.over_provisioning
-            ));
-        }
-        for (name, share) in [
-            ("start_free", self.gc.start_free),
-            ("stop_free", self.gc.stop_free),
+        for (name, value, most) in [
+            ("over_provisioning", geometry.over_provisioning, 10.0),
+            ("start_free", self.gc.start_free, 0.9),
+            ("stop_free", self.gc.stop_free, 0.9),
+            ("off_above_fill", self.streams.off_above_fill, 1.0),
         ] {
-            if !(0.0..=0.9).contains(&share) {
-                return Err(format!("{name} = {share} is not between 0 and 0.9"));
+            if !(0.0..=most).contains(&value) {
+                return Err(ProfileError::Share { name, value, most });
             }
         }
-        if !(0.0..=1.0).contains(&self.streams.off_above_fill) {
-            return Err(format!(
-                "off_above_fill = {} is not between 0 and 1",
-                self.streams.off_above_fill
-            ));
-        }
         if !(512..=65536).contains(&geometry.page_bytes) || !geometry.page_bytes.is_power_of_two() {
-            return Err(format!(
-                "page_bytes = {} is not a power of two from 512 to 65536",
-                geometry.page_bytes
-            ));
+            return Err(ProfileError::PageBytes(geometry.page_bytes));
         }
-        if geometry
-            .dies_per_unit
-            .is_some_and(|dies| dies == 0 || !self.dies().is_multiple_of(u64::from(dies)))
-        {
-            return Err("dies_per_unit must divide the number of dies".to_owned());
+        let uneven = |dies: u32| dies == 0 || !self.dies().is_multiple_of(u64::from(dies));
+        if geometry.dies_per_unit.is_some_and(uneven) {
+            return Err(ProfileError::Stripes);
         }
         Ok(())
     }

@@ -113,7 +113,7 @@ proptest! {
         let mut naive = Naive::new(config.clone(), kind);
         for operation in &operations {
             apply(&mut device, &mut naive, operation).unwrap();
-            device.verify().map_err(TestCaseError::fail)?;
+            device.verify()?;
         }
         let counters = device.counters();
         prop_assert_eq!(counters.host_pages, naive.host_pages);
@@ -143,7 +143,7 @@ proptest! {
             let stream = (state >> 20) as u16 % config.host_streams;
             device.write(PageRange::new(page, 1), StreamId(stream)).unwrap();
         }
-        device.verify().map_err(TestCaseError::fail)?;
+        device.verify()?;
         prop_assert_eq!(device.mapped_pages(), u64::from(config.logical_pages));
     }
 }

@@ -415,7 +415,7 @@ impl World {
     pub fn check(&mut self) -> Check {
         self.check_streams()?;
         let drive = self.target.drive();
-        drive.verify()?;
+        drive.verify().map_err(|error| error.to_string())?;
         if drive.counters().host_pages != self.streams.total() {
             return Err("the device's host pages are not its streams'".to_owned());
         }

@@ -6,7 +6,7 @@ use super::PlacementIdentifier;
 use crate::error::{ConfigError, DeviceError};
 
 /// A request that an FDP device refuses, or a configuration that cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum FdpError {
     /// The configuration describes no possible device.
     #[error(transparent)]

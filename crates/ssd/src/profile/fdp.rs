@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Profile;
-use crate::fdp::FdpOptions;
+use super::{Profile, Streams};
+use crate::{error::ProfileError, fdp::FdpOptions};
 
 /// Flexible Data Placement of a device, in the keys of its configuration descriptor. The streams
 /// and units it speaks of are those of the other sections; they must agree.
@@ -55,43 +55,35 @@ impl FdpSection {
 
 impl Profile {
     /// Checks that the section agrees with itself and with the others.
-    pub(super) fn check_fdp(&self) -> Result<(), String> {
+    pub(super) fn check_fdp(&self) -> Result<(), ProfileError> {
         let Some(fdp) = self.fdp else {
             return Ok(());
         };
-        let (nruh, nrg) = (u64::from(fdp.nruh), u64::from(fdp.nrg));
-        if nruh == 0 || !fdp.nrg.is_power_of_two() {
-            return Err(format!(
-                "nruh = {nruh} must be at least 1, and nrg = {nrg} a power of two"
-            ));
+        let (nruh, nrg) = (fdp.nruh, fdp.nrg);
+        if nruh == 0 || !nrg.is_power_of_two() {
+            return Err(ProfileError::HandlesAndGroups { nruh, nrg });
         }
-        if fdp.persistently_isolated > fdp.nruh {
-            return Err(format!(
-                "persistently_isolated = {} is more than nruh = {nruh}",
-                fdp.persistently_isolated
-            ));
+        let persistently_isolated = fdp.persistently_isolated;
+        if persistently_isolated > nruh {
+            return Err(ProfileError::Isolated {
+                persistently_isolated,
+                nruh,
+            });
         }
+        let unit_bytes = self.unit_bytes();
         if let Some(runs) = fdp.runs
-            && runs != self.unit_bytes()
+            && runs != unit_bytes
         {
-            return Err(format!(
-                "runs = {runs}, but the geometry makes units of {} bytes",
-                self.unit_bytes()
-            ));
+            return Err(ProfileError::UnitBytes { runs, unit_bytes });
         }
-        let (host, internal) = (self.streams.host, self.streams.internal);
-        if u64::from(host) != nruh * nrg {
-            return Err(format!(
-                "[streams] host = {host} must be nruh x nrg = {}",
-                nruh * nrg
-            ));
+        let Streams { host, internal, .. } = self.streams;
+        let needed = u64::from(nruh) * u64::from(nrg);
+        if u64::from(host) != needed {
+            return Err(ProfileError::HostStreams { host, needed });
         }
-        if u64::from(internal) != fdp.internal_streams() {
-            return Err(format!(
-                "[streams] internal = {internal} must be {}: in each group one for all \
-                 initially isolated handles and one for each persistently isolated one",
-                fdp.internal_streams()
-            ));
+        let needed = fdp.internal_streams();
+        if u64::from(internal) != needed {
+            return Err(ProfileError::InternalStreams { internal, needed });
         }
         Ok(())
     }

@@ -185,7 +185,7 @@ impl Model {
     }
 
     fn check(&self) -> Result<(), TestCaseError> {
-        self.device.verify().map_err(TestCaseError::fail)?;
+        self.device.verify()?;
         let (device, config) = (self.device.device(), self.device.device().config());
         let statistics = self.device.statistics();
         let page_bytes = u128::from(config.page_bytes);
@@ -336,7 +336,7 @@ fn wear_out(config: &Config) -> Result<Model, String> {
             Err(error) => return Err(error.to_string()),
         }
     }
-    model.device.verify()?;
+    model.device.verify().map_err(|error| error.to_string())?;
     Ok(model)
 }
 

@@ -178,7 +178,7 @@ impl Rig {
 
     /// Every page the host wrote lies somewhere and holds its last write, and no other is mapped.
     pub fn check(&self) -> Result<(), String> {
-        self.device.verify()?;
+        self.device.verify().map_err(|error| error.to_string())?;
         for (page, &expected) in (0_u32..).zip(&self.model) {
             let found = self.device.locate(page).map(|(unit, offset)| {
                 self.device.observer().content[unit as usize][offset as usize]

@@ -122,13 +122,13 @@ proptest! {
         let mut relocation = kind.build(&drive.header.config);
         let loaded = checked(&drive).and_then(|()| drive.resume(&mut *relocation, ()));
         if let Ok(mut device) = loaded {
-            device.verify().map_err(TestCaseError::fail)?;
+            device.verify()?;
             for step in 0..300_u32 {
                 let pages = PageRange::new(step * 7 % 61, 1 + step % 4);
                 let written = device.write(&mut *relocation, pages, StreamId((step % 4) as u16));
                 prop_assert!(written.is_ok() || device.verify().is_ok());
             }
-            device.verify().map_err(TestCaseError::fail)?;
+            device.verify()?;
         }
     }
 }
