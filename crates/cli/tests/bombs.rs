@@ -1,4 +1,5 @@
-//! Small files that unpack to large ones: an import takes no more memory for them than for others.
+//! Files that ask for more memory than they are worth: small ones that unpack to large ones, and large ones of others;
+//! and long texts that messages repeat.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use anabranch_replay::SCHEMA;
 use anabranch_trace::foreign::Packed;
 use tempfile::TempDir;
 
@@ -94,4 +96,73 @@ fn a_frame_of_the_largest_window_takes_that_window_and_no_more() {
     encoder.window_log(WINDOW_LOG).unwrap();
     fill(encoder, b'7').finish().unwrap();
     import(&path, "fiu", MOST_BYTES + (1 << WINDOW_LOG));
+}
+
+/// What a message that repeats a text may have, with what stands around the text (`report::foreign`: 8,000 characters).
+const MOST_MESSAGE_BYTES: usize = 10_000;
+
+#[test]
+fn large_json_that_is_no_result_is_refused_in_little_more_memory_than_its_text() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("numbers.json");
+    for (before, item, after) in [
+        ("[0", ",0", "]"),
+        ("{\"a\": [[]", ",[]", "]}"),
+        ("{\"schema\": 0, \"results\": [{}", ",{}", "]}"),
+    ] {
+        let items = item.repeat(64 * MIB as usize / item.len());
+        fs::write(&path, [before, &items, after].concat()).unwrap();
+        drop(items);
+        let text_bytes = fs::metadata(&path).unwrap().len();
+        let path = path.to_str().unwrap();
+        let (peak_bytes, status) = peak(&["compare", path, path]);
+        assert_eq!(status, Some(2), "{before}");
+        let most = text_bytes..=text_bytes + MOST_BYTES;
+        assert!(
+            most.contains(&peak_bytes),
+            "{before}: {} MiB",
+            peak_bytes / MIB
+        );
+    }
+}
+
+#[test]
+fn a_text_of_any_length_is_cut_where_a_message_repeats_it() {
+    let directory = TempDir::new().unwrap();
+    let long = "x".repeat(8 * MIB as usize);
+    let at = |name: &str, text: String| {
+        let path = directory.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let result = at(
+        "result.json",
+        format!("{{\"schema\": {SCHEMA}, \"results\": \"{long}\"}}"),
+    );
+    let rules = at(
+        "rules.toml",
+        format!("[[rule]]\nkind = \"{long}\"\nstream = 1\n"),
+    );
+    let manual = format!("manual:rules={rules}");
+    let argument = &long[..100_000];
+    for arguments in [
+        ["compare", result.as_str(), result.as_str()].as_slice(),
+        &["replay", "no.parquet", "--scheme", &manual],
+        &["replay", "no.parquet", "--scheme", argument],
+        &["replay", argument],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:.40?}");
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert!(words.contains("xxx"), "it repeats the text: {words:.300}");
+        assert!(
+            words.contains(" bytes] "),
+            "it says that it cuts: {words:.300}"
+        );
+        assert!(words.len() < MOST_MESSAGE_BYTES, "{}", words.len());
+        assert!(output.stdout.is_empty());
+    }
 }
