@@ -268,12 +268,15 @@ def table(mutants, listed):
 
 
 def copied():
-    """The tree as git has it, beside the one that is worked in."""
+    """The tree as git has it, beside the one that is worked in. What is there and differs, such as what another run wove,
+    gets a new time, or cargo would take what it built of it."""
     files = subprocess.run(["git", "ls-files", "-z"], cwd=HERE, check=True, capture_output=True, text=True).stdout
     for file in files.split("\0"):
-        if file and (HERE / file).is_file():
-            (TREE / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(HERE / file, TREE / file, follow_symlinks=False)
+        of, to = HERE / file, TREE / file
+        if file and of.is_file() and not (to.exists() and to.read_bytes() == of.read_bytes()):
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.unlink(missing_ok=True)
+            shutil.copy(of, to, follow_symlinks=False)
 
 
 def main():
