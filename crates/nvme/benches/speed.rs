@@ -1,7 +1,10 @@
-//! How fast a drive is served, beside a plain TCP echo of the same sizes in the same run.
+//! How fast a drive is served, beside TCP echoes of the same sizes in the same run.
 //!
-//! `cargo bench -p anabranch-nvme [SECONDS]`. Contents in memory, no simulated time, the translation layer on. Each
-//! load runs `ROUNDS` times, drive and echo in turn; shown are medians, the least and the most.
+//! `cargo bench -p anabranch-nvme --bench speed -- [SECONDS] [PART OF A LOAD'S NAME]`. Contents in memory, no simulated time, the translation layer on. Each
+//! load runs `ROUNDS` times, drive and echoes in turn; shown are medians, the least and the most. Below what the clock
+//! says stands what a core says: commands per second of processor time that the server's threads took, which other
+//! work on the machine and the hosts' own cost change less. One echo does nothing else, the other keeps data as a
+//! drive must.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,6 +15,7 @@
 )]
 
 use std::{
+    fs,
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Barrier},
@@ -29,6 +33,10 @@ use anabranch_ssd::{Device, profile::Profile, relocate::RelocationKind};
 
 const SUBSYSTEM: &str = "nqn.2014-08.org.example:speed";
 const ROUNDS: usize = 5;
+/// Bytes of the demo's drive.
+const DRIVE_BYTES: usize = 1250 << 20;
+/// The name of the threads that echo.
+const ECHO: &str = "echo";
 /// A command capsule's header, and a response (TCP §3.6.2.6, .7).
 const COMMAND_BYTES: usize = 72;
 const RESPONSE_BYTES: usize = 24;
@@ -111,9 +119,41 @@ fn serve() -> Server {
     Server::start(target, "127.0.0.1:0".parse().unwrap()).unwrap()
 }
 
-/// Runs `work` on as many threads as there are queues, and answers how many it did in a second.
-fn rate<W: FnMut() -> usize + Send + 'static>(workers: Vec<W>, time: Duration) -> f64 {
+/// How many commands were done in a second, and in a second of processor time of the server's threads.
+#[derive(Debug, Clone, Copy)]
+struct Rates {
+    clock: f64,
+    core: f64,
+}
+
+/// Seconds that the threads of this name have been on a processor, those that have ended left out
+/// (`/proc/PID/task/TID/schedstat`).
+fn processor_s(name: &str) -> f64 {
+    let threads = fs::read_dir("/proc/self/task").unwrap();
+    let of_name = threads.filter_map(|thread| {
+        let path = thread.ok()?.path();
+        let comm = fs::read_to_string(path.join("comm")).ok()?;
+        let on_processor_ns = || {
+            let schedule = fs::read_to_string(path.join("schedstat")).ok()?;
+            schedule.split(' ').next()?.parse::<f64>().ok()
+        };
+        if comm.trim_end() == name {
+            on_processor_ns()
+        } else {
+            None
+        }
+    });
+    of_name.sum::<f64>() / 1e9
+}
+
+/// Runs `work` on as many threads as there are queues; `server` names the threads that answer them.
+fn rates<W: FnMut() -> usize + Send + 'static>(
+    server: &str,
+    workers: Vec<W>,
+    time: Duration,
+) -> Rates {
     let barrier = Arc::new(Barrier::new(workers.len()));
+    let begin_s = processor_s(server);
     let threads: Vec<_> = workers
         .into_iter()
         .map(|mut work| {
@@ -125,17 +165,23 @@ fn rate<W: FnMut() -> usize + Send + 'static>(workers: Vec<W>, time: Duration) -
                 while begin.elapsed() < time {
                     done += work();
                 }
-                done as f64 / begin.elapsed().as_secs_f64()
+                (work, done as f64, begin.elapsed().as_secs_f64())
             })
         })
         .collect();
-    threads
+    // The workers, and their connections, are kept till the server's threads have been asked.
+    let ended: Vec<_> = threads
         .into_iter()
         .map(|thread| thread.join().unwrap())
-        .sum()
+        .collect();
+    let done: f64 = ended.iter().map(|(_, done, _)| done).sum();
+    Rates {
+        clock: ended.iter().map(|(_, done, time_s)| done / time_s).sum(),
+        core: done / (processor_s(server) - begin_s),
+    }
 }
 
-fn drive_rate(address: SocketAddr, load: Load, time: Duration) -> f64 {
+fn drive_rates(address: SocketAddr, load: Load, time: Duration) -> Rates {
     let options = HostOptions {
         queues: load.queues,
         ..HostOptions::numbered(SUBSYSTEM, 1)
@@ -151,7 +197,31 @@ fn drive_rate(address: SocketAddr, load: Load, time: Duration) -> f64 {
             move || keep_busy(&mut queue, load, blocks, &mut random, &data)
         })
         .collect();
-    rate(workers, time)
+    rates("nvme", workers, time)
+}
+
+/// Writes each page once, so that no load pays for memory that the contents take for the first time.
+fn fill(address: SocketAddr) {
+    let mut host = Host::connect(address, &HostOptions::numbered(SUBSYSTEM, 1)).unwrap();
+    let data: Arc<[u8]> = vec![1; 32 * 4096].into();
+    let blocks = host.namespace.blocks;
+    let queue = &mut host.queues[0];
+    for first in (0..blocks / 32).map(|part| part * 32) {
+        let entry = Entry::write(first, 32, Tag::None);
+        queue
+            .submit(entry, Transfer::Out(Arc::clone(&data)))
+            .unwrap();
+        queue.flush().unwrap();
+        assert!(queue.wait().unwrap().status.is_success());
+    }
+}
+
+/// A linear congruential generator (Knuth's MMIX), without its low bits.
+fn next(random: &mut u64) -> u64 {
+    *random = random
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407);
+    *random >> 20
 }
 
 /// Fills the queue up to its depth, waits for one command, and takes those that came with it.
@@ -163,10 +233,7 @@ fn keep_busy(
     data: &Arc<[u8]>,
 ) -> usize {
     while queue.outstanding() < load.depth {
-        *random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        let first = (*random >> 20) % blocks / u64::from(load.blocks) * u64::from(load.blocks);
+        let first = next(random) % blocks / u64::from(load.blocks) * u64::from(load.blocks);
         let (entry, transfer) = match load.read {
             true => (
                 Entry::read(first, load.blocks),
@@ -189,24 +256,32 @@ fn keep_busy(
     }
 }
 
-/// A server that answers each so many bytes with so many others, and does nothing else.
-fn echo(load: Load) -> SocketAddr {
+/// A server that answers each so many bytes with so many others. It does nothing else; or it `keeps` data as the
+/// drive must: it copies those of each command to or from a random place of as many bytes as the drive has.
+fn echo(load: Load, keeps: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
+    let kept_bytes = if keeps {
+        DRIVE_BYTES / usize::from(load.queues)
+    } else {
+        0
+    };
+    let kept: Vec<Vec<u8>> = (0..load.queues).map(|_| vec![1; kept_bytes]).collect();
     thread::spawn(move || {
-        for stream in listener.incoming().take(usize::from(load.queues)) {
+        for (stream, kept) in listener.incoming().zip(kept) {
             let stream = stream.unwrap();
-            thread::spawn(move || answer(stream, load));
+            let thread = thread::Builder::new().name(ECHO.to_owned());
+            thread.spawn(move || answer(stream, load, kept)).unwrap();
         }
     });
     address
 }
 
-fn answer(mut stream: TcpStream, load: Load) {
+fn answer(mut stream: TcpStream, load: Load, mut kept: Vec<u8>) {
     stream.set_nodelay(true).unwrap();
     let (request, response) = load.bytes();
-    let (mut buffer, answers) = (vec![0; 1 << 18], vec![1; response * load.depth]);
-    let mut pending = 0;
+    let (mut buffer, mut answers) = (vec![0; 1 << 18], vec![1; response * load.depth]);
+    let (mut pending, mut random) = (0, 1);
     loop {
         match stream.read(&mut buffer) {
             Ok(0) | Err(_) => return,
@@ -214,14 +289,35 @@ fn answer(mut stream: TcpStream, load: Load) {
         }
         let whole = pending / request;
         pending %= request;
+        if !kept.is_empty() {
+            for index in 0..whole {
+                keep(
+                    load,
+                    &mut kept,
+                    &mut random,
+                    (&buffer, &mut answers[index * response..]),
+                );
+            }
+        }
         if whole > 0 && stream.write_all(&answers[..whole * response]).is_err() {
             return;
         }
     }
 }
 
-fn echo_rate(load: Load, time: Duration) -> f64 {
-    let address = echo(load);
+/// Copies a command's data between what is kept and a buffer: any bytes of it, as long as the command's.
+fn keep(load: Load, kept: &mut [u8], random: &mut u64, (came, goes): (&[u8], &mut [u8])) {
+    let bytes = load.blocks as usize * 4096;
+    let place = next(random) as usize % (kept.len() / bytes) * bytes;
+    let place = &mut kept[place..][..bytes];
+    match load.read {
+        true => goes[RESPONSE_BYTES..][..bytes].copy_from_slice(place),
+        false => place.copy_from_slice(&came[..bytes]),
+    }
+}
+
+fn echo_rates(load: Load, keeps: bool, time: Duration) -> Rates {
+    let address = echo(load, keeps);
     let (request, response) = load.bytes();
     let workers: Vec<_> = (0..load.queues)
         .map(|_| {
@@ -240,52 +336,54 @@ fn echo_rate(load: Load, time: Duration) -> f64 {
             }
         })
         .collect();
-    rate(workers, time)
+    rates(ECHO, workers, time)
+}
+
+/// Rates of a round: of the drive, of a plain echo, and of one that keeps what it is sent.
+type Round = [Rates; 3];
+
+/// A line of the table: medians, and the least and the most, of one of the two rates.
+fn show(name: &str, rounds: &[Round], of: fn(Rates) -> f64) {
+    let spread = |values: &mut dyn Iterator<Item = f64>, digits: usize| {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_by(f64::total_cmp);
+        let (least, most) = (values[0], values[ROUNDS - 1]);
+        let median = values[ROUNDS / 2];
+        format!("{median:.digits$} ({least:.digits$} .. {most:.digits$})")
+    };
+    let drive = spread(&mut rounds.iter().map(|round| of(round[0])), 0);
+    let [plain, keeping] = [1, 2].map(|echo| {
+        let rate = spread(&mut rounds.iter().map(|round| of(round[echo])), 0);
+        let ratios = &mut rounds.iter().map(|round| of(round[0]) / of(round[echo]));
+        (rate, spread(ratios, 2))
+    });
+    println!(
+        "| {name} | {drive} | {} | {} | {} | {} |",
+        plain.0, plain.1, keeping.0, keeping.1
+    );
 }
 
 fn main() {
-    let seconds = std::env::args()
-        .skip(1)
-        .find_map(|word| word.parse().ok())
-        .unwrap_or(1.0);
-    let time = Duration::from_secs_f64(seconds);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words = words.iter().filter(|word| !word.starts_with("--"));
+    let (seconds, parts): (Vec<_>, Vec<_>) = words.partition(|word| word.parse::<f64>().is_ok());
+    let seconds = seconds.first().and_then(|word| word.parse().ok());
+    let time = Duration::from_secs_f64(seconds.unwrap_or(1.0));
+    let wanted = |load: &Load| parts.iter().all(|part| load.name.contains(part.as_str()));
     let server = serve();
+    fill(server.address());
     println!(
-        "{:42} {:>27} {:>10} {:>27} {:>7}",
-        "", "commands/s: least .. most", "MB/s", "echo", "ratio"
+        "| load | commands/s | echo | ratio | echo that keeps | ratio |\n|---|---|---|---|---|---|"
     );
-    for load in LOADS {
-        let mut rows: Vec<(f64, f64)> = (0..ROUNDS)
-            .map(|_| {
-                (
-                    drive_rate(server.address(), load, time),
-                    echo_rate(load, time),
-                )
-            })
-            .collect();
-        let mut ratios: Vec<f64> = rows.iter().map(|(drive, echo)| drive / echo).collect();
-        ratios.sort_by(f64::total_cmp);
-        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let drive: Vec<f64> = rows.iter().map(|row| row.0).collect();
-        let mut echo: Vec<f64> = rows.iter().map(|row| row.1).collect();
-        echo.sort_by(f64::total_cmp);
-        let spread = |rates: &[f64]| {
-            format!(
-                "{:.0} ({:.0} .. {:.0})",
-                rates[ROUNDS / 2],
-                rates[0],
-                rates[ROUNDS - 1]
-            )
+    for load in LOADS.into_iter().filter(wanted) {
+        let round = |_| {
+            let drive = drive_rates(server.address(), load, time);
+            let echo = |keeps| echo_rates(load, keeps, time);
+            [drive, echo(false), echo(true)]
         };
-        let bytes = drive[ROUNDS / 2] * f64::from(load.blocks) * 4096.0 / 1e6;
-        println!(
-            "{:42} {:>27} {:>10.0} {:>27} {:>7.2}",
-            load.name,
-            spread(&drive),
-            bytes,
-            spread(&echo),
-            ratios[ROUNDS / 2]
-        );
+        let rounds: Vec<Round> = (0..ROUNDS).map(round).collect();
+        show(load.name, &rounds, |rates| rates.clock);
+        show("of a core of the server", &rounds, |rates| rates.core);
     }
     server.stop();
 }
