@@ -6,7 +6,7 @@ mod command;
 
 use std::{fs, path::PathBuf};
 
-use anabranch_trace::{Capture, Io, Operation, Tables, Writer};
+use anabranch_trace::{Io, Operation, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -40,11 +40,9 @@ fn native(directory: &TempDir) -> PathBuf {
             writer.push(&io).unwrap();
         }
     }
-    let tables = Tables::new(Capture {
-        device_bytes: 64 << 20,
-        ..Capture::default()
-    });
-    writer.finish(&tables).unwrap();
+    writer
+        .finish(&command::tables(command::DEVICE_BYTES, &[]))
+        .unwrap();
     path
 }
 

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_trace::{Capture, Io, Tables, Writer};
+use anabranch_trace::{Io, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -35,11 +35,7 @@ fn volume(directory: &Path, number: u64) {
         let page = (uniform.powf(1.0 + number as f64 / 2.0) * 3_800.0) as u64;
         writer.push(&Io::write(page * 4096, 4096)).unwrap();
     }
-    let tables = Tables::new(Capture {
-        device_bytes: 16 << 20,
-        ..Capture::default()
-    });
-    writer.finish(&tables).unwrap();
+    writer.finish(&command::tables(16 << 20, &[])).unwrap();
 }
 
 /// Sweeps a small fleet, and answers with its directory and its summary.

@@ -16,7 +16,7 @@ use anabranch_initiator::{Host, HostOptions, Tag};
 use anabranch_nvme::{Options, Target, Totals, drive::Drive, store::Store};
 use anabranch_scsi::Unit;
 use anabranch_ssd::{Config, Device, relocate::RelocationKind};
-use anabranch_trace::{Capture, Context, ContextId, ContextKind, Io, Operation, Tables, Writer};
+use anabranch_trace::{ContextId, Io, Operation, Writer};
 use command::{anabranch, json, text};
 use serde_json::{Value, json};
 use served::{SUBSYSTEM, Served};
@@ -71,19 +71,7 @@ fn requests() -> Vec<Io> {
 fn trace(path: &Path, ios: &[Io]) {
     let mut writer = Writer::create(path).unwrap();
     ios.iter().for_each(|io| writer.push(io).unwrap());
-    let mut tables = Tables::new(Capture {
-        device_bytes: 64 << 20,
-        ..Capture::default()
-    });
-    let context = |id| {
-        Context::new(
-            ContextId(id),
-            u64::from(id),
-            ContextKind::Application,
-            format!("role{id}"),
-        )
-    };
-    tables.contexts.extend([1, 2].map(context));
+    let tables = command::tables(command::DEVICE_BYTES, &["role1", "role2"]);
     writer.finish(&tables).unwrap();
 }
 

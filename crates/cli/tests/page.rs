@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_trace::{Capture, Context, ContextId, ContextKind, Frame, Io, Tables, Writer};
+use anabranch_trace::{Context, ContextId, ContextKind, Frame, Io, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -353,10 +353,7 @@ fn hostile_trace(directory: &TempDir) -> PathBuf {
         };
         writer.push(&io).unwrap();
     }
-    let mut tables = Tables::new(Capture {
-        device_bytes: command::DEVICE_BYTES,
-        ..Capture::default()
-    });
+    let mut tables = command::tables(command::DEVICE_BYTES, &[]);
     for (id, role, call) in [(1, EVIL_ROLE, EVIL_CALL), (2, "b", "=HYPERLINK(\"x\")")] {
         tables.contexts.push(Context {
             id: ContextId(id),

@@ -6,7 +6,7 @@ mod command;
 
 use std::{fs, path::Path};
 
-use anabranch_trace::{Capture, Context, ContextId, ContextKind, File, FileId, Io, Tables, Writer};
+use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Io, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -44,10 +44,7 @@ fn trace(directory: &TempDir, name: &str, log: u32, tables: u32) -> String {
             writer.push(&io).unwrap();
         }
     }
-    let mut rows = Tables::new(Capture {
-        device_bytes: 64 << 20,
-        ..Capture::default()
-    });
+    let mut rows = command::tables(command::DEVICE_BYTES, &[]);
     for id in 1..=2 {
         let (signature, name) = match id == log {
             true => (0xabc, "000001.log"),

@@ -61,7 +61,7 @@ pub use options::{
     ComparisonOptions, DEFAULT_SCHEMES, DriveOptions, IssueKind, ReplayOptions, TimeOptions,
 };
 pub use recorded::Recorded;
-pub use replay::{Cell, Filled, one_cell, replay};
+pub use replay::{Cell, Filled, Question, one_cell, replay};
 pub use result::{json, results};
 pub use running::Running;
 pub use sampling::{SAMPLES, Sampling, Thinned, samples};

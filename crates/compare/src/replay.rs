@@ -45,6 +45,19 @@ pub struct Cell {
     pub options: Vec<String>,
 }
 
+/// What is compared, on whichever drive.
+#[derive(Clone, Copy)]
+pub struct Question<'a> {
+    /// The options.
+    pub options: &'a ReplayOptions,
+    /// The schemes.
+    pub specs: &'a [SchemeSpec],
+    /// The trace.
+    pub source: &'a dyn Requests,
+    /// The saved drive at the beginning.
+    pub aged: Option<&'a SavedDrive>,
+}
+
 /// Compares schemes on every trace and drive asked for; the results in the order of the traces,
 /// and of the grid for each.
 ///
@@ -61,8 +74,14 @@ pub fn replay(
     let saved = aged.as_ref().map(|(_, saved)| saved);
     let mut results = Vec::new();
     for &source in sources {
+        let question = Question {
+            options,
+            specs,
+            source,
+            aged: saved,
+        };
         for cell in cells(options, source, aged.as_ref(), watch)? {
-            results.push(cell.run(options, specs, source, saved, watch)?);
+            results.push(cell.run(&question, watch)?);
         }
     }
     Ok(results)
@@ -266,43 +285,34 @@ struct Told<'a> {
 }
 
 impl Cell {
-    /// Replays a trace on the drive. `aged` is the saved drive at the beginning. With `--sample auto` the trace is
-    /// replayed at finer and finer rates, until the error bars are narrow.
+    /// Replays the trace on the drive. With `--sample auto` it is replayed at finer and finer rates, until the error bars are narrow.
     ///
     /// # Errors
     /// When a scheme does not fit the drive, or the trace does not, or cannot be read.
-    pub fn run(
-        &self,
-        options: &ReplayOptions,
-        specs: &[SchemeSpec],
-        source: &dyn Requests,
-        aged: Option<&SavedDrive>,
-        watch: &mut dyn Watch,
-    ) -> Result<Comparison> {
-        let mut found = self.run_once(options, specs, source, aged, watch)?;
-        if options.comparison.sample != Some(Sampling::Auto) {
+    pub fn run(&self, question: &Question<'_>, watch: &mut dyn Watch) -> Result<Comparison> {
+        let mut found = self.run_once(question, watch)?;
+        if question.options.comparison.sample != Some(Sampling::Auto) {
             return Ok(found);
         }
-        source.check_twice()?;
+        question.source.check_twice()?;
         let mut cell = self.clone();
         while !is_narrow(&found) {
             let Some(drive) = cell.drive.finer() else {
                 break;
             };
             cell.drive = drive;
-            found = cell.run_once(options, specs, source, aged, watch)?;
+            found = cell.run_once(question, watch)?;
         }
         Ok(found)
     }
 
-    fn run_once(
-        &self,
-        options: &ReplayOptions,
-        specs: &[SchemeSpec],
-        source: &dyn Requests,
-        aged: Option<&SavedDrive>,
-        watch: &mut dyn Watch,
-    ) -> Result<Comparison> {
+    fn run_once(&self, question: &Question<'_>, watch: &mut dyn Watch) -> Result<Comparison> {
+        let Question {
+            options,
+            specs,
+            source,
+            aged,
+        } = *question;
         let clock = self.drive.clock(&options.time)?;
         let samples = self.samples(options, source)?;
         let needed = specs.iter().any(SchemeSpec::needs_future);

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use anabranch_ssd::profile::Profile;
-use anabranch_trace::{NoRate, Rate, Sample, Sampled};
+use anabranch_trace::{NoRate, Rate, Sample, Sampled, as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{Fault, Result};
@@ -55,19 +55,7 @@ impl FromStr for Sampling {
     }
 }
 
-impl From<Sampling> for String {
-    fn from(sampling: Sampling) -> String {
-        sampling.to_string()
-    }
-}
-
-impl TryFrom<String> for Sampling {
-    type Error = NoRate;
-
-    fn try_from(text: String) -> Result<Sampling, NoRate> {
-        text.parse()
-    }
-}
+as_text!(Sampling, NoRate);
 
 /// The rate of a sampled drive, and its size before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -162,6 +162,18 @@ pub struct Digests {
 }
 
 impl Digests {
+    /// None.
+    pub const NONE: Digests = Digests {
+        header: false,
+        data: false,
+    };
+
+    /// Over headers and data.
+    pub const BOTH: Digests = Digests {
+        header: true,
+        data: true,
+    };
+
     /// From the DGST field.
     pub fn of(bits: u8) -> Digests {
         Digests {

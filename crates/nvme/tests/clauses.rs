@@ -10,15 +10,11 @@ use anabranch_initiator::{
 };
 use anabranch_nvme::drive::{Drive, Watch};
 use anabranch_ssd::{Config, Device, relocate::RelocationKind};
-use harness::{SUBSYSTEM, Served, config, fdp_drive, pattern};
+use harness::{SUBSYSTEM, Served, config, fdp_drive, pattern, status as run};
 
 const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
 /// CC: enabled, entries of 64 and 16 bytes.
 const ENABLED: u64 = 1 | 6 << 16 | 4 << 20;
-
-fn run(queue: &mut Queue, entry: Entry, transfer: Transfer) -> u16 {
-    queue.run(entry, transfer).unwrap().status.number()
-}
 
 /// Runs a command after changing its capsule, whose first 8 bytes are the PDU's header.
 fn run_changed(

@@ -5,22 +5,7 @@
 mod harness;
 
 use anabranch_initiator::{Entry, Host, HostOptions, InitiatorError, Tag, Transfer};
-use harness::{SUBSYSTEM, Served, pattern};
-
-/// The status number of an admin command.
-fn admin(host: &mut Host, entry: Entry, transfer: Transfer) -> u16 {
-    host.admin.run(entry, transfer).unwrap().status.number()
-}
-
-/// The status number of an I/O command.
-fn io(host: &mut Host, entry: Entry, transfer: Transfer) -> u16 {
-    host.io()
-        .unwrap()
-        .run(entry, transfer)
-        .unwrap()
-        .status
-        .number()
-}
+use harness::{SUBSYSTEM, Served, admin, io, pattern};
 
 #[test]
 fn zeroes_deallocation_and_comparison_do_what_they_say() {

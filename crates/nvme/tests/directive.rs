@@ -5,7 +5,7 @@
 mod harness;
 
 use anabranch_initiator::{Entry, Host, Tag, Transfer};
-use harness::{Served, pattern, streams_drive};
+use harness::{Served, admin, io, pattern, streams_drive};
 
 fn write(host: &mut Host, first: u64, blocks: usize, stream: u16) {
     host.write(first, &pattern(first, blocks * 4096), Tag::Stream(stream))
@@ -20,19 +20,10 @@ fn nothing_is_enabled_until_the_host_enables_it() {
     assert_eq!(host.directives().unwrap(), (0b11, 0b01, 0b00));
     // A write that names a stream is refused, as is every operation of the directive.
     let entry = Entry::write(0, 1, Tag::Stream(3));
-    let status = host
-        .io()
-        .unwrap()
-        .run(entry, Transfer::out(vec![0; 4096]))
-        .unwrap()
-        .status;
-    assert_eq!(status.number(), 0x02);
-    let status = host
-        .admin
-        .run(Entry::directive(false, 1, 2, 0, 64), Transfer::In(64))
-        .unwrap()
-        .status;
-    assert_eq!(status.number(), 0x02);
+    let written = io(&mut host, entry, Transfer::out(vec![0; 4096]));
+    assert_eq!(written, 0x02);
+    let entry = Entry::directive(false, 1, 2, 0, 64);
+    assert_eq!(admin(&mut host, entry, Transfer::In(64)), 0x02);
 
     host.enable_streams(true).unwrap();
     assert_eq!(host.directives().unwrap(), (0b11, 0b11, 0b00));

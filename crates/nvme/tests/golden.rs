@@ -31,27 +31,14 @@ fn bytes(text: &str) -> Vec<u8> {
     out
 }
 
-const PLAIN: Digests = Digests {
-    header: false,
-    data: false,
-};
-const BOTH: Digests = Digests {
-    header: true,
-    data: true,
-};
-
-fn framing(sender: Side, digests: Digests) -> Framing {
-    Framing {
+fn decode(sender: Side, digests: Digests, unit: &[u8]) -> Result<Pdu<'_>, FatalError> {
+    let framing = Framing {
         sender,
         digests,
         most_data: 8192,
-    }
-}
-
-fn decode(sender: Side, digests: Digests, unit: &[u8]) -> Pdu<'_> {
-    let framing = framing(sender, digests);
+    };
     assert_eq!(framing.length(unit), Ok(Some(unit.len())));
-    framing.decode(unit).unwrap()
+    framing.decode(unit)
 }
 
 /// TCP §3.6.2.2: type 00h, HLEN 128, PLEN 128, PFV 0, HPDA 1 (8 bytes), DGST 3, MAXR2T 3 (four).
@@ -61,11 +48,11 @@ fn an_initialize_request_is_as_in_the_figure() {
     let initialize = Initialize {
         version: 0,
         alignment: 1,
-        digests: BOTH,
+        digests: Digests::BOTH,
         limit: 3,
     };
     assert_eq!(
-        decode(Side::Host, PLAIN, &unit),
+        decode(Side::Host, Digests::NONE, &unit).unwrap(),
         Pdu::InitializeRequest(initialize)
     );
     let mut written = Vec::new();
@@ -88,7 +75,7 @@ fn an_initialize_response_is_as_in_the_figure() {
         limit: 131_072,
     };
     assert_eq!(
-        decode(Side::Controller, PLAIN, &unit),
+        decode(Side::Controller, Digests::NONE, &unit).unwrap(),
         Pdu::InitializeResponse(initialize)
     );
     let mut written = Vec::new();
@@ -135,7 +122,7 @@ fn a_write_with_a_stream_in_its_capsule_is_as_in_the_figures() {
          02000000 01000000 01001040 00003412 00000000 00000000
          5a *1024",
     );
-    let Pdu::Command { entry, data } = decode(Side::Host, PLAIN, &unit) else {
+    let Pdu::Command { entry, data } = decode(Side::Host, Digests::NONE, &unit).unwrap() else {
         panic!()
     };
     assert_eq!((data.bytes, data.damaged), (&[0x5a; 1024][..], false));
@@ -173,7 +160,7 @@ fn a_read_s_data_come_by_transport() {
          0000000000000000 00100000 000000 5a
          00000000 00000000 07000000 00000000 00000000 00000000",
     );
-    let Pdu::Command { entry, .. } = decode(Side::Host, PLAIN, &unit) else {
+    let Pdu::Command { entry, .. } = decode(Side::Host, Digests::NONE, &unit).unwrap() else {
         panic!()
     };
     let command = Command::of(&entry);
@@ -194,7 +181,7 @@ fn transfers_are_as_in_the_figures() {
     };
     let unit = bytes("09 00 18 00 18000000 0201 0403 00200000 00100000 00000000");
     assert_eq!(
-        decode(Side::Controller, PLAIN, &unit),
+        decode(Side::Controller, Digests::NONE, &unit).unwrap(),
         Pdu::ReadyToTransfer(wanted)
     );
     let mut written = Vec::new();
@@ -202,7 +189,7 @@ fn transfers_are_as_in_the_figures() {
     assert_eq!(written, unit);
 
     let unit = bytes("06 04 18 18 1c000000 0201 0403 00200000 04000000 00000000 01020304");
-    let Pdu::HostData { transfer, data } = decode(Side::Host, PLAIN, &unit) else {
+    let Pdu::HostData { transfer, data } = decode(Side::Host, Digests::NONE, &unit).unwrap() else {
         panic!()
     };
     assert_eq!(
@@ -223,7 +210,7 @@ fn transfers_are_as_in_the_figures() {
         transfer,
         data,
         success,
-    } = decode(Side::Controller, PLAIN, &unit)
+    } = decode(Side::Controller, Digests::NONE, &unit).unwrap()
     else {
         panic!()
     };
@@ -278,7 +265,7 @@ fn digests_lie_behind_what_they_digest() {
             last: true,
         };
         let encoder = Encoder {
-            digests: BOTH,
+            digests: Digests::BOTH,
             alignment: 0,
         };
         let mut unit = Vec::new();
@@ -288,19 +275,21 @@ fn digests_lie_behind_what_they_digest() {
             (&unit[28..60], &unit[60..]),
             (&data[..], &bytes(digest)[..])
         );
-        let Pdu::HostData { data: read, .. } = decode(Side::Host, BOTH, &unit) else {
+        let Pdu::HostData { data: read, .. } = decode(Side::Host, Digests::BOTH, &unit).unwrap()
+        else {
             panic!()
         };
         assert!(!read.damaged);
 
         // One bit of the data: their command fails. One bit of the header: the connection does.
         unit[40] ^= 1;
-        let Pdu::HostData { data: read, .. } = decode(Side::Host, BOTH, &unit) else {
+        let Pdu::HostData { data: read, .. } = decode(Side::Host, Digests::BOTH, &unit).unwrap()
+        else {
             panic!()
         };
         assert!(read.damaged);
         unit[12] ^= 1;
-        let error = framing(Side::Host, BOTH).decode(&unit).unwrap_err();
+        let error = decode(Side::Host, Digests::BOTH, &unit).unwrap_err();
         assert_eq!(error.status, FatalStatus::HeaderDigest);
     }
 }
@@ -316,13 +305,14 @@ fn data_are_aligned_as_the_receiver_wants() {
         last: true,
     };
     let encoder = Encoder {
-        digests: BOTH,
+        digests: Digests::BOTH,
         alignment: 15,
     };
     let mut unit = Vec::new();
     encoder.controller_data(&mut unit, transfer, false, |slot| slot.fill(9));
     assert_eq!(unit[..8], bytes("07 07 18 40 4c000000"));
-    let Pdu::ControllerData { data, .. } = decode(Side::Controller, BOTH, &unit) else {
+    let Pdu::ControllerData { data, .. } = decode(Side::Controller, Digests::BOTH, &unit).unwrap()
+    else {
         panic!()
     };
     assert_eq!((data.bytes, data.damaged), (&[9; 8][..], false));

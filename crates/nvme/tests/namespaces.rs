@@ -7,7 +7,7 @@ mod harness;
 
 use anabranch_initiator::{Entry, Host, NewNamespace, Tag, Transfer};
 use anabranch_nvme::{drive::Drive, namespace::Wanted};
-use harness::{Served, fdp_drive, pattern, streams_drive};
+use harness::{Served, admin, fdp_drive, io, pattern, streams_drive};
 
 const MIB: u64 = 1 << 20;
 /// Blocks of 4096 bytes in a MiB.
@@ -30,17 +30,6 @@ fn parted(drive: Drive) -> Served {
     };
     let parts = [wanted(8, handles[0]), wanted(16, handles[1])];
     Served::new(drive.without_namespaces().with(&parts).unwrap(), |_| {})
-}
-
-/// The status of an I/O command.
-fn io(host: &mut Host, entry: Entry, transfer: Transfer) -> u16 {
-    let answer = host.io().unwrap().run(entry, transfer).unwrap();
-    answer.status.number()
-}
-
-/// The status of an admin command.
-fn admin(host: &mut Host, entry: Entry, transfer: Transfer) -> u16 {
-    host.admin.run(entry, transfer).unwrap().status.number()
 }
 
 fn write(host: &mut Host, id: u32, first: u64, data: &[u8]) {

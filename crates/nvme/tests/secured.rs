@@ -11,7 +11,7 @@ use anabranch_nvme::{
     connect::is_name,
     security::{Form, Keys, Secret},
 };
-use harness::{SUBSYSTEM, Served, streams_drive};
+use harness::{SUBSYSTEM, Served, status, streams_drive};
 
 /// A key of 00h to 1Fh, as `nvme gen-dhchap-key --hmac=0` of nvme-cli 2.13 prints it.
 const SECRET: &str = "DHHC-1:00:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh+KfiaR:";
@@ -44,10 +44,6 @@ fn authentication(kind: u8, length: usize) -> Entry {
     entry.0[41..44].copy_from_slice(&[1, 1, 0xe9]);
     entry.0[44..48].copy_from_slice(&(length as u32).to_le_bytes());
     entry
-}
-
-fn status(queue: &mut Queue, entry: Entry, transfer: Transfer) -> u16 {
-    queue.run(entry, transfer).unwrap().status.number()
 }
 
 /// What a host offers: every hash and group.

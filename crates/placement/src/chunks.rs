@@ -32,6 +32,7 @@ one_of! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chunking {
     chunk_pages: u32,
+    chunks: usize,
     counts: CountedChunks,
 }
 
@@ -50,34 +51,37 @@ impl Chunking {
             });
         }
         let chunk_pages = u32::try_from(chunk.0 / page_bytes).unwrap_or(u32::MAX);
+        let chunk_pages = chunk_pages.max(1);
         Ok(Chunking {
-            chunk_pages: chunk_pages.max(1),
+            chunk_pages,
+            chunks: geometry.logical_pages.div_ceil(chunk_pages) as usize,
             counts,
         })
     }
 
-    /// Number of chunks on a drive.
-    pub fn chunks(&self, geometry: &HostGeometry) -> usize {
-        geometry.logical_pages.div_ceil(self.chunk_pages) as usize
+    /// Number of chunks on the drive.
+    pub fn chunks(&self) -> usize {
+        self.chunks
     }
 
-    /// The chunk a request begins in.
+    /// The chunk a request begins in; beyond the last for one beyond the drive.
     #[inline]
     pub fn first(&self, pages: PageRange) -> usize {
         (pages.first / self.chunk_pages) as usize
     }
 
-    /// The chunks a request counts for.
+    /// The chunks a request counts for, of those there are.
     #[inline]
     pub fn counted(&self, pages: PageRange) -> Range<usize> {
         let first = self.first(pages);
-        match self.counts {
-            CountedChunks::First => first..first + 1,
+        let end = match self.counts {
+            CountedChunks::First => first + 1,
             CountedChunks::All => {
                 let end = pages.end().div_ceil(u64::from(self.chunk_pages)) as usize;
-                first..end.max(first + 1)
+                end.max(first + 1)
             }
-        }
+        };
+        first..end.min(self.chunks)
     }
 }
 
@@ -120,13 +124,14 @@ mod tests {
     fn a_request_counts_for_its_first_chunk_or_for_all_it_touches() {
         let counted = |counts, first, count| {
             let chunking = Chunking::new(Bytes(100 * 4096), counts, &DRIVE).unwrap();
-            assert_eq!(chunking.chunks(&DRIVE), 11);
+            assert_eq!(chunking.chunks(), 11);
             chunking.counted(PageRange::new(first, count))
         };
         assert_eq!(counted(CountedChunks::First, 150, 200), 1..2);
         assert_eq!(counted(CountedChunks::All, 150, 200), 1..4);
         assert_eq!(counted(CountedChunks::All, 100, 100), 1..2);
         assert_eq!(counted(CountedChunks::All, 199, 2), 1..3);
+        assert_eq!(counted(CountedChunks::All, 999, 500), 9..11);
     }
 
     #[test]

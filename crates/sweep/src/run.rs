@@ -3,8 +3,8 @@
 use std::{num::NonZeroUsize, path::Path};
 
 use anabranch_compare::{
-    Cell, ComparisonOptions, Filled, ReplayOptions, Result, Sampling, TraceFile, Watch, learn,
-    schemes,
+    Cell, ComparisonOptions, Filled, Question, ReplayOptions, Result, Sampling, TraceFile, Watch,
+    learn, schemes,
 };
 
 use crate::{
@@ -56,6 +56,12 @@ pub fn run(batch: &Batch, path: &Path, watch: &mut dyn Watch) -> Result<Vec<u8>>
         ..ReplayOptions::default()
     };
     let specs = schemes(&options.comparison, true, &|name| common.text(name))?;
-    let outcome = cell.run(&options, &specs, &file, None, watch)?;
+    let question = Question {
+        options: &options,
+        specs: &specs,
+        source: &file,
+        aged: None,
+    };
+    let outcome = cell.run(&question, watch)?;
     rows::file(batch, &outcome)
 }

@@ -15,6 +15,28 @@ use crate::{Io, Operation};
 /// The most times that pages are halved: one page of 1,048,576 is left (our choice: of 16 TB that leaves 4,000 pages).
 const MOST_HALVINGS: u32 = 20;
 
+/// The conversions of `#[serde(into = "String", try_from = "String")]`, of a type that is printed and
+/// parsed.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! as_text {
+    ($type:ty, $error:ty) => {
+        impl From<$type> for String {
+            fn from(value: $type) -> String {
+                value.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $type {
+            type Error = $error;
+
+            fn try_from(text: String) -> std::result::Result<$type, $error> {
+                text.parse()
+            }
+        }
+    };
+}
+
 /// The rate of a sample, one page of N: N is a power of two, so that a sample can be thinned by halves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -58,19 +80,7 @@ impl fmt::Display for Rate {
     }
 }
 
-impl From<Rate> for String {
-    fn from(rate: Rate) -> String {
-        rate.to_string()
-    }
-}
-
-impl TryFrom<String> for Rate {
-    type Error = NoRate;
-
-    fn try_from(text: String) -> Result<Rate, NoRate> {
-        text.parse()
-    }
-}
+as_text!(Rate, NoRate);
 
 impl FromStr for Rate {
     type Err = NoRate;

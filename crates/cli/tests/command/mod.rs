@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-use anabranch_trace::{Capture, Context, ContextId, Io, Operation, Tables, Writer};
+use anabranch_trace::{Capture, Context, ContextId, ContextKind, Io, Operation, Tables, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -56,20 +56,24 @@ pub fn trace(directory: &TempDir) -> PathBuf {
             writer.push(&io).unwrap();
         }
     }
+    writer
+        .finish(&tables(DEVICE_BYTES, &["role1", "role2"]))
+        .unwrap();
+    path
+}
+
+/// The tables of a trace of a drive so large, with a context of each role, numbered from 1.
+pub fn tables(device_bytes: u64, roles: &[&str]) -> Tables {
     let mut tables = Tables::new(Capture {
-        device_bytes: DEVICE_BYTES,
+        device_bytes,
         ..Capture::default()
     });
-    for id in 1..=2 {
-        tables.contexts.push(Context::new(
-            context(id),
-            u64::from(id),
-            anabranch_trace::ContextKind::Application,
-            format!("role{id}"),
-        ));
-    }
-    writer.finish(&tables).unwrap();
-    path
+    let contexts = (1..).zip(roles).map(|(id, role)| {
+        let kind = ContextKind::Application;
+        Context::new(ContextId(id), u64::from(id), kind, *role)
+    });
+    tables.contexts.extend(contexts);
+    tables
 }
 
 pub fn text(path: &Path) -> &str {

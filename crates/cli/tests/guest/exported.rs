@@ -6,11 +6,12 @@ use std::{
     process::Command,
 };
 
-use anabranch_trace::{Capture, Context, ContextId, ContextKind, Io, Tables, Writer};
+use anabranch_trace::{ContextId, Io, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
+    command::tables,
     host_bytes,
     machine::run_with,
     served::{SUBSYSTEM, Served},
@@ -51,19 +52,9 @@ fn trace(directory: &Path) -> PathBuf {
         };
         writer.push(&io).unwrap();
     }
-    let mut tables = Tables::new(Capture {
-        device_bytes: DEVICE_BYTES,
-        ..Capture::default()
-    });
-    for id in 1..=2 {
-        tables.contexts.push(Context::new(
-            ContextId(id),
-            u64::from(id),
-            ContextKind::Application,
-            ["", "log", "table"][id as usize],
-        ));
-    }
-    writer.finish(&tables).unwrap();
+    writer
+        .finish(&tables(DEVICE_BYTES, &["log", "table"]))
+        .unwrap();
     path
 }
 

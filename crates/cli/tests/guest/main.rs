@@ -13,6 +13,8 @@
 mod between;
 mod captured;
 mod chain;
+#[path = "../command/mod.rs"]
+mod command;
 mod doctor;
 mod exported;
 mod faults;

@@ -2,11 +2,6 @@
 
 use super::*;
 
-const ALL: Digests = Digests {
-    header: true,
-    data: true,
-};
-
 fn framing(sender: Side, digests: Digests) -> Framing {
     Framing {
         sender,
@@ -52,7 +47,7 @@ fn pdus(encoder: Encoder) -> Vec<(Side, Vec<u8>)> {
 
 #[test]
 fn every_pdu_reads_as_it_was_written_with_digests_and_without() {
-    for digests in [Digests::default(), ALL] {
+    for digests in [Digests::NONE, Digests::BOTH] {
         for alignment in [0, 31] {
             for (side, pdu) in pdus(Encoder { digests, alignment }) {
                 let framing = framing(side, digests);
@@ -103,11 +98,11 @@ fn every_pdu_reads_as_it_was_written_with_digests_and_without() {
 #[test]
 fn a_flipped_bit_anywhere_is_found_where_both_digests_are_on() {
     let encoder = Encoder {
-        digests: ALL,
+        digests: Digests::BOTH,
         alignment: 0,
     };
     for (side, pdu) in pdus(encoder) {
-        let framing = framing(side, ALL);
+        let framing = framing(side, Digests::BOTH);
         let good = framing.decode(&pdu).unwrap();
         for bit in 0..pdu.len() * 8 {
             let mut bad = pdu.clone();
@@ -130,10 +125,7 @@ fn a_flipped_bit_anywhere_is_found_where_both_digests_are_on() {
 
 #[test]
 fn a_digest_is_in_use_where_both_ends_want_it() {
-    let digests = |bits: u8| Digests {
-        header: bits & 1 != 0,
-        data: bits & 2 != 0,
-    };
+    let digests = Digests::of;
     for (one, other) in (0..4).flat_map(|one| (0..4).map(move |other| (one, other))) {
         assert_eq!(digests(one).and(digests(other)), digests(one & other));
     }
@@ -150,14 +142,14 @@ fn every_type_is_read_by_its_number_and_no_other_number_is_one() {
 #[test]
 fn padding_is_zero_and_only_success_is_told_as_such() {
     let encoder = Encoder {
-        digests: Digests::default(),
+        digests: Digests::NONE,
         alignment: 31,
     };
     let (mut command, mut data) = (vec![], vec![]);
     encoder.command(&mut command, &[5; 64], &[9; 512]);
     assert_eq!(command[COMMAND_HEADER..128], [0; 56]);
     encoder.controller_data(&mut data, transfer(512), false, |slot| slot.fill(8));
-    match framing(Side::Controller, Digests::default()).decode(&data) {
+    match framing(Side::Controller, Digests::NONE).decode(&data) {
         Ok(Pdu::ControllerData { success, .. }) => assert!(!success),
         other => panic!("{other:?}"),
     }
@@ -173,7 +165,7 @@ fn the_longest_pdu_is_taken_and_a_byte_more_is_not() {
         (0x09, 24, Side::Controller, 24 + 4),
     ];
     for (kind, header, side, longest) in kinds {
-        let framing = framing(side, ALL);
+        let framing = framing(side, Digests::BOTH);
         let length = |length: u32| {
             let bytes = length.to_le_bytes();
             framing.length(&[[kind, 0, header, 0], bytes].concat())
@@ -186,7 +178,7 @@ fn the_longest_pdu_is_taken_and_a_byte_more_is_not() {
 #[test]
 fn a_header_digest_that_the_flags_do_not_tell_is_none() {
     let encoder = Encoder {
-        digests: ALL,
+        digests: Digests::BOTH,
         alignment: 0,
     };
     let mut pdu = vec![];
@@ -195,13 +187,13 @@ fn a_header_digest_that_the_flags_do_not_tell_is_none() {
     let digest = crc32c::crc32c(&pdu[..SHORT_HEADER]);
     pdu[SHORT_HEADER..].copy_from_slice(&digest.to_le_bytes());
     let refused = FatalError::new(FatalStatus::HeaderDigest, digest);
-    let decoded = framing(Side::Controller, ALL).decode(&pdu);
+    let decoded = framing(Side::Controller, Digests::BOTH).decode(&pdu);
     assert_eq!(decoded.unwrap_err(), refused);
 }
 
 #[test]
 fn no_prefix_of_a_pdu_is_one() {
-    for digests in [Digests::default(), ALL] {
+    for digests in [Digests::NONE, Digests::BOTH] {
         for (side, pdu) in pdus(Encoder {
             digests,
             alignment: 0,
@@ -218,7 +210,7 @@ fn no_prefix_of_a_pdu_is_one() {
 fn a_pdu_longer_than_allowed_is_refused_by_its_header_alone() {
     let mut pdu = Vec::new();
     Encoder::default().command(&mut pdu, &[0; 64], &[0; 8192]);
-    let framing = framing(Side::Host, Digests::default());
+    let framing = framing(Side::Host, Digests::NONE);
     assert_eq!(framing.length(&pdu[..8]), Ok(Some(pdu.len())));
     pdu[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
     assert_eq!(framing.length(&pdu[..8]), Err(FatalError::header(4)));
@@ -232,7 +224,7 @@ fn a_side_may_not_send_the_others_pdus() {
             Side::Host => Side::Controller,
             Side::Controller => Side::Host,
         };
-        let framing = framing(other, Digests::default());
+        let framing = framing(other, Digests::NONE);
         assert_eq!(framing.length(&pdu), Err(FatalError::header(0)));
     }
 }
@@ -242,21 +234,21 @@ fn the_handshake_reads_as_it_was_written() {
     let wanted = Initialize {
         version: 0,
         alignment: 3,
-        digests: ALL,
+        digests: Digests::BOTH,
         limit: 65536,
     };
     for side in [Side::Host, Side::Controller] {
         let mut pdu = Vec::new();
         Encoder::initialize(&mut pdu, side, wanted);
         assert_eq!(pdu.len(), INITIALIZE_LENGTH);
-        match framing(side, Digests::default()).decode(&pdu) {
+        match framing(side, Digests::NONE).decode(&pdu) {
             Ok(Pdu::InitializeRequest(got) | Pdu::InitializeResponse(got)) => {
                 assert_eq!(got, wanted);
             }
             other => panic!("{other:?}"),
         }
         pdu[8] = 1;
-        let error = framing(side, Digests::default()).decode(&pdu).unwrap_err();
+        let error = framing(side, Digests::NONE).decode(&pdu).unwrap_err();
         assert_eq!(error.status, FatalStatus::Unsupported);
     }
 }
@@ -266,7 +258,7 @@ fn a_termination_says_why_and_shows_the_pdu_at_fault() {
     let mut pdu = Vec::new();
     let error = FatalError::header(4);
     Encoder::termination(&mut pdu, Side::Controller, error, &[7; 500]);
-    let framing = framing(Side::Controller, ALL);
+    let framing = framing(Side::Controller, Digests::BOTH);
     assert_eq!(framing.length(&pdu), Ok(Some(MOST_TERMINATION)));
     let expected = Termination {
         sender: Side::Controller,

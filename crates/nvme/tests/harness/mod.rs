@@ -4,7 +4,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use anabranch_initiator::{Host, HostOptions};
+use anabranch_initiator::{Entry, Host, HostOptions, Queue, Transfer};
 use anabranch_nvme::{
     Options, Server, Target, Totals,
     drive::{Drive, Watch},
@@ -131,4 +131,19 @@ pub fn pattern(number: u64, length: usize) -> Vec<u8> {
     }
     out.truncate(length);
     out
+}
+
+/// The status number of an admin command.
+pub fn admin(host: &mut Host, entry: Entry, transfer: Transfer) -> u16 {
+    status(&mut host.admin, entry, transfer)
+}
+
+/// The status number of an I/O command.
+pub fn io(host: &mut Host, entry: Entry, transfer: Transfer) -> u16 {
+    status(host.io().unwrap(), entry, transfer)
+}
+
+/// The status number of a queue's command.
+pub fn status(queue: &mut Queue, entry: Entry, transfer: Transfer) -> u16 {
+    queue.run(entry, transfer).unwrap().status.number()
 }

@@ -160,7 +160,7 @@ impl AutoStreamMq {
     /// When the chunk size is not a multiple of the drive's page.
     pub fn new(parameters: &Parameters, geometry: &HostGeometry) -> Result<AutoStreamMq, Unfit> {
         let chunking = Chunking::new(parameters.chunk, parameters.counts, geometry)?;
-        let chunks = chunking.chunks(geometry);
+        let chunks = chunking.chunks();
         Ok(AutoStreamMq {
             chunks: vec![Chunk::default(); chunks],
             queues: Queues::new(chunks, geometry.host_streams),
@@ -239,8 +239,7 @@ impl AutoStreamMq {
 impl Assign for AutoStreamMq {
     fn assign(&mut self, write: &Write) -> StreamId {
         let before = self.stream_of_chunk(write);
-        let counted = self.chunking.counted(write.pages);
-        for index in counted.start..counted.end.min(self.chunks.len()) {
+        for index in self.chunking.counted(write.pages) {
             self.promote(index);
             self.demote();
         }

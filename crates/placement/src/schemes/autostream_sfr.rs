@@ -206,7 +206,7 @@ impl AutoStreamSfr {
             Scope::Context => MEMORIES as usize,
         };
         Ok(AutoStreamSfr {
-            chunks: vec![chunk; chunking.chunks(geometry)],
+            chunks: vec![chunk; chunking.chunks()],
             chunking,
             decay_pages: parameters.decay.pages(geometry),
             classes: Classes::new(parameters.base, geometry.host_streams),
@@ -231,7 +231,6 @@ impl AutoStreamSfr {
 
     fn count(&mut self, write: &Write) {
         let counted = self.chunking.counted(write.pages);
-        let counted = counted.start..counted.end.min(self.chunks.len());
         for chunk in self.chunks.get_mut(counted).into_iter().flatten() {
             chunk.update(write.now_pages, self.decay_pages, self.order, &self.classes);
         }
@@ -297,11 +296,7 @@ mod tests {
 
     /// Chunks of 256 pages, a decay of 1,000 pages, base 2, four streams.
     fn scheme() -> AutoStreamSfr {
-        let parameters = Parameters {
-            decay: Period::Bytes(Bytes(1000 * 4096)),
-            ..Parameters::default()
-        };
-        AutoStreamSfr::new(&parameters, &DRIVE).unwrap()
+        changed(|_| ())
     }
 
     fn changed(change: impl FnOnce(&mut Parameters)) -> AutoStreamSfr {
