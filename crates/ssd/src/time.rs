@@ -226,12 +226,6 @@ impl TimedDevice {
         &self.device
     }
 
-    /// The device, for calls that are no requests, such as the end of a stream. What the flash has to do for them takes
-    /// time beside the requests.
-    pub fn device_mut(&mut self) -> &mut Device<Flash> {
-        &mut self.device
-    }
-
     /// Issues requests in another way from now on.
     ///
     /// # Errors

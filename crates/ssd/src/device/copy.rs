@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{BATCH, Device, NONE, append::Claim};
+use super::{BATCH, Device, append::Claim};
 use crate::{
     observe::{Observe, Origin},
     relocate::{Destination, Relocate, Survivor, Victim},
@@ -195,12 +195,5 @@ impl<O: Observe> Device<O> {
             .map(|(stream, _)| stream)
             .filter(|&stream| relocation.may_join(wanted, stream))
             .min_by_key(|stream| (stream.0.abs_diff(wanted.0), stream.0))
-    }
-
-    /// Whether a logical page holds data.
-    pub fn is_mapped(&self, page: u32) -> bool {
-        self.l2p
-            .get(page as usize)
-            .is_some_and(|&address| address != NONE)
     }
 }

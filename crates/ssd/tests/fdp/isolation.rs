@@ -201,7 +201,7 @@ impl Model {
         prop_assert_eq!(device.counters().redirected_pages, 0);
         let mut elsewhere = 0;
         for (page, writer) in (0..).zip(&self.writers) {
-            prop_assert_eq!(device.is_mapped(page), writer.is_some());
+            prop_assert_eq!(device.locate(page).is_some(), writer.is_some());
             let Some(&(group, _)) = writer.as_ref() else {
                 continue;
             };
