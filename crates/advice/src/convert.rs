@@ -70,7 +70,7 @@ pub fn convert(
     let (packed, done) = exporter.finish().map_err(failed)?;
     watch.end();
     if done.requests == 0 {
-        return Err(Fault::say(format!(
+        return Err(Fault::wrong_use(format!(
             "{} holds no request that {} has a word for; {}",
             source.name(),
             form.name(),

@@ -121,7 +121,7 @@ pub fn advise(source: Source, options: &ExportOptions, watch: &mut dyn Watch) ->
 /// Advice from lifetimes without a trace, which describe contexts only.
 fn from_lifetimes(options: &ExportOptions, profile: &KnownLifetimes) -> Result<Advice> {
     if options.targets != [Target::Advice(&FDP)] {
-        return Err(Fault::say(
+        return Err(Fault::wrong_use(
             "lifetimes tell of contexts alone: export them `--to fdp`, or give the trace, \
              and the lifetimes with --lifetimes",
         ));

@@ -66,7 +66,7 @@ pub fn lifetimes(
     let known = source.tables();
     let tables = known
         .filter(|tables| tables.capture.device_bytes > 0)
-        .ok_or_else(|| Fault::say(format!("{} does not say who wrote", source.name())))?;
+        .ok_or_else(|| Fault::wrong_use(format!("{} does not say who wrote", source.name())))?;
     let (mut addresses, pages) = addresses(source, u32::MAX.into(), "16 TiB", watch)?;
     let mut survey = Survey::new(pages, By::read(by, pages, streams, tables)?);
     Reading::new(pages).whole(source, &mut addresses, watch, &mut survey)?;

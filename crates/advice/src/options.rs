@@ -101,7 +101,7 @@ impl ExportOptions {
     /// When other targets are asked for as well, or none at all.
     pub fn form(&self) -> Result<Option<Form>> {
         if self.targets.is_empty() {
-            return Err(Fault::say(
+            return Err(Fault::wrong_use(
                 "nothing to export is named: say --to, as in --to rules,fdp",
             ));
         }
@@ -114,7 +114,7 @@ impl ExportOptions {
         };
         let name = form.name();
         if self.targets.len() > 1 {
-            return Err(Fault::say(format!(
+            return Err(Fault::wrong_use(format!(
                 "--to {name} writes one file, which -o names: export it by itself"
             )));
         }
@@ -125,7 +125,7 @@ impl ExportOptions {
             ("--fill", self.fill.is_some()),
         ];
         match useless.into_iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(Fault::say(format!(
+            Some((option, _)) => Err(Fault::wrong_use(format!(
                 "--to {name} writes the trace as it is: {option} has no use there"
             ))),
             None => Ok(Some(form)),

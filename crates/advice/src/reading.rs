@@ -26,7 +26,7 @@ pub trait Measure {
 /// When it does not tell them.
 pub fn tables(source: &dyn Requests) -> Result<&Tables> {
     source.tables().ok_or_else(|| {
-        Fault::say(format!(
+        Fault::wrong_use(format!(
             "{} holds page numbers and no contexts; give a trace that `anabranch run` or `record` made",
             source.name()
         ))
@@ -105,7 +105,7 @@ pub fn addresses(
     let pages = u32::try_from(addresses.pages).ok();
     let pages = pages.filter(|pages| u64::from(*pages) <= most);
     let pages = pages.ok_or_else(|| {
-        Fault::say(format!(
+        Fault::wrong_use(format!(
             "{} writes more than {limit} of pages; --volume of `anabranch import` keeps one volume of \
              several",
             source.name()

@@ -77,7 +77,7 @@ pub fn calibrate(arguments: &CalibrateArguments) -> Result {
     if !arguments.yes
         && let Some(what) = drive.contents().map_err(failed)?
     {
-        return Err(Failure::say(format!(
+        return Err(Failure::wrong_use(format!(
             "{title} holds {what}: say --yes to overwrite it; nothing was written"
         )));
     }
@@ -138,7 +138,7 @@ fn confirm(arguments: &CalibrateArguments, drive: &Drive<'_>, title: &str) -> Re
         Some(named) => named.clone(),
         None if io::stdin().is_terminal() && io::stderr().is_terminal() => ask()?,
         None => {
-            return Err(Failure::say(format!(
+            return Err(Failure::wrong_use(format!(
                 "calibrating overwrites {title}: say --erase {} to have that; nothing was written",
                 line(serial)
             )));
@@ -146,7 +146,7 @@ fn confirm(arguments: &CalibrateArguments, drive: &Drive<'_>, title: &str) -> Re
     };
     match named.trim() == serial && !serial.is_empty() {
         true => Ok(()),
-        false => Err(Failure::say(format!(
+        false => Err(Failure::wrong_use(format!(
             "{} is not the serial number of {title}; nothing was written",
             line(named.trim())
         ))),

@@ -48,11 +48,11 @@ pub struct DoctorArguments {
 pub fn doctor(arguments: &DoctorArguments) -> Result {
     let asked = arguments.device.as_deref();
     let device = asked.map(|path| device("/".as_ref(), path)).transpose();
-    let device = device.map_err(Failure::say)?;
+    let device = device.map_err(Failure::wrong_use)?;
     let found = Found { device, ..host() };
     let verdicts = verdicts(&found);
     let proofs = match arguments.prove {
-        true => prove(&found, arguments.yes).map_err(Failure::say)?,
+        true => prove(&found, arguments.yes).map_err(Failure::wrong_use)?,
         false => Vec::new(),
     };
     let json = json!({ "schema": 1, "found": found, "verdicts": verdicts, "proofs": proofs });

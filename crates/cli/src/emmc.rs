@@ -77,7 +77,7 @@ pub fn emmc(arguments: &EmmcArguments) -> Result {
     let commands = MmcCommands::new(Input::open(&arguments.trace)?, arguments.card.clone());
     let done = perform(EmmcCard::new(device), commands)?;
     if done.performed == 0 {
-        return Err(Failure::say(format!(
+        return Err(Failure::wrong_use(format!(
             "{} has no commands of mmc_request_start to {}",
             arguments.trace.display(),
             arguments.card.as_deref().unwrap_or("any card")

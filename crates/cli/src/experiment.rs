@@ -114,12 +114,12 @@ pub fn experiment(arguments: &ExperimentArguments) -> Result {
 fn check(experiments: &[Experiment], arguments: &ExperimentArguments) -> Result {
     let several = experiments.len() > 1;
     if several && arguments.output.is_some() {
-        return Err(Failure::say(
+        return Err(Failure::wrong_use(
             "--output is for one experiment; several go to out/experiments",
         ));
     }
     if several && !arguments.claim.is_empty() {
-        return Err(Failure::say("--claim is for one experiment"));
+        return Err(Failure::wrong_use("--claim is for one experiment"));
     }
     Ok(())
 }
@@ -182,7 +182,7 @@ fn paths(arguments: &ExperimentArguments) -> Result<Vec<PathBuf>> {
         };
         match path.exists() {
             true => Ok(path),
-            false => Err(Failure::say(format!(
+            false => Err(Failure::wrong_use(format!(
                 "no experiment is called \"{name}\" ({} is not there; `anabranch experiment list`)",
                 path.display()
             ))),
@@ -194,7 +194,7 @@ fn paths(arguments: &ExperimentArguments) -> Result<Vec<PathBuf>> {
 /// The files of all experiments, by name.
 fn all(directory: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(directory).map_err(|error| {
-        Failure::say(format!(
+        Failure::wrong_use(format!(
             "{}: {error}; call it where the experiments lie, or name them with --directory",
             directory.display()
         ))

@@ -42,7 +42,7 @@ impl Failure {
     }
 
     /// The failure of wrong use, with this message.
-    pub fn say(words: impl fmt::Display) -> Failure {
+    pub fn wrong_use(words: impl fmt::Display) -> Failure {
         Failure::usage(anyhow::anyhow!("{words}"))
     }
 }

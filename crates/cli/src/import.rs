@@ -68,7 +68,7 @@ fn format(asked: Format, inputs: &mut [Input]) -> Result<foreign::Format> {
     let format = match (asked, inputs.first_mut()) {
         (Format::Foreign(format), _) => format,
         (_, Some(first)) => first.sniff()?,
-        (_, None) => return Err(Failure::say("no trace to read")),
+        (_, None) => return Err(Failure::wrong_use("no trace to read")),
     };
     source::note_format(asked, format);
     Ok(format)

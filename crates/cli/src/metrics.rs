@@ -25,13 +25,13 @@ impl Metrics {
     /// Answers at an address from now on. It must be one of this machine, unless others are `allowed` to ask.
     pub fn start(address: SocketAddr, allowed: bool) -> Result<Metrics> {
         if !address.ip().is_loopback() && !allowed {
-            return Err(Failure::say(format!(
+            return Err(Failure::wrong_use(format!(
                 "--metrics {address} can be reached from elsewhere: keep it to this machine, as 127.0.0.1:9470, and \
                  let a proxy pass it on"
             )));
         }
         let told = |error| {
-            Failure::say(format!(
+            Failure::wrong_use(format!(
                 "--metrics {address}: {error}; another port may be free"
             ))
         };

@@ -72,7 +72,7 @@ fn pattern(text: &str) -> Result<Pattern> {
         .filter(|exponent| (0.0..=MOST_ZIPF).contains(exponent))
         .map(Pattern::Zipf)
         .ok_or_else(|| {
-            Failure::say(format!(
+            Failure::wrong_use(format!(
                 "--pattern {text}: write sequential, random, zipf, or zipf=EXPONENT from 0 to \
                  {MOST_ZIPF}"
             ))

@@ -54,7 +54,7 @@ pub fn report(arguments: &ReportArguments) -> Result {
             );
         }
         _ => {
-            return Err(Failure::say(
+            return Err(Failure::wrong_use(
                 "results and sweeps have pages of their own: name files, or directories of sweeps",
             ));
         }
@@ -94,6 +94,6 @@ pub fn write_page(path: &Path, results: &[Comparison]) -> Result {
 pub fn read(path: &Path) -> Result<Vec<Comparison>> {
     let name = path.display();
     let text = small_file::results(path)
-        .map_err(|error| Failure::say(format!("cannot read {name}: {error}")))?;
+        .map_err(|error| Failure::wrong_use(format!("cannot read {name}: {error}")))?;
     Ok(anabranch_compare::results(&name.to_string(), &text)?)
 }

@@ -174,7 +174,7 @@ impl Scenario {
             home()?.join(FOLDER).join(name)
         };
         if !folder.join(DESCRIPTION).exists() {
-            return Err(Failure::say(format!(
+            return Err(Failure::wrong_use(format!(
                 "{name}: no such workload, for there is no {}; `anabranch workloads` lists those there are",
                 folder.join(DESCRIPTION).display()
             )));
@@ -184,8 +184,9 @@ impl Scenario {
 
     fn read(folder: &Path, scale: Scale) -> Result<Scenario> {
         let path = folder.join(DESCRIPTION);
-        let complain =
-            |error: &dyn std::fmt::Display| Failure::say(format!("{}: {error}", path.display()));
+        let complain = |error: &dyn std::fmt::Display| {
+            Failure::wrong_use(format!("{}: {error}", path.display()))
+        };
         let text =
             anabranch_compare::small_file::settings(&path).map_err(|error| complain(&error))?;
         let description: Description = toml::from_str(&text).map_err(|error| complain(&error))?;
@@ -222,7 +223,7 @@ impl Scenario {
                 .and_then(|(key, value)| Some((self.parameters.get_mut(key)?, value)));
             let Some((parameter, value)) = known else {
                 let keys: Vec<&str> = self.parameters.keys().map(String::as_str).collect();
-                return Err(Failure::say(format!(
+                return Err(Failure::wrong_use(format!(
                     "--set {setting}: KEY=VALUE is wanted, where {} has the keys {}",
                     self.name,
                     keys.join(", ")
@@ -247,7 +248,7 @@ impl Scenario {
     pub fn check(&self) -> Result {
         match self.missing().as_slice() {
             [] => Ok(()),
-            missing => Err(Failure::say(format!(
+            missing => Err(Failure::wrong_use(format!(
                 "the workload {} needs what is not installed: {}",
                 self.name,
                 missing.join(", ")
@@ -338,7 +339,7 @@ fn find_home(
     if let Some(named) = named {
         return match is_home(&named) {
             true => Ok(named),
-            false => Err(Failure::say(format!(
+            false => Err(Failure::wrong_use(format!(
                 "{HOME} names {}, where there is no {wanted}",
                 named.display()
             ))),
@@ -349,7 +350,7 @@ fn find_home(
     let found = above.find(|folder| is_home(folder));
     found.map(Path::to_owned).ok_or_else(|| {
         let looked: Vec<String> = places.map(|place| place.display().to_string()).collect();
-        Failure::say(format!(
+        Failure::wrong_use(format!(
             "no {wanted} was found in or above {}: run this in Anabranch's own folder, or name that in {HOME}",
             looked.join(", nor in or above ")
         ))

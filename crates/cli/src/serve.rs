@@ -85,7 +85,7 @@ fn check(arguments: &ServeArguments) -> Result {
     front::check(arguments)?;
     let names = arguments.allow_host.iter().chain(&arguments.nqn);
     match names.into_iter().find(|name| !is_name(name)) {
-        Some(bad) => Err(Failure::say(format!(
+        Some(bad) => Err(Failure::wrong_use(format!(
             "\"{bad}\" is no name: an NQN has 1 to 223 characters"
         ))),
         None => Ok(()),
@@ -99,7 +99,7 @@ fn check_reach(arguments: &ServeArguments) -> Result {
     let named = !arguments.allow_host.is_empty() || keyed;
     let open = !named && !arguments.allow_any_host;
     if !arguments.listen.ip().is_loopback() && open {
-        return Err(Failure::say(format!(
+        return Err(Failure::wrong_use(format!(
             "--listen {} can be reached from elsewhere: give hosts keys with --tls-key FILE or --host-secret FILE, \
              name who may connect with --allow-host, or say --allow-any-host",
             arguments.listen
@@ -107,7 +107,7 @@ fn check_reach(arguments: &ServeArguments) -> Result {
     }
     match arguments.metrics {
         Some(metrics) if !metrics.ip().is_loopback() && !arguments.allow_any_reader => {
-            Err(Failure::say(format!(
+            Err(Failure::wrong_use(format!(
                 "--metrics {metrics} can be reached from elsewhere, and answers whoever asks: keep \
                  it to loopback, or say --allow-any-reader"
             )))
@@ -172,7 +172,9 @@ impl Saver {
         match self.thread.join() {
             Ok(saved) => saved.map_err(Failure::work),
             // What it panicked of has been told.
-            Err(_) => Err(Failure::say("the thread that writes the state has failed")),
+            Err(_) => Err(Failure::wrong_use(
+                "the thread that writes the state has failed",
+            )),
         }
     }
 }

@@ -105,7 +105,7 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
         return Err(Failure::usage(spec.refused()));
     }
     if !(0.0..=4.0).contains(&arguments.spare) {
-        return Err(Failure::say(
+        return Err(Failure::wrong_use(
             "--spare is a share of the drive's size, from 0 to 4",
         ));
     }
@@ -166,7 +166,7 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Result<P
     if drive.directive() == anabranch_steer::Directive::Placement
         && let Some(handle) = handles.iter().find(foreign)
     {
-        return Err(Failure::say(format!(
+        return Err(Failure::wrong_use(format!(
             "{} has no placement identifier {handle}; it has {:?}",
             drive.title(),
             drive.handles()
@@ -185,7 +185,7 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Result<P
 /// The host half of the scheme, on the drive as far as it is known: what a drive keeps spare it does not tell.
 fn placer(plan: &Plan, drive: &Drive, spare: f64) -> Result<Placer> {
     if drive.abilities().bytes / PAGE_BYTES > u64::from(u32::MAX) {
-        return Err(Failure::say(format!(
+        return Err(Failure::wrong_use(format!(
             "{} is larger than 16 TiB",
             drive.title()
         )));

@@ -105,7 +105,7 @@ fn tell(groups: &[Group], arguments: &SweepArguments) -> Result {
 fn here(path: &Path, arguments: &SweepArguments) -> Result<bool> {
     let name = path.display().to_string();
     let text = small_file::settings(path)
-        .map_err(|error| Failure::say(format!("cannot read {name}: {error}")))?;
+        .map_err(|error| Failure::wrong_use(format!("cannot read {name}: {error}")))?;
     let grid = Grid::parse(&name, &text)?;
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let limits = Limits {
@@ -170,7 +170,7 @@ impl Reporter for Teller {
 fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Result {
     let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
     let lacks = |why: &dyn std::fmt::Display| {
-        Failure::say(format!(
+        Failure::wrong_use(format!(
             "cannot sweep with {python}: {why}; --scheduler needs Python with the package installed \
              (`pip install '.[sweeps]'` in the tree), named by {PYTHON} if it is not python3"
         ))
@@ -417,7 +417,7 @@ mod tests {
     #[test]
     fn one_reason_is_told_once_and_its_drive_once() {
         let cell = |scheme: &str| format!("a.parquet on demo --unit 8MiB: {scheme}");
-        let fault = Fault::say("demo --unit 8MiB: too few units");
+        let fault = Fault::wrong_use("demo --unit 8MiB: too few units");
         let failed = ["baseline", "sepbit"].map(|scheme| (cell(scheme), fault.clone()));
         assert_eq!(
             failures(&failed),

@@ -120,7 +120,7 @@ fn limits(arguments: &WatchArguments) -> Result<Limits> {
 fn fits(limits: &Limits, devices: &[Watched]) -> Result {
     let probes: u64 = devices.iter().map(Watched::probe_bytes).sum();
     match limits.memory_bytes {
-        Some(most) if probes > most / PLANNED => Err(Failure::say(format!(
+        Some(most) if probes > most / PLANNED => Err(Failure::wrong_use(format!(
             "--memory: of {} the kernel takes {} for the probes; {}MiB works, or less with a smaller --ring",
             anabranch_report::bytes(most),
             anabranch_report::bytes(probes),
@@ -132,7 +132,7 @@ fn fits(limits: &Limits, devices: &[Watched]) -> Result {
 
 fn attach(arguments: &WatchArguments) -> Result<Attach> {
     let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
-        .map_err(|_| Failure::say("--ring is at most 2GiB"))?;
+        .map_err(|_| Failure::wrong_use("--ring is at most 2GiB"))?;
     Ok(Attach {
         hints: !arguments.no_hints,
         ring_bytes,
@@ -143,7 +143,7 @@ fn keep(arguments: &WatchArguments) -> Result<Keep> {
     if let Some(directory) = &arguments.traces
         && !directory.is_dir()
     {
-        return Err(Failure::say(format!(
+        return Err(Failure::wrong_use(format!(
             "--traces {}: there is no such directory; `mkdir -p` makes it",
             directory.display()
         )));
@@ -157,7 +157,7 @@ fn keep(arguments: &WatchArguments) -> Result<Keep> {
 fn each_once(blocks: &[Block]) -> Result {
     for (at, block) in blocks.iter().enumerate() {
         if blocks[..at].iter().any(|other| other.name == block.name) {
-            return Err(Failure::say(format!(
+            return Err(Failure::wrong_use(format!(
                 "{} is named twice",
                 block.path.display()
             )));

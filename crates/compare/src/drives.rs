@@ -78,7 +78,7 @@ impl NamedDrive {
             return Ok(None);
         };
         let timing = self.timing.ok_or_else(|| {
-            Fault::say(format!(
+            Fault::wrong_use(format!(
                 "device profile {} has no [timing]: --time needs to know how long its flash takes",
                 self.profile
             ))
@@ -167,7 +167,7 @@ pub(crate) fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Result 
     for fault in &options.fault {
         let number = |text: &str| {
             text.parse::<u32>().map_err(|_| {
-                Fault::say(format!(
+                Fault::wrong_use(format!(
                     "--fault {fault}: {text} is no number from 0 to 4294967295"
                 ))
             })
@@ -179,13 +179,13 @@ pub(crate) fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Result 
             Some(("erase", mean)) => profile.faults.erases_per_failure = number(mean)?.into(),
             Some(("factory", units)) => profile.faults.factory_bad_units = number(units)?,
             None if fault == "worn" && profile.wear.rated_erases == 0 => {
-                return Err(Fault::say(
+                return Err(Fault::wrong_use(
                     "--fault worn needs to know when units are worn: add --rated-erases",
                 ));
             }
             None if fault == "worn" => profile.wear.retire_at_rating = true,
             _ => {
-                return Err(Fault::say(format!(
+                return Err(Fault::wrong_use(format!(
                     "\"{fault}\" is no fault: write program=N, erase=N, factory=N or worn"
                 )));
             }
@@ -203,7 +203,7 @@ pub fn load(name: &str) -> Result<Profile> {
         return Err(unknown(name));
     }
     let text = settings(Path::new(name))
-        .map_err(|error| Fault::say(format!("device profile {name}: {error}")))?;
+        .map_err(|error| Fault::wrong_use(format!("device profile {name}: {error}")))?;
     Ok(Profile::parse(name, &text)?)
 }
 
@@ -215,7 +215,7 @@ fn unknown(name: &str) -> Fault {
         .map_or_else(String::new, |(_, known)| {
             format!("did you mean \"{known}\"? ")
         });
-    Fault::say(format!(
+    Fault::wrong_use(format!(
         "no device profile is called \"{name}\" ({near}`anabranch devices` lists them; a file of \
          your own ends in .toml)"
     ))
@@ -234,7 +234,7 @@ pub(crate) fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Result {
     let page = u64::from(profile.geometry.page_bytes);
     let pages = u32::try_from(unit_bytes / page.max(1)).unwrap_or(0);
     if pages == 0 || !unit_bytes.is_multiple_of(page) {
-        return Err(Fault::say(format!(
+        return Err(Fault::wrong_use(format!(
             "an erase unit of {unit_bytes} bytes is no whole number of {page}-byte pages, or too large"
         )));
     }
@@ -273,7 +273,7 @@ pub fn share(text: &str) -> Result<f64> {
         .ok()
         .map(|value| value / scale)
         .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| Fault::say(format!("\"{text}\" is no share: write 7% or 0.07")))
+        .ok_or_else(|| Fault::wrong_use(format!("\"{text}\" is no share: write 7% or 0.07")))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl Fault {
     }
 
     /// The fault of wrong use, with this message.
-    pub fn say(words: impl fmt::Display) -> Fault {
+    pub fn wrong_use(words: impl fmt::Display) -> Fault {
         Fault {
             kind: FaultKind::WrongUse,
             words: words.to_string(),

@@ -62,7 +62,7 @@ impl Feeds {
                 .iter()
                 .find_map(|spec| Some((spec, spec.unsampled()?)))
         {
-            return Err(Fault::say(format!(
+            return Err(Fault::wrong_use(format!(
                 "{} {why}: leave out the scheme, or --sample",
                 spec.name()
             )));
@@ -104,7 +104,7 @@ impl Feeds {
             return Ok(None);
         };
         if sample.trace_rate() > Rate::WHOLE {
-            return Err(Fault::say(format!(
+            return Err(Fault::wrong_use(format!(
                 "{} goes by requests and their neighbourhood, and the trace was recorded with --sample {}, which \
                  leaves most requests out: leave out the scheme (--scheme names those that are compared)",
                 spec.name(),
@@ -112,7 +112,7 @@ impl Feeds {
             )));
         }
         let logical_pages = u32::try_from(thinned.logical_pages).map_err(|_| {
-            Fault::say(format!(
+            Fault::wrong_use(format!(
                 "{} goes by requests and is shown all {} pages of the drive, more than 32 bits number: leave it \
                  out, or give the drive larger pages",
                 spec.name(),

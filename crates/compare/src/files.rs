@@ -140,7 +140,7 @@ impl Files {
             }
             match self.printed {
                 Some(printed) if place == Place::StandardOutput => {
-                    return Err(Fault::say(format!(
+                    return Err(Fault::wrong_use(format!(
                         "{} - and {printed} would both go to standard output: leave one out, or \
                          name a file",
                         output.option
@@ -164,7 +164,7 @@ impl Files {
             }
             let (option, path) = (output.option, output.path.display());
             let input = input.display();
-            return Err(Fault::say(match output.kind {
+            return Err(Fault::wrong_use(match output.kind {
                 Kind::Filled => format!(
                     "{option} {path} holds {input}, which is read: files are put into that \
                      directory and may replace it, so name a directory of its own"
@@ -187,10 +187,10 @@ impl Output {
         let option = self.option;
         match self.kind {
             Kind::Written => Ok(Some(Place::StandardOutput)),
-            Kind::Filled => Err(Fault::say(format!(
+            Kind::Filled => Err(Fault::wrong_use(format!(
                 "{option} - is standard output, and {option} names a directory here"
             ))),
-            Kind::Kept | Kind::Held => Err(Fault::say(format!(
+            Kind::Kept | Kind::Held => Err(Fault::wrong_use(format!(
                 "{option} - is standard output, and {option} needs a file (one that is called - is \
                  ./-)"
             ))),
@@ -199,7 +199,7 @@ impl Output {
 
     fn collides(&self, other: &Output) -> Fault {
         let (one, two) = (other.option, self.option);
-        Fault::say(match self.path == Path::new(WholeFile::STANDARD_OUTPUT) {
+        Fault::wrong_use(match self.path == Path::new(WholeFile::STANDARD_OUTPUT) {
             true => format!("{one} - and {two} - would both go to standard output: name a file"),
             false => format!(
                 "{one} {} and {two} {} are one file, which can hold one of them: name two",

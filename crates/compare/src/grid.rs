@@ -96,7 +96,7 @@ pub fn grid(
 /// Parses a share of `--fill`.
 fn share_of(text: &str) -> Result<f64> {
     match share(text)? {
-        0.0 => Err(Fault::say(
+        0.0 => Err(Fault::wrong_use(
             "--fill 0% asks for an endless drive: give a share above 0",
         )),
         share => Ok(share),
@@ -114,7 +114,7 @@ fn filled(
     let written = pages(page_bytes)?;
     base.options.push(format!("--fill {text}"));
     if written == 0 {
-        base.profile = Err(Fault::say(format!(
+        base.profile = Err(Fault::wrong_use(format!(
             "{}: the trace writes nothing that could fill a drive: leave out --fill, or give a \
              --size",
             base.label()
@@ -173,7 +173,7 @@ pub fn one_drive(
 ) -> Result<(NamedDrive, Recorded)> {
     match points(options, origin)?.as_slice() {
         [one] => Ok((one.resolve()?, one.recorded()?)),
-        _ => Err(Fault::say(otherwise)),
+        _ => Err(Fault::wrong_use(otherwise)),
     }
 }
 
@@ -185,7 +185,7 @@ pub fn one_sampled(options: &DriveOptions, rate: Rate) -> Result<NamedDrive> {
     let sampling = Some(Sampling::Rate(rate));
     let points = points(options, &Origin::default())?;
     let sampled = points.first().map(|point| point.sampled(sampling));
-    sampled.unwrap_or_else(|| Err(Fault::say("no drive is described")))
+    sampled.unwrap_or_else(|| Err(Fault::wrong_use("no drive is described")))
 }
 
 /// The grid of drives that hold the data of a saved drive. Their timing is the profile's.

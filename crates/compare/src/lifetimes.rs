@@ -25,7 +25,7 @@ impl Lifetimes {
     /// Reads the file. A file that does not exist yet counts as empty.
     pub fn open(path: &Path) -> Result<Lifetimes> {
         let say = |what: &dyn std::fmt::Display| {
-            Fault::say(format!("--lifetimes {}: {what}", path.display()))
+            Fault::wrong_use(format!("--lifetimes {}: {what}", path.display()))
         };
         let known = match settings(path) {
             Ok(text) => KnownLifetimes::parse(&text).map_err(|error| say(&error))?,

@@ -147,11 +147,13 @@ impl DriveOptions {
         let given = self.given();
         let wrong = given.keys().find(|key| !OF_AGED.contains(&key.as_str()));
         match wrong {
-            Some(key) => Err(Fault::say(format!(
+            Some(key) => Err(Fault::wrong_use(format!(
                 "--drive begins with a drive as it is, and --{} is of one that is made: leave one out",
                 key.replace('_', "-")
             ))),
-            None if self.profiles.len() > 1 => Err(Fault::say("--drive goes with one --device")),
+            None if self.profiles.len() > 1 => {
+                Err(Fault::wrong_use("--drive goes with one --device"))
+            }
             None => Ok(()),
         }
     }
@@ -270,12 +272,12 @@ impl TimeOptions {
         if let Some((option, _)) = of_open.into_iter().find(|(_, given)| *given)
             && self.issue != Some(IssueKind::Open)
         {
-            return Err(Fault::say(format!(
+            return Err(Fault::wrong_use(format!(
                 "{option} is of requests that come when the trace says: it goes with --time open"
             )));
         }
         if self.queue_depth.is_some() && self.issue.is_none() {
-            return Err(Fault::say(
+            return Err(Fault::wrong_use(
                 "--queue-depth is of a drive that takes time: it goes with --time",
             ));
         }
@@ -340,7 +342,7 @@ impl ReplayOptions {
         let mut all = Map::new();
         for (name, value) in options {
             let (part, key) = ReplayOptions::place(&name)
-                .ok_or_else(|| Fault::say(format!("replay has no option --{name}")))?;
+                .ok_or_else(|| Fault::wrong_use(format!("replay has no option --{name}")))?;
             match part {
                 "" => drop(all.insert(key, value)),
                 part => {
@@ -380,7 +382,7 @@ impl ReplayOptions {
         if comparison.sample.is_none() {
             return match comparison.samples {
                 None => Ok(()),
-                Some(_) => Err(Fault::say(
+                Some(_) => Err(Fault::wrong_use(
                     "--samples says how many samples tell the error: it goes with --sample, as in --sample 1/64",
                 )),
             };
@@ -389,7 +391,7 @@ impl ReplayOptions {
             return Err(untimed());
         }
         if self.drive_file.is_some() {
-            return Err(Fault::say(
+            return Err(Fault::wrong_use(
                 "--drive begins with a drive as it is, all its pages, and --sample leaves most out: leave one out",
             ));
         }
@@ -404,20 +406,20 @@ impl ReplayOptions {
         if self.drive_file.is_some() {
             self.drive.check_aged()?;
             if !self.fill.is_empty() {
-                return Err(Fault::say(
+                return Err(Fault::wrong_use(
                     "--drive begins with a drive as it is, and --fill makes one of the trace's size: \
                      leave one out",
                 ));
             }
         }
         if !self.fill.is_empty() && self.drive.size.is_some() {
-            return Err(Fault::say(
+            return Err(Fault::wrong_use(
                 "--fill makes the drive as large as the trace fills it, and --size says how large it \
                  is: leave one out",
             ));
         }
         if self.pack && self.fill.is_empty() {
-            return Err(Fault::say(
+            return Err(Fault::wrong_use(
                 "--pack hands out page numbers for a drive that is to be full: it goes with --fill, \
                  as in --fill 90% --pack",
             ));
@@ -425,7 +427,7 @@ impl ReplayOptions {
         self.validate_sampling()?;
         let several = traces > 1 || self.fill.len() > 1 || self.drive.is_grid();
         if several && self.comparison.lifetimes.is_some() {
-            return Err(Fault::say(
+            return Err(Fault::wrong_use(
                 "--lifetimes is of one trace on one drive: leave out what multiplies them",
             ));
         }

@@ -23,7 +23,7 @@ const MOST_DRIVES: u128 = 100_000;
 pub(crate) fn check_size(drives: u128) -> Result {
     match drives > MOST_DRIVES {
         false => Ok(()),
-        true => Err(Fault::say(format!(
+        true => Err(Fault::wrong_use(format!(
             "the lists multiply to {drives} drives, and a grid may have {MOST_DRIVES}: give fewer values, or several \
              grids"
         ))),
@@ -82,21 +82,21 @@ impl Point {
             let label = self.label();
             match error {
                 ConfigError::TooFewUnits { .. } => {
-                    Fault::say(format!("{label}: {error}{}", works(&profile)))
+                    Fault::wrong_use(format!("{label}: {error}{}", works(&profile)))
                 }
-                ConfigError::Zero("logical_pages") => Fault::say(format!(
+                ConfigError::Zero("logical_pages") => Fault::wrong_use(format!(
                     "{label}: a drive of {} bytes is less than a page of {}{}",
                     profile.logical_bytes(),
                     profile.geometry.page_bytes,
                     works(&profile)
                 )),
-                ConfigError::TooManyPages(_) => Fault::say(format!(
+                ConfigError::TooManyPages(_) => Fault::wrong_use(format!(
                     "{label}: {} and their spare have more than the 2^32 pages of {} that a drive can have{}",
                     Bytes(profile.logical_bytes()),
                     Bytes(u64::from(profile.geometry.page_bytes) * u64::from(rate.pages())),
                     works(&profile)
                 )),
-                other => Fault::say(format!("{label}: {other}")),
+                other => Fault::wrong_use(format!("{label}: {other}")),
             }
         })?;
         Ok(NamedDrive {
@@ -157,7 +157,7 @@ impl Point {
         self.options.push(format!("{option} {value}"));
         let set = self.profile.as_mut().map(set);
         if let Ok(Err(fault)) = set {
-            self.profile = Err(Fault::say(format!("{}: {fault}", self.label())));
+            self.profile = Err(Fault::wrong_use(format!("{}: {fault}", self.label())));
         }
     }
 }

@@ -36,7 +36,7 @@ impl Recorded {
             return Ok(None);
         };
         let refused = |why: String| {
-            Fault::say(format!(
+            Fault::wrong_use(format!(
                 "the trace tells of the drive it was recorded for, but {why}: name the drive with \
                  --device"
             ))

@@ -98,7 +98,7 @@ pub fn one_cell(
     watch: &mut dyn Watch,
 ) -> Result<Cell> {
     let cells = cells(options, source, None, watch)?;
-    let [cell] = <[Cell; 1]>::try_from(cells).map_err(|_| Fault::say(otherwise))?;
+    let [cell] = <[Cell; 1]>::try_from(cells).map_err(|_| Fault::wrong_use(otherwise))?;
     Ok(cell)
 }
 
@@ -111,7 +111,7 @@ fn aged<'a>(
         return Ok(None);
     };
     if let Some(bound) = specs.iter().find(|spec| spec.needs_future()) {
-        return Err(Fault::say(format!(
+        return Err(Fault::wrong_use(format!(
             "--drive: {} must know when all data on the drive will die, and the trace does not tell \
              of those it begins with",
             bound.name()
@@ -119,7 +119,7 @@ fn aged<'a>(
     }
     let saved = saved::open(path)?;
     if saved.is_read_only() {
-        return Err(Fault::say(format!(
+        return Err(Fault::wrong_use(format!(
             "saved drive {} is read-only: its units have failed",
             path.display()
         )));

@@ -25,7 +25,7 @@ pub fn json(results: &[Comparison]) -> Result<Value> {
 /// When the text holds no result, or results of another version.
 pub fn results(name: &str, text: &str) -> Result<Vec<Comparison>> {
     let wrong = |error: serde_json::Error| {
-        Fault::say(format!(
+        Fault::wrong_use(format!(
             "{name} is no result of anabranch: {error} (write one with `anabranch replay TRACE -o \
              RESULT.json`)"
         ))
@@ -45,7 +45,7 @@ pub fn results(name: &str, text: &str) -> Result<Vec<Comparison>> {
         (None, None) => serde_json::from_str(text).map(|one| vec![one]),
     };
     match results.map_err(wrong)? {
-        results if results.is_empty() => Err(Fault::say(format!("{name} holds no result"))),
+        results if results.is_empty() => Err(Fault::wrong_use(format!("{name} holds no result"))),
         results => Ok(results),
     }
 }
@@ -88,10 +88,10 @@ fn check_schema(name: &str, schema: Option<u64>) -> Result {
     let ours = SCHEMA;
     match schema {
         Some(schema) if schema == u64::from(ours) => Ok(()),
-        Some(schema) => Err(Fault::say(format!(
+        Some(schema) => Err(Fault::wrong_use(format!(
             "{name} has schema {schema}, and this anabranch reads {ours}: use the anabranch that wrote it"
         ))),
-        None => Err(Fault::say(format!(
+        None => Err(Fault::wrong_use(format!(
             "{name} is no result of anabranch: it has no \"schema\" (write one with `anabranch replay \
              TRACE -o RESULT.json`)"
         ))),

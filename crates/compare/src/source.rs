@@ -184,7 +184,7 @@ impl TraceFile {
     /// When the trace is not a regular file.
     pub fn check_twice(&self) -> Result {
         match std::fs::metadata(&self.path) {
-            Ok(found) if !found.is_file() => Err(Fault::say(format!(
+            Ok(found) if !found.is_file() => Err(Fault::wrong_use(format!(
                 "{} can be read once only, but --fill and schemes that know the future read a \
                  trace twice: save it to a file first",
                 self.path.display()
@@ -381,7 +381,7 @@ pub fn overlap(name: &str, volumes: &[String], numbers: [u32; 2]) -> Fault {
         some if some.len() > 5 => (&some[..5], ", …"),
         some => (some, ""),
     };
-    Fault::say(format!(
+    Fault::wrong_use(format!(
         "{name} has several volumes ({}{more}), whose addresses would overlap on one drive: import one of \
          them (`anabranch import --volume {}`), or lay them side by side (`anabranch import --renumber`)",
         shown.join(", "),
@@ -410,7 +410,7 @@ pub fn matching(pattern: &str) -> Result<Vec<PathBuf>> {
         .collect::<Result<Vec<PathBuf>, _>>()
         .map_err(Fault::usage)?;
     if paths.is_empty() {
-        return Err(Fault::say(format!("no file matches {pattern}")));
+        return Err(Fault::wrong_use(format!("no file matches {pattern}")));
     }
     paths.sort_by(|one, other| count_order(&one.to_string_lossy(), &other.to_string_lossy()));
     Ok(paths)

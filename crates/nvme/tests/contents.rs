@@ -111,12 +111,12 @@ impl Queue {
             hello.extend(session::enable());
         }
         let mut queue = Queue(Offline::open(target));
-        queue.say(&hello);
+        queue.send(&hello);
         queue
     }
 
     /// Says bytes, and answers what is said to them.
-    fn say(&mut self, bytes: &[u8]) -> Vec<u8> {
+    fn send(&mut self, bytes: &[u8]) -> Vec<u8> {
         let (mut rest, mut said, mut more) = (bytes, Vec::new(), true);
         while more || !rest.is_empty() {
             rest = &rest[self.0.take(rest)..];
@@ -138,7 +138,7 @@ impl Queue {
             entry[39] = 0x01;
             session::capsule(&mut bytes, &entry, data);
         }
-        let said = self.say(&bytes);
+        let said = self.send(&bytes);
         let mut statuses = vec![0xffff; commands.len()];
         for unit in said.chunks(24) {
             let number = |at: usize| u16::from_le_bytes([unit[at], unit[at + 1]]);
@@ -261,7 +261,7 @@ fn a_write_under_way_lands_in_no_namespace_that_comes_after() {
         entry[32..36].copy_from_slice(&8192_u32.to_le_bytes());
         let mut bytes = Vec::new();
         session::capsule(&mut bytes, &entry, &[]);
-        let asked = queue.say(&bytes);
+        let asked = queue.send(&bytes);
         assert_eq!((asked[0], asked.len()), (9, 24));
         // Half of the data comes, then the namespace goes, and another comes perhaps.
         let half = |last: bool| {
@@ -274,7 +274,7 @@ fn a_write_under_way_lands_in_no_namespace_that_comes_after() {
             unit.extend([9; 4096]);
             unit
         };
-        assert!(queue.say(&half(false)).is_empty());
+        assert!(queue.send(&half(false)).is_empty());
         let delete = Entry::new(0x0d, 1).dword(10, DELETE);
         assert_eq!(admin.run(&[(delete, Vec::new())]), [0]);
         if again {
@@ -282,7 +282,7 @@ fn a_write_under_way_lands_in_no_namespace_that_comes_after() {
                 assert_eq!(admin.run(&[command]), [0]);
             }
         }
-        let answer = queue.say(&half(true));
+        let answer = queue.send(&half(true));
         // Invalid Namespace or Format.
         assert_eq!(answer[22] >> 1, 0x0b);
         assert_eq!(target.drive().mapped_pages(), 0);

@@ -196,7 +196,7 @@ struct Teller {
 }
 
 impl Teller {
-    fn say(&mut self, what: &str, numbers: (u64, u64, u64)) {
+    fn call(&mut self, what: &str, numbers: (u64, u64, u64)) {
         let (one, two, three) = numbers;
         let told = Python::attach(|py| self.tell.call1(py, (what, one, two, three)).map(|_| ()));
         if let Err(error) = told {
@@ -209,11 +209,11 @@ impl Teller {
 impl Reporter for Teller {
     fn planned(&mut self, plan: &Plan) {
         let (cells, finished) = (plan.cells as u64, plan.finished as u64);
-        self.say("planned", (cells, finished, plan.most_memory_bytes()));
+        self.call("planned", (cells, finished, plan.most_memory_bytes()));
     }
 
     fn looked(&mut self, done: usize, all: usize) {
-        self.say("looked", (done as u64, all as u64, 0));
+        self.call("looked", (done as u64, all as u64, 0));
     }
 
     fn done(&mut self, done: &Done<'_>) {
@@ -222,7 +222,7 @@ impl Reporter for Teller {
         } else {
             "done"
         };
-        self.say(what, (done.batch.schemes.len() as u64, 0, 0));
+        self.call(what, (done.batch.schemes.len() as u64, 0, 0));
     }
 
     fn is_over(&self) -> bool {

@@ -112,7 +112,7 @@ impl Batch {
 pub(crate) fn parse_format(name: Option<&str>) -> Result<Option<Format>> {
     let parsed = name.map(|name| {
         let parsed = name.parse::<Format>();
-        parsed.map_err(|words| Fault::say(format!("format \"{name}\": {words}")))
+        parsed.map_err(|words| Fault::wrong_use(format!("format \"{name}\": {words}")))
     });
     parsed.transpose()
 }

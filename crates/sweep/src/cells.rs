@@ -96,7 +96,7 @@ fn tenths(share: f64) -> f64 {
 pub fn cells(directory: &Path) -> Result<Vec<Cell>> {
     let files = files(directory)?;
     if files.is_empty() {
-        return Err(Fault::say(format!(
+        return Err(Fault::wrong_use(format!(
             "{} holds no cells of a sweep: `anabranch sweep GRID -o {0}` makes some",
             directory.display()
         )));
@@ -104,7 +104,7 @@ pub fn cells(directory: &Path) -> Result<Vec<Cell>> {
     let (mut cells, mut bounds) = (Vec::new(), HashMap::new());
     for path in files {
         let unread = |error: &dyn fmt::Display| {
-            Fault::say(format!("{} is no part of a sweep: {error}", path.display()))
+            Fault::wrong_use(format!("{} is no part of a sweep: {error}", path.display()))
         };
         let file = File::open(&path).map_err(|error| unread(&error))?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file);

@@ -82,7 +82,7 @@ pub fn files(directory: &Path) -> Result<Vec<PathBuf>> {
 /// The names of the cells in a file.
 fn names(path: &Path) -> Result<Vec<String>> {
     let strange = |error: &dyn std::fmt::Display| {
-        Fault::say(format!(
+        Fault::wrong_use(format!(
             "{} is no part of a sweep ({error}): remove it, or sweep into another directory",
             path.display()
         ))

@@ -69,7 +69,7 @@ impl Grid {
         });
         match cells > MOST_CELLS {
             false => Ok(()),
-            true => Err(Fault::say(format!(
+            true => Err(Fault::wrong_use(format!(
                 "the grid has {cells} cells, and a sweep may have {MOST_CELLS}: give fewer values, or several grids"
             ))),
         }
@@ -205,7 +205,7 @@ impl Plan {
             }
             (Err(_), _) => None,
             (Ok(bytes), [one]) if bytes > most_bytes => {
-                return Err(Fault::say(format!(
+                return Err(Fault::wrong_use(format!(
                     "{} on {} with {} takes up to {bytes} bytes of memory, and a worker may have \
                      {most_bytes}: allow more (--memory), or leave it out",
                     common.trace,

@@ -171,7 +171,7 @@ fn write(
     let is_of_it = |file: &str| patterns.iter().any(|pattern| pattern.matches(file));
     let names = survey.names.by_weight();
     if !names.iter().any(|(name, _)| is_of_it(&name.file)) {
-        return Err(Fault::say(format!(
+        return Err(Fault::wrong_use(format!(
             "there is no {} in {}: no file is called {}",
             application.name,
             plan.source.name(),

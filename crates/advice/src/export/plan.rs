@@ -118,14 +118,14 @@ pub fn given(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> 
     if text.contains("\"anabranch_lifetimes\"") {
         let profile = KnownLifetimes::parse(&text);
         let profile =
-            profile.map_err(|error| Fault::say(format!("{}: {error}", path.display())))?;
+            profile.map_err(|error| Fault::wrong_use(format!("{}: {error}", path.display())))?;
         return match &options.trace {
             Some(trace) => with_drive(options, native(trace)?, profile, watch),
             None => Ok(Given::Lifetimes(profile)),
         };
     }
     let several = text.contains("\"results\"");
-    Err(Fault::say(match several {
+    Err(Fault::wrong_use(match several {
         true => format!(
             "{} holds several results: export one, of a replay on one drive",
             path.display()
@@ -153,7 +153,7 @@ fn is_parquet(path: &Path) -> Result<bool> {
 }
 
 fn cannot_read(path: &Path, error: &std::io::Error) -> Fault {
-    Fault::say(format!("cannot read {}: {error}", path.display()))
+    Fault::wrong_use(format!("cannot read {}: {error}", path.display()))
 }
 
 fn of_trace(options: &ExportOptions, trace: Trace, watch: &mut dyn Watch) -> Result<Given> {
@@ -162,7 +162,7 @@ fn of_trace(options: &ExportOptions, trace: Trace, watch: &mut dyn Watch) -> Res
             let text =
                 small_file::settings(profile).map_err(|error| cannot_read(profile, &error))?;
             KnownLifetimes::parse(&text)
-                .map_err(|error| Fault::say(format!("{}: {error}", profile.display())))?
+                .map_err(|error| Fault::wrong_use(format!("{}: {error}", profile.display())))?
         }
         None => KnownLifetimes::default(),
     };
@@ -177,7 +177,7 @@ fn with_drive(
 ) -> Result<Given> {
     let (source, tables) = trace;
     if let Some(sampled) = tables.capture.sampled {
-        return Err(Fault::say(format!(
+        return Err(Fault::wrong_use(format!(
             "the trace was recorded with --sample {}, and advice is checked on all writes: record without it",
             sampled.rate
         )));
@@ -210,7 +210,7 @@ fn native(path: &Path) -> Result<Trace> {
 fn with_tables(source: Box<dyn Requests>) -> Result<Trace> {
     match source.tables().cloned() {
         Some(tables) => Ok((source, tables)),
-        None => Err(Fault::say(format!(
+        None => Err(Fault::wrong_use(format!(
             "{} holds page numbers alone: import it first",
             source.name()
         ))),
@@ -220,7 +220,7 @@ fn with_tables(source: Box<dyn Requests>) -> Result<Trace> {
 fn scheme(text: &str) -> Result<SchemeSpec> {
     let spec = SchemeSpec::read(text, &read_text).map_err(Fault::usage)?;
     if spec.needs_future() {
-        return Err(Fault::say(format!(
+        return Err(Fault::wrong_use(format!(
             "{} knows the future; there is no advice in it",
             spec.name()
         )));
@@ -235,7 +235,7 @@ fn of_result(
     result: &Comparison,
     watch: &mut dyn Watch,
 ) -> Result<Given> {
-    let lacks = |what: &str| Fault::say(format!("{}: {what}", path.display()));
+    let lacks = |what: &str| Fault::wrong_use(format!("{}: {what}", path.display()));
     if options.fill.is_some() {
         return Err(lacks(
             "a result has a drive of its own: leave out --fill, or export its trace",

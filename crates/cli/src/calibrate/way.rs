@@ -59,10 +59,10 @@ pub fn open(device: &str, subsystem: Option<&str>, over_partitions: bool) -> Res
                 payloads: HashMap::new(),
             })))
         }
-        (Some(_), None) => Err(Failure::say(
+        (Some(_), None) => Err(Failure::wrong_use(
             "an address needs --nqn, the name of the subsystem there; `nvme discover` lists them",
         )),
-        (None, Some(_)) => Err(Failure::say(
+        (None, Some(_)) => Err(Failure::wrong_use(
             "--nqn goes with an address, as in 127.0.0.1:4420",
         )),
         (None, None) => kernel(device, over_partitions),
@@ -87,18 +87,19 @@ fn refuse(found: &Device, over_partitions: bool) -> Result<(), String> {
 }
 
 fn kernel(device: &str, over_partitions: bool) -> Result<Way> {
-    let found = anabranch_doctor::device("/".as_ref(), device.as_ref()).map_err(Failure::say)?;
-    refuse(&found, over_partitions).map_err(Failure::say)?;
+    let found =
+        anabranch_doctor::device("/".as_ref(), device.as_ref()).map_err(Failure::wrong_use)?;
+    refuse(&found, over_partitions).map_err(Failure::wrong_use)?;
     let character = found.character.as_deref().map(PathBuf::from);
     let character = character.ok_or_else(|| {
-        Failure::say(format!(
+        Failure::wrong_use(format!(
             "{} is no NVMe namespace: there is no way to ask what it counts",
             found.name
         ))
     })?;
     let block = Path::new("/dev").join(&found.name);
     let held = hold(&block, device).map_err(|error| match error {
-        SteerError::Held { name } => Failure::say(format!(
+        SteerError::Held { name } => Failure::wrong_use(format!(
             "{name} is mounted or held by another program: nothing was written"
         )),
         error => Failure::work(error),
@@ -112,7 +113,7 @@ fn kernel(device: &str, over_partitions: bool) -> Result<Way> {
     let [block, character] = numbers;
     let given = number_of(Path::new(device));
     if block.is_none() || character.is_none() || ![block, character].contains(&given) {
-        return Err(Failure::say(format!(
+        return Err(Failure::wrong_use(format!(
             "{device} is not the device {} that the kernel has: nothing was written",
             found.name
         )));

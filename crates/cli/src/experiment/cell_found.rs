@@ -69,7 +69,7 @@ impl CellFound {
         options.comparison.threads = threads;
         let [result] = <[Comparison; 1]>::try_from(compare(&options, &[cell.trace(root)], None)?)
             .map_err(|results| {
-            Failure::say(format!("{}: {} comparisons", cell.command(), results.len()))
+            Failure::wrong_use(format!("{}: {} comparisons", cell.command(), results.len()))
         })?;
         let schemes = match run.schemes.len() == result.schemes.len() {
             true => run.schemes.clone(),

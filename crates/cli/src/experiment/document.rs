@@ -27,7 +27,7 @@ const POINTS_HEAD: &str = "\
 /// # Errors
 /// When the document cannot be read or written, or has no marks of the experiment.
 pub fn write(path: &Path, found: &Found) -> Result {
-    let wrong = |problem: String| Failure::say(format!("{}: {problem}", path.display()));
+    let wrong = |problem: String| Failure::wrong_use(format!("{}: {problem}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let mut changed = between(&text, &found.name, &section(found)).map_err(wrong)?;
     if let Some(known) = inside(&changed, POINTS) {

@@ -65,8 +65,9 @@ fn eight() -> u16 {
 impl Experiment {
     /// Reads an experiment's file.
     pub fn read(path: &Path) -> Result<Experiment> {
-        let wrong =
-            |problem: String| Failure::say(format!("experiment {}: {problem}", path.display()));
+        let wrong = |problem: String| {
+            Failure::wrong_use(format!("experiment {}: {problem}", path.display()))
+        };
         let text = anabranch_compare::small_file::settings(path)
             .map_err(|error| wrong(error.to_string()))?;
         let mut experiment: Experiment =

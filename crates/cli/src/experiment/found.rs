@@ -85,7 +85,8 @@ impl Found {
             runs,
             lifetimes,
         };
-        let wrong = |problem| Failure::say(format!("experiment {}: {problem}", experiment.name));
+        let wrong =
+            |problem| Failure::wrong_use(format!("experiment {}: {problem}", experiment.name));
         let answers = asked
             .iter()
             .map(|(row, claim)| found.answer(*row, claim, experiment));
@@ -180,7 +181,7 @@ impl Figures for Looked<'_> {
 fn asked<'a>(experiment: &'a Experiment, rows: &[usize]) -> Result<Vec<(usize, &'a Claim)>> {
     let claims = &experiment.claim;
     if let Some(row) = rows.iter().find(|row| !(1..=claims.len()).contains(row)) {
-        return Err(Failure::say(format!(
+        return Err(Failure::wrong_use(format!(
             "experiment {} has claims 1 to {}, and no {row}",
             experiment.name,
             claims.len()

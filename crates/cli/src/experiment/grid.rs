@@ -74,7 +74,7 @@ impl Cell {
         let schemes = Value::from(self.schemes.clone());
         let all = options.chain([("scheme".to_owned(), schemes)]);
         ReplayOptions::named(all)
-            .map_err(|error| Failure::say(format!("{}: {error}", self.command())))
+            .map_err(|error| Failure::wrong_use(format!("{}: {error}", self.command())))
     }
 
     /// The path of the trace, found from `root`.

@@ -35,7 +35,9 @@ impl Files {
         }
         let standard = paths.iter().filter(|path| is_standard(path)).count();
         if standard > 1 {
-            return Err(Failure::say("- is standard input, which can be read once"));
+            return Err(Failure::wrong_use(
+                "- is standard input, which can be read once",
+            ));
         }
         let bytes = paths.iter().map(|path| length(path)).sum();
         Ok(Files { paths, bytes })

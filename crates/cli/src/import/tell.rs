@@ -87,12 +87,12 @@ pub fn nothing(importer: &Importer) -> Failure {
             [] => ("its volumes are numbers".to_owned(), first.to_string()),
             some => (format!("it has {}", some.join(", ")), some[0].clone()),
         };
-        return Failure::say(format!(
+        return Failure::wrong_use(format!(
             "no request is of the volume that --volume names, and {} are of others: {found}; --volume {works} has some",
             skipped_records.other_volumes
         ));
     }
-    Failure::say(format!(
+    Failure::wrong_use(format!(
         "there is no request in it; {}. Devices without a queue (dm, md) have queue events only: \
          try --event queue",
         skipped(&skipped_records)

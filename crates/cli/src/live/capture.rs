@@ -43,7 +43,7 @@ impl Capturing {
         trace: Option<&PathBuf>,
     ) -> Result<Capturing> {
         let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
-            .map_err(|_| Failure::say("--ring is at most 2GiB"))?;
+            .map_err(|_| Failure::wrong_use("--ring is at most 2GiB"))?;
         let options = Options {
             reads: arguments.reads,
             hints: !arguments.no_hints,

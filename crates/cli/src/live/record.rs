@@ -94,10 +94,10 @@ fn only(arguments: &RecordArguments) -> Result<Vec<Whose>> {
     let groups = arguments.cgroup.iter().cloned().map(Whose::ControlGroup);
     let only: Vec<Whose> = processes.chain(groups).collect();
     match only.iter().find(|whose| !whose.exists()) {
-        Some(Whose::Process(id)) => Err(Failure::say(format!(
+        Some(Whose::Process(id)) => Err(Failure::wrong_use(format!(
             "--pid {id}: there is no such process; `pgrep NAME` tells the id of one that runs"
         ))),
-        Some(Whose::ControlGroup(path)) => Err(Failure::say(format!(
+        Some(Whose::ControlGroup(path)) => Err(Failure::wrong_use(format!(
             "--cgroup {}: there is no such control group, and no process in it; `cat /proc/PID/cgroup` \
              tells that of a process",
             path.display()
@@ -154,7 +154,7 @@ fn device_bytes(device: &Path) -> Result<u64> {
     File::open(device)
         .and_then(|mut file| file.seek(SeekFrom::End(0)))
         .map_err(|error| {
-            Failure::say(format!(
+            Failure::wrong_use(format!(
                 "{}: {error}; `lsblk` lists the block devices there are",
                 device.display()
             ))
@@ -174,7 +174,7 @@ impl Program {
         };
         let child = Command::new(name).args(arguments).spawn();
         let child = child.map_err(|error| {
-            Failure::say(format!(
+            Failure::wrong_use(format!(
                 "{}: cannot be started ({error}): is it installed, and on the PATH that sudo leaves?",
                 name.to_string_lossy()
             ))

@@ -97,7 +97,7 @@ fn sampled(arguments: &RunArguments, whole: &NamedDrive) -> Result<(NamedDrive, 
         None => return Ok((whole.clone(), Vec::new())),
         Some(Sampling::Rate(rate)) => rate,
         Some(Sampling::Auto) => {
-            return Err(Failure::say(
+            return Err(Failure::wrong_use(
                 "--sample auto looks at the writes several times, and a run sees them once: give a rate, as in \
                  --sample 1/8, or replay the trace with auto",
             ));

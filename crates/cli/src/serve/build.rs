@@ -99,7 +99,7 @@ fn one(profiles: &[String]) -> Result<&str> {
     match profiles {
         [] => Ok(anabranch_compare::DEFAULT_PROFILE),
         [one] => Ok(one),
-        _ => Err(Failure::say("one drive is served: give one --device")),
+        _ => Err(Failure::wrong_use("one drive is served: give one --device")),
     }
 }
 
@@ -108,7 +108,7 @@ fn named(arguments: &ServeArguments, aged: Option<&SavedDrive>) -> Result<NamedD
     let mut drive = match (aged, arguments.drive_file.as_deref()) {
         (Some(saved), Some(path)) => {
             let grid = aged_drives(&arguments.drive, path, saved.config())?;
-            let [drive] = <[NamedDrive; 1]>::try_from(grid).map_err(|_| Failure::say(one))?;
+            let [drive] = <[NamedDrive; 1]>::try_from(grid).map_err(|_| Failure::wrong_use(one))?;
             drive
         }
         _ => one_drive(&arguments.drive, &Origin::default(), one)?.0,
@@ -124,14 +124,14 @@ fn plan(arguments: &ServeArguments, profile: Profile, config: &Config) -> Result
     });
     let plain = mode == ServeMode::Plain;
     if !plain && arguments.scheme != "baseline" {
-        return Err(Failure::say(
+        return Err(Failure::wrong_use(
             "--scheme assigns streams where the host does not: it goes with --mode plain",
         ));
     }
     match mode {
         ServeMode::Fdp => {
             if profile.fdp.is_none() {
-                return Err(Failure::say(format!(
+                return Err(Failure::wrong_use(format!(
                     "device profile {} has no [fdp]: serve it with --mode streams",
                     one(&arguments.drive.profiles)?
                 )));
@@ -166,7 +166,7 @@ fn streams(arguments: &ServeArguments, profile: Profile, config: &Config) -> Res
         ..config.clone()
     };
     if config.host_streams < 2 {
-        return Err(Failure::say(
+        return Err(Failure::wrong_use(
             "--mode streams needs a drive with at least 2 streams (--streams)",
         ));
     }
@@ -194,7 +194,9 @@ fn drive(
         let options = options.unwrap_or_default();
         let device = match found {
             None if aged.is_some() => {
-                return Err(Failure::say("--drive begins no FDP drive: leave it out"));
+                return Err(Failure::wrong_use(
+                    "--drive begins no FDP drive: leave it out",
+                ));
             }
             None => FdpDevice::watched(&plan.config, &options, watch).map_err(Failure::usage)?,
             Some(found) => FdpDevice::resume(found.drive, &options, found.header.cleared_at, watch)
@@ -225,7 +227,7 @@ fn watch(arguments: &ServeArguments, named: &NamedDrive, config: &Config) -> Res
         return Ok(Watch::default());
     }
     let timing = named.timing.ok_or_else(|| {
-        Failure::say(format!(
+        Failure::wrong_use(format!(
             "device profile {} has no [timing]: --time on needs to know how long its flash takes",
             named.profile
         ))
@@ -237,7 +239,7 @@ fn watch(arguments: &ServeArguments, named: &NamedDrive, config: &Config) -> Res
 /// Whether the state is of the drive that was asked for.
 fn same(plan: &Plan, found: &Found) -> Result {
     if found.header.placement != plan.words {
-        return Err(Failure::say(format!(
+        return Err(Failure::wrong_use(format!(
             "the state is of a drive with \"{}\", not \"{}\": ask for the same, or name another \
              --state",
             found.header.placement, plan.words
@@ -255,7 +257,7 @@ fn same(plan: &Plan, found: &Found) -> Result {
     };
     match *kept == asked {
         true => Ok(()),
-        false => Err(Failure::say(
+        false => Err(Failure::wrong_use(
             "the state is of another drive: ask for the same device and options, or name another \
              --state",
         )),

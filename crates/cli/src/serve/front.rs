@@ -27,7 +27,7 @@ pub fn check(arguments: &ServeArguments) -> Result {
         return Ok(());
     };
     if arguments.time == Time::On {
-        return Err(Failure::say(
+        return Err(Failure::wrong_use(
             "a SCSI drive has no simulated time: leave --time on out, or serve the drive over NVMe/TCP",
         ));
     }

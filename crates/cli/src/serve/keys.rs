@@ -46,7 +46,7 @@ fn read_private<T, E: std::fmt::Display>(
     read: impl Fn(&str) -> Result<T, E>,
 ) -> Result<T> {
     let name = path.display();
-    let wrong = |why: &dyn std::fmt::Display| Failure::say(format!("{option} {name}: {why}"));
+    let wrong = |why: &dyn std::fmt::Display| Failure::wrong_use(format!("{option} {name}: {why}"));
     // One open file is looked at and read, so that no other can take its place between.
     let file = File::open(path).map_err(|error| wrong(&error))?;
     let found = file.metadata().map_err(|error| wrong(&error))?;

@@ -78,7 +78,7 @@ pub fn new(drive: Drive, list: Option<&NamespaceList>, block_bytes: u32) -> Resu
     };
     let all = drive.as_fdp().map(|device| device.configuration().handles);
     if all.is_none() && parts.iter().any(|part| part.handles.is_some()) {
-        return Err(Failure::say(
+        return Err(Failure::wrong_use(
             "--namespaces: handles are of drives with FDP: leave them out, or serve with --mode fdp",
         ));
     }
@@ -93,7 +93,7 @@ pub fn new(drive: Drive, list: Option<&NamespaceList>, block_bytes: u32) -> Resu
     };
     let wanted: Vec<Wanted> = parts.iter().map(wanted).collect();
     let parted = drive.with(&wanted);
-    parted.map_err(|error| Failure::say(format!("--namespaces: {error}")))
+    parted.map_err(|error| Failure::wrong_use(format!("--namespaces: {error}")))
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ pub fn set(arguments: &SteerArguments) -> Result {
 fn rules(arguments: &SteerArguments) -> Result<(SchemeSpec, FileRules)> {
     let scheme = SchemeSpec::read(&arguments.scheme, &read_text).map_err(Failure::usage)?;
     let refused = |reason| {
-        Failure::say(format!(
+        Failure::wrong_use(format!(
             "--scheme: {reason}; --scheme manual:rules=mine.toml works, and so do the shipped sets, such as sqlite"
         ))
     };
@@ -197,7 +197,7 @@ fn end(
 /// Undoes what an earlier command has left.
 fn undo(mount: &Mount, place: &Path, arguments: &SteerArguments) -> Result {
     let is_there = place.try_exists().map_err(|error| {
-        Failure::say(format!(
+        Failure::wrong_use(format!(
             "cannot look, as root, for {}: {error}",
             place.display()
         ))
@@ -218,7 +218,7 @@ impl Mount {
     /// What is mounted at a directory.
     fn of(asked: &Path) -> Result<Mount> {
         let wrong = |problem: &dyn std::fmt::Display| {
-            Failure::say(format!(
+            Failure::wrong_use(format!(
                 "--mount {}: {problem}; `findmnt` lists the mount points there are",
                 asked.display()
             ))
@@ -261,7 +261,7 @@ impl Mount {
     /// Refuses a file system from which no hint reaches the drive.
     fn hands_hints_on(&self) -> Result {
         let refused = |words: &str| {
-            Failure::say(format!(
+            Failure::wrong_use(format!(
                 "--mount {}: {words} --yes sets hints all the same",
                 self.root.display()
             ))
@@ -276,7 +276,7 @@ impl Mount {
         };
         let device = anabranch_doctor::device(Path::new("/"), &Path::new("/dev").join(name));
         let Verdict { reach, words, .. } =
-            anabranch_doctor::file_hints(&device.map_err(Failure::say)?);
+            anabranch_doctor::file_hints(&device.map_err(Failure::wrong_use)?);
         match reach {
             Reach::No => Err(refused(&words)),
             Reach::Partly => {

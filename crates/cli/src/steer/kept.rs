@@ -91,7 +91,7 @@ fn there(path: &Path) -> Result<KnownLifetimes> {
     if !path.exists() {
         return Ok(KnownLifetimes::default());
     }
-    let text = read_text(&path.display().to_string()).map_err(Failure::say)?;
+    let text = read_text(&path.display().to_string()).map_err(Failure::wrong_use)?;
     KnownLifetimes::parse(&text).map_err(Failure::usage)
 }
 

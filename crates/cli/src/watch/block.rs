@@ -48,7 +48,7 @@ impl Block {
     /// Finds a device.
     pub fn find(path: &Path) -> Result<Block> {
         let none = |why: &dyn std::fmt::Display| {
-            Failure::say(format!(
+            Failure::wrong_use(format!(
                 "{}: {why}; `lsblk` lists the block devices there are",
                 path.display()
             ))

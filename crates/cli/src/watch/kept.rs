@@ -34,7 +34,7 @@ impl StateFile {
         let Some(path) = path else {
             return Ok(file);
         };
-        let refuse = |why: String| Failure::say(format!("--state {}: {why}", path.display()));
+        let refuse = |why: String| Failure::wrong_use(format!("--state {}: {why}", path.display()));
         file.found = match fs::read(path) {
             Ok(bytes) => {
                 let state = State::read(&bytes);

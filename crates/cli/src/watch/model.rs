@@ -40,7 +40,7 @@ impl Plan {
     /// What was asked for.
     pub fn of(arguments: &WatchArguments) -> Result<Plan> {
         if arguments.drive.drives() > 1 || arguments.drive.size.is_some() {
-            return Err(Failure::say(
+            return Err(Failure::wrong_use(
                 "a device that is watched has one shadow drive for each scheme, of its own size: give one value of \
                  each option, as --unit 24MiB, and no --size",
             ));
@@ -177,7 +177,8 @@ impl Model {
         let start = Start::default();
         let running = Running::start(&plan.specs, &drive, options, &start, &samples, &[])?;
         let first = samples.first().copied();
-        let first = first.ok_or_else(|| Failure::say("--samples 0: at least one is needed"))?;
+        let first =
+            first.ok_or_else(|| Failure::wrong_use("--samples 0: at least one is needed"))?;
         let known = |spec: &SchemeSpec| {
             let known = kept.schemes.iter().find(|(name, _)| name == spec.name());
             match known.map(|(_, tracks)| &tracks[..]) {
