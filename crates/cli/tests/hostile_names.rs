@@ -5,7 +5,7 @@
 mod command;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Output,
@@ -95,216 +95,148 @@ fn evil_trace(directory: &Path) -> PathBuf {
     path
 }
 
-/// Every verb, on what can be read and on what cannot.
-#[expect(clippy::too_many_lines, reason = "a list of calls")]
+/// Calls of every verb, on what can be read and on what cannot. Words in capitals are names and files of [`files`].
+const CALLS: &str = "
+run --scheme EVIL -- true
+run --workload EVIL
+run --backing NOWHERE --size 64MiB -- true
+record --device NOWHERE -o NEW -- true
+watch NOWHERE
+watch /dev/null --traces NOWHERE
+watch /dev/null --scheme EVIL
+watch /dev/null --state NONSENSE --cpu EVIL
+import NONSENSE -o NEW
+import NOWHERE -o NOWHERE
+replay TRACE --unit 1MiB --scheme MANUAL
+replay TRACE --unit 1MiB --scheme MANUAL --json
+replay TRACE --unit 1MiB --scheme MANUAL --csv --streams 2,4
+replay TRACE --unit 1MiB --scheme MANUAL --streams 2,4
+replay TRACE --unit 1MiB --scheme EVIL
+replay TRACE --unit 1MiB --scheme BAD-RULES
+replay TRACE --device EVIL
+replay TRACE --device NONSENSE
+replay TRACE EVIL
+replay TRACE EVIL-OPTION
+replay NONSENSE
+replay NOWHERE
+serve --size EVIL
+serve --device NONSENSE
+serve --listen EVIL
+serve --namespaces EVIL
+precondition --size 64MiB --unit 1MiB -o EVIL-FILE
+precondition --size 64MiB --unit 1MiB -o NOWHERE
+emmc COMMANDS --size 64MiB --unit 1MiB
+emmc NONSENSE
+emmc COMMANDS --card EVIL
+experiment EVIL
+experiment --directory EXPERIMENTS list
+experiment --directory EXPERIMENTS evil
+experiment --directory NOWHERE all
+sweep GRID -o EVIL-DIRECTORY
+sweep NONSENSE -o NEW
+sweep NOWHERE -o NEW
+contexts TRACE
+contexts TRACE --json
+contexts TRACE --csv
+contexts NONSENSE
+report RESULT -o PAGE
+report NONSENSE -o PAGE
+report RESULT -o NOWHERE
+diff RESULT OTHER
+diff RESULT OTHER --json
+diff NONSENSE NOWHERE
+export TRACE --unit 1MiB --to rules,hints,fdp -o ADVICE
+export TRACE --unit 1MiB --to rocksdb --json -o ADVICE
+export TRACE --to csv -o EVIL-FILE
+export TRACE --to EVIL -o ADVICE
+export TRACE --to rules -o NONSENSE
+schemes EVIL
+devices --show EVIL
+devices --show NONSENSE
+coverage TRACE
+coverage TRACE --json
+coverage NONSENSE
+workloads EVIL
+steer --device NOWHERE
+steer --mount EVIL
+doctor EVIL
+doctor --device NOWHERE
+calibrate EVIL -o RESULT
+calibrate 127.0.0.1:1 --nqn EVIL --erase EVIL -o NEW
+completions EVIL
+man EVIL-DIRECTORY
+help EVIL
+";
+
+/// The calls, with their names and files for the words in capitals.
 fn calls(directory: &Path) -> Vec<Vec<String>> {
-    let trace = evil_trace(directory);
-    let trace = text(&trace);
+    let files = files(directory);
+    let word = |word: &str| files.get(word).cloned().unwrap_or_else(|| word.to_owned());
+    let calls = CALLS.trim().lines();
+    calls
+        .map(|call| call.split(' ').map(word).collect())
+        .collect()
+}
+
+/// What the words in capitals stand for; the files that are read are made.
+fn files(directory: &Path) -> BTreeMap<&'static str, String> {
     let at = |name: &str| directory.join(name).to_str().unwrap().to_owned();
     let file = |name: &str, content: &str| {
         fs::write(directory.join(name), content).unwrap();
         at(name)
     };
-    let nowhere = at(&format!("{EVIL}/nowhere"));
-    let words = file(EVIL, &format!("{EVIL}\n{EVIL} = [\n"));
-    let rules = file(
-        &format!("{EVIL}.toml"),
-        &format!(
-            "description = {}\n[[rule]]\nfile = \"x\"\nstream = 1\n",
-            toml::Value::from(EVIL)
-        ),
-    );
-    let result = at(&format!("{EVIL}.json"));
+    let evil = toml::Value::from(EVIL);
+    let trace = text(&evil_trace(directory)).to_owned();
+    let quoted = toml::Value::from(trace.as_str());
+    let nonsense = file(EVIL, &format!("{EVIL}\n{EVIL} = [\n"));
+    let rules = format!("description = {evil}\n[[rule]]\nfile = \"x\"\nstream = 1\n");
+    let rules = file(&format!("{EVIL}.toml"), &rules);
     let manual = format!("manual:rules={rules}");
+    let (result, other) = results(directory, &trace, &manual);
+    let grid = format!("traces = [{quoted}]\nschemes = [\"baseline\"]\n[drive]\nunit = \"1MiB\"\n");
+    let experiment = format!(
+        "title = {evil}\nsource = {evil}\nsetup = {evil}\n[[run]]\nname = {evil}\ntrace = {quoted}\n\
+         scheme = \"baseline\"\nunit = \"1MiB\"\n"
+    );
+    fs::create_dir(directory.join("experiments")).unwrap();
+    file("experiments/evil.toml", &experiment);
+    let command = format!(
+        "a-1 [0] 1.0: mmc_request_start: {EVIL}: start struct mmc_request[1]: cmd_opcode=25 cmd_arg=0x8 \
+         sbc_opcode=23 sbc_arg=0x2000008 blocks=8 block_size=512 blk_addr=8"
+    );
+    BTreeMap::from([
+        ("ADVICE", at(&format!("{EVIL}-advice"))),
+        ("BAD-RULES", format!("manual:rules={nonsense}")),
+        ("COMMANDS", file("mmc.txt", &command.replace('\n', " "))),
+        ("EVIL", EVIL.to_owned()),
+        ("EVIL-DIRECTORY", at(&format!("{EVIL}-directory"))),
+        ("EVIL-FILE", at(&format!("{EVIL}.out"))),
+        ("EVIL-OPTION", format!("--{EVIL}")),
+        ("EXPERIMENTS", at("experiments")),
+        ("GRID", file("grid.toml", &grid)),
+        ("MANUAL", manual),
+        ("NEW", at("new.toml")),
+        ("NONSENSE", nonsense),
+        ("NOWHERE", at(&format!("{EVIL}/nowhere"))),
+        ("OTHER", other),
+        ("PAGE", at("page.html")),
+        ("RESULT", result),
+        ("TRACE", trace),
+    ])
+}
+
+/// A result of a replay, and the same with another scheme, whose name is hostile too.
+fn results(directory: &Path, trace: &str, scheme: &str) -> (String, String) {
+    let at = |name: &str| directory.join(name).to_str().unwrap().to_owned();
+    let (result, other) = (at(&format!("{EVIL}.json")), at("other.json"));
     let replayed = anabranch(&[
-        "replay", trace, "--unit", "1MiB", "--scheme", &manual, "--scheme", "baseline", "-o",
+        "replay", trace, "--unit", "1MiB", "--scheme", scheme, "--scheme", "baseline", "-o",
         &result,
     ]);
     assert!(replayed.status.success(), "{replayed:?}");
-    let other = at("other.json");
-    let changed = fs::read_to_string(&result)
-        .unwrap()
-        .replace("baseline", "b\\u001b[2J\\u202e");
-    fs::write(&other, changed).unwrap();
-    let grid = file(
-        "grid.toml",
-        &format!(
-            "traces = [{}]\nschemes = [\"baseline\"]\n[drive]\nunit = \"1MiB\"\n",
-            toml::Value::from(trace)
-        ),
-    );
-    let experiments = at("experiments");
-    fs::create_dir(&experiments).unwrap();
-    let evil = toml::Value::from(EVIL);
-    file(
-        "experiments/evil.toml",
-        &format!(
-            "title = {evil}\nsource = {evil}\nsetup = {evil}\n[[run]]\nname = {evil}\ntrace = {}\nscheme = \"baseline\"\nunit = \"1MiB\"\n",
-            toml::Value::from(trace)
-        ),
-    );
-    let commands = file(
-        "mmc.txt",
-        &format!(
-            "a-1 [0] 1.0: mmc_request_start: {EVIL}: start struct mmc_request[1]: cmd_opcode=25 cmd_arg=0x8 \
-             sbc_opcode=23 sbc_arg=0x2000008 blocks=8 block_size=512 blk_addr=8"
-        )
-        .replace('\n', " "),
-    );
-    let html = at("page.html");
-    let advice = at(&format!("{EVIL}-advice"));
-    let cases: &[&[&str]] = &[
-        &["run", "--scheme", EVIL, "--", "true"],
-        &["run", "--workload", EVIL],
-        &[
-            "run",
-            "--backing",
-            &nowhere,
-            "--size",
-            "64MiB",
-            "--",
-            "true",
-        ],
-        &["record", "--device", &nowhere, "-o", &at("r"), "--", "true"],
-        &["watch", &nowhere],
-        &["watch", "/dev/null", "--traces", &nowhere],
-        &["watch", "/dev/null", "--scheme", EVIL],
-        &["watch", "/dev/null", "--state", &words, "--cpu", EVIL],
-        &["import", &words, "-o", &at("i.parquet")],
-        &["import", &nowhere, "-o", &nowhere],
-        &["replay", trace, "--unit", "1MiB", "--scheme", &manual],
-        &[
-            "replay", trace, "--unit", "1MiB", "--scheme", &manual, "--json",
-        ],
-        &[
-            "replay",
-            trace,
-            "--unit",
-            "1MiB",
-            "--scheme",
-            &manual,
-            "--csv",
-            "--streams",
-            "2,4",
-        ],
-        &[
-            "replay",
-            trace,
-            "--unit",
-            "1MiB",
-            "--scheme",
-            &manual,
-            "--streams",
-            "2,4",
-        ],
-        &["replay", trace, "--unit", "1MiB", "--scheme", EVIL],
-        &[
-            "replay",
-            trace,
-            "--unit",
-            "1MiB",
-            "--scheme",
-            &format!("manual:rules={words}"),
-        ],
-        &["replay", trace, "--device", EVIL],
-        &["replay", trace, "--device", &words],
-        &["replay", trace, EVIL],
-        &["replay", trace, &format!("--{EVIL}")],
-        &["replay", &words],
-        &["replay", &nowhere],
-        &["serve", "--size", EVIL],
-        &["serve", "--device", &words],
-        &["serve", "--listen", EVIL],
-        &["serve", "--namespaces", EVIL],
-        &[
-            "precondition",
-            "--size",
-            "64MiB",
-            "--unit",
-            "1MiB",
-            "-o",
-            &at(&format!("{EVIL}.drive")),
-        ],
-        &[
-            "precondition",
-            "--size",
-            "64MiB",
-            "--unit",
-            "1MiB",
-            "-o",
-            &nowhere,
-        ],
-        &["emmc", &commands, "--size", "64MiB", "--unit", "1MiB"],
-        &["emmc", &words],
-        &["emmc", &commands, "--card", EVIL],
-        &["experiment", EVIL],
-        &["experiment", "--directory", &experiments, "list"],
-        &["experiment", "--directory", &experiments, "evil"],
-        &["experiment", "--directory", &nowhere, "all"],
-        &["sweep", &grid, "-o", &at(&format!("{EVIL}-sweep"))],
-        &["sweep", &words, "-o", &at("s")],
-        &["sweep", &nowhere, "-o", &at("s")],
-        &["contexts", trace],
-        &["contexts", trace, "--json"],
-        &["contexts", trace, "--csv"],
-        &["contexts", &words],
-        &["report", &result, "-o", &html],
-        &["report", &words, "-o", &html],
-        &["report", &result, "-o", &nowhere],
-        &["diff", &result, &other],
-        &["diff", &result, &other, "--json"],
-        &["diff", &words, &nowhere],
-        &[
-            "export",
-            trace,
-            "--unit",
-            "1MiB",
-            "--to",
-            "rules,hints,fdp",
-            "-o",
-            &advice,
-        ],
-        &[
-            "export", trace, "--unit", "1MiB", "--to", "rocksdb", "--json", "-o", &advice,
-        ],
-        &[
-            "export",
-            trace,
-            "--to",
-            "csv",
-            "-o",
-            &at(&format!("{EVIL}.csv")),
-        ],
-        &["export", trace, "--to", EVIL, "-o", &advice],
-        &["export", trace, "--to", "rules", "-o", &words],
-        &["schemes", EVIL],
-        &["devices", "--show", EVIL],
-        &["devices", "--show", &words],
-        &["coverage", trace],
-        &["coverage", trace, "--json"],
-        &["coverage", &words],
-        &["workloads", EVIL],
-        &["steer", "--device", &nowhere],
-        &["steer", "--mount", EVIL],
-        &["doctor", EVIL],
-        &["calibrate", EVIL, "-o", &result],
-        &[
-            "calibrate",
-            "127.0.0.1:1",
-            "--nqn",
-            EVIL,
-            "--erase",
-            EVIL,
-            "-o",
-            &at("cal.toml"),
-        ],
-        &["doctor", "--device", &nowhere],
-        &["completions", EVIL],
-        &["man", &at(&format!("{EVIL}-man"))],
-        &["help", EVIL],
-    ];
-    let owned = |call: &&[&str]| call.iter().map(|word| (*word).to_owned()).collect();
-    cases.iter().map(owned).collect()
+    let changed = fs::read_to_string(&result).unwrap();
+    fs::write(&other, changed.replace("baseline", "b\\u001b[2J\\u202e")).unwrap();
+    (result, other)
 }
 
 #[test]

@@ -155,74 +155,80 @@ type Point = (String, usize);
 fn points(log: &Path) -> Vec<Point> {
     let log = fs::read_to_string(log).unwrap();
     let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
-    let (mut points, mut unsynced) = (Vec::new(), BTreeSet::new());
-    let mut made = HashMap::new();
-    let mut named = 0;
+    let mut files = Files::default();
+    let mut points = Vec::new();
     for line in log.lines() {
         let (thread, call) = line.split_once(' ').unwrap();
         let call = call.trim_start();
-        let Some((name, rest)) = call
-            .split_once('(')
-            .filter(|_| !call.starts_with(['<', '+']))
-        else {
+        let begins = !call.starts_with(['<', '+']);
+        let Some((name, rest)) = call.split_once('(').filter(|_| begins) else {
             continue;
         };
         let count = counts.entry((thread, name)).or_default();
         *count += 1;
-        let file: u32 = rest
-            .split([',', ')', ' '])
-            .next()
-            .unwrap()
-            .parse()
-            .unwrap_or(0);
-        let changes = match name {
+        if files.change(name, rest) {
+            points.push((name.to_owned(), *count));
+        }
+    }
+    assert!(files.named > 0, "nothing got a name: {log}");
+    points
+}
+
+/// What a run's calls have made of its files.
+#[derive(Default)]
+struct Files<'a> {
+    /// The numbers of open files that hold what may not be on the disk.
+    unsynced: BTreeSet<u32>,
+    /// The number that each path was opened as.
+    made: HashMap<&'a str, u32>,
+    /// Files that got a name.
+    named: u32,
+}
+
+impl<'a> Files<'a> {
+    /// Takes a call, by its name and the rest of its line. Answers whether it changes files.
+    fn change(&mut self, name: &str, rest: &'a str) -> bool {
+        let file = rest.split([',', ')', ' ']).next().unwrap();
+        let file: u32 = file.parse().unwrap_or(0);
+        let path = rest.split('"').nth(1);
+        match name {
             "openat" => {
-                let opened = rest
-                    .rsplit(' ')
-                    .next()
-                    .and_then(|number| number.parse().ok());
-                if let (Some(opened), Some(path)) = (opened, rest.split('"').nth(1)) {
+                let opened = rest.rsplit(' ').next();
+                let opened = opened.and_then(|number| number.parse().ok());
+                if let (Some(opened), Some(path)) = (opened, path) {
                     // The number of a file that was closed is given to the next.
-                    unsynced.remove(&opened);
-                    made.insert(path, opened);
+                    self.unsynced.remove(&opened);
+                    self.made.insert(path, opened);
                 }
                 rest.contains("O_CREAT") || rest.contains("O_TMPFILE")
             }
             "write" | "writev" | "pwrite64" => {
-                unsynced.insert(file);
+                self.unsynced.insert(file);
                 file > 2
             }
             "fsync" | "fdatasync" => {
-                unsynced.remove(&file);
+                self.unsynced.remove(&file);
                 true
             }
             "linkat" => {
-                named += 1;
                 let (_, open) = rest.split_once("/proc/self/fd/").unwrap();
-                let open: u32 = open.split('"').next().unwrap().parse().unwrap();
-                assert!(
-                    !unsynced.contains(&open),
-                    "named before it is on the disk: {line}"
-                );
+                self.name(open.split('"').next().unwrap().parse().ok(), rest);
                 true
             }
             "rename" | "renameat" | "renameat2" => {
-                named += 1;
-                let old = rest.split('"').nth(1).and_then(|old| made.get(old));
-                assert!(
-                    old.is_none_or(|old| !unsynced.contains(old)),
-                    "named before it is on the disk: {line}"
-                );
+                self.name(path.and_then(|old| self.made.get(old)).copied(), rest);
                 true
             }
             _ => true,
-        };
-        if changes {
-            points.push((name.to_owned(), *count));
         }
     }
-    assert!(named > 0, "nothing got a name: {log}");
-    points
+
+    /// A file gets a name.
+    fn name(&mut self, file: Option<u32>, rest: &str) {
+        self.named += 1;
+        let is_whole = file.is_none_or(|file| !self.unsynced.contains(&file));
+        assert!(is_whole, "named before it is on the disk: {rest}");
+    }
 }
 
 /// Which call each kill is at: spread over all, and, in the short form as well, the last ones, where files

@@ -90,100 +90,36 @@ fn a_discarded_page_is_the_device_s_no_more() {
 /// Generic status (Base §4.2.3.1): invalid opcode 1h, invalid field 2h, invalid namespace Bh, data SGL
 /// length Fh, SGL descriptor type 11h, LBA out of range 80h. Command specific: invalid log page 109h.
 #[test]
-#[allow(clippy::too_many_lines, reason = "a table")]
 fn what_makes_no_sense_is_refused_by_name() {
     let served = Served::streams();
     let mut host = served.host(1);
     let end = host.namespace.blocks;
+    let mut elsewhere = Entry::read(0, 1);
+    elsewhere.0[4..8].copy_from_slice(&7_u32.to_le_bytes());
     let page = || Transfer::out(vec![1; 4096]);
-    let wrong_namespace = |mut entry: Entry| {
-        entry.0[4..8].copy_from_slice(&7_u32.to_le_bytes());
-        entry
-    };
+    let (none, read) = (|| Transfer::None, Transfer::In);
+    let directive = Entry::write(0, 1, Tag::None).dword(12, 7 << 20);
+    #[rustfmt::skip]
     let cases = [
-        (
-            "an unknown opcode",
-            Entry::new(0x7e, 1),
-            Transfer::None,
-            0x01,
-        ),
-        (
-            "another namespace",
-            wrong_namespace(Entry::read(0, 1)),
-            Transfer::In(4096),
-            0x02,
-        ),
-        (
-            "a write beyond the end",
-            Entry::write(end, 1, Tag::None),
-            page(),
-            0x80,
-        ),
-        (
-            "a read that goes beyond the end",
-            Entry::read(end - 1, 2),
-            Transfer::In(8192),
-            0x80,
-        ),
-        (
-            "a read that goes around the number's end",
-            Entry::read(u64::MAX, 1),
-            Transfer::In(4096),
-            0x80,
-        ),
-        (
-            "fewer data than blocks",
-            Entry::write(0, 2, Tag::None),
-            page(),
-            0x0f,
-        ),
-        (
-            "an unknown directive",
-            Entry::write(0, 1, Tag::None).dword(12, 7 << 20),
-            page(),
-            0x02,
-        ),
-        (
-            "zeroes beyond the end",
-            Entry::blocks(0x08, end - 1, 2),
-            Transfer::None,
-            0x80,
-        ),
+        ("an unknown opcode", Entry::new(0x7e, 1), none(), 0x01),
+        ("another namespace", elsewhere, read(4096), 0x02),
+        ("a write beyond the end", Entry::write(end, 1, Tag::None), page(), 0x80),
+        ("a read that goes beyond the end", Entry::read(end - 1, 2), read(8192), 0x80),
+        ("a read that goes around the number's end", Entry::read(u64::MAX, 1), read(4096), 0x80),
+        ("fewer data than blocks", Entry::write(0, 2, Tag::None), page(), 0x0f),
+        ("an unknown directive", directive, page(), 0x02),
+        ("zeroes beyond the end", Entry::blocks(0x08, end - 1, 2), none(), 0x80),
     ];
     for (what, entry, transfer, status) in cases {
         assert_eq!(io(&mut host, entry, transfer), status, "{what}");
     }
+    #[rustfmt::skip]
     let cases = [
-        (
-            "an unknown admin opcode",
-            Entry::new(0xc7, 0),
-            Transfer::None,
-            0x01,
-        ),
-        (
-            "an unknown structure",
-            Entry::identify(0x7f, 0),
-            Transfer::In(4096),
-            0x02,
-        ),
-        (
-            "the structure of a namespace that is none",
-            Entry::identify(0x00, 4711),
-            Transfer::In(4096),
-            0x0b,
-        ),
-        (
-            "an unknown log",
-            Entry::log(0xc5, u32::MAX, 512, 0),
-            Transfer::In(512),
-            0x109,
-        ),
-        (
-            "an unknown feature",
-            Entry::feature(false, 0x7d, 0),
-            Transfer::None,
-            0x02,
-        ),
+        ("an unknown admin opcode", Entry::new(0xc7, 0), none(), 0x01),
+        ("an unknown structure", Entry::identify(0x7f, 0), read(4096), 0x02),
+        ("the structure of a namespace that is none", Entry::identify(0x00, 4711), read(4096), 0x0b),
+        ("an unknown log", Entry::log(0xc5, u32::MAX, 512, 0), read(512), 0x109),
+        ("an unknown feature", Entry::feature(false, 0x7d, 0), none(), 0x02),
     ];
     for (what, entry, transfer, status) in cases {
         assert_eq!(admin(&mut host, entry, transfer), status, "{what}");

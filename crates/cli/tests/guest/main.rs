@@ -118,6 +118,15 @@ fn streams_live_a_whole_life() {
     assert_eq!(units, (15 * MIB + 4096).div_ceil(512_000));
 }
 
+/// Blocks that can still be written to each handle's unit.
+fn room(report: &Report, name: &str) -> Vec<u64> {
+    let status = report.json(name);
+    let handles = status["ruhss"].as_array().unwrap().iter();
+    handles
+        .map(|handle| handle["ruamw"].as_u64().unwrap())
+        .collect()
+}
+
 #[test]
 fn placement_is_told_and_heeded() {
     let served = Served::start(&["--device", "fdp-8ruh", "--size", "1GiB", "--unit", "8MiB"]);
@@ -137,35 +146,16 @@ fn placement_is_told_and_heeded() {
     ] {
         report.output(name);
     }
-    let room = |name: &str| -> Vec<u64> {
-        let status = report.json(name);
-        let handles = status["ruhss"].as_array().unwrap();
-        handles
-            .iter()
-            .map(|handle| handle["ruamw"].as_u64().unwrap())
-            .collect()
-    };
-    // Blocks of 4 KiB in a unit of 8 MiB.
+    // Blocks of 4 KiB in a unit of 8 MiB, and what is left of the first three handles' units.
     let unit = 2048;
-    assert_eq!(room("status-before"), [unit; 8]);
-    assert_eq!(
-        room("status-placed"),
-        [unit, unit - 1024, unit - 512, unit, unit, unit, unit, unit]
-    );
-    assert_eq!(
-        room("status-default"),
-        [
-            unit - 256,
-            unit - 1024,
-            unit - 512,
-            unit,
-            unit,
-            unit,
-            unit,
-            unit
-        ]
-    );
-    assert_eq!(room("status-updated")[1..3], [unit, unit]);
+    let left = |used: [u64; 3]| {
+        let [first, second, third] = used.map(|used| unit - used);
+        vec![first, second, third, unit, unit, unit, unit, unit]
+    };
+    assert_eq!(room(&report, "status-before"), left([0, 0, 0]));
+    assert_eq!(room(&report, "status-placed"), left([0, 1024, 512]));
+    assert_eq!(room(&report, "status-default"), left([256, 1024, 512]));
+    assert_eq!(room(&report, "status-updated")[1..3], [unit, unit]);
 
     // Invalid identifier (3) of handle 0, not fully written (0) of handle 1.
     let events = report.json("events")["events"].as_array().unwrap().len();
@@ -176,14 +166,8 @@ fn placement_is_told_and_heeded() {
     assert_eq!(statistics("statistics-after", "mbmw"), 7 * MIB + 4096);
 
     // The kernel's hints reach handles, and not the default one alone.
-    assert!(
-        report
-            .output("kernel-streams")
-            .trim()
-            .parse::<u32>()
-            .unwrap()
-            >= 5
-    );
+    let streams: u32 = report.output("kernel-streams").trim().parse().unwrap();
+    assert!(streams >= 5, "{streams}");
     let written = host_bytes(&served.stop());
     assert_eq!(written.iter().sum::<u64>(), 8 * MIB + 8192);
     assert_eq!(

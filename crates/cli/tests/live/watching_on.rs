@@ -19,6 +19,12 @@ fn kept_by(watcher: &Watcher, state: &str) {
     wait_until("the state to be written", || made() != before);
 }
 
+/// The sum of a figure over a device's contexts.
+fn of_contexts(device: &Value, key: &str) -> u64 {
+    let rows = device["contexts"].as_array().unwrap().iter();
+    rows.map(|row| row[key].as_u64().unwrap()).sum()
+}
+
 #[test]
 fn a_watcher_that_is_killed_goes_on_where_its_state_was_kept() {
     let place = Place::new();
@@ -49,20 +55,7 @@ fn a_watcher_that_is_killed_goes_on_where_its_state_was_kept() {
     assert_eq!(written(device_after).0, all);
     assert_eq!(device_after["schemes"][0]["host_bytes"], all);
     assert!(device_after["schemes"][0]["copied_bytes"].as_u64() > Some(10 * MIB));
-    let roles = |device: &Value| -> Vec<(String, u64, u64)> {
-        let rows = device["contexts"].as_array().unwrap().iter();
-        let row = |row: &Value| {
-            let number = |name: &str| row[name].as_u64().unwrap();
-            (
-                row["role"].to_string(),
-                number("written_bytes"),
-                number("ended_bytes"),
-            )
-        };
-        rows.map(row).collect()
-    };
-    let bytes: u64 = roles(device_after).iter().map(|row| row.1).sum();
-    assert_eq!(bytes, all);
+    assert_eq!(of_contexts(device_after, "written_bytes"), all);
     // What lives is in the shadow drives again: what overwrites it ends lives that began before the restart.
     let watcher = Watcher::start(&place, &words);
     let filled = watcher.now()["devices"][0]["filled"].as_f64().unwrap();
@@ -71,24 +64,22 @@ fn a_watcher_that_is_killed_goes_on_where_its_state_was_kept() {
     let (last, _) = watcher.end();
     let last = &last["devices"][0];
     assert_eq!(written(last).0, all + 20_000 * PAGE);
-    let ended = |device: &Value| roles(device).iter().map(|row| row.2).sum::<u64>();
-    assert_eq!(ended(last), ended(device_after) + 20_000 * PAGE);
-    let waf = |device: &Value| device["schemes"][0]["waf"].as_f64().unwrap();
-    assert!(
-        (waf(last) - waf(device_after)).abs() < 0.3,
-        "{} {}",
-        waf(last),
-        waf(device_after)
-    );
+    let ended = [last, device_after].map(|device| of_contexts(device, "ended_bytes"));
+    assert_eq!(ended[0], ended[1] + 20_000 * PAGE);
+    let waf = [last, device_after].map(|device| device["schemes"][0]["waf"].as_f64().unwrap());
+    assert!((waf[0] - waf[1]).abs() < 0.3, "{waf:?}");
+    refuses_what_is_not_its_state(&place, &device, &state, &words);
+}
 
-    // Another device is not that one.
+/// The state of another device, and a file that is none, are refused.
+fn refuses_what_is_not_its_state(place: &Place, device: &Device, state: &str, words: &[&str]) {
     let other = Device::of(&place.path("other"));
-    let refused = anabranch(&["watch", &other.0, "--state", &state, "--unit", "1MiB"]);
+    let refused = anabranch(&["watch", &other.0, "--state", state, "--unit", "1MiB"]);
     refused
         .with_status(2)
         .complains(&["--state", "not watched", &device.0]);
-    fs::write(&state, "what was there").unwrap();
-    anabranch(&[&["watch", "--unit", "1MiB"], &words[..]].concat())
+    fs::write(state, "what was there").unwrap();
+    anabranch(&[&["watch", "--unit", "1MiB"], words].concat())
         .with_status(2)
         .complains(&["--state", "no state of a watcher"]);
 }

@@ -218,30 +218,11 @@ impl World {
                 self.streams.wrote(identity, part, tag, end - begin);
             }
             What::Flush => self.blocks.flushed(command.begun),
-            What::Streams(id, true) => {
-                self.streaming.insert((identity, *id), (true, self.now));
-            }
-            What::Streams(id, false) => self.stop_streaming(identity, *id),
-            What::ReleaseStream(id, identifier) => {
-                self.streams
-                    .table()
-                    .release(scope(identity, *id), *identifier);
-            }
-            What::AllocateStreams(id, count) => {
-                let given = self.streams.table().allocate(scope(identity, *id), *count);
-                let given = given.map_err(|error| format!("allocated, though {error}"))?;
-                if u64::from(given.streams) != completion.result {
-                    return Err(format!(
-                        "{} streams, ought to be {given:?}",
-                        completion.result
-                    ));
-                }
+            What::Streams(..) | What::ReleaseStream(..) | What::AllocateStreams(..) => {
+                self.directed(identity, &command.what, completion.result)?;
             }
             What::Statistics => self.check_statistics(&command.received)?,
-            What::Format(_) => {
-                self.saved = vec![Some(counted(&self.target.drive()))];
-            }
-            What::Delete(_) | What::Attach(..) => {
+            What::Format(_) | What::Delete(_) | What::Attach(..) => {
                 self.saved = vec![Some(counted(&self.target.drive()))];
             }
             What::Create(id) => {
@@ -252,6 +233,30 @@ impl World {
             }
             What::Nonsense => return Err("nonsense succeeded".to_owned()),
             What::Connect | What::Discard(_) | What::Verify(_) => {}
+        }
+        Ok(())
+    }
+
+    /// A command of the Streams Directive succeeded.
+    fn directed(&mut self, identity: u8, what: &What, result: u64) -> Check {
+        match *what {
+            What::Streams(id, true) => {
+                self.streaming.insert((identity, id), (true, self.now));
+            }
+            What::Streams(id, false) => self.stop_streaming(identity, id),
+            What::ReleaseStream(id, identifier) => {
+                self.streams
+                    .table()
+                    .release(scope(identity, id), identifier);
+            }
+            What::AllocateStreams(id, count) => {
+                let given = self.streams.table().allocate(scope(identity, id), count);
+                let given = given.map_err(|error| format!("allocated, though {error}"))?;
+                if u64::from(given.streams) != result {
+                    return Err(format!("{result} streams, ought to be {given:?}"));
+                }
+            }
+            _ => {}
         }
         Ok(())
     }
