@@ -8,7 +8,6 @@ use anabranch_calibrate::{
 const MIB: u64 = 1 << 20;
 const HANDLES: u64 = 2;
 
-/// The model of it.
 #[derive(Clone)]
 struct Model {
     block_bytes: u64,

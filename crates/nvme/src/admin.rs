@@ -35,7 +35,6 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Performs it.
     pub(crate) fn perform(&self) -> Result<Answer, Status> {
         let io = self.controller.is_io();
         match self.command.opcode {

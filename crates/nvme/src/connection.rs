@@ -69,7 +69,6 @@ enum Role {
     Io(Arc<Controller>, u16),
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     target: Arc<Target>,

@@ -254,7 +254,6 @@ impl Namespace {
         !self.formats().is_multiple_of(2)
     }
 
-    /// A Format begins.
     pub(crate) fn begin_format(&self) {
         self.formats.fetch_add(1, Ordering::Relaxed);
     }

@@ -25,7 +25,6 @@ pub(crate) fn capacity_16(of: &Geometry) -> Vec<u8> {
     data
 }
 
-/// An open stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpenStream {
     pub(crate) identifier: u16,

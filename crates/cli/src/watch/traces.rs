@@ -30,7 +30,6 @@ pub struct Traces {
     device: String,
     keep: Keep,
     clock: Clock,
-    /// The one at work.
     working: Option<Working>,
     /// When the last one failed.
     failed: Option<Instant>,

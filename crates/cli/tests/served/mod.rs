@@ -73,7 +73,6 @@ impl Served {
         kib.expect("a process has memory") << 10
     }
 
-    /// Killed as it is.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -106,7 +106,6 @@ impl Request<'_> {
         }
     }
 
-    /// Directive Send.
     pub(super) fn directive_send(&self) -> Result<Answer, Status> {
         if self.target.mode == Mode::Plain {
             return Err(Status::INVALID_OPCODE);

@@ -47,7 +47,6 @@ const TIMESTAMP_BITS: u64 = (1 << 48) - 1;
 const SET_BY_HOST: u64 = 1 << 49;
 
 impl Request<'_> {
-    /// Get Features.
     pub(super) fn get_features(&self) -> Result<Answer, Status> {
         let id = self.command.dword(10) as u8;
         let select = self.command.dword(10) >> 8 & 7;
@@ -101,7 +100,6 @@ impl Request<'_> {
         Ok(Answer::Done(value.into()))
     }
 
-    /// Set Features.
     pub(super) fn set_features(&self) -> Result<Answer, Status> {
         let id = self.command.dword(10) as u8;
         self.check_feature(id)?;

@@ -53,7 +53,6 @@ mod cns {
 }
 
 impl Request<'_> {
-    /// Identify.
     pub(super) fn identify(&self) -> Result<Answer, Status> {
         let structure = self.command.dword(10) & 0xff;
         let command_set = self.command.dword(11) >> 24;

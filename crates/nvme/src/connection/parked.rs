@@ -10,7 +10,6 @@ use crate::{command::Command, completion::Status, drive::touched, extent::Extent
 enum Rest {
     /// Read data, and answer.
     Read(Command),
-    /// Answer.
     Answer(Command),
 }
 

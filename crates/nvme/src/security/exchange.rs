@@ -47,7 +47,6 @@ enum Step {
     Success2(u16),
     /// The host fetches why it failed.
     Failure1(u16, Explanation),
-    /// It is over.
     Over(Result<(), Explanation>),
 }
 

@@ -22,7 +22,6 @@ pub const SUBSYSTEM: &str = "nqn.2014-08.org.example:drive";
 
 /// A drive that is served as long as this lives.
 pub struct Served {
-    /// The target.
     pub target: Arc<Target>,
     /// Where it listens.
     pub address: SocketAddr,

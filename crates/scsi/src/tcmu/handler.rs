@@ -41,7 +41,6 @@ impl Handler {
         self.thread.is_finished()
     }
 
-    /// Ends it.
     pub(super) fn end(self) -> Result<(), TcmuError> {
         drop(self.stop);
         self.thread.join().unwrap_or(Err(TcmuError::Thread))

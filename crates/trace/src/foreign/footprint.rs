@@ -9,7 +9,6 @@ const GRAIN_BYTES: u64 = 4096;
 /// share a chunk and far places cost little.
 const CHUNK_WORDS: usize = 8;
 
-/// Grains of a chunk.
 const CHUNK_GRAINS: u64 = CHUNK_WORDS as u64 * 64;
 
 /// Chunks that are kept; where there are more, the grain is doubled. Our choice: some 60 MiB with

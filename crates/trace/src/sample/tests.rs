@@ -116,7 +116,6 @@ proptest! {
         prop_assert_eq!(single, whole);
     }
 
-    /// A sample of a sample is the coarser sample.
     #[test]
     fn a_sample_of_a_sample_is_the_coarser_sample(
         offset in 0_u64..1 << 40, length in 0_u64..1 << 22, fine in 0_u32..6, more in 0_u32..6, hash: u64,

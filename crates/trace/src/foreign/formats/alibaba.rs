@@ -31,7 +31,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Alibaba)))),
 };
 
-/// Its form.
 pub(super) const FORM: FormRow =
     FormRow::new(BYTES.every(1000).only(READ_WRITE), |started_unix_s| {
         Box::new(AlibabaWriter { started_unix_s })

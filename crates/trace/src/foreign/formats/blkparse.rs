@@ -47,7 +47,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     }),
 };
 
-/// Its form.
 pub(super) const FORM: FormRow =
     FormRow::new(SECTORS.named(), |_| Box::new(BlkparseWriter::default()));
 

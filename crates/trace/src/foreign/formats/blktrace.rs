@@ -58,7 +58,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     ),
 };
 
-/// Its form.
 pub(super) const FORM: FormRow = FormRow::new(SECTORS.named().up_to(MOST_32_BIT_BYTES), |_| {
     Box::new(BlktraceWriter::default())
 });

@@ -24,7 +24,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Lines(|options| Ok(Box::new(Csv::new(options.columns.as_ref())?))),
 };
 
-/// Its form.
 pub(super) const FORM: FormRow = FormRow {
     about: Some("a CSV with a heading: bytes, nanoseconds"),
     ..FormRow::new(BYTES.only(WITH_DISCARD), |_| Box::new(CsvWriter))

@@ -34,7 +34,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Lines(|_| Ok(Box::new(Fiu))),
 };
 
-/// Its form.
 pub(super) const FORM: FormRow =
     FormRow::new(SECTORS.named().only(READ_WRITE), |_| Box::new(FiuWriter));
 

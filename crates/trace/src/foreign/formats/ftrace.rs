@@ -61,7 +61,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Lines(|_| Ok(Box::new(Ftrace::default()))),
 };
 
-/// Its form.
 pub(super) const FORM: FormRow = FormRow {
     about: Some("block_rq_issue of trace_pipe: sectors of 512 bytes, seconds"),
     ..FormRow::new(SECTORS.named().every(1000), |_| Box::new(FtraceWriter))

@@ -28,7 +28,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Lines(|_| Ok(Box::new(Midas))),
 };
 
-/// Bytes of a page.
 const PAGE_BYTES: u64 = 4096;
 
 /// Reads lines of MiDAS' text.

@@ -32,7 +32,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Lines(|_| Ok(Box::new(MqSim))),
 };
 
-/// Its form.
 pub(super) const FORM: FormRow = FormRow::new(SECTORS.only(READ_WRITE), |_| Box::new(MqSimWriter));
 
 /// Reads lines of MQSim's traces.

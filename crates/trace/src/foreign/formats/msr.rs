@@ -33,7 +33,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Msr)))),
 };
 
-/// Its form.
 pub(super) const FORM: FormRow =
     FormRow::new(BYTES.every(100).only(READ_WRITE), |started_unix_s| {
         Box::new(MsrWriter { started_unix_s })

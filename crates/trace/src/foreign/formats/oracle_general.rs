@@ -49,7 +49,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     ),
 };
 
-/// Its form.
 pub(super) const FORM: FormRow = FormRow {
     about: Some("binary of libCacheSim: writes of 4 KiB objects, seconds"),
     ..FormRow::new(
@@ -63,7 +62,6 @@ pub(super) const FORM: FormRow = FormRow {
     )
 };
 
-/// Bytes of a record.
 const RECORD_BYTES: usize = 24;
 
 /// Records from which the unit of objects' numbers is guessed.

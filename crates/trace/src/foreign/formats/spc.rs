@@ -35,7 +35,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Spc)))),
 };
 
-/// Its form.
 pub(super) const FORM: FormRow = FormRow::new(
     Holds {
         length_unit_bytes: 1,

@@ -30,7 +30,6 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Tencent)))),
 };
 
-/// Its form.
 pub(super) const FORM: FormRow = FormRow::new(
     SECTORS.every(SECOND_NS).only(READ_WRITE),
     |started_unix_s| Box::new(TencentWriter { started_unix_s }),
