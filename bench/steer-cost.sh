@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Instructions that a write costs in a Linux guest: on the drive itself, through a ublk device that only passes on
-# (--unwatched --scheme baseline), with the program context of each page (--scheme baseline), and with the scheme anabranch.
+# (--unwatched --scheme baseline), with the program context of each page (--scheme baseline), with its control group beside
+# (--tenant), and with the scheme anabranch.
 # QEMU counts: an instruction of the one processor takes a nanosecond of the guest's time, kernel and programs together.
 # Use: bench/steer-cost.sh [ROUNDS [WRITES [BLOCK [DEPTH]]]]      (3 20000 4k 32)
 # COUNT=1: also, by the kernel's functions, what they are (slower).
@@ -50,7 +51,8 @@ awk '
           for (i = 1; i <= kinds; i++) { kind = order[i]
               printf "%-10s %7.0f (%d to %d)  %.2f\n", kind, sum[kind] / count[kind], least[kind], most[kind],
                   sum["raw"] / count["raw"] / (sum[kind] / count[kind]) }
-          printf "beyond the bare ublk device: contexts %.0f, anabranch %.0f\n",
+          printf "beyond the bare ublk device: contexts %.0f, tenants %.0f, anabranch %.0f\n",
               sum["contexts"] / count["contexts"] - sum["ublk"] / count["ublk"],
+              sum["tenants"] / count["tenants"] - sum["ublk"] / count["ublk"],
               sum["anabranch"] / count["anabranch"] - sum["ublk"] / count["ublk"] }' "$work/told"
 [ -z "$plugin" ] || python3 bench/steer-cost/where.py "$work/told" "$work/blocks"

@@ -41,10 +41,13 @@ steered() {
     [ -z "$COUNT" ] || { echo "@symbol $name 0 t -"; grep '\[bpf\]$' /proc/kallsyms | sed "s/^/@symbol $name /"; }
     unsteer
 }
+must mkdir -p /tmp/groups
+must mount -t cgroup2 none /tmp/groups
 for _ in $(seq "$ROUNDS"); do
     measure raw /dev/nvme0n1
     steered ublk --scheme baseline --yes --unwatched
     steered contexts --scheme baseline --yes
+    steered tenants --scheme baseline --yes --tenant nobody
     steered anabranch --scheme anabranch --yes
 done
 disconnect

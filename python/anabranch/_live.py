@@ -25,6 +25,7 @@ class CaptureOptions(DriveOptions, total=False):
     reads: bool
     no_hints: bool
     ring: Union[str, int, None]
+    tenant: Union[str, None]
 
 
 class RunOptions(CaptureOptions, total=False):
@@ -87,6 +88,7 @@ def record(
     reads: bool = False,
     no_hints: bool = False,
     ring: str | int | None = None,
+    tenant: str | None = None,
 ) -> Trace:
     """Records what a block device is asked to do, with program contexts, as ``anabranch record`` does:
     as root, with eBPF. It ends when ``program`` does, after the time ``for_`` (``"10m"``), after ``max``
@@ -107,6 +109,7 @@ def record(
         "reads": reads,
         "no_hints": no_hints,
         "ring": ring,
+        "tenant": tenant,
     }
     call("record", [*words(asked), *_program(program)], until_interrupted=True)
     return Trace.read(output)

@@ -352,6 +352,11 @@ pub struct CaptureArguments {
     /// Kernel memory for events on their way; lost events mean that it was too small
     #[arg(long, value_name = "BYTES", default_value = "64MiB")]
     pub ring: String,
+    /// A control group whose writes are those of one tenant, such as system.slice/mysql.service; in the last name a
+    /// `*`, as in 'machine.slice/*.scope', makes each that it matches a tenant. May be given several times; directories
+    /// `tenant-N` mean nothing then
+    #[arg(long, value_name = "GROUP")]
+    pub tenant: Vec<anabranch_probe::TenantGroup>,
 }
 
 /// Events of a request's life.

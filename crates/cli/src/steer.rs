@@ -131,7 +131,7 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
             watched::forget(block);
             return Arc::new(NoWriters);
         }
-        match Watched::start(block, took_over) {
+        match Watched::start(block, took_over, &arguments.tenant) {
             Ok(found) => watched.insert(found).writers(),
             Err(error) => unwatched(&error),
         }
@@ -297,6 +297,7 @@ fn serve(
     let is_kept = kept.keep(&server);
     server.placer().unwatch();
     let handover = watched.as_ref().map(Watched::counts);
+    let tenants = watched.as_ref().map_or_else(Vec::new, Watched::tenants);
     watched.map_or(Ok(()), Watched::end)?;
     let end = End {
         server: &server,
@@ -305,6 +306,7 @@ fn serve(
         metadata: plan.metadata,
         drive,
         handover,
+        tenants,
         shadow: shadow.map(Shadow::finish),
     };
     if let Some(mut file) = file {

@@ -12,7 +12,7 @@ use std::{
 };
 
 use anabranch_trace::{
-    Capture, Context, ContextId, ContextKind, File, FileId, Frame, Io, Tables, Writer,
+    Capture, Context, ContextId, ContextKind, File, FileId, Frame, Io, Tables, Tenant, Writer,
 };
 use tempfile::TempDir;
 
@@ -69,6 +69,10 @@ fn evil_trace(directory: &Path) -> PathBuf {
         host: EVIL.to_owned(),
         drive: None,
         sampled: None,
+        tenants: vec![Tenant {
+            number: 1,
+            control_group: EVIL.to_owned(),
+        }],
     });
     for id in 1..=2 {
         let frame = |symbol: Option<String>| Frame {

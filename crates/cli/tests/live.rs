@@ -12,6 +12,7 @@
 mod live {
     mod applications;
     mod ending;
+    mod group;
     mod interruption;
     mod long_life;
     mod machine;
@@ -19,6 +20,7 @@ mod live {
     mod remains;
     mod rocksdb;
     mod support;
+    mod tenants;
     mod watcher;
     mod watching;
     mod watching_on;

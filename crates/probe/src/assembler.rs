@@ -1,82 +1,28 @@
 //! The assembler: from records of the kernel side to [`Io`] and the tables.
 
-use std::sync::Arc;
+use anabranch_trace::{Context, ContextId, File, Io, Operation, Tenant, WriteHint};
 
-use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Io, Operation, WriteHint};
-
-use crate::address_space::{AddressSpace, AddressSpaces};
-use crate::bounded::BoundedMap;
-use crate::context_table::{Claims, ContextTable, FoldLimits};
-use crate::event::{Event, FileKey, ImageKey, IoEvent, MalformedRecord, StackEvent, WriterKind};
+use crate::context_table::{ContextTable, FoldLimits};
+use crate::event::{Event, FileKey, IoEvent, MalformedRecord};
 use crate::file_table::FileTable;
-use crate::shared::Shared;
-use crate::whose::{LeftOut, Stranger, Wanted, Whose};
+use crate::known_writers::KnownWriters;
+use crate::page_writer::{Answer, PageWriter};
+use crate::reply::Reply;
+use crate::tenants::Tenants;
+use crate::whose::{LeftOut, Whose};
 use crate::window::Source;
-use crate::writer::{CallSite, Writer};
 
-/// The most hashes of writers that are remembered: four times as many as the kernel side remembers to have sent, since
-/// a page may be written out long after it was made dirty. Our choice.
-const MAX_WRITERS: usize = 65536;
-/// The fewest frames with which a walk along frame pointers is trusted; as in `writer.bpf.h`.
-const MIN_FRAMES: usize = 3;
-/// The most words of a stack that are taken for return addresses; as in `writer.bpf.h`.
-const SCANNED_FRAMES: usize = 5;
 /// Bytes of the pages of a handover.
 const PAGE_BYTES: u64 = 4096;
-
-/// What is known of a writer.
-type Known = Result<Arc<Claims>, Stranger>;
-
-/// A reply to the kernel side.
-#[derive(Debug)]
-pub(crate) enum Reply {
-    /// The address ranges of a program image's code, and the hash of the writer whose walk ended for want of one.
-    Ranges(ImageKey, Vec<(u64, u64)>, Option<u64>),
-    /// The hash of a writer that must be sent again when it is next seen.
-    Resend(u64),
-}
-
-/// The writer of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageWriter {
-    /// The program context; the unknown one if the writer is no longer known.
-    pub context: ContextId,
-    /// The file; row 0 for none.
-    pub file: FileId,
-    /// The hint that was asked for the file.
-    pub hint: WriteHint,
-    /// Whether the kernel granted the hint.
-    pub hint_granted: bool,
-    /// The tenant the file belongs to; 0 if it belongs to none.
-    pub tenant: u32,
-}
-
-/// The writer of a source, with how sure it is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Answer {
-    pub writer: PageWriter,
-    /// Whether the answer will never change.
-    pub is_settled: bool,
-    /// Whether the kernel side has still to send the writer, or it was forgotten.
-    pub is_awaited: bool,
-}
 
 /// Puts records together to requests and tables. It holds all that a capture learns.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     start_ns: u64,
     last_ns: u64,
-    spaces: AddressSpaces,
-    writers: BoundedMap<u64, Known>,
-    /// A process has hashes of its own: what a program's processes claim is kept once.
-    claims: Shared<Claims>,
-    paths: Shared<[CallSite]>,
-    /// Whose writes are captured; `None` for everybody's.
-    wanted: Option<Wanted>,
+    writers: KnownWriters,
     contexts: ContextTable,
     files: FileTable,
-    /// Number of stacks of processes that were gone before they could be read.
-    gone: u64,
     /// Number of writes whose writer is not known.
     nameless: u64,
     /// Number of writes that reached the device with another hint than their file was granted.
@@ -89,14 +35,9 @@ impl Assembler {
         Assembler {
             start_ns,
             last_ns: 0,
-            spaces: AddressSpaces::new(),
-            writers: BoundedMap::new(MAX_WRITERS),
-            claims: Shared::new(),
-            paths: Shared::new(),
-            wanted: None,
+            writers: KnownWriters::default(),
             contexts: ContextTable::new(limits),
             files: FileTable::new(limits.max_files),
-            gone: 0,
             nameless: 0,
             astray: 0,
         }
@@ -104,15 +45,32 @@ impl Assembler {
 
     /// Captures only the writes of `whose`, or everybody's if that is empty.
     pub(crate) fn only(mut self, whose: &[Whose]) -> Assembler {
-        self.wanted = (!whose.is_empty()).then(|| Wanted::new(whose.to_vec()));
+        self.writers.only(whose);
         self
+    }
+
+    /// Goes by these tenants, if there are any, and not by directories.
+    pub(crate) fn shared_by(mut self, tenants: Option<Tenants>) -> Assembler {
+        self.writers.shared_by(tenants);
+        self
+    }
+
+    /// The tenants by control group so far.
+    pub(crate) fn tenants(&self) -> &[Tenant] {
+        self.writers.tenants().map_or(&[], Tenants::found)
+    }
+
+    /// The tenant that a write belongs to: its writer's or, where directories are tenants, its file's.
+    fn tenant(&mut self, writer: u64, file: FileKey) -> u32 {
+        match self.writers.tenants() {
+            Some(_) => self.writers.get(writer).map_or(0, |known| known.tenant),
+            None => self.files.tenant(file),
+        }
     }
 
     /// Counts of the requests left out so far.
     pub(crate) fn left_out(&self) -> LeftOut {
-        self.wanted
-            .as_ref()
-            .map_or_else(LeftOut::default, Wanted::left_out)
+        self.writers.left_out()
     }
 
     /// Takes one record. If it is a request, passes it to `sink`.
@@ -127,11 +85,8 @@ impl Assembler {
                 io.into_iter().for_each(sink);
                 Ok(reply)
             }
-            Event::Stack(stack) => Ok(self.stack(&stack)),
-            Event::Process(image) => {
-                let space = self.spaces.get(image);
-                Ok(space.map(|space| Reply::Ranges(image, space.ranges().to_vec(), None)))
-            }
+            Event::Stack(stack) => Ok(self.writers.learn(&stack, &self.contexts)),
+            Event::Process(image) => Ok(self.writers.ranges(image)),
             Event::File {
                 key,
                 name,
@@ -151,21 +106,21 @@ impl Assembler {
 
     /// The writer of a page's source. The page counts for the writer's context.
     pub(crate) fn answer(&mut self, source: &Source) -> Answer {
-        let claims = self.writers.get_mut(&source.writer);
-        let claims = claims.and_then(|known| known.as_mut().ok());
-        let context = match &claims {
-            Some(claims) => self.contexts.attribute(claims, PAGE_BYTES),
+        let tenant = self.tenant(source.writer, source.file);
+        let known = self.writers.get(source.writer);
+        let context = match known {
+            Some(known) => self.contexts.attribute(&known.claims, PAGE_BYTES),
             None => ContextId::UNKNOWN,
         };
         Answer {
-            is_awaited: source.writer != 0 && claims.is_none(),
-            is_settled: claims.is_some_and(|claims| self.contexts.is_settled(claims)),
+            is_awaited: source.writer != 0 && known.is_none(),
+            is_settled: known.is_some_and(|known| self.contexts.is_settled(&known.claims)),
             writer: PageWriter {
                 context,
                 file: self.files.id(source.file),
                 hint: WriteHint::from_number(source.hint.into()).unwrap_or_default(),
                 hint_granted: source.hint_granted,
-                tenant: self.files.tenant(source.file),
+                tenant,
             },
         }
     }
@@ -182,13 +137,7 @@ impl Assembler {
 
     /// Ends the capture: the context table, the file table, and sentences on what could not be seen.
     pub(crate) fn finish(self) -> (Vec<Context>, Vec<File>, Vec<String>) {
-        let mut limitations = Vec::new();
-        if self.gone > 0 {
-            limitations.push(format!(
-                "{} call paths belong to processes that ended before they could be looked at: their writes are known by the thread's name only.",
-                self.gone
-            ));
-        }
+        let mut limitations = self.writers.limitations();
         if self.nameless > 0 {
             limitations.push(format!(
                 "{} writes carry no context: what their writer was had been forgotten.",
@@ -201,7 +150,6 @@ impl Assembler {
                 self.astray
             ));
         }
-        limitations.extend(self.wanted.iter().flat_map(Wanted::limitations));
         (
             self.contexts.contexts(),
             self.files.into_files(),
@@ -213,7 +161,7 @@ impl Assembler {
         let operation = *Operation::ALL
             .get(usize::from(event.operation))
             .ok_or(MalformedRecord)?;
-        if let Some(reply) = self.leave_out(event, operation) {
+        if let Some(reply) = self.writers.leave_out(event, operation) {
             return Ok((None, reply));
         }
         let (context, reply) = match operation {
@@ -238,102 +186,22 @@ impl Assembler {
             file: self.files.id(event.file),
             hint: WriteHint::from_number(hint.into()).unwrap_or_default(),
             hint_granted,
-            tenant: self.files.tenant(event.file),
+            tenant: self.tenant(event.writer, event.file),
         };
         Ok((Some(io), reply))
     }
 
-    /// Counts a request that is nobody's whose writes are wanted, and answers with the reply to the kernel side.
-    /// Discards are never left out: they tell what no longer lives.
-    fn leave_out(&mut self, event: &IoEvent, operation: Operation) -> Option<Option<Reply>> {
-        let wanted = self.wanted.as_mut()?;
-        let (writer, reply) = match operation {
-            Operation::Discard | Operation::Flush => return None,
-            Operation::Read => (None, None),
-            Operation::Write => match self.writers.get_mut(&event.writer) {
-                Some(Ok(_)) => return None,
-                Some(Err(stranger)) => (Some(*stranger), None),
-                None => (None, Some(Reply::Resend(event.writer))),
-            },
-        };
-        wanted.leave_out(event, operation, writer);
-        Some(reply)
-    }
-
     fn context(&mut self, event: &IoEvent) -> (ContextId, Option<Reply>) {
-        match self.writers.get_mut(&event.writer) {
-            Some(Ok(claims)) => (self.contexts.attribute(claims, event.length_bytes), None),
-            _ => {
+        match self.writers.get(event.writer) {
+            Some(known) => {
+                let context = self.contexts.attribute(&known.claims, event.length_bytes);
+                (context, None)
+            }
+            None => {
                 self.nameless += 1;
                 (ContextId::UNKNOWN, Some(Reply::Resend(event.writer)))
             }
         }
-    }
-
-    fn stack(&mut self, stack: &StackEvent) -> Option<Reply> {
-        if let Some(wanted) = &mut self.wanted
-            && let Some(stranger) = wanted.stranger(stack)
-        {
-            self.writers.insert(stack.hash, Err(stranger));
-            return None;
-        }
-        let kind = match stack.kind {
-            WriterKind::User => ContextKind::Application,
-            WriterKind::Journal => ContextKind::Journal,
-            WriterKind::Metadata => ContextKind::Metadata,
-            WriterKind::Kernel => ContextKind::Kernel,
-        };
-        let mut reply = None;
-        let mut path = Vec::new();
-        if !stack.frames.is_empty() {
-            let newer = self.spaces.reload_for(stack.image, stack.outside);
-            // The walk that ended for want of a range is not remembered: the next one goes further.
-            let short = Some(stack.hash);
-            reply = newer.map(|space| Reply::Ranges(stack.image, space.ranges().to_vec(), short));
-            match self.spaces.get(stack.image) {
-                Some(space) => path = self.path(stack, &space),
-                None => self.gone += 1,
-            }
-        }
-        let role = match (kind, stack.comm.as_str()) {
-            (ContextKind::Journal, "") => "journal",
-            (ContextKind::Metadata, "") => "metadata",
-            (_, comm) => comm,
-        };
-        let writer = Writer::new(kind, role, path).share_path(&mut self.paths);
-        let claims = self.contexts.claims(writer);
-        let claims = self.claims.share(Arc::new(claims));
-        self.writers.insert(stack.hash, Ok(claims));
-        reply
-    }
-
-    /// The call path in a form that survives a restart; empty when no address leads to code.
-    fn path(&mut self, stack: &StackEvent, space: &Arc<AddressSpace>) -> Vec<CallSite> {
-        if stack.scanned {
-            return self.guessed(stack.image.tgid, &stack.frames, space);
-        }
-        let sites: Vec<CallSite> = stack
-            .frames
-            .iter()
-            .map_while(|&frame| space.find(frame))
-            .collect();
-        if stack.known || sites.len() >= MIN_FRAMES {
-            return sites;
-        }
-        // Had the kernel side known where there is code, it would have scanned the stack: what it would have taken.
-        let first = stack.frames.first().into_iter();
-        let code = stack.words.iter().filter(|&&word| space.is_code(word));
-        let taken: Vec<u64> = first.chain(code.take(SCANNED_FRAMES)).copied().collect();
-        self.guessed(stack.image.tgid, &taken, space)
-    }
-
-    /// The return addresses among a thread's position and words of its stack.
-    fn guessed(&mut self, tgid: u32, words: &[u64], space: &AddressSpace) -> Vec<CallSite> {
-        let mut sites: Vec<CallSite> = words.iter().filter_map(|&word| space.find(word)).collect();
-        let mut first = true;
-        sites
-            .retain(|site| std::mem::take(&mut first) || self.spaces.is_return_address(tgid, site));
-        sites
     }
 }
 
@@ -349,7 +217,9 @@ fn hint_of(event: &IoEvent, operation: Operation) -> (u8, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address_space::image_of;
+    use crate::event::WriterKind;
+    use crate::known_writers::tests::stack as writer;
+    use anabranch_trace::ContextKind;
 
     fn io(writer: u64, time_ns: u64) -> Event {
         Event::Io(IoEvent {
@@ -370,23 +240,7 @@ mod tests {
     }
 
     fn stack(hash: u64, kind: WriterKind, comm: &str) -> Event {
-        Event::Stack(Box::new(StackEvent {
-            kind,
-            scanned: false,
-            known: true,
-            hash,
-            image: ImageKey {
-                image: 1,
-                tgid: u32::MAX,
-            },
-            outside: 0,
-            comm: comm.into(),
-            frames: match kind {
-                WriterKind::User => vec![0x1000, 0x2000, 0x3000],
-                _ => Vec::new(),
-            },
-            words: Vec::new(),
-        }))
+        Event::Stack(Box::new(writer(hash, kind, comm)))
     }
 
     fn accept(assembler: &mut Assembler, event: Event) -> (Vec<Io>, Option<Reply>) {
@@ -481,53 +335,6 @@ mod tests {
             (ContextKind::Folded, "dd")
         );
         assert!(limitations[0].contains("ended before"));
-    }
-
-    /// The claims of as many processes as are remembered, of programs with these names; all have one call path.
-    fn claims_of(names: impl Iterator<Item = String>) -> Vec<Arc<Claims>> {
-        let mut assembler = Assembler::new(0, FoldLimits::default());
-        let tgid = std::process::id();
-        let image = image_of(tgid)
-            .map(|image| ImageKey { image, tgid })
-            .unwrap();
-        let code = [
-            io as fn(u64, u64) -> Event as usize as u64,
-            accept as fn(&mut Assembler, Event) -> (Vec<Io>, Option<Reply>) as usize as u64,
-            stack as fn(u64, WriterKind, &str) -> Event as usize as u64,
-        ];
-        let processes = (0..MAX_WRITERS as u64).zip(names).map(|(hash, name)| {
-            let Event::Stack(mut one) = stack(hash, WriterKind::User, &name) else {
-                unreachable!()
-            };
-            one.image = image;
-            one.frames = code.to_vec();
-            accept(&mut assembler, Event::Stack(one));
-            assembler.writers.get_mut(&hash).unwrap().clone().unwrap()
-        });
-        processes.collect()
-    }
-
-    #[test]
-    fn processes_of_one_program_are_kept_as_one_writer() {
-        let claims = claims_of(std::iter::repeat("dd".into()));
-        assert_eq!(claims.len(), MAX_WRITERS);
-        assert!(claims.iter().all(|one| Arc::ptr_eq(one, &claims[0])));
-    }
-
-    #[test]
-    fn a_writer_with_a_new_name_takes_little_more_than_its_name() {
-        let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
-        let name = |number: usize| (0..5).map(|at| letter(number / 26_usize.pow(at))).collect();
-        let claims = claims_of((0..).map(name));
-        assert_eq!(claims.len(), MAX_WRITERS);
-        let path = claims[0].writer.path();
-        assert_eq!(path.len(), MIN_FRAMES);
-        for pair in claims.windows(2) {
-            assert_ne!(pair[0].writer.role, pair[1].writer.role);
-            assert_eq!(pair[1].writer.path().as_ptr(), path.as_ptr());
-        }
-        assert!(size_of::<Claims>() <= 80);
-        assert!(size_of::<(u64, Known)>() <= 24);
     }
 
     #[test]

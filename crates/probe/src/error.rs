@@ -27,6 +27,11 @@ pub enum ProbeError {
         /// The tracepoint's name.
         name: &'static str,
     },
+    /// No hierarchy of control groups of version 2 is mounted.
+    #[error(
+        "no control groups of version 2 are mounted, by which tenants are told apart: `mount -t cgroup2 none DIRECTORY`"
+    )]
+    NoControlGroups,
     /// The target is not a block device.
     #[error("{} is not a block device; name one such as /dev/loop0 (`lsblk` lists them)", path.display())]
     NotABlockDevice {

@@ -87,6 +87,8 @@ pub(crate) struct StackEvent {
     pub image: ImageKey,
     /// The address at which the walk left known code; 0 if it did not.
     pub outside: u64,
+    /// The number of the thread's control group; 0 where it was not asked for, and for the file system's own writes.
+    pub group: u64,
     pub comm: String,
     /// Return addresses, innermost first.
     pub frames: Vec<u64>,
@@ -224,6 +226,7 @@ impl Fields<'_> {
             hash: self.u64()?,
             image: self.image()?,
             outside: self.u64()?,
+            group: self.u64()?,
             comm: self.text::<COMM_BYTES>()?,
             frames: Vec::with_capacity(MAX_FRAMES),
             words: Vec::with_capacity(words),

@@ -7,16 +7,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anabranch_trace::{Context, ContextId, File};
+use anabranch_trace::{Context, ContextId, File, Tenant};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::assembler::{Answer, Assembler, PageWriter};
+use crate::assembler::Assembler;
 use crate::context_table::FoldLimits;
 use crate::error::ProbeError;
 use crate::event::{Event, MalformedRecord};
 use crate::kernel_side::{Form, KernelSide, Settings};
+use crate::page_writer::{Answer, PageWriter};
 use crate::probe::device_number;
 use crate::support;
+use crate::tenants::{TenantGroup, Tenants};
 use crate::window::{MAX_SOURCES, Source, Window};
 
 /// Options of a handover.
@@ -29,6 +31,9 @@ pub struct HandoverOptions {
     /// A directory below a mounted bpffs that keeps maps and links: a server that takes over with the same directory
     /// knows the writers of pages on their way. Without one, all of it ends with this process.
     pub pins: Option<PathBuf>,
+    /// The control groups that are tenants. If there are any, a page is its writer's tenant's; else it is that of the
+    /// file's directory.
+    pub tenants: Vec<TenantGroup>,
 }
 
 /// Counts of pages by what became of them.
@@ -101,11 +106,13 @@ impl Handover {
             device: device_number(&options.device)?,
             reads: false,
             hints: true,
+            groups: !options.tenants.is_empty(),
             ring_bytes: RING_BYTES,
             form: Form::Handover {
                 pins: options.pins.clone(),
             },
         };
+        let tenants = Tenants::of(&options.tenants)?;
         let kernel_side = KernelSide::attach(&settings, &support).or_else(|error| {
             // Another version's pins, of another form: begin anew.
             let pins = options.pins.as_deref().ok_or(error)?;
@@ -126,7 +133,7 @@ impl Handover {
             stacks: kernel_side.map("stacks")?,
             names: kernel_side.map("names")?,
             kernel_side,
-            assembler: Mutex::new(Assembler::new(0, options.fold)),
+            assembler: Mutex::new(Assembler::new(0, options.fold).shared_by(tenants)),
             told: (0..MAX_SOURCES).map(|_| RwLock::new(None)).collect(),
             relearn: AtomicBool::new(true),
             is_late: AtomicBool::new(false),
@@ -207,6 +214,11 @@ impl Handover {
             skipped: skipped.requests.saturating_sub(late) + skipped.dirty_pages,
             late,
         }
+    }
+
+    /// The tenants by control group so far.
+    pub fn tenants(&self) -> Vec<Tenant> {
+        self.assembler().tenants().to_vec()
     }
 
     /// Bytes of memory that the kernel holds for all maps.

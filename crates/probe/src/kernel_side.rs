@@ -15,9 +15,9 @@ use libbpf_rs::{
 use nix::unistd::{SysconfVar, sysconf};
 use tracing::info;
 
-use crate::assembler::Reply;
 use crate::error::ProbeError;
 use crate::event::{Event, MAX_RANGES, MalformedRecord};
+use crate::reply::Reply;
 use crate::skipped::{Hook, Loaded, Skipped, skipped, told_of};
 use crate::support::Support;
 use crate::words::Words;
@@ -36,6 +36,8 @@ pub(crate) struct Settings {
     pub device: u32,
     pub reads: bool,
     pub hints: bool,
+    /// Whether writers of different control groups are different writers.
+    pub groups: bool,
     pub ring_bytes: u32,
     pub form: Form,
 }
@@ -257,6 +259,11 @@ fn configure(
         config.extend(field.to_ne_bytes());
     }
     config.extend((u64::from(ring_bytes) / 4).to_ne_bytes());
+    config.extend(
+        [u32::from(settings.groups), 0]
+            .map(u32::to_ne_bytes)
+            .concat(),
+    );
     for mut map in object.maps_mut() {
         if map.name() == "ring" {
             map.set_max_entries(ring_bytes)?;

@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anabranch_trace::{Context, File, Io};
+use anabranch_trace::{Context, File, Io, Tenant};
 use nix::sys::stat::{major, minor};
 use nix::time::{ClockId, clock_gettime};
 use tracing::{debug, info};
@@ -16,6 +16,7 @@ use crate::error::ProbeError;
 use crate::kernel_side::{Form, KernelSide, Settings};
 use crate::support;
 use crate::symbols::symbolise;
+use crate::tenants::{TenantGroup, Tenants};
 use crate::whose::{LeftOut, Whose};
 
 /// Options of a capture.
@@ -51,6 +52,9 @@ pub struct Options {
     pub fold: FoldLimits,
     /// The processes whose writes are captured; everybody's if empty. Discards are always captured.
     pub only: Vec<Whose>,
+    /// The control groups that are tenants. If there are any, a write is its writer's tenant's; else it is that of the
+    /// file's directory.
+    pub tenants: Vec<TenantGroup>,
 }
 
 impl Options {
@@ -63,6 +67,7 @@ impl Options {
             ring_bytes: 64 << 20,
             fold: FoldLimits::default(),
             only: Vec::new(),
+            tenants: Vec::new(),
         }
     }
 }
@@ -74,6 +79,8 @@ pub struct Captured {
     pub contexts: Vec<Context>,
     /// The file table; row 0 is "no file".
     pub files: Vec<File>,
+    /// The tenants by control group.
+    pub tenants: Vec<Tenant>,
     /// Records that were lost, as [`Probe::lost_events`] counts them.
     pub lost_events: u64,
     /// Sentences on what could not be seen.
@@ -101,9 +108,11 @@ impl Probe {
             device: device_number(&options.device)?,
             reads: options.reads,
             hints: options.hints,
+            groups: !options.tenants.is_empty(),
             ring_bytes: options.ring_bytes,
             form: Form::Capture,
         };
+        let tenants = Tenants::of(&options.tenants)?;
         let kernel_side = KernelSide::attach(&settings, &support)?;
         let mut limitations = support.limitations();
         if !options.hints {
@@ -113,7 +122,9 @@ impl Probe {
         }
         Ok(Probe {
             kernel_side,
-            assembler: Assembler::new(monotonic_ns(), options.fold).only(&options.only),
+            assembler: Assembler::new(monotonic_ns(), options.fold)
+                .only(&options.only)
+                .shared_by(tenants),
             limitations,
         })
     }
@@ -183,6 +194,7 @@ impl Probe {
         let skipped = self.kernel_side.skipped();
         let lost_events = self.kernel_side.found_full() + skipped.events();
         drop(self.kernel_side);
+        let tenants = self.assembler.tenants().to_vec();
         let (mut contexts, files, more) = self.assembler.finish();
         symbolise(&mut contexts);
         let mut limitations = self.limitations;
@@ -197,6 +209,7 @@ impl Probe {
         Captured {
             contexts,
             files,
+            tenants,
             lost_events,
             limitations,
         }

@@ -156,7 +156,7 @@ impl Wanted {
 }
 
 /// A control group's path as `/proc/ID/cgroup` has it, without the first slash.
-fn below_mount(path: &Path) -> &Path {
+pub(crate) fn below_mount(path: &Path) -> &Path {
     let path = path.strip_prefix(CONTROL_GROUPS).unwrap_or(path);
     path.strip_prefix("/").unwrap_or(path)
 }

@@ -27,6 +27,7 @@ fn options(drive: &Drive, pins: Option<PathBuf>) -> HandoverOptions {
         device: drive.device.clone(),
         fold: FoldLimits::default(),
         pins,
+        tenants: Vec::new(),
     }
 }
 

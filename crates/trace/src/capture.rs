@@ -1,5 +1,7 @@
 //! What a trace says about its own making.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -38,6 +40,25 @@ pub struct Capture {
     /// holds all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
+    /// What the numbers of tenants stand for, where control groups are tenants. Nobody is 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<Tenant>,
+}
+
+/// One of several programs on one drive: a control group with all below it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tenant {
+    /// The number that the records have, from 1 on.
+    pub number: u32,
+    /// The control group's path below the mount of its hierarchy.
+    pub control_group: String,
+}
+
+impl fmt::Display for Tenant {
+    /// The name is text that others chose.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tenant {}: {}", self.number, self.control_group)
+    }
 }
 
 /// How the first limitation of every imported trace begins.

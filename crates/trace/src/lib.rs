@@ -42,13 +42,14 @@
 //! | `file` | u32 | row of the file table |
 //! | `hint` | string | `not-set`, `none`, `short`, `medium`, `long`, `extreme` |
 //! | `hint_granted` | bool | whether the kernel granted the hint |
-//! | `tenant` | u32 | which of several programs on one drive |
+//! | `tenant` | u32 | which of several programs on one drive; 0 is none of them |
 //!
 //! No value is null. Columns may be added behind these; none is ever renamed.
 //!
 //! The file's key-value metadata holds `anabranch.schema`, which is `1`, and as JSON
 //! `anabranch.contexts` (a list of [`Context`]), `anabranch.files` (a list of [`File`]) and
-//! `anabranch.capture` (a [`Capture`]). `anabranch.digest` (as JSON: `algorithm`, `block_rows`, `tables`, `blocks`)
+//! `anabranch.capture` (a [`Capture`]; its `tenants` name the numbers of the column `tenant` where control groups are
+//! tenants, and are left out otherwise). `anabranch.digest` (as JSON: `algorithm`, `block_rows`, `tables`, `blocks`)
 //! holds digests of these texts and of each block of so many records, and counts only where
 //! `created_by` names this program: others carry it over to records that they changed.
 
@@ -65,7 +66,7 @@ mod record;
 mod sample;
 mod whole_file;
 
-pub use capture::{Capture, File, Tables};
+pub use capture::{Capture, File, Tables, Tenant};
 pub use context::{Context, ContextKind, Frame};
 pub use error::TraceError;
 pub use io::{ContextId, FileId, Io, Operation, WriteHint};

@@ -49,6 +49,7 @@ impl Capturing {
             hints: !arguments.no_hints,
             ring_bytes,
             only,
+            tenants: arguments.tenant.clone(),
             ..Options::new(device)
         };
         let writer = trace.map(Writer::create).transpose()?;
@@ -145,6 +146,7 @@ impl Capturing {
         let Captured {
             contexts,
             files,
+            tenants,
             lost_events,
             limitations,
         } = self.probe.finish();
@@ -162,6 +164,7 @@ impl Capturing {
             limitations,
             drive,
             sampled: self.sampled,
+            tenants,
         };
         let tables = Tables {
             contexts,

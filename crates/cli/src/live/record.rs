@@ -145,6 +145,8 @@ fn tell(
         meter.requests(),
         capture.lost_events
     ))?;
+    let mut tenants = capture.tenants.iter().map(ToString::to_string);
+    tenants.try_for_each(|tenant| print(&format!("{}\n", line(&tenant))))?;
     let mut notes = capture.limitations.iter();
     notes.try_for_each(|sentence| print(&format!("note: {sentence}\n")))
 }

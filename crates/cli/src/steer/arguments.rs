@@ -107,6 +107,11 @@ pub struct SteerArguments {
     /// Do not watch who writes, which costs instructions: for schemes that go by addresses and age
     #[arg(long)]
     pub unwatched: bool,
+    /// A control group whose writes are those of one tenant, such as system.slice/mysql.service; in the last name a
+    /// `*`, as in 'machine.slice/*.scope', makes each that it matches a tenant. May be given several times; directories
+    /// `tenant-N` mean nothing then
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["unwatched", "mount"])]
+    pub tenant: Vec<anabranch_probe::TenantGroup>,
     /// Feed a model of the drive with the same writes, in the scheme's streams and in one
     #[arg(long, default_value = "auto")]
     pub shadow: Shadow,

@@ -3,6 +3,7 @@
 use anabranch_probe::HandoverCounts;
 use anabranch_ssd::Counters as Modelled;
 use anabranch_steer::{Counters, Server, Written};
+use anabranch_trace::Tenant;
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
@@ -69,6 +70,8 @@ pub struct End<'a> {
     pub metadata: Option<u16>,
     pub drive: Option<Written>,
     pub handover: Option<HandoverCounts>,
+    /// The tenants by control group.
+    pub tenants: Vec<Tenant>,
     pub shadow: Option<(Counted, u64, anabranch_ssd::Config)>,
 }
 
@@ -130,6 +133,7 @@ impl End<'_> {
             "unknown_pages": counters.unknown_pages.get(),
             "metadata_pages": counters.metadata_pages.get(),
             "unplaced_bytes": counters.unplaced_bytes.get(),
+            "tenants": self.tenants,
             "handover": self.handover.map(|counts| json!({
                 "found_pages": counts.found,
                 "missed_pages": counts.missed,
@@ -163,6 +167,9 @@ impl End<'_> {
             ]);
         }
         let mut text = format!("{table}\n{}\n", line(counters, self.drive, None));
+        for tenant in &self.tenants {
+            text += &format!("{}\n", anabranch_report::line(&tenant.to_string()));
+        }
         if let Some((counted, missed, _)) = &self.shadow {
             text += &format!(
                 "a model of the drive, fed with the same writes: WAF {} in these streams, {} in one\n",

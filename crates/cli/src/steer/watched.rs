@@ -13,8 +13,11 @@ use std::{
 };
 
 use anabranch_placement::Names;
-use anabranch_probe::{FoldLimits, Handover, HandoverCounts, HandoverOptions, ProbeError};
+use anabranch_probe::{
+    FoldLimits, Handover, HandoverCounts, HandoverOptions, ProbeError, TenantGroup,
+};
 use anabranch_steer::{Writer, Writers};
+use anabranch_trace::Tenant;
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::failure::{Failure, Result};
@@ -66,7 +69,11 @@ pub struct Watched {
 impl Watched {
     /// Watches a block device. Where it is taken over, the writers of what is on its way are known from the server
     /// before, if the system has a bpffs.
-    pub fn start(block: &Path, took_over: bool) -> Result<Watched, ProbeError> {
+    pub fn start(
+        block: &Path,
+        took_over: bool,
+        tenants: &[TenantGroup],
+    ) -> Result<Watched, ProbeError> {
         let pins = pins_of(block);
         if !took_over {
             // Left by a device that had this number and is gone.
@@ -79,6 +86,7 @@ impl Watched {
                 ..FoldLimits::default()
             },
             pins: pins.clone(),
+            tenants: tenants.to_vec(),
         })?);
         let stop = Arc::new(AtomicBool::new(false));
         let (first, learned) = mpsc::channel();
@@ -106,6 +114,11 @@ impl Watched {
     /// What became of the pages so far.
     pub fn counts(&self) -> HandoverCounts {
         self.handover.counts()
+    }
+
+    /// The tenants by control group so far.
+    pub fn tenants(&self) -> Vec<Tenant> {
+        self.handover.tenants()
     }
 
     /// Ends it for good, with the device.

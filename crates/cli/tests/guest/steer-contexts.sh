@@ -1,4 +1,5 @@
-# A server killed between the write and the writing out: the next one still knows who wrote.
+# A server killed between the write and the writing out: the next one still knows who wrote. Then one program runs in two
+# control groups at once. FIRST and SECOND are what it writes, OTHER is the second group's name.
 formatted_by_writer
 must mount /dev/ublkb0 /mnt
 must xfs_io -f -c 'pwrite -q -b 64k -S 3 0 8m' /mnt/later
@@ -11,4 +12,24 @@ must umount /mnt
 kill -INT $server
 wait $server
 section taken-over cat /tmp/steered
+
+must mkdir -p /tmp/groups
+must mount -t cgroup2 none /tmp/groups
+must mkdir "/tmp/groups/one" "/tmp/groups/$OTHER"
+steer --scheme pcstream-fcfs:samples=0,tenants=3 --shadow off --json --yes --tenant one --tenant 'two*'
+must mount /dev/ublkb0 /mnt
+must mkdir /mnt/one /mnt/two
+grouped() { sh -c 'echo 0 >"/tmp/groups/$1/cgroup.procs" && shift && exec /job/paths "$@"' sh "$@"; }
+# shellcheck disable=SC2086 # words
+grouped one /mnt/one $FIRST &
+first=$!
+# shellcheck disable=SC2086 # words
+grouped "$OTHER" /mnt/two $SECOND &
+must wait $!
+must wait $first
+must sync
+must umount /mnt
+kill -INT $server
+wait $server
+section grouped cat /tmp/steered
 disconnect

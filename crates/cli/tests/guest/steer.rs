@@ -285,9 +285,17 @@ fn few_pages_are_missed_and_each_is_told_while_others_call_upon_maps() {
 }
 
 #[test]
-fn who_takes_over_knows_who_wrote() {
+fn who_takes_over_knows_who_wrote_and_groups_have_handles_that_do_not_mix() {
     let served = Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"]);
-    let report = steered("steer-contexts.sh", &served, &[]);
+    // The name of a control group is its maker's text.
+    let other = "two\u{1b}[31m";
+    // The same program, by the same calls: their groups tell them apart.
+    let variables = [
+        ("FIRST", "direct:21 mapped:5"),
+        ("SECOND", "direct:13 mapped:3"),
+        ("OTHER", other),
+    ];
+    let report = steered("steer-contexts.sh", &served, &variables);
     let counters = report.json("taken-over");
     all_known(&counters);
     assert_eq!(
@@ -296,6 +304,17 @@ fn who_takes_over_knows_who_wrote() {
         "{counters:#}"
     );
     served.stop();
+
+    let grouped = report.json("grouped");
+    let names = grouped["tenants"].as_array().unwrap().iter();
+    let names: Vec<&Value> = names.map(|tenant| &tenant["control_group"]).collect();
+    assert_eq!(names, ["one", other], "{grouped:#}");
+    let written = data(&grouped);
+    eprintln!("bytes of each handle: {written:?}");
+    for mib in [21, 5, 13, 3] {
+        let found = written.iter().filter(|&&bytes| bytes == mib * MIB).count();
+        assert_eq!(found, 1, "{mib} MiB: {written:?}");
+    }
 }
 
 #[test]

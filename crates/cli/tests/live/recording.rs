@@ -1,27 +1,13 @@
 //! `anabranch record`: a device that is there already.
 
-use std::{
-    fs::{self, File},
-    process::Command,
-    thread::sleep,
-    time::Duration,
-};
+use std::{fs::File, process::Command, thread::sleep, time::Duration};
 
 use nix::sys::signal::Signal;
 
-use anabranch_trace::{Io, Operation, Reader};
-
-use super::support::{ANABRANCH, Device, MIB, Place, Started, anabranch, wait_until};
-
-fn writes(trace: &str) -> Vec<Io> {
-    let mut reader = Reader::open(trace).unwrap();
-    assert_eq!(reader.tables().capture.device_bytes, 64 * MIB);
-    let (mut all, mut batch) = (Vec::new(), Vec::new());
-    while reader.read_batch(&mut batch).unwrap() {
-        all.extend(batch.iter().filter(|io| io.operation == Operation::Write));
-    }
-    all
-}
+use super::{
+    group::{Group, writer},
+    support::{ANABRANCH, Device, MIB, Place, Started, anabranch, is_attached, wait_until, writes},
+};
 
 #[test]
 fn a_device_is_recorded_while_a_program_runs() {
@@ -122,17 +108,6 @@ fn a_recording_without_a_program_lasts_until_it_is_interrupted() {
     );
 }
 
-/// Whether a process holds eBPF programs that are attached.
-fn is_attached(pid: i32) -> bool {
-    fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut entries| {
-        entries.any(|entry| {
-            entry
-                .and_then(|entry| fs::read_link(entry.path()))
-                .is_ok_and(|target| target.to_string_lossy().contains("bpf_link"))
-        })
-    })
-}
-
 #[test]
 fn a_recording_told_to_end_ends_its_program_and_keeps_the_trace() {
     let place = Place::new();
@@ -192,84 +167,16 @@ fn a_recording_ends_after_its_time_or_once_enough_was_written() {
     assert_eq!(told["older_trace"], format!("{trace}.old"));
 }
 
-/// Starts a child of its own once it may, which writes to the device and then stays.
-const WRITER: &str = "
-import mmap, os, sys, time
-device, mebibytes, go, done = sys.argv[1:]
-while not os.path.exists(go):
-    time.sleep(0.01)
-if os.fork() == 0:
-    drive = os.open(device, os.O_WRONLY | os.O_DIRECT)
-    block = mmap.mmap(-1, 1 << 20)
-    for _ in range(int(mebibytes)):
-        os.write(drive, block)
-    open(done, 'w').close()
-    time.sleep(60)
-    os._exit(0)
-os.wait()
-";
-
-/// A control group with one process, gone at the end.
-struct Group {
-    mount: String,
-    name: String,
-}
-
-impl Group {
-    fn with(place: &Place, process: i32) -> Group {
-        let mount = place.path("groups");
-        fs::create_dir(&mount).unwrap();
-        let mounted = ["-t", "cgroup2", "none", &mount];
-        assert!(
-            Command::new("mount")
-                .args(mounted)
-                .status()
-                .unwrap()
-                .success()
-        );
-        let name = format!("anabranch-test-{}", std::process::id());
-        let group = Group { mount, name };
-        fs::create_dir(group.path()).unwrap();
-        fs::write(
-            format!("{}/cgroup.procs", group.path()),
-            process.to_string(),
-        )
-        .unwrap();
-        group
-    }
-
-    fn path(&self) -> String {
-        format!("{}/{}", self.mount, self.name)
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let _ = fs::write(format!("{}/cgroup.kill", self.path()), "1");
-        for _ in 0..500 {
-            if fs::remove_dir(self.path()).is_ok() {
-                break;
-            }
-            sleep(Duration::from_millis(10));
-        }
-        let _ = Command::new("umount").arg(&self.mount).status();
-    }
-}
-
 #[test]
 fn of_several_programs_on_a_device_one_process_and_one_control_group_are_recorded() {
     let place = Place::new();
     let device = Device::new(&place);
     let trace = place.path("trace.parquet");
     let go = place.path("go");
-    let writer = |mebibytes: u64| {
-        let done = place.path(&format!("done-{mebibytes}"));
-        let mut python = Command::new("python3");
-        python.args(["-c", WRITER, &device.0, &mebibytes.to_string(), &go, &done]);
-        Started::new(&mut python)
-    };
+    let writer = |mebibytes| writer(&place, &device, mebibytes);
     let (by_id, other, by_group) = (writer(3), writer(5), writer(7));
-    let group = Group::with(&place, by_group.pid());
+    let group = Group::new(&place);
+    group.take(by_group.pid());
     let record = ["record", "--device", &device.0, "-o", &trace, "--json"];
     let id = by_id.pid().to_string();
     let chosen = ["--pid", &id, "--cgroup", &group.name];

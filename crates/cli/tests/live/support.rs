@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anabranch_trace::{Io, Operation, Reader};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -334,4 +335,26 @@ pub fn small_run<'a>(options: &[&'a str], command: &[&'a str]) -> Vec<&'a str> {
 /// Whether a command was ended by this signal.
 pub fn ended_by(status: ExitStatus, signal: Signal) -> bool {
     status.signal() == Some(signal as i32)
+}
+
+/// Whether a process holds eBPF programs that are attached.
+pub fn is_attached(pid: i32) -> bool {
+    fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut entries| {
+        entries.any(|entry| {
+            entry
+                .and_then(|entry| fs::read_link(entry.path()))
+                .is_ok_and(|target| target.to_string_lossy().contains("bpf_link"))
+        })
+    })
+}
+
+/// The writes of a trace of a [`Device`].
+pub fn writes(trace: &str) -> Vec<Io> {
+    let mut reader = Reader::open(trace).unwrap();
+    assert_eq!(reader.tables().capture.device_bytes, 64 * MIB);
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    while reader.read_batch(&mut batch).unwrap() {
+        all.extend(batch.iter().filter(|io| io.operation == Operation::Write));
+    }
+    all
 }

@@ -76,6 +76,7 @@ struct stack_event {
 	__u64 hash;
 	struct image_key image;
 	__u64 outside; /* the address at which the walk left known code; 0: nowhere */
+	__u64 group; /* the number of its control group (version 2); 0: not asked for, or the file system's own write */
 	char comm[COMM_BYTES];
 	__u64 frames[MAX_FRAMES]; /* innermost first */
 };
@@ -110,6 +111,8 @@ struct config {
 	__u32 reads; /* 1: report reads too */
 	__u32 queued_flag; /* in a bio's flags: block_bio_queue has fired for it */
 	__u64 wake_bytes; /* wake user space when this much waits in the ring */
+	__u32 groups; /* 1: writers of different control groups are different writers */
+	__u32 zero;
 };
 
 #endif

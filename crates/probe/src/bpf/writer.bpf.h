@@ -40,7 +40,7 @@ static const struct ranges unknown_ranges;
 
 /* Where a thread stands; of a kernel thread, only which it is. */
 struct standing {
-	__u64 thread;
+	__u64 thread; /* with its control group, if that is asked for */
 	__u64 comm[COMM_BYTES / 8];
 	__u64 image;
 	__u64 tgid;
@@ -109,6 +109,8 @@ __noinline __u64 publish(struct scratch *scratch)
 	bool sent;
 
 	hash = mix(hash, stack->image.image);
+	if (stack->group)
+		hash = mix(hash, stack->group);
 	hash = mix_role(hash, stack->comm);
 	for (int i = 0; i < MAX_FRAMES && i < stack->count; i++)
 		hash = mix(hash, stack->frames[i]);
@@ -294,6 +296,12 @@ static __always_inline void walk_stack(struct task_struct *task, struct scratch 
 		scan_stack(&walk);
 }
 
+/* The running thread's control group, if it is asked for. */
+static __always_inline __u64 current_group(void)
+{
+	return config.groups ? bpf_get_current_cgroup_id() : 0;
+}
+
 static __always_inline struct stack_event *new_stack(struct scratch *scratch, __u8 kind)
 {
 	struct stack_event *stack = &scratch->stack;
@@ -304,6 +312,7 @@ static __always_inline struct stack_event *new_stack(struct scratch *scratch, __
 	stack->known = 0;
 	stack->outside = 0;
 	stack->image = (struct image_key){};
+	stack->group = kind == WRITER_METADATA ? 0 : current_group();
 	bpf_get_current_comm(stack->comm, COMM_BYTES);
 	return stack;
 }
@@ -323,6 +332,12 @@ static __always_inline struct standing running_thread(void)
 		.comm = { *(__u64 *)task->comm, *(__u64 *)(task->comm + 8) },
 	};
 
+	/* The group's halves are exchanged: its lower one would lie over the thread's number. */
+	if (config.groups) {
+		__u64 group = bpf_get_current_cgroup_id();
+
+		now.thread ^= group << 32 | group >> 32;
+	}
 	if (task->flags & PF_KTHREAD || !mm)
 		return now;
 	now.image = mm->start_code ^ mm->start_stack;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Reader, Writer};
 use crate::{
-    Capture, Context, ContextId, ContextKind, File, FileId, Frame, Io, Operation, Tables,
+    Capture, Context, ContextId, ContextKind, File, FileId, Frame, Io, Operation, Tables, Tenant,
     TraceError, WriteHint,
 };
 
@@ -23,6 +23,7 @@ fn some_tables() -> Tables {
         host: String::new(),
         drive: Some(serde_json::json!({ "version": 1, "device": "demo", "share": 0.075 })),
         sampled: None,
+        tenants: Vec::new(),
     });
     for id in 1..3 {
         tables.contexts.push(Context {

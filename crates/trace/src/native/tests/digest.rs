@@ -88,3 +88,28 @@ fn blocks_are_checked_one_by_one() {
     reader.check_so_far().unwrap();
     assert_eq!(read(&path).unwrap().0.len(), rows);
 }
+
+/// The capture of [`some_tables`] as it was written before control groups could be tenants.
+const BEFORE_GROUPS: &str = r#"{"device_bytes":1073741824,"file_system":"ext4","command":["db_bench","--num=1000"],"kernel":"6.18.0","host":"","started_unix_s":1700000000,"lost_events":3,"limitations":["no folio contexts"],"drive":{"device":"demo","share":0.075,"version":1}}"#;
+
+#[test]
+fn tenants_by_control_group_are_kept_and_a_trace_without_them_is_what_it_was() {
+    let entries = metadata::entries(Path::new("trace"), &some_tables()).unwrap();
+    let texts: Vec<&str> = entries
+        .iter()
+        .filter_map(|one| one.value.as_deref())
+        .collect();
+    assert!(texts.contains(&BEFORE_GROUPS), "{texts:?}");
+    let whole = with_digest_of(&some_ios(50), &some_ios(50), "anabranch 0.0.0");
+    assert!(Reader::open(whole.path()).unwrap().has_digest());
+    assert_eq!(read(whole.path()).unwrap(), (some_ios(50), some_tables()));
+
+    let mut tables = some_tables();
+    tables.capture.tenants = vec![Tenant {
+        number: 1,
+        control_group: "a.slice/b\u{1b}[31m\u{202e}.service".into(),
+    }];
+    let file = tempfile::NamedTempFile::new().unwrap();
+    write(file.path(), &some_ios(50), &tables);
+    assert_eq!(read(file.path()).unwrap(), (some_ios(50), tables));
+}

@@ -1,0 +1,276 @@
+//! The writers that the kernel side told of: what each one's stack claims, and which tenant it is.
+
+use std::sync::Arc;
+
+use anabranch_trace::{ContextKind, Operation};
+
+use crate::address_space::{AddressSpace, AddressSpaces};
+use crate::bounded::BoundedMap;
+use crate::context_table::{Claims, ContextTable};
+use crate::event::{ImageKey, IoEvent, StackEvent, WriterKind};
+use crate::reply::Reply;
+use crate::shared::Shared;
+use crate::tenants::Tenants;
+use crate::whose::{LeftOut, Stranger, Wanted, Whose};
+use crate::writer::{CallSite, Writer};
+
+/// The most hashes of writers that are remembered: four times as many as the kernel side remembers to have sent, since
+/// a page may be written out long after it was made dirty. Our choice.
+const MAX_WRITERS: usize = 65536;
+/// The fewest frames with which a walk along frame pointers is trusted; as in `writer.bpf.h`.
+const MIN_FRAMES: usize = 3;
+/// The most words of a stack that are taken for return addresses; as in `writer.bpf.h`.
+const SCANNED_FRAMES: usize = 5;
+
+/// What is known of a writer.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub claims: Arc<Claims>,
+    /// The tenant that its control group is.
+    pub tenant: u32,
+}
+
+/// The writers, by the hash that the kernel side gave each.
+#[derive(Debug)]
+pub(crate) struct KnownWriters {
+    spaces: AddressSpaces,
+    writers: BoundedMap<u64, Result<Known, Stranger>>,
+    /// A process has hashes of its own: what a program's processes claim is kept once.
+    claims: Shared<Claims>,
+    paths: Shared<[CallSite]>,
+    /// Whose writes are captured; `None` for everybody's.
+    wanted: Option<Wanted>,
+    /// The tenants by control group; `None` where directories are tenants.
+    tenants: Option<Tenants>,
+    /// Number of stacks of processes that were gone before they could be read.
+    gone: u64,
+}
+
+impl Default for KnownWriters {
+    fn default() -> KnownWriters {
+        KnownWriters {
+            spaces: AddressSpaces::new(),
+            writers: BoundedMap::new(MAX_WRITERS),
+            claims: Shared::new(),
+            paths: Shared::new(),
+            wanted: None,
+            tenants: None,
+            gone: 0,
+        }
+    }
+}
+
+impl KnownWriters {
+    /// Wants only the writes of `whose`, or everybody's if that is empty.
+    pub(crate) fn only(&mut self, whose: &[Whose]) {
+        self.wanted = (!whose.is_empty()).then(|| Wanted::new(whose.to_vec()));
+    }
+
+    /// Goes by these tenants, if there are any.
+    pub(crate) fn shared_by(&mut self, tenants: Option<Tenants>) {
+        self.tenants = tenants;
+    }
+
+    /// The tenants by control group; `None` where directories are tenants.
+    pub(crate) fn tenants(&self) -> Option<&Tenants> {
+        self.tenants.as_ref()
+    }
+
+    /// What is known of a writer; `None` if nothing is, or its writes are not wanted.
+    pub(crate) fn get(&mut self, hash: u64) -> Option<&Known> {
+        let known = self.writers.get_mut(&hash)?;
+        known.as_ref().ok()
+    }
+
+    /// Where a program has code, for the kernel side; `None` if the process is gone.
+    pub(crate) fn ranges(&mut self, image: ImageKey) -> Option<Reply> {
+        let space = self.spaces.get(image)?;
+        Some(Reply::Ranges(image, space.ranges().to_vec(), None))
+    }
+
+    /// Takes what the kernel side tells of a writer.
+    pub(crate) fn learn(&mut self, stack: &StackEvent, contexts: &ContextTable) -> Option<Reply> {
+        if let Some(wanted) = &mut self.wanted
+            && let Some(stranger) = wanted.stranger(stack)
+        {
+            self.writers.insert(stack.hash, Err(stranger));
+            return None;
+        }
+        let kind = match stack.kind {
+            WriterKind::User => ContextKind::Application,
+            WriterKind::Journal => ContextKind::Journal,
+            WriterKind::Metadata => ContextKind::Metadata,
+            WriterKind::Kernel => ContextKind::Kernel,
+        };
+        let mut reply = None;
+        let mut path = Vec::new();
+        if !stack.frames.is_empty() {
+            let newer = self.spaces.reload_for(stack.image, stack.outside);
+            // The walk that ended for want of a range is not remembered: the next one goes further.
+            let short = Some(stack.hash);
+            reply = newer.map(|space| Reply::Ranges(stack.image, space.ranges().to_vec(), short));
+            match self.spaces.get(stack.image) {
+                Some(space) => path = self.path(stack, &space),
+                None => self.gone += 1,
+            }
+        }
+        let role = match (kind, stack.comm.as_str()) {
+            (ContextKind::Journal, "") => "journal",
+            (ContextKind::Metadata, "") => "metadata",
+            (_, comm) => comm,
+        };
+        let writer = Writer::new(kind, role, path).share_path(&mut self.paths);
+        let claims = contexts.claims(writer);
+        let claims = self.claims.share(Arc::new(claims));
+        let tenants = self.tenants.as_mut();
+        let tenant = tenants.map_or(0, |tenants| tenants.number(stack.group));
+        self.writers
+            .insert(stack.hash, Ok(Known { claims, tenant }));
+        reply
+    }
+
+    /// Counts a request that is nobody's whose writes are wanted, and answers with the reply to the kernel side.
+    /// Discards are never left out: they tell what no longer lives.
+    pub(crate) fn leave_out(
+        &mut self,
+        event: &IoEvent,
+        operation: Operation,
+    ) -> Option<Option<Reply>> {
+        let wanted = self.wanted.as_mut()?;
+        let (writer, reply) = match operation {
+            Operation::Discard | Operation::Flush => return None,
+            Operation::Read => (None, None),
+            Operation::Write => match self.writers.get_mut(&event.writer) {
+                Some(Ok(_)) => return None,
+                Some(Err(stranger)) => (Some(*stranger), None),
+                None => (None, Some(Reply::Resend(event.writer))),
+            },
+        };
+        wanted.leave_out(event, operation, writer);
+        Some(reply)
+    }
+
+    /// Counts of the requests left out so far.
+    pub(crate) fn left_out(&self) -> LeftOut {
+        let wanted = self.wanted.as_ref();
+        wanted.map_or_else(LeftOut::default, Wanted::left_out)
+    }
+
+    /// Sentences on what could not be seen.
+    pub(crate) fn limitations(&self) -> Vec<String> {
+        let gone = (self.gone > 0).then(|| {
+            format!(
+                "{} call paths belong to processes that ended before they could be looked at: their writes are known by the thread's name only.",
+                self.gone
+            )
+        });
+        let left_out = self.wanted.iter().flat_map(Wanted::limitations);
+        let silent = self.tenants.iter().flat_map(Tenants::limitations);
+        gone.into_iter().chain(left_out).chain(silent).collect()
+    }
+
+    /// The call path in a form that survives a restart; empty when no address leads to code.
+    fn path(&mut self, stack: &StackEvent, space: &Arc<AddressSpace>) -> Vec<CallSite> {
+        if stack.scanned {
+            return self.guessed(stack.image.tgid, &stack.frames, space);
+        }
+        let sites: Vec<CallSite> = stack
+            .frames
+            .iter()
+            .map_while(|&frame| space.find(frame))
+            .collect();
+        if stack.known || sites.len() >= MIN_FRAMES {
+            return sites;
+        }
+        // Had the kernel side known where there is code, it would have scanned the stack: what it would have taken.
+        let first = stack.frames.first().into_iter();
+        let code = stack.words.iter().filter(|&&word| space.is_code(word));
+        let taken: Vec<u64> = first.chain(code.take(SCANNED_FRAMES)).copied().collect();
+        self.guessed(stack.image.tgid, &taken, space)
+    }
+
+    /// The return addresses among a thread's position and words of its stack.
+    fn guessed(&mut self, tgid: u32, words: &[u64], space: &AddressSpace) -> Vec<CallSite> {
+        let mut sites: Vec<CallSite> = words.iter().filter_map(|&word| space.find(word)).collect();
+        let mut first = true;
+        sites
+            .retain(|site| std::mem::take(&mut first) || self.spaces.is_return_address(tgid, site));
+        sites
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::address_space::image_of;
+    use crate::context_table::FoldLimits;
+
+    /// A writer of no process, in no control group.
+    pub(crate) fn stack(hash: u64, kind: WriterKind, comm: &str) -> StackEvent {
+        StackEvent {
+            kind,
+            scanned: false,
+            known: true,
+            hash,
+            image: ImageKey {
+                image: 1,
+                tgid: u32::MAX,
+            },
+            outside: 0,
+            group: 0,
+            comm: comm.into(),
+            frames: match kind {
+                WriterKind::User => vec![0x1000, 0x2000, 0x3000],
+                _ => Vec::new(),
+            },
+            words: Vec::new(),
+        }
+    }
+
+    /// The claims of as many processes as are remembered, of programs with these names; all have one call path.
+    fn claims_of(names: impl Iterator<Item = String>) -> Vec<Arc<Claims>> {
+        let mut writers = KnownWriters::default();
+        let contexts = ContextTable::new(FoldLimits::default());
+        let tgid = std::process::id();
+        let image = image_of(tgid)
+            .map(|image| ImageKey { image, tgid })
+            .unwrap();
+        let code = [
+            stack as fn(u64, WriterKind, &str) -> StackEvent as usize as u64,
+            KnownWriters::default as fn() -> KnownWriters as usize as u64,
+            KnownWriters::ranges as fn(&mut KnownWriters, ImageKey) -> Option<Reply> as usize
+                as u64,
+        ];
+        let processes = (0..MAX_WRITERS as u64).zip(names).map(|(hash, name)| {
+            let mut one = stack(hash, WriterKind::User, &name);
+            one.image = image;
+            one.frames = code.to_vec();
+            writers.learn(&one, &contexts);
+            Arc::clone(&writers.get(hash).unwrap().claims)
+        });
+        processes.collect()
+    }
+
+    #[test]
+    fn processes_of_one_program_are_kept_as_one_writer() {
+        let claims = claims_of(std::iter::repeat("dd".into()));
+        assert_eq!(claims.len(), MAX_WRITERS);
+        assert!(claims.iter().all(|one| Arc::ptr_eq(one, &claims[0])));
+    }
+
+    #[test]
+    fn a_writer_with_a_new_name_takes_little_more_than_its_name() {
+        let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
+        let name = |number: usize| (0..5).map(|at| letter(number / 26_usize.pow(at))).collect();
+        let claims = claims_of((0..).map(name));
+        assert_eq!(claims.len(), MAX_WRITERS);
+        let path = claims[0].writer.path();
+        assert_eq!(path.len(), MIN_FRAMES);
+        for pair in claims.windows(2) {
+            assert_ne!(pair[0].writer.role, pair[1].writer.role);
+            assert_eq!(pair[1].writer.path().as_ptr(), path.as_ptr());
+        }
+        assert!(size_of::<Claims>() <= 80);
+        assert!(size_of::<(u64, Result<Known, Stranger>)>() <= 24);
+    }
+}

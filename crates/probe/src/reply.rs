@@ -1,0 +1,12 @@
+//! What user space answers the kernel side.
+
+use crate::event::ImageKey;
+
+/// A reply to the kernel side.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// The address ranges of a program image's code, and the hash of the writer whose walk ended for want of one.
+    Ranges(ImageKey, Vec<(u64, u64)>, Option<u64>),
+    /// The hash of a writer that must be sent again when it is next seen.
+    Resend(u64),
+}
