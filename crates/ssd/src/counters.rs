@@ -76,3 +76,39 @@ impl Counters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_since_is_the_difference_of_every_count() {
+        let counted = |times: u64| Counters {
+            host_pages: 1 * times,
+            copied_pages: 2 * times,
+            discarded_pages: 3 * times,
+            erased_units: 4 * times,
+            sealed_units: 5 * times,
+            redirected_pages: 6 * times,
+            levelled_pages: 7 * times,
+            finished_units: 8 * times,
+            unwritten_pages: 9 * times,
+            misplaced_pages: 10 * times,
+            failed_programs: 11 * times,
+            failed_erases: 12 * times,
+            retired_units: 13 * times,
+        };
+        assert_eq!(counted(10).since(&counted(3)), counted(7));
+    }
+
+    #[test]
+    fn write_amplification_is_media_over_host_and_none_before_the_first_write() {
+        let mut counters = Counters {
+            copied_pages: 5,
+            ..Counters::default()
+        };
+        assert_eq!((counters.media_pages(), counters.waf()), (5, None));
+        counters.host_pages = 10;
+        assert_eq!((counters.media_pages(), counters.waf()), (15, Some(1.5)));
+    }
+}

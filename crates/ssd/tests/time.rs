@@ -215,6 +215,24 @@ fn a_read_behind_an_erase_waits_for_it() {
 }
 
 #[test]
+fn a_write_waits_for_room_in_the_buffer_until_the_oldest_is_programmed() {
+    let config = config(64, 4, 4);
+    let timing = Timing {
+        write_buffer_bytes: 2 * 16_384,
+        ..timing()
+    };
+    let mut device = device(&config, timing, layout(1, 1), closed(4));
+    for first in [0, 4, 8] {
+        write(&mut device, first, 4);
+    }
+    device.drain();
+    let report = device.report();
+    let program_ns = 4 * PAGE_TRANSFER_NS + 500_000;
+    assert_eq!(report.buffer_wait_ns, program_ns);
+    assert_eq!(report.latency.write.max_ns, program_ns + 1000);
+}
+
+#[test]
 fn a_read_behind_a_write_of_the_host_waits_for_no_collection() {
     let config = config(64, 4, 4);
     let mut device = device(&config, timing(), layout(1, 1), closed(4));

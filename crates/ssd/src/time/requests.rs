@@ -127,14 +127,13 @@ impl Requests {
         self.reads[number as usize].parts += 1;
     }
 
-    /// Whether no part of a read comes from the flash; it is then answered.
-    pub(super) fn needs_no_flash(&mut self, number: u32, now: u64) -> bool {
+    /// Answers a read of which no part comes from the flash.
+    pub(super) fn answer_without_flash(&mut self, number: u32, now: u64) {
         let read = self.reads[number as usize];
         if read.parts == 0 {
             self.vacant.push(number);
             self.answer(read.pending, now);
         }
-        read.parts == 0
     }
 
     /// Counts a part of a read that has come; the last one ends the read.

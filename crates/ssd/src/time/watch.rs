@@ -230,7 +230,7 @@ impl Flash {
             row.2 += 1;
         }
         self.read_row(request, row);
-        self.requests.needs_no_flash(request, self.now);
+        self.requests.answer_without_flash(request, self.now);
     }
 
     fn read_row(&mut self, request: u32, (unit, row, pages): (u32, u32, u32)) {

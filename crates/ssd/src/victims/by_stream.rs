@@ -173,3 +173,81 @@ impl Rule for ClosedUnits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Units 5, 1 and 3 of stream 1, closed in this order, and unit 2 of stream 0, of 8 pages each.
+    fn closed() -> ClosedUnits {
+        let mut closed = ClosedUnits::new(6, 8, 3);
+        for (unit, stream, valid, now) in
+            [(5, 1, 4, 10), (1, 1, 2, 20), (2, 0, 3, 30), (3, 1, 2, 40)]
+        {
+            let closing = Closing {
+                valid,
+                stream: StreamId(stream),
+                opened_at: now - 5,
+                now,
+            };
+            closed.insert(unit, closing);
+        }
+        closed
+    }
+
+    fn units_of(closed: &ClosedUnits, stream: u16) -> Vec<u32> {
+        let units = closed.of_stream(StreamId(stream));
+        units.map(|closed| closed.unit).collect()
+    }
+
+    #[test]
+    fn a_scheme_sees_the_closed_units_of_each_stream() {
+        let mut closed = closed();
+        assert_eq!(closed.units(), 6);
+        let oldest = ClosedUnit {
+            unit: 5,
+            valid_pages: 4,
+            opened_at: 5,
+            closed_at: 10,
+        };
+        assert_eq!(closed.get(5), Some(oldest));
+        assert_eq!(closed.oldest(StreamId(1)), Some(oldest));
+        assert_eq!([0, 6].map(|unit| closed.get(unit)), [None, None]);
+        let emptiest = [0, 1, 2, 3].map(|stream| closed.fewest_valid_of(StreamId(stream)));
+        assert_eq!(
+            emptiest.map(|unit| unit.map(|unit| unit.unit)),
+            [Some(2), Some(1), None, None]
+        );
+        assert_eq!(
+            [0, 1, 2, 3].map(|stream| closed.count(StreamId(stream))),
+            [1, 3, 0, 0]
+        );
+        let units = [0, 1, 2, 3].map(|stream| units_of(&closed, stream));
+        assert_eq!(units, [vec![2], vec![5, 1, 3], vec![], vec![]]);
+        assert_eq!(closed.choose(0), Some(1));
+    }
+
+    #[test]
+    fn units_whose_pages_die_and_units_that_are_taken_are_found_no_more_where_they_were() {
+        let mut closed = closed();
+        closed.moved(5, 1);
+        let emptiest = |closed: &mut ClosedUnits| {
+            let unit = closed.fewest_valid_of(StreamId(1));
+            unit.map(|unit| (unit.unit, unit.valid_pages))
+        };
+        assert_eq!(emptiest(&mut closed), Some((5, 1)));
+        assert_eq!(units_of(&closed, 1), [5, 1, 3]);
+        closed.remove(5);
+        assert_eq!(emptiest(&mut closed), Some((1, 2)));
+        closed.remove(1);
+        assert_eq!((closed.count(StreamId(1)), closed.get(1)), (1, None));
+        assert_eq!(units_of(&closed, 1), [3]);
+        closed.remove(3);
+        assert_eq!(
+            (closed.count(StreamId(1)), emptiest(&mut closed)),
+            (0, None)
+        );
+        closed.moved(2, 8);
+        assert_eq!(closed.choose(0), None, "nothing in it is dead");
+    }
+}

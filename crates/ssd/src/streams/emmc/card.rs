@@ -401,3 +401,22 @@ impl EmmcCard {
         self.contexts.stream(context)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_and_contexts_are_read_from_their_bits_alone() {
+        for number in 0..32 {
+            let others = !(31 << 16);
+            assert_eq!(task_of(number << 16), number as usize);
+            assert_eq!(task_of(number << 16 | others), number as usize);
+        }
+        for number in 0..16 {
+            let others = !(15 << 25);
+            assert_eq!(context_of(number << 25), number as u16);
+            assert_eq!(context_of(number << 25 | others), number as u16);
+        }
+    }
+}
