@@ -186,6 +186,20 @@ mod tests {
     }
 
     #[test]
+    fn a_status_has_its_code_its_type_and_whether_to_retry_at_their_places() {
+        // Bits 7:0 the code, 10:8 its type, 14 Do Not Retry.
+        for (status, field) in [
+            (Status::FORMAT_IN_PROGRESS, 0x0084),
+            (Status::CONNECT_BUSY, 0x0181),
+            (Status::INVALID_FIELD, 0x4002),
+            (Status::CONNECT_HOST, 0x4184),
+            (Status::COMPARE_FAILURE, 0x4285),
+        ] {
+            assert_eq!(status, Status::of(field));
+        }
+    }
+
+    #[test]
     fn an_entry_reads_as_it_was_written() {
         let completion = Completion {
             result: 0x1_0002_0003,

@@ -46,6 +46,18 @@ fn pdus(encoder: Encoder) -> Vec<(Side, Vec<u8>)> {
 }
 
 #[test]
+fn flags_are_where_the_specification_has_them() {
+    // TCP §3.6.1, FLAGS; §3.6.2.9, of data.
+    use flag::{DATA_DIGEST, HEADER_DIGEST, LAST, SUCCESS};
+    assert_eq!([HEADER_DIGEST, DATA_DIGEST, LAST, SUCCESS], [1, 2, 4, 8]);
+}
+
+#[test]
+fn the_longest_pdu_has_the_most_data_at_the_largest_offset_and_their_digest() {
+    assert_eq!(framing(Side::Host, Digests::BOTH).longest(), 256 + 8192 + 4);
+}
+
+#[test]
 fn every_pdu_reads_as_it_was_written_with_digests_and_without() {
     for digests in [Digests::NONE, Digests::BOTH] {
         for alignment in [0, 31] {
