@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn what_was_counted_since_is_the_difference_of_every_count() {
         let counted = |times: u64| Counters {
-            host_pages: 1 * times,
+            host_pages: 14 * times,
             copied_pages: 2 * times,
             discarded_pages: 3 * times,
             erased_units: 4 * times,
