@@ -185,6 +185,8 @@ mod tests {
     use super::*;
 
     const SAMPLES: u64 = 50;
+    /// When the context begins to write in this run.
+    const START: u64 = 1 << 40;
 
     /// A context that in an earlier run wrote 1,024 pages, which lived 500, and writes 100 in this.
     fn recall() -> Recall {
@@ -201,7 +203,7 @@ mod tests {
             kind: ContextKind::Application,
             role: String::new(),
         });
-        assert!(recall.begins(ContextId(1), 100, 0));
+        assert!(recall.begins(ContextId(1), 100, START));
         recall
     }
 
@@ -210,7 +212,7 @@ mod tests {
         let mut recall = recall();
         let mut known = |weight| {
             let stats = ContextStats::default();
-            assert_eq!(recall.known(1, &stats, 0), Some((500.0, weight)));
+            assert_eq!(recall.known(1, &stats, START), Some((500.0, weight)));
             recall.fade();
         };
         known(1024.0);
@@ -226,7 +228,16 @@ mod tests {
         ] {
             let mut stats = ContextStats::default();
             stats.record_death(ended, 5000, Averaging::new(0.5, 1));
-            assert_eq!(recall().known(1, &stats, 10), expected, "{ended}");
+            assert_eq!(recall().known(1, &stats, START + 10), expected, "{ended}");
+        }
+    }
+    #[test]
+    fn a_run_teaches_once_it_is_twice_as_old_as_what_was_recalled() {
+        for (age, expected) in [(999, (500.0, 1024.0)), (1000, (400.0, 0.0))] {
+            let mut stats = ContextStats::default();
+            stats.record_death(SAMPLES, 400, Averaging::new(0.5, 1));
+            let known = recall().known(1, &stats, START + age);
+            assert_eq!(known, Some(expected), "{age}");
         }
     }
 }
