@@ -182,10 +182,10 @@ mod tests {
     }
 
     /// One context writes a log and tables; answers the streams of the last turn.
-    fn run(scheme: &mut dyn Assign) -> (u16, u16) {
+    fn run(scheme: &mut dyn Assign, turns: u32) -> (u16, u16) {
         let mut now_pages = 0;
         let mut last = (0, 0);
-        for turn in 0..400 {
+        for turn in 0..turns {
             let mut write = |first, count, file| {
                 let write = Write {
                     pages: PageRange::new(first, count),
@@ -223,7 +223,7 @@ mod tests {
         ] {
             let mut scheme = scheme(by);
             scheme.learn(&names(1001));
-            let (log, table) = run(scheme.as_mut());
+            let (log, table) = run(scheme.as_mut(), 400);
             assert_eq!(log != table, parted, "{by:?}");
         }
     }
@@ -232,11 +232,16 @@ mod tests {
     fn pairs_are_found_again_by_a_later_run() {
         let mut first = scheme(Grouping::Both);
         first.learn(&names(1001));
-        run(first.as_mut());
+        run(first.as_mut(), 400);
         let profile = first.learned().unwrap();
         assert_eq!(profile.contexts().len(), 2, "a log and tables");
         let known = |class| profile.get(mixed(1001, class)).is_some();
         assert!(known(".log") && known(".sst"));
+        let mut second = scheme(Grouping::Both);
+        second.recall(&profile);
+        second.learn(&names(1001));
+        let (log, table) = run(second.as_mut(), 2);
+        assert!(log != table && log != 0 && table != 0, "{log} {table}");
     }
 
     #[test]
@@ -248,7 +253,7 @@ mod tests {
         parameters.max_contexts = 1;
         let mut scheme = parameters.build(&DRIVE).unwrap().into_assign();
         scheme.learn(&names(1001));
-        let (log, table) = run(scheme.as_mut());
+        let (log, table) = run(scheme.as_mut(), 400);
         assert_eq!(log, table, "no pair has a number of its own");
         assert!(scheme.memory_bytes() < 1 << 20);
     }
