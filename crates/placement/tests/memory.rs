@@ -140,7 +140,7 @@ fn what_pcstream_learned_in_another_run_is_told_too() {
             .collect(),
         contexts: (0..CONTEXTS).map(context).collect(),
     };
-    let drive = drive(1024, 512);
+    let drive = drive(1024, 4096);
     for name in ["pcstream", "pcstream:by=both,max-contexts=2000"] {
         let held = HELD_BYTES.get();
         let spec: SchemeSpec = name.parse().unwrap();
