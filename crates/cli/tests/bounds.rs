@@ -6,11 +6,10 @@ mod command;
 
 use std::{fs, path::PathBuf};
 
-use anabranch_trace::{Io, Operation, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use command::anabranch;
+use command::{anabranch, trace};
 
 /// The result of a replay in units of 2 MiB with 15 % to spare.
 fn replay(arguments: &[&str]) -> Value {
@@ -23,27 +22,6 @@ fn replay(arguments: &[&str]) -> Value {
 
 fn copied(result: &Value, scheme: usize) -> f64 {
     result["schemes"][scheme]["copied_bytes"].as_f64().unwrap()
-}
-
-/// A log that is rewritten beside tables that are overwritten, and half discarded, late.
-fn native(directory: &TempDir) -> PathBuf {
-    let path = directory.path().join("t.parquet");
-    let mut writer = Writer::create(&path).unwrap();
-    for round in 0..600_u64 {
-        let log = Io::write((round % 8) << 20, 1 << 20);
-        let table = Io::write((8 + (round * 7) % 48) << 20, 1 << 20);
-        let old = Io {
-            operation: Operation::Discard,
-            ..Io::write((8 + (round * 11) % 48) << 20, 1 << 19)
-        };
-        for io in [log, table, old] {
-            writer.push(&io).unwrap();
-        }
-    }
-    writer
-        .finish(&command::tables(command::DEVICE_BYTES, &[]))
-        .unwrap();
-    path
 }
 
 /// A hundred pages in turn, beside any of twelve thousand.
@@ -63,7 +41,7 @@ fn raw(directory: &TempDir) -> PathBuf {
 #[test]
 fn each_scheme_shows_what_share_of_the_gap_it_closes() {
     let directory = TempDir::new().unwrap();
-    let trace = native(&directory);
+    let trace = trace(&directory);
     let trace = trace.to_str().unwrap();
     let result = replay(&[trace, "--scheme", "baseline,pcstream,oracle"]);
     let schemes = &result["schemes"];
@@ -90,7 +68,7 @@ fn each_scheme_shows_what_share_of_the_gap_it_closes() {
 #[test]
 fn the_first_pass_reads_every_form_as_the_lanes_do() {
     let directory = TempDir::new().unwrap();
-    let (native, raw) = (native(&directory), raw(&directory));
+    let (native, raw) = (trace(&directory), raw(&directory));
     let (native, raw) = (native.to_str().unwrap(), raw.to_str().unwrap());
     for trace in [
         vec![native],

@@ -14,7 +14,7 @@ use anabranch_trace::{Io, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use browser::{Browser, assert_silent, words};
+use browser::{Browser, assert_silent, opens_everywhere, words};
 use command::{anabranch, complaint, json, text};
 
 const VOLUMES: u64 = 12;
@@ -74,26 +74,8 @@ fn the_page_of_a_sweep_opens_in_silence_and_has_every_picture() {
     let directory = TempDir::new().unwrap();
     let (fleet, summary) = swept(&directory);
     let page = page(&directory, &fleet);
-    for (width, colours) in [
-        (1280, "light"),
-        (1280, "dark"),
-        (400, "light"),
-        (400, "dark"),
-    ] {
-        let mut browser = Browser::open(&page, width, colours);
-        assert_silent(&browser);
-        assert_eq!(
-            browser
-                .evaluate("[...document.querySelectorAll('section')].map((one) => one.id).join()"),
-            "verdict,parameters,distribution,boxes,wins,cells"
-        );
-        let wide = browser.evaluate("document.documentElement.scrollWidth");
-        assert_eq!(wide, width, "nothing is wider than the page");
-        let empty = browser.evaluate(
-            "[...document.querySelectorAll('.plot')].filter((plot) => plot.clientHeight < 40).length",
-        );
-        assert_eq!(empty, 0, "every picture is drawn");
-    }
+    let sections = "verdict,parameters,distribution,boxes,wins,cells";
+    opens_everywhere(&page, sections, |_| ());
     the_verdict_is_of_the_summary(&page, &summary);
     what_is_clicked_answers(&page);
     the_csv_has_every_cell(&page, &summary);

@@ -14,7 +14,7 @@ use anabranch_trace::{Context, ContextId, ContextKind, Frame, Io, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use browser::{Browser, assert_silent, words};
+use browser::{Browser, assert_silent, opens_everywhere, words};
 use command::{anabranch, complaint, text, trace};
 
 /// Bytes of a page at most.
@@ -53,28 +53,12 @@ fn rows(csv: &str) -> Vec<Vec<&str>> {
 fn the_page_of_a_rocksdb_replay_opens_in_silence_and_has_every_picture() {
     let directory = TempDir::new().unwrap();
     let (page, _) = replay(&directory, &[ROCKSDB, "--time", "closed"]);
-    for (width, theme) in [
-        (1280, "light"),
-        (1280, "dark"),
-        (400, "light"),
-        (400, "dark"),
-    ] {
-        let mut browser = Browser::open(&page, width, theme);
-        assert_silent(&browser);
-        assert_eq!(
-            browser
-                .evaluate("[...document.querySelectorAll('section')].map((one) => one.id).join()"),
-            "verdict,waf,map,flame,contexts,streams,scatter,histograms,latency,latency-over-time,throughput,erases,schemes,settings"
-        );
-        let wide = browser.evaluate("document.documentElement.scrollWidth");
-        assert_eq!(wide, width, "nothing is wider than the page");
-        let headline = words(&mut browser, "h1");
+    let sections = "verdict,waf,map,flame,contexts,streams,scatter,histograms,latency,latency-over-time,throughput,\
+                    erases,schemes,settings";
+    opens_everywhere(&page, sections, |browser| {
+        let headline = words(browser, "h1");
         assert!(headline.contains("the flash lasts"), "{headline}");
-        let empty = browser.evaluate(
-            "[...document.querySelectorAll('.plot')].filter((plot) => plot.clientHeight < 40).length",
-        );
-        assert_eq!(empty, 0, "every picture is drawn");
-    }
+    });
 }
 
 #[test]

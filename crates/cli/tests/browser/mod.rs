@@ -201,6 +201,30 @@ pub fn assert_silent(browser: &Browser) {
     assert!(troubles.is_empty(), "{troubles:#?}");
 }
 
+/// Opens a page wide and narrow, light and dark, and looks whether it is silent, has these sections and draws every
+/// picture, and whether it fits. `look` looks on.
+pub fn opens_everywhere(page: &Path, sections: &str, mut look: impl FnMut(&mut Browser)) {
+    for (width, theme) in [
+        (1280, "light"),
+        (1280, "dark"),
+        (400, "light"),
+        (400, "dark"),
+    ] {
+        let mut browser = Browser::open(page, width, theme);
+        assert_silent(&browser);
+        let found = browser
+            .evaluate("[...document.querySelectorAll('section')].map((one) => one.id).join()");
+        assert_eq!(found, sections);
+        let wide = browser.evaluate("document.documentElement.scrollWidth");
+        assert_eq!(wide, width, "nothing is wider than the page");
+        let empty = browser.evaluate(
+            "[...document.querySelectorAll('.plot')].filter((plot) => plot.clientHeight < 40).length",
+        );
+        assert_eq!(empty, 0, "every picture is drawn");
+        look(&mut browser);
+    }
+}
+
 /// Words of the page, by a selector.
 pub fn words(browser: &mut Browser, selector: &str) -> String {
     let found = browser.evaluate(&format!("document.querySelector('{selector}').textContent"));

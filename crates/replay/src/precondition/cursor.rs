@@ -3,6 +3,7 @@
 use anabranch_ssd::{Device, DeviceError, StreamId};
 
 use super::Pattern;
+use crate::draw::Draw;
 
 /// Pages drawn at a time (our choice).
 const CHUNK: usize = 4096;
@@ -14,11 +15,11 @@ const STRIDE: f64 = 0.618_033_988_749_895;
 pub(super) struct Cursor {
     fill: u32,
     next: u32,
-    random: Random,
     draw: Draw,
+    order: Order,
 }
 
-enum Draw {
+enum Order {
     Sequential,
     Random,
     Zipf(Zipf),
@@ -29,24 +30,24 @@ impl Cursor {
         Cursor {
             fill,
             next: 0,
-            random: Random { state: seed },
-            draw: match pattern {
-                Pattern::Sequential => Draw::Sequential,
-                Pattern::Random => Draw::Random,
-                Pattern::Zipf(exponent) => Draw::Zipf(Zipf::new(fill, exponent)),
+            draw: Draw::new(seed),
+            order: match pattern {
+                Pattern::Sequential => Order::Sequential,
+                Pattern::Random => Order::Random,
+                Pattern::Zipf(exponent) => Order::Zipf(Zipf::new(fill, exponent)),
             },
         }
     }
 
     fn page(&mut self) -> u32 {
-        match &self.draw {
-            Draw::Sequential => {
+        match &self.order {
+            Order::Sequential => {
                 let page = self.next;
                 self.next = (page + 1) % self.fill;
                 page
             }
-            Draw::Random => self.random.below(self.fill),
-            Draw::Zipf(zipf) => zipf.page(&mut self.random),
+            Order::Random => self.draw.below(self.fill),
+            Order::Zipf(zipf) => zipf.page(&mut self.draw),
         }
     }
 
@@ -61,31 +62,6 @@ impl Cursor {
             left -= now;
         }
         Ok(())
-    }
-}
-
-/// Vigna's splitmix64 (public domain).
-struct Random {
-    state: u64,
-}
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `bound`, drawn by multiplication.
-    fn below(&mut self, bound: u32) -> u32 {
-        (((self.next() >> 32) * u64::from(bound)) >> 32) as u32
-    }
-
-    /// A number from 0 to below 1.
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
@@ -142,7 +118,7 @@ impl Zipf {
     }
 
     /// Draws a rank; 1 is the most likely.
-    fn rank(&self, random: &mut Random) -> u32 {
+    fn rank(&self, random: &mut Draw) -> u32 {
         loop {
             let drawn = self.high + random.unit() * (self.low - self.high);
             let exact = self.inverse(drawn);
@@ -155,7 +131,7 @@ impl Zipf {
         }
     }
 
-    fn page(&self, random: &mut Random) -> u32 {
+    fn page(&self, random: &mut Draw) -> u32 {
         let rank = u64::from(self.rank(random) - 1);
         (rank * u64::from(self.stride) % u64::from(self.ranks)) as u32
     }
@@ -185,7 +161,7 @@ mod tests {
     fn ranks_come_as_often_as_zipfs_law_says() {
         for exponent in [0.5, 0.9, 1.0, 1.3] {
             let zipf = Zipf::new(1000, exponent);
-            let mut random = Random { state: 1 };
+            let mut random = Draw::new(1);
             let draws = 400_000;
             let mut seen = vec![0_u32; 1001];
             (0..draws).for_each(|_| seen[zipf.rank(&mut random) as usize] += 1);
