@@ -9,7 +9,7 @@ use std::fs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use command::{DEVICE_BYTES, anabranch, complaint, json, text, trace};
+use command::{DEVICE_BYTES, anabranch, complaint, json, replay, text, trace};
 
 #[test]
 fn a_trace_is_compared_and_the_result_says_everything_that_decided_it() {
@@ -72,15 +72,8 @@ fn the_number_of_threads_changes_no_count() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);
     let with = |threads| {
-        let output = anabranch(&[
-            "replay",
-            text(&trace),
-            "--unit",
-            "1MiB",
-            "--json",
-            "--threads",
-            threads,
-        ]);
+        let options = format!("--unit 1MiB --json --threads {threads}");
+        let output = replay(&trace, &options);
         json(&output)["schemes"].clone()
     };
     assert_eq!(with("1"), with("4"));
@@ -117,17 +110,10 @@ fn a_unit_that_does_not_fit_leaves_the_others_of_a_grid() {
 fn lists_multiply_into_a_grid() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);
-    let output = anabranch(&[
-        "replay",
-        text(&trace),
-        "--scheme",
-        "baseline,pcstream:samples=100,alpha=0.5",
-        "--streams",
-        "2,4",
-        "--unit",
-        "512KiB,1MiB",
-        "--json",
-    ]);
+    let output = replay(
+        &trace,
+        "--scheme baseline,pcstream:samples=100,alpha=0.5 --streams 2,4 --unit 512KiB,1MiB --json",
+    );
     let results = json(&output)["results"].clone();
     let drives: Vec<(u64, u64)> = results
         .as_array()
@@ -150,15 +136,7 @@ fn lists_multiply_into_a_grid() {
 fn the_victim_rule_is_an_option_like_any_other() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);
-    let output = anabranch(&[
-        "replay",
-        text(&trace),
-        "--unit",
-        "512KiB",
-        "--victim",
-        "fifo,3-choices",
-        "--json",
-    ]);
+    let output = replay(&trace, "--unit 512KiB --victim fifo,3-choices --json");
     let results = json(&output)["results"].clone();
     let rule = |index: usize| results[index]["device"]["victim_rule"].clone();
     assert_eq!([rule(0), rule(1)], ["fifo", "3-choices"]);
@@ -175,19 +153,9 @@ fn the_seed_decides_what_is_drawn_and_nothing_else_does() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);
     let copied = |seed| {
-        let output = anabranch(&[
-            "replay",
-            text(&trace),
-            "--unit",
-            "512KiB",
-            "--victim",
-            "random",
-            "--scheme",
-            "baseline",
-            "--seed",
-            seed,
-            "--json",
-        ]);
+        let options =
+            format!("--unit 512KiB --victim random --scheme baseline --seed {seed} --json");
+        let output = replay(&trace, &options);
         let result = json(&output);
         assert_eq!(result["seed"].to_string(), seed);
         result["schemes"][0]["copied_bytes"].clone()
@@ -200,17 +168,7 @@ fn the_seed_decides_what_is_drawn_and_nothing_else_does() {
 fn fill_sizes_the_drive_by_what_is_ever_written() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);
-    let output = anabranch(&[
-        "replay",
-        text(&trace),
-        "--scheme",
-        "baseline",
-        "--fill",
-        "50%",
-        "--unit",
-        "1MiB",
-        "--json",
-    ]);
+    let output = replay(&trace, "--scheme baseline --fill 50% --unit 1MiB --json");
     let device = json(&output)["device"].clone();
     assert_eq!(device["logical_bytes"], 2 * (56 << 20));
 }
@@ -352,14 +310,7 @@ fn a_file_that_is_no_trace_is_named_with_what_is_wrong() {
 fn an_output_that_cannot_be_written_fails_and_leaves_nothing() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);
-    let output = anabranch(&[
-        "replay",
-        text(&trace),
-        "--unit",
-        "1MiB",
-        "-o",
-        "/nonexistent/result.json",
-    ]);
+    let output = replay(&trace, "--unit 1MiB -o /nonexistent/result.json");
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("/nonexistent/result.json"), "{said}");

@@ -18,6 +18,12 @@ pub fn anabranch(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
+/// Replays a trace with these options, which are words without spaces.
+pub fn replay(trace: &Path, options: &str) -> Output {
+    let options: Vec<&str> = options.split(' ').collect();
+    anabranch(&[&["replay", text(trace)], &options[..]].concat())
+}
+
 pub fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
