@@ -4,16 +4,16 @@
 
 mod command;
 
-use std::fs;
+use std::{fs, path::Path};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use command::{anabranch, complaint, json, text, trace};
+use command::{anabranch, complaint, json, replay, text, trace};
 
-/// The schemes of a replay, as JSON.
-fn schemes(arguments: &[&str]) -> Vec<Value> {
-    let output = anabranch(arguments);
+/// The schemes of a trace's replay, as JSON.
+fn schemes(trace: &Path, options: &str) -> Vec<Value> {
+    let output = replay(trace, &format!("{options} --json"));
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{words}");
     json(&output)["schemes"].as_array().unwrap().clone()
@@ -23,18 +23,8 @@ fn schemes(arguments: &[&str]) -> Vec<Value> {
 fn every_host_side_meets_every_relocation_asked_for() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);
-    let halves = "mixed,gc,age";
-    let found = schemes(&[
-        "replay",
-        text(&trace),
-        "--unit",
-        "1MiB",
-        "--json",
-        "--scheme",
-        "baseline,pcstream",
-        "--relocation",
-        halves,
-    ]);
+    let options = "--unit 1MiB --scheme baseline,pcstream --relocation mixed,gc,age";
+    let found = schemes(&trace, options);
     let names: Vec<&str> = found
         .iter()
         .map(|scheme| scheme["name"].as_str().unwrap())
@@ -54,22 +44,10 @@ fn every_host_side_meets_every_relocation_asked_for() {
 fn time_changes_no_count_and_tells_throughput_and_latencies() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);
-    let replay = [
-        "replay",
-        text(&trace),
-        "--device",
-        "golden",
-        "--size",
-        "64MiB",
-        "--unit",
-        "1MiB",
-        "--scheme",
-        "baseline,baseline+gc",
-        "--json",
-    ];
-    let counted = schemes(&replay);
+    let options = "--device golden --size 64MiB --unit 1MiB --scheme baseline,baseline+gc";
+    let counted = schemes(&trace, options);
     for issue in ["closed", "open"] {
-        let timed = schemes(&[&replay[..], &["--time", issue, "--queue-depth", "4"]].concat());
+        let timed = schemes(&trace, &format!("{options} --time {issue} --queue-depth 4"));
         for (timed, counted) in timed.iter().zip(&counted) {
             for key in ["media_bytes", "copied_bytes", "erased_units", "streams"] {
                 assert_eq!(timed[key], counted[key], "{issue} {key}");
@@ -117,25 +95,14 @@ fn time_on_a_drive_without_timing_is_refused_with_the_reason() {
 fn a_drive_whose_units_fail_ends_read_only_and_says_when() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);
-    let replay = [
-        "replay",
-        text(&trace),
-        "--unit",
-        "1MiB",
-        "--over-provisioning",
-        "0.5",
-        "--scheme",
-        "baseline",
-        "--rated-erases",
-        "4",
-    ];
-    let lived = schemes(&[&replay[..], &["--json"]].concat());
+    let lives = "--unit 1MiB --over-provisioning 0.5 --scheme baseline --rated-erases 4";
+    let dies = format!("{lives} --fault worn");
+    let lived = schemes(&trace, lives);
     assert_eq!(lived[0]["read_only"], false);
-    let died = schemes(&[&replay[..], &["--fault", "worn", "--json"]].concat());
+    let died = schemes(&trace, &dies);
     assert_eq!(died[0]["read_only"], true);
     assert!(died[0]["host_bytes"].as_u64() < lived[0]["host_bytes"].as_u64());
-    let told = anabranch(&[&replay[..], &["--fault", "worn"]].concat());
-    let table = String::from_utf8(told.stdout).unwrap();
+    let table = String::from_utf8(replay(&trace, &dies).stdout).unwrap();
     assert!(table.contains("READ-ONLY after"), "{table}");
 }
 
@@ -202,28 +169,22 @@ fn every_scheme_begins_with_the_aged_drive_it_is_given() {
     assert!(made.status.success(), "{words}");
     assert!(told.contains("steady state: yes"), "{told}");
 
-    let replay = [
-        "replay",
-        text(&trace),
-        "--scheme",
-        "baseline,baseline+gc",
-        "--json",
-    ];
-    let young = ["--device", "golden", "--size", "64MiB", "--unit", "1MiB"];
-    let young = schemes(&[&replay[..], &young].concat());
-    let from = ["--drive", text(&drive), "--device", "golden"];
-    let aged = schemes(&[&replay[..], &from].concat());
+    let pair = "--scheme baseline,baseline+gc --device golden";
+    let young = schemes(&trace, &format!("{pair} --size 64MiB --unit 1MiB"));
+    let from = format!("{pair} --drive {}", text(&drive));
+    let aged = schemes(&trace, &from);
     for (aged, young) in aged.iter().zip(&young) {
         let copied = |scheme: &Value| scheme["copied_bytes"].as_u64().unwrap();
         assert_eq!(aged["host_bytes"], young["host_bytes"]);
         assert!(copied(aged) > copied(young), "{aged} {young}");
     }
-    let timed = schemes(&[&replay[..], &from, &["--time", "closed"]].concat());
+    let timed = schemes(&trace, &format!("{from} --time closed"));
     for (timed, counted) in timed.iter().zip(&aged) {
         assert_eq!(timed["copied_bytes"], counted["copied_bytes"]);
     }
     // `all` leaves out what would have to know when the data on it will die.
-    let all = schemes(&[&["replay", text(&trace), "--json"], &from[..]].concat());
+    let from = format!("--device golden --drive {}", text(&drive));
+    let all = schemes(&trace, &from);
     assert!(all.len() > 2 && all.iter().all(|scheme| scheme["name"] != "oracle"));
 }
 
