@@ -299,9 +299,6 @@ fn functions(text: &str) -> Vec<(usize, usize)> {
 fn no_function_is_longer_than_can_be_seen_at_once() {
     let mut seen = 0;
     for path in files(&[".rs"]) {
-        if !path.iter().any(|part| part == "src") {
-            continue;
-        }
         let text = fs::read_to_string(&path).unwrap();
         for (line, lines) in functions(&text) {
             seen += 1;
@@ -312,7 +309,7 @@ fn no_function_is_longer_than_can_be_seen_at_once() {
             );
         }
     }
-    assert!(seen > 5_000, "{seen} functions");
+    assert!(seen > 7_500, "{seen} functions");
 }
 
 #[test]
