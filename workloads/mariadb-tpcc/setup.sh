@@ -15,7 +15,7 @@ echo "$port" >"$dir/run/port"
 setsid mariadbd --no-defaults --datadir="$dir/mysql" --user=mysql --socket="$dir/run/socket" --port="$port" \
     --bind-address=127.0.0.1 --pid-file="$dir/run/pid" --skip-name-resolve --log-bin="$dir/mysql/binlog" --server-id=1 \
     --binlog-format=row --max-binlog-size=16M --binlog-expire-logs-seconds=0 \
-    --innodb-buffer-pool-size="${BUFFERS:?}" --innodb-log-file-size="${LOG_FILE:?}" --innodb-flush-method=O_DIRECT \
+    --innodb-buffer-pool-size="${BUFFERS%B}" --innodb-log-file-size="${LOG_FILE:?}" --innodb-flush-method=O_DIRECT \
     --innodb-use-native-aio="${AIO:?}" --innodb-io-capacity=2000 --innodb-io-capacity-max=4000 \
     --innodb-flush-log-at-trx-commit=1 --sync-binlog=0 &
 server=$!

@@ -1,11 +1,13 @@
-# Each of two scenarios in a directory of its own, `tenant-1` and `tenant-2`: the probe takes the
-# number for the tenant. When one fails the other is ended too, but for its teardown. each DIR VERB
-TENANTS=(postgres-pgbench rocksdb-update)
+# Each of several scenarios, TENANTS, in a directory of its own, `tenant-1` and on: the probe takes the
+# number for the tenant. When one fails the others are ended too, but for their teardown. each DIR VERB
+: "${TENANTS:=postgres-pgbench rocksdb-update}"
 each() {
-    local dir=$1 verb=$2 others ended status=0 pids=()
+    local dir=$1 verb=$2 others name number=0 ended status=0 pids=()
     others=$(cd "$(dirname "$0")/.." && pwd)
-    for tenant in 1 2; do
-        bash "$others/${TENANTS[tenant - 1]}/$verb.sh" "$dir/tenant-$tenant" &
+    for name in $TENANTS; do
+        number=$((number + 1))
+        [ "$verb" != setup ] || mkdir "$dir/tenant-$number"
+        bash "$others/$name/$verb.sh" "$dir/tenant-$number" &
         pids+=($!)
     done
     for _ in "${pids[@]}"; do

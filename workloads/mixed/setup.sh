@@ -4,5 +4,4 @@ set -euo pipefail
 . "$(dirname "$0")/each.sh"
 dir=${1:?directory}
 chmod 755 "$dir"
-mkdir "$dir/tenant-1" "$dir/tenant-2"
 each "$dir" setup
