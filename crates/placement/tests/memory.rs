@@ -63,7 +63,7 @@ fn drive(logical_pages: u32, streams: u16) -> HostGeometry {
 }
 
 /// Bytes that a scheme holds and leaves out of its account whatever the drive: itself, patterns of rules over names, and
-/// the numbers that a network begins with.
+/// of a table of hashes what stays empty.
 fn left_out_bytes(scheme: &str) -> isize {
     match scheme.split(':').next() {
         Some("manual" | "anabranch") => 7_900,
