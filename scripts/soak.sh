@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # use: scripts/soak.sh MINUTES
 # What runs for long, for so many minutes: served drives whose hosts come, go and lie, killed and stopped; sweeps killed
-# and begun again; beside them seeds of the target's simulation, no seed twice. As root also a watcher under load,
+# and begun again; beside them seeds of the target's simulation and of `steer`'s, no seed twice. As root also a watcher under load,
 # recordings, and steered drives in a guest whose servers are killed, round after round. Ends with figures, or with
 # what went wrong. PROFILE='' makes debug builds.
 set -euo pipefail
@@ -9,11 +9,12 @@ minutes=${1:?use: scripts/soak.sh MINUTES}
 cd "$(dirname "$0")/.."
 # Built once, then run as they are: each set of packages is built anew by cargo, and all would wait for each other.
 read -ra build <<<"${CARGO:-cargo} test ${PROFILE---release} --no-run"
-built=$("${build[@]}" --package anabranch --package anabranch-nvme --test soak --test live --test guest --test simulation 2>&1) || { echo "$built" >&2; exit 1; }
-# run CRATE TEST...: a test's program, where cargo runs it.
+built=$("${build[@]}" --package anabranch --package anabranch-nvme --test soak --test live --test guest --test simulation 2>&1 &&
+    "${build[@]}" --package anabranch-steer --lib 2>&1) || { echo "$built" >&2; exit 1; }
+# run CRATE TEST...: a test's program, where cargo runs it; TEST is unittests for those of its library.
 run() {
     local crate=$1 program
-    program=$(realpath "$(sed -n "s|^ *Executable tests/$2.* (\(.*\))\$|\1|p" <<<"$built")")
+    program=$(realpath "$(sed -n "s|^ *Executable tests/$2.* (\(.*\))\$|\1|p; s|^ *Executable $2 src/lib.rs (\(.*\))\$|\1|p" <<<"$built")")
     shift 2
     (cd "crates/$crate" && env --default-signal=INT,QUIT "$program" "$@")
 }
@@ -36,9 +37,10 @@ simulate() {
     first=$(( $(date +%s) * 1000 )) from=$first
     while [ "$(date +%s)" -lt "$end" ]; do
         ANABRANCH_SEEDS=$from..$((from + 1000)) run nvme simulation >"$logs/simulation" 2>&1 || return 1
+        ANABRANCH_SEEDS=$from..$((from + 1000)) run steer unittests simulation >"$logs/simulation" 2>&1 || return 1
         from=$((from + 1000))
     done
-    echo "simulated seeds $first..$from: every one held" >"$logs/simulation"
+    echo "simulated seeds $first..$from, of the target and of steer: every one held" >"$logs/simulation"
 }
 soak() { ANABRANCH_SOAK_MINUTES=$minutes run cli "$@" --nocapture; }
 low simulate & jobs=($!)

@@ -23,6 +23,8 @@ mod plan;
 mod play;
 #[path = "simulation/random.rs"]
 mod random;
+#[path = "simulation/seeds.rs"]
+mod seeds;
 #[path = "simulation/streams.rs"]
 mod streams;
 #[path = "simulation/world.rs"]
@@ -30,6 +32,7 @@ mod world;
 
 use std::{collections::BTreeMap, ops::Range};
 
+use seeds::{Told, seeds};
 use world::{Check, World};
 
 /// Seeds where nobody says which: so many take less than half a minute of a processor.
@@ -37,29 +40,8 @@ const SEEDS: Range<u64> = 0..2500;
 /// Things that happen in a run.
 const STEPS: u32 = 300;
 
-/// Tells how to repeat a run that panics.
-struct Told(u64);
-
-impl Drop for Told {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let seed = self.0;
-            eprintln!(
-                "seed {seed} fails; to repeat it: ANABRANCH_SEEDS={seed}..{} cargo test --package \
-                 anabranch-nvme --test simulation",
-                seed + 1
-            );
-        }
-    }
-}
-
-fn seeds() -> Range<u64> {
-    let Ok(text) = std::env::var("ANABRANCH_SEEDS") else {
-        return SEEDS;
-    };
-    let (from, to) = text.split_once("..").expect("ANABRANCH_SEEDS=FROM..TO");
-    from.parse().expect("a number")..to.parse().expect("a number")
-}
+/// What runs them.
+const COMMAND: &str = "cargo test --package anabranch-nvme --test simulation";
 
 fn run(seed: u64, tells: bool) -> Check<BTreeMap<&'static str, u64>> {
     let mut world = World::new(seed, tells)?;
@@ -79,10 +61,10 @@ fn run(seed: u64, tells: bool) -> Check<BTreeMap<&'static str, u64>> {
 
 #[test]
 fn whatever_happens_hosts_read_what_was_written_and_all_is_counted() {
-    let seeds = seeds();
+    let seeds = seeds(SEEDS);
     let mut events: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in seeds.clone() {
-        let told = Told(seed);
+        let told = Told(seed, COMMAND);
         match run(seed, seeds.end - seeds.start == 1) {
             Err(error) => panic!("{error}"),
             Ok(counts) => {

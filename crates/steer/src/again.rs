@@ -65,7 +65,7 @@ impl Controllers {
     /// Whether a command that was cut off is asked for again; `lives_since`: when the drive was first found to live
     /// since then, and refused nevertheless. While no controller lives and the kernel tries to reach one, commands are
     /// asked for without end, as the kernel's own requests are.
-    pub fn are_asked_again(&self, lives_since: &mut Option<Instant>) -> bool {
+    pub fn are_asked_again(&self, lives_since: &mut Option<Instant>, now: Instant) -> bool {
         let states = (self.0)().into_iter();
         match reach(states.filter_map(|state| fs::read_to_string(state).ok())) {
             Reach::Returns => {
@@ -74,8 +74,8 @@ impl Controllers {
             }
             Reach::Gone => false,
             Reach::Lives => {
-                let since = lives_since.get_or_insert_with(Instant::now);
-                since.elapsed() < PATIENCE
+                let since = *lives_since.get_or_insert(now);
+                now.saturating_duration_since(since) < PATIENCE
             }
         }
     }
@@ -115,19 +115,19 @@ mod tests {
         fs::write(&state, "live\n").unwrap();
         let found = state.clone();
         let controllers = Controllers::new(move || vec![found.clone()]);
-        let mut since = None;
+        let (mut since, now) = (None, Instant::now());
         // However many commands of a request were cut off at once.
-        assert!((0..100).all(|_| controllers.are_asked_again(&mut since)));
-        since = Instant::now().checked_sub(PATIENCE);
-        assert!(!controllers.are_asked_again(&mut since));
+        assert!((0..100).all(|_| controllers.are_asked_again(&mut since, now)));
+        since = now.checked_sub(PATIENCE);
+        assert!(!controllers.are_asked_again(&mut since, now));
         fs::write(&state, "connecting\n").unwrap();
-        assert!(controllers.are_asked_again(&mut since));
+        assert!(controllers.are_asked_again(&mut since, now));
         fs::write(&state, "live\n").unwrap();
         assert!(
-            controllers.are_asked_again(&mut since),
+            controllers.are_asked_again(&mut since, now),
             "its time begins anew"
         );
         fs::remove_file(&state).unwrap();
-        assert!(!controllers.are_asked_again(&mut None));
+        assert!(!controllers.are_asked_again(&mut None, now));
     }
 }

@@ -19,7 +19,8 @@ use crate::counters::Counters;
 use crate::drive::{Directive, Drive};
 use crate::error::SteerError;
 use crate::placer::Placer;
-use crate::queue::{Make, Queue, Shared, slowest};
+use crate::queue::{Make, Queue};
+use crate::shared::{Shared, slowest};
 use crate::surroundings;
 use crate::writers::{NoWriters, Writers};
 

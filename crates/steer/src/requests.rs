@@ -1,0 +1,301 @@
+//! Requests of the block device under way, and what each needs next. Its effects are its caller's: commands go to the
+//! drive, answers to the block device.
+
+#[cfg(test)]
+mod simulation;
+
+use std::ops::Range;
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+use anabranch_ssd::PageRange;
+use nix::libc::{EIO, EOPNOTSUPP};
+
+use crate::abi::NvmeCommand;
+use crate::again::is_cut_off;
+use crate::command::{Asked, Command, Request, error_of, refuses_directive, whole_pages};
+use crate::counters::Counters;
+use crate::shared::Shared;
+use crate::split::{Piece, Run, pages_of, split};
+
+/// What a request needs next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// These commands of it go to the drive.
+    Issue(Range<usize>),
+    /// This command goes to the drive again, after a pause.
+    Pause(usize),
+    /// Nothing: other commands of it are under way.
+    Wait,
+    /// The block device is answered.
+    Answer(i32),
+}
+
+/// A request under way.
+#[derive(Debug)]
+struct Tag {
+    request: Request,
+    commands: Vec<Command>,
+    /// Commands whose completion is still to come.
+    pending: usize,
+    /// Since when the drive lives and refuses commands of it that were cut off.
+    lives_since: Option<Instant>,
+    error: i32,
+    /// The list of ranges of a Deallocate.
+    range: Box<[u8; 16]>,
+}
+
+/// The requests of one queue, by tag.
+pub struct Requests {
+    shared: Arc<Shared>,
+    tags: Vec<Tag>,
+    runs: Vec<Run>,
+    pieces: Vec<Piece>,
+}
+
+impl Requests {
+    /// None under way, of a queue with so many tags.
+    pub fn new(shared: Arc<Shared>, depth: u16) -> Requests {
+        let idle = || Tag {
+            request: Request {
+                asked: Asked::Unknown,
+                start_bytes: 0,
+                length_bytes: 0,
+            },
+            commands: Vec::new(),
+            pending: 0,
+            lives_since: None,
+            error: 0,
+            range: Box::new([0; 16]),
+        };
+        Requests {
+            shared,
+            tags: (0..depth).map(|_| idle()).collect(),
+            runs: Vec::new(),
+            pieces: Vec::new(),
+        }
+    }
+
+    /// A tag brings a request.
+    pub fn arrived(&mut self, tag: u16, request: Request) -> Step {
+        let mut commands = self.reuse(tag);
+        self.plan(&request, tag, &mut commands);
+        let count = commands.len();
+        if let Some(place) = self.tags.get_mut(usize::from(tag)) {
+            place.request = request;
+            place.pending = count;
+            place.lives_since = None;
+            place.error = 0;
+            place.commands = commands;
+        }
+        match (count, request.asked) {
+            (0, Asked::Unknown) => Step::Answer(-EOPNOTSUPP),
+            (0, _) => Step::Answer(0),
+            _ => Step::Issue(0..count),
+        }
+    }
+
+    fn reuse(&mut self, tag: u16) -> Vec<Command> {
+        let place = self.tags.get_mut(usize::from(tag));
+        let mut commands = place
+            .map(|tag| std::mem::take(&mut tag.commands))
+            .unwrap_or_default();
+        commands.clear();
+        commands
+    }
+
+    /// The commands of a request.
+    fn plan(&mut self, request: &Request, tag: u16, commands: &mut Vec<Command>) {
+        let (start_bytes, length_bytes) = (request.start_bytes, request.length_bytes);
+        let counters = &self.shared.counters;
+        match request.asked {
+            Asked::Read => commands.push(Command::Read {
+                start_bytes,
+                length_bytes: u32::try_from(length_bytes).unwrap_or(u32::MAX),
+                offset_bytes: 0,
+            }),
+            Asked::Write {
+                is_metadata,
+                forced,
+            } => self.plan_write(request, is_metadata, forced, commands),
+            Asked::Flush => {
+                counters.flushes.add(1);
+                commands.push(Command::Flush);
+            }
+            Asked::Discard => {
+                counters.discarded_bytes.add(length_bytes);
+                self.discard(whole_pages(start_bytes, length_bytes));
+                let range = self.shared.target.range(start_bytes, length_bytes);
+                if let Some(place) = self.tags.get_mut(usize::from(tag)) {
+                    *place.range = range;
+                }
+                commands.push(Command::Deallocate);
+            }
+            Asked::Zeroes { may_discard } => {
+                let counted = match may_discard {
+                    true => &counters.discarded_bytes,
+                    false => &counters.zeroed_bytes,
+                };
+                counted.add(length_bytes);
+                let pages = whole_pages(start_bytes, length_bytes);
+                match may_discard {
+                    true => self.discard(pages),
+                    false => self.zero(pages),
+                }
+                commands.push(Command::Zeroes {
+                    start_bytes,
+                    length_bytes,
+                    may_discard,
+                });
+            }
+            Asked::Unknown => {}
+        }
+    }
+
+    fn discard(&self, pages: PageRange) {
+        if pages.count > 0 {
+            let placer = self.shared.placer.lock();
+            placer
+                .unwrap_or_else(PoisonError::into_inner)
+                .discard(pages);
+        }
+    }
+
+    fn zero(&self, pages: PageRange) {
+        if pages.count > 0 {
+            let placer = self.shared.placer.lock();
+            placer.unwrap_or_else(PoisonError::into_inner).zero(pages);
+        }
+    }
+
+    fn plan_write(
+        &mut self,
+        request: &Request,
+        is_metadata: bool,
+        forced: bool,
+        commands: &mut Vec<Command>,
+    ) {
+        let shared = &self.shared;
+        let length_bytes = u32::try_from(request.length_bytes).unwrap_or(u32::MAX);
+        let (first, count) = pages_of(request.start_bytes, length_bytes);
+        let pages = PageRange::new(u32::try_from(first).unwrap_or(u32::MAX), count);
+        let writers = shared
+            .writers
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let placer = shared.placer.lock();
+        let mut placer = placer.unwrap_or_else(PoisonError::into_inner);
+        let unknown = placer.place(pages, is_metadata, &**writers, &mut self.runs);
+        drop(placer);
+        split(
+            request.start_bytes,
+            length_bytes,
+            &self.runs,
+            &mut self.pieces,
+        );
+        let counters = &shared.counters;
+        counters.writes.add(1);
+        counters.split_writes.add(u64::from(self.pieces.len() > 1));
+        counters.unknown_pages.add(unknown.into());
+        if is_metadata {
+            counters.metadata_pages.add(count.into());
+        }
+        commands.extend(self.pieces.iter().map(|piece| Command::Write {
+            start_bytes: request.start_bytes + u64::from(piece.offset_bytes),
+            length_bytes: piece.length_bytes,
+            offset_bytes: piece.offset_bytes,
+            stream: piece.stream,
+            placed: true,
+            forced,
+        }));
+    }
+
+    /// A command as the drive takes it, and whether it moves data; `data` is where the request's data begin.
+    pub fn encode(&self, tag: u16, index: usize, data: u64) -> Option<(NvmeCommand, bool)> {
+        let place = self.tags.get(usize::from(tag))?;
+        let command = place.commands.get(index)?;
+        let moves_data = matches!(command, Command::Read { .. } | Command::Write { .. });
+        let range = place.range.as_ptr() as u64;
+        Some((self.shared.target.encode(command, data, range), moves_data))
+    }
+
+    /// The drive has done a command, or has not. `now` is asked for where time matters.
+    pub fn answered(
+        &mut self,
+        tag: u16,
+        index: usize,
+        answer: i32,
+        now: impl FnOnce() -> Instant,
+    ) -> Step {
+        let Some(place) = self.tags.get_mut(usize::from(tag)) else {
+            return Step::Wait;
+        };
+        let shared = &self.shared;
+        if let Some(Command::Write {
+            placed: placed @ true,
+            length_bytes,
+            ..
+        }) = place.commands.get_mut(index)
+            && refuses_directive(answer)
+        {
+            *placed = false;
+            let unplaced = u64::from(*length_bytes);
+            shared.counters.unplaced_bytes.add(unplaced);
+            return Step::Issue(index..index + 1);
+        }
+        let lives_since = &mut place.lives_since;
+        if is_cut_off(answer) && shared.controllers.are_asked_again(lives_since, now()) {
+            shared.counters.repeated_commands.add(1);
+            return Step::Pause(index);
+        }
+        let error = error_of(answer);
+        if place.error == 0 {
+            place.error = error;
+        }
+        if let (0, Some(command)) = (error, place.commands.get(index)) {
+            count(&shared.counters, command);
+        }
+        place.pending = place.pending.saturating_sub(1);
+        match place.pending {
+            0 => Step::Answer(finish(shared, &place.request, place.error)),
+            _ => Step::Wait,
+        }
+    }
+}
+
+/// All commands of a request are done: what the block device is answered.
+fn finish(shared: &Shared, request: &Request, error: i32) -> i32 {
+    if matches!(request.asked, Asked::Write { .. }) {
+        let length_bytes = u32::try_from(request.length_bytes).unwrap_or(u32::MAX);
+        let (first, count) = pages_of(request.start_bytes, length_bytes);
+        let writers = shared
+            .writers
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        writers.done(first, count.into());
+    }
+    match error {
+        0 => request.success(),
+        _ => {
+            shared.counters.errors.add(1);
+            // A positive result would count as success.
+            if error < 0 { error } else { -EIO }
+        }
+    }
+}
+
+fn count(counters: &Counters, command: &Command) {
+    match *command {
+        Command::Read { length_bytes, .. } => counters.read_bytes.add(length_bytes.into()),
+        Command::Write {
+            length_bytes,
+            stream,
+            ..
+        } => {
+            if let Some(written) = counters.written_bytes.get(usize::from(stream.0)) {
+                written.add(length_bytes.into());
+            }
+        }
+        _ => {}
+    }
+}

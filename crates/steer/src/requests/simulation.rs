@@ -1,0 +1,630 @@
+//! Requests of a block device in a world of its own, in which all that happens follows from a seed: a drive that answers
+//! in any order, fails, cuts commands off, is reset, forgets its streams or goes for ever; a server that is killed, whose
+//! requests come again to the next; a host that loses power. What reads find, what is left when power was lost, which
+//! handle each page went to and what was counted is held against a model.
+//!
+//! `ANABRANCH_SEEDS=FROM..TO` says which seeds; a failure prints the command that repeats it.
+
+mod drive;
+#[path = "../../../nvme/tests/simulation/random.rs"]
+mod random;
+#[path = "../../../nvme/tests/simulation/seeds.rs"]
+#[allow(clippy::print_stderr)]
+mod seeds;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::{Duration, Instant};
+
+use anabranch_placement::{Assign, Write};
+use anabranch_ssd::StreamId;
+use anabranch_trace::{ContextId, FileId, WriteHint};
+use nix::libc::EOPNOTSUPP;
+
+use super::{Requests, Step};
+use crate::abi::NvmeCommand;
+use crate::again::{Controllers, PAUSE_NS, is_cut_off};
+use crate::command::{Asked, Request, Target, refuses_directive};
+use crate::counters::{Count, Counters};
+use crate::drive::Directive;
+use crate::placer::Placer;
+use crate::shared::Shared;
+use crate::split::PAGE_BYTES;
+use crate::writers::{KnownWriters, Writer, Writers};
+use drive::{Drive, FlushBegun, GONE, LIVE, Model, RESETTING, Version};
+use random::Random;
+use seeds::{Told, seeds};
+
+const SEEDS: Range<u64> = 0..2000;
+/// What runs them.
+const COMMAND: &str = "cargo test --package anabranch-steer simulation";
+/// Things that happen in a run, and how many more it may take to come to rest.
+const STEPS: u32 = 400;
+const MOST_STEPS: u32 = 20_000;
+const SECTOR_BYTES: usize = 512;
+/// A drive of 256 KiB, so that requests meet.
+const SECTORS: usize = 512;
+const DEPTH: u16 = 8;
+const STREAMS: u16 = 5;
+/// The stream of metadata, where it has one of its own.
+const METADATA: StreamId = StreamId(4);
+/// What a read's memory holds before.
+const NOTHING: Version = Version::MAX;
+/// How far the memory of tags is apart.
+const TAG_BYTES: u64 = 1 << 32;
+
+/// A stream for each context, 0 for unknown ones.
+struct ByContext;
+
+impl Assign for ByContext {
+    fn assign(&mut self, write: &Write) -> StreamId {
+        StreamId(write.context.0 as u16)
+    }
+}
+
+/// A request that the kernel waits for.
+struct Waiting {
+    request: Request,
+    /// What its memory holds, sector by sector.
+    data: Vec<Version>,
+    /// The stream of each page of a write.
+    streams: Vec<u16>,
+    flush: Option<FlushBegun>,
+    /// The drive refused a part of it by its own word, was gone, or cut commands off for too long.
+    may_fail: bool,
+}
+
+/// A command that the drive has.
+struct UnderWay {
+    tag: u16,
+    index: usize,
+    command: NvmeCommand,
+    range: [u8; 16],
+}
+
+struct World {
+    random: Random,
+    /// Files that say how a drive is reached, by what they say, and which holds now.
+    directory: Arc<Path>,
+    reached: Arc<Mutex<&'static str>>,
+    began: Instant,
+    now_ms: u64,
+    lends: bool,
+    metadata: Option<StreamId>,
+    drive: Drive,
+    model: Model,
+    last: Version,
+    waiting: BTreeMap<u16, Waiting>,
+    writers: Arc<KnownWriters>,
+    shared: Arc<Shared>,
+    server: Requests,
+    under_way: Vec<UnderWay>,
+    /// When which command is issued again.
+    paused: Vec<(u64, u16, usize)>,
+    /// Bytes that this server was told are written, by stream, requests that failed and commands repeated.
+    written_bytes: Vec<u64>,
+    failed: u64,
+    repeated: u64,
+    events: BTreeMap<&'static str, u64>,
+}
+
+impl World {
+    fn new(seed: u64, directory: Arc<Path>) -> World {
+        let mut random = Random::new(seed);
+        let directive = random.one_of(&[Directive::Placement, Directive::Streams]);
+        let drive = Drive::new(SECTORS, directive, &mut random);
+        let writers = Arc::new(KnownWriters::default());
+        let metadata = random.one_in(2).then_some(METADATA);
+        let reached = Arc::new(Mutex::new(LIVE));
+        let controllers = controllers(&directory, &reached);
+        let shared = shared(&drive, &writers, metadata, controllers);
+        World {
+            server: Requests::new(Arc::clone(&shared), DEPTH),
+            lends: random.one_in(2),
+            random,
+            began: Instant::now(),
+            now_ms: 0,
+            metadata,
+            drive,
+            model: Model::new(SECTORS),
+            last: 0,
+            waiting: BTreeMap::new(),
+            writers,
+            shared,
+            under_way: Vec::new(),
+            paused: Vec::new(),
+            written_bytes: vec![0; usize::from(STREAMS)],
+            failed: 0,
+            repeated: 0,
+            events: BTreeMap::new(),
+            directory,
+            reached,
+        }
+    }
+
+    fn count(&mut self, event: &'static str) {
+        *self.events.entry(event).or_default() += 1;
+    }
+
+    /// The kernel says how the drive is reached.
+    fn reach(&self) {
+        *self.reached.lock().unwrap() = self.drive.reach;
+    }
+
+    fn step(&mut self) {
+        self.now_ms += 1 + self.random.below(20);
+        match self.random.below(400) {
+            0..=3 => self.reset(),
+            4..=5 => self.kill(),
+            6 => self.lose_power(),
+            7 if self.random.one_in(4) => self.be_gone(),
+            8 => self.drive.is_stubborn = true,
+            9..=150 => self.ask(),
+            _ => self.go_on(),
+        }
+    }
+
+    /// A pause ends, a reset ends, or the drive does a command: any.
+    fn go_on(&mut self) {
+        if self.drive.reach == RESETTING && self.random.one_in(20) {
+            self.drive.reach = LIVE;
+            self.reach();
+        }
+        let due = self
+            .paused
+            .iter()
+            .position(|&(at_ms, ..)| at_ms <= self.now_ms);
+        if let Some(due) = due {
+            let (_, tag, index) = self.paused.swap_remove(due);
+            return self.issue(tag, index);
+        }
+        if self.drive.is_stubborn && self.random.one_in(100) {
+            self.drive.is_stubborn = false;
+        }
+        if self.under_way.is_empty() {
+            return;
+        }
+        let any = self.random.below(self.under_way.len() as u64) as usize;
+        let one = self.under_way.swap_remove(any);
+        let World {
+            drive,
+            random,
+            waiting,
+            lends,
+            ..
+        } = self;
+        let waiting = waiting.get_mut(&one.tag).expect("a request");
+        let data = place(&one, *lends, waiting);
+        let done = drive.answer(&one.command, &one.range, data, random);
+        if done.answer == 0 && one.command.opcode == 1 {
+            self.placed(&one, done.handle);
+        }
+        self.answer(&one, done.answer);
+    }
+
+    /// A write was done: each of its pages must be where its writer's stream is, unless streams were forgotten.
+    fn placed(&mut self, one: &UnderWay, handle: Option<u16>) {
+        let waiting = &self.waiting[&one.tag];
+        let pages = pages_of(waiting, one, self.lends);
+        let streams = &waiting.streams[pages];
+        let stream = streams[0];
+        assert!(
+            streams.iter().all(|&other| other == stream),
+            "{streams:?} in one command"
+        );
+        let named = self.shared.target.handles[usize::from(stream)];
+        let expected = match (self.drive.directive, named) {
+            (Directive::Streams, 0) => None,
+            _ => Some(named),
+        };
+        match handle {
+            None if self.drive.has_forgotten => self.count("written without a stream"),
+            handle => assert_eq!(handle, expected),
+        }
+        self.written_bytes[usize::from(stream)] += u64::from(one.command.data_bytes);
+    }
+
+    /// The server hears what the drive has answered.
+    fn answer(&mut self, one: &UnderWay, answer: i32) {
+        let is_own = answer != 0 && !is_cut_off(answer) && !refuses_directive(answer);
+        if let Some(waiting) = self.waiting.get_mut(&one.tag) {
+            waiting.may_fail |= is_own || self.drive.is_stubborn || self.drive.reach == GONE;
+        }
+        let now = self.began + Duration::from_millis(self.now_ms);
+        let step = self.server.answered(one.tag, one.index, answer, || now);
+        self.take(one.tag, step);
+    }
+
+    /// What a request needs next is done.
+    fn take(&mut self, tag: u16, step: Step) {
+        match step {
+            Step::Issue(commands) => commands.for_each(|index| self.issue(tag, index)),
+            Step::Pause(index) => {
+                self.count("commands asked for again");
+                self.repeated += 1;
+                let at_ms = self.now_ms + u64::from(PAUSE_NS) / 1_000_000;
+                self.paused.push((at_ms, tag, index));
+            }
+            Step::Wait => {}
+            Step::Answer(answer) => self.answered(tag, answer),
+        }
+    }
+
+    fn issue(&mut self, tag: u16, index: usize) {
+        let data = match self.lends {
+            true => 0,
+            false => memory(tag),
+        };
+        let (command, _) = self.server.encode(tag, index, data).expect("a command");
+        self.under_way.push(UnderWay {
+            tag,
+            index,
+            command,
+            range: *self.server.tags[usize::from(tag)].range,
+        });
+    }
+
+    /// The block layer asks for something that overlaps nothing under way.
+    fn ask(&mut self) {
+        let free = (0..DEPTH).find(|tag| !self.waiting.contains_key(tag));
+        let (Some(tag), Some(request)) = (free, self.any_request()) else {
+            return;
+        };
+        let sectors = sectors_of(&request);
+        let is_write = matches!(request.asked, Asked::Write { .. });
+        let data = match request.asked {
+            Asked::Write { .. } => sectors.clone().map(|_| self.version()).collect(),
+            Asked::Read => vec![NOTHING; sectors.len()],
+            _ => vec![0; sectors.len()],
+        };
+        if is_write {
+            self.tell_writers(&sectors);
+        }
+        if is_write || matches!(request.asked, Asked::Discard | Asked::Zeroes { .. }) {
+            self.model.begin(sectors.start, &data);
+        }
+        let flush = (request.asked == Asked::Flush).then(|| self.model.begin_flush());
+        let streams = Vec::new();
+        let waiting = Waiting {
+            request,
+            data,
+            streams,
+            flush,
+            may_fail: request.asked == Asked::Unknown,
+        };
+        self.waiting.insert(tag, waiting);
+        self.arrive(tag);
+    }
+
+    fn version(&mut self) -> Version {
+        self.last += 1;
+        self.last
+    }
+
+    fn any_request(&mut self) -> Option<Request> {
+        let asked = match self.random.below(100) {
+            0..=49 => Asked::Write {
+                is_metadata: self.random.one_in(8),
+                forced: self.random.one_in(6),
+            },
+            50..=74 => Asked::Read,
+            75..=84 => Asked::Flush,
+            85..=91 => Asked::Discard,
+            92..=98 => Asked::Zeroes {
+                may_discard: self.random.one_in(2),
+            },
+            _ => Asked::Unknown,
+        };
+        let block = 1 << self.drive.block_shift;
+        let blocks = (SECTORS * SECTOR_BYTES / block) as u64;
+        let first = self.random.below(blocks);
+        let most = (64 * SECTOR_BYTES / block) as u64;
+        let count = (1 + self.random.below(most)).min(blocks - first);
+        let (first, count) = match asked {
+            Asked::Flush => (0, 0),
+            _ => (first, count),
+        };
+        let request = Request {
+            asked,
+            start_bytes: first * block as u64,
+            length_bytes: count * block as u64,
+        };
+        let own = sectors_of(&request);
+        let overlaps = |other: &Waiting| {
+            let other = sectors_of(&other.request);
+            own.start < other.end && other.start < own.end
+        };
+        (!self.waiting.values().any(overlaps)).then_some(request)
+    }
+
+    /// Runs of pages have a writer each, or none that is known.
+    fn tell_writers(&mut self, sectors: &Range<usize>) {
+        let mut page = page_of(sectors.start);
+        let end = page_of(sectors.end - 1) + 1;
+        while page < end {
+            let next = end.min(page + 1 + self.random.below(4));
+            let writer = Writer {
+                context: ContextId(self.random.below(4) as u32),
+                file: FileId(0),
+                hint: WriteHint::NotSet,
+                tenant: 0,
+            };
+            if !self.random.one_in(5) {
+                self.writers.tell(page..next, writer);
+            }
+            page = next;
+        }
+    }
+
+    /// A request comes to the server, perhaps for the second time.
+    fn arrive(&mut self, tag: u16) {
+        let waiting = self.waiting.get_mut(&tag).expect("a request");
+        let request = waiting.request;
+        if let Asked::Write { is_metadata, .. } = request.asked {
+            let sectors = sectors_of(&request);
+            let known = &self.writers;
+            let stream = |page| match (is_metadata, self.metadata) {
+                (true, Some(stream)) => stream.0,
+                _ => {
+                    let writer = known.writer_of(page);
+                    writer.map_or(0, |writer| writer.context.0 as u16)
+                }
+            };
+            let pages = page_of(sectors.start)..page_of(sectors.end - 1) + 1;
+            waiting.streams = pages.map(stream).collect();
+        }
+        let step = self.server.arrived(tag, request);
+        self.take(tag, step);
+    }
+
+    /// The block layer is answered, once.
+    fn answered(&mut self, tag: u16, answer: i32) {
+        let waiting = self.waiting.remove(&tag).expect("a request");
+        let request = waiting.request;
+        let sectors = sectors_of(&request);
+        let succeeded = answer == request.success();
+        assert!(succeeded || answer < 0, "{request:?}: {answer}");
+        if !succeeded {
+            assert!(waiting.may_fail, "{request:?}: {answer}");
+            self.failed += u64::from(request.asked != Asked::Unknown);
+            self.count("requests failed");
+        }
+        match request.asked {
+            Asked::Read if succeeded => {
+                for (sector, &version) in sectors.zip(&waiting.data) {
+                    let may = self.model.may_read(sector, version);
+                    assert!(may, "sector {sector} is read as {version}");
+                }
+            }
+            Asked::Write { forced, .. } => {
+                for sector in sectors.clone() {
+                    assert_eq!(self.writers.writer_of(page_of(sector)), None);
+                }
+                let answer = if succeeded { Ok(forced) } else { Err(answer) };
+                self.model.end(sectors.start, &waiting.data, answer);
+            }
+            Asked::Discard | Asked::Zeroes { .. } => {
+                let answer = if succeeded { Ok(false) } else { Err(answer) };
+                self.model.end(sectors.start, &waiting.data, answer);
+            }
+            Asked::Flush if succeeded => {
+                self.model.end_flush(waiting.flush.expect("a flush"));
+            }
+            Asked::Unknown => assert_eq!(answer, -EOPNOTSUPP),
+            Asked::Read | Asked::Flush => {}
+        }
+    }
+
+    /// All commands that the drive has are cut off: it did them, or did not. Answers them with what is said of each.
+    fn cut_off(&mut self) -> Vec<(UnderWay, i32)> {
+        let mut cut = Vec::new();
+        for one in std::mem::take(&mut self.under_way) {
+            let World {
+                drive,
+                random,
+                waiting,
+                lends,
+                ..
+            } = self;
+            let waiting = waiting.get_mut(&one.tag).expect("a request");
+            let data = place(&one, *lends, waiting);
+            let answer = drive.cut_off(&one.command, &one.range, data, random);
+            cut.push((one, answer));
+        }
+        cut
+    }
+
+    /// The drive is reset: what it had comes back undone, and perhaps its streams are no more.
+    fn reset(&mut self) {
+        if self.drive.reach != LIVE {
+            return;
+        }
+        self.count("resets");
+        self.drive.reach = RESETTING;
+        self.reach();
+        self.drive.has_forgotten |=
+            self.drive.directive == Directive::Streams && self.random.one_in(2);
+        for (one, answer) in self.cut_off() {
+            self.answer(&one, answer);
+        }
+    }
+
+    /// The drive goes for ever.
+    fn be_gone(&mut self) {
+        self.count("drives gone");
+        self.drive.reach = GONE;
+        self.reach();
+        for (one, answer) in self.cut_off() {
+            self.answer(&one, answer);
+        }
+    }
+
+    /// The server is killed, and another takes over when the drive is idle: it is asked everything again, and knows no
+    /// writers.
+    fn kill(&mut self) {
+        self.count("servers killed");
+        self.cut_off();
+        self.begin_anew();
+        let mut again: Vec<u16> = self.waiting.keys().copied().collect();
+        while !again.is_empty() {
+            let any = self.random.below(again.len() as u64) as usize;
+            let tag = again.swap_remove(any);
+            if let Some(waiting) = self.waiting.get_mut(&tag)
+                && waiting.request.asked == Asked::Read
+            {
+                waiting.data.fill(NOTHING);
+            }
+            self.arrive(tag);
+        }
+    }
+
+    /// The host loses power: nobody waits any more. What the drive has then is what may be.
+    fn lose_power(&mut self) {
+        self.count("powers lost");
+        self.cut_off();
+        self.waiting.clear();
+        self.drive.lose_power(&mut self.random);
+        for sector in 0..SECTORS {
+            self.model.find(sector, self.drive.holds(sector));
+        }
+        if self.drive.reach == RESETTING {
+            self.drive.reach = LIVE;
+            self.reach();
+        }
+        self.begin_anew();
+    }
+
+    /// A new server, which enables the drive's streams, after the counts of the one before were looked at.
+    fn begin_anew(&mut self) {
+        self.check_counts();
+        self.paused.clear();
+        self.drive.has_forgotten = false;
+        self.writers = Arc::new(KnownWriters::default());
+        let controllers = controllers(&self.directory, &self.reached);
+        self.shared = shared(&self.drive, &self.writers, self.metadata, controllers);
+        self.server = Requests::new(Arc::clone(&self.shared), DEPTH);
+        self.written_bytes.fill(0);
+        (self.failed, self.repeated) = (0, 0);
+    }
+
+    fn check_counts(&self) {
+        let counters = &self.shared.counters;
+        let written: Vec<u64> = counters.written_bytes.iter().map(Count::get).collect();
+        assert_eq!(written, self.written_bytes);
+        assert_eq!(counters.errors.get(), self.failed);
+        assert_eq!(counters.repeated_commands.get(), self.repeated);
+    }
+
+    /// Nothing fails any more: everything that waits is answered, and the drive holds what it may.
+    fn come_to_rest(&mut self) {
+        self.drive.fails = false;
+        self.drive.is_stubborn = false;
+        let mut steps = 0;
+        while !self.waiting.is_empty() {
+            steps += 1;
+            assert!(steps < MOST_STEPS, "requests hang");
+            self.now_ms += 10;
+            self.go_on();
+        }
+        self.check_counts();
+        for sector in 0..SECTORS {
+            let version = self.drive.holds(sector);
+            assert!(
+                self.model.may_read(sector, version),
+                "sector {sector} holds {version}"
+            );
+        }
+    }
+}
+
+/// One controller, whose state is told by the file of that name.
+fn controllers(directory: &Arc<Path>, reached: &Arc<Mutex<&'static str>>) -> Controllers {
+    let (directory, reached) = (Arc::clone(directory), Arc::clone(reached));
+    Controllers::new(move || vec![directory.join(*reached.lock().unwrap())])
+}
+
+/// What a server shares, with handles of which one is 0.
+fn shared(
+    drive: &Drive,
+    writers: &Arc<KnownWriters>,
+    metadata: Option<StreamId>,
+    controllers: Controllers,
+) -> Arc<Shared> {
+    let writers: Arc<dyn Writers> = Arc::clone(writers) as _;
+    Arc::new(Shared {
+        target: Target {
+            namespace: 1,
+            block_shift: drive.block_shift,
+            directive: drive.directive,
+            handles: vec![0, 3, 9, 5, 7],
+        },
+        placer: Mutex::new(Placer::new(Box::new(ByContext), metadata)),
+        writers: RwLock::new(writers),
+        counters: Counters::new(STREAMS.into()),
+        controllers,
+        pulses: Vec::new(),
+        began: Instant::now(),
+        has_ended: AtomicBool::new(false),
+    })
+}
+
+fn sectors_of(request: &Request) -> Range<usize> {
+    let first = request.start_bytes as usize / SECTOR_BYTES;
+    first..first + request.length_bytes as usize / SECTOR_BYTES
+}
+
+fn page_of(sector: usize) -> u64 {
+    (sector * SECTOR_BYTES) as u64 / PAGE_BYTES
+}
+
+/// Where a tag's memory begins, of a server that copies.
+fn memory(tag: u16) -> u64 {
+    (u64::from(tag) + 1) * TAG_BYTES
+}
+
+/// The sectors of a request's memory that a command names: none of one that moves no data.
+fn named(one: &UnderWay, lends: bool) -> Range<usize> {
+    if !matches!(one.command.opcode, 1 | 2) {
+        return 0..0;
+    }
+    let begin = if lends { 0 } else { memory(one.tag) };
+    let first = (one.command.address - begin) as usize / SECTOR_BYTES;
+    first..first + one.command.data_bytes as usize / SECTOR_BYTES
+}
+
+fn place<'a>(one: &UnderWay, lends: bool, waiting: &'a mut Waiting) -> &'a mut [Version] {
+    &mut waiting.data[named(one, lends)]
+}
+
+/// The pages of a write, of those that its request touches.
+fn pages_of(waiting: &Waiting, one: &UnderWay, lends: bool) -> Range<usize> {
+    let begin = sectors_of(&waiting.request).start;
+    let named = named(one, lends);
+    let page = |sector: usize| (page_of(begin + sector) - page_of(begin)) as usize;
+    page(named.start)..page(named.end - 1) + 1
+}
+
+#[test]
+fn whatever_happens_nothing_is_lost_and_each_page_is_where_its_writer_s_stream_is() {
+    let states = tempfile::tempdir().unwrap();
+    for state in [LIVE, RESETTING, GONE] {
+        std::fs::write(states.path().join(state), state).unwrap();
+    }
+    let mut events: BTreeMap<&str, u64> = BTreeMap::new();
+    for seed in seeds(SEEDS) {
+        let told = Told(seed, COMMAND);
+        let mut world = World::new(seed, states.path().into());
+        for _ in 0..STEPS {
+            world.step();
+        }
+        world.come_to_rest();
+        for (event, count) in world.events {
+            *events.entry(event).or_default() += count;
+        }
+        drop(told);
+    }
+    println!("{events:?}");
+}

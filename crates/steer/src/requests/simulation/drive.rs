@@ -1,0 +1,308 @@
+//! A drive with a cache, which does what encoded commands say, fails, is reset and loses power.
+
+use std::collections::BTreeMap;
+
+use nix::libc::{EAGAIN, EINTR, EINVAL, ENODEV};
+
+use super::SECTOR_BYTES;
+use super::random::Random;
+use crate::abi::NvmeCommand;
+use crate::drive::Directive;
+
+/// How a drive is reached, in the kernel's words for a controller.
+pub const LIVE: &str = "live";
+pub const RESETTING: &str = "resetting";
+pub const GONE: &str = "deleting (no IO)";
+
+/// Status fields: media errors of reads and writes, a field that is refused, a command that there is not, and two
+/// that say that a path failed.
+const WRITE_FAULT: i32 = 0x280;
+const UNRECOVERED_READ: i32 = 0x281;
+const INVALID_FIELD: i32 = 0x4002;
+const INVALID_OPCODE: i32 = 0x4001;
+const PATH_ERRORS: [i32; 2] = [0x370, 0x371];
+
+/// Contents of a sector: which write it is of; 0 where it holds nothing.
+pub type Version = u64;
+
+pub struct Drive {
+    /// What a sector may hold after power was lost, the least recent first: what was safe, then what the cache has.
+    kept: Vec<Vec<Version>>,
+    pub block_shift: u8,
+    pub directive: Directive,
+    pub reach: &'static str,
+    /// A reset disabled its streams: directives are refused.
+    pub has_forgotten: bool,
+    /// Whether commands fail by themselves; not in the end, when all has to come to rest.
+    pub fails: bool,
+    /// Whether every command is cut off although the controller lives.
+    pub is_stubborn: bool,
+    /// Whether it has Deallocate.
+    pub deallocates: bool,
+}
+
+/// What a command did: its answer, and where its write was put, by handle, or without one.
+pub struct Done {
+    pub answer: i32,
+    pub handle: Option<u16>,
+}
+
+impl Drive {
+    pub fn new(sectors: usize, directive: Directive, random: &mut Random) -> Drive {
+        Drive {
+            kept: vec![vec![0]; sectors],
+            block_shift: random.one_of(&[9, 12]),
+            directive,
+            reach: LIVE,
+            has_forgotten: false,
+            fails: true,
+            is_stubborn: false,
+            deallocates: !random.one_in(5),
+        }
+    }
+
+    /// What a sector reads as.
+    pub fn holds(&self, sector: usize) -> Version {
+        self.kept[sector].last().copied().unwrap_or(0)
+    }
+
+    /// Power is lost: of what was not made safe, each sector keeps any version.
+    pub fn lose_power(&mut self, random: &mut Random) {
+        for kept in &mut self.kept {
+            *kept = vec![random.one_of(kept)];
+        }
+        self.has_forgotten = self.directive == Directive::Streams;
+    }
+
+    /// The answer to a command that a reset cut off; whether the drive did it, nobody knows.
+    pub fn cut_off(
+        &mut self,
+        command: &NvmeCommand,
+        range: &[u8; 16],
+        data: &mut [Version],
+        random: &mut Random,
+    ) -> i32 {
+        if random.one_in(2) {
+            self.perform(command, range, data, random);
+        }
+        match random.below(3) {
+            0 => -EINTR,
+            _ => random.one_of(&PATH_ERRORS),
+        }
+    }
+
+    /// Does a command, or refuses it. `data` are the sectors that its memory holds.
+    pub fn answer(
+        &mut self,
+        command: &NvmeCommand,
+        range: &[u8; 16],
+        data: &mut [Version],
+        random: &mut Random,
+    ) -> Done {
+        let refused = |answer| Done {
+            answer,
+            handle: None,
+        };
+        match self.reach {
+            LIVE if self.is_stubborn => return refused(random.one_of(&PATH_ERRORS)),
+            LIVE => {}
+            RESETTING => return refused(random.one_of(&[-EAGAIN, -EINVAL, 0x370])),
+            _ => return refused(-ENODEV),
+        }
+        if self.fails && random.one_in(60) {
+            return refused(self.cut_off(command, range, data, random));
+        }
+        let handle = placed(command, self.directive);
+        if handle.is_some() && self.has_forgotten {
+            return refused(INVALID_FIELD);
+        }
+        if command.opcode == 9 && !self.deallocates {
+            return refused(INVALID_OPCODE);
+        }
+        if self.fails && random.one_in(150) {
+            // A part of a write may be there.
+            let whole = data.len() as u64;
+            let part = random.below(whole + 1) as usize;
+            match command.opcode {
+                1 => self.write(
+                    first_sector(command, self.block_shift),
+                    &data[..part],
+                    false,
+                ),
+                2 => return refused(UNRECOVERED_READ),
+                _ => return refused(0x4),
+            }
+            return refused(WRITE_FAULT);
+        }
+        self.perform(command, range, data, random);
+        Done { answer: 0, handle }
+    }
+
+    fn perform(
+        &mut self,
+        command: &NvmeCommand,
+        range: &[u8; 16],
+        data: &mut [Version],
+        random: &mut Random,
+    ) {
+        const FORCE: u32 = 1 << 30;
+        let first = first_sector(command, self.block_shift);
+        match command.opcode {
+            0 => {
+                for kept in &mut self.kept {
+                    kept.drain(..kept.len() - 1);
+                }
+            }
+            1 => self.write(first, data, command.words[2] & FORCE != 0),
+            2 => {
+                for (sector, read) in data.iter_mut().enumerate() {
+                    *read = self.holds(first + sector);
+                }
+            }
+            8 => {
+                let blocks = (command.words[2] & 0xffff) as usize + 1;
+                let sectors = (blocks << self.block_shift) / SECTOR_BYTES;
+                self.write(first, &vec![0; sectors], false);
+            }
+            9 => {
+                let number = |at: usize, length: usize| {
+                    let bytes = &range[at..at + length];
+                    bytes
+                        .iter()
+                        .rev()
+                        .fold(0, |sum, &byte| sum << 8 | usize::from(byte))
+                };
+                let sectors = |blocks: usize| (blocks << self.block_shift) / SECTOR_BYTES;
+                self.write(
+                    sectors(number(8, 8)),
+                    &vec![0; sectors(number(4, 4))],
+                    false,
+                );
+            }
+            other => panic!("opcode {other}: {random:?}"),
+        }
+    }
+
+    fn write(&mut self, first: usize, data: &[Version], forced: bool) {
+        for (kept, &version) in self.kept[first..][..data.len()].iter_mut().zip(data) {
+            if forced {
+                kept.clear();
+            }
+            kept.push(version);
+        }
+    }
+}
+
+/// The handle that a write names, if it names one.
+fn placed(command: &NvmeCommand, directive: Directive) -> Option<u16> {
+    let kind = command.words[2] >> 20 & 0xf;
+    if command.opcode != 1 || kind == 0 {
+        return None;
+    }
+    assert_eq!(kind, u32::from(directive.kind()));
+    Some((command.words[3] >> 16) as u16)
+}
+
+/// The first sector of a command about blocks; its data are as long as its blocks.
+fn first_sector(command: &NvmeCommand, block_shift: u8) -> usize {
+    let block = u64::from(command.words[0]) | u64::from(command.words[1]) << 32;
+    let blocks = (command.words[2] & 0xffff) + 1;
+    if matches!(command.opcode, 1 | 2) {
+        assert_eq!(command.data_bytes, blocks << block_shift);
+    }
+    ((block << block_shift) as usize) / SECTOR_BYTES
+}
+
+/// What sectors may hold, by what was answered.
+pub struct Model {
+    sectors: Vec<Sector>,
+    /// Counts all that begins.
+    clock: u64,
+}
+
+#[derive(Default, Clone)]
+struct Sector {
+    /// What a read may find.
+    found: Vec<Version>,
+    /// What may be there after power was lost, and when its write began.
+    kept: Vec<(Version, u64)>,
+    /// Whether a write is under way.
+    is_changing: bool,
+}
+
+/// When a flush began, and what sectors held by then.
+pub struct FlushBegun(u64, BTreeMap<usize, Vec<Version>>);
+
+impl Model {
+    pub fn new(sectors: usize) -> Model {
+        let empty = Sector {
+            found: vec![0],
+            kept: vec![(0, 0)],
+            is_changing: false,
+        };
+        Model {
+            sectors: vec![empty; sectors],
+            clock: 0,
+        }
+    }
+
+    /// A write begins: from now on the drive may hold it.
+    pub fn begin(&mut self, first: usize, versions: &[Version]) {
+        self.clock += 1;
+        for (sector, &version) in self.sectors[first..].iter_mut().zip(versions) {
+            sector.is_changing = true;
+            sector.found.push(version);
+            sector.kept.push((version, self.clock));
+        }
+    }
+
+    /// A write is answered.
+    pub fn end(&mut self, first: usize, versions: &[Version], answer: Result<bool, i32>) {
+        for (sector, &version) in self.sectors[first..].iter_mut().zip(versions) {
+            sector.is_changing = false;
+            if let Ok(is_safe) = answer {
+                sector.found = vec![version];
+                if is_safe {
+                    sector.kept = vec![(version, self.clock)];
+                }
+            }
+        }
+    }
+
+    pub fn begin_flush(&mut self) -> FlushBegun {
+        self.clock += 1;
+        let at_rest = self.sectors.iter().enumerate();
+        let at_rest = at_rest.filter(|(_, sector)| !sector.is_changing);
+        let held = at_rest.map(|(index, sector)| (index, sector.found.clone()));
+        FlushBegun(self.clock, held.collect())
+    }
+
+    /// What was answered before the flush began is safe.
+    pub fn end_flush(&mut self, FlushBegun(begun, held): FlushBegun) {
+        for (index, found) in held {
+            let kept = &mut self.sectors[index].kept;
+            kept.retain(|(version, since)| *since > begun || found.contains(version));
+        }
+    }
+
+    /// What a read of a sector may find.
+    pub fn may_read(&self, sector: usize, version: Version) -> bool {
+        self.sectors[sector].found.contains(&version)
+    }
+
+    /// Power was lost: the drive holds this now, which must be something that it may.
+    pub fn find(&mut self, index: usize, version: Version) {
+        let sector = &mut self.sectors[index];
+        let may = sector.kept.iter().any(|&(kept, _)| kept == version);
+        assert!(
+            may,
+            "sector {index} holds {version}, and not of {:?}",
+            sector.kept
+        );
+        *sector = Sector {
+            found: vec![version],
+            kept: vec![(version, 0)],
+            is_changing: false,
+        };
+    }
+}

@@ -1,0 +1,37 @@
+//! What the queues of a block device share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::{Duration, Instant};
+
+use crate::again::Controllers;
+use crate::command::Target;
+use crate::counters::Counters;
+use crate::placer::Placer;
+use crate::writers::Writers;
+
+/// What all queues of a device share.
+pub struct Shared {
+    pub target: Target,
+    pub placer: Mutex<Placer>,
+    pub writers: RwLock<Arc<dyn Writers>>,
+    pub counters: Counters,
+    pub controllers: Controllers,
+    /// When each queue last went round, in milliseconds since the server began.
+    pub pulses: Vec<AtomicU64>,
+    pub began: Instant,
+    /// Whether the queues were told to end: a silent one is not stuck then.
+    pub has_ended: AtomicBool,
+}
+
+/// How long ago the slowest queue last went round; no time once they were told to end.
+pub fn slowest(shared: &Shared) -> Duration {
+    if shared.has_ended.load(Ordering::Relaxed) {
+        return Duration::ZERO;
+    }
+    let now = shared.began.elapsed();
+    let pulses = shared.pulses.iter();
+    let since = pulses
+        .map(|pulse| now.saturating_sub(Duration::from_millis(pulse.load(Ordering::Relaxed))));
+    since.max().unwrap_or(Duration::ZERO)
+}
