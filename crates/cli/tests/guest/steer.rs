@@ -334,8 +334,8 @@ fn servers_killed_while_they_take_over_a_reset_and_a_drive_that_is_gone_lose_not
 /// What a reset under load comes to.
 fn reset_under_load(drive: &[&str], options: &str) {
     let served = Served::start(drive);
-    let resets = amount(1, 4).parse().map(|count| "reset ".repeat(count));
-    let written = amount(64, 400) + "M";
+    let resets = amount(2, 4).parse().map(|count| "reset ".repeat(count));
+    let written = amount(128, 400) + "M";
     let report = steered(
         "steer-reset.sh",
         &served,

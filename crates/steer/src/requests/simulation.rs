@@ -6,6 +6,8 @@
 //! `ANABRANCH_SEEDS=FROM..TO` says which seeds; a failure prints the command that repeats it.
 
 mod drive;
+mod model;
+mod places;
 #[path = "../../../nvme/tests/simulation/random.rs"]
 mod random;
 #[path = "../../../nvme/tests/simulation/seeds.rs"]
@@ -32,9 +34,10 @@ use crate::counters::{Count, Counters};
 use crate::drive::Directive;
 use crate::placer::Placer;
 use crate::shared::Shared;
-use crate::split::PAGE_BYTES;
 use crate::writers::{KnownWriters, Writer, Writers};
-use drive::{Drive, FlushBegun, GONE, LIVE, Model, RESETTING, Version};
+use drive::{Drive, GONE, LIVE, RESETTING, Version};
+use model::{FlushBegun, Model};
+use places::{memory, page_of, pages_of, place, sectors_of};
 use random::Random;
 use seeds::{Told, seeds};
 
@@ -53,9 +56,6 @@ const STREAMS: u16 = 5;
 const METADATA: StreamId = StreamId(4);
 /// What a read's memory holds before.
 const NOTHING: Version = Version::MAX;
-/// How far the memory of tags is apart.
-const TAG_BYTES: u64 = 1 << 32;
-
 /// A stream for each context, 0 for unknown ones.
 struct ByContext;
 
@@ -569,42 +569,6 @@ fn shared(
         began: Instant::now(),
         has_ended: AtomicBool::new(false),
     })
-}
-
-fn sectors_of(request: &Request) -> Range<usize> {
-    let first = request.start_bytes as usize / SECTOR_BYTES;
-    first..first + request.length_bytes as usize / SECTOR_BYTES
-}
-
-fn page_of(sector: usize) -> u64 {
-    (sector * SECTOR_BYTES) as u64 / PAGE_BYTES
-}
-
-/// Where a tag's memory begins, of a server that copies.
-fn memory(tag: u16) -> u64 {
-    (u64::from(tag) + 1) * TAG_BYTES
-}
-
-/// The sectors of a request's memory that a command names: none of one that moves no data.
-fn named(one: &UnderWay, lends: bool) -> Range<usize> {
-    if !matches!(one.command.opcode, 1 | 2) {
-        return 0..0;
-    }
-    let begin = if lends { 0 } else { memory(one.tag) };
-    let first = (one.command.address - begin) as usize / SECTOR_BYTES;
-    first..first + one.command.data_bytes as usize / SECTOR_BYTES
-}
-
-fn place<'a>(one: &UnderWay, lends: bool, waiting: &'a mut Waiting) -> &'a mut [Version] {
-    &mut waiting.data[named(one, lends)]
-}
-
-/// The pages of a write, of those that its request touches.
-fn pages_of(waiting: &Waiting, one: &UnderWay, lends: bool) -> Range<usize> {
-    let begin = sectors_of(&waiting.request).start;
-    let named = named(one, lends);
-    let page = |sector: usize| (page_of(begin + sector) - page_of(begin)) as usize;
-    page(named.start)..page(named.end - 1) + 1
 }
 
 #[test]
