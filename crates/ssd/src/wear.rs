@@ -220,4 +220,12 @@ mod tests {
         assert!((0..1000).all(|_| !countdown.strikes()));
         assert_eq!(countdown.left(), u32::MAX);
     }
+
+    #[test]
+    fn the_name_of_a_rule_of_levelling_is_its_own_and_parses_back() {
+        for rule in Levelling::ALL {
+            assert_eq!(rule.name().parse(), Ok(rule));
+            assert!(!rule.name().is_empty());
+        }
+    }
 }

@@ -230,6 +230,16 @@ fn a_namespace_deleted_formatted_or_disabled_gives_back_what_the_standard_says()
 }
 
 #[test]
+fn hosts_that_share_identifiers_share_them_after_a_reset() {
+    let mut table = StreamTable::new(2).sharing_identifiers();
+    table.resolve(A, 7);
+    assert_eq!(table.reset(), [StreamId(1)]);
+    assert_eq!(table.resolve(A, 7), table.resolve(B, 7));
+    assert_eq!(table.status(B), [7]);
+    assert_eq!(table.parameters(A).pool_open, 1);
+}
+
+#[test]
 fn a_status_of_all_namespaces_lists_the_pools_identifiers_once_each() {
     let mut table = StreamTable::new(9);
     table.allocate(B, 1).unwrap();

@@ -73,6 +73,17 @@ fn uniform_reads(dies: u32, queue_depth: u32, reads: u32) -> TimeReport {
 }
 
 #[test]
+fn where_no_time_has_passed_no_share_of_it_was_busy() {
+    let report = device(&config(64, 8, 4), timing(), layout(2, 2), closed(1)).report();
+    let shares = [
+        report.die_utilisation,
+        report.channel_utilisation,
+        report.collection_share,
+    ];
+    assert_eq!((report.elapsed_ns, shares), (0, [0.0; 3]));
+}
+
+#[test]
 fn a_lone_random_read_takes_read_time_plus_transfer() {
     let report = uniform_reads(8, 1, 1000);
     let read = report.latency.read;

@@ -363,4 +363,22 @@ mod tests {
             assert_eq!(device.group_with_room(stream), stream);
         }
     }
+    #[test]
+    fn a_page_that_joins_another_stream_of_its_own_group_is_not_misplaced() {
+        let config = Config {
+            streams_off_permille: 0,
+            ..small()
+        };
+        let mut device = Device::new(config, &()).unwrap();
+        let pages = PageRange::new(0, 2);
+        device.write(&mut (), pages, StreamId(1)).unwrap();
+        device.write(&mut (), pages, StreamId(1)).unwrap();
+        let written = [0, 1].map(|stream: usize| device.streams[stream].host_pages);
+        assert_eq!(
+            written,
+            [2, 2],
+            "the second write joined the default stream"
+        );
+        assert_eq!(device.counters.misplaced_pages, 0);
+    }
 }

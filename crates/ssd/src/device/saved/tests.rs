@@ -166,3 +166,24 @@ fn two_pages_at_one_place_are_refused() {
         assert!(error.to_string().contains("one place"), "{error}");
     }
 }
+
+#[test]
+fn a_place_tells_the_page_that_is_mapped_to_it_and_no_other() {
+    let config = small();
+    let (units, pages_per_unit) = (config.physical_units, config.pages_per_unit);
+    let mut device = Device::new(config, &()).unwrap();
+    for first in [0, 3, 8, 3] {
+        let pages = PageRange::new(first, 5);
+        device.write(&mut (), pages, StreamId::DEFAULT).unwrap();
+    }
+    let mut mapped = 0;
+    for (unit, offset) in (0..units).flat_map(|unit| (0..pages_per_unit).map(move |at| (unit, at)))
+    {
+        let here = |&page: &u32| device.locate(page) == Some((unit, offset));
+        let page = (0..64).find(here);
+        assert_eq!(device.page_at(unit, offset), page, "{unit} {offset}");
+        mapped += usize::from(page.is_some());
+    }
+    assert_eq!(mapped, 13);
+    assert_eq!(device.page_at(units, 0), None);
+}

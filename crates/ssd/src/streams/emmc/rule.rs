@@ -74,3 +74,42 @@ impl Rule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn rules_of_one_clause_are_those_of_direction_and_those_of_large_units() {
+        use Rule::*;
+        let together: [&[Rule]; 10] = [
+            &[Number],
+            &[Reopened],
+            &[Reliability],
+            &[Multiplier],
+            &[Closed],
+            &[
+                WriteInReadOnly,
+                ReadInWriteOnly,
+                ReadOfWriteOnly,
+                WriteOfReadOnly,
+            ],
+            &[UnitOrder, UnitGranularity, UnitOfAnother],
+            &[Address],
+            &[Packed],
+            &[TaskAddress],
+        ];
+        let clauses: BTreeSet<&str> = together.iter().map(|rules| rules[0].clause()).collect();
+        assert_eq!(clauses.len(), together.len(), "{clauses:?}");
+        assert!(!clauses.contains(""));
+        for rules in together {
+            let clause = rules[0].clause();
+            assert!(
+                rules.iter().all(|rule| rule.clause() == clause),
+                "{rules:?}"
+            );
+        }
+    }
+}
