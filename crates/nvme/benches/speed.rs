@@ -1,6 +1,6 @@
 //! How fast a drive is served, beside TCP echoes of the same sizes in the same run.
 //!
-//! `cargo bench -p anabranch-nvme --bench speed -- [SECONDS] [PART OF A LOAD'S NAME]`. Contents in memory, no simulated time, the translation layer on. Each
+//! `cargo bench -p anabranch-nvme --bench speed -- [SECONDS] [WORDS OF A LOAD'S NAME]`, such as `1 "writes, depth 64"`. Contents in memory, no simulated time, the translation layer on. Each
 //! load runs `ROUNDS` times, drive and echoes in turn; shown are medians, the least and the most. Below what the clock
 //! says stands what a core says: commands per second of processor time that the server's threads took, which other
 //! work on the machine and the hosts' own cost change less. One echo does nothing else, the other keeps data as a
@@ -268,7 +268,8 @@ fn echo(load: Load, keeps: bool) -> SocketAddr {
     };
     let kept: Vec<Vec<u8>> = (0..load.queues).map(|_| vec![1; kept_bytes]).collect();
     thread::spawn(move || {
-        for (stream, kept) in listener.incoming().zip(kept) {
+        // Asked in this order, so that the listener ends with the last queue.
+        for (kept, stream) in kept.into_iter().zip(listener.incoming()) {
             let stream = stream.unwrap();
             let thread = thread::Builder::new().name(ECHO.to_owned());
             thread.spawn(move || answer(stream, load, kept)).unwrap();
@@ -370,12 +371,14 @@ fn main() {
     let seconds = seconds.first().and_then(|word| word.parse().ok());
     let time = Duration::from_secs_f64(seconds.unwrap_or(1.0));
     let wanted = |load: &Load| parts.iter().all(|part| load.name.contains(part.as_str()));
+    let loads: Vec<Load> = LOADS.into_iter().filter(wanted).collect();
+    assert!(!loads.is_empty(), "no load has {parts:?} in its name");
     let server = serve();
     fill(server.address());
     println!(
         "| load | commands/s | echo | ratio | echo that keeps | ratio |\n|---|---|---|---|---|---|"
     );
-    for load in LOADS.into_iter().filter(wanted) {
+    for load in loads {
         let round = |_| {
             let drive = drive_rates(server.address(), load, time);
             let echo = |keeps| echo_rates(load, keeps, time);

@@ -131,14 +131,20 @@ fn what_makes_no_sense_is_refused_by_name() {
 
 #[test]
 fn the_logs_that_are_said_to_be_there_are_there() {
-    let served = Served::streams();
+    for (served, own) in [(Served::streams(), 0x05), (Served::fdp(), 0x20)] {
+        logs_are_there(&served, own);
+    }
+}
+
+/// All that the drive says it has, `own` among them.
+fn logs_are_there(served: &Served, own: u8) {
     let mut host = served.host(1);
     // Supported Log Pages (00h): four bytes each, bit 0 says so.
     let supported = host.log(0x00, 1024, 0).unwrap();
     let pages: Vec<u8> = (0..=255_u8)
         .filter(|&page| supported[4 * usize::from(page)] & 1 == 1)
         .collect();
-    for page in [0x00, 0x01, 0x02, 0x05] {
+    for page in [0x00, 0x01, 0x02, own] {
         assert!(
             pages.contains(&page),
             "log {page:#x} is not there: {pages:x?}"

@@ -115,7 +115,7 @@ impl Queue {
         queue
     }
 
-    /// Says bytes, and answers what is said to them.
+    /// Sends bytes, and answers what comes back.
     fn send(&mut self, bytes: &[u8]) -> Vec<u8> {
         let (mut rest, mut said, mut more) = (bytes, Vec::new(), true);
         while more || !rest.is_empty() {

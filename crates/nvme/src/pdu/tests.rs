@@ -138,6 +138,8 @@ fn a_flipped_bit_anywhere_is_found_where_both_digests_are_on() {
 #[test]
 fn a_digest_is_in_use_where_both_ends_want_it() {
     let digests = Digests::of;
+    let bits = |bits| (digests(bits).header, digests(bits).data);
+    assert_eq!((bits(1), bits(2)), ((true, false), (false, true)));
     for (one, other) in (0..4).flat_map(|one| (0..4).map(move |other| (one, other))) {
         assert_eq!(digests(one).and(digests(other)), digests(one & other));
     }

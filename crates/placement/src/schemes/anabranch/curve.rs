@@ -171,6 +171,7 @@ mod tests {
         assert!(life > 120.0, "{life}");
         assert!(deaths < 130_000.0);
     }
+
     #[test]
     fn counts_halve_once_they_pass_the_most() {
         let most = MOST / u32::from(DEATH);

@@ -231,6 +231,7 @@ mod tests {
             assert_eq!(recall().known(1, &stats, START + 10), expected, "{ended}");
         }
     }
+
     #[test]
     fn a_run_teaches_once_it_is_twice_as_old_as_what_was_recalled() {
         for (age, expected) in [(999, (500.0, 1024.0)), (1000, (400.0, 0.0))] {
