@@ -164,9 +164,10 @@ impl Assembler {
         if let Some(reply) = self.writers.leave_out(event, operation) {
             return Ok((None, reply));
         }
-        let (context, reply) = match operation {
-            Operation::Write | Operation::Discard => self.context(event),
-            Operation::Read | Operation::Flush => (ContextId::UNKNOWN, None),
+        let (writer, (context, reply)) = match operation {
+            Operation::Write | Operation::Discard => (event.writer, self.context(event)),
+            // What a read names is who wrote the page or the file last.
+            Operation::Read | Operation::Flush => (0, (ContextId::UNKNOWN, None)),
         };
         let is_hinted = operation == Operation::Write && event.hint_granted;
         if is_hinted && event.request_hint.is_some_and(|hint| hint != event.hint) {
@@ -186,7 +187,7 @@ impl Assembler {
             file: self.files.id(event.file),
             hint: WriteHint::from_number(hint.into()).unwrap_or_default(),
             hint_granted,
-            tenant: self.tenant(event.writer, event.file),
+            tenant: self.tenant(writer, event.file),
         };
         Ok((Some(io), reply))
     }
@@ -322,6 +323,40 @@ mod tests {
                 .iter()
                 .any(|words| words.contains("had ended before"))
         );
+    }
+
+    #[test]
+    fn a_read_is_nobodys_where_groups_are_tenants_and_its_files_where_directories_are() {
+        let groups = tempfile::tempdir().unwrap();
+        let group = groups.path().join("a");
+        std::fs::create_dir(&group).unwrap();
+        let shared = Tenants::below(groups.path().to_owned(), &["a".parse().unwrap()]);
+        let Event::Stack(mut stack) = stack(9, WriterKind::Kernel, "kworker") else {
+            unreachable!()
+        };
+        stack.group = std::os::unix::fs::MetadataExt::ino(&group.metadata().unwrap());
+        let Event::Io(event) = io(9, 1) else {
+            unreachable!()
+        };
+        let of = |tenants| {
+            let mut assembler = Assembler::new(0, FoldLimits::default()).shared_by(tenants);
+            let place = Event::File {
+                key: event.file,
+                name: "file".into(),
+                directory: "tenant-7".into(),
+            };
+            accept(&mut assembler, place);
+            accept(&mut assembler, Event::Stack(stack.clone()));
+            Operation::ALL.map(|operation| {
+                let place = Operation::ALL.iter().position(|one| *one == operation);
+                let operation = u8::try_from(place.unwrap()).unwrap();
+                accept(&mut assembler, Event::Io(IoEvent { operation, ..event })).0[0].tenant
+            })
+        };
+        let is_changed = |one| matches!(one, Operation::Write | Operation::Discard);
+        let by_group = Operation::ALL.map(|one| u32::from(is_changed(one)));
+        assert_eq!(of(Some(shared)), by_group);
+        assert_eq!(of(None), [7; Operation::ALL.len()]);
     }
 
     #[test]

@@ -50,5 +50,5 @@ pub use page_writer::PageWriter;
 pub use probe::{Captured, Options, Probe};
 pub use support::{Support, check};
 pub use symbols::symbolise;
-pub use tenants::TenantGroup;
+pub use tenants::{TenantGroup, control_groups};
 pub use whose::{LeftOut, Whose};

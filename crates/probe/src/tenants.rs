@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::DirEntryExt as _;
+use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ use crate::whose::below_mount;
 const MAX_NAMES: usize = 1024;
 /// The most letters of a name that are kept. Our choice.
 const MAX_LETTERS: usize = 512;
-/// The most directories that are looked at for a group that was not seen before. Our choice.
+/// The most control groups that are looked at for one `--tenant`, each time a group writes that was not seen before, and
+/// to find out whether that group is still there. Our choice.
 const MAX_DIRECTORIES: usize = 16_384;
 /// The most groups that are remembered. Our choice.
 const MAX_GROUPS: usize = 65_536;
@@ -105,8 +106,9 @@ impl TenantGroup {
 /// The tenants, and the control groups that were looked up already.
 ///
 /// The kernel numbers its groups; the number of a group is that of its directory, and no later group has it again. So a
-/// writer's group is known even when its process is gone, and a process that moves is another tenant's from then on. A
-/// group that was removed and made again by the same name is the same tenant.
+/// writer's group is known even when its process is gone, as long as the directory is there when it is first looked for,
+/// and a process that moves is another tenant's from then on. A group that was removed and made again by the same name is
+/// the same tenant.
 #[derive(Debug)]
 pub(crate) struct Tenants {
     /// Where the hierarchy of version 2 is mounted.
@@ -122,6 +124,12 @@ pub(crate) struct Tenants {
     found: Vec<Tenant>,
     /// The group below the root that makes each group a tenant's, by the group's number; none if it is nobody's.
     owners: BoundedMap<u64, Option<Arc<Path>>>,
+    /// [`MAX_DIRECTORIES`].
+    most: usize,
+    /// Number of groups that wrote and were not found.
+    gone: u64,
+    /// Whether one of the groups had more below it than is looked at.
+    was_cut: bool,
 }
 
 impl Tenants {
@@ -130,20 +138,22 @@ impl Tenants {
         if groups.is_empty() {
             return Ok(None);
         }
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        let root = mounted(&mounts).ok_or(ProbeError::NoControlGroups)?;
-        Ok(Some(Tenants::below(root, groups)))
+        Ok(Some(Tenants::below(control_groups()?, groups)))
     }
 
-    fn below(root: PathBuf, groups: &[TenantGroup]) -> Tenants {
+    pub(crate) fn below(root: PathBuf, groups: &[TenantGroup]) -> Tenants {
         let mut tenants = Tenants {
             root,
             groups: groups.to_vec(),
             named: Vec::new(),
-            later: BoundedMap::new(MAX_NAMES),
+            // Of its entries at least half are kept.
+            later: BoundedMap::new(2 * MAX_NAMES),
             last: 0,
             found: Vec::new(),
             owners: BoundedMap::new(MAX_GROUPS),
+            most: MAX_DIRECTORIES,
+            gone: 0,
+            was_cut: false,
         };
         for path in groups.iter().filter_map(TenantGroup::whole) {
             if tenants.named.iter().all(|(known, _)| *known != path) {
@@ -159,10 +169,10 @@ impl Tenants {
         if group == 0 {
             return 0;
         }
-        if self.owners.get_mut(&group).is_none() {
-            self.look();
-        }
-        let owner = self.owners.get_mut(&group).cloned().flatten();
+        let owner = match self.owners.get_mut(&group) {
+            Some(known) => known.clone(),
+            None => self.look(group),
+        };
         // Known from here on, whatever it is.
         self.owners.insert(group, owner.clone());
         owner.map_or(0, |path| self.tenant(path))
@@ -186,36 +196,56 @@ impl Tenants {
         let nameless = (nameless > 0).then(|| {
             format!("{nameless} tenants have numbers without names: {MAX_NAMES} names are kept.")
         });
-        silent.chain(nameless).collect()
+        let gone = (self.gone > 0).then(|| {
+            format!(
+                "{} control groups that wrote were not found when they were looked for (as a rule removed before): what \
+                 they wrote is tenant 0's.",
+                self.gone
+            )
+        });
+        let cut = self.was_cut.then(|| {
+            format!(
+                "One `--tenant` stands for more than {} control groups: what those beyond wrote may be tenant 0's.",
+                self.most
+            )
+        });
+        silent.chain(nameless).chain(gone).chain(cut).collect()
     }
 
-    /// Looks at all groups that are there now. Where several patterns match, the first of them has the group.
-    fn look(&mut self) {
-        let mut left = MAX_DIRECTORIES;
+    /// Looks at all groups that are there now, and answers with the owner of the one that is wanted. Where several
+    /// patterns match, the first of them has the group.
+    fn look(&mut self, wanted: u64) -> Option<Arc<Path>> {
+        let mut owner = None;
         for group in self.groups.clone() {
-            for (path, number) in directories(&self.root.join(&group.directory)) {
-                if path.file_name().is_some_and(|name| group.takes(name)) {
-                    let own = path.strip_prefix(&self.root).unwrap_or(&path);
-                    let own = Arc::from(own);
-                    self.claim((path, number), &own, &mut left);
+            let within = self.root.join(&group.directory);
+            let tops = directories(&within)
+                .filter(|(path, _)| path.file_name().is_some_and(|name| group.takes(name)));
+            let tops = tops.map(|(path, number)| {
+                let own = path.strip_prefix(&self.root).unwrap_or(&path);
+                (Arc::from(own), path, number)
+            });
+            let mut all = Below::new(tops.collect(), self.most);
+            for (tenant, number) in &mut all {
+                if self.owners.get_mut(&number).is_none() {
+                    self.owners.insert(number, Some(Arc::clone(&tenant)));
+                }
+                if number == wanted {
+                    owner.get_or_insert(tenant);
                 }
             }
+            self.was_cut |= !all.open.is_empty();
         }
+        if owner.is_none() && !self.is_there(wanted) {
+            self.gone += 1;
+        }
+        owner
     }
 
-    /// Notes that a group and all below it belong to a tenant, as far as they are nobody's yet.
-    fn claim(&mut self, top: (PathBuf, u64), tenant: &Arc<Path>, left: &mut usize) {
-        let mut open = VecDeque::from([top]);
-        while let Some((path, number)) = open.pop_front() {
-            if *left == 0 {
-                return;
-            }
-            *left -= 1;
-            if self.owners.get_mut(&number).is_none() {
-                self.owners.insert(number, Some(Arc::clone(tenant)));
-            }
-            open.extend(directories(&path));
-        }
+    /// Whether there is a group with this number, as far as groups are looked at.
+    fn is_there(&self, wanted: u64) -> bool {
+        let number = fs::metadata(&self.root).map_or(0, |root| root.ino());
+        let root = VecDeque::from([((), self.root.clone(), number)]);
+        Below::new(root, self.most).any(|((), number)| number == wanted)
     }
 
     /// The number of the tenant with this group, which wrote.
@@ -247,6 +277,40 @@ impl Tenants {
     }
 }
 
+/// The numbers of directories and of all below them, those given first; each with what stands for the one above.
+struct Below<T> {
+    open: VecDeque<(T, PathBuf, u64)>,
+    /// So many more are looked at.
+    left: usize,
+}
+
+impl<T> Below<T> {
+    fn new(open: VecDeque<(T, PathBuf, u64)>, left: usize) -> Below<T> {
+        Below { open, left }
+    }
+}
+
+impl<T: Clone> Iterator for Below<T> {
+    type Item = (T, u64);
+
+    fn next(&mut self) -> Option<(T, u64)> {
+        self.left = self.left.checked_sub(1)?;
+        let (top, path, number) = self.open.pop_front()?;
+        let more = directories(&path).map(|(path, number)| (top.clone(), path, number));
+        self.open.extend(more);
+        Some((top, number))
+    }
+}
+
+/// Where control groups of version 2 are mounted, by which tenants are told apart.
+///
+/// # Errors
+/// When they are not mounted.
+pub fn control_groups() -> Result<PathBuf, ProbeError> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    mounted(&mounts).ok_or(ProbeError::NoControlGroups)
+}
+
 /// The directories in a directory, with their numbers; none if it cannot be read.
 fn directories(path: &Path) -> impl Iterator<Item = (PathBuf, u64)> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
@@ -270,8 +334,6 @@ fn mounted(mounts: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt as _;
-
     use super::*;
 
     /// Directories in place of control groups: the hierarchy is read as any directory is.
@@ -314,7 +376,7 @@ mod tests {
         assert_eq!(tenants.number(all.id("c")), 1);
         assert_eq!(tenants.number(all.id("a.slice/b")), 0);
         assert_eq!(tenants.number(all.id("a.slice")), 0);
-        assert_eq!((tenants.number(0), tenants.number(u64::MAX)), (0, 0));
+        assert_eq!((tenants.number(0), tenants.number(all.id(""))), (0, 0));
         // One that is made later.
         all.add("later/x");
         assert_eq!(tenants.number(all.id("later/x")), 3);
@@ -352,15 +414,41 @@ mod tests {
     }
 
     #[test]
+    fn a_group_that_is_not_there_any_more_is_counted_once_and_told() {
+        let all = Hierarchy::new(&["a/gone", "b"]);
+        let mut tenants = all.tenants(&["a"]);
+        let (gone, known) = (all.id("a/gone"), all.id("a"));
+        fs::remove_dir(all.0.path().join("a/gone")).unwrap();
+        let of = [known, gone, gone, all.id("b")].map(|group| tenants.number(group));
+        assert_eq!(of, [1, 0, 0, 0]);
+        let told = tenants.limitations();
+        assert!(
+            told.len() == 1 && told[0].starts_with("1 control groups"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn each_tenant_has_as_many_groups_and_those_beyond_are_told() {
+        let all = Hierarchy::new(&["a/1/2/3", "b/1", "m/x/1", "m/y"]);
+        let mut tenants = all.tenants(&["a", "b", "m/*"]);
+        tenants.most = 3;
+        let groups = ["a/1/2", "a/1/2/3", "b/1", "m/x/1", "m/y"];
+        let of = groups.map(|group| tenants.number(all.id(group)));
+        assert_eq!(of, [1, 0, 2, 3, 4]);
+        let told = tenants.limitations().concat();
+        assert!(told.contains("more than 3 control groups"), "{told}");
+    }
+
+    #[test]
     fn tenants_beyond_the_names_that_are_kept_have_numbers_of_their_own() {
         let paths: Vec<String> = (0..MAX_NAMES + 2).map(|at| format!("m/{at:05}")).collect();
         let all = Hierarchy::new(&paths.iter().map(String::as_str).collect::<Vec<_>>());
         let mut tenants = all.tenants(&["m/00000", "m/*"]);
-        let numbers: Vec<u32> = paths
-            .iter()
-            .map(|path| tenants.number(all.id(path)))
-            .collect();
-        assert!(numbers.iter().copied().eq(1..=MAX_NAMES as u32 + 2));
+        for _ in 0..2 {
+            let numbers = paths.iter().map(|path| tenants.number(all.id(path)));
+            assert!(numbers.eq(1..=MAX_NAMES as u32 + 2));
+        }
         assert_eq!(tenants.found().len(), MAX_NAMES);
         assert!(tenants.limitations()[0].starts_with("2 tenants have numbers without"));
         // The one named in full is never forgotten.
