@@ -213,3 +213,22 @@ fn reserve<T>(numbers: &mut Vec<T>, count: u64, part: &'static str) -> Result<()
         _ => Err(too_much),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_another_length_than_was_asked_for_is_refused() {
+        let mut bytes = Vec::new();
+        RunWriter::new(&mut bytes).run(&[7_u32, 8, 9]).unwrap();
+        let read = |length| RunReader::new(&bytes[..]).run::<u32>(length, "a run");
+        for length in [Length::Exactly(3), Length::AtMost(3), Length::AtMost(9)] {
+            assert_eq!(read(length).unwrap(), [7, 8, 9], "{length:?}");
+        }
+        for length in [Length::Exactly(2), Length::Exactly(4), Length::AtMost(2)] {
+            let refused = read(length);
+            assert!(matches!(refused, Err(StateError::Damaged(_))), "{length:?}");
+        }
+    }
+}
