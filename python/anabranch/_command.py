@@ -24,6 +24,8 @@ VARIABLE = "ANABRANCH_COMMAND"
 #: Lines of standard error that an exception tells, at most.
 _LINES = 20
 _WRONG_USE = 2
+#: Options that are given once for each of several.
+_REPEATED = {"tenant"}
 
 
 def command() -> str:
@@ -43,7 +45,8 @@ def command() -> str:
 
 
 def words(options: Mapping[str, Any]) -> list[str]:
-    """Keyword arguments as the command's options: lists are joined by commas, ``True`` is a flag."""
+    """Keyword arguments as the command's options: lists are joined by commas, ``True`` is a flag. What
+    may have a comma in it is repeated instead."""
     made: list[str] = []
     for key, value in options.items():
         option = "--" + key.rstrip("_").replace("_", "-")
@@ -53,6 +56,9 @@ def words(options: Mapping[str, Any]) -> list[str]:
             made.append(option)
         elif isinstance(value, (str, bytes, PathLike)) or not isinstance(value, Iterable):
             made += [option, _text(value)]
+        elif key in _REPEATED:
+            for one in value:
+                made += [option, _text(one)]
         else:
             made += [option, ",".join(map(_text, value))]
     return made

@@ -25,7 +25,7 @@ class CaptureOptions(DriveOptions, total=False):
     reads: bool
     no_hints: bool
     ring: Union[str, int, None]
-    tenant: Union[str, None]
+    tenant: Union[str, list[str], None]
 
 
 class RunOptions(CaptureOptions, total=False):
@@ -88,7 +88,7 @@ def record(
     reads: bool = False,
     no_hints: bool = False,
     ring: str | int | None = None,
-    tenant: str | None = None,
+    tenant: str | list[str] | None = None,
 ) -> Trace:
     """Records what a block device is asked to do, with program contexts, as ``anabranch record`` does:
     as root, with eBPF. It ends when ``program`` does, after the time ``for_`` (``"10m"``), after ``max``

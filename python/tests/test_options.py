@@ -11,6 +11,7 @@ import pytest
 
 import anabranch
 from anabranch import Trace, UsageError
+from anabranch._command import words
 
 TABLE = Path(__file__).parents[2] / "crates/compare/tests/wrong.toml"
 ROWS: list[dict[str, Any]] = tomllib.loads(TABLE.read_text())["wrong"]
@@ -43,3 +44,9 @@ def test_a_path_makes_a_trace_and_nothing_else_does() -> None:
     assert "rocksdb-demo" in repr(Trace("traces/rocksdb-demo.parquet"))
     with pytest.raises(TypeError, match="from_arrays"):
         Trace([1, 2])  # type: ignore[arg-type]
+
+
+def test_of_several_tenants_each_has_its_option_and_other_lists_are_joined() -> None:
+    made = words({"tenant": ["a/*.scope", "b,c"], "pid": [1, 2]})
+    assert made == ["--tenant", "a/*.scope", "--tenant", "b,c", "--pid", "1,2"]
+    assert words({"tenant": "a"}) == ["--tenant", "a"]

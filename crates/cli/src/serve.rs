@@ -172,9 +172,9 @@ impl Saver {
         match self.thread.join() {
             Ok(saved) => saved.map_err(Failure::work),
             // What it panicked of has been told.
-            Err(_) => Err(Failure::wrong_use(
-                "the thread that writes the state has failed",
-            )),
+            Err(_) => Err(Failure::work(anyhow::anyhow!(
+                "the thread that writes the state has failed"
+            ))),
         }
     }
 }

@@ -109,6 +109,9 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
             "--spare is a share of the drive's size, from 0 to 4",
         ));
     }
+    if !arguments.tenant.is_empty() {
+        anabranch_probe::control_groups().map_err(Failure::usage)?;
+    }
     let file = arguments.output.as_ref().map(WholeFile::create);
     let file = file.transpose()?;
     let drive = Drive::open(device).map_err(Failure::usage)?;
@@ -297,7 +300,7 @@ fn serve(
     let is_kept = kept.keep(&server);
     server.placer().unwatch();
     let handover = watched.as_ref().map(Watched::counts);
-    let tenants = watched.as_ref().map_or_else(Vec::new, Watched::tenants);
+    let (tenants, limitations) = watched.as_ref().map(Watched::tenants).unwrap_or_default();
     watched.map_or(Ok(()), Watched::end)?;
     let end = End {
         server: &server,
@@ -307,6 +310,7 @@ fn serve(
         drive,
         handover,
         tenants,
+        limitations,
         shadow: shadow.map(Shadow::finish),
     };
     if let Some(mut file) = file {

@@ -212,7 +212,8 @@ impl<'a> Files<'a> {
             }
             "linkat" => {
                 let (_, open) = rest.split_once("/proc/self/fd/").unwrap();
-                self.name(open.split('"').next().unwrap().parse().ok(), rest);
+                let open = open.split('"').next().unwrap().parse().unwrap();
+                self.name(Some(open), rest);
                 true
             }
             "rename" | "renameat" | "renameat2" => {

@@ -60,6 +60,12 @@ impl Assembler {
         self.writers.tenants().map_or(&[], Tenants::found)
     }
 
+    /// Sentences on the tenants by control group.
+    pub(crate) fn tenant_limitations(&self) -> Vec<String> {
+        let tenants = self.writers.tenants();
+        tenants.map_or_else(Vec::new, Tenants::limitations)
+    }
+
     /// The tenant that a write belongs to: its writer's or, where directories are tenants, its file's.
     fn tenant(&mut self, writer: u64, file: FileKey) -> u32 {
         match self.writers.tenants() {

@@ -221,6 +221,11 @@ impl Handover {
         self.assembler().tenants().to_vec()
     }
 
+    /// Sentences on tenants that wrote nothing so far, and on groups that were not found.
+    pub fn limitations(&self) -> Vec<String> {
+        self.assembler().tenant_limitations()
+    }
+
     /// Bytes of memory that the kernel holds for all maps.
     pub fn kernel_bytes(&self) -> u64 {
         self.kernel_side.map_bytes()

@@ -72,6 +72,8 @@ pub struct End<'a> {
     pub handover: Option<HandoverCounts>,
     /// The tenants by control group.
     pub tenants: Vec<Tenant>,
+    /// Sentences on tenants that could not be seen.
+    pub limitations: Vec<String>,
     pub shadow: Option<(Counted, u64, anabranch_ssd::Config)>,
 }
 
@@ -134,6 +136,7 @@ impl End<'_> {
             "metadata_pages": counters.metadata_pages.get(),
             "unplaced_bytes": counters.unplaced_bytes.get(),
             "tenants": self.tenants,
+            "limitations": self.limitations,
             "handover": self.handover.map(|counts| json!({
                 "found_pages": counts.found,
                 "missed_pages": counts.missed,
@@ -169,6 +172,9 @@ impl End<'_> {
         let mut text = format!("{table}\n{}\n", line(counters, self.drive, None));
         for tenant in &self.tenants {
             text += &format!("{}\n", anabranch_report::line(&tenant.to_string()));
+        }
+        for sentence in &self.limitations {
+            text += &format!("note: {}\n", anabranch_report::line(sentence));
         }
         if let Some((counted, missed, _)) = &self.shadow {
             text += &format!(

@@ -116,9 +116,9 @@ impl Watched {
         self.handover.counts()
     }
 
-    /// The tenants by control group so far.
-    pub fn tenants(&self) -> Vec<Tenant> {
-        self.handover.tenants()
+    /// The tenants by control group so far, and sentences on those that wrote nothing or were not found.
+    pub fn tenants(&self) -> (Vec<Tenant>, Vec<String>) {
+        (self.handover.tenants(), self.handover.limitations())
     }
 
     /// Ends it for good, with the device.

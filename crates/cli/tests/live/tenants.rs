@@ -17,6 +17,10 @@ use super::{
 /// A control group's name is its maker's text: a colour, text turned around, a line's beginning.
 const EVIL: &str = "evil\u{1b}[31m\u{202e}\r{}";
 
+fn is_hostile(letter: char) -> bool {
+    letter.is_control() && letter != '\n' || letter == '\u{202e}'
+}
+
 /// Bytes written by each of the first tenants, nobody's first.
 fn bytes_of(trace: &str) -> [u64; 3] {
     let mut bytes = [0; 3];
@@ -87,7 +91,6 @@ fn control_groups_on_one_device_are_tenants_whose_streams_do_not_mix() {
         ended.stdout.contains(&format!("tenant 1: {plain}\n")),
         "{ended:?}"
     );
-    let is_hostile = |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
     assert!(!ended.stdout.contains(is_hostile), "{ended:?}");
     assert_eq!(streams(&trace, "hints"), [10 * MIB]);
     let mut apart = streams(&trace, "hints:tenants=2");
@@ -135,12 +138,22 @@ fn what_a_group_writes_through_a_file_system_is_its_tenants_and_the_journal_is_n
         group.path()
     );
     let trace = place.path("trace.parquet");
-    let options = ["-t", &trace, "--tenant", &first, "--tenant", &second];
-    run(&options, &["sh", "-c", &script]).with_status(0);
+    let evil = group.within(EVIL);
+    let tenants = [&first, &second, &evil].map(|one| ["--tenant", one]);
+    let options = [&["-t", &trace][..], &tenants.concat()].concat();
+    let ended = run(&options, &["sh", "-c", &script]).with_status(0);
+    for told in [
+        format!("tenant 1: {first}\n"),
+        format!("tenant 2: {second}\n"),
+    ] {
+        assert!(ended.stderr.contains(&told), "{ended:?}");
+    }
+    assert!(!ended.stderr.contains(is_hostile), "{ended:?}");
     let [nobody, first_bytes, second_bytes] = bytes_of(&trace);
     assert_eq!([first_bytes, second_bytes], [4 * MIB, 6 * MIB]);
     assert!(nobody > 0);
-    assert_eq!(tenants_of(&trace), [tenant(1, &first), tenant(2, &second)]);
+    let named = [tenant(1, &first), tenant(2, &second), tenant(3, &evil)];
+    assert_eq!(tenants_of(&trace), named);
 }
 
 /// Writes from within one group after the other, each time by the same calls.
@@ -178,4 +191,17 @@ fn words_that_are_no_control_group_are_refused() {
         let ended = anabranch(&record).with_status(2);
         assert!(ended.stderr.contains("--tenant"), "{}", ended.stderr);
     }
+}
+
+#[cfg(feature = "steer")]
+#[test]
+fn where_no_control_groups_are_mounted_steer_refuses_tenants_before_it_opens_the_drive() {
+    let script = "awk '$3 == \"cgroup2\" { print $2 }' /proc/self/mounts | xargs -r -n 1 umount -l
+        exec \"$0\" steer --device /dev/null --tenant a";
+    let mut steer = Command::new("unshare");
+    steer.args(["-m", "sh", "-c", script, ANABRANCH]);
+    Started::new(&mut steer)
+        .end()
+        .with_status(2)
+        .complains(&["no control groups of version 2 are mounted"]);
 }
