@@ -1,13 +1,18 @@
-# Each of several scenarios, TENANTS, in a directory of its own, `tenant-1` and on: the probe takes the
-# number for the tenant. When one fails the others are ended too, but for their teardown. each DIR VERB
-: "${TENANTS:=postgres-pgbench rocksdb-update}"
+# Each of several scenarios in a directory of its own, `tenant-1` and on: the probe takes the number for
+# the tenant. When one fails the others are ended too, but for their teardown. each DIR VERB
+case $(basename "$(dirname "$0")") in
+three-databases) tenants=(postgres-pgbench rocksdb-update mariadb-tpcc) ;;
+*) tenants=(postgres-pgbench rocksdb-update) ;;
+esac
 each() {
-    local dir=$1 verb=$2 others name number=0 ended status=0 pids=()
+    local dir=$1 verb=$2 others number ended status=0 pids=()
     others=$(cd "$(dirname "$0")/.." && pwd)
-    for name in $TENANTS; do
-        number=$((number + 1))
-        [ "$verb" != setup ] || mkdir "$dir/tenant-$number"
-        bash "$others/$name/$verb.sh" "$dir/tenant-$number" &
+    # All before any is started: a directory that cannot be made ends this script.
+    for number in "${!tenants[@]}"; do
+        [ "$verb" != setup ] || mkdir "$dir/tenant-$((number + 1))"
+    done
+    for number in "${!tenants[@]}"; do
+        bash "$others/${tenants[number]}/$verb.sh" "$dir/tenant-$((number + 1))" &
         pids+=($!)
     done
     for _ in "${pids[@]}"; do

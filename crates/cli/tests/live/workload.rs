@@ -199,3 +199,56 @@ fn a_real_application_runs_on_ext4_and_on_xfs() {
         assert!(ended.stderr.contains("operations 2000"), "{}", ended.stderr);
     }
 }
+
+#[test]
+fn programs_that_share_a_drive_are_the_scenarios_own_and_start_when_all_have_a_directory() {
+    let place = Place::new();
+    let ours = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads");
+    for (name, files) in [
+        ("mixed", &["each.sh", "setup.sh"][..]),
+        ("three-databases", &["setup.sh"]),
+    ] {
+        fs::create_dir_all(place.path(name)).unwrap();
+        for file in files {
+            fs::copy(
+                format!("{ours}/{name}/{file}"),
+                place.path(&format!("{name}/{file}")),
+            )
+            .unwrap();
+        }
+    }
+    for name in ["postgres-pgbench", "rocksdb-update", "mariadb-tpcc"] {
+        fs::create_dir(place.path(name)).unwrap();
+        let text = format!("echo $(basename $1) {name}");
+        fs::write(place.path(&format!("{name}/setup.sh")), text).unwrap();
+    }
+    let setup = |name: &str, directory: &str| {
+        fs::create_dir_all(place.path(directory)).unwrap();
+        let mut setup = Command::new("bash");
+        setup.args([
+            place.path(&format!("{name}/setup.sh")),
+            place.path(directory),
+        ]);
+        // A variable of the caller's own decides nothing.
+        let ended = setup.env("TENANTS", "other").output().unwrap();
+        let told = String::from_utf8(ended.stdout).unwrap();
+        let mut told: Vec<String> = told.lines().map(str::to_owned).collect();
+        told.sort_unstable();
+        (ended.status.success(), told)
+    };
+    let all = [
+        "tenant-1 postgres-pgbench",
+        "tenant-2 rocksdb-update",
+        "tenant-3 mariadb-tpcc",
+    ];
+    assert_eq!(
+        setup("mixed", "two"),
+        (true, all[..2].iter().map(|one| (*one).to_owned()).collect())
+    );
+    assert_eq!(
+        setup("three-databases", "three"),
+        (true, all.map(str::to_owned).to_vec())
+    );
+    fs::create_dir_all(place.path("taken/tenant-2")).unwrap();
+    assert_eq!(setup("mixed", "taken"), (false, Vec::new()));
+}
