@@ -16,7 +16,7 @@ section taken-over cat /tmp/steered
 must mkdir -p /tmp/groups
 must mount -t cgroup2 none /tmp/groups
 must mkdir "/tmp/groups/one" "/tmp/groups/$OTHER"
-steer --scheme pcstream-fcfs:samples=0,tenants=3 --shadow off --json --yes --tenant one --tenant 'two*'
+steer --scheme pcstream-fcfs:samples=0,tenants=3 --shadow off --json --yes --tenant one --tenant silent --tenant 'two*'
 must mount /dev/ublkb0 /mnt
 must mkdir /mnt/one /mnt/two
 grouped() { sh -c 'echo 0 >"/tmp/groups/$1/cgroup.procs" && shift && exec /job/paths "$@"' sh "$@"; }

@@ -308,7 +308,12 @@ fn who_takes_over_knows_who_wrote_and_groups_have_handles_that_do_not_mix() {
     let grouped = report.json("grouped");
     let names = grouped["tenants"].as_array().unwrap().iter();
     let names: Vec<&Value> = names.map(|tenant| &tenant["control_group"]).collect();
-    assert_eq!(names, ["one", other], "{grouped:#}");
+    assert_eq!(names, ["one", "silent", other], "{grouped:#}");
+    let notes = grouped["limitations"].as_array().unwrap();
+    assert!(
+        notes.len() == 1 && notes[0].to_string().contains("silent"),
+        "{grouped:#}"
+    );
     let written = data(&grouped);
     eprintln!("bytes of each handle: {written:?}");
     for mib in [21, 5, 13, 3] {
