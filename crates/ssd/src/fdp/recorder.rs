@@ -124,3 +124,26 @@ impl Listener for Recorder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_move_is_told_of_pages_of_a_host_stream_alone() {
+        let config = Config {
+            host_streams: 2,
+            internal_streams: 2,
+            ..Config::new(4, 4, 16)
+        };
+        let mut recorder = Recorder::new(&config);
+        for handle in 0..2 {
+            recorder.enable(handle, FdpEventKind::MediaReallocated.into(), true);
+        }
+        recorder.moved(StreamId(0), 0);
+        recorder.moved(StreamId(2), 3);
+        assert_eq!(recorder.events().controller().len(), 0);
+        recorder.moved(StreamId(0), 3);
+        assert_eq!(recorder.events().controller().len(), 1);
+    }
+}
