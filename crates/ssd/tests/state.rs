@@ -270,10 +270,12 @@ fn a_drive_at_its_end_stays_there() {
     assert_eq!(aged.mapped_pages(), device.mapped_pages());
 }
 
-/// Copies back to where they came from, and remembers how old they were said to be.
+/// Copies back to where they came from, and remembers how old they were said to be, and what was
+/// opened.
 #[derive(Debug, Default)]
 struct Spy {
     ages: Vec<(u32, u64, u64)>,
+    opened: Vec<StreamId>,
 }
 
 impl Relocate for Spy {
@@ -289,6 +291,10 @@ impl Relocate for Spy {
 
     fn wants_ages(&self) -> bool {
         true
+    }
+
+    fn opened(&mut self, stream: StreamId) {
+        self.opened.push(stream);
     }
 }
 
@@ -343,6 +349,23 @@ fn where_no_ages_were_kept_a_page_is_as_old_as_its_unit() {
     assert!(seen.iter().all(|&(said, _)| said < 7000));
     assert!(seen.iter().any(|(said, is)| said != is));
     assert!(seen.iter().any(|(said, is)| said == is));
+}
+
+#[test]
+fn a_relocation_is_told_of_the_units_there_are_the_oldest_first() {
+    let config = Config {
+        host_streams: 3,
+        ..small(200, 10, 6)
+    };
+    let mut device = Driven::new(&config, RelocationKind::Gc).unwrap();
+    for (first, pages, stream) in [(0, 10, 1), (10, 10, 0), (20, 10, 2), (30, 5, 1)] {
+        let pages = PageRange::new(first, pages);
+        device.write(pages, StreamId(stream)).unwrap();
+    }
+    let drive = SavedDrive::read(&device.saved()[..]).unwrap();
+    let mut spy = Spy::default();
+    drive.age(config, &mut spy, ()).unwrap();
+    assert_eq!(spy.opened, [1, 0, 2, 1].map(StreamId));
 }
 
 /// Another drive of the same geometry.
