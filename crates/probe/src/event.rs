@@ -41,11 +41,9 @@ impl FileKey {
 
 impl ImageKey {
     /// The key as the kernel side's `images` map has it.
-    pub(crate) fn to_bytes(self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&self.image.to_ne_bytes());
-        bytes[8..12].copy_from_slice(&self.tgid.to_ne_bytes());
-        bytes
+    pub(crate) fn to_words(self) -> [u64; 2] {
+        let [a, b, c, d] = self.tgid.to_ne_bytes();
+        [self.image, u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0])]
     }
 }
 

@@ -51,7 +51,7 @@ pub struct HandoverCounts {
     pub nameless: u64,
     /// Requests, and pages made dirty, on which the kernel skipped the programs since this process attached them.
     pub skipped: u64,
-    /// Requests that the kernel skipped the first program on, and that the second took.
+    /// Requests that the kernel skipped the first program on, and that another took.
     pub late: u64,
 }
 
@@ -200,7 +200,7 @@ impl Handover {
     /// Counts of pages so far.
     pub fn counts(&self) -> HandoverCounts {
         let tally = self.window.tally();
-        let late = match self.kernel_side.has_second() {
+        let late = match self.kernel_side.has_late() {
             true => tally.late.saturating_sub(self.late_before),
             false => 0,
         };

@@ -5,18 +5,18 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use libbpf_rs::{
-    ErrorKind, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel,
-    RingBuffer, RingBufferBuilder,
+    ErrorKind, Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel,
+    ProgramInput, ProgramMut, RingBuffer, RingBufferBuilder,
 };
 use nix::unistd::{SysconfVar, sysconf};
 use tracing::info;
 
 use crate::error::ProbeError;
-use crate::event::{Event, MAX_RANGES, MalformedRecord};
+use crate::event::{Event, ImageKey, MAX_RANGES, MalformedRecord};
 use crate::reply::Reply;
 use crate::skipped::{Hook, Loaded, Skipped, skipped, told_of};
 use crate::support::Support;
@@ -25,9 +25,13 @@ use crate::words::Words;
 static CAPTURE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
 static HANDOVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/handover.bpf.o"));
 
-/// The two hooks for requests: `probe.bpf.c`. A handover has the second beside the first.
+/// The hooks for requests: `probe.bpf.c`. A handover has the tracepoint's programs beside the kprobe's.
 const REQUEST_KPROBE: &str = "on_bio_entry";
 const REQUEST_TRACEPOINT: &str = "on_bio";
+const LATE: [&str; 2] = [REQUEST_TRACEPOINT, "on_bio_late"];
+/// What user space has run to answer: no hook.
+const REPLY: &str = "on_reply";
+const REPLY_WORDS: usize = 5 + 2 * MAX_RANGES;
 
 /// Settings that are decided before the programs are loaded.
 #[derive(Debug, Clone)]
@@ -59,10 +63,10 @@ impl Settings {
         }
     }
 
-    /// The hook that takes what `first` was skipped on.
-    fn second(&self, first: &str) -> Option<&'static str> {
+    /// The programs that take what that of the hook `first` was skipped on.
+    fn late(&self, first: &str) -> &'static [&'static str] {
         let has_both = matches!(self.form, Form::Handover { .. }) && first == REQUEST_KPROBE;
-        has_both.then_some(REQUEST_TRACEPOINT)
+        if has_both { &LATE } else { &[] }
     }
 }
 
@@ -80,11 +84,12 @@ pub(crate) struct KernelSide {
     /// The ring; one thread at a time takes records out.
     ring: Mutex<RingBuffer<'static>>,
     inbox: Inbox,
-    images: MapHandle,
-    writers: MapHandle,
+    /// What `on_reply` reads.
+    reply: Words,
     lost: Words,
     loaded: Vec<Loaded>,
-    object: Object,
+    /// One thread at a time has a program run.
+    object: Mutex<Object>,
 }
 
 /// Records that were taken out of the ring.
@@ -118,10 +123,11 @@ impl KernelSide {
         let mut links = Vec::new();
         let mut loaded = Vec::new();
         let pins = settings.pins();
-        for program in object.progs_mut().filter(|program| program.autoload()) {
+        let hooks = |program: &ProgramMut<'_>| program.autoload() && program.name() != REPLY;
+        for program in object.progs_mut().filter(hooks) {
             let mut link = program.attach().map_err(refused("attaching"))?;
             info!(program = ?program.name(), "attached");
-            loaded.push(Loaded::new(&program, settings.second(request_hook)));
+            loaded.push(Loaded::new(&program, settings.late(request_hook)));
             if let Some(pins) = pins {
                 pin(&mut link, &pins.join(program.name())).map_err(refused("pinning"))?;
             }
@@ -131,14 +137,10 @@ impl KernelSide {
             _links: links,
             ring: Mutex::new(ring),
             inbox,
-            images: map(&object, "images")?,
-            writers: map(&object, "writers")?,
-            lost: Words::map(&map(&object, "lost")?, 1).map_err(|error| ProbeError::Read {
-                path: PathBuf::from("lost"),
-                source: error.into(),
-            })?,
+            reply: words(&object, "reply", REPLY_WORDS)?,
+            lost: words(&object, "lost", 1)?,
             loaded,
-            object,
+            object: Mutex::new(object),
         })
     }
 
@@ -163,16 +165,12 @@ impl KernelSide {
 
     /// Sends a reply to the kernel side. If it cannot be sent, the kernel side will ask again.
     pub(crate) fn tell(&self, reply: &Reply) {
-        let _ = match reply {
-            Reply::Ranges(image, ranges, short) => {
-                if let Some(hash) = short {
-                    let _ = self.writers.delete(&hash.to_ne_bytes());
-                }
-                self.images
-                    .update(&image.to_bytes(), &ranges_bytes(ranges), MapFlags::ANY)
-            }
-            Reply::Resend(hash) => self.writers.delete(&hash.to_ne_bytes()),
-        };
+        let object = self.object();
+        for (at, word) in reply_words(reply).into_iter().enumerate() {
+            self.reply.word(at).store(word, Ordering::Relaxed);
+        }
+        let program = object.progs_mut().find(|program| program.name() == REPLY);
+        let _ = program.map(|program| program.test_run(ProgramInput::default()));
     }
 
     /// Number of records that were lost because the ring was full.
@@ -182,17 +180,21 @@ impl KernelSide {
 
     /// The map of that name.
     pub(crate) fn map(&self, name: &str) -> Result<MapHandle, ProbeError> {
-        map(&self.object, name)
+        map(&self.object(), name)
     }
 
     /// Bytes of memory that the kernel holds for all maps; 0 where it does not tell.
     pub(crate) fn map_bytes(&self) -> u64 {
         let told = |map: libbpf_rs::Map<'_>| told_of(map.as_fd(), "memlock:");
-        self.object.maps().filter_map(told).sum()
+        self.object().maps().filter_map(told).sum()
     }
 
-    /// Whether there is a second hook, which takes the requests that the first was skipped on.
-    pub(crate) fn has_second(&self) -> bool {
+    fn object(&self) -> MutexGuard<'_, Object> {
+        self.object.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there are programs that take the requests which the first was skipped on.
+    pub(crate) fn has_late(&self) -> bool {
         let mut hooks = self.loaded.iter().map(|loaded| loaded.hook);
         hooks.any(|hook| hook == Hook::LateRequests)
     }
@@ -213,7 +215,7 @@ fn load(request_hook: &str, settings: &Settings, support: &Support) -> Result<Ob
         Form::Capture => CAPTURE,
         Form::Handover { .. } => HANDOVER,
     };
-    let second = settings.second(request_hook);
+    let late = settings.late(request_hook);
     let mut object = ObjectBuilder::default()
         .open_memory(bytes)
         .map_err(&refuse)?;
@@ -221,11 +223,12 @@ fn load(request_hook: &str, settings: &Settings, support: &Support) -> Result<Ob
         let wanted = match program.name().to_str() {
             Some("on_dirty_folio") => support.sees_dirty_pages,
             Some("on_syscall_exit") => support.sees_hints && settings.hints,
-            name => name == Some(request_hook) || name.is_some() && name == second,
+            Some(REPLY) => true,
+            name => name.is_some_and(|name| name == request_hook || late.contains(&name)),
         };
         program.set_autoload(wanted);
     }
-    configure(&mut object, settings, support).map_err(&refuse)?;
+    configure(&mut object, settings, support, !late.is_empty()).map_err(&refuse)?;
     if let Some(pins) = settings.pins() {
         for mut map in object.maps_mut() {
             let name = map.name().to_owned();
@@ -243,6 +246,7 @@ fn configure(
     object: &mut OpenObject,
     settings: &Settings,
     support: &Support,
+    is_late: bool,
 ) -> libbpf_rs::Result<()> {
     let ring_bytes = settings.ring_bytes.clamp(4096, 1 << 30).next_power_of_two();
     let page_bytes = sysconf(SysconfVar::PAGE_SIZE)
@@ -260,7 +264,7 @@ fn configure(
     }
     config.extend((u64::from(ring_bytes) / 4).to_ne_bytes());
     config.extend(
-        [u32::from(settings.groups), 0]
+        [u32::from(settings.groups), u32::from(is_late)]
             .map(u32::to_ne_bytes)
             .concat(),
     );
@@ -306,21 +310,35 @@ fn map(object: &Object, name: &str) -> Result<MapHandle, ProbeError> {
         .map_err(refused("maps"))
 }
 
-/// The bytes of `struct ranges` of `bpf/events.h`.
-fn ranges_bytes(ranges: &[(u64, u64)]) -> Vec<u8> {
+/// An array of the kernel side in memory.
+fn words(object: &Object, name: &'static str, count: usize) -> Result<Words, ProbeError> {
+    Words::map(&map(object, name)?, count).map_err(|error| ProbeError::Read {
+        path: PathBuf::from(name),
+        source: error.into(),
+    })
+}
+
+/// The words of `struct reply` of `bpf/events.h`.
+fn reply_words(reply: &Reply) -> Vec<u64> {
+    let (forgotten, image, ranges) = match reply {
+        Reply::Ranges(image, ranges, short) => (short.unwrap_or(0), Some(*image), &ranges[..]),
+        Reply::Resend(hash) => (*hash, None, &[][..]),
+    };
     let ranges = &ranges[..ranges.len().min(MAX_RANGES)];
     let unused = std::iter::repeat_n(u64::MAX, MAX_RANGES - ranges.len());
     let starts = ranges.iter().map(|range| range.0).chain(unused.clone());
     let ends = ranges.iter().map(|range| range.1).chain(unused);
-    std::iter::once(ranges.len() as u64)
+    [forgotten, u64::from(image.is_some())]
+        .into_iter()
+        .chain(image.map_or([0; 2], ImageKey::to_words))
+        .chain([ranges.len() as u64])
         .chain(starts)
         .chain(ends)
-        .flat_map(u64::to_ne_bytes)
         .collect()
 }
 
 /// The loader's messages since the last attempt. It prints by a callback without state.
-fn loader_log() -> std::sync::MutexGuard<'static, String> {
+fn loader_log() -> MutexGuard<'static, String> {
     static LOG: Mutex<String> = Mutex::new(String::new());
     LOG.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -346,14 +364,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_have_the_kernel_sides_layout() {
-        let bytes = ranges_bytes(&[(0x1000, 0x2000), (0x5000, 0x6000)]);
-        let words: Vec<u64> = bytes
-            .chunks_exact(8)
-            .map(|word| u64::from_ne_bytes(word.try_into().unwrap()))
-            .collect();
-        assert_eq!(words.len(), 1 + 2 * MAX_RANGES);
-        assert_eq!(words[..4], [2, 0x1000, 0x5000, u64::MAX]);
-        assert_eq!(words[1 + MAX_RANGES..][..3], [0x2000, 0x6000, u64::MAX]);
+    fn a_reply_has_the_kernel_sides_layout() {
+        let image = ImageKey { image: 7, tgid: 11 };
+        let ranges = vec![(0x1000, 0x2000), (0x5000, 0x6000)];
+        let words = reply_words(&Reply::Ranges(image, ranges, Some(13)));
+        assert_eq!(words.len(), REPLY_WORDS);
+        assert_eq!(words[..8], [13, 1, 7, 11, 2, 0x1000, 0x5000, u64::MAX]);
+        assert_eq!(words[5 + MAX_RANGES..][..3], [0x2000, 0x6000, u64::MAX]);
+
+        let words = reply_words(&Reply::Resend(17));
+        assert_eq!(words.len(), REPLY_WORDS);
+        assert_eq!(words[..2], [17, 0]);
     }
 }

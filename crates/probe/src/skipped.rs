@@ -10,7 +10,7 @@ use libbpf_rs::ProgramMut;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hook {
     Requests,
-    /// Requests that another program was skipped on.
+    /// Requests that the first program was skipped on.
     LateRequests,
     DirtyPages,
     Calls,
@@ -25,12 +25,12 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// `second` is the program that takes what the one for requests was skipped on, if there is one.
-    pub(crate) fn new(program: &ProgramMut<'_>, second: Option<&str>) -> Loaded {
+    /// `late` are the programs that take what the one for requests was skipped on.
+    pub(crate) fn new(program: &ProgramMut<'_>, late: &[&str]) -> Loaded {
         let hook = match program.name().to_str() {
             Some("on_dirty_folio") => Hook::DirtyPages,
             Some("on_syscall_exit") => Hook::Calls,
-            name if name.is_some() && name == second => Hook::LateRequests,
+            Some(name) if late.contains(&name) => Hook::LateRequests,
             _ => Hook::Requests,
         };
         Loaded {
@@ -101,7 +101,7 @@ impl Skipped {
         let mut sentences = Vec::new();
         if self.requests > 0 {
             sentences.push(format!(
-                "{} requests are missing: the kernel skipped the probe's program on them (recursion_misses), since it was still running on the same processor.",
+                "{} requests are missing: the kernel skipped the probe's program on them (recursion_misses), since it or a call about an eBPF map was under way on the same processor.",
                 self.requests
             ));
         }

@@ -104,6 +104,14 @@ struct ranges {
 	__u64 end[MAX_RANGES];
 };
 
+/* What user space answers. */
+struct reply {
+	__u64 forgotten; /* the hash of a writer that is to be sent again; 0: none */
+	__u64 has_ranges;
+	struct image_key image;
+	struct ranges ranges;
+};
+
 /* What user space decides before the programs are loaded. */
 struct config {
 	__u32 device; /* kernel dev_t: major << 20 | minor */
@@ -112,7 +120,7 @@ struct config {
 	__u32 queued_flag; /* in a bio's flags: block_bio_queue has fired for it */
 	__u64 wake_bytes; /* wake user space when this much waits in the ring */
 	__u32 groups; /* 1: writers of different control groups are different writers */
-	__u32 zero;
+	__u32 is_late; /* 1: the tracepoint's programs take what the kprobe's was skipped on */
 };
 
 #endif

@@ -184,12 +184,15 @@ static __always_inline int take_bio(struct bio *bio, struct scratch *scratch, __
  * A request is taken by the function that fires block_bio_queue, where that
  * can be probed: from 7.0 on the kernel runs a tracepoint's programs
  * preemptibly, and skips one that another thread is still in on the same
- * processor. A kprobe's runs to its end, but is skipped where a thread was
- * preempted within a call of its own on an eBPF map, of whatever program. The
- * handover therefore has both: what the first was skipped on, the second takes.
+ * processor. (bpf_preempt_disable does not help: the thread is preempted where
+ * the program gives the processor free again.) A kprobe's runs to its end, but
+ * is skipped where a thread was preempted within a call of its own on an eBPF
+ * map, of whatever program. The handover therefore has more than one: what the
+ * kprobe was skipped on, a program of the tracepoint takes, and what that was
+ * skipped on too, another of the same.
  */
 #ifdef HANDOVER
-/* The bio that the kprobe has taken last on this processor, until the tracepoint has seen it. */
+/* The bio that was taken last on this processor, until the last program has seen it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -197,31 +200,32 @@ struct {
 	__type(value, __u64);
 } taken SEC(".maps");
 
-static __always_inline void note_taken(struct bio *bio)
+static __always_inline void note_taken(__u64 bio)
 {
 	__u32 zero = 0;
 	__u64 *last = bpf_map_lookup_elem(&taken, &zero);
 
 	if (last)
-		*last = (__u64)bio;
+		*last = bio;
 }
 
-static __always_inline bool was_taken(struct bio *bio)
+/* Has a program before this one taken the bio? Notes that this one does. */
+static __always_inline bool was_taken(struct bio *bio, __u32 slot)
 {
 	__u32 zero = 0;
 	__u64 *last = bpf_map_lookup_elem(&taken, &zero);
+	bool was = last && *last == (__u64)bio;
 
-	if (last && *last == (__u64)bio) {
-		*last = 0;
-		return true;
-	}
-	count_late();
-	return false;
+	if (!was)
+		count_late();
+	/* The next request may lie where this one does. */
+	if (last)
+		*last = slot == SLOT_LATE ? 0 : (__u64)bio;
+	return was;
 }
 #endif
 
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(on_bio, struct bio *bio)
+static __always_inline int on_queued(struct bio *bio, __u32 slot)
 {
 	/* What a tracepoint is handed may be read without a call. */
 	bool is_own = bio->bi_bdev->bd_dev == config.device;
@@ -229,14 +233,28 @@ int BPF_PROG(on_bio, struct bio *bio)
 	if (!is_own && !on_target(bio->bi_bdev))
 		return 0;
 #ifdef HANDOVER
-	if (was_taken(bio))
+	if (config.is_late && was_taken(bio, slot))
 		return 0;
 #endif
-	struct scratch *scratch = scratch_of(SLOT_LATE);
+	struct scratch *scratch = scratch_of(slot);
 	struct bio *copy = scratch ? copied_bio(bio, scratch) : NULL;
 
-	return copy ? take_bio(copy, scratch, SLOT_LATE, is_own) : 0;
+	return copy ? take_bio(copy, scratch, slot, is_own) : 0;
 }
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio, struct bio *bio)
+{
+	return on_queued(bio, SLOT_QUEUED);
+}
+
+#ifdef HANDOVER
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio_late, struct bio *bio)
+{
+	return on_queued(bio, SLOT_LATE);
+}
+#endif
 
 /* Once for each bio; what is left of a bio after a split comes here again. */
 SEC("kprobe/submit_bio_noacct_nocheck")
@@ -255,7 +273,7 @@ int on_bio_entry(struct pt_regs *regs)
 	if (!is_own && !on_target(device))
 		return 0;
 #ifdef HANDOVER
-	note_taken(kernels);
+	note_taken((__u64)kernels);
 #endif
 	return take_bio(bio, scratch, SLOT_BIO, is_own);
 }
@@ -307,5 +325,24 @@ int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 		state->hint = hint;
 		state->hint_granted = result == 0;
 	}
+	return 0;
+}
+
+/*
+ * User space has this run for what it has written into `reply`. With a call
+ * about a map it would have kprobes skipped while its thread is in it.
+ */
+SEC("syscall")
+int on_reply(void *context)
+{
+	__u32 zero = 0;
+	struct reply *told = bpf_map_lookup_elem(&reply, &zero);
+
+	if (!told)
+		return 0;
+	if (told->forgotten)
+		bpf_map_delete_elem(&writers, &told->forgotten);
+	if (told->has_ranges)
+		bpf_map_update_elem(&images, &told->image, &told->ranges, BPF_ANY);
 	return 0;
 }

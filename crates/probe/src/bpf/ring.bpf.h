@@ -64,6 +64,7 @@ struct scratch {
 enum slot {
 	SLOT_DIRTY,
 	SLOT_BIO,
+	SLOT_QUEUED,
 	SLOT_LATE,
 	SLOT_HINT,
 	SLOTS,

@@ -34,6 +34,14 @@ struct {
 
 static const struct ranges unknown_ranges;
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct reply);
+} reply SEC(".maps");
+
 /* Frames of a call path that is remembered at most, and paths that each program remembers on each processor: our choice. */
 #define RECALLED_FRAMES 16
 #define RECALLED_BITS 5
