@@ -135,9 +135,10 @@ impl World {
         *self.events.entry(event).or_default() += 1;
     }
 
-    /// The kernel says how the drive is reached.
-    fn reach(&self) {
-        *self.reached.lock().unwrap() = self.drive.reach;
+    /// How the drive is reached from now on, and what the kernel says of it.
+    fn reach(&mut self, how: &'static str) {
+        self.drive.reach = how;
+        *self.reached.lock().unwrap() = how;
     }
 
     fn step(&mut self) {
@@ -156,8 +157,7 @@ impl World {
     /// A pause ends, a reset ends, or the drive does a command: any.
     fn go_on(&mut self) {
         if self.drive.reach == RESETTING && self.random.one_in(20) {
-            self.drive.reach = LIVE;
-            self.reach();
+            self.reach(LIVE);
         }
         let due = self
             .paused
@@ -175,16 +175,7 @@ impl World {
         }
         let any = self.random.below(self.under_way.len() as u64) as usize;
         let one = self.under_way.swap_remove(any);
-        let World {
-            drive,
-            random,
-            waiting,
-            lends,
-            ..
-        } = self;
-        let waiting = waiting.get_mut(&one.tag).expect("a request");
-        let data = place(&one, *lends, waiting);
-        let done = drive.answer(&one.command, &one.range, data, random);
+        let done = self.at_the_drive(&one, Drive::answer);
         let bytes = one.command.data_bytes.into();
         match (one.command.opcode, done.answer) {
             (1, 0) => self.placed(&one, done.handle),
@@ -193,6 +184,23 @@ impl World {
             _ => {}
         }
         self.answer(&one, done.answer);
+    }
+
+    /// What the drive makes of a command, whose memory is its request's.
+    fn at_the_drive<T>(
+        &mut self,
+        one: &UnderWay,
+        act: impl FnOnce(&mut Drive, &NvmeCommand, &[u8; 16], &mut [Version], &mut Random) -> T,
+    ) -> T {
+        let waiting = self.waiting.get_mut(&one.tag).expect("a request");
+        let data = place(one, self.lends, waiting);
+        act(
+            &mut self.drive,
+            &one.command,
+            &one.range,
+            data,
+            &mut self.random,
+        )
     }
 
     /// A write was done: each of its pages must be where its writer's stream is, unless streams were forgotten.
@@ -428,16 +436,7 @@ impl World {
     fn cut_off(&mut self) -> Vec<(UnderWay, i32)> {
         let mut cut = Vec::new();
         for one in std::mem::take(&mut self.under_way) {
-            let World {
-                drive,
-                random,
-                waiting,
-                lends,
-                ..
-            } = self;
-            let waiting = waiting.get_mut(&one.tag).expect("a request");
-            let data = place(&one, *lends, waiting);
-            let answer = drive.cut_off(&one.command, &one.range, data, random);
+            let answer = self.at_the_drive(&one, Drive::cut_off);
             cut.push((one, answer));
         }
         cut
@@ -449,8 +448,7 @@ impl World {
             return;
         }
         self.count("resets");
-        self.drive.reach = RESETTING;
-        self.reach();
+        self.reach(RESETTING);
         self.drive.has_forgotten |=
             self.drive.directive == Directive::Streams && self.random.one_in(2);
         for (one, answer) in self.cut_off() {
@@ -461,8 +459,7 @@ impl World {
     /// The drive goes for ever.
     fn be_gone(&mut self) {
         self.count("drives gone");
-        self.drive.reach = GONE;
-        self.reach();
+        self.reach(GONE);
         for (one, answer) in self.cut_off() {
             self.answer(&one, answer);
         }
@@ -497,8 +494,7 @@ impl World {
             self.model.find(sector, self.drive.holds(sector));
         }
         if self.drive.reach == RESETTING {
-            self.drive.reach = LIVE;
-            self.reach();
+            self.reach(LIVE);
         }
         self.begin_anew();
     }
