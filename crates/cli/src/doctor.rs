@@ -7,7 +7,7 @@ use anabranch_doctor::{
 };
 use anabranch_report::{line, message};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     failure::{Failure, Result},
@@ -55,7 +55,7 @@ pub fn doctor(arguments: &DoctorArguments) -> Result {
         true => prove(&found, arguments.yes).map_err(Failure::wrong_use)?,
         false => Vec::new(),
     };
-    let json = json!({ "schema": 1, "found": found, "verdicts": verdicts, "proofs": proofs });
+    let json = as_json(&found, &verdicts, &proofs);
     give(&json, arguments.output.as_deref(), arguments.json, || {
         text(&found, &verdicts, &proofs)
     })?;
@@ -77,6 +77,11 @@ fn carries(verdicts: &[Verdict], proofs: &[Proof]) -> bool {
     };
     let refuted = |proof: &Proof| proof.conduit == Conduit::Ublk && !proof.holds;
     is_there(Conduit::Ublk) && is_there(Conduit::Tracing) && !proofs.iter().any(refuted)
+}
+
+/// All of it for programs.
+fn as_json(found: &Found, verdicts: &[Verdict], proofs: &[Proof]) -> Value {
+    json!({ "schema": 1, "found": found, "verdicts": verdicts, "proofs": proofs })
 }
 
 /// The text for people: a paragraph for each conduit.
@@ -124,5 +129,126 @@ fn surroundings(device: &Device) -> String {
     match all.is_empty() {
         true => ": nobody uses it".to_owned(),
         false => format!(": {}", all.join("; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_doctor::{Mount, Tracing};
+
+    use super::*;
+
+    /// A host that lacks all it can, or one whose kernel lacks nothing, with a device that is no drive.
+    fn hosts() -> [Found; 2] {
+        let device = Device {
+            name: "vda".into(),
+            disk: "vda".into(),
+            write_streams: Some(0),
+            scsi_streams: None,
+            character: None,
+            drive: None,
+            mounts: vec![Mount {
+                place: "/data".into(),
+                file_system: "ext4".into(),
+            }],
+            holders: vec!["dm-0".into()],
+            partitions: Vec::new(),
+            users: vec!["17 (fio)".into()],
+        };
+        let nvme = Device {
+            name: "nvme0n1".into(),
+            disk: "nvme0n1".into(),
+            write_streams: None,
+            character: Some("/dev/ng0n1".into()),
+            drive: Some(Err("cannot open /dev/ng0n1: Permission denied".into())),
+            mounts: Vec::new(),
+            holders: Vec::new(),
+            users: Vec::new(),
+            ..device.clone()
+        };
+        let lacking = Found {
+            kernel: "5.4".into(),
+            tracing: Err("no BTF".into()),
+            ublk: Err("no ublk".into()),
+            device: Some(nvme),
+        };
+        let tracing = Tracing {
+            has_kprobes: true,
+            limitations: vec!["A limit.".into()],
+        };
+        let whole = Found {
+            kernel: "7.3".into(),
+            tracing: Ok(tracing),
+            ublk: Ok(0x7fff),
+            device: Some(device),
+        };
+        [lacking, whole]
+    }
+
+    #[test]
+    fn text_and_json_have_each_conduits_words_and_remedy() {
+        for found in hosts() {
+            let verdicts = verdicts(&found);
+            assert!(verdicts.iter().any(|verdict| verdict.remedy.is_some()));
+            let shown = text(&found, &verdicts, &[]);
+            let mut paragraphs = shown.split("\n\n").skip(1);
+            let json = as_json(&found, &verdicts, &[]);
+            for (at, verdict) in verdicts.iter().enumerate() {
+                let reach = format!("{:?}", verdict.reach).to_lowercase();
+                let name = verdict.conduit.name();
+                let mut told = format!("{name:<14} {reach}\n  {}", verdict.words);
+                let json = &json["verdicts"][at];
+                assert_eq!(
+                    (&json["words"], &json["reach"]),
+                    (&json!(verdict.words), &json!(reach))
+                );
+                assert_eq!(json["remedy"], json!(verdict.remedy));
+                if let Some(remedy) = &verdict.remedy {
+                    told += &format!("\n  remedy: {remedy}");
+                }
+                assert_eq!(paragraphs.next().map(str::trim_end), Some(told.as_str()));
+            }
+            assert_eq!(paragraphs.next(), None, "{shown}");
+        }
+    }
+
+    #[test]
+    fn the_head_names_who_uses_the_device() {
+        let [nobody, used] = hosts().map(|found| text(&found, &[], &[]));
+        assert_eq!(nobody, "Linux 5.4\nnvme0n1: nobody uses it\n");
+        assert_eq!(
+            used,
+            "Linux 7.3\nvda: mounted ext4 on /data; holds dm-0; open in 17 (fio)\n"
+        );
+    }
+
+    #[test]
+    fn what_is_proved_and_what_is_not_stands_with_its_conduit() {
+        let proof = |holds, words: &str| Proof {
+            conduit: Conduit::Ublk,
+            holds,
+            words: words.into(),
+        };
+        let [_, found] = hosts();
+        let verdicts = verdicts(&found);
+        let proofs = [proof(true, "arrived"), proof(false, "nowhere")];
+        let shown = text(&found, &verdicts, &proofs);
+        assert!(
+            shown.contains("\n  proved: arrived\n  NOT proved: nowhere\n"),
+            "{shown}"
+        );
+        let reaches = |reach| {
+            [Conduit::Tracing, Conduit::Ublk].map(|conduit| Verdict {
+                conduit,
+                reach,
+                words: String::new(),
+                remedy: None,
+            })
+        };
+        assert!(carries(&reaches(Reach::Yes), &[proof(true, "")]));
+        assert!(carries(&reaches(Reach::Partly), &[]));
+        assert!(!carries(&reaches(Reach::Yes), &[proof(false, "")]));
+        assert!(!carries(&reaches(Reach::No), &[]));
+        assert!(!carries(&[], &[]));
     }
 }

@@ -2,31 +2,69 @@
 
 use std::path::Path;
 
-use anabranch_steer::SteerError;
 use anabranch_steer::nvme::{Namespace, Queue, opcode};
+use anabranch_steer::{Shape, SteerError};
 
 use crate::found::{Drive, Placement};
 
+/// What a drive answered: the bytes of Identify, and what else was asked where Identify says that it can be.
+#[derive(Debug, Clone, Default)]
+struct Answers {
+    controller: Vec<u8>,
+    namespace: Vec<u8>,
+    /// The handles' status, and the endurance group's configurations; `None` where Flexible Data Placement is off.
+    placement: Option<(Vec<u8>, Vec<u8>)>,
+    streams: Option<u16>,
+}
+
+impl Answers {
+    fn endurance_group(&self) -> u16 {
+        u16_at(&self.namespace, 102)
+    }
+
+    fn has_fdp(&self) -> bool {
+        u32_at(&self.controller, 96) >> 19 & 1 == 1
+    }
+
+    fn has_directives(&self) -> bool {
+        u16_at(&self.controller, 256) >> 5 & 1 == 1
+    }
+
+    /// What they mean.
+    fn read(&self) -> Drive {
+        let shape = Shape::of(&self.namespace);
+        let answered = self.placement.as_ref();
+        Drive {
+            model: text(self.controller.get(24..64).unwrap_or_default()),
+            bytes: shape.bytes,
+            block_bytes: shape.block_bytes,
+            metadata_bytes: shape.metadata_bytes,
+            namespaces: u32_at(&self.controller, 516),
+            endurance_group: self.endurance_group(),
+            fdp: answered.map(|(status, configurations)| placement(status, configurations)),
+            has_fdp: self.has_fdp(),
+            streams: self.streams,
+        }
+    }
+}
+
 pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
     let namespace = Namespace::open(character)?;
-    let controller = namespace.identify_controller()?;
-    let identity = namespace.identify_namespace()?;
-    let endurance_group = u16_at(&identity, 102);
-    let has_fdp = u32_at(&controller, 96) >> 19 & 1 == 1;
-    let has_directives = u16_at(&controller, 256) >> 5 & 1 == 1;
-    let status = has_fdp.then(|| namespace.handle_status().ok()).flatten();
-    let fdp = status.map(|status| {
-        let log = namespace.configurations(endurance_group);
-        placement(&status, &log.unwrap_or_default())
-    });
-    Ok(Drive {
-        model: text(controller.get(24..64).unwrap_or_default()),
-        namespaces: u32_at(&controller, 516),
-        endurance_group,
-        fdp,
-        has_fdp,
-        streams: has_directives.then(|| streams(&namespace)).flatten(),
-    })
+    let mut answers = Answers {
+        controller: namespace.identify_controller()?,
+        namespace: namespace.identify_namespace()?,
+        ..Answers::default()
+    };
+    if answers.has_fdp()
+        && let Ok(status) = namespace.handle_status()
+    {
+        let log = namespace.configurations(answers.endurance_group());
+        answers.placement = Some((status, log.unwrap_or_default()));
+    }
+    if answers.has_directives() {
+        answers.streams = streams(&namespace);
+    }
+    Ok(answers.read())
 }
 
 /// Decodes the namespace's handles from its status, and unit size and isolation from the first
@@ -106,5 +144,67 @@ mod tests {
         log[16 + 68] = 1;
         assert!(!placement(&status, &log).persistently_isolated);
         assert_eq!(placement(&[], &[]).unit_bytes, 0);
+    }
+
+    /// The answers of a drive that has everything.
+    fn whole() -> Answers {
+        let mut controller = vec![0; 4096];
+        controller[24..31].copy_from_slice(b"A drive");
+        controller[98] = 1 << 3;
+        controller[256] = 1 << 5;
+        controller[516] = 4;
+        let mut namespace = vec![0; 4096];
+        namespace[..8].copy_from_slice(&1000_u64.to_le_bytes());
+        namespace[102] = 1;
+        namespace[130] = 12;
+        let mut status = vec![0; 16];
+        status[14] = 8;
+        let mut log = vec![0; 16 + 64 + 4];
+        log[16 + 8] = 1;
+        log[16 + 16..][..8].copy_from_slice(&(24_u64 << 20).to_le_bytes());
+        log[16 + 64] = 1;
+        Answers {
+            controller,
+            namespace,
+            placement: Some((status, log)),
+            streams: Some(7),
+        }
+    }
+
+    #[test]
+    fn a_drive_is_what_it_answered() {
+        let whole = whole();
+        assert!(whole.has_fdp() && whole.has_directives());
+        let drive = whole.read();
+        let expected = Drive {
+            model: "A drive".into(),
+            bytes: 1000 << 12,
+            block_bytes: 4096,
+            metadata_bytes: 0,
+            namespaces: 4,
+            endurance_group: 1,
+            fdp: Some(Placement {
+                handles: 8,
+                persistently_isolated: false,
+                unit_bytes: 24 << 20,
+            }),
+            has_fdp: true,
+            streams: Some(7),
+        };
+        assert_eq!(drive, expected);
+    }
+
+    #[test]
+    fn what_a_drive_does_not_say_it_does_not_have() {
+        let mut off = whole();
+        off.placement = None;
+        assert!(off.read().fdp.is_none() && off.read().has_fdp);
+        let mut none = whole();
+        (none.controller[98], none.controller[256]) = (!(1 << 3), !(1 << 5));
+        assert!(!none.has_fdp() && !none.has_directives());
+        // An answer that was cut off is one of zeroes.
+        let silent = Answers::default().read();
+        assert_eq!((silent.model.as_str(), silent.bytes), ("", 0));
+        assert!(silent.fdp.is_none() && !silent.has_fdp && silent.streams.is_none());
     }
 }

@@ -78,7 +78,8 @@ pub struct Device {
     pub holders: Vec<String>,
     /// Those of the holders that are its partitions.
     pub partitions: Vec<String>,
-    /// Processes that have the device, a partition or the character device open: number and name.
+    /// Processes that have the device, a partition or the character device open, by number and name; and what of the
+    /// kernel itself uses them, in words.
     pub users: Vec<String>,
 }
 
@@ -96,6 +97,12 @@ pub struct Mount {
 pub struct Drive {
     /// The drive's model number.
     pub model: String,
+    /// Bytes of the namespace.
+    pub bytes: u64,
+    /// Bytes of a logical block; 0 where the drive names none.
+    pub block_bytes: u64,
+    /// Bytes of metadata beside each block.
+    pub metadata_bytes: u16,
     /// The most namespaces that the drive supports.
     pub namespaces: u32,
     /// The namespace's endurance group; 0 for none.

@@ -2,9 +2,11 @@
 //! their own.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use anabranch_steer::SteerError;
 use nix::sys::stat::makedev;
 
 use crate::drive;
@@ -19,8 +21,19 @@ pub fn host() -> Found {
     Found {
         kernel: line(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default(),
         tracing: tracing.map_err(|error| error.to_string()),
-        ublk: anabranch_steer::features().map_err(|error| error.to_string()),
+        ublk: anabranch_steer::features().map_err(|error| ublk_refusal(&error)),
         device: None,
+    }
+}
+
+/// Why ublk cannot be asked, with the remedy.
+fn ublk_refusal(error: &SteerError) -> String {
+    match error {
+        // By kernel.io_uring_disabled, or a container's filter.
+        SteerError::Ring(source) if source.kind() == ErrorKind::PermissionDenied => format!(
+            "{error}: ublk is asked by io_uring, which this process may not use; `sysctl kernel.io_uring_disabled=0`"
+        ),
+        _ => error.to_string(),
     }
 }
 
@@ -206,7 +219,7 @@ fn users(root: &Path, family: &[String], character: Option<&str>) -> Vec<String>
     processes.chain(in_kernel).collect()
 }
 
-/// What of the kernel itself uses one of the devices without holding it: loop devices and NVMe targets. These tell the
+/// What of the kernel itself uses one of the devices without holding it: loop devices, NVMe targets and swap. These tell the
 /// path that they were given, which may be a link, or lead nowhere where it was another container's: then its text counts.
 fn users_in_kernel(root: &Path, family: &[String], devices: &[Number]) -> Vec<String> {
     let block = root.join("sys/block");
@@ -227,12 +240,18 @@ fn users_in_kernel(root: &Path, family: &[String], devices: &[Number]) -> Vec<St
         let mut names = family.iter().map(|one| Path::new("/dev").join(one));
         names.any(|name| name == path)
     };
-    let uses = |told: &Path| {
-        line(told).map(PathBuf::from).is_some_and(|path| {
-            is_named(&path) || Number::at(&path).is_some_and(|found| devices.contains(&found))
-        })
+    let uses = |path: &Path| {
+        is_named(path) || Number::at(path).is_some_and(|found| devices.contains(&found))
     };
-    let found = loops.chain(exported).filter(|(_, told)| uses(told));
+    let told = |(user, place): (String, PathBuf)| Some((user, PathBuf::from(line(&place)?)));
+    let swaps = fs::read_to_string(root.join("proc/swaps")).unwrap_or_default();
+    let swaps = swaps
+        .lines()
+        .skip(1)
+        .filter_map(|swap| swap.split_whitespace().next());
+    let swaps = swaps.map(|path| ("the kernel's swap".to_owned(), PathBuf::from(path)));
+    let all = loops.chain(exported).filter_map(told).chain(swaps);
+    let found = all.filter(|(_, path)| uses(path));
     found.map(|(user, _)| user).collect()
 }
 
@@ -344,5 +363,104 @@ mod tests {
         assert_eq!(page(0xb7, 1, 0), None);
         assert_eq!(page(0xb0, 1, 6), None);
         assert_eq!(scsi_streams(&[0, 0xb7]), None);
+    }
+
+    /// A drive with a partition, below a root: all that sysfs and procfs tell of it. What answers for its character device is
+    /// a plain file.
+    fn drive_below(root: &Path) {
+        for (path, words) in [
+            ("dev/nvme7n1", ""),
+            ("dev/ng7n1", ""),
+            ("sys/devices/nvme7n1/dev", "7:250\n"),
+            ("sys/devices/nvme7n1/queue/max_write_streams", "8\n"),
+            ("sys/devices/nvme7n1/holders/dm-3", ""),
+            ("sys/devices/nvme7n1/nvme7n1p1/dev", "7:251\n"),
+            ("sys/devices/nvme7n1/nvme7n1p1/partition", "1\n"),
+            ("dev/nvme7n1p1", ""),
+            (
+                "proc/self/mountinfo",
+                "30 1 7:251 / /data rw shared:1 - xfs /dev/nvme7n1p1 rw\n",
+            ),
+        ] {
+            put(root, path, words);
+        }
+        let class = root.join("sys/class/block");
+        fs::create_dir_all(&class).unwrap();
+        symlink("../../devices/nvme7n1", class.join("nvme7n1")).unwrap();
+        let part = "../../devices/nvme7n1/nvme7n1p1";
+        symlink(part, class.join("nvme7n1p1")).unwrap();
+    }
+
+    /// What is found below a root once one path is taken away.
+    fn found_without(path: &str) -> Device {
+        let root = tempfile::tempdir().unwrap();
+        drive_below(root.path());
+        let taken = root.path().join(path);
+        match taken.is_dir() {
+            true => fs::remove_dir_all(taken).unwrap(),
+            false => fs::remove_file(taken).unwrap(),
+        }
+        device(root.path(), &root.path().join("dev/nvme7n1")).unwrap()
+    }
+
+    #[test]
+    fn each_piece_of_a_drive_is_found_where_the_kernel_tells_it() {
+        let root = tempfile::tempdir().unwrap();
+        drive_below(root.path());
+        let asked = |path: &str| device(root.path(), &root.path().join(path));
+        let whole = asked("dev/nvme7n1").unwrap();
+        assert_eq!(
+            (whole.name.as_str(), whole.disk.as_str()),
+            ("nvme7n1", "nvme7n1")
+        );
+        assert_eq!((whole.write_streams, whole.scsi_streams), (Some(8), None));
+        assert_eq!(whole.partitions, ["nvme7n1p1"]);
+        assert_eq!(whole.holders, ["nvme7n1p1", "dm-3"]);
+        assert_eq!(
+            (whole.mounts.len(), whole.mounts[0].place.as_str()),
+            (1, "/data")
+        );
+        // It was asked, and is no drive.
+        let refusal = whole.drive.clone().unwrap().unwrap_err();
+        assert!(refusal.contains("dev/ng7n1"), "{refusal}");
+        assert_eq!(asked("dev/ng7n1").unwrap(), whole);
+        let part = asked("dev/nvme7n1p1").unwrap();
+        assert_eq!(
+            (part.name.as_str(), part.disk.as_str()),
+            ("nvme7n1p1", "nvme7n1")
+        );
+        assert_eq!((part.write_streams, part.holders.len()), (Some(8), 0));
+        assert!(asked("dev/nvme8n1").unwrap_err().contains("lsblk"));
+
+        let found = found_without("sys/devices/nvme7n1/queue/max_write_streams");
+        assert_eq!(found.write_streams, None);
+        let found = found_without("dev/ng7n1");
+        assert!(found.character.is_none() && found.drive.is_none());
+        let found = found_without("sys/devices/nvme7n1/holders/dm-3");
+        assert_eq!(found.holders, ["nvme7n1p1"]);
+        let found = found_without("proc/self/mountinfo");
+        assert!(found.mounts.is_empty());
+        let found = found_without("sys/devices/nvme7n1/nvme7n1p1");
+        assert!(found.partitions.is_empty() && found.holders == ["dm-3"]);
+    }
+
+    #[test]
+    fn who_may_not_use_io_uring_is_told_the_remedy() {
+        let refused = |number| SteerError::Ring(std::io::Error::from_raw_os_error(number));
+        let words = ublk_refusal(&refused(Errno::EPERM as i32));
+        assert!(words.contains("kernel.io_uring_disabled=0"), "{words}");
+        let words = ublk_refusal(&refused(Errno::ENOMEM as i32));
+        assert!(!words.contains("io_uring_disabled"), "{words}");
+    }
+
+    #[test]
+    fn swap_is_a_user() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let swaps = "Filename Type Size Used Priority\n/dev/nvme7n1p1 partition 1023 0 -2\n/dev/sdb partition 1 0 -3\n";
+        put(root, "proc/swaps", swaps);
+        assert_eq!(users_below(root), ["the kernel's swap"]);
+        put(root, "proc/swaps", &swaps.replace("nvme7n1p1", "nvme8n1p1"));
+        assert!(users_below(root).is_empty());
     }
 }

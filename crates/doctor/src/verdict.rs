@@ -1,9 +1,9 @@
 //! The verdicts: what a host's findings mean for each conduit, in plain sentences. A pure function.
 
-use anabranch_steer::feature;
+use anabranch_steer::{Shape, feature, require};
 use serde::Serialize;
 
-use crate::found::{Device, Drive, Found};
+use crate::found::{Device, Drive, Found, Mount};
 
 /// A way by which writes, or information about them, get to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -122,24 +122,25 @@ fn tracing(found: &Found) -> Verdict {
     verdict(Conduit::Tracing, reach, words.join(" "))
 }
 
-const RECOVERY: u64 = feature::USER_RECOVERY | feature::RECOVERY_REISSUE;
-
 fn ublk_driver(found: &Found) -> Verdict {
     let features = match &found.ublk {
+        // The driver's own words name the remedy.
         Err(refusal) => return verdict(Conduit::Ublk, Reach::No, refusal),
         Ok(features) => *features,
     };
+    // `steer` asks the same before it begins.
+    if let Err(error) = require(features) {
+        return verdict(
+            Conduit::Ublk,
+            Reach::No,
+            format!("`steer` refuses: {error}."),
+        )
+        .remedy("boot a newer kernel: a file system must survive its server");
+    }
     let copies = match features & feature::AUTO_BUFFER {
         0 => "each write is copied once more",
         _ => "no write is copied",
     };
-    if features & RECOVERY != RECOVERY {
-        let words = format!(
-            "The kernel has ublk (features {features:#x}), and {copies}; but it does not ask again what a killed server had not answered."
-        );
-        return verdict(Conduit::Ublk, Reach::Partly, words)
-            .remedy("boot a newer kernel: a file system must survive its server");
-    }
     let words = format!(
         "The kernel has ublk (features {features:#x}): {copies}, and a killed server may be followed by another."
     );
@@ -151,11 +152,24 @@ fn asked_drive(device: &Device) -> Option<&Drive> {
     device.drive.as_ref()?.as_ref().ok()
 }
 
-/// The number of handles or streams that the drive has for this namespace.
-fn places(drive: &Drive) -> u16 {
-    let handles = drive.fdp.as_ref().map_or(0, |fdp| fdp.handles);
-    handles.max(drive.streams.unwrap_or(0))
+/// Whether writes of this namespace can be told apart: by its handles where placement is on, else by its streams, of
+/// which some drives tell the number only once they are enabled.
+fn has_places(drive: &Drive) -> bool {
+    match (&drive.fdp, drive.streams) {
+        (Some(fdp), _) => fdp.handles > 1,
+        (None, Some(streams)) => streams != 1,
+        (None, None) => false,
+    }
 }
+
+/// Whether the disk is an NVMe one that has no character device here.
+fn is_without_character(device: &Device) -> bool {
+    device.character.is_none() && device.disk.starts_with("nvme")
+}
+
+const MAKE_CHARACTER: &str =
+    "kernels since 5.13 make it; a container has it where it is handed in (`--device`)";
+const BE_ROOT: &str = "run it as root: NVMe commands of one's own need it";
 
 fn drive(device: &Device) -> Verdict {
     let none = |words: String| verdict(Conduit::Drive, Reach::No, words);
@@ -166,6 +180,13 @@ fn drive(device: &Device) -> Verdict {
                 device.disk
             ));
         }
+        None if is_without_character(device) => {
+            return none(format!(
+                "{} has no NVMe character device here (/dev/ngXnY), by which drives are asked.",
+                device.disk
+            ))
+            .remedy(MAKE_CHARACTER);
+        }
         None => {
             return none(format!(
                 "{} is no NVMe namespace: it has no handles and no streams.",
@@ -174,8 +195,7 @@ fn drive(device: &Device) -> Verdict {
             .remedy("`anabranch serve` gives a drive with both over NVMe/TCP, to try on");
         }
         Some(Err(refusal)) => {
-            return none(format!("The drive cannot be asked: {refusal}."))
-                .remedy("run it as root: NVMe commands of one's own need it");
+            return none(format!("The drive cannot be asked: {refusal}.")).remedy(BE_ROOT);
         }
         Some(Ok(drive)) => drive,
     };
@@ -196,10 +216,11 @@ fn drive(device: &Device) -> Verdict {
             0 => String::new(),
             bytes => format!(", reclaim units of {} MiB", bytes >> 20),
         };
-        let words = format!(
-            "{which} has Flexible Data Placement: {} handles, {isolation}{unit}.",
-            fdp.handles
-        );
+        let handles = match fdp.handles {
+            1 => "1 handle".to_owned(),
+            handles => format!("{handles} handles"),
+        };
+        let words = format!("{which} has Flexible Data Placement: {handles}, {isolation}{unit}.");
         let reach = if fdp.handles > 1 {
             Reach::Yes
         } else {
@@ -217,7 +238,7 @@ fn drive(device: &Device) -> Verdict {
         Some(0) => verdict(Conduit::Drive, Reach::Yes, format!("{which} has the Streams Directive; how many streams, it says once that is enabled.")),
         Some(streams) => verdict(Conduit::Drive, Reach::Yes, format!("{which} has the Streams Directive: {streams} streams.")),
         None if drive.has_fdp => none(format!("{which} has Flexible Data Placement, but not switched on for this namespace."))
-            .remedy("switching it on deletes nothing by itself but needs an endurance group without namespaces: `nvme delete-ns`, `nvme set-feature -f 0x1d -c 1`, `nvme create-ns --nphndls`"),
+            .remedy("it is switched on while its endurance group has no namespaces, so what is on them is lost: `nvme delete-ns`, `nvme set-feature -f 0x1d -c 1`, `nvme create-ns --nphndls`"),
         None => none(format!("{which} has neither Flexible Data Placement nor the Streams Directive.")),
     }
 }
@@ -227,42 +248,85 @@ fn ublk(found: &Found, device: &Device) -> Verdict {
     if kernel.reach == Reach::No {
         return kernel;
     }
-    let none = |words: String| verdict(Conduit::Ublk, Reach::No, words);
-    if !asked_drive(device).is_some_and(|drive| places(drive) > 1 || drive.streams == Some(0)) {
-        return none("ublk is there, but the drive has nothing to steer to.".to_owned());
-    }
-    if let Err(refusal) = &found.tracing {
-        return none(format!(
-            "ublk is there, but nobody sees who writes: {refusal}."
-        ));
-    }
-    if let Some(mount) = device.mounts.first() {
-        return none(format!(
-            "ublk would carry each write, but {} is mounted on {}.",
-            mount.file_system, mount.place
-        ))
-        .remedy(format!(
-            "`umount {}`, then `anabranch steer`, and mount the device it gives",
-            mount.place
-        ));
-    }
-    if let Some(holder) = device.holders.first() {
-        return none(format!(
-            "ublk would carry each write, but {holder} lies on the drive."
-        ))
-        .remedy("steer a drive that nothing else is made of");
-    }
-    if let Some(user) = device.users.first() {
-        return none(format!(
-            "ublk would carry each write, but process {user} has the drive open."
-        ))
-        .remedy("end that process first");
+    let unfit = unfit(device).or_else(|| unseen(found));
+    if let Some(obstacle) = unfit.or_else(|| in_use(device)) {
+        return obstacle;
     }
     let words = format!(
         "`anabranch steer` would carry each write, of any file system, in the handle that a scheme chooses for it. {}",
         kernel.words
     );
     Verdict { words, ..kernel }
+}
+
+fn no_ublk(words: String) -> Verdict {
+    verdict(Conduit::Ublk, Reach::No, words)
+}
+
+/// What of the drive keeps `steer` from it.
+fn unfit(device: &Device) -> Option<Verdict> {
+    if device.name != device.disk {
+        let words = format!(
+            "ublk is there, but `steer` takes whole drives, and {} is a partition of {}.",
+            device.name, device.disk
+        );
+        return Some(no_ublk(words).remedy(format!("`anabranch doctor /dev/{}`", device.disk)));
+    }
+    let Some(drive) = asked_drive(device) else {
+        let is_silent = device.drive.is_some() || is_without_character(device);
+        return Some(no_ublk(match is_silent {
+            true => "ublk is there, but the drive cannot be asked what it has (above).".to_owned(),
+            false => "ublk is there, but the drive has nothing to steer to.".to_owned(),
+        }));
+    };
+    if !has_places(drive) {
+        let words = "ublk is there, but the drive has nothing to steer to.";
+        return Some(no_ublk(words.to_owned()));
+    }
+    let shape = Shape {
+        block_bytes: drive.block_bytes,
+        metadata_bytes: drive.metadata_bytes,
+        bytes: drive.bytes,
+    };
+    let refusal = shape.refusal()?;
+    Some(
+        no_ublk(format!("ublk is there, but the drive has {refusal}.")).remedy(
+            "another format, or a smaller namespace; both delete what is on it (`nvme format`, `nvme create-ns`)",
+        ),
+    )
+}
+
+/// What keeps writers from being seen.
+fn unseen(found: &Found) -> Option<Verdict> {
+    let refusal = found.tracing.as_ref().err()?;
+    let words = format!("ublk is there, but nobody sees who writes: {refusal}.");
+    Some(no_ublk(words).remedy(
+        "schemes by address and age need no tracing: `anabranch steer --unwatched --scheme sepbit`",
+    ))
+}
+
+/// Who uses the drive.
+fn in_use(device: &Device) -> Option<Verdict> {
+    let carried = |words: String| no_ublk(format!("ublk would carry each write, but {words}."));
+    if let Some(Mount { place, file_system }) = device.mounts.first() {
+        let remedy =
+            format!("`umount {place}`, then `anabranch steer`, and mount the device it gives");
+        let words = format!("{file_system} is mounted on {place}");
+        return Some(carried(words).remedy(remedy));
+    }
+    if let Some(holder) = device.holders.first() {
+        let words = format!("{holder} lies on the drive");
+        return Some(carried(words).remedy("steer a drive that nothing else is made of"));
+    }
+    let user = device.users.first()?;
+    Some(
+        match user.starts_with(|first: char| first.is_ascii_digit()) {
+            true => carried(format!("process {user} has the drive open"))
+                .remedy("end that process first"),
+            false => carried(format!("{user} uses the drive"))
+                .remedy("take the drive from it first (`losetup -d`, `nvmetcli`, `swapoff`)"),
+        },
+    )
 }
 
 /// How far life-time hints of files reach the device.
@@ -290,7 +354,7 @@ pub fn file_hints(device: &Device) -> Verdict {
             Reach::No,
             format!("Hints of {system} end in handle 0 on every kernel tried (6.12 to 7.3)."),
         )
-        .remedy("ublk (`anabranch steer`) would carry each write"),
+        .remedy("a block device in front of the drive carries each write, where ublk reaches it (above)"),
         None => verdict(
             Conduit::FileHints,
             Reach::Partly,
@@ -325,15 +389,12 @@ fn scsi_hints(streams: u16, system: Option<&str>) -> Verdict {
 }
 
 fn write_streams(device: &Device) -> Verdict {
+    let none = |words: &str| verdict(Conduit::WriteStreams, Reach::No, words);
     match device.write_streams {
-        None => verdict(
-            Conduit::WriteStreams,
-            Reach::No,
-            "The kernel has no block write streams.",
-        ),
-        Some(0) => verdict(
-            Conduit::WriteStreams,
-            Reach::No,
+        None => {
+            none("The kernel has no block write streams.").remedy("kernels since 6.16 have them")
+        }
+        Some(0) => none(
             "The kernel has block write streams, and none for this drive (max_write_streams is 0).",
         ),
         Some(streams) => verdict(
@@ -347,24 +408,26 @@ fn write_streams(device: &Device) -> Verdict {
 }
 
 fn passthrough(device: &Device) -> Verdict {
+    let told = |reach, words: String| verdict(Conduit::Passthrough, reach, words);
     match (&device.character, asked_drive(device)) {
-        (None, _) => verdict(
-            Conduit::Passthrough,
-            Reach::No,
-            "There is no NVMe character device for commands of one's own.",
-        ),
-        (Some(path), None) => verdict(
-            Conduit::Passthrough,
+        (None, _) => {
+            let words = "There is no NVMe character device for commands of one's own.";
+            let none = told(Reach::No, words.to_owned());
+            match is_without_character(device) {
+                true => none.remedy(MAKE_CHARACTER),
+                false => none,
+            }
+        }
+        (Some(path), None) => told(
             Reach::No,
             format!("{path} is there, and refuses this process."),
-        ),
-        (Some(path), Some(drive)) if places(drive) < 2 => verdict(
-            Conduit::Passthrough,
+        )
+        .remedy(BE_ROOT),
+        (Some(path), Some(drive)) if !has_places(drive) => told(
             Reach::Partly,
             format!("{path} takes commands; the drive has no handles to name in them."),
         ),
-        (Some(path), Some(_)) => verdict(
-            Conduit::Passthrough,
+        (Some(path), Some(_)) => told(
             Reach::Yes,
             format!("{path} takes writes with a handle or stream named in each, on any kernel."),
         ),

@@ -1,7 +1,9 @@
 //! The drive that is steered: what it is, how it takes placement, and whether it may be touched.
 
+mod shape;
 pub mod written;
 
+pub use shape::Shape;
 pub use written::Written;
 
 use std::fs::{self, File, OpenOptions};
@@ -382,22 +384,11 @@ fn abilities(
     queue: &Path,
     title: &str,
 ) -> Result<Abilities, SteerError> {
-    let format = usize::from(byte(namespace, 26) & 0xf);
-    let block_shift = byte(namespace, 128 + 4 * format + 2);
-    let metadata = (
-        byte(namespace, 128 + 4 * format),
-        byte(namespace, 129 + 4 * format),
-    );
-    if metadata != (0, 0) || !(9..=12).contains(&block_shift) {
-        return Err(SteerError::Unfit(format!(
-            "{title} has logical blocks of {} bytes with metadata of {}: blocks of 512 to 4096 bytes without metadata \
-             can be steered",
-            1_u64.checked_shl(block_shift.into()).unwrap_or(0),
-            u16::from_le_bytes([metadata.0, metadata.1])
-        )));
+    let shape = Shape::of(namespace);
+    if let Some(refusal) = shape.refusal() {
+        return Err(SteerError::Unfit(format!("{title} has {refusal}")));
     }
-    let size = namespace.get(..8).and_then(|size| size.try_into().ok());
-    let blocks = size.map_or(0, u64::from_le_bytes);
+    let block_shift = shape.block_bytes.trailing_zeros() as u8;
     let wide = |name: &str| -> Option<u64> {
         let text = fs::read_to_string(queue.join(name)).ok()?;
         text.trim().parse().ok()
@@ -413,7 +404,7 @@ fn abilities(
     let optional = byte(controller, 520);
     Ok(Abilities {
         block_shift,
-        bytes: blocks << block_shift,
+        bytes: shape.bytes,
         most_bytes: MOST_BYTES.min(transfer).min(kernel).min(segments),
         volatile_cache: byte(controller, 525) & 1 != 0,
         most_discard_bytes: match optional & 1 << 2 {
@@ -488,7 +479,7 @@ mod tests {
         assert_eq!((found.most_bytes, found.bytes), (128 << 10, 1000 << 12));
         controller[77] = 0;
         let found = abilities(&controller, &described(9, 0), nowhere, "it").unwrap();
-        assert_eq!(found.most_bytes, MOST_BYTES);
+        assert_eq!((found.most_bytes, found.block_shift), (MOST_BYTES, 9));
     }
 
     #[test]

@@ -64,7 +64,7 @@ mod writers;
 
 pub use control::features;
 pub use counters::{Count, Counters};
-pub use drive::{Abilities, Directive, Drive, Log, Written, hold, written};
+pub use drive::{Abilities, Directive, Drive, Log, Shape, Written, hold, written};
 pub use error::SteerError;
 pub use file_handle::hint;
 pub use file_hints::{FileHints, HintCounts, hint_of};
@@ -72,7 +72,7 @@ pub use guard::{BEAT, Guard};
 pub use hints_left::{HintsLeft, Restored};
 pub use opened::{Opened, open_files};
 pub use placer::{Placer, Witness};
-pub use server::{Options, Pulse, Server, give_up};
+pub use server::{Options, Pulse, Server, give_up, require};
 pub use split::{PAGE_BYTES, Piece, Run, split};
 pub use surroundings::{own_mounts, stay_in_memory};
 pub use writers::{KnownWriters, NoWriters, Writer, Writers};

@@ -332,8 +332,11 @@ impl Server {
     }
 }
 
-/// Refuses a kernel that lacks a feature which is always needed.
-fn require(features: u64) -> Result<(), SteerError> {
+/// Refuses a kernel whose ublk lacks a feature that is always needed; `features` are those that [`crate::features`] tells.
+///
+/// # Errors
+/// [`SteerError::OldDriver`], which names it.
+pub fn require(features: u64) -> Result<(), SteerError> {
     let needs = [
         (feature::IOCTL_ENCODE, "commands numbered as ioctls"),
         (

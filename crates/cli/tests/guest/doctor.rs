@@ -26,6 +26,67 @@ const WORDS: &[(&str, i32, &str)] = &[
     ("open", 3, "(sleep) has the drive open"),
     ("open", 3, "end that process"),
     ("without-ublk", 3, "modprobe ublk_drv"),
+    ("unprivileged", 3, "run it with sudo"),
+    (
+        "unprivileged",
+        3,
+        "/dev/ublk-control cannot be opened (Permission denied",
+    ),
+    (
+        "unprivileged",
+        3,
+        "The drive cannot be asked: cannot open /dev/ng0n1: Permission denied",
+    ),
+    (
+        "unprivileged",
+        3,
+        "/dev/ng0n1 is there, and refuses this process.",
+    ),
+    ("unprivileged", 3, "remedy: run it as root"),
+    (
+        "without-tracing",
+        3,
+        "the drive cannot be asked what it has (above)",
+    ),
+    (
+        "without-btf",
+        3,
+        "this kernel has no BTF at /sys/kernel/btf/vmlinux",
+    ),
+    (
+        "without-btf",
+        3,
+        "ublk is there, but nobody sees who writes: this kernel has no BTF",
+    ),
+    (
+        "without-btf",
+        3,
+        "remedy: schemes by address and age need no tracing",
+    ),
+    ("without-btf", 3, "8 handles"),
+    ("without-io-uring", 3, "`sysctl kernel.io_uring_disabled=0`"),
+    (
+        "without-character",
+        3,
+        "nvme0n1 has no NVMe character device here",
+    ),
+    ("without-character", 3, "kernels since 5.13 make it"),
+    ("swap", 3, "the kernel's swap uses the drive"),
+    ("swap", 3, "swapoff"),
+    ("loop", 3, "the loop device loop0 uses the drive"),
+    ("mapped", 3, "dm-0 lies on the drive"),
+    ("mapped", 3, "steer a drive that nothing else is made of"),
+    ("parted", 3, "nvme0n1p1 lies on the drive"),
+    ("part", 3, "nvme0n1p1 is a partition of nvme0n1"),
+    ("part", 3, "remedy: `anabranch doctor /dev/nvme0n1`"),
+    (
+        "plain",
+        3,
+        "has neither Flexible Data Placement nor the Streams Directive",
+    ),
+    ("plain", 3, "the drive has nothing to steer to"),
+    ("plain", 3, "the drive has no handles to name in them"),
+    ("plain-proof", 2, "neither Flexible Data Placement"),
     ("nothing", 2, "lsblk"),
     ("host", 0, "a killed server may be followed by another"),
     ("clean", 0, ""),
@@ -54,22 +115,45 @@ fn proved(found: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// What programs are told for a user without privileges: refusals in place of answers, and verdicts.
+fn lacks_leave(told: &str) {
+    let told: Value = serde_json::from_str(told).unwrap_or_else(|error| panic!("{error}: {told}"));
+    let found = &told["found"];
+    for asked in [&found["tracing"], &found["ublk"], &found["device"]["drive"]] {
+        assert!(
+            asked["refusal"].is_string() && asked["answer"].is_null(),
+            "{told:#}"
+        );
+    }
+    let verdicts = told["verdicts"].as_array().unwrap();
+    for name in ["tracing", "drive", "ublk", "passthrough"] {
+        let one = verdicts.iter().find(|one| one["conduit"] == name).unwrap();
+        assert_eq!(one["reach"], "no", "{told:#}");
+    }
+}
+
 #[test]
 fn the_doctor_says_what_is_so_and_proves_it() {
     let fdp = Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"]);
     let streams = Served::start(&[
         "--device", "demo", "--mode", "streams", "--size", "256MiB", "--unit", "4MiB",
     ]);
+    let plain = Served::start(&[
+        "--device", "demo", "--mode", "plain", "--size", "256MiB", "--unit", "4MiB",
+    ]);
     let directory = tempfile::tempdir().unwrap();
     let mut variables = fdp.variables();
-    let other = streams.variables();
-    let port = other.iter().find(|(name, _)| *name == "PORT").unwrap();
-    variables.push(("PORT2", port.1.clone()));
+    for (name, served) in [("PORT2", &streams), ("PORT3", &plain)] {
+        let others = served.variables();
+        let port = others.into_iter().find(|(name, _)| *name == "PORT");
+        variables.push((name, port.unwrap().1));
+    }
     let files = program(directory.path());
     let report = run_with("doctor.sh", 1800, &variables, &files, |_| String::new());
     eprintln!("the doctor's guest is {}", report.output("kernel").trim());
 
     has_its_words(&report);
+    lacks_leave(&report.section("unprivileged-json").output);
     let found = report.json("proved");
     // What the kernel has of its own is asked of it.
     let kernels = found["found"]["device"]["write_streams"]
@@ -92,4 +176,5 @@ fn the_doctor_says_what_is_so_and_proves_it() {
     );
     assert_eq!(written[2..].iter().sum::<u64>(), 0, "{written:?}");
     streams.stop();
+    plain.stop();
 }

@@ -1,7 +1,10 @@
-//! The words with each piece there, and with each piece missing.
+//! The words of all conduits with each piece there, and with exactly one piece missing.
+
+mod cases;
 
 use super::*;
-use crate::found::{Mount, Placement, Tracing};
+use crate::found::{Placement, Tracing};
+use cases::{CASES, WHOLE};
 
 fn whole() -> Found {
     Found {
@@ -19,6 +22,9 @@ fn whole() -> Found {
             character: Some("/dev/ng0n1".into()),
             drive: Some(Ok(Drive {
                 model: "A drive".into(),
+                bytes: 1 << 30,
+                block_bytes: 4096,
+                metadata_bytes: 0,
                 namespaces: 4,
                 endurance_group: 1,
                 fdp: Some(Placement {
@@ -37,42 +43,97 @@ fn whole() -> Found {
     }
 }
 
-/// What is said of a conduit once `change` was made to a host that lacks nothing.
-fn said(conduit: Conduit, change: impl FnOnce(&mut Found, &mut Device)) -> (Reach, String) {
-    let mut found = whole();
-    let mut device = found.device.take().unwrap();
-    change(&mut found, &mut device);
-    found.device = Some(device);
-    let verdicts = verdicts(&found);
-    let verdict = verdicts.iter().find(|one| one.conduit == conduit).unwrap();
-    let remedy = verdict.remedy.clone().unwrap_or_default();
-    (verdict.reach, format!("{} {remedy}", verdict.words))
-}
-
 fn drive_of(device: &mut Device) -> &mut Drive {
     device.drive.as_mut().unwrap().as_mut().unwrap()
 }
 
+fn fdp_of(device: &mut Device) -> &mut Placement {
+    drive_of(device).fdp.as_mut().unwrap()
+}
+
+fn mounted(device: &mut Device, file_system: &str) {
+    device.mounts.push(Mount {
+        place: "/data".into(),
+        file_system: file_system.into(),
+    });
+}
+
+/// A verdict: how far, words, and remedy ("" for none).
+type Said = (Conduit, Reach, &'static str, &'static str);
+
+/// One piece, how it is taken from a host that lacks nothing, and the verdicts that change by it.
+struct Case {
+    piece: &'static str,
+    take: fn(&mut Found, &mut Device),
+    changed: &'static [Said],
+}
+
+/// The verdicts without a piece.
+fn without(take: impl FnOnce(&mut Found, &mut Device)) -> Vec<Verdict> {
+    let mut found = whole();
+    let mut device = found.device.take().unwrap();
+    take(&mut found, &mut device);
+    found.device = Some(device);
+    verdicts(&found)
+}
+
+fn said(verdict: &Verdict) -> (Conduit, Reach, &str, &str) {
+    let remedy = verdict.remedy.as_deref().unwrap_or_default();
+    (verdict.conduit, verdict.reach, &verdict.words, remedy)
+}
+
 #[test]
-fn where_nothing_is_missing_every_write_is_carried() {
-    for conduit in [
-        Conduit::Tracing,
-        Conduit::Drive,
-        Conduit::Ublk,
-        Conduit::WriteStreams,
-        Conduit::Passthrough,
-    ] {
-        assert_eq!(said(conduit, |_, _| ()).0, Reach::Yes, "{conduit:?}");
+fn each_missing_piece_has_its_words_and_changes_no_others() {
+    assert_eq!(
+        without(|_, _| ()).iter().map(said).collect::<Vec<_>>(),
+        WHOLE
+    );
+    for case in CASES {
+        let verdicts = without(case.take);
+        let told: Vec<Said> = WHOLE
+            .iter()
+            .map(|whole| {
+                *case
+                    .changed
+                    .iter()
+                    .find(|one| one.0 == whole.0)
+                    .unwrap_or(whole)
+            })
+            .collect();
+        assert_eq!(
+            verdicts.iter().map(said).collect::<Vec<_>>(),
+            told,
+            "without {}",
+            case.piece
+        );
+        assert!(
+            case.changed.iter().all(|one| !WHOLE.contains(one)),
+            "{}",
+            case.piece
+        );
     }
-    let (_, words) = said(Conduit::Drive, |_, _| ());
-    for word in [
-        "8 handles",
-        "initially isolated",
-        "24 MiB",
-        "endurance group 1",
-        "4 namespaces",
-    ] {
-        assert!(words.contains(word), "{words}");
+}
+
+#[test]
+fn verdicts_are_json_word_for_word() {
+    for case in CASES {
+        let verdicts = without(case.take);
+        let json = serde_json::to_value(&verdicts).unwrap();
+        for (json, verdict) in json.as_array().unwrap().iter().zip(&verdicts) {
+            let name = verdict.conduit.name().replace(' ', "_");
+            let reach = format!("{:?}", verdict.reach).to_lowercase();
+            assert_eq!(
+                (&json["conduit"], &json["reach"]),
+                (&name.into(), &reach.into())
+            );
+            assert_eq!(json["words"], verdict.words.as_str());
+            assert_eq!(
+                json["remedy"].as_str(),
+                verdict.remedy.as_deref(),
+                "{}",
+                case.piece
+            );
+        }
     }
 }
 
@@ -85,133 +146,36 @@ fn without_a_device_the_kernel_is_judged() {
 }
 
 #[test]
-fn each_missing_piece_of_the_kernel_has_its_words() {
-    let (reach, words) = said(Conduit::Tracing, |found, _| {
-        found.tracing = Err("no BTF here".into())
-    });
-    assert_eq!((reach, words.trim()), (Reach::No, "no BTF here"));
-    let (_, words) = said(Conduit::Tracing, |found, _| {
-        found.tracing.as_mut().unwrap().has_kprobes = false
-    });
-    assert!(words.contains("no kprobes"), "{words}");
-    let (reach, words) = said(Conduit::Ublk, |found, _| {
-        found.ublk = Err("modprobe ublk_drv".into())
-    });
-    assert_eq!((reach, words.trim()), (Reach::No, "modprobe ublk_drv"));
-    let (reach, words) = said(Conduit::Ublk, |found, _| found.ublk = Ok(1 << 6));
+fn persistent_isolation_is_told() {
+    let verdicts = without(|_, device| fdp_of(device).persistently_isolated = true);
+    let words = &verdicts[1].words;
     assert!(
-        reach == Reach::Partly && words.contains("copied once more"),
-        "{words}"
-    );
-    let (reach, words) = said(Conduit::Ublk, |found, _| {
-        found.tracing = Err("not root".into())
-    });
-    assert!(
-        reach == Reach::No && words.contains("nobody sees who writes"),
-        "{words}"
-    );
-    let (reach, _) = said(Conduit::WriteStreams, |_, device| {
-        device.write_streams = None
-    });
-    assert_eq!(reach, Reach::No);
-    let (_, words) = said(Conduit::WriteStreams, |_, device| {
-        device.write_streams = Some(0)
-    });
-    assert!(words.contains("max_write_streams is 0"), "{words}");
-    let (_, words) = said(Conduit::Passthrough, |_, device| device.character = None);
-    assert!(words.contains("no NVMe character device"), "{words}");
-}
-
-#[test]
-fn each_kind_of_drive_has_its_words() {
-    let (reach, words) = said(Conduit::Drive, |_, device| device.drive = None);
-    assert!(
-        reach == Reach::No && words.contains("no NVMe namespace"),
-        "{words}"
-    );
-    let (_, words) = said(Conduit::Drive, |_, device| {
-        device.drive = Some(Err("EACCES".into()))
-    });
-    assert!(
-        words.contains("EACCES") && words.contains("root"),
-        "{words}"
-    );
-    let (reach, words) = said(Conduit::Drive, |_, device| drive_of(device).fdp = None);
-    assert!(
-        reach == Reach::No && words.contains("not switched on"),
-        "{words}"
-    );
-    let (reach, words) = said(Conduit::Drive, |_, device| {
-        let drive = drive_of(device);
-        (drive.fdp, drive.has_fdp, drive.streams) = (None, false, Some(7));
-    });
-    assert!(
-        reach == Reach::Yes && words.contains("7 streams"),
-        "{words}"
-    );
-    let (reach, words) = said(Conduit::Drive, |_, device| {
-        let drive = drive_of(device);
-        (drive.fdp, drive.has_fdp) = (None, false);
-    });
-    assert!(reach == Reach::No && words.contains("neither"), "{words}");
-    let (reach, words) = said(Conduit::Drive, |_, device| {
-        drive_of(device).fdp.as_mut().unwrap().handles = 1
-    });
-    assert!(
-        reach == Reach::Partly && words.contains("nphndls"),
-        "{words}"
-    );
-    let (reach, words) = said(Conduit::Ublk, |_, device| device.drive = None);
-    assert!(
-        reach == Reach::No && words.contains("nothing to steer to"),
+        words.contains("persistently isolated, so that garbage collection keeps them apart"),
         "{words}"
     );
 }
 
 #[test]
-fn who_holds_the_drive_is_named_with_the_remedy() {
-    let ext4 = || Mount {
-        place: "/data".into(),
-        file_system: "ext4".into(),
-    };
-    let (reach, words) = said(Conduit::Ublk, |_, device| device.mounts.push(ext4()));
-    assert!(
-        reach == Reach::No && words.contains("umount /data"),
-        "{words}"
-    );
-    let (_, words) = said(Conduit::Ublk, |_, device| {
-        device.holders.push("dm-0".into())
-    });
-    assert!(words.contains("dm-0"), "{words}");
-    let (_, words) = said(Conduit::Ublk, |_, device| {
-        device.users.push("17 (fio)".into())
-    });
-    assert!(words.contains("17 (fio)"), "{words}");
-    let (reach, words) = said(Conduit::FileHints, |_, device| device.mounts.push(ext4()));
-    assert!(
-        reach == Reach::No && words.contains("ext4 end in handle 0") && words.contains("ublk"),
-        "{words}"
-    );
-    let (reach, words) = said(Conduit::FileHints, |_, device| {
-        device.mounts.push(Mount {
-            place: "/data".into(),
-            file_system: "f2fs".into(),
+fn hints_of_each_file_system_on_a_scsi_drive_have_their_words() {
+    for (system, words) in [
+        ("xfs", "those of XFS arrive"),
+        ("ext4", "of ext4 those of writes past the page cache arrive"),
+        ("btrfs", "was not tried"),
+    ] {
+        let verdicts = without(|_, device| {
+            device.scsi_streams = Some(5);
+            mounted(device, system);
         });
-    });
-    assert!(reach == Reach::Partly && words.contains("F2FS"), "{words}");
-    let (reach, _) = said(Conduit::FileHints, |_, device| device.write_streams = None);
-    assert_eq!(reach, Reach::No);
-    let (reach, words) = said(Conduit::FileHints, |_, device| {
-        device.scsi_streams = Some(5);
-        device.mounts.push(ext4());
-    });
-    assert!(
-        reach == Reach::Partly && words.contains("tells 5 streams apart"),
-        "{words}"
-    );
-    let (reach, words) = said(Conduit::Drive, |_, device| {
-        device.drive = None;
-        device.scsi_streams = Some(5);
-    });
-    assert!(reach == Reach::No && words.contains("SCSI"), "{words}");
+        let hints = &verdicts[3];
+        assert_eq!(
+            (hints.conduit, hints.reach),
+            (Conduit::FileHints, Reach::Partly)
+        );
+        assert!(
+            hints.words.contains("tells 5 streams apart"),
+            "{}",
+            hints.words
+        );
+        assert!(hints.words.contains(words), "{}", hints.words);
+    }
 }
