@@ -15,6 +15,8 @@ use crate::export;
 use crate::formats::{imported, replayed};
 use crate::look::TableArguments;
 use crate::say::{self, SayArguments};
+#[cfg(feature = "live")]
+use crate::tenants::TenantArguments;
 
 /// What would every placement of your application's writes cost the SSD?
 #[derive(Debug, Parser)]
@@ -352,11 +354,8 @@ pub struct CaptureArguments {
     /// Kernel memory for events on their way; lost events mean that it was too small
     #[arg(long, value_name = "BYTES", default_value = "64MiB")]
     pub ring: String,
-    /// A control group whose writes are those of one tenant, such as system.slice/mysql.service; in the last name a
-    /// `*`, as in 'machine.slice/*.scope', makes each that it matches a tenant. May be given several times; directories
-    /// `tenant-N` mean nothing then
-    #[arg(long, value_name = "GROUP")]
-    pub tenant: Vec<anabranch_probe::TenantGroup>,
+    #[command(flatten)]
+    pub tenants: TenantArguments,
 }
 
 /// Events of a request's life.

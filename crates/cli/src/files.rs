@@ -161,6 +161,7 @@ fn of_steer(steer: &crate::steer::SteerArguments, files: Files) -> Files {
         .reads(&steer.device)
         .reads(steer.scheme.split(PARTS))
         .writes("-o", &steer.output)
+        .writes("--html", &steer.html)
         .keeps("--lifetimes", &steer.lifetimes)
 }
 

@@ -40,6 +40,8 @@ mod source;
 #[cfg(feature = "steer")]
 mod steer;
 mod sweep;
+#[cfg(any(feature = "live", feature = "steer"))]
+mod tenants;
 mod version;
 #[cfg(feature = "live")]
 mod watch;

@@ -22,8 +22,8 @@ The page is one file: it needs no network, and every picture's numbers are behin
 
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// Results that `run`, `replay` or `experiment` wrote (`-o`), of one comparison or of many; or the
-    /// directory of a sweep
+    /// Results that `run`, `replay` or `experiment` wrote (`-o`), of one comparison or of many; what `steer` wrote; or
+    /// the directory of a sweep
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
     /// The page
@@ -59,6 +59,13 @@ pub fn report(arguments: &ReportArguments) -> Result {
             ));
         }
     }
+    if let [path] = &arguments.results[..]
+        && let Some(told) = steered(path)?
+    {
+        let page = anabranch_report::steered_page(told.clone()).map_err(Failure::wrong_use)?;
+        write_text(&arguments.output, &page)?;
+        return tell(arguments, &json!([{ "steered": told }]));
+    }
     let mut results = Vec::new();
     for path in &arguments.results {
         results.extend(read(path)?);
@@ -69,6 +76,13 @@ pub fn report(arguments: &ReportArguments) -> Result {
         json!({ "heading": anabranch_report::heading(result), "verdict": verdict })
     });
     tell(arguments, &json!(answers.collect::<Vec<_>>()))
+}
+
+/// What `steer` told at its end, if a file holds that.
+fn steered(path: &Path) -> Result<Option<Value>> {
+    let told: Value = serde_json::from_str(&text(path)?).unwrap_or_default();
+    let is_steered = told["config"]["verb"] == "steer";
+    Ok(is_steered.then_some(told))
 }
 
 /// Prints the headings and answers of the page, if that is asked for.
@@ -92,8 +106,11 @@ pub fn write_page(path: &Path, results: &[Comparison]) -> Result {
 
 /// Reads the results in a file: one, or those of a grid or an experiment.
 pub fn read(path: &Path) -> Result<Vec<Comparison>> {
-    let name = path.display();
-    let text = small_file::results(path)
-        .map_err(|error| Failure::wrong_use(format!("cannot read {name}: {error}")))?;
-    Ok(anabranch_compare::results(&name.to_string(), &text)?)
+    let name = path.display().to_string();
+    Ok(anabranch_compare::results(&name, &text(path)?)?)
+}
+
+fn text(path: &Path) -> Result<String> {
+    small_file::results(path)
+        .map_err(|error| Failure::wrong_use(format!("cannot read {}: {error}", path.display())))
 }

@@ -10,7 +10,7 @@ mod watched;
 
 use std::{
     io::{IsTerminal as _, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
     thread,
     time::{Duration, Instant},
@@ -21,8 +21,8 @@ use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_report::{message, printable};
 use anabranch_ssd::StreamId;
 use anabranch_steer::{
-    BEAT, Drive, Guard, NoWriters, Options, PAGE_BYTES, Placer, Pulse, Server, Writers, give_up,
-    own_mounts, stay_in_memory,
+    BEAT, Drive, Guard, NoWriters, Options, Placer, Pulse, Server, Writers, give_up, own_mounts,
+    stay_in_memory,
 };
 use anabranch_trace::WholeFile;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -36,7 +36,7 @@ pub use arguments::{EXAMPLE, SteerArguments};
 use crate::{
     failure::{Failure, INTERRUPTED, Result},
     metrics::Metrics,
-    output::print,
+    output::{is_standard_output, print},
     say,
 };
 use arguments::{Metadata, Shadow as Wanted};
@@ -74,6 +74,12 @@ struct Seen<'a> {
     metrics: Option<Metrics>,
 }
 
+/// The files that the end is written to, made before the drive is touched.
+struct Files {
+    json: Option<WholeFile>,
+    page: Option<WholeFile>,
+}
+
 /// Steers a drive until it is told to stop.
 pub fn steer(arguments: &SteerArguments) -> Result {
     let Some(device) = &arguments.device else {
@@ -109,11 +115,14 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
             "--spare is a share of the drive's size, from 0 to 4",
         ));
     }
-    if !arguments.tenant.is_empty() {
+    if !arguments.tenants.tenant.is_empty() {
         anabranch_probe::control_groups().map_err(Failure::usage)?;
     }
-    let file = arguments.output.as_ref().map(WholeFile::create);
-    let file = file.transpose()?;
+    let create = |path: &Option<PathBuf>| path.as_ref().map(WholeFile::create).transpose();
+    let files = Files {
+        json: create(&arguments.output)?,
+        page: create(&arguments.html)?,
+    };
     let drive = Drive::open(device).map_err(Failure::usage)?;
     let plan = plan(arguments, spec, &drive)?;
     let mut placer = placer(&plan, &drive, arguments.spare)?;
@@ -134,7 +143,7 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
             watched::forget(block);
             return Arc::new(NoWriters);
         }
-        match Watched::start(block, took_over, &arguments.tenant) {
+        match Watched::start(block, took_over, &arguments.tenants.tenant) {
             Ok(found) => watched.insert(found).writers(),
             Err(error) => unwatched(&error),
         }
@@ -150,7 +159,7 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
         kept,
         metrics,
     };
-    serve(arguments, server, seen, &mut signals, file)
+    serve(arguments, server, seen, &mut signals, files)
 }
 
 /// Schemes by address work all the same.
@@ -187,12 +196,6 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Result<P
 
 /// The host half of the scheme, on the drive as far as it is known: what a drive keeps spare it does not tell.
 fn placer(plan: &Plan, drive: &Drive, spare: f64) -> Result<Placer> {
-    if drive.abilities().bytes / PAGE_BYTES > u64::from(u32::MAX) {
-        return Err(Failure::wrong_use(format!(
-            "{} is larger than 16 TiB",
-            drive.title()
-        )));
-    }
     let (config, kind) = shadow::model(drive, plan.streams, spare);
     let host = plan
         .spec
@@ -259,7 +262,7 @@ fn serve(
     mut server: Server,
     seen: Seen<'_>,
     signals: &mut Signals,
-    file: Option<WholeFile>,
+    files: Files,
 ) -> Result {
     let Seen {
         plan,
@@ -313,15 +316,29 @@ fn serve(
         limitations,
         shadow: shadow.map(Shadow::finish),
     };
-    if let Some(mut file) = file {
-        writeln!(file, "{:#}", end.json()).map_err(Failure::work)?;
+    tell(arguments, &end, files)?;
+    is_kept
+}
+
+/// Tells the end: into the files, and on standard output, where a page stands alone.
+fn tell(arguments: &SteerArguments, end: &End<'_>, files: Files) -> Result {
+    let json = end.json();
+    if let Some(mut file) = files.json {
+        writeln!(file, "{json:#}").map_err(Failure::work)?;
         file.finish()?;
     }
-    match arguments.json {
-        true => print(&format!("{:#}\n", end.json()))?,
-        false => print(&end.text())?,
+    let is_page = arguments.html.as_deref().is_some_and(is_standard_output);
+    if arguments.json {
+        print(&format!("{json:#}\n"))?;
+    } else if !is_page {
+        print(&end.text())?;
     }
-    is_kept
+    if let Some(mut file) = files.page {
+        let page = anabranch_report::steered_page(json).map_err(Failure::work)?;
+        file.write_all(page.as_bytes()).map_err(Failure::work)?;
+        file.finish()?;
+    }
+    Ok(())
 }
 
 /// Whether it has ended, since somebody asked for it; the second time it is left as it is.

@@ -134,7 +134,7 @@ const STEER: [Row; 2] = [
     Row {
         words: "steer --device {dir}/t.parquet --scheme manual:rules={dir}/rules.toml",
         inputs: &["t.parquet", "rules.toml"],
-        outputs: &["-o", "--lifetimes"],
+        outputs: &["-o", "--html", "--lifetimes"],
     },
     Row {
         words: "steer --mount {dir} --scheme manual:rules={dir}/rules.toml",

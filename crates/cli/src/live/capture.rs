@@ -49,7 +49,7 @@ impl Capturing {
             hints: !arguments.no_hints,
             ring_bytes,
             only,
-            tenants: arguments.tenant.clone(),
+            tenants: arguments.tenants.tenant.clone(),
             ..Options::new(device)
         };
         let writer = trace.map(Writer::create).transpose()?;

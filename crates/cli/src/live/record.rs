@@ -25,6 +25,7 @@ use crate::{
     failure::{Failure, Result},
     output::is_standard_output,
     output::print,
+    tenants,
 };
 
 /// Bytes of the pages that are sampled: pages of memory, which is what file systems write.
@@ -145,10 +146,8 @@ fn tell(
         meter.requests(),
         capture.lost_events
     ))?;
-    let mut tenants = capture.tenants.iter().map(ToString::to_string);
-    tenants.try_for_each(|tenant| print(&format!("{}\n", line(&tenant))))?;
-    let mut notes = capture.limitations.iter();
-    notes.try_for_each(|sentence| print(&format!("note: {sentence}\n")))
+    let mut lines = tenants::told(&capture.tenants, &capture.limitations);
+    lines.try_for_each(|line| print(&(line + "\n")))
 }
 
 /// The size of a block device in bytes, found by its end.

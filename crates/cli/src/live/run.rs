@@ -11,7 +11,7 @@ use anabranch_disk::{
 };
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Comparison;
-use anabranch_report::{foreign, line};
+use anabranch_report::foreign;
 use anabranch_trace::Sample;
 use nix::sys::statvfs::statvfs;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ use crate::{
     arguments::RunArguments,
     comparison::{keep, live_schemes, publish},
     failure::{Failure, INTERRUPTED, Result},
-    say,
+    say, tenants,
     workloads::workloads,
 };
 
@@ -70,9 +70,8 @@ pub fn run(arguments: &RunArguments) -> Result {
         config(&end, &plan, &recorded),
         recorded.tables.capture.lost_events,
     );
-    for tenant in &recorded.tables.capture.tenants {
-        say::note(&line(&tenant.to_string()));
-    }
+    let capture = &recorded.tables.capture;
+    tenants::told(&capture.tenants, &capture.limitations).for_each(|line| say::note(&line));
     let seen_nothing = result.as_ref().is_ok_and(is_void);
     let is_void = seen_nothing && end.has_failed();
     if seen_nothing && !is_void && !stages.knows_the_drive() {

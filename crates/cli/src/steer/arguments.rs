@@ -5,6 +5,7 @@ use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf, str::FromStr};
 use clap::{Args, ValueEnum};
 
 use super::hints::HintArguments;
+use crate::tenants::TenantArguments;
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
@@ -105,13 +106,10 @@ pub struct SteerArguments {
     #[arg(long, requires = "device")]
     pub give_up: bool,
     /// Do not watch who writes, which costs instructions: for schemes that go by addresses and age
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tenant")]
     pub unwatched: bool,
-    /// A control group whose writes are those of one tenant, such as system.slice/mysql.service; in the last name a
-    /// `*`, as in 'machine.slice/*.scope', makes each that it matches a tenant. May be given several times; directories
-    /// `tenant-N` mean nothing then
-    #[arg(long, value_name = "GROUP", conflicts_with_all = ["unwatched", "mount"])]
-    pub tenant: Vec<anabranch_probe::TenantGroup>,
+    #[command(flatten)]
+    pub tenants: TenantArguments,
     /// Feed a model of the drive with the same writes, in the scheme's streams and in one
     #[arg(long, default_value = "auto")]
     pub shadow: Shadow,
@@ -133,6 +131,9 @@ pub struct SteerArguments {
     /// Write the counters to FILE, as JSON
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write the counters as a page of pictures to FILE
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print the counters as JSON
     #[arg(long)]
     pub json: bool,

@@ -40,7 +40,7 @@ pub struct HintArguments {
     /// Instead of a drive: set the life-time hint of each file of the file system mounted here, as `--scheme manual`
     /// says by the file's name. It must hand hints on: --yes sets them where that is not known
     #[arg(long, value_name = "DIR", conflicts_with_all = ["device", "handles", "queues", "depth", "copy", "unwatched",
-        "shadow", "spare", "lifetimes", "watchdog", "metrics"])]
+        "shadow", "spare", "lifetimes", "watchdog", "metrics", "tenant", "html"])]
     pub mount: Option<PathBuf>,
     /// Give all files the hints that they had, at the end
     #[arg(long, requires = "mount")]

@@ -8,6 +8,7 @@ use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
 use super::shadow::{Counted, Shadow};
+use crate::tenants;
 
 /// What the drive counted since `before`.
 pub fn since(now: Option<Written>, before: Option<Written>) -> Option<Written> {
@@ -170,11 +171,8 @@ impl End<'_> {
             ]);
         }
         let mut text = format!("{table}\n{}\n", line(counters, self.drive, None));
-        for tenant in &self.tenants {
-            text += &format!("{}\n", anabranch_report::line(&tenant.to_string()));
-        }
-        for sentence in &self.limitations {
-            text += &format!("note: {}\n", anabranch_report::line(sentence));
+        for line in tenants::told(&self.tenants, &self.limitations) {
+            text += &(line + "\n");
         }
         if let Some((counted, missed, _)) = &self.shadow {
             text += &format!(

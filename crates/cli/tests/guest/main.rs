@@ -20,6 +20,7 @@ mod exported;
 mod faults;
 mod hints;
 mod machine;
+mod page;
 mod qemu;
 mod scsi;
 mod secured;

@@ -1,0 +1,167 @@
+//! The page of a steered drive, in a real browser: what `steer` told is on it, and names that others chose are text.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod browser;
+mod command;
+
+use std::{fs, path::PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use browser::{Browser, assert_silent, opens_everywhere, words};
+use command::{anabranch, complaint, json as told_by, text};
+
+const EVIL: &str = "</script><img src=x onerror=\"document.title='evil'\">&";
+
+/// What `steer --json` tells, of a drive with a log and a model.
+fn told() -> Value {
+    let handles: Vec<Value> = (0..8)
+        .map(|handle| {
+            let of = if handle == 7 { "metadata and journals" } else { "data" };
+            json!({ "handle": handle, "stream": handle, "for": of, "written_bytes": (handle + 1) << 20 })
+        })
+        .collect();
+    json!({
+        "schema": 1,
+        "config": {
+            "verb": "steer", "scheme": "anabranch", "queues": 2, "depth": 64, "zero_copy": true, "directive": "fdp",
+        },
+        "drive": {
+            "model": EVIL, "serial": "qemu-1", "bytes": 1_u64 << 30,
+            "host_bytes": 38_000_000, "media_bytes": 47_500_000, "waf": 1.25,
+        },
+        "handles": handles,
+        "written_bytes": 36 << 20, "read_bytes": 4096, "discarded_bytes": 8192, "zeroed_bytes": 0, "unplaced_bytes": 4096,
+        "writes": 9216, "split_writes": 3, "flushes": 12, "errors": 0, "repeated_commands": 0, "unknown_pages": 1,
+        "metadata_pages": 2048,
+        "tenants": [{ "number": 1, "control_group": format!("system.slice/{EVIL}") }],
+        "limitations": [format!("The control group {EVIL} wrote nothing.")],
+        "handover": { "found_pages": 9000, "missed_pages": 4 },
+        "shadow": {
+            "drive": {}, "missed_requests": 5,
+            "steered": { "host_pages": 9216, "copied_pages": 2211, "waf": 1.24 },
+            "baseline": { "host_pages": 9216, "copied_pages": 7372, "waf": 1.8 },
+        },
+    })
+}
+
+fn page(directory: &TempDir, told: &Value) -> PathBuf {
+    let result = directory.path().join("steered.json");
+    fs::write(&result, told.to_string()).unwrap();
+    let page = directory.path().join("page.html");
+    let shown = told_by(&anabranch(&[
+        "report",
+        text(&result),
+        "-o",
+        text(&page),
+        "--json",
+    ]));
+    assert_eq!(shown["shown"][0]["steered"], *told);
+    page
+}
+
+#[test]
+fn the_page_of_a_steered_drive_opens_in_silence_and_has_every_picture() {
+    let directory = TempDir::new().unwrap();
+    let page = page(&directory, &told());
+    opens_everywhere(&page, "verdict,waf,handles,counts,tenants", |browser| {
+        let headline = words(browser, "h1");
+        assert!(
+            headline.contains("cost") && headline.contains("1.25 bytes of flash"),
+            "{headline}"
+        );
+        assert!(headline.contains(EVIL), "{headline}");
+        let facts = words(browser, ".facts");
+        for fact in ["1.25", "1.24", "1.80", "45.3 MiB of flash for 36.2 MiB"] {
+            assert!(facts.contains(fact), "{fact}: {facts}");
+        }
+    });
+}
+
+#[test]
+fn its_tables_have_the_results_numbers_and_its_names_are_text() {
+    let directory = TempDir::new().unwrap();
+    let told = told();
+    let mut browser = Browser::open(&page(&directory, &told), 1280, "light");
+    let warnings = browser.evaluate(
+        "[...document.querySelectorAll('.warning')].map((one) => one.textContent).join('|')",
+    );
+    let warnings = warnings.as_str().unwrap();
+    for words in [
+        EVIL,
+        "5 requests came too fast",
+        "4.00 KiB were written without a stream",
+    ] {
+        assert!(warnings.contains(words), "{words}: {warnings}");
+    }
+    assert!(words(&mut browser, "#tenants tbody").contains(EVIL));
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('img').length"),
+        0
+    );
+    let title = browser.evaluate("document.title");
+    assert!(
+        title
+            .as_str()
+            .unwrap()
+            .ends_with("steered by anabranch - Anabranch"),
+        "{title}"
+    );
+    let csv = browser.download("handles");
+    let rows: Vec<&str> = csv.lines().skip(1).collect();
+    assert_eq!(rows.len(), 8);
+    assert_eq!(rows[0], "0,data,1048576");
+    assert_eq!(rows[7], "7,metadata and journals,8388608");
+    let csv = browser.download("counts");
+    for line in [
+        "written_bytes,37748736",
+        "split_writes,3",
+        "handover.missed_pages,4",
+        "shadow.baseline.copied_pages,7372",
+    ] {
+        assert!(csv.lines().any(|one| one == line), "{line}: {csv}");
+    }
+    assert_silent(&browser);
+}
+
+#[test]
+fn a_drive_without_a_log_a_model_and_tenants_has_a_page_too() {
+    let directory = TempDir::new().unwrap();
+    let mut told = told();
+    for key in ["host_bytes", "media_bytes", "waf"] {
+        told["drive"][key] = Value::Null;
+    }
+    (told["shadow"], told["handover"]) = (Value::Null, Value::Null);
+    (told["tenants"], told["limitations"]) = (json!([]), json!([]));
+    opens_everywhere(
+        &page(&directory, &told),
+        "verdict,handles,counts",
+        |browser| {
+            let headline = words(browser, "h1");
+            assert!(
+                headline.contains("anabranch steered 36.0 MiB"),
+                "{headline}"
+            );
+        },
+    );
+}
+
+#[test]
+fn a_result_that_is_cut_has_no_page_and_is_not_mixed_with_others() {
+    let directory = TempDir::new().unwrap();
+    let mut cut = told();
+    cut["handles"] = Value::Null;
+    let result = directory.path().join("cut.json");
+    fs::write(&result, cut.to_string()).unwrap();
+    let page = directory.path().join("page.html");
+    let words = complaint(&["report", text(&result), "-o", text(&page)], 2);
+    assert!(words.contains("no result of `anabranch steer`"), "{words}");
+    assert!(!page.exists());
+    complaint(
+        &["report", text(&result), text(&result), "-o", text(&page)],
+        2,
+    );
+    assert!(!page.exists());
+}

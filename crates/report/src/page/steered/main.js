@@ -1,0 +1,124 @@
+// The page of a steered drive, put together from what `steer` told at its end.
+
+/** The write amplifications that are known: the drive's own, and those of its model. */
+function wafRows({ drive, shadow }) {
+  return [
+    { key: "drive", name: "the drive's own", value: drive.waf, host_bytes: drive.host_bytes, media_bytes: drive.media_bytes },
+    { key: "modelled", name: "modelled, in these streams", value: shadow?.steered.waf },
+    { key: "one_stream", name: "modelled, in one stream", value: shadow?.baseline.waf },
+  ].filter((row) => row.value !== null && row.value !== undefined);
+}
+
+function steeredHeadline(steered) {
+  const { drive, config } = steered;
+  if (drive.waf === null) return `${config.scheme} steered ${tellBytes(steered.written_bytes)} to ${drive.model}.`;
+  return `Steered by ${config.scheme}, each byte written cost ${drive.model} ${tellRatio(drive.waf)} bytes of flash.`;
+}
+
+function steeredFacts(steered) {
+  const { drive, shadow } = steered;
+  const facts = [];
+  if (drive.waf !== null) {
+    facts.push(fact("The drive's own WAF", tellRatio(drive.waf), `${tellBytes(drive.media_bytes)} of flash for ${tellBytes(drive.host_bytes)}, by its log`));
+  }
+  if (shadow) {
+    facts.push(fact("Modelled", tellRatio(shadow.steered.waf), "the same writes on a model of the drive, in these streams"));
+    facts.push(fact("Without streams", tellRatio(shadow.baseline.waf), "the same model, in one stream"));
+  }
+  facts.push(fact("Failed requests", tellCount(steered.errors), "since the command began", steered.errors === 0 ? "good small" : "bad small"));
+  return facts;
+}
+
+function steeredVerdict(steered) {
+  const { config, drive, shadow } = steered;
+  const how = config.zero_copy ? "without copies" : "copied once";
+  const section = html("section", { id: "verdict", "aria-label": "verdict" },
+    html("h1", null, steeredHeadline(steered)),
+    html("p", { class: "lead" }, `${drive.model}, serial number ${drive.serial}, ${tellBytes(drive.bytes)}; handles by ${config.directive}, ${how}; `
+      + `${config.queues} queues of ${config.depth}.`),
+    html("div", { class: "facts" }, steeredFacts(steered)));
+  const warnings = [...steered.limitations];
+  if (shadow?.missed_requests > 0) warnings.push(`${tellCount(shadow.missed_requests)} requests came too fast for the model, which did not see them.`);
+  if (steered.unplaced_bytes > 0) warnings.push(`${tellBytes(steered.unplaced_bytes)} were written without a stream: the drive had forgotten its streams.`);
+  for (const warning of warnings) section.append(html("p", { class: "warning", role: "note" }, warning));
+  return section;
+}
+
+function wafFigure(steered) {
+  const rows = wafRows(steered);
+  if (rows.length === 0) return null;
+  const most = Math.max(...rows.map((row) => row.value));
+  const bars = () => rows.map((row, at) => ({ ...row, words: tellRatio(row.value), colour: hue(at) }));
+  return figure("waf", "What a write cost",
+    "Write amplification since the command began: bytes programmed into the flash for each byte written. The drive's own is by its log; the model gets the same writes.",
+    plot(rows.map((row) => `${row.name} ${tellRatio(row.value)}`).join("; "),
+      (place, width) => drawBars(place, width, bars(), roundTicks(0, most, 4), tellTick, "write amplification")),
+    numbers("waf", () => [
+      column("which", "which", (row) => row.name, null, { text: true }),
+      column("waf", "WAF", (row) => row.value, tellRatioExactly),
+      column("host_bytes", "host", (row) => row.host_bytes ?? null, tellBytes),
+      column("media_bytes", "media", (row) => row.media_bytes ?? null, tellBytes),
+    ], () => rows));
+}
+
+function handlesFigure({ handles }) {
+  const most = Math.max(1, ...handles.map((row) => row.written_bytes));
+  const unit = byteUnit(most);
+  const ticks = roundTicks(0, most / unit.size, 4).map((tick) => tick * unit.size);
+  const bars = () => handles.map((row, stream) => ({
+    name: `handle ${row.handle}, ${row.for}`, value: row.written_bytes, words: tellBytes(row.written_bytes), colour: streamColour(stream, false),
+  }));
+  return figure("handles", "Where the writes went", "Bytes that the command sent to each handle of the drive.",
+    plot(handles.map((row) => `handle ${row.handle} ${tellBytes(row.written_bytes)}`).join("; "),
+      (place, width) => drawBars(place, width, bars(), ticks, tickBytes, "written")),
+    dataTable("handles", [
+      column("handle", "handle", (row) => row.handle),
+      column("for", "for", (row) => row.for, null, { text: true }),
+      column("written_bytes", "written", (row) => row.written_bytes, tellBytes),
+    ], handles, { label: "bytes of each handle" }));
+}
+
+function countsFigure(steered) {
+  const names = ["written_bytes", "read_bytes", "discarded_bytes", "zeroed_bytes", "unplaced_bytes", "writes", "split_writes", "flushes", "errors",
+    "repeated_commands", "unknown_pages", "metadata_pages"];
+  const rows = names.map((key) => ({ key, value: steered[key] }));
+  for (const [key, value] of Object.entries(steered.handover ?? {})) rows.push({ key: `handover.${key}`, value });
+  for (const [model, counted] of [["shadow.steered", steered.shadow?.steered], ["shadow.baseline", steered.shadow?.baseline]]) {
+    for (const key of counted ? ["host_pages", "copied_pages"] : []) rows.push({ key: `${model}.${key}`, value: counted[key] });
+  }
+  const shown = (row) => (row.key.endsWith("_bytes") ? tellBytes(row.value) : tellCount(row.value));
+  return figure("counts", "What it was asked to do", "Counts since the command began; `anabranch steer --json` has them under the same names.",
+    dataTable("counts", [
+      column("count", "count", (row) => row.key, (key) => key.replaceAll("_", " "), { text: true }),
+      column("value", "value", (row) => row.value, null, { show: shown }),
+    ], rows, { label: "counts" }));
+}
+
+function tenantsFigure({ tenants }) {
+  if (tenants.length === 0) return null;
+  return figure("tenants", "Who shared the drive", "Control groups whose writes were those of one tenant.",
+    dataTable("tenants", [
+      column("number", "tenant", (row) => row.number),
+      column("control_group", "control group", (row) => row.control_group, null, { text: true }),
+    ], tenants, { label: "tenants" }));
+}
+
+function startSteered() {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const { steered } = data;
+  const body = html("div");
+  const show = () => {
+    drawn.length = 0;
+    const pictures = [wafFigure(steered), handlesFigure(steered), countsFigure(steered), tenantsFigure(steered)].filter((picture) => picture);
+    body.replaceChildren(steeredVerdict(steered), contents(pictures), ...pictures);
+    // Pictures measure the page: it must hold them first.
+    redraw();
+  };
+  document.getElementById("page").replaceChildren(
+    html("div", { class: "brand" }, html("b", null, "Anabranch"), " · a steered drive"), body,
+    html("footer", null, html("p", null, `Anabranch ${data.version}. This page holds its data and needs no network.`)));
+  watchTheme(show);
+  show();
+}
+
+startSteered();

@@ -1,0 +1,209 @@
+//! What a steered drive did, as one self-contained page.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::page::{MOST_DATA_BYTES, assembled, embeddable};
+
+/// Programs of the page, in order.
+const PROGRAMS: &[&str] = &[
+    include_str!("page/steered/bars.js"),
+    include_str!("page/steered/main.js"),
+];
+
+/// What `steer` tells at its end, as far as the page shows it: a part of `steer --json`, with its names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Steered {
+    config: Config,
+    drive: Drive,
+    handles: Vec<Handle>,
+    /// Counts of bytes, requests and pages by their names.
+    #[serde(flatten)]
+    counts: Counts,
+    #[serde(default)]
+    tenants: Vec<Tenant>,
+    #[serde(default)]
+    limitations: Vec<String>,
+    /// What became of the pages' writers; nothing where nobody watched.
+    handover: Option<BTreeMap<String, u64>>,
+    shadow: Option<Shadow>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Config {
+    verb: Verb,
+    scheme: String,
+    queues: u64,
+    depth: u64,
+    zero_copy: bool,
+    directive: String,
+}
+
+/// The one verb whose result this is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Verb {
+    Steer,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Drive {
+    model: String,
+    serial: String,
+    bytes: u64,
+    host_bytes: Option<u64>,
+    media_bytes: Option<u64>,
+    waf: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Handle {
+    handle: u64,
+    r#for: String,
+    written_bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Counts {
+    written_bytes: u64,
+    read_bytes: u64,
+    discarded_bytes: u64,
+    zeroed_bytes: u64,
+    unplaced_bytes: u64,
+    writes: u64,
+    split_writes: u64,
+    flushes: u64,
+    errors: u64,
+    repeated_commands: u64,
+    unknown_pages: u64,
+    metadata_pages: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Tenant {
+    number: u64,
+    control_group: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Shadow {
+    missed_requests: u64,
+    baseline: Modelled,
+    steered: Modelled,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Modelled {
+    host_pages: u64,
+    copied_pages: u64,
+    waf: Option<f64>,
+}
+
+/// The data that the page's programs read.
+#[derive(Debug, Serialize)]
+struct Data<'a> {
+    version: &'a str,
+    steered: &'a Steered,
+}
+
+/// Why there is no page of a steered drive.
+#[derive(Debug)]
+pub enum SteeredError {
+    /// It is no result of `steer`, or one of another form.
+    Form(serde_json::Error),
+    /// It has more than a page holds.
+    TooLarge,
+}
+
+impl std::fmt::Display for SteeredError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SteeredError::Form(error) => write!(f, "no result of `anabranch steer`: {error}"),
+            SteeredError::TooLarge => {
+                write!(
+                    f,
+                    "a result of more than {MOST_DATA_BYTES} bytes has no page"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for SteeredError {}
+
+/// Makes the page of what `steer` told at its end, as its JSON. It needs no network.
+///
+/// # Errors
+/// When that is no such result, or one that is too large for a page.
+pub fn steered_page(told: serde_json::Value) -> Result<String, SteeredError> {
+    let steered: Steered = serde_json::from_value(told).map_err(SteeredError::Form)?;
+    let title = format!(
+        "{} steered by {} - Anabranch",
+        steered.drive.model, steered.config.scheme
+    );
+    let data = Data {
+        version: env!("CARGO_PKG_VERSION"),
+        steered: &steered,
+    };
+    let data = embeddable(&data).map_err(SteeredError::Form)?;
+    match data.len() > MOST_DATA_BYTES {
+        true => Err(SteeredError::TooLarge),
+        false => Ok(assembled(&title, "", PROGRAMS, &data)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn told() -> Value {
+        json!({
+            "schema": 1,
+            "config": {
+                "verb": "steer", "scheme": "anabranch", "queues": 2, "depth": 64, "zero_copy": true, "directive": "fdp",
+            },
+            "drive": {
+                "model": "</title><script>alert(1)</script>", "serial": "1", "bytes": 1 << 30,
+                "host_bytes": null, "media_bytes": null, "waf": null,
+            },
+            "handles": [{ "handle": 0, "stream": 0, "for": "data", "written_bytes": 4096 }],
+            "written_bytes": 4096, "read_bytes": 0, "discarded_bytes": 0, "zeroed_bytes": 0, "unplaced_bytes": 0,
+            "writes": 1, "split_writes": 0, "flushes": 0, "errors": 0, "repeated_commands": 0, "unknown_pages": 0,
+            "metadata_pages": 0,
+            "tenants": [{ "number": 1, "control_group": "<img src=x onerror=alert(2)>" }],
+            "limitations": ["<b>a sentence</b>"],
+            "handover": null,
+            "shadow": null,
+        })
+    }
+
+    #[test]
+    fn foreign_names_are_no_markup_and_no_network_is_named() {
+        let page = steered_page(told()).unwrap();
+        for markup in ["<script>alert", "<img", "<b>", "@import", "url(", "fetch("] {
+            assert!(!page.contains(markup), "{markup}");
+        }
+        assert!(page.contains("default-src 'none'") && !page.contains("/* data */"));
+        assert!(page.contains("&lt;/title>&lt;script>alert(1)"));
+        assert!(page.contains("\\u003cimg src=x"));
+    }
+
+    #[test]
+    fn what_no_steer_told_has_no_page() {
+        for change in ["config", "drive", "handles", "written_bytes"] {
+            let mut wrong = told();
+            wrong[change] = "something".into();
+            let error = steered_page(wrong).unwrap_err().to_string();
+            assert!(error.contains("no result of `anabranch steer`"), "{error}");
+        }
+        let mut wrong = told();
+        wrong["config"]["verb"] = "replay".into();
+        assert!(steered_page(wrong).is_err() && steered_page(Value::Null).is_err());
+        let mut large = told();
+        large["limitations"] = json!(["x".repeat(MOST_DATA_BYTES)]);
+        assert!(matches!(steered_page(large), Err(SteeredError::TooLarge)));
+    }
+}
