@@ -5,10 +5,14 @@
 # QEMU counts: an instruction of the one processor takes a nanosecond of the guest's time, kernel and programs together.
 # Use: bench/steer-cost.sh [ROUNDS [WRITES [BLOCK [DEPTH]]]]      (3 20000 4k 32)
 # COUNT=1: also, by the kernel's functions, what they are (slower).
+# IOPS=1: in place of instructions, writes a second by the machine's clock, each as a share of the drive's own in the same
+# round; medians of the rounds (15 unless ROUNDS says otherwise, 2 at least). The drive is QEMU's own behind PCIe (scripts/guest-qemu.sh), since QEMU's
+# network waits longer than a write takes. QEMU emulates the processor: these are shares of emulated work.
 # ANABRANCH: the program; else it is built, released. GUEST_KERNEL as for scripts/guest.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-rounds=${1:-3} writes=${2:-20000} block=${3:-4k} depth=${4:-32}
+rounds=${1:-${IOPS:+15}} writes=${2:-20000} block=${3:-4k} depth=${4:-32}
+rounds=${rounds:-3}
 program=${ANABRANCH:-}
 if [ -z "$program" ]; then
     cargo build --quiet --release --package anabranch
@@ -16,18 +20,32 @@ if [ -z "$program" ]; then
 fi
 scripts/guest.sh build
 work=$(mktemp -d)
-trap 'kill "$serve" 2>/dev/null || true; rm -rf "$work"' EXIT
+trap '[ -z "$serve" ] || kill "$serve" 2>/dev/null || true; rm -rf "$work"' EXIT
 nqn=nqn.2014-08.org.example:cost
-setpriv --pdeathsig TERM "$program" serve --nqn "$nqn" --listen 127.0.0.1:0 --device fdp-8ruh --size 1GiB --unit 16MiB \
-    --output "$work/counters" >/dev/null 2>"$work/served" &
-serve=$!
-port=
-for _ in $(seq 100); do
-    port=$(sed -n 's/.* at 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/served" | head -n 1)
-    [ -z "$port" ] || break
-    sleep 0.1
-done
-[ -n "$port" ] || { cat "$work/served" >&2; exit 1; }
+served() {
+    setpriv --pdeathsig TERM "$program" serve --nqn "$nqn" --listen 127.0.0.1:0 --device fdp-8ruh --size 1GiB --unit 16MiB \
+        --output "$work/counters" >/dev/null 2>"$work/served" &
+    serve=$!
+    for _ in $(seq 100); do
+        port=$(sed -n 's/.* at 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/served" | head -n 1)
+        [ -z "$port" ] || return 0
+        sleep 0.1
+    done
+    cat "$work/served" >&2
+    return 1
+}
+serve='' port='' drive=''
+if [ -z "${IOPS:-}" ]; then
+    served
+else
+    newer=$(scripts/guest-qemu.sh)
+    PATH=$newer:$PATH
+    truncate -s 1G "$work/drive"
+    drive="-device nvme-subsys,id=subsystem,nqn=$nqn,fdp=on,fdp.runs=16777216,fdp.nrg=1,fdp.nruh=8 \
+        -device nvme,id=controller,serial=cost,subsys=subsystem \
+        -drive file=$work/drive,id=contents,if=none,format=raw,cache=unsafe,discard=unmap \
+        -device nvme-ns,drive=contents,bus=controller,logical_block_size=4096,physical_block_size=4096,fdp.ruhs=0;1;2;3;4;5;6;7"
+fi
 cc -O2 -static -o "$work/spin" bench/steer-cost/spin.c
 plugin=
 if [ -n "${COUNT:-}" ]; then
@@ -36,12 +54,18 @@ if [ -n "${COUNT:-}" ]; then
 fi
 strip -o "$work/anabranch" "$program"
 {
-    printf "%s='%s'\n" PORT "$port" NQN "$nqn" ROUNDS "$rounds" WRITES "$writes" BLOCK "$block" DEPTH "$depth" COUNT "${COUNT:-}"
+    printf "%s='%s'\n" PORT "$port" NQN "$nqn" ROUNDS "$rounds" WRITES "$writes" BLOCK "$block" DEPTH "$depth" COUNT "${COUNT:-}" IOPS "${IOPS:-}"
     cat crates/cli/tests/guest/prelude.sh crates/cli/tests/guest/steer-prelude.sh bench/steer-cost/guest.sh
 } >"$work/script"
+hardware="-icount shift=0 $plugin"
+[ -z "${IOPS:-}" ] || hardware=$drive
 # shellcheck disable=SC2046 # words
-GUEST_QEMU="-smp 1 -icount shift=0 $plugin" scripts/guest.sh run -t 3600 "$work/script" "$work/spin" "$work/anabranch" \
+GUEST_QEMU="-smp 1 $hardware" scripts/guest.sh run -t 3600 "$work/script" "$work/spin" "$work/anabranch" \
     $(ldd "$program" | tr ' \t' '\n\n' | grep '^/') </dev/null >"$work/told" 2>"$work/blocks" || { cat "$work/told"; grep -v '^@' "$work/blocks"; exit 1; }
+if [ -n "${IOPS:-}" ]; then
+    python3 bench/steer-cost/iops.py "$work/told"
+    exit
+fi
 awk '
     /^@cost/ { if (!($2 in count)) order[++kinds] = $2
                value[$2, ++count[$2]] = $3; sum[$2] += $3

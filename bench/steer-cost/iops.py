@@ -1,0 +1,27 @@
+"""Writes a second of each kind as shares of the drive's own in the same round.
+
+Use: iops.py TOLD     (called by steer-cost.sh)
+"""
+
+import statistics
+import sys
+from pathlib import Path
+
+rates: dict[str, list[float]] = {}
+for line in Path(sys.argv[1]).read_text(errors="replace").splitlines():
+    match line.split():
+        case ["@iops", kind, rate]:
+            rates.setdefault(kind, []).append(float(rate))
+
+
+def told(values: list[float], form: str) -> str:
+    """The median, and between what the middle half of the values lies."""
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return f"{middle:{form}} ({low:{form}} to {high:{form}})"
+
+
+rounds = len(rates["raw"])
+print(f"writes a second: medians of {rounds} rounds (the middle half), and shares of the raw drive's in the same round")
+for kind, found in rates.items():
+    shares = [rate / raw for rate, raw in zip(found, rates["raw"], strict=True)]
+    print(f"{kind:10} {told(found, '.0f')}  {told(shares, '.2f')}, all from {min(shares):.2f} to {max(shares):.2f}")
