@@ -275,8 +275,10 @@ fn few_pages_are_missed_and_each_is_told_while_others_call_upon_maps() {
     let counters = report.json("crowd");
     let of = |name: &str| counters["handover"][name].as_u64().unwrap();
     eprintln!("{:#}", counters["handover"]);
-    // The calls did keep the first program from running, and the second took nearly all that it was skipped on.
-    assert!(of("late_requests") > 0, "{counters:#}");
+    // The calls did keep the first program from running, and the others took nearly all that it was skipped on. A kernel
+    // of before 7.0, which another suite may have, does not preempt a thread within such a call.
+    let is_preempted = std::env::var_os("GUEST_KERNEL").is_none();
+    assert_eq!(of("late_requests") > 0, is_preempted, "{counters:#}");
     let (missed, nameless) = (of("missed_pages"), of("nameless_pages"));
     assert!(missed * 20 < missed + nameless + of("found_pages"));
     // Each page without a writer is counted, and told.
