@@ -8,6 +8,7 @@
 //! start, the drive was not stopped, and the file is older than the contents. Contents need no
 //! checkpoint; what the file then lacks is learned from them ([`Drive::reconcile`]).
 
+mod ahead;
 mod files;
 mod read;
 mod write;

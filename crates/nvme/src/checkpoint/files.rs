@@ -44,9 +44,9 @@ pub trait Files: fmt::Debug + Send + Sync {
 }
 
 /// A file that is read.
-pub trait Input: Read + Seek {}
+pub trait Input: Read + Seek + Send {}
 
-impl<T: Read + Seek> Input for T {}
+impl<T: Read + Seek + Send> Input for T {}
 
 /// A file that is written.
 pub trait Output: Write {

@@ -1,37 +1,26 @@
 //! Reading a state. What is read is not believed: memory is taken as bytes arrive, and the checksum of
 //! the whole file is compared before anything is made of it.
 
-use std::{
-    hash::Hasher as _,
-    io::{self, BufRead, BufReader, Read},
-};
+use std::io::{self, BufRead, BufReader, Read};
 
 use anabranch_ssd::state::{SavedDrive, StateError};
-use twox_hash::XxHash3_64;
 
-use super::{FIRST_IN_PIECES, Form, Found, Header, Input, MOST_HEADER, Piece, VERSION};
+use super::{
+    FIRST_IN_PIECES, Form, Found, Header, Input, MOST_HEADER, Piece, VERSION,
+    ahead::{Ahead, read_ahead},
+};
 
-/// Bytes read at a time, whole words (our choice).
+/// Bytes for which memory is taken at a time (our choice).
 const CHUNK: usize = 1 << 18;
 
 /// Reads the state in a file.
 pub(super) fn read(mut file: Box<dyn Input>) -> Result<Found, StateError> {
-    let mut reader = In {
-        file: BufReader::with_capacity(CHUNK, &mut file),
-        hasher: XxHash3_64::with_seed(0),
-    };
-    let form: Form = json(&reader.line()?)?;
-    match form.version {
-        FIRST_IN_PIECES..=VERSION => reader.pieces(form.ages),
-        1 => {
-            file.rewind().map_err(StateError::Read)?;
-            first_version(file)
-        }
-        found => Err(StateError::Version {
-            found,
-            known: VERSION,
-        }),
+    let found = read_ahead(&mut *file, |file| In { file }.found());
+    if let Some(found) = found.map_err(StateError::Read)?? {
+        return Ok(found);
     }
+    file.rewind().map_err(StateError::Read)?;
+    first_version(file)
 }
 
 /// A line of JSON, and a whole drive.
@@ -55,20 +44,31 @@ fn damaged(what: &str) -> StateError {
     StateError::Damaged(what.to_owned())
 }
 
-/// The file, and the checksum of what was read of it.
-struct In<R> {
-    file: R,
-    hasher: XxHash3_64,
+/// The file.
+struct In {
+    file: Ahead,
 }
 
-impl<R: BufRead> In<R> {
+impl In {
+    /// What is in it; `None` if it is of the first version.
+    fn found(mut self) -> Result<Option<Found>, StateError> {
+        let form: Form = json(&self.line()?)?;
+        match form.version {
+            FIRST_IN_PIECES..=VERSION => self.pieces(form.ages).map(Some),
+            1 => Ok(None),
+            found => Err(StateError::Version {
+                found,
+                known: VERSION,
+            }),
+        }
+    }
+
     fn line(&mut self) -> Result<Vec<u8>, StateError> {
         let mut line = Vec::new();
         let read = self.file.by_ref().take(MOST_HEADER as u64);
         { read }
             .read_until(b'\n', &mut line)
             .map_err(StateError::Read)?;
-        self.hasher.write(&line);
         Ok(line)
     }
 
@@ -77,9 +77,7 @@ impl<R: BufRead> In<R> {
         filled.map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => StateError::Truncated("its pieces"),
             _ => StateError::Read(error),
-        })?;
-        self.hasher.write(bytes);
-        Ok(())
+        })
     }
 
     fn word(&mut self) -> Result<u32, StateError> {
@@ -103,15 +101,19 @@ impl<R: BufRead> In<R> {
 
     /// Words, behind those there are.
     fn words(&mut self, count: u32, words: &mut Vec<u32>) -> Result<(), StateError> {
-        let mut chunk = [0; 1 << 16];
+        let word = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let mut left = count as usize;
         while left > 0 {
-            let now = left.min(chunk.len() / 4);
-            let bytes = &mut chunk[..4 * now];
-            self.fill(bytes)?;
-            let word = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-            words.extend(bytes.chunks_exact(4).map(word));
+            let there = self.file.fill_buf().map_err(StateError::Read)?;
+            let now = left.min(there.len() / 4);
+            words.extend(there[..4 * now].chunks_exact(4).map(word));
+            self.file.consume(4 * now);
             left -= now;
+            if now == 0 {
+                // It lies in two chunks, or the file has ended.
+                words.push(self.word()?);
+                left -= 1;
+            }
         }
         Ok(())
     }
@@ -133,14 +135,13 @@ impl<R: BufRead> In<R> {
                 return Err(damaged("it has a piece that is none"));
             }
         };
-        let expected = self.hasher.finish();
         let mut found = [0; 8];
         self.fill(&mut found)?;
-        if u64::from_le_bytes(found) != expected {
-            return Err(damaged("its checksum does not match"));
-        }
         if self.file.read(&mut [0]).map_err(StateError::Read)? > 0 {
             return Err(damaged("bytes follow its end"));
+        }
+        if self.file.checksum() != Some(u64::from_le_bytes(found)) {
+            return Err(damaged("its checksum does not match"));
         }
         let end = rest.iter().position(|&byte| byte == b'\n');
         let end = end.ok_or_else(|| damaged("it has no header"))?;

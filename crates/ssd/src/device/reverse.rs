@@ -4,13 +4,14 @@
 //! of the table that they belong to, and then put into one part after the other, each of which fits a cache. Until
 //! then the table itself holds what is sorted, and no memory is taken besides: four bytes have a place in the part,
 //! and how much further the page is than the one sorted before it.
+//!
+//! Threads share the work. Each counts the pages of its share by part, sorts them into places of every part that are
+//! its own, and at last fills a share of the parts. The table is the same with any number of threads.
+
+use std::{mem, num::NonZero, thread};
 
 use super::NONE;
 use crate::{config::Config, state::StateError};
-
-/// Log2 of the places of a part: 4 MiB of the table, which a processor's last cache holds, and 270 parts to write
-/// to in turn for 1 TiB (our choice: of 16 to 22 the fastest).
-pub(super) const PART_SHIFT: u32 = 20;
 
 /// Tables that follow from where each logical page lies.
 #[derive(Debug)]
@@ -22,14 +23,84 @@ pub(super) struct Reverse {
     pub(super) mapped: u64,
 }
 
-/// Pages sorted into a part.
-#[derive(Debug, Clone, Default)]
-struct Part {
-    count: u32,
-    last: u32,
-    /// Those that are further from the one before than four bytes can say: of pages at random one in a million at
-    /// 1 TiB, one in fifty at 4 TiB.
-    far: Vec<u32>,
+/// How the work is divided.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Division {
+    /// Log2 of the places of a part.
+    part_shift: u32,
+    threads: usize,
+}
+
+impl Division {
+    /// 1 MiB of the table, which a processor's second cache holds, and 1,080 parts to write to in turn for 1 TiB (our
+    /// choice: of 17 to 20 the fastest).
+    const PART_SHIFT: u32 = 18;
+    /// Pages below which no further thread is worth its start (our choice: some milliseconds of work).
+    const LEAST_SHARE: usize = 1 << 20;
+    /// Beyond so many threads, memory is what they wait for (our choice).
+    const MOST_THREADS: usize = 8;
+
+    pub(super) fn for_pages(pages: usize) -> Division {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        Division {
+            part_shift: Division::PART_SHIFT,
+            threads: (pages / Division::LEAST_SHARE)
+                .min(cores)
+                .clamp(1, Division::MOST_THREADS),
+        }
+    }
+
+    /// Performs the tasks, each in a thread of its own, the first in this one.
+    fn each<T: Send, R: Send>(tasks: Vec<T>, perform: impl Fn(T) -> R + Sync) -> Vec<R> {
+        let mut tasks = tasks.into_iter();
+        let first = tasks.next();
+        thread::scope(|scope| {
+            let perform = &perform;
+            let others: Vec<_> = tasks
+                .map(|task| scope.spawn(move || perform(task)))
+                .collect();
+            let mut results: Vec<R> = first.map(perform).into_iter().collect();
+            for other in others {
+                match other.join() {
+                    Ok(result) => results.push(result),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            results
+        })
+    }
+}
+
+/// Where pages may lie: the places of the table.
+#[derive(Debug, Clone, Copy)]
+struct Places<'a> {
+    shift: u32,
+    pages_per_unit: u32,
+    /// Of each unit the first pages; no other may be mapped.
+    usable: &'a [u32],
+}
+
+impl Places<'_> {
+    fn count(self) -> usize {
+        self.usable.len() * self.pages_per_unit as usize
+    }
+
+    /// The place that an address names, whether or not it is usable.
+    #[inline]
+    fn index(self, address: u32) -> Option<usize> {
+        let unit = (address >> self.shift) as usize;
+        let offset = address & ((1 << self.shift) - 1);
+        let is_one = unit < self.usable.len() && offset < self.pages_per_unit;
+        is_one.then(|| unit * self.pages_per_unit as usize + offset as usize)
+    }
+
+    fn is_usable(self, index: usize) -> bool {
+        let (unit, offset) = (
+            index / self.pages_per_unit as usize,
+            index % self.pages_per_unit as usize,
+        );
+        offset < self.usable[unit] as usize
+    }
 }
 
 impl Reverse {
@@ -41,151 +112,234 @@ impl Reverse {
         config: &Config,
         l2p: &[u32],
         usable: &[u32],
-        part_shift: u32,
+        division: Division,
     ) -> Result<Reverse, StateError> {
-        let (shift, pages_per_unit) = (config.unit_shift(), config.pages_per_unit);
-        let mut sorted = Sorted::new(usable.len() * pages_per_unit as usize, part_shift);
-        let (mut mapped, mut first) = (0, None);
-        for (page, &address) in (0_u32..).zip(l2p) {
-            if address == NONE {
-                continue;
-            }
-            let unit = (address >> shift) as usize;
-            let offset = address & ((1 << shift) - 1);
-            if unit >= usable.len() || offset >= pages_per_unit {
-                return Err(unwritten(page));
-            }
-            mapped += 1;
-            let index = unit * pages_per_unit as usize + offset as usize;
-            match page {
-                // A place without a page looks like the first page's, which is looked at last.
-                0 => first = Some(index),
-                _ => sorted.add(page, index)?,
-            }
-        }
-        let p2l = sorted.placed()?;
-        let mut valid = counted(&p2l, pages_per_unit as usize, usable)?;
-        if let Some(index) = first {
-            let unit = index / pages_per_unit as usize;
-            if index % pages_per_unit as usize >= usable[unit] as usize {
-                return Err(unwritten(0));
-            }
-            if p2l[index] != 0 {
-                return Err(twice(0, p2l[index]));
-            }
-            valid[unit] += 1;
-        }
-        Ok(Reverse { p2l, valid, mapped })
+        let places = Places {
+            shift: config.unit_shift(),
+            pages_per_unit: config.pages_per_unit,
+            usable,
+        };
+        made(places, l2p, division).ok_or_else(|| contradiction(places, l2p))
     }
 }
 
-/// How many pages each unit holds, the first page apart.
-fn counted(p2l: &[u32], pages_per_unit: usize, usable: &[u32]) -> Result<Vec<u32>, StateError> {
+/// The tables, unless the mapping contradicts itself.
+fn made(places: Places<'_>, l2p: &[u32], division: Division) -> Option<Reverse> {
+    let share = l2p.len().div_ceil(division.threads).max(1);
+    let shares: Vec<Share<'_>> = l2p
+        .chunks(share)
+        .enumerate()
+        .map(|(number, l2p)| Share {
+            first: (number * share) as u32,
+            l2p,
+        })
+        .collect();
+    let parts = places.count().div_ceil(1 << division.part_shift);
+    let counts = Division::each(shares.clone(), |share| {
+        share.counted(places, division.part_shift, parts)
+    });
+    let counts = counts.into_iter().collect::<Option<Vec<_>>>()?;
+    let mut p2l = vec![0; places.count()];
+    let sorted = {
+        let buckets = buckets(&mut p2l, &counts, division.part_shift)?;
+        let tasks = shares.into_iter().zip(buckets).collect();
+        Division::each(tasks, |(share, buckets)| {
+            share.sorted(places, division.part_shift, buckets)
+        })
+    };
+    let part_share = parts.div_ceil(division.threads).max(1);
+    let tasks = p2l
+        .chunks_mut(part_share << division.part_shift)
+        .zip((0..).step_by(part_share))
+        .collect();
+    let placed = Division::each(tasks, |(table, first)| {
+        let mut entries = Vec::new();
+        let mut parts = table.chunks_mut(1 << division.part_shift).zip(first..);
+        parts.try_for_each(|(table, part)| {
+            let own = counts.iter().zip(&sorted);
+            let own = own.map(|(counts, far)| (counts[part] as usize, &far[part][..]));
+            place(table, part, own, division.part_shift, &mut entries)
+        })
+    });
+    placed.into_iter().collect::<Option<()>>()?;
+    let unit_share = places.usable.len().div_ceil(division.threads).max(1);
+    let tables = p2l.chunks(unit_share * places.pages_per_unit as usize);
+    let tasks = tables.zip(places.usable.chunks(unit_share)).collect();
+    let valid = Division::each(tasks, |(p2l, usable)| {
+        valid(p2l, places.pages_per_unit as usize, usable)
+    });
+    let mut valid = valid.into_iter().collect::<Option<Vec<_>>>()?.concat();
+    // A place without a page looks like the first page's, which is therefore looked at last.
+    if let Some(&address) = l2p.first().filter(|&&address| address != NONE) {
+        let index = places.index(address)?;
+        if !places.is_usable(index) || p2l[index] != 0 {
+            return None;
+        }
+        valid[index / places.pages_per_unit as usize] += 1;
+    }
+    let mapped = valid.iter().map(|&count| u64::from(count)).sum();
+    Some(Reverse { p2l, valid, mapped })
+}
+
+/// What is wrong with a mapping that contradicts itself, found page by page.
+#[cold]
+fn contradiction(places: Places<'_>, l2p: &[u32]) -> StateError {
+    let mut p2l = vec![NONE; places.count()];
+    for (page, &address) in (0_u32..).zip(l2p) {
+        if address == NONE {
+            continue;
+        }
+        let index = places.index(address);
+        let Some(index) = index.filter(|&index| places.is_usable(index)) else {
+            return StateError::Inconsistent(format!("page {page} lies where none was written"));
+        };
+        let other = mem::replace(&mut p2l[index], page);
+        if other != NONE {
+            return StateError::Inconsistent(format!("pages {other} and {page} lie at one place"));
+        }
+    }
+    StateError::Inconsistent("its mapping cannot be reversed".to_owned())
+}
+
+/// Logical pages that one thread goes through, from the first on.
+#[derive(Debug, Clone, Copy)]
+struct Share<'a> {
+    first: u32,
+    l2p: &'a [u32],
+}
+
+impl Share<'_> {
+    /// Each mapped page but the drive's first, and its place if there is such a one.
+    fn pages(self, places: Places<'_>) -> impl Iterator<Item = (u32, Option<usize>)> {
+        let pages = (self.first..).zip(self.l2p);
+        pages
+            .filter(|&(page, &address)| page != 0 && address != NONE)
+            .map(move |(page, &address)| (page, places.index(address)))
+    }
+
+    /// How many pages each part of the table has of this share.
+    fn counted(self, places: Places<'_>, part_shift: u32, parts: usize) -> Option<Vec<u32>> {
+        let mut counts = vec![0; parts];
+        for (_, index) in self.pages(places) {
+            counts[index? >> part_shift] += 1;
+        }
+        Some(counts)
+    }
+
+    /// Sorts the pages into the buckets, one for each part, and answers what is far of each.
+    fn sorted(
+        self,
+        places: Places<'_>,
+        part_shift: u32,
+        mut buckets: Vec<Bucket<'_>>,
+    ) -> Vec<Vec<u32>> {
+        let (most, mask) = (u32::MAX >> part_shift, (1 << part_shift) - 1);
+        for (page, index) in self.pages(places) {
+            let Some(index) = index else { continue };
+            let bucket = &mut buckets[index >> part_shift];
+            let further = page - bucket.last;
+            if further >= most {
+                bucket.far.push(page);
+            }
+            if let Some(slot) = bucket.slots.get_mut(bucket.at) {
+                *slot = further.min(most) << part_shift | index as u32 & mask;
+            }
+            bucket.last = page;
+            bucket.at += 1;
+            if bucket.at >= bucket.slots.len() {
+                bucket.at = 0;
+            }
+        }
+        buckets.into_iter().map(|bucket| bucket.far).collect()
+    }
+}
+
+/// Where one thread sorts pages of one part.
+#[derive(Debug, Default)]
+struct Bucket<'a> {
+    slots: &'a mut [u32],
+    /// Where the next one goes.
+    at: usize,
+    last: u32,
+    /// Pages that are further from the one before than four bytes can say: of pages at random one in a million at
+    /// 1 TiB, one in fifty at 4 TiB.
+    far: Vec<u32>,
+}
+
+/// The table cut into each thread's buckets, one for each part; `None` if a part has more pages than places.
+fn buckets<'a>(
+    table: &'a mut [u32],
+    counts: &[Vec<u32>],
+    part_shift: u32,
+) -> Option<Vec<Vec<Bucket<'a>>>> {
+    let mut buckets: Vec<Vec<Bucket<'a>>> = counts.iter().map(|_| Vec::new()).collect();
+    for (number, mut part) in table.chunks_mut(1 << part_shift).enumerate() {
+        for (own, counts) in buckets.iter_mut().zip(counts) {
+            let (slots, rest) = part.split_at_mut_checked(counts[number] as usize)?;
+            part = rest;
+            own.push(Bucket {
+                at: start(number, slots.len()),
+                slots,
+                ..Bucket::default()
+            });
+        }
+    }
+    Some(buckets)
+}
+
+/// Where sorting into a bucket begins; it goes on from the beginning once the end is reached. Parts lie powers of two
+/// apart, and caches would have all their beginnings in one place: so it is a page of memory and a line further for
+/// each part.
+fn start(part: usize, count: usize) -> usize {
+    (part * (4096 + 64) / size_of::<u32>()) % count.max(1)
+}
+
+/// Puts the pages of a part into their places: each thread's, so many, with what is far of them. `entries` is memory
+/// to do it in. `None` if two lie at one place.
+fn place<'a>(
+    places: &mut [u32],
+    part: usize,
+    own: impl Iterator<Item = (usize, &'a [u32])> + Clone,
+    part_shift: u32,
+    entries: &mut Vec<u32>,
+) -> Option<()> {
+    entries.clear();
+    let mut sorted = 0;
+    for (count, _) in own.clone() {
+        let (last, first) = places[sorted..][..count].split_at(start(part, count));
+        entries.extend_from_slice(first);
+        entries.extend_from_slice(last);
+        sorted += count;
+    }
+    places[..sorted].fill(0);
+    let (most, mask) = (u32::MAX >> part_shift, (1 << part_shift) - 1);
+    let mut entries = &entries[..];
+    for (count, far) in own {
+        let (now, later) = entries.split_at(count);
+        entries = later;
+        let (mut page, mut far) = (0, far.iter());
+        for &entry in now {
+            page = match entry >> part_shift {
+                further if further < most => page + further,
+                _ => far.next().copied().unwrap_or(page),
+            };
+            if mem::replace(&mut places[(entry & mask) as usize], page) != 0 {
+                return None;
+            }
+        }
+    }
+    Some(())
+}
+
+/// How many pages each unit holds, the drive's first apart; `None` if one lies where none was written.
+fn valid(p2l: &[u32], pages_per_unit: usize, usable: &[u32]) -> Option<Vec<u32>> {
     let units = p2l.chunks(pages_per_unit).zip(usable);
     let count = units.map(|(unit, &usable)| {
         let (written, rest) = unit.split_at(usable as usize);
-        match rest.iter().find(|&&page| page != 0) {
-            Some(&page) => Err(unwritten(page)),
-            None => Ok(written.iter().map(|&page| u32::from(page != 0)).sum()),
-        }
+        let count = written.iter().map(|&page| u32::from(page != 0)).sum();
+        rest.iter().all(|&page| page == 0).then_some(count)
     });
     count.collect()
-}
-
-fn unwritten(page: u32) -> StateError {
-    StateError::Inconsistent(format!("page {page} lies where none was written"))
-}
-
-fn twice(one: u32, other: u32) -> StateError {
-    StateError::Inconsistent(format!("pages {one} and {other} lie at one place"))
-}
-
-/// A table in which each part begins with what is sorted into it.
-struct Sorted {
-    table: Vec<u32>,
-    parts: Vec<Part>,
-    part_shift: u32,
-}
-
-impl Sorted {
-    fn new(places: usize, part_shift: u32) -> Sorted {
-        Sorted {
-            table: vec![0; places],
-            parts: vec![Part::default(); places.div_ceil(1 << part_shift)],
-            part_shift,
-        }
-    }
-
-    /// Sorts a page that lies at a place of the table. Pages come in ascending order, from 1 on.
-    #[inline]
-    fn add(&mut self, page: u32, index: usize) -> Result<(), StateError> {
-        let number = index >> self.part_shift;
-        let begin = number << self.part_shift;
-        let part = &mut self.parts[number];
-        let at = begin + part.count as usize;
-        if part.count >> self.part_shift > 0 || at >= self.table.len() {
-            return Err(self.overfull(page, index));
-        }
-        let most = u32::MAX >> self.part_shift;
-        let further = page - part.last;
-        if further >= most {
-            part.far.push(page);
-        }
-        self.table[at] = further.min(most) << self.part_shift | (index - begin) as u32;
-        part.count += 1;
-        part.last = page;
-        Ok(())
-    }
-
-    /// Which two pages lie at one place, where a page is more than its part has places for.
-    #[cold]
-    fn overfull(&mut self, page: u32, index: usize) -> StateError {
-        let parts = self.table.chunks_mut(1 << self.part_shift);
-        for (places, part) in parts.zip(&self.parts) {
-            if let Err(error) = place(places, part, self.part_shift, &mut Vec::new()) {
-                return error;
-            }
-        }
-        twice(self.table[index], page)
-    }
-
-    /// The table, each page in its place.
-    fn placed(mut self) -> Result<Vec<u32>, StateError> {
-        let mut entries = Vec::new();
-        let parts = self.table.chunks_mut(1 << self.part_shift);
-        for (places, part) in parts.zip(&self.parts) {
-            place(places, part, self.part_shift, &mut entries)?;
-        }
-        Ok(self.table)
-    }
-}
-
-/// Puts the pages of a part into their places. `entries` is memory to do it in.
-fn place(
-    places: &mut [u32],
-    part: &Part,
-    part_shift: u32,
-    entries: &mut Vec<u32>,
-) -> Result<(), StateError> {
-    let sorted = &mut places[..part.count as usize];
-    entries.clear();
-    entries.extend_from_slice(sorted);
-    sorted.fill(0);
-    let most = u32::MAX >> part_shift;
-    let mut far = part.far.iter();
-    let mut page = 0;
-    for &entry in &*entries {
-        page = match entry >> part_shift {
-            further if further < most => page + further,
-            _ => far.next().copied().unwrap_or(page),
-        };
-        let slot = &mut places[(entry & ((1 << part_shift) - 1)) as usize];
-        if *slot != 0 {
-            return Err(twice(*slot, page));
-        }
-        *slot = page;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -225,6 +379,7 @@ mod tests {
             pages_per_unit in 1_u32..40,
             units in 1_u32..30,
             part_shift in prop::sample::select(vec![1_u32, 3, 6, 17, 28, 31]),
+            threads in 1_usize..5,
             keys in prop::collection::vec(any::<u32>(), 1..600),
             spoilt in prop::collection::vec((any::<usize>(), any::<usize>()), 0..2),
             short in any::<prop::sample::Index>(),
@@ -248,7 +403,8 @@ mod tests {
                 let (to, from) = (to % l2p.len(), from % l2p.len());
                 l2p[to] = if from % 7 == 0 { from as u32 } else { l2p[from] };
             }
-            let found = Reverse::of(&config, &l2p, &usable, part_shift).ok();
+            let division = Division { part_shift, threads };
+            let found = Reverse::of(&config, &l2p, &usable, division).ok();
             let found = found.map(|found| (found.p2l, found.valid, found.mapped));
             prop_assert_eq!(found, plainly(&config, &l2p, &usable));
         }

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     Device, OpenUnit,
-    reverse::{PART_SHIFT, Reverse},
+    reverse::{Division, Reverse},
     streams_off_above,
 };
 use crate::{
@@ -120,7 +120,8 @@ impl<O: Observe> Device<O> {
             });
         }
         let usable = usable_pages(&config, &saved.units.groups, &header.open);
-        let reverse = Reverse::of(&config, &saved.l2p, &usable, PART_SHIFT)?;
+        let division = Division::for_pages(saved.l2p.len());
+        let reverse = Reverse::of(&config, &saved.l2p, &usable, division)?;
         Ok(Device {
             l2p: saved.l2p,
             p2l: reverse.p2l,
