@@ -221,10 +221,9 @@ fn drive(device: &Device) -> Verdict {
             handles => format!("{handles} handles"),
         };
         let words = format!("{which} has Flexible Data Placement: {handles}, {isolation}{unit}.");
-        let reach = if fdp.handles > 1 {
-            Reach::Yes
-        } else {
-            Reach::Partly
+        let reach = match fdp.handles {
+            0 | 1 => Reach::Partly,
+            _ => Reach::Yes,
         };
         let verdict = verdict(Conduit::Drive, reach, words);
         return match fdp.handles {
