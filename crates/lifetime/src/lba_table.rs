@@ -237,6 +237,8 @@ mod tests {
 
     #[test]
     fn a_context_too_large_to_name_is_nobody() {
+        // The highest of 24 bits, less one: an entry holds the context plus one.
+        assert_eq!(MAX_CONTEXT, 0xFF_FFFE);
         let mut table = LbaTable::new(10, DEFAULT_TABLE_BYTES);
         table.write(0..1, ContextId(MAX_CONTEXT), 0, |_| ());
         table.write(1..2, ContextId(u32::MAX), 1, |_| ());

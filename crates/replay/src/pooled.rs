@@ -35,6 +35,7 @@ fn pool(scheme: &mut SchemeResult, others: &[&SchemeResult], drawn: Drawn) {
     scheme.sealed_units = mean(|one| one.sealed_units);
     scheme.redirected_bytes = mean(|one| one.redirected_bytes);
     scheme.levelled_bytes = mean(|one| one.levelled_bytes);
+    scheme.failed_programs = mean(|one| one.failed_programs);
     scheme.failed_erases = mean(|one| one.failed_erases);
     scheme.retired_units = mean(|one| one.retired_units);
     scheme.discarded_bytes = mean(|one| one.discarded_bytes);
@@ -80,4 +81,59 @@ fn streams<'a>(all: impl Iterator<Item = &'a SchemeResult>) -> Vec<StreamResult>
     }
     pooled.sort_by_key(|stream| stream.id);
     pooled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    const COUNTS: [&str; 12] = [
+        "host_bytes",
+        "copied_bytes",
+        "erased_bytes",
+        "erased_units",
+        "sealed_units",
+        "redirected_bytes",
+        "levelled_bytes",
+        "failed_programs",
+        "failed_erases",
+        "retired_units",
+        "discarded_bytes",
+        "mapped_bytes",
+    ];
+
+    /// A scheme's result that has this for each of its counts.
+    fn counted(count: u64) -> Value {
+        let mut result = json!({
+            "name": "baseline", "parameters": {}, "streams_used": 0, "media_bytes": 2 * count, "waf": 2.0,
+            "waf_window": null, "waf_second_half": null, "lifetime_vs_baseline": null, "steady": true,
+            "memory_bytes": count, "streams": [], "series": [],
+        });
+        for name in COUNTS {
+            result[name] = count.into();
+        }
+        result
+    }
+
+    #[test]
+    fn each_count_is_the_mean_to_the_nearest_whole() {
+        for (counts, mean) in [([1, 1, 2], 1), ([1, 2, 2], 2), ([7, 7, 7], 7)] {
+            let [mut first, second, third] =
+                counts.map(|count| serde_json::from_value::<SchemeResult>(counted(count)).unwrap());
+            pool(
+                &mut first,
+                &[&second, &third],
+                Drawn {
+                    sample: 8,
+                    trace: 1,
+                },
+            );
+            let pooled = serde_json::to_value(&first).unwrap();
+            let expected = counted(mean);
+            for name in COUNTS.into_iter().chain(["media_bytes", "memory_bytes"]) {
+                assert_eq!(pooled[name], expected[name], "{name} of {counts:?}");
+            }
+        }
+    }
 }

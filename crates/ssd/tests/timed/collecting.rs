@@ -273,4 +273,8 @@ fn intervals_add_up_to_what_was_answered() {
         .sum();
     let expected = report.latency.write.requests * PAGE_BYTES;
     assert_near(written * f64::from(1 << 20), expected as f64, 1e-6);
+    let intervals = report.intervals.iter();
+    let collected: u64 = intervals.map(|interval| interval.collection_busy_ns).sum();
+    assert!(collected > 0);
+    assert_eq!(collected, report.work.collection_busy_ns());
 }
