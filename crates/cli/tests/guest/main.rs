@@ -26,6 +26,7 @@ mod scsi;
 mod secured;
 #[path = "../served/mod.rs"]
 mod served;
+mod several;
 mod steer;
 mod suites;
 mod watched;

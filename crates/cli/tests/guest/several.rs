@@ -1,0 +1,54 @@
+//! Several drives steered at once: a server each, and no byte in the other's handles.
+
+use serde_json::Value;
+
+use crate::{MIB, amount, host_bytes, served::Served, steer::steered_by};
+
+/// Bytes that a server sent to each handle; zeroes by command are in the default one.
+fn sent(counters: &Value) -> Vec<u64> {
+    let handles = counters["handles"].as_array().unwrap().iter();
+    let mut sent: Vec<u64> = handles
+        .map(|handle| handle["written_bytes"].as_u64().unwrap())
+        .collect();
+    sent[0] += counters["zeroed_bytes"].as_u64().unwrap();
+    sent
+}
+
+#[test]
+fn two_namespaces_are_steered_at_once_each_in_its_own_handles() {
+    let served = Served::start(&[
+        "--device",
+        "fdp-8ruh",
+        "--size",
+        "512MiB",
+        "--unit",
+        "8MiB",
+        "--namespaces",
+        "256MiB:0-3,rest:4-7",
+    ]);
+    let mut variables = served.variables();
+    variables.push(("AMOUNT", amount(16, 200) + "M"));
+    let report = steered_by("several.sh", &variables, |_| String::new());
+    for name in ["load-0", "load-1", "checked-1", "checked-2"] {
+        report.output(name);
+    }
+    let both = ["steered-1", "steered-2"].map(|name| report.json(name));
+    for counters in &both {
+        assert_eq!(
+            (&counters["errors"], &counters["unplaced_bytes"]),
+            (&0.into(), &0.into())
+        );
+    }
+    let [mut own, other] = both.map(|counters| sent(&counters));
+    assert_eq!((own.len(), other.len()), (4, 4));
+    match report.output("number").trim() {
+        "1" => own.extend(other),
+        _ => own = [other, own].concat(),
+    }
+    let drive = host_bytes(&served.stop());
+    assert_eq!(
+        own, drive,
+        "what the servers sent, and what the drive has in each handle"
+    );
+    assert!(own[..4].iter().sum::<u64>() > 32 * MIB && own[4..].iter().sum::<u64>() > 32 * MIB);
+}
