@@ -20,7 +20,11 @@ def told(values: list[float], form: str) -> str:
     return f"{middle:{form}} ({low:{form}} to {high:{form}})"
 
 
-rounds = len(rates["raw"])
+# A round that was cut off has not all kinds.
+rounds = min(map(len, rates.values()), default=0)
+if rounds < 2:
+    sys.exit("fewer than two whole rounds")
+rates = {kind: found[:rounds] for kind, found in rates.items()}
 print(f"writes a second: medians of {rounds} rounds (the middle half), and shares of the raw drive's in the same round")
 for kind, found in rates.items():
     shares = [rate / raw for rate, raw in zip(found, rates["raw"], strict=True)]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anabranch_compare::small_file;
 use anabranch_replay::Comparison;
 use clap::Args;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -59,16 +60,13 @@ pub fn report(arguments: &ReportArguments) -> Result {
             ));
         }
     }
-    if let [path] = &arguments.results[..]
-        && let Some(told) = steered(path)?
-    {
-        let page = anabranch_report::steered_page(told.clone()).map_err(Failure::wrong_use)?;
-        write_text(&arguments.output, &page)?;
-        return tell(arguments, &json!([{ "steered": told }]));
-    }
     let mut results = Vec::new();
     for path in &arguments.results {
-        results.extend(read(path)?);
+        let text = text(path)?;
+        if is_steered(&text) {
+            return report_steered(arguments, path, &text);
+        }
+        results.extend(parsed(path, &text)?);
     }
     write_page(&arguments.output, &results)?;
     let answers = results.iter().map(|result| {
@@ -78,11 +76,31 @@ pub fn report(arguments: &ReportArguments) -> Result {
     tell(arguments, &json!(answers.collect::<Vec<_>>()))
 }
 
-/// What `steer` told at its end, if a file holds that.
-fn steered(path: &Path) -> Result<Option<Value>> {
-    let told: Value = serde_json::from_str(&text(path)?).unwrap_or_default();
-    let is_steered = told["config"]["verb"] == "steer";
-    Ok(is_steered.then_some(told))
+/// Whether this is what `steer` told at its end.
+fn is_steered(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Told {
+        config: Config,
+    }
+    #[derive(Deserialize)]
+    struct Config {
+        verb: String,
+    }
+    serde_json::from_str(text).is_ok_and(|told: Told| told.config.verb == "steer")
+}
+
+/// Writes the page of what `steer` told in the file `path`.
+fn report_steered(arguments: &ReportArguments, path: &Path, text: &str) -> Result {
+    if arguments.results.len() > 1 {
+        return Err(Failure::wrong_use(format!(
+            "{} is a result of `anabranch steer`, which has a page of its own: name it alone",
+            path.display()
+        )));
+    }
+    let told: Value = serde_json::from_str(text).map_err(Failure::wrong_use)?;
+    let page = anabranch_report::steered_page(told.clone()).map_err(Failure::wrong_use)?;
+    write_text(&arguments.output, &page)?;
+    tell(arguments, &json!([{ "steered": told }]))
 }
 
 /// Prints the headings and answers of the page, if that is asked for.
@@ -106,8 +124,17 @@ pub fn write_page(path: &Path, results: &[Comparison]) -> Result {
 
 /// Reads the results in a file: one, or those of a grid or an experiment.
 pub fn read(path: &Path) -> Result<Vec<Comparison>> {
+    parsed(path, &text(path)?)
+}
+
+fn parsed(path: &Path, text: &str) -> Result<Vec<Comparison>> {
     let name = path.display().to_string();
-    Ok(anabranch_compare::results(&name, &text(path)?)?)
+    if is_steered(text) {
+        return Err(Failure::wrong_use(format!(
+            "{name} is a result of `anabranch steer`: it holds no comparison"
+        )));
+    }
+    Ok(anabranch_compare::results(&name, text)?)
 }
 
 fn text(path: &Path) -> Result<String> {

@@ -14,11 +14,16 @@ pub struct TenantArguments {
     pub tenant: Vec<anabranch_probe::TenantGroup>,
 }
 
-/// A line for each tenant, and one for each sentence on what was not seen, tenants that wrote nothing among them.
-pub fn told(tenants: &[Tenant], limitations: &[String]) -> impl Iterator<Item = String> {
+/// A line for each tenant, and one for each sentence on what was not seen, tenants that wrote nothing among them, behind
+/// the word `note`.
+pub fn told(
+    tenants: &[Tenant],
+    limitations: &[String],
+    note: &str,
+) -> impl Iterator<Item = String> {
     let tenants = tenants.iter().map(|tenant| line(&tenant.to_string()));
     let notes = limitations.iter();
-    tenants.chain(notes.map(|sentence| format!("note: {}", line(sentence))))
+    tenants.chain(notes.map(move |sentence| format!("{note}{}", line(sentence))))
 }
 
 #[cfg(test)]
@@ -32,7 +37,7 @@ mod tests {
             control_group: "a\nb".into(),
         }];
         let silent = "The control group c wrote nothing.".to_owned();
-        let told: Vec<String> = told(&tenants, &[silent]).collect();
+        let told: Vec<String> = told(&tenants, &[silent], "note: ").collect();
         assert_eq!(told.len(), 2);
         assert!(
             told[0].starts_with("tenant 1: a") && !told[0].contains('\n'),

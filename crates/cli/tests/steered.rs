@@ -5,7 +5,12 @@
 mod browser;
 mod command;
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    io::Write,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -159,9 +164,28 @@ fn a_result_that_is_cut_has_no_page_and_is_not_mixed_with_others() {
     let words = complaint(&["report", text(&result), "-o", text(&page)], 2);
     assert!(words.contains("no result of `anabranch steer`"), "{words}");
     assert!(!page.exists());
-    complaint(
+    let words = complaint(
         &["report", text(&result), text(&result), "-o", text(&page)],
         2,
     );
+    assert!(words.contains("name it alone"), "{words}");
     assert!(!page.exists());
+    let words = complaint(&["diff", text(&result), text(&result)], 2);
+    assert!(words.contains("holds no comparison"), "{words}");
+}
+
+#[test]
+fn what_can_be_read_only_once_has_its_page() {
+    let directory = TempDir::new().unwrap();
+    let page = directory.path().join("page.html");
+    let mut report = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(["report", "/dev/stdin", "-o", text(&page)])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = report.stdin.take().unwrap();
+    pipe.write_all(told().to_string().as_bytes()).unwrap();
+    drop(pipe);
+    assert!(report.wait().unwrap().success());
+    assert!(fs::read_to_string(&page).unwrap().contains("steered by"));
 }

@@ -51,7 +51,8 @@ pub struct HandoverCounts {
     pub nameless: u64,
     /// Requests, and pages made dirty, on which the kernel skipped the programs since this process attached them.
     pub skipped: u64,
-    /// Requests that the kernel skipped the first program on, and that another took.
+    /// Requests that another program than the first took: the kernel had skipped that one, or its thread was preempted
+    /// or moved in between.
     pub late: u64,
 }
 
@@ -69,7 +70,7 @@ struct Told {
 /// [`Handover::poll`] has received it.
 ///
 /// The kernel side notes a page's writer when the request enters the block layer, before merges and splits, in a
-/// window of 2^20 pages; with all its maps it takes 30 MiB whatever the drive's size, and some 45 KiB for each processor
+/// window of 2^20 pages; with all its maps it takes 30 MiB whatever the drive's size, and some 63 KiB for each processor
 /// beyond two. Two pages that want the same place do not mix: one of them is counted as evicted, and has no writer.
 #[derive(Debug)]
 pub struct Handover {
@@ -86,7 +87,7 @@ pub struct Handover {
     found: AtomicU64,
     missed: AtomicU64,
     nameless: AtomicU64,
-    /// What the second hook had taken before this process.
+    /// What others than the first program had taken before this process.
     late_before: u64,
     pins: Option<PathBuf>,
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -86,6 +86,8 @@ pub(crate) struct KernelSide {
     inbox: Inbox,
     /// What `on_reply` reads.
     reply: Words,
+    /// Replies that the kernel side did not take.
+    unanswered: AtomicU64,
     lost: Words,
     loaded: Vec<Loaded>,
     /// One thread at a time has a program run.
@@ -122,22 +124,25 @@ impl KernelSide {
         let ring = ring(&object, &inbox).map_err(refused("ring buffer"))?;
         let mut links = Vec::new();
         let mut loaded = Vec::new();
-        let pins = settings.pins();
         let hooks = |program: &ProgramMut<'_>| program.autoload() && program.name() != REPLY;
         for program in object.progs_mut().filter(hooks) {
-            let mut link = program.attach().map_err(refused("attaching"))?;
+            let link = program.attach().map_err(refused("attaching"))?;
             info!(program = ?program.name(), "attached");
             loaded.push(Loaded::new(&program, settings.late(request_hook)));
-            if let Some(pins) = pins {
-                pin(&mut link, &pins.join(program.name())).map_err(refused("pinning"))?;
+            links.push((program.name().to_owned(), link));
+        }
+        // Once all are attached: what is pinned outlives an attempt that failed.
+        for (name, link) in &mut links {
+            if let Some(pins) = settings.pins() {
+                pin(link, &pins.join(name)).map_err(refused("pinning"))?;
             }
-            links.push(link);
         }
         Ok(KernelSide {
-            _links: links,
+            _links: links.into_iter().map(|(_, link)| link).collect(),
             ring: Mutex::new(ring),
             inbox,
             reply: words(&object, "reply", REPLY_WORDS)?,
+            unanswered: AtomicU64::new(0),
             lost: words(&object, "lost", 1)?,
             loaded,
             object: Mutex::new(object),
@@ -163,14 +168,17 @@ impl KernelSide {
         ))
     }
 
-    /// Sends a reply to the kernel side. If it cannot be sent, the kernel side will ask again.
+    /// Sends a reply to the kernel side. One that it does not take is counted.
     pub(crate) fn tell(&self, reply: &Reply) {
         let object = self.object();
         for (at, word) in reply_words(reply).into_iter().enumerate() {
             self.reply.word(at).store(word, Ordering::Relaxed);
         }
         let program = object.progs_mut().find(|program| program.name() == REPLY);
-        let _ = program.map(|program| program.test_run(ProgramInput::default()));
+        let ended = program.map(|program| program.test_run(ProgramInput::default()));
+        if !matches!(ended, Some(Ok(done)) if done.return_value == 0) {
+            self.unanswered.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Number of records that were lost because the ring was full.
@@ -201,11 +209,11 @@ impl KernelSide {
 
     /// The events on which the kernel skipped the programs.
     pub(crate) fn skipped(&self) -> Skipped {
-        skipped(
-            self.loaded
-                .iter()
-                .map(|loaded| (loaded.hook, loaded.misses())),
-        )
+        let programs = self.loaded.iter();
+        Skipped {
+            unanswered: self.unanswered.load(Ordering::Relaxed),
+            ..skipped(programs.map(|loaded| (loaded.hook, loaded.misses())))
+        }
     }
 }
 
@@ -310,12 +318,17 @@ fn map(object: &Object, name: &str) -> Result<MapHandle, ProbeError> {
         .map_err(refused("maps"))
 }
 
-/// An array of the kernel side in memory.
+/// An array of the kernel side in memory, of one value of so many words.
 fn words(object: &Object, name: &'static str, count: usize) -> Result<Words, ProbeError> {
-    Words::map(&map(object, name)?, count).map_err(|error| ProbeError::Read {
+    let unreadable = |source| ProbeError::Read {
         path: PathBuf::from(name),
-        source: error.into(),
-    })
+        source,
+    };
+    let array = map(object, name)?;
+    if array.value_size() as usize != 8 * count {
+        return Err(unreadable(std::io::ErrorKind::InvalidData.into()));
+    }
+    Words::map(&array, count).map_err(|error| unreadable(error.into()))
 }
 
 /// The words of `struct reply` of `bpf/events.h`.

@@ -61,8 +61,9 @@ fn count(told: &str, name: &str) -> Option<u64> {
     count.trim().parse().ok()
 }
 
-/// Events on which the kernel skipped the programs. It skips a program that is already running on the same processor:
-/// in an interrupt or, where programs are preemptible, in another thread.
+/// Events on which the kernel skipped the programs. It skips a program that is already running on the same processor,
+/// in an interrupt or, where programs are preemptible, in another thread; and a kprobe's while a thread of that processor is
+/// within a call about a map.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Skipped {
     pub requests: u64,
@@ -70,6 +71,8 @@ pub(crate) struct Skipped {
     pub calls: u64,
     /// Whether the kernel does not count all of them.
     pub uncounted: bool,
+    /// Replies that the programs did not take.
+    pub unanswered: u64,
 }
 
 /// Sums up the events that each program was skipped on.
@@ -117,6 +120,12 @@ impl Skipped {
                 self.calls
             ));
         }
+        if self.unanswered > 0 {
+            sentences.push(format!(
+                "The kernel refused {} answers to the probe's programs: the call paths of those programs were looked for in the words of their stacks alone.",
+                self.unanswered
+            ));
+        }
         if self.uncounted {
             sentences.push(
                 "The kernel does not count the events on which it skips a program: some may be missing."
@@ -160,6 +169,12 @@ mod tests {
     #[test]
     fn a_kernel_that_skips_nothing_gets_no_words_and_one_that_does_not_count_some() {
         assert!(Skipped::default().limitations().is_empty());
+        let refused = Skipped {
+            unanswered: 3,
+            ..Skipped::default()
+        };
+        assert!(refused.limitations()[0].contains("refused 3 answers"));
+        assert_eq!(refused.events(), 0);
         let told = skipped([(Hook::Requests, None)].into_iter()).limitations();
         assert!(told[0].contains("does not count"), "{told:?}");
     }

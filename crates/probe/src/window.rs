@@ -28,7 +28,7 @@ pub(crate) struct Source {
 pub(crate) struct Tally {
     pub filled: u64,
     pub evicted: u64,
-    /// Requests that the second hook took.
+    /// Requests that another program than the first took.
     pub late: u64,
 }
 

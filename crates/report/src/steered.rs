@@ -12,6 +12,9 @@ const PROGRAMS: &[&str] = &[
     include_str!("page/steered/main.js"),
 ];
 
+/// The `schema` of what `steer` tells.
+const SCHEMA: u64 = 1;
+
 /// What `steer` tells at its end, as far as the page shows it: a part of `steer --json`, with its names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Steered {
@@ -112,6 +115,8 @@ struct Data<'a> {
 pub enum SteeredError {
     /// It is no result of `steer`, or one of another form.
     Form(serde_json::Error),
+    /// Its schema is another than this one reads.
+    Schema,
     /// It has more than a page holds.
     TooLarge,
 }
@@ -120,6 +125,10 @@ impl std::fmt::Display for SteeredError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             SteeredError::Form(error) => write!(f, "no result of `anabranch steer`: {error}"),
+            SteeredError::Schema => write!(
+                f,
+                "no result of `anabranch steer` of the schema {SCHEMA}, which this anabranch reads"
+            ),
             SteeredError::TooLarge => {
                 write!(
                     f,
@@ -137,6 +146,9 @@ impl std::error::Error for SteeredError {}
 /// # Errors
 /// When that is no such result, or one that is too large for a page.
 pub fn steered_page(told: serde_json::Value) -> Result<String, SteeredError> {
+    if told["schema"] != SCHEMA {
+        return Err(SteeredError::Schema);
+    }
     let steered: Steered = serde_json::from_value(told).map_err(SteeredError::Form)?;
     let title = format!(
         "{} steered by {} - Anabranch",
@@ -193,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_no_steer_told_has_no_page() {
-        for change in ["config", "drive", "handles", "written_bytes"] {
+        for change in ["schema", "config", "drive", "handles", "written_bytes"] {
             let mut wrong = told();
             wrong[change] = "something".into();
             let error = steered_page(wrong).unwrap_err().to_string();

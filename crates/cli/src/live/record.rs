@@ -146,7 +146,7 @@ fn tell(
         meter.requests(),
         capture.lost_events
     ))?;
-    let mut lines = tenants::told(&capture.tenants, &capture.limitations);
+    let mut lines = tenants::told(&capture.tenants, &capture.limitations, "note: ");
     lines.try_for_each(|line| print(&(line + "\n")))
 }
 

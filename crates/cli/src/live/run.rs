@@ -71,7 +71,7 @@ pub fn run(arguments: &RunArguments) -> Result {
         recorded.tables.capture.lost_events,
     );
     let capture = &recorded.tables.capture;
-    tenants::told(&capture.tenants, &capture.limitations).for_each(|line| say::note(&line));
+    tenants::told(&capture.tenants, &capture.limitations, "").for_each(|line| say::note(&line));
     let seen_nothing = result.as_ref().is_ok_and(is_void);
     let is_void = seen_nothing && end.has_failed();
     if seen_nothing && !is_void && !stages.knows_the_drive() {

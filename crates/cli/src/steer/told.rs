@@ -171,7 +171,7 @@ impl End<'_> {
             ]);
         }
         let mut text = format!("{table}\n{}\n", line(counters, self.drive, None));
-        for line in tenants::told(&self.tenants, &self.limitations) {
+        for line in tenants::told(&self.tenants, &self.limitations, "note: ") {
             text += &(line + "\n");
         }
         if let Some((counted, missed, _)) = &self.shadow {

@@ -1,4 +1,4 @@
-# A drive is steered, and what it did is told as JSON, as a table and as a page, all of the same moment.
+# A drive is steered, and what it did is told as JSON and, of the same moment, as a page.
 connect
 must mkdir /tmp/groups
 must mount -t cgroup2 none /tmp/groups

@@ -1,5 +1,6 @@
 # More threads than processors, many files, and somebody else's calls about an eBPF map: who wrote each page?
 connect
+section kernel uname -r
 steer_by_writer
 must mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/ublkb0
 must mount /dev/ublkb0 /mnt

@@ -188,8 +188,8 @@ static __always_inline int take_bio(struct bio *bio, struct scratch *scratch, __
  * the program gives the processor free again.) A kprobe's runs to its end, but
  * is skipped where a thread was preempted within a call of its own on an eBPF
  * map, of whatever program. The handover therefore has more than one: what the
- * kprobe was skipped on, a program of the tracepoint takes, and what that was
- * skipped on too, another of the same.
+ * kprobe was skipped on, a program at the tracepoint takes, and what that was
+ * skipped on too, a second program at the tracepoint.
  */
 #ifdef HANDOVER
 /* The bio that was taken last on this processor, until the last program has seen it. */
@@ -340,9 +340,10 @@ int on_reply(void *context)
 
 	if (!told)
 		return 0;
+	/* A writer that is not there any more is forgotten already. */
 	if (told->forgotten)
 		bpf_map_delete_elem(&writers, &told->forgotten);
 	if (told->has_ranges)
-		bpf_map_update_elem(&images, &told->image, &told->ranges, BPF_ANY);
+		return bpf_map_update_elem(&images, &told->image, &told->ranges, BPF_ANY);
 	return 0;
 }

@@ -11,7 +11,7 @@
 
 /*
  * What is remembered. The handover to a server of the device keeps within
- * 32 MiB with all its maps, on up to some 45 processors; a capture lives
+ * 32 MiB with all its maps, on up to some 34 processors; a capture lives
  * shorter and affords more.
  */
 #ifdef HANDOVER
@@ -65,7 +65,9 @@ enum slot {
 	SLOT_DIRTY,
 	SLOT_BIO,
 	SLOT_QUEUED,
+#ifdef HANDOVER
 	SLOT_LATE,
+#endif
 	SLOT_HINT,
 	SLOTS,
 };

@@ -41,7 +41,7 @@ impl Shape {
             ));
         }
         let most_bytes = u64::from(u32::MAX) * PAGE_BYTES;
-        (self.bytes > most_bytes).then(|| "more than the 16 TiB that can be steered".to_owned())
+        (self.bytes > most_bytes).then(|| "16 TiB or more, which is not steered".to_owned())
     }
 }
 

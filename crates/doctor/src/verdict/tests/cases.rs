@@ -504,7 +504,7 @@ pub const CASES: &[Case] = &[
         changed: &[(
             Ublk,
             No,
-            "ublk is there, but the drive has more than the 16 TiB that can be steered.",
+            "ublk is there, but the drive has 16 TiB or more, which is not steered.",
             "another format, or a smaller namespace; both delete what is on it (`nvme format`, `nvme create-ns`)",
         )],
     },
