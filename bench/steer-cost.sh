@@ -20,7 +20,8 @@ if [ -z "$program" ]; then
 fi
 scripts/guest.sh build
 work=$(mktemp -d)
-trap '[ -z "$serve" ] || kill "$serve" 2>/dev/null || true; rm -rf "$work"' EXIT
+# What it counted is written as it ends.
+trap '[ -z "$serve" ] || { kill "$serve" && wait "$serve"; } 2>/dev/null || true; rm -rf "$work"' EXIT
 nqn=nqn.2014-08.org.example:cost
 served() {
     setpriv --pdeathsig TERM "$program" serve --nqn "$nqn" --listen 127.0.0.1:0 --device fdp-8ruh --size 1GiB --unit 16MiB \
