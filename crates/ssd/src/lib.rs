@@ -1,9 +1,10 @@
 //! A solid-state drive, emulated: a page-mapped, multi-streamed flash translation layer (FTL) with garbage collection,
 //! Flexible Data Placement, wear, faults and simulated time.
 //!
-//! Pure, seeded and deterministic: no I/O, no unsafe, and no threads but while a saved device is made again, which is the
-//! same with any number of them. The same calls give the same counts everywhere. A device holds no data; it knows where
-//! each page lies and counts what keeping it there costs.
+//! Pure, seeded and deterministic: no unsafe, and no I/O and no threads but while a saved device is made again. It is the
+//! same with any number of threads, of which there are at most as many as cores (on Linux the standard library reads the
+//! limits of the process's group for that). The same calls give the same counts everywhere. A device holds no data; it
+//! knows where each page lies and counts what keeping it there costs.
 //!
 //! ```
 //! use anabranch_ssd::{Config, Device, PageRange, StreamId};

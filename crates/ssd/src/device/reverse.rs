@@ -2,13 +2,19 @@
 //!
 //! Stores at random into a table of a GiB miss the caches nearly every time. So pages are first sorted by the part
 //! of the table that they belong to, and then put into one part after the other, each of which fits a cache. Until
-//! then the table itself holds what is sorted, and no memory is taken besides: four bytes have a place in the part,
-//! and how much further the page is than the one sorted before it.
+//! then the table itself holds what is sorted: four bytes have a place in the part, and how much further the page is
+//! than the one sorted before it. Besides there is memory for a part's pages (at most 1 MiB a thread), for a count
+//! and a bucket of each part and thread, and for the pages that are too far for that (at most four bytes a page).
 //!
 //! Threads share the work. Each counts the pages of its share by part, sorts them into places of every part that are
 //! its own, and at last fills a share of the parts. The table is the same with any number of threads.
 
-use std::{mem, num::NonZero, thread};
+use std::{
+    mem,
+    num::NonZero,
+    sync::{Mutex, PoisonError},
+    thread,
+};
 
 use super::NONE;
 use crate::{config::Config, state::StateError};
@@ -28,47 +34,71 @@ pub(super) struct Reverse {
 pub(super) struct Division {
     /// Log2 of the places of a part.
     part_shift: u32,
+    /// A page is far that is so much further than the one before, or further than four bytes can say.
+    far: u32,
     threads: usize,
 }
 
 impl Division {
-    /// 1 MiB of the table, which a processor's second cache holds, and 1,080 parts to write to in turn for 1 TiB (our
-    /// choice: of 17 to 20 the fastest).
+    /// 1 MiB of the table, and as much beside it; 1,080 parts to write to in turn for 1 TiB (our choice; not measured
+    /// beyond two cores).
     const PART_SHIFT: u32 = 18;
-    /// Pages below which no further thread is worth its start (our choice: some milliseconds of work).
+    /// Pages below which there is no further thread (our choice; not measured beyond two cores).
     const LEAST_SHARE: usize = 1 << 20;
-    /// Beyond so many threads, memory is what they wait for (our choice).
+    /// Most threads (our choice; not measured beyond two cores).
     const MOST_THREADS: usize = 8;
 
     pub(super) fn for_pages(pages: usize) -> Division {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         Division {
             part_shift: Division::PART_SHIFT,
+            far: u32::MAX,
             threads: (pages / Division::LEAST_SHARE)
                 .min(cores)
                 .clamp(1, Division::MOST_THREADS),
         }
     }
 
-    /// Performs the tasks, each in a thread of its own, the first in this one.
-    fn each<T: Send, R: Send>(tasks: Vec<T>, perform: impl Fn(T) -> R + Sync) -> Vec<R> {
-        let mut tasks = tasks.into_iter();
-        let first = tasks.next();
-        thread::scope(|scope| {
-            let perform = &perform;
-            let others: Vec<_> = tasks
-                .map(|task| scope.spawn(move || perform(task)))
-                .collect();
-            let mut results: Vec<R> = first.map(perform).into_iter().collect();
-            for other in others {
-                match other.join() {
-                    Ok(result) => results.push(result),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            results
-        })
+    /// How much further a far page is at least. An entry says this of any far page, and of no other.
+    fn far(self) -> u32 {
+        self.far.min(u32::MAX >> self.part_shift)
     }
+}
+
+/// Performs the tasks in as many threads as there are tasks, and answers in their order.
+fn each<T: Send, R: Send>(tasks: Vec<T>, perform: impl Fn(T) -> R + Sync) -> Vec<R> {
+    each_by(
+        || thread::Builder::new().name("ssd-reverse".to_owned()),
+        tasks,
+        perform,
+    )
+}
+
+/// The same, by threads that are built so. Threads draw tasks until there is none, this one too: where the system
+/// refuses further threads, those there are do all of it.
+fn each_by<T: Send, R: Send>(
+    builder: impl Fn() -> thread::Builder,
+    tasks: Vec<T>,
+    perform: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let others = tasks.len().saturating_sub(1);
+    let mut results: Vec<Option<R>> = tasks.iter().map(|_| None).collect();
+    let queue = Mutex::new(tasks.into_iter().zip(&mut results));
+    let draw = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((task, result)) = draw() {
+            *result = Some(perform(task));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..others {
+            if builder().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+    results.into_iter().flatten().collect()
 }
 
 /// Where pages may lie: the places of the table.
@@ -135,16 +165,16 @@ fn made(places: Places<'_>, l2p: &[u32], division: Division) -> Option<Reverse> 
         })
         .collect();
     let parts = places.count().div_ceil(1 << division.part_shift);
-    let counts = Division::each(shares.clone(), |share| {
-        share.counted(places, division.part_shift, parts)
+    let counts = each(shares.clone(), |share| {
+        share.counted(places, division, parts)
     });
     let counts = counts.into_iter().collect::<Option<Vec<_>>>()?;
     let mut p2l = vec![0; places.count()];
     let sorted = {
         let buckets = buckets(&mut p2l, &counts, division.part_shift)?;
         let tasks = shares.into_iter().zip(buckets).collect();
-        Division::each(tasks, |(share, buckets)| {
-            share.sorted(places, division.part_shift, buckets)
+        each(tasks, |(share, buckets)| {
+            share.sorted(places, division, buckets)
         })
     };
     let part_share = parts.div_ceil(division.threads).max(1);
@@ -152,20 +182,20 @@ fn made(places: Places<'_>, l2p: &[u32], division: Division) -> Option<Reverse> 
         .chunks_mut(part_share << division.part_shift)
         .zip((0..).step_by(part_share))
         .collect();
-    let placed = Division::each(tasks, |(table, first)| {
+    let placed = each(tasks, |(table, first)| {
         let mut entries = Vec::new();
         let mut parts = table.chunks_mut(1 << division.part_shift).zip(first..);
         parts.try_for_each(|(table, part)| {
             let own = counts.iter().zip(&sorted);
             let own = own.map(|(counts, far)| (counts[part] as usize, &far[part][..]));
-            place(table, part, own, division.part_shift, &mut entries)
+            place(table, part, own, division, &mut entries)
         })
     });
     placed.into_iter().collect::<Option<()>>()?;
     let unit_share = places.usable.len().div_ceil(division.threads).max(1);
     let tables = p2l.chunks(unit_share * places.pages_per_unit as usize);
     let tasks = tables.zip(places.usable.chunks(unit_share)).collect();
-    let valid = Division::each(tasks, |(p2l, usable)| {
+    let valid = each(tasks, |(p2l, usable)| {
         valid(p2l, places.pages_per_unit as usize, usable)
     });
     let mut valid = valid.into_iter().collect::<Option<Vec<_>>>()?.concat();
@@ -218,10 +248,10 @@ impl Share<'_> {
     }
 
     /// How many pages each part of the table has of this share.
-    fn counted(self, places: Places<'_>, part_shift: u32, parts: usize) -> Option<Vec<u32>> {
+    fn counted(self, places: Places<'_>, division: Division, parts: usize) -> Option<Vec<u32>> {
         let mut counts = vec![0; parts];
         for (_, index) in self.pages(places) {
-            counts[index? >> part_shift] += 1;
+            counts[index? >> division.part_shift] += 1;
         }
         Some(counts)
     }
@@ -230,10 +260,11 @@ impl Share<'_> {
     fn sorted(
         self,
         places: Places<'_>,
-        part_shift: u32,
+        division: Division,
         mut buckets: Vec<Bucket<'_>>,
     ) -> Vec<Vec<u32>> {
-        let (most, mask) = (u32::MAX >> part_shift, (1 << part_shift) - 1);
+        let (part_shift, most) = (division.part_shift, division.far());
+        let mask = (1 << part_shift) - 1;
         for (page, index) in self.pages(places) {
             let Some(index) = index else { continue };
             let bucket = &mut buckets[index >> part_shift];
@@ -261,7 +292,7 @@ struct Bucket<'a> {
     /// Where the next one goes.
     at: usize,
     last: u32,
-    /// Pages that are further from the one before than four bytes can say: of pages at random one in a million at
+    /// Pages that are further from the one before than an entry can say: of pages at random one in a million at
     /// 1 TiB, one in fifty at 4 TiB.
     far: Vec<u32>,
 }
@@ -300,7 +331,7 @@ fn place<'a>(
     places: &mut [u32],
     part: usize,
     own: impl Iterator<Item = (usize, &'a [u32])> + Clone,
-    part_shift: u32,
+    division: Division,
     entries: &mut Vec<u32>,
 ) -> Option<()> {
     entries.clear();
@@ -312,7 +343,8 @@ fn place<'a>(
         sorted += count;
     }
     places[..sorted].fill(0);
-    let (most, mask) = (u32::MAX >> part_shift, (1 << part_shift) - 1);
+    let (part_shift, most) = (division.part_shift, division.far());
+    let mask = (1 << part_shift) - 1;
     let mut entries = &entries[..];
     for (count, far) in own {
         let (now, later) = entries.split_at(count);
@@ -379,6 +411,7 @@ mod tests {
             pages_per_unit in 1_u32..40,
             units in 1_u32..30,
             part_shift in prop::sample::select(vec![1_u32, 3, 6, 17, 28, 31]),
+            far in prop::sample::select(vec![0_u32, 1, 2, 5, 40, u32::MAX]),
             threads in 1_usize..5,
             keys in prop::collection::vec(any::<u32>(), 1..600),
             spoilt in prop::collection::vec((any::<usize>(), any::<usize>()), 0..2),
@@ -403,10 +436,30 @@ mod tests {
                 let (to, from) = (to % l2p.len(), from % l2p.len());
                 l2p[to] = if from % 7 == 0 { from as u32 } else { l2p[from] };
             }
-            let division = Division { part_shift, threads };
+            let division = Division { part_shift, far, threads };
             let found = Reverse::of(&config, &l2p, &usable, division).ok();
             let found = found.map(|found| (found.p2l, found.valid, found.mapped));
             prop_assert_eq!(found, plainly(&config, &l2p, &usable));
         }
+    }
+
+    /// No system has a stack of so many bytes.
+    #[test]
+    fn where_the_system_refuses_threads_this_one_performs_all_tasks_in_order() {
+        let refused = || thread::Builder::new().stack_size(1 << 60);
+        assert!(refused().spawn(|| ()).is_err());
+        let this = thread::current().id();
+        let performed = each_by(refused, (0..9).collect(), |task| {
+            (task, thread::current().id() == this)
+        });
+        assert_eq!(
+            performed,
+            (0..9).map(|task| (task, true)).collect::<Vec<_>>()
+        );
+        let performed = each((0..9).collect(), |task| task * task);
+        assert_eq!(
+            performed,
+            (0..9).map(|task| task * task).collect::<Vec<_>>()
+        );
     }
 }
