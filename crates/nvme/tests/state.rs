@@ -254,6 +254,29 @@ fn no_flip_of_a_byte_is_passed_over() {
     assert!(kept.checkpoint().read().is_err(), "a byte too many");
 }
 
+/// Reading goes by 256 KiB: what lies at the ends of such a chunk is looked at as all else is.
+#[test]
+fn no_flip_at_the_ends_of_what_is_read_at_a_time_is_passed_over() {
+    const CHUNK: usize = 1 << 18;
+    let pages = 1 << 17;
+    let kept = Kept::of(pages, RelocationKind::Gc);
+    let target = kept.target();
+    write(&target, 0, pages);
+    target.save().unwrap();
+    let whole = fs::read(&kept.path).unwrap();
+    assert!(whole.len() > 2 * CHUNK + 4);
+    same(&target.drive(), &kept.read(), pages);
+    for border in [CHUNK, 2 * CHUNK] {
+        for place in border - 4..=border + 4 {
+            let mut flipped = whole.clone();
+            flipped[place] ^= 1 << (place % 8);
+            fs::write(&kept.path, &flipped).unwrap();
+            let read = kept.checkpoint().read();
+            assert!(read.is_err(), "byte {place} of {}", whole.len());
+        }
+    }
+}
+
 /// As written until now: a line of JSON, then the whole device.
 #[test]
 fn a_state_of_the_first_version_is_read() {

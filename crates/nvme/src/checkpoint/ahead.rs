@@ -1,8 +1,10 @@
-//! A file that a thread of its own reads ahead, and sums up meanwhile.
+//! A file that a thread of its own reads ahead, and sums up meanwhile; where the system refuses a thread, it is read
+//! without.
 
 use std::{
     hash::Hasher as _,
     io::{self, BufRead, Read},
+    mem,
     sync::mpsc::{self, Receiver, Sender, SyncSender},
     thread,
 };
@@ -16,7 +18,7 @@ const MOST_AHEAD: usize = 4;
 /// Bytes at the end of a file that its checksum does not cover: the checksum's own.
 const UNCOVERED: usize = size_of::<u64>();
 
-/// What the thread has to tell.
+/// What comes of reading on.
 enum Told {
     /// So many bytes of a chunk.
     Bytes(Vec<u8>, usize),
@@ -26,10 +28,8 @@ enum Told {
 }
 
 /// The file's bytes, in order.
-pub(super) struct Ahead {
-    told: Receiver<Told>,
-    /// Where the memory of chunks goes back to.
-    spent: Sender<Vec<u8>>,
+pub(super) struct Ahead<'a> {
+    source: Source<'a>,
     chunk: Vec<u8>,
     /// What is left of the chunk.
     from: usize,
@@ -37,7 +37,24 @@ pub(super) struct Ahead {
     checksum: Option<u64>,
 }
 
-impl Ahead {
+/// Who reads.
+enum Source<'a> {
+    /// The thread; the memory of chunks goes back to it.
+    Thread(Receiver<Told>, Sender<Vec<u8>>),
+    Here(Box<Chunks<'a>>),
+}
+
+impl<'a> Ahead<'a> {
+    fn of(source: Source<'a>) -> Ahead<'a> {
+        Ahead {
+            source,
+            chunk: Vec::new(),
+            from: 0,
+            to: 0,
+            checksum: None,
+        }
+    }
+
     /// The checksum of all bytes but the last eight, once the end was read.
     pub(super) fn checksum(&self) -> Option<u64> {
         self.checksum
@@ -45,47 +62,85 @@ impl Ahead {
 }
 
 /// Lets `consume` have what is in the file, which it need not read to the end.
-pub(super) fn read_ahead<T>(
-    file: &mut (impl Read + Send + ?Sized),
-    consume: impl FnOnce(Ahead) -> T,
-) -> io::Result<T> {
+pub(super) fn read_ahead<T>(file: impl Read + Send, consume: impl FnOnce(Ahead<'_>) -> T) -> T {
+    read_by(
+        thread::Builder::new().name("nvme-ahead".to_owned()),
+        file,
+        consume,
+    )
+}
+
+/// The same, by a thread that is built so.
+fn read_by<T>(
+    thread: thread::Builder,
+    mut file: impl Read + Send,
+    consume: impl FnOnce(Ahead<'_>) -> T,
+) -> T {
+    let chunks = Box::new(Chunks {
+        file: &mut file,
+        hasher: XxHash3_64::with_seed(0),
+        held: Vec::new(),
+    });
     thread::scope(|scope| {
         let (tell, told) = mpsc::sync_channel(MOST_AHEAD);
         let (spent, empty) = mpsc::channel();
-        let thread = thread::Builder::new().name("nvme-state".to_owned());
-        thread.spawn_scoped(scope, move || read(file, &tell, &empty))?;
-        Ok(consume(Ahead {
-            told,
-            spent,
-            chunk: Vec::new(),
-            from: 0,
-            to: 0,
-            checksum: None,
-        }))
+        // The thread is given the file once there is one, so that it is still here if there is none.
+        let (give, given) = mpsc::channel::<Box<Chunks<'_>>>();
+        let reader = thread.spawn_scoped(scope, move || {
+            if let Ok(chunks) = given.recv() {
+                chunks.tell(&tell, &empty);
+            }
+        });
+        let source = match reader {
+            Ok(_) => give.send(chunks).map_or_else(
+                |refused| Source::Here(refused.0),
+                |()| Source::Thread(told, spent),
+            ),
+            Err(_) => Source::Here(chunks),
+        };
+        consume(Ahead::of(source))
     })
 }
 
-/// Reads and tells until the file ends or nobody listens any more.
-fn read(file: &mut (impl Read + ?Sized), tell: &SyncSender<Told>, empty: &Receiver<Vec<u8>>) {
-    let mut sum = Sum {
-        hasher: XxHash3_64::with_seed(0),
-        held: Vec::new(),
-    };
-    loop {
-        let mut chunk = empty.try_recv().unwrap_or_default();
+/// The file in chunks, which are summed up: all bytes but the last ones, which are held back until others follow.
+struct Chunks<'a> {
+    file: &'a mut (dyn Read + Send),
+    hasher: XxHash3_64,
+    held: Vec<u8>,
+}
+
+impl Chunks<'_> {
+    /// Reads and tells until the file ends or nobody listens any more.
+    fn tell(mut self, tell: &SyncSender<Told>, empty: &Receiver<Vec<u8>>) {
+        loop {
+            let told = self.next(empty.try_recv().unwrap_or_default());
+            let is_last = !matches!(told, Told::Bytes(..));
+            if tell.send(told).is_err() || is_last {
+                return;
+            }
+        }
+    }
+
+    /// The next chunk, in the memory of another.
+    fn next(&mut self, mut chunk: Vec<u8>) -> Told {
         chunk.resize(CHUNK, 0);
-        let told = match fill(file, &mut chunk) {
+        match fill(self.file, &mut chunk) {
             Err(error) => Told::Failed(error),
-            Ok(0) => Told::End(sum.hasher.finish()),
+            Ok(0) => Told::End(self.hasher.finish()),
             Ok(length) => {
-                sum.take(&chunk[..length]);
+                self.sum(&chunk[..length]);
                 Told::Bytes(chunk, length)
             }
-        };
-        let is_last = !matches!(told, Told::Bytes(..));
-        if tell.send(told).is_err() || is_last {
-            return;
         }
+    }
+
+    fn sum(&mut self, bytes: &[u8]) {
+        let (first, last) = bytes.split_at(bytes.len().saturating_sub(UNCOVERED));
+        let before = (self.held.len() + last.len()).saturating_sub(UNCOVERED);
+        self.hasher.write(&self.held[..before]);
+        self.held.drain(..before);
+        self.hasher.write(first);
+        self.held.extend_from_slice(last);
     }
 }
 
@@ -103,35 +158,24 @@ fn fill(file: &mut (impl Read + ?Sized), memory: &mut [u8]) -> io::Result<usize>
     Ok(length)
 }
 
-/// The checksum of all bytes but the last ones, which are held back until others follow.
-struct Sum {
-    hasher: XxHash3_64,
-    held: Vec<u8>,
-}
-
-impl Sum {
-    fn take(&mut self, bytes: &[u8]) {
-        let (first, last) = bytes.split_at(bytes.len().saturating_sub(UNCOVERED));
-        let before = (self.held.len() + last.len()).saturating_sub(UNCOVERED);
-        self.hasher.write(&self.held[..before]);
-        self.held.drain(..before);
-        self.hasher.write(first);
-        self.held.extend_from_slice(last);
-    }
-}
-
-impl BufRead for Ahead {
+impl BufRead for Ahead<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.from == self.to && self.checksum.is_none() {
-            match self.told.recv() {
-                Ok(Told::Bytes(chunk, length)) => {
+            (self.from, self.to) = (0, 0);
+            let spent = mem::take(&mut self.chunk);
+            let told = match &mut self.source {
+                Source::Thread(told, back) => {
                     // Where the thread has ended it needs no memory any more.
-                    let _ = self.spent.send(std::mem::replace(&mut self.chunk, chunk));
-                    (self.from, self.to) = (0, length);
+                    let _ = back.send(spent);
+                    let ended = |_| Told::Failed(io::ErrorKind::UnexpectedEof.into());
+                    told.recv().unwrap_or_else(ended)
                 }
-                Ok(Told::End(checksum)) => self.checksum = Some(checksum),
-                Ok(Told::Failed(error)) => return Err(error),
-                Err(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Source::Here(chunks) => chunks.next(spent),
+            };
+            match told {
+                Told::Bytes(chunk, length) => (self.chunk, self.to) = (chunk, length),
+                Told::End(checksum) => self.checksum = Some(checksum),
+                Told::Failed(error) => return Err(error),
             }
         }
         Ok(&self.chunk[self.from..self.to])
@@ -142,7 +186,7 @@ impl BufRead for Ahead {
     }
 }
 
-impl Read for Ahead {
+impl Read for Ahead<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.fill_buf()?.read(into)?;
         self.consume(count);
@@ -153,6 +197,34 @@ impl Read for Ahead {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// No system has a stack of so many bytes.
+    fn refused() -> thread::Builder {
+        thread::Builder::new().stack_size(1 << 60)
+    }
+
+    /// A file whose every other read is interrupted, and which gives few bytes at a time.
+    struct Interrupted<'a> {
+        bytes: &'a [u8],
+        reads: usize,
+    }
+
+    impl Read for Interrupted<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.reads += 1;
+            if self.reads % 2 == 1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let most = into.len().min(100_003);
+            self.bytes.read(&mut into[..most])
+        }
+    }
+
+    fn whole(mut ahead: Ahead<'_>) -> (Vec<u8>, Option<u64>) {
+        let mut found = Vec::new();
+        ahead.read_to_end(&mut found).unwrap();
+        (found, ahead.checksum())
+    }
 
     #[test]
     fn all_bytes_come_and_all_but_the_last_eight_are_summed_up() {
@@ -171,23 +243,35 @@ mod tests {
         ];
         for length in lengths {
             let bytes: Vec<u8> = (0..length).map(|at| (at * at / 7) as u8).collect();
-            let (found, checksum) = read_ahead(&mut &bytes[..], |mut ahead| {
-                let mut found = Vec::new();
-                ahead.read_to_end(&mut found).unwrap();
-                (found, ahead.checksum())
-            })
-            .unwrap();
             let covered = &bytes[..length.saturating_sub(UNCOVERED)];
-            assert!(found == bytes, "{length}");
-            assert_eq!(checksum, Some(XxHash3_64::oneshot(covered)), "{length}");
+            let checksum = Some(XxHash3_64::oneshot(covered));
+            let interrupted = || Interrupted {
+                bytes: &bytes,
+                reads: 0,
+            };
+            let found = [
+                read_ahead(&bytes[..], whole),
+                read_ahead(interrupted(), whole),
+                read_by(refused(), &bytes[..], whole),
+                read_by(refused(), interrupted(), whole),
+            ];
+            for (way, found) in found.into_iter().enumerate() {
+                assert!(found.0 == bytes, "{length} bytes, way {way}");
+                assert_eq!(found.1, checksum, "{length} bytes, way {way}");
+            }
         }
     }
 
     #[test]
+    fn a_thread_reads_unless_the_system_refuses_it() {
+        let is_here = |ahead: Ahead<'_>| matches!(ahead.source, Source::Here(_));
+        assert!(!read_ahead(io::repeat(7), is_here));
+        assert!(read_by(refused(), io::repeat(7), is_here));
+    }
+
+    #[test]
     fn who_stops_listening_ends_the_reading() {
-        let first = read_ahead(&mut io::repeat(7), |mut ahead| {
-            ahead.fill_buf().map(<[u8]>::len)
-        });
-        assert_eq!(first.unwrap().unwrap(), CHUNK);
+        let first = read_ahead(io::repeat(7), |mut ahead| ahead.fill_buf().map(<[u8]>::len));
+        assert_eq!(first.unwrap(), CHUNK);
     }
 }

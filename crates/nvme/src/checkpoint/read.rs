@@ -1,5 +1,5 @@
-//! Reading a state. What is read is not believed: memory is taken as bytes arrive, and the checksum of
-//! the whole file is compared before anything is made of it.
+//! Reading a state. What is read is not believed: memory is taken as bytes arrive, and but for version 1, whose
+//! parts have checksums of their own, the checksum of the whole file is compared before anything is made of it.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -15,8 +15,7 @@ const CHUNK: usize = 1 << 18;
 
 /// Reads the state in a file.
 pub(super) fn read(mut file: Box<dyn Input>) -> Result<Found, StateError> {
-    let found = read_ahead(&mut *file, |file| In { file }.found());
-    if let Some(found) = found.map_err(StateError::Read)?? {
+    if let Some(found) = read_ahead(&mut *file, |file| In { file }.found())? {
         return Ok(found);
     }
     file.rewind().map_err(StateError::Read)?;
@@ -45,11 +44,11 @@ fn damaged(what: &str) -> StateError {
 }
 
 /// The file.
-struct In {
-    file: Ahead,
+struct In<'a> {
+    file: Ahead<'a>,
 }
 
-impl In {
+impl In<'_> {
     /// What is in it; `None` if it is of the first version.
     fn found(mut self) -> Result<Option<Found>, StateError> {
         let form: Form = json(&self.line()?)?;
@@ -119,22 +118,7 @@ impl In {
     }
 
     fn pieces(mut self, has_ages: bool) -> Result<Found, StateError> {
-        let mut mapping = Mapping {
-            has_ages,
-            ..Mapping::default()
-        };
-        let rest = loop {
-            let (kind, numbers) = (self.word()?, [self.word()?, self.word()?]);
-            if kind == Piece::Run as u32 {
-                self.run(&mut mapping, numbers)?;
-            } else if kind == Piece::Changes as u32 {
-                self.changes(&mut mapping, numbers[0])?;
-            } else if kind == Piece::Rest as u32 {
-                break self.bytes(u64::from(numbers[0]) | u64::from(numbers[1]) << 32)?;
-            } else {
-                return Err(damaged("it has a piece that is none"));
-            }
-        };
+        let (mapping, rest) = self.mapping(has_ages)?;
         let mut found = [0; 8];
         self.fill(&mut found)?;
         if self.file.read(&mut [0]).map_err(StateError::Read)? > 0 {
@@ -148,6 +132,30 @@ impl In {
         let header: Header = json(&rest[..end])?;
         let drive = SavedDrive::read_around(&rest[end + 1..], mapping.places, mapping.ages)?;
         Ok(Found { header, drive })
+    }
+
+    /// All pieces: the mapping, in as much memory as it needs, and all else.
+    fn mapping(&mut self, has_ages: bool) -> Result<(Mapping, Vec<u8>), StateError> {
+        let mut mapping = Mapping {
+            has_ages,
+            ..Mapping::default()
+        };
+        loop {
+            let (kind, numbers) = (self.word()?, [self.word()?, self.word()?]);
+            if kind == Piece::Run as u32 {
+                self.run(&mut mapping, numbers)?;
+            } else if kind == Piece::Changes as u32 {
+                self.changes(&mut mapping, numbers[0])?;
+            } else if kind == Piece::Rest as u32 {
+                // It was taken by doubling, and a drive keeps it.
+                mapping.places.shrink_to_fit();
+                mapping.ages.shrink_to_fit();
+                let rest = self.bytes(u64::from(numbers[0]) | u64::from(numbers[1]) << 32)?;
+                return Ok((mapping, rest));
+            } else {
+                return Err(damaged("it has a piece that is none"));
+            }
+        }
     }
 
     fn run(&mut self, mapping: &mut Mapping, [first, count]: [u32; 2]) -> Result<(), StateError> {
@@ -186,4 +194,78 @@ struct Mapping {
     places: Vec<u32>,
     ages: Vec<u32>,
     has_ages: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Seek, SeekFrom};
+
+    use super::*;
+
+    const RUN: u32 = 1 << 16;
+
+    /// The pieces of so many runs, places and ages, with nothing else.
+    fn pieces(runs: u32) -> Vec<u8> {
+        let mut words = Vec::new();
+        for run in 0..runs {
+            words.extend([Piece::Run as u32, run * RUN, RUN]);
+            words.extend(0..2 * RUN);
+        }
+        words.extend([Piece::Rest as u32, 0, 0]);
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn the_mapping_takes_as_much_memory_as_it_needs() {
+        for runs in [3, 5, 9] {
+            let read = read_ahead(&pieces(runs)[..], |file| In { file }.mapping(true));
+            let (mapping, _) = read.unwrap();
+            let pages = (runs * RUN) as usize;
+            for words in [&mapping.places, &mapping.ages] {
+                assert_eq!(words.len(), pages);
+                assert!(
+                    words.capacity() <= pages + pages / 16,
+                    "{}",
+                    words.capacity()
+                );
+            }
+        }
+    }
+
+    /// A file that cannot be read to its end.
+    struct Failing(Cursor<Vec<u8>>);
+
+    impl Read for Failing {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let left = (300 << 10) - self.0.position() as usize;
+            match left {
+                0 => Err(io::Error::other("a sector is gone")),
+                left => self.0.read(&mut into[..left.min(8192)]),
+            }
+        }
+    }
+
+    impl Seek for Failing {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+
+    #[test]
+    fn what_fails_in_reading_ahead_is_told_as_it_is() {
+        let form = Form {
+            version: VERSION,
+            ages: true,
+        };
+        let mut bytes = serde_json::to_vec(&form).unwrap();
+        bytes.push(b'\n');
+        bytes.extend(pieces(2));
+        assert!(bytes.len() > 1 << 20);
+        let file = Failing(Cursor::new(bytes));
+        let error = read(Box::new(file)).unwrap_err();
+        let StateError::Read(error) = error else {
+            panic!("{error}")
+        };
+        assert_eq!(error.to_string(), "a sector is gone");
+    }
 }
