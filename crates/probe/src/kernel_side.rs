@@ -107,7 +107,13 @@ impl KernelSide {
         if support.queued_flag.is_some() {
             match KernelSide::attach_with(REQUEST_KPROBE, settings, support) {
                 Ok(attached) => return Ok(attached),
-                Err(error) => info!(%error, "requests are watched by their tracepoint"),
+                Err(error) => {
+                    info!(%error, "requests are watched by their tracepoint");
+                    // What that attempt pinned would go on beside what is attached now.
+                    for (pins, name) in settings.pins().into_iter().zip(&LATE[1..]) {
+                        let _ = fs::remove_file(pins.join(name));
+                    }
+                }
             }
         }
         KernelSide::attach_with(REQUEST_TRACEPOINT, settings, support)
@@ -126,19 +132,16 @@ impl KernelSide {
         let mut loaded = Vec::new();
         let hooks = |program: &ProgramMut<'_>| program.autoload() && program.name() != REPLY;
         for program in object.progs_mut().filter(hooks) {
-            let link = program.attach().map_err(refused("attaching"))?;
+            let mut link = program.attach().map_err(refused("attaching"))?;
             info!(program = ?program.name(), "attached");
             loaded.push(Loaded::new(&program, settings.late(request_hook)));
-            links.push((program.name().to_owned(), link));
-        }
-        // Once all are attached: what is pinned outlives an attempt that failed.
-        for (name, link) in &mut links {
             if let Some(pins) = settings.pins() {
-                pin(link, &pins.join(name)).map_err(refused("pinning"))?;
+                pin(&mut link, &pins.join(program.name())).map_err(refused("pinning"))?;
             }
+            links.push(link);
         }
         Ok(KernelSide {
-            _links: links.into_iter().map(|(_, link)| link).collect(),
+            _links: links,
             ring: Mutex::new(ring),
             inbox,
             reply: words(&object, "reply", REPLY_WORDS)?,
