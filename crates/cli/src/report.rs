@@ -124,16 +124,19 @@ pub fn write_page(path: &Path, results: &[Comparison]) -> Result {
 
 /// Reads the results in a file: one, or those of a grid or an experiment.
 pub fn read(path: &Path) -> Result<Vec<Comparison>> {
-    parsed(path, &text(path)?)
-}
-
-fn parsed(path: &Path, text: &str) -> Result<Vec<Comparison>> {
-    let name = path.display().to_string();
-    if is_steered(text) {
+    let text = text(path)?;
+    if is_steered(&text) {
         return Err(Failure::wrong_use(format!(
-            "{name} is a result of `anabranch steer`: it holds no comparison"
+            "{} is a result of `anabranch steer`: it holds no comparison",
+            path.display()
         )));
     }
+    parsed(path, &text)
+}
+
+/// The results in the text of a file that `steer` did not write.
+fn parsed(path: &Path, text: &str) -> Result<Vec<Comparison>> {
+    let name = path.display().to_string();
     Ok(anabranch_compare::results(&name, text)?)
 }
 
