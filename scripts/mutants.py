@@ -28,7 +28,7 @@ PLACEMENT = "crates/placement/src/schemes"
 # What is mutated of a crate (all, if nothing is named), and the tests that can catch it: its own, or CRATE/TEST.
 # Left out are two that take minutes: any_scheme of placement, golden_schemes of replay.
 CRATES = {
-    "ssd": ([], "lib copies emmc fdp golden invariants pairs state streams time wear"),
+    "ssd": ([], "lib copies emmc fdp golden invariants pairs recorded state streams time wear"),
     "replay": ([], "lib anabranch any_lane bounds golden_autostream requests tenants"),
     "lifetime": ([], "lib"),
     "nvme": (

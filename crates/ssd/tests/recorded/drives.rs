@@ -1,0 +1,197 @@
+//! Drives without time: every victim rule with every relocation.
+
+use anabranch_ssd::{
+    Config, Device, DeviceError, PageRange, StreamId, relocate::RelocationKind, state::SavedDrive,
+};
+
+use crate::{
+    drawn,
+    driven::Driven,
+    flash::rules,
+    heard::{Heard, Listening},
+    hold,
+    workload::Random,
+};
+
+/// Drives for each pair of a rule and a relocation.
+const DRIVES: usize = 3;
+const STEPS: u32 = 90;
+
+fn listening(config: &Config, kind: RelocationKind, heard: &Heard) -> Listening {
+    Listening {
+        inner: kind.build(config),
+        heard: heard.clone(),
+        asks_all: config.seed.is_multiple_of(3),
+        chosen: 0,
+        streams: config.streams(),
+    }
+}
+
+/// All that a device tells.
+fn asked(device: &Driven<Heard>, heard: &Heard) {
+    let config = device.config();
+    heard.take((device.counters(), device.stream_counters()));
+    heard.take((device.erases(), device.retired_units(), device.wear()));
+    heard.take((
+        device.mapped_pages(),
+        device.clock_pages(),
+        device.is_read_only(),
+    ));
+    for group in 0..=config.reclaim_groups {
+        heard.take(device.free_units(group));
+    }
+    for group in 0..config.reclaim_groups {
+        heard.take(device.group_room(group));
+    }
+    for stream in (0..=config.streams()).map(StreamId) {
+        heard.take(device.unit_room(stream));
+    }
+    for unit in 0..=config.physical_units {
+        let pages: Vec<_> = (0..=config.pages_per_unit)
+            .map(|offset| device.page_at(unit, offset))
+            .collect();
+        heard.take((device.unit(unit), pages));
+    }
+    for page in 0..=config.logical_pages {
+        heard.take((device.locate(page), device.stream_of(page)));
+    }
+    heard.take(device.mapping(1..config.logical_pages - 1));
+    heard.take(device.verify());
+    heard.take(device.saved());
+}
+
+fn step(
+    device: &mut Driven<Heard>,
+    random: &mut Random,
+    config: &Config,
+) -> Result<u32, DeviceError> {
+    let stream = StreamId(random.below(u32::from(config.host_streams)) as u16);
+    let other = StreamId(random.below(u32::from(config.host_streams)) as u16);
+    let first = random.below(config.logical_pages);
+    let count = 1 + random.below((config.logical_pages - first).min(40));
+    match random.below(20) {
+        0..8 => device
+            .write(PageRange::new(first, count), stream)
+            .map(|()| count),
+        8..14 => {
+            let pages: Vec<u32> = (0..1 + random.below(90))
+                .map(|_| random.below(config.logical_pages))
+                .collect();
+            device.write_scattered(&pages, stream).map(|()| count)
+        }
+        14..16 => device
+            .discard(PageRange::new(first, count / 2))
+            .map(|()| count),
+        16 => device.finish_unit(stream),
+        17 => device.hand_over(stream, other),
+        18 => device
+            .write(PageRange::new(first, config.logical_pages), stream)
+            .map(|()| 0),
+        _ => {
+            let Driven { device, relocation } = device;
+            Ok(u32::from(device.collect_idle(&mut **relocation)))
+        }
+    }
+}
+
+/// Saved, read, and gone on with.
+fn resumed(device: &Driven<Heard>, kind: RelocationKind, heard: &Heard) -> Driven<Heard> {
+    let drive = SavedDrive::read(&device.saved()[..]).unwrap();
+    heard.take((drive.config(), drive.counters(), drive.erases()));
+    let mut relocation = listening(drive.config(), kind, heard);
+    let device = drive.resume(&mut relocation, heard.clone()).unwrap();
+    Driven {
+        device,
+        relocation: Box::new(relocation),
+    }
+}
+
+/// The drive as the aged one of another experiment; `None` where it may not be.
+fn aged(
+    device: &Driven<Heard>,
+    random: &mut Random,
+    heard: &Heard,
+) -> Option<(Driven<Heard>, Config)> {
+    let kinds = RelocationKind::ALL;
+    let kind = kinds[random.below(kinds.len() as u32) as usize];
+    let old = device.config();
+    let groups = old.reclaim_groups as u16;
+    let config = Config {
+        host_streams: groups * (1 + random.below(3) as u16),
+        internal_streams: groups * random.below(4) as u16,
+        victim_rule: rules()[random.below(rules().len() as u32) as usize],
+        persistently_isolated: 0,
+        ..old.clone()
+    };
+    let mut relocation = listening(&config, kind, heard);
+    let drive = SavedDrive::read(&device.saved()[..]).unwrap();
+    let device = drive.age(config.clone(), &mut relocation, heard.clone());
+    let device = device.map_err(|error| heard.take(error.to_string())).ok()?;
+    let relocation = Box::new(relocation);
+    Some((Driven { device, relocation }, config))
+}
+
+fn run(config: &Config, kind: RelocationKind, random: &mut Random) -> String {
+    let heard = Heard::default();
+    let relocation = listening(config, kind, &heard);
+    let device = Device::watched(config.clone(), &relocation, heard.clone()).unwrap();
+    let relocation = Box::new(relocation);
+    let mut device = Driven { device, relocation };
+    let mut refused = 0;
+    let mut drive = |device: &mut Driven<Heard>, random: &mut Random, config: &Config| {
+        let result = step(device, random, config);
+        refused += u32::from(result.is_err());
+        heard.take(result.map_err(|error| error.to_string()));
+    };
+    let mut before = *device.counters();
+    for at in 0..STEPS {
+        drive(&mut device, random, config);
+        match at {
+            30 => device = resumed(&device, kind, &heard),
+            45 => {
+                before = *device.counters();
+                device.reset_counters();
+            }
+            55 if random.below(2) == 0 => device.keep_ages(),
+            20 | 40 | 60 | 80 => asked(&device, &heard),
+            _ => {}
+        }
+    }
+    asked(&device, &heard);
+    let counters = *device.counters();
+    if let Some((mut device, config)) = aged(&device, random, &heard) {
+        asked(&device, &heard);
+        (0..STEPS / 2).for_each(|_| drive(&mut device, random, &config));
+        asked(&device, &heard);
+    }
+    format!(
+        "{}+{kind}: {} and {} host pages, {} copied, {} erases, {} sealed, {} levelled, {} failed, {refused} refused, {}",
+        config.victim_rule,
+        before.host_pages,
+        counters.host_pages,
+        counters.copied_pages,
+        counters.erased_units,
+        counters.sealed_units,
+        counters.levelled_pages,
+        counters.failed_programs + counters.failed_erases,
+        heard.text(),
+    )
+}
+
+#[test]
+fn every_victim_rule_with_every_relocation_does_what_it_did() {
+    let mut random = Random(1);
+    let mut lines = Vec::new();
+    for victim_rule in rules() {
+        for kind in RelocationKind::ALL {
+            for _ in 0..DRIVES {
+                let config = Config {
+                    victim_rule,
+                    ..drawn(&mut random)
+                };
+                lines.push(run(&config, kind, &mut random));
+            }
+        }
+    }
+    hold("drives", &lines);
+}
