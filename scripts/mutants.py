@@ -29,7 +29,7 @@ PLACEMENT = "crates/placement/src/schemes"
 # Left out are two that take minutes: any_scheme of placement, golden_schemes of replay.
 CRATES = {
     "ssd": ([], "lib copies emmc fdp golden invariants pairs recorded state streams time wear"),
-    "replay": ([], "lib anabranch any_lane bounds golden_autostream requests tenants"),
+    "replay": ([], "lib anabranch any_lane bounds golden_autostream names recorded requests tenants"),
     "lifetime": ([], "lib"),
     "nvme": (
         [f"crates/nvme/src/{file}.rs" for file in ("pdu", "pdu/*", "command", "completion")],
