@@ -88,6 +88,10 @@ pub enum Verb {
     #[cfg(feature = "steer")]
     #[command(after_help = crate::steer::EXAMPLE)]
     Steer(crate::steer::SteerArguments),
+    /// Watch a steered drive: its handles, its own WAF beside its models', and what went wrong
+    #[cfg(feature = "steer")]
+    #[command(after_help = crate::top::EXAMPLE)]
+    Top(crate::top::TopArguments),
     /// Say what reaches a drive on this host: each way, what is missing, and the remedy
     #[cfg(feature = "doctor")]
     #[command(after_help = crate::doctor::EXAMPLE)]

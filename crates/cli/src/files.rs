@@ -68,6 +68,10 @@ impl Verb {
             Verb::Calibrate(calibrate) => of_calibrate(calibrate, files),
             #[cfg(feature = "steer")]
             Verb::Steer(steer) => of_steer(steer, files),
+            #[cfg(feature = "steer")]
+            Verb::Top(top) => files
+                .prints(printed("--json", top.json))
+                .writes("-o", &top.output),
             Verb::Sweep(sweep) => of_sweep(sweep, files),
             Verb::Contexts(contexts) => contexts.answer.files(files).reads([&contexts.trace]),
             Verb::Report(report) => of_report(report, files),
@@ -96,6 +100,8 @@ impl Verb {
             Verb::Serve(serve) => (&mut serve.output, &mut serve.json),
             #[cfg(feature = "steer")]
             Verb::Steer(steer) => (&mut steer.output, &mut steer.json),
+            #[cfg(feature = "steer")]
+            Verb::Top(top) => (&mut top.output, &mut top.json),
             #[cfg(feature = "doctor")]
             Verb::Doctor(doctor) => (&mut doctor.output, &mut doctor.json),
             #[cfg(feature = "live")]

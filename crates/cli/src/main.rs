@@ -10,7 +10,7 @@ mod coverage;
 mod diff;
 #[cfg(feature = "doctor")]
 mod doctor;
-#[cfg(feature = "live")]
+#[cfg(any(feature = "live", feature = "steer"))]
 mod duration;
 mod emmc;
 mod experiment;
@@ -42,6 +42,8 @@ mod steer;
 mod sweep;
 #[cfg(any(feature = "live", feature = "steer"))]
 mod tenants;
+#[cfg(feature = "steer")]
+mod top;
 mod version;
 #[cfg(feature = "live")]
 mod watch;
@@ -83,6 +85,8 @@ fn done(verb: &mut Verb) -> failure::Result {
         Verb::Serve(arguments) => serve::serve(arguments),
         #[cfg(feature = "steer")]
         Verb::Steer(arguments) => steer::steer(arguments),
+        #[cfg(feature = "steer")]
+        Verb::Top(arguments) => top::top(arguments),
         #[cfg(feature = "doctor")]
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         #[cfg(feature = "calibrate")]

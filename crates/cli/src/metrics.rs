@@ -1,9 +1,10 @@
-//! Figures for a monitoring system: OpenMetrics text at `http://ADDRESS/metrics`.
+//! Figures for a monitoring system: OpenMetrics text at `http://ADDRESS/metrics`, and where a verb has one its report so far
+//! at `/report`, as JSON, which `top` asks for.
 
 use std::{
     io::{self, Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -14,10 +15,24 @@ use crate::failure::{Failure, Result};
 /// after another.
 const PATIENCE: Duration = Duration::from_secs(2);
 const MOST_ASKED: usize = 4096;
+/// The most bytes of an answer that are read (our choice: a report has some kilobytes).
+#[cfg(feature = "steer")]
+const MOST_ANSWERED: usize = 4 << 20;
 
-/// The text that is answered, and the thread that answers.
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const JSON: &str = "application/json";
+const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// What is answered.
+#[derive(Default)]
+struct Pages {
+    metrics: String,
+    report: Option<String>,
+}
+
+/// The pages that are answered, and the thread that answers.
 pub struct Metrics {
-    text: Arc<Mutex<String>>,
+    pages: Arc<Mutex<Pages>>,
     address: SocketAddr,
 }
 
@@ -37,8 +52,8 @@ impl Metrics {
         };
         let listener = TcpListener::bind(address).map_err(told)?;
         let address = listener.local_addr().map_err(told)?;
-        let text = Arc::new(Mutex::new(String::new()));
-        let answered = Arc::clone(&text);
+        let pages = Arc::new(Mutex::new(Pages::default()));
+        let answered = Arc::clone(&pages);
         let thread = thread::Builder::new().name("metrics".to_owned());
         let spawned = thread.spawn(move || {
             for stream in listener.incoming() {
@@ -50,7 +65,7 @@ impl Metrics {
             }
         });
         spawned.map_err(Failure::work)?;
-        Ok(Metrics { text, address })
+        Ok(Metrics { pages, address })
     }
 
     /// The address at which requests are answered.
@@ -60,11 +75,67 @@ impl Metrics {
 
     /// Sets the text that is answered from now on.
     pub fn show(&self, text: String) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        self.pages().metrics = text;
+    }
+
+    /// Sets the report that is answered from now on, as JSON.
+    #[cfg(feature = "steer")]
+    pub fn show_report(&self, json: String) {
+        self.pages().report = Some(json);
+    }
+
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn answer(mut stream: TcpStream, text: &Mutex<String>) -> io::Result<()> {
+/// Asks the command at an address for its report so far.
+///
+/// # Errors
+/// When it does not answer in time, or something else does.
+#[cfg(feature = "steer")]
+pub fn ask_report(address: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let words = format!("GET /report HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    stream.write_all(words.as_bytes())?;
+    let answer = all_of(stream)?;
+    match answer.split_once("\r\n\r\n") {
+        Some((head, body)) if head.starts_with("HTTP/1.1 200 ") => Ok(body.to_owned()),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it answers, but is no `anabranch steer`",
+        )),
+    }
+}
+
+/// All that comes, up to the most that is read, within the time that it may take.
+#[cfg(feature = "steer")]
+fn all_of(mut stream: TcpStream) -> io::Result<String> {
+    let silent = || io::Error::new(io::ErrorKind::TimedOut, "it does not answer in time");
+    let until = Instant::now() + PATIENCE;
+    let mut found = Vec::new();
+    let mut part = [0; 4096];
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(silent());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut part) {
+            Ok(0) => return Ok(String::from_utf8_lossy(&found).into_owned()),
+            Ok(count) => found.extend(part.iter().take(count)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(silent()),
+            Err(error) => return Err(error),
+        }
+        if found.len() > MOST_ANSWERED {
+            let words = "it answers with more than a report has";
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
+        }
+    }
+}
+
+fn answer(mut stream: TcpStream, pages: &Mutex<Pages>) -> io::Result<()> {
     let until = Instant::now() + PATIENCE;
     let mut asked = Vec::new();
     let mut part = [0; 512];
@@ -80,17 +151,19 @@ fn answer(mut stream: TcpStream, text: &Mutex<String>) -> io::Result<()> {
         }
     }
     stream.set_write_timeout(Some(PATIENCE))?;
-    let found = asked.starts_with(b"GET /metrics ");
-    let (status, body) = match found {
-        true => (
-            "200 OK",
-            text.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-        ),
-        false => ("404 Not Found", "metrics are at /metrics\n".to_owned()),
+    let page = |path: &str| asked.starts_with(format!("GET {path} ").as_bytes());
+    let found = {
+        let pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
+        match (page("/metrics"), page("/report")) {
+            (true, _) => Some((OPENMETRICS, pages.metrics.clone())),
+            (_, true) => pages.report.clone().map(|report| (JSON, report)),
+            _ => None,
+        }
     };
+    let status = found.as_ref().map_or("404 Not Found", |_| "200 OK");
+    let (kind, body) = found.unwrap_or((PLAIN, "metrics are at /metrics\n".to_owned()));
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes())?;

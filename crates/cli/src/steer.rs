@@ -19,10 +19,10 @@ use std::{
 use anabranch_compare::read_text;
 use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_report::{message, printable};
-use anabranch_ssd::StreamId;
+use anabranch_ssd::{Config, StreamId};
 use anabranch_steer::{
-    BEAT, Drive, Guard, NoWriters, Options, Placer, Pulse, Server, Writers, give_up, own_mounts,
-    stay_in_memory,
+    BEAT, Drive, Guard, NoWriters, Options, Placer, Pulse, Server, Writers, Written, give_up,
+    own_mounts, stay_in_memory,
 };
 use anabranch_trace::WholeFile;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -41,8 +41,8 @@ use crate::{
 };
 use arguments::{Metadata, Shadow as Wanted};
 use kept::Kept;
-use shadow::Shadow;
-use told::End;
+use shadow::{Counted, Shadow};
+use told::Told;
 use watched::Watched;
 
 /// How often signals are looked for (our choice).
@@ -277,7 +277,8 @@ fn serve(
         say::note(&format!("metrics at http://{}/metrics", metrics.address()));
     }
     let view = view();
-    let (mut drawn, mut asked, mut waits) = (Instant::now(), 0, false);
+    let began = Instant::now();
+    let (mut drawn, mut asked, mut waits) = (began, 0, false);
     let mut drive = None;
     loop {
         thread::sleep(TICK);
@@ -291,10 +292,12 @@ fn serve(
         if drawn.elapsed() >= EVERY {
             drawn = Instant::now();
             drive = told::since(server.drive().written(), before);
-            let (counters, shadow) = (server.counters(), shadow.as_ref());
-            view.set_message(told::line(counters, drive, shadow));
+            view.set_message(told::line(server.counters(), drive, shadow.as_ref()));
             if let Some(metrics) = &metrics {
-                metrics.show(metrics::text(counters, &plan.handles, drive, shadow));
+                let shadow = shadow.as_ref().map(Shadow::now);
+                let told = told(&server, plan, began, drive, watched.as_ref(), shadow);
+                metrics.show(metrics::text(&told));
+                metrics.show_report(told.json().to_string());
             }
         }
     }
@@ -302,26 +305,39 @@ fn serve(
     drive = told::since(server.drive().written(), before).or(drive);
     let is_kept = kept.keep(&server);
     server.placer().unwatch();
-    let handover = watched.as_ref().map(Watched::counts);
-    let (tenants, limitations) = watched.as_ref().map(Watched::tenants).unwrap_or_default();
+    let shadow = shadow.map(Shadow::finish);
+    let end = told(&server, plan, began, drive, watched.as_ref(), shadow);
     watched.map_or(Ok(()), Watched::end)?;
-    let end = End {
-        server: &server,
-        scheme: plan.spec.name(),
-        handles: &plan.handles,
-        metadata: plan.metadata,
-        drive,
-        handover,
-        tenants,
-        limitations,
-        shadow: shadow.map(Shadow::finish),
-    };
     tell(arguments, &end, files)?;
     is_kept
 }
 
+/// What is told of this moment.
+fn told<'a>(
+    server: &'a Server,
+    plan: &'a Plan,
+    began: Instant,
+    drive: Option<Written>,
+    watched: Option<&Watched>,
+    shadow: Option<(Counted, u64, Config)>,
+) -> Told<'a> {
+    let (tenants, limitations) = watched.map(Watched::tenants).unwrap_or_default();
+    Told {
+        server,
+        steered: began.elapsed(),
+        scheme: plan.spec.name(),
+        handles: &plan.handles,
+        metadata: plan.metadata,
+        drive,
+        handover: watched.map(Watched::counts),
+        tenants,
+        limitations,
+        shadow,
+    }
+}
+
 /// Tells the end: into the files, and on standard output, where a page stands alone.
-fn tell(arguments: &SteerArguments, end: &End<'_>, files: Files) -> Result {
+fn tell(arguments: &SteerArguments, end: &Told<'_>, files: Files) -> Result {
     let json = end.json();
     if let Some(mut file) = files.json {
         writeln!(file, "{json:#}").map_err(Failure::work)?;

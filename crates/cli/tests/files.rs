@@ -144,7 +144,7 @@ const STEER: [Row; 2] = [
 ];
 
 /// Verbs that read no file, and `record`, which reads a device.
-const WITHOUT: [&str; 5] = ["devices", "help", "record", "schemes", "workloads"];
+const WITHOUT: [&str; 6] = ["devices", "help", "record", "schemes", "top", "workloads"];
 
 struct Place(TempDir);
 

@@ -270,6 +270,7 @@ fn no_name_reaches_the_terminal_as_it_is_by_any_verb() {
     ] {
         assert!(told.contains(verb), "{verb} told nothing");
     }
+    // `top` asks a server that runs: tests/top.rs has one with hostile names.
     let called: BTreeSet<&str> = calls.iter().map(|call| call[0].as_str()).collect();
     let help = String::from_utf8(anabranch(&["--help"]).stdout).unwrap();
     let (_, verbs) = help.split_once("Commands:\n").unwrap();
@@ -279,7 +280,8 @@ fn no_name_reaches_the_terminal_as_it_is_by_any_verb() {
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    let missed: Vec<_> = verbs.difference(&called).collect();
+    let missed = verbs.difference(&called).filter(|verb| **verb != "top");
+    let missed: Vec<_> = missed.collect();
     assert!(
         verbs.len() > 10 && missed.is_empty(),
         "{missed:?} of {help}"

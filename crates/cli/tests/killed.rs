@@ -78,15 +78,16 @@ const CASES: [Case; 16] = [
 ];
 
 /// `serve` has a test of its own, and `steer` needs a drive, which it writes beside what others write.
-/// `doctor` and `workloads` write as `schemes` does; `run`, `record` and `watch` have tests of their own, since no two
+/// `doctor`, `top` and `workloads` write as `schemes` does; `run`, `record` and `watch` have tests of their own, since no two
 /// of them write the same.
-const WITHOUT: [&str; 8] = [
+const WITHOUT: [&str; 9] = [
     "doctor",
     "help",
     "record",
     "run",
     "serve",
     "steer",
+    "top",
     "watch",
     "workloads",
 ];

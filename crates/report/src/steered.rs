@@ -1,4 +1,6 @@
-//! What a steered drive did, as one self-contained page.
+//! What a steered drive did: a result of `steer`, and one self-contained page of it.
+
+mod screen;
 
 use std::collections::BTreeMap;
 
@@ -15,10 +17,14 @@ const PROGRAMS: &[&str] = &[
 /// The `schema` of what `steer` tells.
 const SCHEMA: u64 = 1;
 
-/// What `steer` tells at its end, as far as the page shows it: a part of `steer --json`, with its names.
+/// What `steer` tells while it works and at its end, as far as a page or a screen shows it: a part of `steer --json`, with
+/// its names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Steered {
     config: Config,
+    /// How long this server has steered; older results do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    steered_s: Option<f64>,
     drive: Drive,
     handles: Vec<Handle>,
     /// Counts of bytes, requests and pages by their names.
@@ -41,6 +47,8 @@ struct Config {
     depth: u64,
     zero_copy: bool,
     directive: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    block_device: Option<String>,
 }
 
 /// The one verb whose result this is.
@@ -58,6 +66,9 @@ struct Drive {
     host_bytes: Option<u64>,
     media_bytes: Option<u64>,
     waf: Option<f64>,
+    /// What the drive's log counts in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grain_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -141,15 +152,25 @@ impl std::fmt::Display for SteeredError {
 
 impl std::error::Error for SteeredError {}
 
+impl Steered {
+    /// Reads what `steer` told, as its JSON.
+    ///
+    /// # Errors
+    /// When that is no such result.
+    pub fn read(told: serde_json::Value) -> Result<Steered, SteeredError> {
+        if told["schema"] != SCHEMA {
+            return Err(SteeredError::Schema);
+        }
+        serde_json::from_value(told).map_err(SteeredError::Form)
+    }
+}
+
 /// Makes the page of what `steer` told at its end, as its JSON. It needs no network.
 ///
 /// # Errors
 /// When that is no such result, or one that is too large for a page.
 pub fn steered_page(told: serde_json::Value) -> Result<String, SteeredError> {
-    if told["schema"] != SCHEMA {
-        return Err(SteeredError::Schema);
-    }
-    let steered: Steered = serde_json::from_value(told).map_err(SteeredError::Form)?;
+    let steered = Steered::read(told)?;
     let title = format!(
         "{} steered by {} - Anabranch",
         steered.drive.model, steered.config.scheme
@@ -166,12 +187,12 @@ pub fn steered_page(told: serde_json::Value) -> Result<String, SteeredError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
 
-    fn told() -> Value {
+    pub fn told() -> Value {
         json!({
             "schema": 1,
             "config": {

@@ -1,16 +1,29 @@
 //! What a steered drive tells a monitoring system.
 
+use anabranch_probe::HandoverCounts;
 use anabranch_report::{Exposition, Labels, Metric};
 use anabranch_steer::{Counters, Written};
 
-use super::shadow::Shadow;
+use super::{shadow::Counted, told::Told};
 
 /// What is counted, as OpenMetrics text.
-pub fn text(
+pub fn text(told: &Told<'_>) -> String {
+    let shadow = told.shadow.as_ref().map(|(counted, _, _)| counted);
+    of(
+        told.server.counters(),
+        told.handles,
+        told.drive,
+        told.handover.as_ref(),
+        shadow,
+    )
+}
+
+fn of(
     counters: &Counters,
     handles: &[u16],
     drive: Option<Written>,
-    shadow: Option<&Shadow>,
+    handover: Option<&HandoverCounts>,
+    shadow: Option<&Counted>,
 ) -> String {
     let mut text = Exposition::new("anabranch_steer");
     let label = |name, value: &dyn ToString| -> Labels<'static> { vec![(name, value.to_string())] };
@@ -45,6 +58,21 @@ pub fn text(
             [(Vec::new(), count.get() as f64)],
         );
     }
+    if let Some(counts) = handover {
+        let each = [
+            ("found", counts.found),
+            ("missed", counts.missed),
+            ("evicted", counts.evicted),
+            ("nameless", counts.nameless),
+        ];
+        let each = each.map(|(became, pages)| (label("became", &became), pages as f64));
+        text.tell(
+            "writer_pages",
+            Metric::Counter,
+            "Pages whose writer the probe was asked for, by what it knew",
+            each,
+        );
+    }
     if let Some(drive) = drive {
         let each = [("host", drive.host_bytes), ("media", drive.media_bytes)];
         let each = each.map(|(by, bytes)| (label("by", &by), bytes as f64));
@@ -56,8 +84,8 @@ pub fn text(
         );
     }
     if let Some(shadow) = shadow {
-        let (own, one) = (shadow.counted().steered, shadow.counted().baseline);
-        let each = [("steered", own.waf()), ("one", one.waf())].into_iter();
+        let each = [("steered", &shadow.steered), ("one", &shadow.baseline)].into_iter();
+        let each = each.map(|(name, counted)| (name, counted.waf()));
         let each = each.filter_map(|(name, waf)| Some((label("streams", &name), waf?)));
         text.tell(
             "modelled_waf",
@@ -75,7 +103,7 @@ mod tests {
 
     #[test]
     fn every_counter_is_told() {
-        let told = text(&Counters::default(), &[], None, None);
+        let told = of(&Counters::default(), &[], None, None, None);
         assert!(
             told.contains("anabranch_steer_unknown_pages_total 0\n") && told.ends_with("# EOF\n")
         );

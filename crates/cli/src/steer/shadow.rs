@@ -98,11 +98,18 @@ impl Shadow {
         *self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What they have counted so far, the requests they missed, and the drive they model.
+    pub fn now(&self) -> (Counted, u64, Config) {
+        let missed = self.missed.load(Ordering::Relaxed);
+        (self.counted(), missed, self.config.clone())
+    }
+
     /// Lets the models come to the end; the witness must be gone.
     pub fn finish(self) -> (Counted, u64, Config) {
+        let (counted, missed) = (self.counted, self.missed);
         let _ = self.thread.join();
-        let counted = *self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        (counted, self.missed.load(Ordering::Relaxed), self.config)
+        let counted = *counted.lock().unwrap_or_else(PoisonError::into_inner);
+        (counted, missed.load(Ordering::Relaxed), self.config)
     }
 }
 

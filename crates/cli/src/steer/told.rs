@@ -1,4 +1,6 @@
-//! What a steered drive has done: a line while it works, a table and JSON at the end.
+//! What a steered drive has done: a line and JSON while it works, a table and JSON at the end.
+
+use std::time::Duration;
 
 use anabranch_probe::HandoverCounts;
 use anabranch_ssd::Counters as Modelled;
@@ -62,9 +64,11 @@ pub fn line(counters: &Counters, drive: Option<Written>, shadow: Option<&Shadow>
     line
 }
 
-/// What the end is told of.
-pub struct End<'a> {
+/// What is told of a moment, and of the end.
+pub struct Told<'a> {
     pub server: &'a Server,
+    /// How long it has steered.
+    pub steered: Duration,
     pub scheme: &'a str,
     pub handles: &'a [u16],
     /// The stream of metadata and journals.
@@ -78,7 +82,7 @@ pub struct End<'a> {
     pub shadow: Option<(Counted, u64, anabranch_ssd::Config)>,
 }
 
-impl End<'_> {
+impl Told<'_> {
     fn place(&self, stream: usize) -> &'static str {
         match self.metadata.is_some_and(|own| usize::from(own) == stream) {
             true => "metadata and journals",
@@ -114,13 +118,16 @@ impl End<'_> {
                 "depth": depth,
                 "zero_copy": self.server.is_zero_copy(),
                 "directive": drive.directive().name(),
+                "block_device": self.server.block_device().to_string_lossy(),
             },
+            "steered_s": self.steered.as_secs_f64(),
             "drive": {
                 "model": drive.model(),
                 "serial": drive.serial(),
                 "bytes": drive.abilities().bytes,
                 "host_bytes": self.drive.map(|written| small(written.host_bytes)),
                 "media_bytes": self.drive.map(|written| small(written.media_bytes)),
+                "grain_bytes": self.drive.map(|written| written.grain_bytes),
                 "waf": waf(self.drive),
             },
             "handles": handles,

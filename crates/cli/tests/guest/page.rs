@@ -1,4 +1,4 @@
-//! The page of a steered drive: what it shows is what the drive counted.
+//! The page of a steered drive, and its screen: what they show is what the drive counted.
 
 use serde_json::Value;
 
@@ -30,6 +30,14 @@ fn a_steered_drives_page_says_what_its_result_says() {
     };
     assert_eq!(bytes(&page), bytes(&told));
     assert!(bytes(&told).iter().sum::<u64>() > 8 << 20);
+    let so_far = report.json("so-far");
+    assert_eq!(bytes(&so_far), bytes(&told));
+    assert_eq!(so_far["handover"], told["handover"]);
+    let screen = report.output("top");
+    for words in ["/dev/ublkb0 is ", "steered by pcstream-fcfs", "modelled "] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    report.refused("gone", "steer --metrics 127.0.0.1:9470");
     report.output("made");
     report.output("same");
     let alone = report.output("alone");
