@@ -26,43 +26,11 @@ fn of(
     shadow: Option<&Counted>,
 ) -> String {
     let mut text = Exposition::new("anabranch_steer");
-    let label = |name, value: &dyn ToString| -> Labels<'static> { vec![(name, value.to_string())] };
-    let written = handles.iter().zip(&counters.written_bytes);
-    let written = written.map(|(handle, bytes)| (label("handle", handle), bytes.get() as f64));
-    text.tell(
-        "written_bytes",
-        Metric::Counter,
-        "Bytes written to each handle",
-        written,
-    );
-    for (name, help, count) in [
-        ("read_bytes", "Bytes read", &counters.read_bytes),
-        ("discarded_bytes", "Discarded", &counters.discarded_bytes),
-        ("zeroed_bytes", "Zeroes by command", &counters.zeroed_bytes),
-        ("unplaced_bytes", "No directive", &counters.unplaced_bytes),
-        ("writes", "Requests to write", &counters.writes),
-        ("split_writes", "Of several handles", &counters.split_writes),
-        ("flushes", "Flushes", &counters.flushes),
-        ("unknown_pages", "Of no writer", &counters.unknown_pages),
-        ("errors", "Requests that failed", &counters.errors),
-        (
-            "repeated_commands",
-            "Cut off by a reset",
-            &counters.repeated_commands,
-        ),
-    ] {
-        text.tell(
-            name,
-            Metric::Counter,
-            help,
-            [(Vec::new(), count.get() as f64)],
-        );
-    }
+    count(&mut text, counters, handles);
     if let Some(counts) = handover {
         let each = [
             ("found", counts.found),
             ("missed", counts.missed),
-            ("evicted", counts.evicted),
             ("nameless", counts.nameless),
         ];
         let each = each.map(|(became, pages)| (label("became", &became), pages as f64));
@@ -95,6 +63,45 @@ fn of(
         );
     }
     text.finish()
+}
+
+fn label(name: &'static str, value: &dyn ToString) -> Labels<'static> {
+    vec![(name, value.to_string())]
+}
+
+/// What was asked for.
+fn count(text: &mut Exposition, counters: &Counters, handles: &[u16]) {
+    let written = handles.iter().zip(&counters.written_bytes);
+    let written = written.map(|(handle, bytes)| (label("handle", handle), bytes.get() as f64));
+    text.tell(
+        "written_bytes",
+        Metric::Counter,
+        "Bytes written to each handle",
+        written,
+    );
+    for (name, help, count) in [
+        ("read_bytes", "Bytes read", &counters.read_bytes),
+        ("discarded_bytes", "Discarded", &counters.discarded_bytes),
+        ("zeroed_bytes", "Zeroes by command", &counters.zeroed_bytes),
+        ("unplaced_bytes", "No directive", &counters.unplaced_bytes),
+        ("writes", "Requests to write", &counters.writes),
+        ("split_writes", "Of several handles", &counters.split_writes),
+        ("flushes", "Flushes", &counters.flushes),
+        ("unknown_pages", "Of no writer", &counters.unknown_pages),
+        ("errors", "Requests that failed", &counters.errors),
+        (
+            "repeated_commands",
+            "Cut off by a reset",
+            &counters.repeated_commands,
+        ),
+    ] {
+        text.tell(
+            name,
+            Metric::Counter,
+            help,
+            [(Vec::new(), count.get() as f64)],
+        );
+    }
 }
 
 #[cfg(test)]
