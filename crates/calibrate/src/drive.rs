@@ -1,6 +1,6 @@
 //! A drive as the series see it: what it says of itself, writes, discards, and what it counts.
 
-use anabranch_steer::nvme::{self, Queue, opcode};
+use anabranch_steer::nvme::{self, Configuration, PlacementHandle, Queue, opcode};
 use anabranch_steer::written;
 
 use crate::link::{Command, Link};
@@ -267,14 +267,12 @@ impl<'a> Drive<'a> {
 
     /// Bytes that may still be written to the unit of each handle, in the order of the identifiers; nothing without FDP.
     pub(crate) fn rooms(&mut self) -> Result<Vec<u64>, CalibrateError> {
-        let status = handle_status(self.link)?;
         let block_bytes = self.about.block_bytes;
-        let room = |descriptor: &[u8]| {
-            let blocks = number(descriptor, 8, 8) as u64;
-            blocks.saturating_mul(block_bytes)
-        };
-        let described = described(&status).take(self.about.identifiers.len());
-        Ok(described.map(room).collect())
+        let handles = handles(self.link)?;
+        let known = handles.iter().take(self.about.identifiers.len());
+        Ok(known
+            .map(|one| one.room_blocks.saturating_mul(block_bytes))
+            .collect())
     }
 
     fn find_counter(&mut self) -> Result<(), CalibrateError> {
@@ -404,47 +402,8 @@ fn placement(
     endurance_group: u16,
 ) -> Result<Placed, CalibrateError> {
     let has_fdp = number(controller, 96, 4) >> 19 & 1 == 1;
-    if has_fdp && let Ok(status) = handle_status(link) {
-        let count = number(&status, 14, 2) as u16;
-        let identifiers = described(&status).take(usize::from(count).min(MOST_HANDLES));
-        let identifiers = identifiers.map(|one| number(one, 0, 2) as u16).collect();
-        let configuration = configuration(link, endurance_group)?;
-        let groups = number(&configuration, 4, 4) as u32;
-        match groups {
-            0 => {
-                return Err(CalibrateError::Unfit(
-                    "the drive does not tell its FDP configuration (log 20h): how many reclaim groups it has is not known"
-                        .to_owned(),
-                ));
-            }
-            1 => {}
-            _ => {
-                return Err(CalibrateError::Unfit(format!(
-                    "the drive has {groups} reclaim groups: drives of one can be calibrated"
-                )));
-            }
-        }
-        let handles = number(&configuration, 8, 2) as usize;
-        let kinds = configuration.get(64..).unwrap_or_default().chunks_exact(4);
-        let kinds: Vec<Isolation> = kinds
-            .take(handles)
-            .map(|kind| match kind[0] {
-                2 => Isolation::Persistent,
-                _ => Isolation::Initial,
-            })
-            .collect();
-        // A placement handle of the namespace stands for one of the drive's handles.
-        let of_drive = described(&status).take(usize::from(count).min(MOST_HANDLES));
-        let of_drive = of_drive.map(|one| number(one, 2, 2) as usize);
-        let told = of_drive.map(|handle| kinds.get(handle).copied().unwrap_or(Isolation::Initial));
-        let told = told.collect();
-        let unit = number(&configuration, 16, 8) as u64;
-        return Ok((
-            Placement::Fdp { groups, told },
-            identifiers,
-            Some(unit).filter(|&unit| unit > 0),
-            count,
-        ));
+    if has_fdp && let Ok(handles) = handles(link) {
+        return told(link, endurance_group, &handles);
     }
     let has_directives = number(controller, 256, 2) >> 5 & 1 == 1;
     if has_directives && let Some(count) = enable_streams(link) {
@@ -454,25 +413,44 @@ fn placement(
     Ok((Placement::None, Vec::new(), None, 0))
 }
 
-/// The configuration that is in force: Feature 1Dh tells which of those in log 20h.
-fn configuration(link: &mut dyn Link, endurance_group: u16) -> Result<Vec<u8>, CalibrateError> {
-    let enabled = Command {
-        what: "ask for the FDP configuration",
-        queue: Queue::Admin,
-        opcode: opcode::GET_FEATURES,
-        of_namespace: false,
-        words: [0x1d, u32::from(endurance_group), 0, 0, 0, 0],
-    };
-    // A drive that does not tell its index has the first configuration in force.
-    let index = link
-        .ask(&enabled, &mut [])
-        .map_or(0, |told| told >> 8 & 0xff);
-    let log = nvme::placement::configurations(endurance_group, asking(link))?;
-    let mut at = 16;
-    for _ in 0..index {
-        at += (number(&log, at, 2) as usize).max(64);
+/// What the configuration in force says of these placement handles of the namespace.
+fn told(
+    link: &mut dyn Link,
+    endurance_group: u16,
+    handles: &[PlacementHandle],
+) -> Result<Placed, CalibrateError> {
+    let configuration = Configuration::in_force(endurance_group, asking(link))?;
+    let groups = configuration.as_ref().map_or(0, Configuration::groups);
+    match groups {
+        0 => {
+            return Err(CalibrateError::Unfit(
+                "the drive does not tell its FDP configuration (log 20h): how many reclaim groups it has is not known"
+                    .to_owned(),
+            ));
+        }
+        1 => {}
+        _ => {
+            return Err(CalibrateError::Unfit(format!(
+                "the drive has {groups} reclaim groups: drives of one can be calibrated"
+            )));
+        }
     }
-    Ok(log.get(at..).unwrap_or_default().to_vec())
+    // A placement handle of the namespace stands for one of the drive's handles.
+    let isolation = |one: &PlacementHandle| {
+        let configuration = configuration.as_ref();
+        match configuration.and_then(|found| found.is_persistent(one.handle)) {
+            Some(true) => Isolation::Persistent,
+            Some(false) | None => Isolation::Initial,
+        }
+    };
+    let tried = || handles.iter().take(MOST_HANDLES);
+    let told = tried().map(isolation).collect();
+    Ok((
+        Placement::Fdp { groups, told },
+        tried().map(|one| one.identifier).collect(),
+        configuration.as_ref().and_then(Configuration::unit_bytes),
+        handles.len() as u16,
+    ))
 }
 
 /// Switches the Streams Directive on; how many streams there are.
@@ -549,17 +527,15 @@ fn log(
     Ok(data)
 }
 
-fn handle_status(link: &mut dyn Link) -> Result<Vec<u8>, CalibrateError> {
-    nvme::placement::handle_status(asking(link))
+fn handles(link: &mut dyn Link) -> Result<Vec<PlacementHandle>, CalibrateError> {
+    nvme::placement::handles(asking(link))
 }
-
-/// A command's queue, its opcode, and whether it names the namespace.
-type Which = (Queue, u8, bool);
 
 /// Sends commands as [`nvme::placement`] has them.
 fn asking(
     link: &mut dyn Link,
-) -> impl FnMut(&'static str, Which, [u32; 6], &mut [u8]) -> Result<u32, CalibrateError> {
+) -> impl FnMut(&'static str, nvme::placement::Command, [u32; 6], &mut [u8]) -> Result<u32, CalibrateError>
+{
     |what, (queue, opcode, of_namespace), words, data| {
         let command = Command {
             what,
@@ -570,10 +546,6 @@ fn asking(
         };
         link.ask(&command, data)
     }
-}
-
-fn described(status: &[u8]) -> impl Iterator<Item = &[u8]> {
-    status.get(16..).unwrap_or_default().chunks_exact(32)
 }
 
 /// A little-endian number; what lies beyond the end is zero.

@@ -143,6 +143,8 @@ impl Link for Model {
             0x06 => self.identify(words[0]),
             0x02 if command.what != "read" => self.log(words[0] & 0xff),
             0x12 => self.handle_status(),
+            // The first configuration is in force.
+            0x0a => return Ok(1),
             0x01 => {
                 let start = u64::from(words[0]) * self.block_bytes;
                 let bytes = (u64::from(words[2] & 0xffff) + 1) * self.block_bytes;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anabranch_steer::nvme::{Namespace, Queue, opcode};
+use anabranch_steer::nvme::{Configuration, Namespace, PlacementHandle, Queue, opcode};
 use anabranch_steer::{Shape, SteerError};
 
 use crate::found::{Drive, Placement};
@@ -12,8 +12,8 @@ use crate::found::{Drive, Placement};
 struct Answers {
     controller: Vec<u8>,
     namespace: Vec<u8>,
-    /// The handles' status, and the endurance group's configurations; `None` where Flexible Data Placement is off.
-    placement: Option<(Vec<u8>, Vec<u8>)>,
+    /// The namespace's handles, and the configuration in force; `None` where Flexible Data Placement is off.
+    placement: Option<(Vec<PlacementHandle>, Option<Configuration>)>,
     streams: Option<u16>,
 }
 
@@ -41,7 +41,8 @@ impl Answers {
             metadata_bytes: shape.metadata_bytes,
             namespaces: u32_at(&self.controller, 516),
             endurance_group: self.endurance_group(),
-            fdp: answered.map(|(status, configurations)| placement(status, configurations)),
+            fdp: answered
+                .map(|(handles, configuration)| placement(handles, configuration.as_ref())),
             has_fdp: self.has_fdp(),
             streams: self.streams,
         }
@@ -56,10 +57,10 @@ pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
         ..Answers::default()
     };
     if answers.has_fdp()
-        && let Ok(status) = namespace.handle_status()
+        && let Ok(handles) = namespace.handles()
     {
-        let log = namespace.configurations(answers.endurance_group());
-        answers.placement = Some((status, log.unwrap_or_default()));
+        let configuration = namespace.configuration(answers.endurance_group());
+        answers.placement = Some((handles, configuration.ok().flatten()));
     }
     if answers.has_directives() {
         answers.streams = streams(&namespace);
@@ -67,19 +68,20 @@ pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
     Ok(answers.read())
 }
 
-/// Decodes the namespace's handles from its status, and unit size and isolation from the first
-/// configuration.
-fn placement(status: &[u8], configurations: &[u8]) -> Placement {
-    let configuration = configurations.get(16..).unwrap_or_default();
-    let handles = usize::from(u16_at(configuration, 8));
-    let kinds = configuration.get(64..).unwrap_or_default().chunks_exact(4);
-    let mut kinds = kinds.take(handles).map(|kind| kind[0]);
+/// The namespace's handles, and what the configuration in force says of them.
+fn placement(handles: &[PlacementHandle], configuration: Option<&Configuration>) -> Placement {
+    let is_persistent = |one: &PlacementHandle| {
+        configuration.and_then(|configuration| configuration.is_persistent(one.handle))
+    };
     Placement {
-        handles: u16_at(status, 14),
-        // Type 2 is persistently isolated, 1 initially.
-        persistently_isolated: handles > 0 && kinds.all(|kind| kind == 2),
-        unit_bytes: u64::from(u32_at(configuration, 16))
-            | u64::from(u32_at(configuration, 20)) << 32,
+        handles: u16::try_from(handles.len()).unwrap_or(u16::MAX),
+        configuration: configuration.map(Configuration::index),
+        drive_handles: configuration.map_or(0, Configuration::handles),
+        persistently_isolated: !handles.is_empty()
+            && handles.iter().all(|one| is_persistent(one) == Some(true)),
+        unit_bytes: configuration
+            .and_then(Configuration::unit_bytes)
+            .unwrap_or(0),
     }
 }
 
@@ -129,21 +131,63 @@ fn text(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    /// The configuration with this index, of two: 3 handles of one isolation, and 4 of another, of which 1 is not
+    /// persistent.
+    fn configuration(index: u8) -> Option<Configuration> {
+        let mut log = vec![0; 16];
+        log[0] = 1;
+        for (unit_mib, kinds) in [(24_u64, &[1_u8, 1, 1][..]), (6, &[2, 1, 2, 2])] {
+            let mut descriptor = vec![0; 64 + 4 * kinds.len()];
+            descriptor[0] = descriptor.len() as u8;
+            descriptor[8] = kinds.len() as u8;
+            descriptor[16..24].copy_from_slice(&(unit_mib << 20).to_le_bytes());
+            let types = descriptor[64..].chunks_exact_mut(4);
+            types.zip(kinds).for_each(|(one, kind)| one[0] = *kind);
+            log.extend(descriptor);
+        }
+        let size = log.len() as u32;
+        log[4..8].copy_from_slice(&size.to_le_bytes());
+        let found = Configuration::in_force(1, |_, (_, code, _), _, data| {
+            if code == opcode::GET_FEATURES {
+                return Ok::<u32, ()>(1 | u32::from(index) << 8);
+            }
+            data.copy_from_slice(log.get(..data.len()).ok_or(())?);
+            Ok(0)
+        });
+        found.unwrap()
+    }
+
+    /// Placement handles that stand for these of the drive.
+    fn handles(of_drive: &[u16]) -> Vec<PlacementHandle> {
+        let handles = of_drive.iter().enumerate();
+        handles
+            .map(|(place, &handle)| PlacementHandle {
+                identifier: place as u16,
+                handle,
+                room_blocks: 0,
+            })
+            .collect()
+    }
+
     #[test]
-    fn a_configuration_is_read_field_by_field() {
-        let mut status = vec![0; 16];
-        status[14] = 8;
-        let mut log = vec![0; 16 + 64 + 8];
-        log[16 + 8] = 2;
-        log[16 + 16..][..8].copy_from_slice(&(24_u64 << 20).to_le_bytes());
-        log[16 + 64] = 2;
-        log[16 + 68] = 2;
-        let found = placement(&status, &log);
-        assert_eq!((found.handles, found.unit_bytes), (8, 24 << 20));
-        assert!(found.persistently_isolated);
-        log[16 + 68] = 1;
-        assert!(!placement(&status, &log).persistently_isolated);
-        assert_eq!(placement(&[], &[]).unit_bytes, 0);
+    fn the_configuration_in_force_says_what_the_handles_are() {
+        let told = |of_drive: &[u16], index| {
+            let found = placement(&handles(of_drive), configuration(index).as_ref());
+            (
+                found.configuration,
+                found.drive_handles,
+                found.persistently_isolated,
+                found.unit_bytes >> 20,
+            )
+        };
+        assert_eq!(told(&[0, 1, 2], 0), (Some(0), 3, false, 24));
+        // Those of the namespace alone count.
+        assert_eq!(told(&[0, 2, 3], 1), (Some(1), 4, true, 6));
+        assert_eq!(told(&[0, 1], 1), (Some(1), 4, false, 6));
+        // One that there is not has no isolation, and neither has what nobody tells.
+        assert_eq!(told(&[0, 4], 1), (Some(1), 4, false, 6));
+        assert_eq!(told(&[], 1), (Some(1), 4, false, 6));
+        assert_eq!(told(&[0], 2), (None, 0, false, 0));
     }
 
     /// The answers of a drive that has everything.
@@ -157,16 +201,10 @@ mod tests {
         namespace[..8].copy_from_slice(&1000_u64.to_le_bytes());
         namespace[102] = 1;
         namespace[130] = 12;
-        let mut status = vec![0; 16];
-        status[14] = 8;
-        let mut log = vec![0; 16 + 64 + 4];
-        log[16 + 8] = 1;
-        log[16 + 16..][..8].copy_from_slice(&(24_u64 << 20).to_le_bytes());
-        log[16 + 64] = 1;
         Answers {
             controller,
             namespace,
-            placement: Some((status, log)),
+            placement: Some((handles(&[0, 2, 3]), configuration(1))),
             streams: Some(7),
         }
     }
@@ -184,9 +222,11 @@ mod tests {
             namespaces: 4,
             endurance_group: 1,
             fdp: Some(Placement {
-                handles: 8,
-                persistently_isolated: false,
-                unit_bytes: 24 << 20,
+                handles: 3,
+                configuration: Some(1),
+                drive_handles: 4,
+                persistently_isolated: true,
+                unit_bytes: 6 << 20,
             }),
             has_fdp: true,
             streams: Some(7),

@@ -120,7 +120,11 @@ pub struct Drive {
 pub struct Placement {
     /// Number of the namespace's placement handles.
     pub handles: u16,
-    /// Whether all handles are persistently isolated: data written through two of them never share a unit, even after
+    /// The index of the configuration in force; `None` where the drive does not tell it, and then not what follows.
+    pub configuration: Option<u8>,
+    /// Number of the drive's reclaim unit handles, of which some are the namespace's; 0 where the drive does not tell.
+    pub drive_handles: u16,
+    /// Whether all handles of the namespace are persistently isolated: data written through two of them never share a unit, even after
     /// garbage collection.
     pub persistently_isolated: bool,
     /// Bytes of a reclaim unit; 0 where the drive does not tell.

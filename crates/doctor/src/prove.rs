@@ -215,11 +215,9 @@ impl Bench {
     fn count(&self) -> Result<Count, String> {
         match self.directive {
             Directive::Placement => {
-                let status = self.namespace.handle_status().map_err(in_words)?;
-                let described = status.get(16..).unwrap_or_default().chunks_exact(32);
-                let room = |one: &[u8]| one[8..16].try_into().map_or(0, u64::from_le_bytes);
+                let handles = self.namespace.handles().map_err(in_words)?;
                 Ok(Count::Room(
-                    described.take(self.handles.len()).map(room).collect(),
+                    handles.iter().map(|one| one.room_blocks).collect(),
                 ))
             }
             Directive::Streams => {

@@ -208,9 +208,10 @@ fn drive(device: &Device) -> Verdict {
         drive.model, drive.namespaces
     );
     if let Some(fdp) = &drive.fdp {
-        let isolation = match fdp.persistently_isolated {
-            true => "persistently isolated, so that garbage collection keeps them apart too",
-            false => "initially isolated, so that garbage collection may mix them",
+        let isolation = match (fdp.configuration, fdp.persistently_isolated) {
+            (None, _) => "how they are isolated, the drive does not tell",
+            (_, true) => "persistently isolated, so that garbage collection keeps them apart too",
+            (_, false) => "initially isolated, so that garbage collection may mix them",
         };
         let unit = match fdp.unit_bytes {
             0 => String::new(),
@@ -237,7 +238,7 @@ fn drive(device: &Device) -> Verdict {
         Some(0) => verdict(Conduit::Drive, Reach::Yes, format!("{which} has the Streams Directive; how many streams, it says once that is enabled.")),
         Some(streams) => verdict(Conduit::Drive, Reach::Yes, format!("{which} has the Streams Directive: {streams} streams.")),
         None if drive.has_fdp => none(format!("{which} has Flexible Data Placement, but not switched on for this namespace."))
-            .remedy("it is switched on while its endurance group has no namespaces, so what is on them is lost: `nvme delete-ns`, `nvme set-feature -f 0x1d -c 1`, `nvme create-ns --nphndls`"),
+            .remedy(format!("it is switched on while its endurance group has no namespaces, so what is on them is lost: `nvme delete-ns`, `nvme set-feature -f 0x1d -V {} -c 1`, `nvme create-ns --nphndls`", drive.endurance_group.max(1))),
         None => none(format!("{which} has neither Flexible Data Placement nor the Streams Directive.")),
     }
 }

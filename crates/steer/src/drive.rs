@@ -171,7 +171,10 @@ impl Drive {
         let endurance_group = u16::from_le_bytes([byte(&described, 102), byte(&described, 103)]);
         let (directive, handles) = placement(&namespace, &controller, &title)?;
         let unit_bytes = match directive {
-            Directive::Placement => unit_bytes(&namespace, endurance_group),
+            Directive::Placement => {
+                let configuration = namespace.configuration(endurance_group).ok().flatten();
+                configuration.and_then(|one| one.unit_bytes())
+            }
             Directive::Streams => None,
         };
         Ok(Drive {
@@ -429,16 +432,9 @@ fn placement(
     title: &str,
 ) -> Result<(Directive, Vec<u16>), SteerError> {
     let has_fdp = byte(controller, 98) & 1 << 3 != 0;
-    if has_fdp && let Ok(status) = namespace.handle_status() {
-        let count = usize::from(u16::from_le_bytes([byte(&status, 14), byte(&status, 15)]));
-        let identifier =
-            |descriptor: &[u8]| u16::from_le_bytes([byte(descriptor, 0), byte(descriptor, 1)]);
-        let described = status
-            .get(16..)
-            .unwrap_or_default()
-            .chunks_exact(32)
-            .take(count);
-        return Ok((Directive::Placement, described.map(identifier).collect()));
+    if has_fdp && let Ok(handles) = namespace.handles() {
+        let identifiers = handles.iter().map(|one| one.identifier).collect();
+        return Ok((Directive::Placement, identifiers));
     }
     let has_directives = byte(controller, 256) & 1 << 5 != 0;
     if has_directives && namespace.enable_streams().is_ok() {
@@ -448,14 +444,6 @@ fn placement(
     Err(SteerError::Unfit(format!(
         "{title} has neither Flexible Data Placement switched on nor the Streams Directive"
     )))
-}
-
-/// The nominal size of a reclaim unit, of the endurance group's configurations log (page 20h).
-fn unit_bytes(namespace: &Namespace, endurance_group: u16) -> Option<u64> {
-    // A header of 16 bytes, then the first configuration, which has its reclaim unit's size in bytes 16 to 23.
-    let log = namespace.configurations(endurance_group).ok()?;
-    let size = log.get(32..40)?.try_into().ok().map(u64::from_le_bytes)?;
-    (size > 0).then_some(size)
 }
 
 #[cfg(test)]

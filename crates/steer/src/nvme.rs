@@ -3,6 +3,7 @@
 //! `unsafe` only for the two ioctls, which no safe wrapper covers.
 #![allow(unsafe_code)]
 
+mod configuration;
 pub mod placement;
 
 use std::fs::{File, OpenOptions};
@@ -11,6 +12,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use crate::error::SteerError;
+pub use configuration::Configuration;
+pub use placement::PlacementHandle;
 
 /// `struct nvme_passthru_cmd` of linux/nvme_ioctl.h.
 #[repr(C)]
@@ -208,20 +211,20 @@ impl Namespace {
         Ok(data)
     }
 
-    /// The reclaim unit handles' status, as [`placement::handle_status`] has it.
+    /// The namespace's placement handles, as [`placement::handles`] has them.
     ///
     /// # Errors
     /// When the namespace has no Flexible Data Placement.
-    pub fn handle_status(&self) -> Result<Vec<u8>, SteerError> {
-        placement::handle_status(|what, command, words, data| self.ask(what, command, words, data))
+    pub fn handles(&self) -> Result<Vec<PlacementHandle>, SteerError> {
+        placement::handles(|what, command, words, data| self.ask(what, command, words, data))
     }
 
-    /// The configurations of Flexible Data Placement, as [`placement::configurations`] has them.
+    /// The configuration of Flexible Data Placement that is in force, as [`Configuration::in_force`] has it.
     ///
     /// # Errors
     /// When the endurance group has none.
-    pub fn configurations(&self, endurance_group: u16) -> Result<Vec<u8>, SteerError> {
-        placement::configurations(endurance_group, |what, command, words, data| {
+    pub fn configuration(&self, endurance_group: u16) -> Result<Option<Configuration>, SteerError> {
+        Configuration::in_force(endurance_group, |what, command, words, data| {
             self.ask(what, command, words, data)
         })
     }

@@ -29,6 +29,8 @@ fn whole() -> Found {
                 endurance_group: 1,
                 fdp: Some(Placement {
                     handles: 8,
+                    configuration: Some(0),
+                    drive_handles: 8,
                     persistently_isolated: false,
                     unit_bytes: 24 << 20,
                 }),

@@ -375,7 +375,7 @@ pub const CASES: &[Case] = &[
                 Drive,
                 No,
                 "A drive (up to 4 namespaces, endurance group 1) has Flexible Data Placement, but not switched on for this namespace.",
-                "it is switched on while its endurance group has no namespaces, so what is on them is lost: `nvme delete-ns`, `nvme set-feature -f 0x1d -c 1`, `nvme create-ns --nphndls`",
+                "it is switched on while its endurance group has no namespaces, so what is on them is lost: `nvme delete-ns`, `nvme set-feature -f 0x1d -V 1 -c 1`, `nvme create-ns --nphndls`",
             ),
             (
                 Ublk,
@@ -467,6 +467,19 @@ pub const CASES: &[Case] = &[
                 "",
             ),
         ],
+    },
+    Case {
+        piece: "a configuration that is told",
+        take: |_, device| {
+            let fdp = fdp_of(device);
+            (fdp.configuration, fdp.drive_handles, fdp.unit_bytes) = (None, 0, 0);
+        },
+        changed: &[(
+            Drive,
+            Yes,
+            "A drive (up to 4 namespaces, endurance group 1) has Flexible Data Placement: 8 handles, how they are isolated, the drive does not tell.",
+            "",
+        )],
     },
     Case {
         piece: "a reclaim unit that is told",
