@@ -22,7 +22,7 @@ use anabranch_report::{message, printable};
 use anabranch_ssd::{Config, StreamId};
 use anabranch_steer::{
     BEAT, Drive, Guard, NoWriters, Options, Placer, Pulse, Server, Writers, Written, give_up,
-    own_mounts, stay_in_memory,
+    nvme::usage::listed, own_mounts, stay_in_memory,
 };
 use anabranch_trace::WholeFile;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -126,6 +126,9 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
     let drive = Drive::open(device).map_err(Failure::usage)?;
     let plan = plan(arguments, spec, &drive)?;
     let mut placer = placer(&plan, &drive, arguments.spare)?;
+    for (neighbour, handles) in drive.sharers(&plan.handles) {
+        say::line(&printable(&sharing(&neighbour, handles)));
+    }
     let kept = Kept::read(arguments.lifetimes.as_deref())?;
     placer.recall(kept.known());
     let shadow = match wants_shadow(arguments, &drive) {
@@ -192,6 +195,15 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Result<P
         streams: count - u16::from(apart),
         metadata: apart.then(|| count - 1),
     })
+}
+
+/// What follows from a namespace that writes to some of our handles, too.
+fn sharing(neighbour: &Path, handles: Vec<u16>) -> String {
+    let handles = listed(handles);
+    let neighbour = neighbour.display();
+    format!(
+        "note: {neighbour} writes to the same reclaim units as handles {handles} here: data of both mix there. `--handles` leaves them out; a namespace made with `nvme create-ns --phndls` has its own"
+    )
 }
 
 /// The host half of the scheme, on the drive as far as it is known: what a drive keeps spare it does not tell.

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use anabranch_steer::nvme::{Configuration, Namespace, PlacementHandle, Queue, opcode};
+use anabranch_steer::nvme::{
+    Configuration, Namespace, PlacementHandle, Queue, Usage, opcode, usage,
+};
 use anabranch_steer::{Shape, SteerError};
 
-use crate::found::{Drive, Placement};
+use crate::found::{Drive, Handle, Neighbour, Placement};
 
 /// What a drive answered: the bytes of Identify, and what else was asked where Identify says that it can be.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +16,9 @@ struct Answers {
     namespace: Vec<u8>,
     /// The namespace's handles, and the configuration in force; `None` where Flexible Data Placement is off.
     placement: Option<(Vec<PlacementHandle>, Option<Configuration>)>,
+    /// What is told of the endurance group's handles.
+    usage: Vec<Usage>,
+    neighbours: Vec<Neighbour>,
     streams: Option<u16>,
 }
 
@@ -41,8 +46,11 @@ impl Answers {
             metadata_bytes: shape.metadata_bytes,
             namespaces: u32_at(&self.controller, 516),
             endurance_group: self.endurance_group(),
-            fdp: answered
-                .map(|(handles, configuration)| placement(handles, configuration.as_ref())),
+            fdp: answered.map(|(handles, configuration)| Placement {
+                usage: self.usage.iter().map(|one| one.name()).collect(),
+                neighbours: self.neighbours.clone(),
+                ..placement(handles, configuration.as_ref())
+            }),
             has_fdp: self.has_fdp(),
             streams: self.streams,
         }
@@ -61,6 +69,9 @@ pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
     {
         let configuration = namespace.configuration(answers.endurance_group());
         answers.placement = Some((handles, configuration.ok().flatten()));
+        let usage = namespace.usage(answers.endurance_group());
+        answers.usage = usage.unwrap_or_default();
+        answers.neighbours = neighbours(&namespace, answers.endurance_group());
     }
     if answers.has_directives() {
         answers.streams = streams(&namespace);
@@ -82,7 +93,27 @@ fn placement(handles: &[PlacementHandle], configuration: Option<&Configuration>)
         unit_bytes: configuration
             .and_then(Configuration::unit_bytes)
             .unwrap_or(0),
+        own: handles.iter().map(own).collect(),
+        usage: Vec::new(),
+        neighbours: Vec::new(),
     }
+}
+
+fn own(one: &PlacementHandle) -> Handle {
+    Handle {
+        identifier: one.identifier,
+        handle: one.handle,
+    }
+}
+
+fn neighbours(namespace: &Namespace, endurance_group: u16) -> Vec<Neighbour> {
+    let asked = usage::neighbours(namespace, endurance_group).into_iter();
+    asked
+        .map(|neighbour| Neighbour {
+            device: neighbour.path.display().to_string(),
+            handles: neighbour.handles.map_err(|error| error.to_string()),
+        })
+        .collect()
 }
 
 /// The number of streams; `None` where the Streams Directive is not supported.
@@ -190,6 +221,13 @@ mod tests {
         assert_eq!(told(&[0], 2), (None, 0, false, 0));
     }
 
+    fn neighbour() -> Neighbour {
+        Neighbour {
+            device: "/dev/ng0n2".into(),
+            handles: Ok(vec![1]),
+        }
+    }
+
     /// The answers of a drive that has everything.
     fn whole() -> Answers {
         let mut controller = vec![0; 4096];
@@ -205,6 +243,8 @@ mod tests {
             controller,
             namespace,
             placement: Some((handles(&[0, 2, 3]), configuration(1))),
+            usage: vec![Usage::HostSpecified, Usage::Unused],
+            neighbours: vec![neighbour()],
             streams: Some(7),
         }
     }
@@ -227,6 +267,11 @@ mod tests {
                 drive_handles: 4,
                 persistently_isolated: true,
                 unit_bytes: 6 << 20,
+                own: [(0, 0), (1, 2), (2, 3)]
+                    .map(|(identifier, handle)| Handle { identifier, handle })
+                    .to_vec(),
+                usage: vec!["host_specified", "unused"],
+                neighbours: vec![neighbour()],
             }),
             has_fdp: true,
             streams: Some(7),

@@ -129,4 +129,30 @@ pub struct Placement {
     pub persistently_isolated: bool,
     /// Bytes of a reclaim unit; 0 where the drive does not tell.
     pub unit_bytes: u64,
+    /// The namespace's placement handles.
+    pub own: Vec<Handle>,
+    /// What the drive tells of each of its reclaim unit handles (log 21h), in order: `unused`, `host_specified` or
+    /// `controller_specified` by some namespace. Empty where it does not tell.
+    pub usage: Vec<&'static str>,
+    /// The other namespaces of the endurance group that this host sees.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// A placement handle of a namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Handle {
+    /// The placement identifier that a write carries.
+    pub identifier: u16,
+    /// The drive's reclaim unit handle that it stands for.
+    pub handle: u16,
+}
+
+/// Another namespace that this host sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Neighbour {
+    /// Its character device.
+    pub device: String,
+    /// The drive's reclaim unit handles that it writes to.
+    #[serde(serialize_with = "asked")]
+    pub handles: Result<Vec<u16>, String>,
 }

@@ -1,9 +1,11 @@
 //! The verdicts: what a host's findings mean for each conduit, in plain sentences. A pure function.
 
+mod company;
+
 use anabranch_steer::{Shape, feature, require};
 use serde::Serialize;
 
-use crate::found::{Device, Drive, Found, Mount};
+use crate::found::{Device, Drive, Found, Mount, Placement};
 
 /// A way by which writes, or information about them, get to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -208,31 +210,7 @@ fn drive(device: &Device) -> Verdict {
         drive.model, drive.namespaces
     );
     if let Some(fdp) = &drive.fdp {
-        let isolation = match (fdp.configuration, fdp.persistently_isolated) {
-            (None, _) => "how they are isolated, the drive does not tell",
-            (_, true) => "persistently isolated, so that garbage collection keeps them apart too",
-            (_, false) => "initially isolated, so that garbage collection may mix them",
-        };
-        let unit = match fdp.unit_bytes {
-            0 => String::new(),
-            bytes => format!(", reclaim units of {} MiB", bytes >> 20),
-        };
-        let handles = match fdp.handles {
-            1 => "1 handle".to_owned(),
-            handles => format!("{handles} handles"),
-        };
-        let words = format!("{which} has Flexible Data Placement: {handles}, {isolation}{unit}.");
-        let reach = match fdp.handles {
-            0 | 1 => Reach::Partly,
-            _ => Reach::Yes,
-        };
-        let verdict = verdict(Conduit::Drive, reach, words);
-        return match fdp.handles {
-            0 | 1 => verdict.remedy(
-                "make the namespace anew with more placement handles (`nvme create-ns --nphndls`)",
-            ),
-            _ => verdict,
-        };
+        return placement(&which, fdp);
     }
     match drive.streams {
         Some(0) => verdict(Conduit::Drive, Reach::Yes, format!("{which} has the Streams Directive; how many streams, it says once that is enabled.")),
@@ -240,6 +218,36 @@ fn drive(device: &Device) -> Verdict {
         None if drive.has_fdp => none(format!("{which} has Flexible Data Placement, but not switched on for this namespace."))
             .remedy(format!("it is switched on while its endurance group has no namespaces, so what is on them is lost: `nvme delete-ns`, `nvme set-feature -f 0x1d -V {} -c 1`, `nvme create-ns --nphndls`", drive.endurance_group.max(1))),
         None => none(format!("{which} has neither Flexible Data Placement nor the Streams Directive.")),
+    }
+}
+
+/// The verdict on a drive, named by `which`, whose namespace has Flexible Data Placement.
+fn placement(which: &str, fdp: &Placement) -> Verdict {
+    let isolation = match (fdp.configuration, fdp.persistently_isolated) {
+        (None, _) => "how they are isolated, the drive does not tell",
+        (_, true) => "persistently isolated, so that garbage collection keeps them apart too",
+        (_, false) => "initially isolated, so that garbage collection may mix them",
+    };
+    let unit = match fdp.unit_bytes {
+        0 => String::new(),
+        bytes => format!(", reclaim units of {} MiB", bytes >> 20),
+    };
+    let handles = match fdp.handles {
+        1 => "1 handle".to_owned(),
+        handles => format!("{handles} handles"),
+    };
+    let words = format!(
+        "{which} has Flexible Data Placement: {handles}, {isolation}{unit}.{}",
+        company::words(fdp)
+    );
+    if fdp.handles < 2 {
+        return verdict(Conduit::Drive, Reach::Partly, words).remedy(
+            "make the namespace anew with more placement handles (`nvme create-ns --nphndls`)",
+        );
+    }
+    match company::remedy(fdp) {
+        Some(remedy) => verdict(Conduit::Drive, Reach::Partly, words).remedy(remedy),
+        None => verdict(Conduit::Drive, Reach::Yes, words),
     }
 }
 

@@ -17,7 +17,7 @@ use nix::libc::{O_DIRECT, O_EXCL};
 use crate::again::Controllers;
 use crate::contents;
 use crate::error::SteerError;
-use crate::nvme::Namespace;
+use crate::nvme::{Namespace, usage};
 
 /// The largest request, however much more the drive takes (our choice): a block device of ublk has at most 128 segments,
 /// which may be single pages.
@@ -236,6 +236,24 @@ impl Drive {
     /// Handles it has: placement identifiers, or stream identifiers, where 0 is a write that says nothing.
     pub fn handles(&self) -> &[u16] {
         &self.handles
+    }
+
+    /// The other namespaces on this host that write to some of these handles too, with those they have; nobody where they
+    /// cannot be asked.
+    pub fn sharers(&self, handles: &[u16]) -> Vec<(PathBuf, Vec<u16>)> {
+        if self.directive != Directive::Placement {
+            return Vec::new();
+        }
+        let mut own = self.namespace.handles().unwrap_or_default();
+        own.retain(|one| handles.contains(&one.identifier));
+        let neighbours = usage::neighbours(&self.namespace, self.endurance_group);
+        let sharing = neighbours.into_iter().filter_map(|neighbour| {
+            let others = neighbour.handles.ok()?;
+            let shared = usage::shared(&own, &others);
+            let identifiers: Vec<u16> = shared.map(|one| one.identifier).collect();
+            (!identifiers.is_empty()).then_some((neighbour.path, identifiers))
+        });
+        sharing.collect()
     }
 
     /// Bytes of a reclaim unit, where it says.

@@ -5,6 +5,7 @@
 
 mod configuration;
 pub mod placement;
+pub mod usage;
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::error::SteerError;
 pub use configuration::Configuration;
 pub use placement::PlacementHandle;
+pub use usage::Usage;
 
 /// `struct nvme_passthru_cmd` of linux/nvme_ioctl.h.
 #[repr(C)]
@@ -225,6 +227,28 @@ impl Namespace {
     /// When the endurance group has none.
     pub fn configuration(&self, endurance_group: u16) -> Result<Option<Configuration>, SteerError> {
         Configuration::in_force(endurance_group, |what, command, words, data| {
+            self.ask(what, command, words, data)
+        })
+    }
+
+    /// Its endurance group (ENDGID); 0 for none.
+    ///
+    /// # Errors
+    /// When it is not described.
+    pub fn endurance_group(&self) -> Result<u16, SteerError> {
+        let described = self.identify_namespace()?;
+        let field = described
+            .get(102..104)
+            .and_then(|field| field.try_into().ok());
+        Ok(field.map_or(0, u16::from_le_bytes))
+    }
+
+    /// What is told of each handle of an endurance group, as [`usage::usage`] has it.
+    ///
+    /// # Errors
+    /// When the drive has no such page.
+    pub fn usage(&self, endurance_group: u16) -> Result<Vec<Usage>, SteerError> {
+        usage::usage(endurance_group, |what, command, words, data| {
             self.ask(what, command, words, data)
         })
     }

@@ -1,11 +1,12 @@
 //! `anabranch doctor` in the guest: its words, with each piece there and with one missing, and its proofs.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     host_bytes,
     machine::{Report, program, run_with},
     served::Served,
+    steer::steered_by,
 };
 
 const PROOF_BYTES: u64 = 64 << 10;
@@ -130,6 +131,58 @@ fn lacks_leave(told: &str) {
         let one = verdicts.iter().find(|one| one["conduit"] == name).unwrap();
         assert_eq!(one["reach"], "no", "{told:#}");
     }
+}
+
+#[test]
+fn the_configuration_in_force_and_who_shares_handles_are_told() {
+    let drive = ["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"];
+    let served = Served::start(&[&drive[..], &["--namespaces", "none"]].concat());
+    let report = steered_by("doctor-shared.sh", &served.variables(), |_| String::new());
+    let fdp = |name: &str| report.json(name)["found"]["device"]["drive"]["answer"]["fdp"].clone();
+    let alone = fdp("alone");
+    // The second configuration has half of the handles, the first all eight.
+    assert_eq!(
+        (&alone["configuration"], &alone["drive_handles"]),
+        (&1.into(), &4.into())
+    );
+    assert_eq!(alone["unit_bytes"], 8 << 20);
+    let (used, unused) = ("host_specified", "unused");
+    assert_eq!(
+        alone["usage"],
+        json!([used, used, unused, unused]),
+        "{alone:#}"
+    );
+    assert_eq!(alone["neighbours"], json!([]));
+    let both = fdp("both-json");
+    assert_eq!(both["usage"], json!([used, used, used, unused]), "{both:#}");
+    let neighbour = json!({ "device": "/dev/ng0n2", "handles": { "answer": [2, 1] } });
+    assert_eq!(both["neighbours"], json!([neighbour]), "{both:#}");
+    for (name, words) in [
+        (
+            "both",
+            "Of the drive's 4 handles 0-1 are this namespace's; 1-2 are those of /dev/ng0n2, and 1 is shared",
+        ),
+        ("both", "3 is used by no namespace"),
+        ("both", "`anabranch steer --handles 0`"),
+        (
+            "other",
+            "1-2 are this namespace's; 0-1 are those of /dev/ng0n1, and 1 is shared",
+        ),
+        ("other", "`anabranch steer --handles 0`"),
+        (
+            "note",
+            "note: /dev/ng0n2 writes to the same reclaim units as handles 1 here",
+        ),
+        (
+            "hidden",
+            "0-1 are this namespace's; 2 is used by a namespace that this host does not see; 3 is used by no namespace",
+        ),
+    ] {
+        let told = &report.section(name).output;
+        assert!(told.contains(words), "{name} lacks {words}: {told}");
+    }
+    assert!(!report.output("no-note").contains("note: /dev"));
+    served.stop();
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The words of all conduits with each piece there, and with exactly one piece missing.
 
 mod cases;
+mod handles;
 
 use super::*;
-use crate::found::{Placement, Tracing};
-use cases::{CASES, WHOLE};
+use crate::found::{Handle, Placement, Tracing};
+use cases::WHOLE;
 
 fn whole() -> Found {
     Found {
@@ -33,6 +34,9 @@ fn whole() -> Found {
                     drive_handles: 8,
                     persistently_isolated: false,
                     unit_bytes: 24 << 20,
+                    own: own(&[0, 1, 2, 3, 4, 5, 6, 7]),
+                    usage: vec!["host_specified"; 8],
+                    neighbours: Vec::new(),
                 }),
                 has_fdp: true,
                 streams: None,
@@ -43,6 +47,14 @@ fn whole() -> Found {
             users: Vec::new(),
         }),
     }
+}
+
+/// Placement handles that stand for these of the drive.
+fn own(handles: &[u16]) -> Vec<Handle> {
+    let identifiers = 0_u16..;
+    let both = identifiers.zip(handles);
+    both.map(|(identifier, &handle)| Handle { identifier, handle })
+        .collect()
 }
 
 fn drive_of(device: &mut Device) -> &mut Drive {
@@ -70,6 +82,10 @@ struct Case {
     changed: &'static [Said],
 }
 
+fn all() -> impl Iterator<Item = &'static Case> {
+    cases::CASES.iter().chain(handles::CASES)
+}
+
 /// The verdicts without a piece.
 fn without(take: impl FnOnce(&mut Found, &mut Device)) -> Vec<Verdict> {
     let mut found = whole();
@@ -90,7 +106,7 @@ fn each_missing_piece_has_its_words_and_changes_no_others() {
         without(|_, _| ()).iter().map(said).collect::<Vec<_>>(),
         WHOLE
     );
-    for case in CASES {
+    for case in all() {
         let verdicts = without(case.take);
         let told: Vec<Said> = WHOLE
             .iter()
@@ -118,7 +134,7 @@ fn each_missing_piece_has_its_words_and_changes_no_others() {
 
 #[test]
 fn verdicts_are_json_word_for_word() {
-    for case in CASES {
+    for case in all() {
         let verdicts = without(case.take);
         let json = serde_json::to_value(&verdicts).unwrap();
         for (json, verdict) in json.as_array().unwrap().iter().zip(&verdicts) {

@@ -40,7 +40,7 @@ pub fn handles<E>(
         let handles = u16::from_le_bytes([header[14], header[15]]);
         HEADER + usize::from(handles).min(MOST_HANDLES) * DESCRIPTOR
     };
-    let status = whole(length, |data| {
+    let status = whole(HEADER, length, |data| {
         let words = [REPORT, (data.len() / 4 - 1) as u32, 0, 0, 0, 0];
         ask("ask for the reclaim unit handles", command, words, data)
     })?;
@@ -53,15 +53,16 @@ pub fn handles<E>(
     Ok(read.collect())
 }
 
-/// A header, and where it tells of more, all of it.
-fn whole<E>(
+/// A header of so many bytes, and where it tells of more, all of it.
+pub(super) fn whole<E>(
+    header_bytes: usize,
     length: impl Fn(&[u8]) -> usize,
     mut ask: impl FnMut(&mut [u8]) -> Result<u32, E>,
 ) -> Result<Vec<u8>, E> {
-    let mut header = vec![0; HEADER];
+    let mut header = vec![0; header_bytes];
     ask(&mut header)?;
     let bytes = length(&header);
-    if bytes <= HEADER {
+    if bytes <= header_bytes {
         return Ok(header);
     }
     let mut data = vec![0; bytes];

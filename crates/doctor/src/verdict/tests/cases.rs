@@ -469,19 +469,6 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        piece: "a configuration that is told",
-        take: |_, device| {
-            let fdp = fdp_of(device);
-            (fdp.configuration, fdp.drive_handles, fdp.unit_bytes) = (None, 0, 0);
-        },
-        changed: &[(
-            Drive,
-            Yes,
-            "A drive (up to 4 namespaces, endurance group 1) has Flexible Data Placement: 8 handles, how they are isolated, the drive does not tell.",
-            "",
-        )],
-    },
-    Case {
         piece: "a reclaim unit that is told",
         take: |_, device| fdp_of(device).unit_bytes = 0,
         changed: &[(
