@@ -237,7 +237,7 @@ impl Checkpoint {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(problem) => return Err(self.failed(problem)),
         };
-        let found = read::read(file).map_err(|error| self.damaged(&error))?;
+        let found = read::read(file).map_err(|error| self.refused(error))?;
         Ok(Some(found))
     }
 
@@ -271,10 +271,7 @@ impl Checkpoint {
         let file = self.files.create(&new).map_err(StateError::Write);
         let written = file
             .and_then(|file| write::write(source, served, file, |mark| self.header(source, mark)));
-        let mark = written.map_err(|error| match error {
-            StateError::Write(problem) => self.failed(problem),
-            error => self.damaged(&error),
-        })?;
+        let mark = written.map_err(|error| self.refused(error))?;
         let renamed = self
             .files
             .rename(&new, &self.path)
@@ -336,10 +333,14 @@ impl Checkpoint {
         }
     }
 
-    fn damaged(&self, problem: &dyn ToString) -> CheckpointError {
-        CheckpointError::Damaged {
-            path: self.path.clone(),
-            problem: problem.to_string(),
+    /// What the system refused is no damage.
+    fn refused(&self, error: StateError) -> CheckpointError {
+        match error {
+            StateError::Read(problem) | StateError::Write(problem) => self.failed(problem),
+            error => CheckpointError::Damaged {
+                path: self.path.clone(),
+                problem: error.to_string(),
+            },
         }
     }
 }

@@ -15,7 +15,7 @@ use std::{
 };
 
 use anabranch_nvme::{
-    Checkpoint, Options, Target, Totals,
+    Checkpoint, CheckpointError, Options, Target, Totals,
     drive::{Drive, Hint, Watch},
     namespace::Wanted,
     store::Store,
@@ -278,6 +278,19 @@ fn no_flip_at_the_ends_of_what_is_read_at_a_time_is_passed_over() {
 }
 
 /// As written until now: a line of JSON, then the whole device.
+#[test]
+fn what_the_system_will_not_read_is_not_called_damaged() {
+    // A directory is opened, and cannot be read.
+    let directory = tempfile::tempdir().unwrap();
+    let state = Checkpoint::at(directory.path(), "streams");
+    assert!(matches!(state.read(), Err(CheckpointError::File { .. })));
+    let file = directory.path().join("state");
+    fs::write(&file, "{}\n").unwrap();
+    let state = Checkpoint::at(&file, "streams");
+    let found = state.read();
+    assert!(matches!(found, Err(CheckpointError::Damaged { .. })));
+}
+
 #[test]
 fn a_state_of_the_first_version_is_read() {
     let kept = Kept::of(256, RelocationKind::Gc);
