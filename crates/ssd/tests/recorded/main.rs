@@ -15,6 +15,7 @@ mod flash;
 mod heard;
 mod hosts;
 mod profiles;
+mod states;
 mod times;
 #[path = "../workload/mod.rs"]
 #[allow(dead_code)]
