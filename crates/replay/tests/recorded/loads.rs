@@ -47,6 +47,7 @@ fn kept(text: &str) -> String {
         return "not made by samples".to_owned();
     };
     let mut sum = Sum::default();
+    sum.take(kept.whole());
     let mut requests = 0;
     for told in kept.take(REQUESTS / 5) {
         sum.take(told);
@@ -94,6 +95,9 @@ fn loads_write_what_they_wrote_and_refuse_in_the_same_words() {
         ] {
             look(more, REQUESTS);
         }
+        // A drive of no whole number of MiB.
+        let odd = Synthetic::parse(&format!("{name}:size={least}")).unwrap();
+        look(&format!(",size={}", odd.size_bytes() + 3 * 4096), REQUESTS);
         for setting in settings(name) {
             for value in VALUES {
                 look(&format!(",{setting}={value}"), REQUESTS / 10);

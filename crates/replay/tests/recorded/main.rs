@@ -8,6 +8,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
+mod cells;
+mod labels;
 mod lanes;
 mod loads;
 mod parts;

@@ -1,13 +1,16 @@
 //! Drives without time: every victim rule with every relocation.
 
 use anabranch_ssd::{
-    Config, Device, DeviceError, PageRange, StreamId, relocate::RelocationKind, state::SavedDrive,
+    Config, Device, DeviceError, PageRange, StreamId,
+    relocate::RelocationKind,
+    state::SavedDrive,
+    wear::{Faults, Levelling, Wear},
 };
 
 use crate::{
     drawn,
     driven::Driven,
-    flash::rules,
+    flash::{rules, with_spare},
     heard::{Heard, Listening},
     hold,
     workload::Random,
@@ -57,7 +60,14 @@ fn asked(device: &Driven<Heard>, heard: &Heard) {
     }
     heard.take(device.mapping(1..config.logical_pages - 1));
     heard.take(device.verify());
-    heard.take(device.saved());
+    let saved = device.saved();
+    let mut around = Vec::new();
+    device
+        .save_around(&*device.relocation, &mut around)
+        .unwrap();
+    let (l2p, written_at) = device.mapping(0..config.logical_pages);
+    let read = SavedDrive::read_around(&around[..], l2p.to_vec(), written_at.to_vec());
+    heard.take((read.map(|drive| format!("{drive:?}")).unwrap(), saved));
 }
 
 fn step(
@@ -176,6 +186,54 @@ fn run(config: &Config, kind: RelocationKind, random: &mut Random) -> String {
         counters.failed_programs + counters.failed_erases,
         heard.text(),
     )
+}
+
+/// A drive whose units hold more pages than are copied at a time, with data at rest that wear levelling moves.
+fn wide(config: Config, random: &mut Random) -> Config {
+    let wear = Wear {
+        levelling: Levelling::Static,
+        spread: 1,
+        ..Wear::default()
+    };
+    let config = Config {
+        logical_pages: 400 + random.below(400),
+        pages_per_unit: 65 + random.below(100),
+        faults: Faults::default(),
+        wear,
+        ..config
+    };
+    with_spare(config, random.below(4))
+}
+
+/// A drive that soon comes to its end.
+fn frail(config: Config, random: &mut Random) -> Config {
+    let faults = Faults {
+        pages_per_program_failure: 10 + u64::from(random.below(60)),
+        erases_per_failure: 4 + u64::from(random.below(30)),
+        factory_bad_units: random.below(3),
+    };
+    let config = Config { faults, ..config };
+    with_spare(config, 4 + random.below(12))
+}
+
+#[test]
+fn wide_and_frail_drives_do_what_they_did() {
+    let mut random = Random(8);
+    let mut lines = Vec::new();
+    for (at, victim_rule) in (0..5).flat_map(|at| rules().into_iter().map(move |rule| (at, rule))) {
+        for (number, kind) in RelocationKind::ALL.into_iter().enumerate() {
+            let config = Config {
+                victim_rule,
+                ..drawn(&mut random)
+            };
+            let config = match at {
+                0 if number % 2 == 0 => wide(config, &mut random),
+                _ => frail(config, &mut random),
+            };
+            lines.push(run(&config, kind, &mut random));
+        }
+    }
+    hold("ends", &lines);
 }
 
 #[test]

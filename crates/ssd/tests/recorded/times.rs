@@ -153,7 +153,11 @@ fn run(random: &mut Random, kind: RelocationKind) -> String {
     device.drain();
     sum.take(device.device().saved_counts());
     let report = device.report();
-    sum.take(&report);
+    sum.take((
+        &report,
+        report.work.busy_ns(),
+        report.work.collection_busy_ns(),
+    ));
     format!(
         "{kind}: {} ns, {} reads to {} ns, {} writes to {} ns, {} erases, {} suspensions, {}",
         report.elapsed_ns,
