@@ -22,6 +22,7 @@ mod hints;
 mod machine;
 mod page;
 mod qemu;
+mod reboot;
 mod scsi;
 mod secured;
 #[path = "../served/mod.rs"]

@@ -53,8 +53,18 @@ pub fn steered_on(
     variables: &[(&str, String)],
     answer: impl FnMut(&str) -> String,
 ) -> Report {
+    steered_text(hardware, &text_of(script), variables, answer)
+}
+
+/// The same with a script's text.
+pub fn steered_text(
+    hardware: Hardware<'_>,
+    script: &str,
+    variables: &[(&str, String)],
+    answer: impl FnMut(&str) -> String,
+) -> Report {
     let directory = tempfile::tempdir().unwrap();
-    let text = text_of("steer-prelude.sh") + &text_of(script);
+    let text = text_of("steer-prelude.sh") + script;
     let mut files = program(directory.path());
     files.extend(["paths", "map-calls"].map(|name| compiled(name, directory.path())));
     run_whole(&text, 1800, variables, hardware, &files, answer)
