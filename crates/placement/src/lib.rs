@@ -37,6 +37,7 @@ mod file_rules;
 mod future;
 mod geometry;
 mod known_lifetimes;
+mod last_victims;
 mod last_writes;
 mod parameter;
 mod policy;

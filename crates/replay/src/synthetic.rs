@@ -13,6 +13,8 @@ mod jobs;
 mod kept;
 mod llm;
 mod lsm;
+mod mail;
+mod mysql;
 mod rocksdb;
 mod settings;
 mod shuffle;
@@ -95,7 +97,7 @@ enum Make {
 }
 
 /// Every load.
-pub static KINDS: [Kind; 13] = [
+pub static KINDS: [Kind; 15] = [
     fio::FMS16,
     fio::EMMC,
     fio::ZIPF,
@@ -105,6 +107,8 @@ pub static KINDS: [Kind; 13] = [
     llm::KV_CACHE,
     cassandra::CASSANDRA,
     rocksdb::YCSB,
+    mysql::YCSB,
+    mail::VARMAIL,
     tenants::BOTH,
     rocksdb::UPDATE,
     rocksdb::APPEND,

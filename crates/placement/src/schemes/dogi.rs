@@ -17,6 +17,7 @@ use crate::{
     assign::{Assign, Write},
     by_page::{draw, part, place_each},
     geometry::HostGeometry,
+    last_victims::LastVictims,
     last_writes::LastWrites,
     parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
@@ -24,7 +25,7 @@ use crate::{
 use features::{Features, Scaler};
 use hot::HotThreshold;
 use network::{BATCH, CLASSES, Input, Network};
-use plan::{Drive, Log, Plan, best_plan};
+use plan::{Drive, Limits, Log, Plan, best_plan};
 use samples::Samples;
 use streams::Streams;
 
@@ -51,15 +52,24 @@ parameters! {
     /// Parameters of [`Dogi`].
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Parameters {
-        /// Groups between hot and frozen, at most, as far as the drive has host streams. 10: §4.1.
-        groups: Count(1..=CLASSES as u32) = 10,
+        /// Groups between hot and frozen, at most, as far as the drive has host streams. 4: the authors' prototype; the
+        /// text (§4.1) has up to 10.
+        groups: Count(1..=CLASSES as u32) = 4,
             "groups between hot and frozen, at most one a host stream";
+        /// Classes whose groups may have a time, from the shortest-lived. 6: the authors' prototype, where all others are
+        /// the last group's; the text (§4.3) has every merge of ten.
+        timed: Count(0..=CLASSES as u32 - 1) = 6,
+            "classes whose groups may have a time";
         /// One in so many writes that are not hot is followed. 10: §4.2.
         sample: Count(1..=1_000_000) = 10,
             "one write in so many is followed";
         /// Times a training learns from each of its samples. 10: §4.2.
         epochs: Count(1..=1000) = 10,
             "times a training learns from each sample";
+        /// Which unit of the last group and the frozen one is collected: the authors' prototype weighs cost and
+        /// benefit, the text (§4.1) has the one with the fewest valid pages.
+        last: Word(LastVictims) = LastVictims::CostBenefit,
+            "which unit of the last group and the frozen one is collected next";
         /// Seed of the network's first weights, and of what it learns from.
         seed: Count(0..=u32::MAX) = 1,
             "seed of the network's first weights, and of what it learns from";
@@ -122,10 +132,12 @@ pub struct Dogi {
     period: Period,
     clock: Clock,
     streams: Streams,
+    timed: usize,
     sample: u32,
     /// Writes to pass over before one is followed.
     unfollowed: u32,
     epochs: u32,
+    last: LastVictims,
     random: u64,
     physical_pages: f64,
     pages_per_unit: u32,
@@ -177,9 +189,11 @@ impl Dogi {
                 clear_at: share(FROZEN),
             },
             streams: Streams::new(parameters.groups, geometry),
+            timed: parameters.timed as usize,
             sample: parameters.sample,
             unfollowed: 0,
             epochs: parameters.epochs,
+            last: parameters.last,
             random,
             physical_pages: f64::from(geometry.physical_units.saturating_sub(1))
                 * f64::from(geometry.pages_per_unit),
@@ -301,7 +315,10 @@ impl Dogi {
             &log,
             &self.bounds(),
             &self.drive(),
-            self.streams.most_groups(),
+            Limits {
+                groups: self.streams.most_groups(),
+                timed: self.timed,
+            },
         );
         self.scaler = Some(scaler);
     }
@@ -407,15 +424,14 @@ impl Relocate for Dogi {
     }
 
     fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
-        let plan = self.plan.as_ref()?;
-        if let Some(unit) = self.expired(plan, closed, now) {
+        // Without a plan no group has a time, and units of all streams are weighed.
+        let plan = self.plan.as_ref();
+        if let Some(unit) = plan.and_then(|plan| self.expired(plan, closed, now)) {
             return Some(unit);
         }
-        let untimed = self.streams.untimed(plan.groups());
-        let emptiest = untimed
-            .filter_map(|stream| closed.fewest_valid_of(stream))
-            .min_by_key(|unit| unit.valid_pages)?;
-        (emptiest.valid_pages < self.pages_per_unit).then_some(emptiest.unit)
+        let timed = plan.map_or(0, Plan::groups);
+        let untimed = self.streams.untimed(timed);
+        self.last.choose(untimed, closed, now, self.pages_per_unit)
     }
 }
 
@@ -434,6 +450,7 @@ mod tests {
 
     fn scheme() -> Dogi {
         let parameters = Parameters {
+            groups: 10,
             epochs: 100,
             ..Parameters::default()
         };

@@ -18,12 +18,12 @@ use crate::{
     assign::{Assign, Write},
     by_page::place_each,
     geometry::HostGeometry,
+    last_victims::LastVictims,
     last_writes::LastWrites,
     parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 use groups::Groups;
-pub use groups::LastVictims;
 use hot_filter::{HotFilter, Place};
 use lives::Lives;
 use model::{Drive, HotGroup};

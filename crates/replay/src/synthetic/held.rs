@@ -1,9 +1,13 @@
-//! Data of others that hold a share of the drive: written before the load begins, and never given back.
+//! What is on the drive before the load begins: data of others, which are never given back, and what the load's own part
+//! was filled with.
 //!
 //! PCStream's authors filled nine tenths of their drive with files that stay. How these lay is not told. Written in
 //! sequence alone, they fill units of their own, which are never collected. So a second setting says how much of them is
 //! then overwritten, a page at a time and each page as likely as another (SNIA's preconditioning by random writes): what
 //! is collected afterwards holds some of them.
+//!
+//! MiDAS' and DOGI's authors fill the whole drive before a load begins: the third setting writes the load's part once,
+//! in sequence, before the data of others.
 //!
 //! Our choice: the load has the addresses below the held data, and these are nobody's: they have no context and no hint.
 
@@ -17,8 +21,11 @@ const HELD: Setting = Setting::share(0, "held", 0.0, (0.0, 0.95));
 /// Bytes overwritten at random, as a share of the held data.
 const OVERWRITTEN: Setting = Setting::share(1, "overwritten", 0.0, (0.0, 10.0));
 
+/// Whether the load's part is written once before it begins: 0 or 1.
+const FILLED: Setting = Setting::count(2, "filled", 0.0, (0.0, 1.0));
+
 /// The settings, which every load has.
-pub(super) const SETTINGS: &[Setting] = &[HELD, OVERWRITTEN];
+pub(super) const SETTINGS: &[Setting] = &[HELD, OVERWRITTEN, FILLED];
 
 /// Pages of one request of the sequence: 1 MiB.
 const SEQUENCE_PAGES: u64 = 256;
@@ -32,6 +39,8 @@ pub(super) struct Held {
     first: u64,
     pages: u64,
     overwrites: u64,
+    /// Pages of the load's part that are written first.
+    filled: u64,
     seed: u64,
 }
 
@@ -44,17 +53,19 @@ impl Held {
             return Err("overwritten is a share of the held data: say held=SHARE too".to_owned());
         }
         let pages = (drive_pages as f64 * share) as u64;
+        let first = drive_pages - pages;
         Ok(Held {
-            first: drive_pages - pages,
+            first,
+            filled: if value(&FILLED) > 0.0 { first } else { 0 },
             pages,
             overwrites: (pages as f64 * overwritten) as u64,
             seed: seed ^ SEED,
         })
     }
 
-    /// Whether there are any.
+    /// Whether nothing is written before the load begins.
     pub(super) fn is_none(self) -> bool {
-        self.pages == 0
+        self.pages + self.filled == 0
     }
 
     /// Bytes of the drive that are left to the load.
@@ -69,16 +80,18 @@ impl Held {
 
     /// Bytes that are written before the load begins.
     pub(super) fn write_bytes(self) -> u64 {
-        (self.pages + self.overwrites) * PAGE_BYTES
+        (self.filled + self.pages + self.overwrites) * PAGE_BYTES
     }
 
     /// What is written before the load begins.
     pub(super) fn requests(self) -> Requests {
         let write = |first, pages| -> Io { nobodys(Operation::Write, first, pages) };
-        let end = self.first + self.pages;
-        let sequence = (self.first..end)
-            .step_by(SEQUENCE_PAGES as usize)
-            .map(move |first| write(first, SEQUENCE_PAGES.min(end - first)));
+        let in_sequence = move |first: u64, end: u64| {
+            let starts = (first..end).step_by(SEQUENCE_PAGES as usize);
+            starts.map(move |first| write(first, SEQUENCE_PAGES.min(end - first)))
+        };
+        let held = in_sequence(self.first, self.first + self.pages);
+        let sequence = in_sequence(0, self.filled).chain(held);
         let mut draw = Draw::new(self.seed);
         let overwrites =
             (0..self.overwrites).map(move |_| write(self.first + draw.below_all(self.pages), 1));

@@ -169,6 +169,60 @@ fn a_load_beside_held_data_is_the_load_of_a_smaller_drive_and_the_data_are_never
     assert!(after.eq(alone.requests().map(untimed)));
 }
 
+#[test]
+fn a_drive_that_is_filled_first_holds_a_page_everywhere_before_the_load_begins() {
+    let filled = "fio-emmc:size=1GiB,write=2GiB,held=25%,filled=1";
+    let filled = Synthetic::parse(filled).unwrap();
+    let beside = Synthetic::parse("fio-emmc:size=1GiB,write=2GiB,held=25%").unwrap();
+    assert_eq!(filled.write_bytes(), (1 << 30) + (2 << 30));
+    let nobodys = |io: &Io| io.context.0 == 0;
+    let before: Vec<Io> = filled.requests().take_while(nobodys).collect();
+    let mut next = 0;
+    for io in &before {
+        assert_eq!((io.operation, io.offset_bytes), (Operation::Write, next));
+        next += io.length_bytes;
+    }
+    assert_eq!(next, 1 << 30);
+    let untimed = |io: Io| Io { time_ns: 0, ..io };
+    let held = beside.requests().take_while(nobodys).count();
+    let loads = filled.requests().skip(before.len()).map(untimed);
+    assert!(loads.eq(beside.requests().skip(held).map(untimed)));
+}
+
+/// Shares of the pages a load writes that live so many pages at most, of its second half.
+fn lives(load: &Synthetic, most: &[u64]) -> Vec<f64> {
+    let mut written = vec![None; (load.size_bytes() / PAGE_BYTES) as usize];
+    let (mut now, mut counted, mut found) = (0_u64, 0_u64, vec![0_u64; most.len()]);
+    for io in load.requests() {
+        let first = (io.offset_bytes / PAGE_BYTES) as usize;
+        for page in &mut written[first..first + (io.length_bytes / PAGE_BYTES) as usize] {
+            if let Some(before) = page.replace(now)
+                && now * PAGE_BYTES > load.write_bytes() / 2
+            {
+                let class = most.iter().position(|most| now - before < *most);
+                class.into_iter().for_each(|class| found[class] += 1);
+            }
+            counted += u64::from(now * PAGE_BYTES > load.write_bytes() / 2);
+            now += 1;
+        }
+    }
+    let share = |found: u64| found as f64 / counted as f64;
+    found.into_iter().map(share).collect()
+}
+
+#[test]
+fn the_data_of_ycsb_on_mysql_live_as_long_as_dogis_table_has_them() {
+    let load = Synthetic::parse("mysql-ycsb:size=256MiB,write=2GiB,filled=1").unwrap();
+    // Thousands of blocks of the 33,554 of 128 GiB; by Table 2 sizes over times: 18 segments of 65,536 blocks over 9 M, …
+    let ends = [200, 9_000, 17_000, 27_000, 42_000, 51_000].map(|end| end * 65_536 / 33_554);
+    let found = lives(&load, &ends);
+    let theirs = [0.131, 0.0347, 0.0364, 0.0359, 0.0193];
+    for (ours, theirs) in found[1..].iter().zip(theirs) {
+        assert!((ours - theirs).abs() < 0.015, "{found:?}");
+    }
+    assert!((0.5..0.65).contains(&found[0]), "{found:?}");
+}
+
 /// Bytes by the writer's row.
 fn by_writer(text: &str) -> BTreeMap<u32, u64> {
     let mut found = BTreeMap::new();

@@ -79,21 +79,25 @@ impl Plan {
     }
 }
 
-/// The grouping of neighbouring classes that costs least by the model, in at most `most_groups`;
+/// What a plan may have at most.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Groups, the last included.
+    pub(super) groups: usize,
+    /// Classes whose groups have a time; all others are the last group's.
+    pub(super) timed: usize,
+}
+
+/// The grouping of neighbouring classes that costs least by the model, within `limits`;
 /// `None` where predictions are useless. `bounds` are the pages up to which each class but the last
 /// lives.
-pub(super) fn best_plan(
-    log: &Log,
-    bounds: &[u64],
-    drive: &Drive,
-    most_groups: usize,
-) -> Option<Plan> {
+pub(super) fn best_plan(log: &Log, bounds: &[u64], drive: &Drive, limits: Limits) -> Option<Plan> {
     if log.accuracy() < LEAST_ACCURACY {
         return None;
     }
-    // Every way to put borders between classes: all 2^9 merges (§4.4).
-    let merges = 0_u32..1 << (CLASSES - 1);
-    let fitting = merges.filter(|borders| borders.count_ones() < most_groups.max(1) as u32);
+    // Every way to put borders between classes: all 2^9 merges where every class may have a time (§4.4).
+    let merges = 0_u32..1 << limits.timed.min(CLASSES - 1);
+    let fitting = merges.filter(|borders| borders.count_ones() < limits.groups.max(1) as u32);
     let ends = |borders: u32| -> Vec<usize> {
         let inner = (0..CLASSES - 1).filter(|class| borders >> class & 1 == 1);
         inner.chain([CLASSES - 1]).collect()
@@ -215,6 +219,10 @@ mod tests {
         log
     }
 
+    fn limits(groups: usize) -> Limits {
+        Limits { groups, timed: 9 }
+    }
+
     const DRIVE: Drive = Drive {
         physical_pages: 1200.0,
         pages_per_unit: 10.0,
@@ -226,10 +234,17 @@ mod tests {
 
     #[test]
     fn classes_that_differ_are_kept_apart_and_empty_ones_get_no_group() {
-        let plan = best_plan(&log(), &bounds(), &DRIVE, 7).unwrap();
+        let plan = best_plan(&log(), &bounds(), &DRIVE, limits(7)).unwrap();
         assert_eq!(plan.groups(), 2, "{plan:?}");
         assert_ne!(plan.group_of[0], plan.group_of[8]);
-        assert_eq!(best_plan(&log(), &bounds(), &DRIVE, 1).unwrap().groups(), 1);
+        let one = best_plan(&log(), &bounds(), &DRIVE, limits(1)).unwrap();
+        assert_eq!(one.groups(), 1);
+        let untimed = Limits {
+            groups: 7,
+            timed: 0,
+        };
+        let untimed = best_plan(&log(), &bounds(), &DRIVE, untimed).unwrap();
+        assert_eq!(untimed.ends, [9]);
     }
 
     #[test]
@@ -239,7 +254,7 @@ mod tests {
             log.record(class, (class + 1) % CLASSES, 10);
         }
         assert_eq!(log.accuracy(), 0.0);
-        assert_eq!(best_plan(&log, &bounds(), &DRIVE, 7), None);
+        assert_eq!(best_plan(&log, &bounds(), &DRIVE, limits(7)), None);
     }
 
     #[test]

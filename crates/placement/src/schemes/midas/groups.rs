@@ -2,22 +2,9 @@
 
 use std::cmp::Reverse;
 
-use anabranch_ssd::{
-    StreamId,
-    victims::{ClosedUnit, ClosedUnits},
-};
+use anabranch_ssd::{StreamId, victims::ClosedUnits};
 
-use crate::{by_page::copy_streams, geometry::HostGeometry, parameter::one_of};
-
-one_of! {
-    /// Which unit of a chain's last group is collected next.
-    LastVictims {
-        /// The one with the fewest valid pages.
-        Greedy = "greedy",
-        /// The one with the most dead pages for its valid ones, times the root of the time since it was closed.
-        CostBenefit = "cost-benefit",
-    }
-}
+use crate::{by_page::copy_streams, geometry::HostGeometry, last_victims::LastVictims};
 
 /// Number of streams that a chain's last group is spread over while its lives cannot be told apart
 /// (the authors' simulator: copies by how often they survived, victims from all together).
@@ -148,21 +135,7 @@ impl Groups {
         let sized = self.line.get(..self.sizes.len()).unwrap_or_default();
         let streams = (0..self.held.len() as u16).map(StreamId);
         let last = streams.filter(|stream| !sized.contains(stream));
-        let best = match rule {
-            LastVictims::Greedy => last
-                .filter_map(|stream| closed.fewest_valid_of(stream))
-                .min_by_key(|unit| unit.valid_pages),
-            LastVictims::CostBenefit => {
-                let worth = |unit: ClosedUnit| (worth(&unit, now, pages_per_unit), unit);
-                last.flat_map(|stream| closed.of_stream(stream))
-                    .filter(|unit| unit.valid_pages < pages_per_unit)
-                    .map(worth)
-                    .max_by(|(a, _), (b, _)| a.total_cmp(b))
-                    .map(|(_, unit)| unit)
-            }
-        };
-        let best = best.filter(|unit| unit.valid_pages < pages_per_unit)?;
-        Some(best.unit)
+        rule.choose(last, closed, now, pages_per_unit)
     }
 
     /// Begins a configuration, given the size of each group but the last, the hot one's first.
@@ -245,17 +218,6 @@ impl Groups {
         let streams = self.line.capacity() + self.host.capacity() + self.copies.capacity();
         streams * size_of::<StreamId>()
             + (self.sizes.capacity() + self.held.capacity()) * size_of::<u32>()
-    }
-}
-
-/// Dead pages over valid ones, times the root of the time since the unit was closed, as the authors' simulator
-/// weighs units.
-fn worth(unit: &ClosedUnit, now: u64, pages_per_unit: u32) -> f64 {
-    let dead = pages_per_unit.saturating_sub(unit.valid_pages);
-    let age = now.saturating_sub(unit.closed_at);
-    match unit.valid_pages {
-        0 => f64::INFINITY,
-        valid => f64::from(dead) / f64::from(valid) * (age as f64).sqrt(),
     }
 }
 
