@@ -106,7 +106,7 @@ fn has_its_words(report: &Report) {
 }
 
 /// The conduits with a proof; all of them hold.
-fn proved(found: &Value) -> Vec<&str> {
+pub fn proved(found: &Value) -> Vec<&str> {
     let proofs = found["proofs"].as_array().unwrap().iter();
     proofs
         .map(|proof| {

@@ -20,5 +20,6 @@ wait $server
 section counters cat /tmp/steered
 section learned-after cat /tmp/kept/lifetimes.json
 must umount /tmp/kept
+section proved anabranch doctor "$DRIVE" --prove --yes --json
 section statistics-after nvme fdp stats /dev/nvme0 -e 1 -o json
 disconnect
