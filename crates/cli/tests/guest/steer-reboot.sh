@@ -13,7 +13,7 @@ must sync
 
 begin --yes
 must mount /dev/ublkb0 /mnt
-fio --name=load --directory=/mnt --rw=randwrite --bs=16k --size=8M --fallocate=none --ioengine=psync --rate=2m --time_based=1 --runtime=600 >/dev/null 2>&1 &
+fio --name=load --directory=/mnt --rw=randwrite --bs=16k --size=8M --direct=1 --ioengine=io_uring --iodepth=8 --rate=2m --time_based=1 --runtime=600 >/dev/null 2>&1 &
 for record in $(seq "$RECORDS"); do
     must dd if=/dev/urandom of="/mnt/record-$record" bs=4k count=$((record % 7 + 1)) conv=fsync
     ask "record $record $(md5sum <"/mnt/record-$record" | cut -c1-32)"
@@ -23,4 +23,5 @@ section statistics nvme fdp stats /dev/nvme0 -e 1 -o json
 section is-loaded sh -c 'pidof fio && grep -c /mnt /proc/mounts'
 # What was said has arrived before the machine is gone.
 ask reset
+sleep 1
 echo b >/proc/sysrq-trigger
