@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What sampled drives cost and how far they are off: every shipped trace on the drive that
-traces/README.md names, whole and sampled, at the coarsest rate that leaves an erase unit so many pages. Prints the tables of docs/results.md.
+traces/README.md names, whole and sampled, at the coarsest rate that leaves an erase unit so many pages. With --held-out the
+traces of traces/held-out on theirs, which had no part in any choice. Prints the tables of docs/results.md.
 
-    bench/sampling.py [--command target/release/anabranch] [--schemes all] [--pages 256,128] [TRACE ...]
+    bench/sampling.py [--command target/release/anabranch] [--schemes all] [--pages 256,128] [--held-out] [TRACE ...]
 """
 
 import argparse
@@ -13,6 +14,8 @@ import resource
 import statistics
 import subprocess
 import sys
+
+import leave_out
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -26,10 +29,14 @@ def replay(command, trace, schemes, more=()):
     return json.loads(text), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def units():
-    """The erase unit of each shipped trace."""
+def drives(held_out):
+    """The recordings with the drive of each, as options."""
+    if held_out:
+        found = leave_out.rows(leave_out.TRACES / "held-out")
+        return [(row.path, ["--unit", row.unit, *row.drive]) for row in found]
     text = (ROOT / "traces/README.md").read_text(encoding="utf-8")
-    return dict(re.findall(r"^\| ([\w-]+) \| \d+ \| (\w+) \|", text, re.MULTILINE))
+    found = re.findall(r"^\| ([\w-]+) \| \d+ \| (\w+) \|", text, re.MULTILINE)
+    return [(ROOT / "traces" / f"{name}.parquet", ["--unit", unit]) for name, unit in found]
 
 
 def judged(whole, sampled):
@@ -56,17 +63,18 @@ def main():
     parser.add_argument("--command", default=str(ROOT / "target/release/anabranch"))
     parser.add_argument("--schemes", default="baseline,baseline+gc,hints,autostream-sfr,sepbit,pcstream*,pcstream,anabranch")
     parser.add_argument("--pages", default="256,128")
-    parser.add_argument("traces", nargs="*", default=list(units()))
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("traces", nargs="*")
     asked = parser.parse_args()
     pages = [int(number) for number in asked.pages.split(",")]
     found = {number: [] for number in pages}
     seconds = {number: [] for number in pages}
     print("| trace, pages a unit, rate | WAFs | mean error | worst | mean bar | inside their bar |")
     print("|---|---|---|---|---|---|")
-    for trace in asked.traces:
-        name = pathlib.Path(trace).stem
-        path = ROOT / "traces" / f"{name}.parquet"
-        drive = ["--unit", units()[name]]
+    for path, drive in drives(asked.held_out):
+        name = path.stem
+        if asked.traces and name not in asked.traces:
+            continue
         whole, cost = replay(asked.command, path, asked.schemes, drive)
         device = whole["device"]
         unit_pages = device["unit_bytes"] // device["page_bytes"]

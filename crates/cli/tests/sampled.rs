@@ -231,6 +231,6 @@ fn a_load_made_without_what_no_sample_keeps_is_the_load() {
             one != other && (one / other - 1.0).abs() < 0.05,
             "{one} {other}"
         );
-        assert!(error / one < 0.05, "{error}");
+        assert!(error / one < 0.1, "{error} {one}");
     }
 }

@@ -230,6 +230,7 @@ fn of_samples(
     let drawn = Drawn {
         sample: drive.rate().pages(),
         trace: from.pages(),
+        unit_pages: drive.config.pages_per_unit,
     };
     let mut outcome = pooled(outcomes, drawn).ok_or_else(none)?;
     outcome.sampled = Some(SampledDrive {

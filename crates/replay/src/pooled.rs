@@ -127,6 +127,7 @@ mod tests {
                 Drawn {
                     sample: 8,
                     trace: 1,
+                    unit_pages: 256,
                 },
             );
             let pooled = serde_json::to_value(&first).unwrap();

@@ -3,6 +3,7 @@
 //! clock and the files.
 //!
 //! ```
+//! use anabranch_replay::Drawn;
 //! use anabranch_watch::{Answer, Kind, SchemeView, Track, Written};
 //!
 //! // What shadow drives of 1 GiB wrote, looked at sixteen times a capacity, for three capacities.
@@ -14,7 +15,7 @@
 //!         let copied_bytes = host_bytes * copied_percent / 100;
 //!         track.advance(Written { host_bytes, copied_bytes }, capacity_bytes);
 //!     }
-//!     SchemeView::new(name.to_owned(), &[track], 1)
+//!     SchemeView::new(name.to_owned(), &[track], Drawn { sample: 1, trace: 1, unit_pages: 256 })
 //! };
 //!
 //! let answer = Answer::of(&[scheme("baseline", 50), scheme("pcstream", 20)], 3.0);

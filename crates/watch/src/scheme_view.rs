@@ -16,8 +16,7 @@ pub struct SchemeView {
     pub copied_bytes: u64,
     /// Media bytes over host bytes since watching began.
     pub waf: Option<f64>,
-    /// Half the width of the interval that holds the whole drive's WAF in 95 of 100 cases, as far as the
-    /// spread of the samples tells; null where there is one sample.
+    /// Half the width of the interval that holds the whole drive's WAF in 95 of 100 cases; null where there is one sample.
     pub error: Option<f64>,
     /// The same over the last capacity of writes.
     pub waf_window: Option<f64>,
@@ -26,15 +25,15 @@ pub struct SchemeView {
 }
 
 impl SchemeView {
-    /// A scheme by its tracks, one for each sample, drawn one page of `one_of`.
-    pub fn new(name: String, tracks: &[Track], one_of: u32) -> SchemeView {
+    /// A scheme by its tracks, one for each sample, and how they were drawn.
+    pub fn new(name: String, tracks: &[Track], drawn: Drawn) -> SchemeView {
         let totals: Vec<Written> = tracks.iter().map(Track::total).collect();
         let windows: Vec<Written> = tracks.iter().map(Track::window).collect();
         let count = tracks.len().max(1) as u64;
         let mean =
             |of: fn(&Written) -> u64| (totals.iter().map(of).sum::<u64>() + count / 2) / count;
-        let (waf, error) = pooled(&totals, one_of);
-        let (waf_window, window_error) = pooled(&windows, one_of);
+        let (waf, error) = pooled(&totals, drawn);
+        let (waf_window, window_error) = pooled(&windows, drawn);
         SchemeView {
             name,
             host_bytes: mean(|one| one.host_bytes),
@@ -48,16 +47,12 @@ impl SchemeView {
 }
 
 /// The mean WAF of samples, and its error.
-fn pooled(each: &[Written], one_of: u32) -> (Option<f64>, Option<f64>) {
+fn pooled(each: &[Written], drawn: Drawn) -> (Option<f64>, Option<f64>) {
     let each: Vec<f64> = each.iter().filter_map(Written::waf).collect();
     if each.is_empty() {
         return (None, None);
     }
     let mean = each.iter().sum::<f64>() / each.len() as f64;
-    let drawn = Drawn {
-        sample: one_of,
-        trace: 1,
-    };
     (Some(mean), SampledWaf::new(each, drawn).error)
 }
 
@@ -76,15 +71,21 @@ mod tests {
             track.advance(now, 1600);
             track
         };
-        let view = SchemeView::new("x".into(), &[track(10), track(31)], 8);
+        // Units of so many pages that the spread is all.
+        let drawn = |sample| Drawn {
+            sample,
+            trace: 1,
+            unit_pages: u32::MAX,
+        };
+        let view = SchemeView::new("x".into(), &[track(10), track(31)], drawn(8));
         assert_eq!((view.host_bytes, view.copied_bytes), (100, 21));
         assert_eq!(view.waf, Some(1.205));
         // Student's t of one degree of freedom, times the deviation of two over their root.
         let deviation = 0.21 / 2.0_f64.sqrt();
         let bar = 12.706 * deviation / 2.0_f64.sqrt();
-        assert!((view.error.unwrap() - bar).abs() < 1e-9);
-        let one = SchemeView::new("x".into(), &[track(10)], 1);
+        assert!((view.error.unwrap() - bar).abs() < 1e-4);
+        let one = SchemeView::new("x".into(), &[track(10)], drawn(1));
         assert_eq!((one.waf, one.error), (Some(1.1), None));
-        assert_eq!(SchemeView::new("x".into(), &[], 1).waf, None);
+        assert_eq!(SchemeView::new("x".into(), &[], drawn(1)).waf, None);
     }
 }

@@ -7,7 +7,7 @@ use anabranch_compare::{
     samples, schemes,
 };
 use anabranch_placement::{Names, SchemeSpec};
-use anabranch_replay::{Alive, KeptSurvey, Progress, Start, Survey};
+use anabranch_replay::{Alive, Drawn, KeptSurvey, Progress, Start, Survey};
 use anabranch_ssd::Config;
 use anabranch_trace::{Context, Io, Rate, Sample};
 use serde_json::Value;
@@ -263,10 +263,14 @@ impl Model {
 
     /// How far the schemes are, and the share of the first drive that holds data.
     pub fn look(&mut self) -> (Vec<SchemeView>, f64) {
-        let one_of = self.drive.rate().pages();
+        let drawn = Drawn {
+            sample: self.drive.rate().pages(),
+            trace: 1,
+            unit_pages: self.drive.config.pages_per_unit,
+        };
         let (names, filled) = self.advance();
         let views = names.into_iter().zip(&self.tracks);
-        let views = views.map(|(name, tracks)| SchemeView::new(name, tracks, one_of));
+        let views = views.map(|(name, tracks)| SchemeView::new(name, tracks, drawn));
         (views.collect(), filled)
     }
 

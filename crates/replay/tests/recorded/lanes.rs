@@ -280,6 +280,7 @@ fn samples_tell_of_the_whole_drive_what_they_told() {
         let drawn = Drawn {
             sample: 4,
             trace: 1,
+            unit_pages: 64,
         };
         let pooled = pooled(samples[..count].to_vec(), drawn);
         let mut sum = Sum::default();

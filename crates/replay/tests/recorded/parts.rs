@@ -219,7 +219,11 @@ fn parts_do_what_they_did() {
     let mut random = Random(4);
     for count in 0..20 {
         let trace = random.one_of(&[1, 4, 64]);
-        let drawn = Drawn { sample: 64, trace };
+        let drawn = Drawn {
+            sample: 64,
+            trace,
+            unit_pages: 256,
+        };
         let each = (0..count).map(|_| 1.0 + random.below(100) as f64 / 64.0);
         let waf = SampledWaf::new(each.collect(), drawn);
         lines.push(format!("{:?}", waf.error));
