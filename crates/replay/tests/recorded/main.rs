@@ -13,47 +13,10 @@ mod labels;
 mod lanes;
 mod loads;
 mod parts;
+#[path = "../../../ssd/tests/recorded/record.rs"]
+mod record;
 
-use std::{
-    fmt::{Debug, Write},
-    fs,
-    hash::Hasher,
-    path::Path,
-};
-
-/// A sum over what was asked, as text.
-#[derive(Default)]
-struct Sum(twox_hash::XxHash3_64);
-
-impl Sum {
-    fn take(&mut self, told: impl Debug) {
-        write!(self, "{told:?};").unwrap();
-    }
-
-    fn text(&self) -> String {
-        format!("{:016x}", self.0.finish())
-    }
-}
-
-impl Write for Sum {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        Hasher::write(&mut self.0, text.as_bytes());
-        Ok(())
-    }
-}
-
-/// Compares lines with the record of that name, or writes it.
-fn hold(name: &str, lines: &[String]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/recorded/{name}.txt"));
-    if std::env::var_os("ANABRANCH_RECORD").is_some() {
-        return fs::write(path, lines.join("\n") + "\n").unwrap();
-    }
-    let record = fs::read_to_string(&path).unwrap();
-    for (is, was) in lines.iter().zip(record.lines()) {
-        assert_eq!(is, was, "{name}: it is, and it was recorded");
-    }
-    assert_eq!(lines.len(), record.lines().count(), "{name}");
-}
+use record::{Sum, hold};
 
 /// Vigna's splitmix64 (public domain).
 struct Random(u64);

@@ -15,65 +15,20 @@ mod flash;
 mod heard;
 mod hosts;
 mod profiles;
+mod record;
 mod states;
 mod times;
 #[path = "../workload/mod.rs"]
 #[allow(dead_code)]
 mod workload;
 
-use std::{
-    fmt::{Debug, Write},
-    fs,
-    hash::Hasher,
-    path::Path,
-};
-
 use anabranch_ssd::{
     Config,
     wear::{Faults, Levelling, Wear},
 };
 use flash::with_spare;
+use record::{Sum, hold};
 use workload::Random;
-
-/// A sum over what was asked of a drive, as text.
-#[derive(Default)]
-struct Sum(twox_hash::XxHash3_64);
-
-impl Sum {
-    fn take(&mut self, told: impl Debug) {
-        write!(self, "{told:?};").unwrap();
-    }
-
-    fn text(&self) -> String {
-        format!("{:016x}", self.0.finish())
-    }
-}
-
-impl Debug for Sum {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text())
-    }
-}
-
-impl Write for Sum {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        Hasher::write(&mut self.0, text.as_bytes());
-        Ok(())
-    }
-}
-
-/// Compares lines with the record of that name, or writes it.
-fn hold(name: &str, lines: &[String]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/recorded/{name}.txt"));
-    if std::env::var_os("ANABRANCH_RECORD").is_some() {
-        return fs::write(path, lines.join("\n") + "\n").unwrap();
-    }
-    let record = fs::read_to_string(&path).unwrap();
-    for (is, was) in lines.iter().zip(record.lines()) {
-        assert_eq!(is, was, "{name}: it is, and it was recorded");
-    }
-    assert_eq!(lines.len(), record.lines().count(), "{name}");
-}
 
 fn one_of<T: Copy>(random: &mut Random, of: &[T]) -> T {
     of[random.below(of.len() as u32) as usize]
