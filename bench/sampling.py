@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What sampled drives cost and how far they are off: every shipped trace on the drive that
 traces/README.md names, whole and sampled, at the coarsest rate that leaves an erase unit so many pages. With --held-out the
-traces of traces/held-out on theirs, which had no part in any choice. Prints the tables of docs/results.md.
+traces of traces/held-out on theirs, which had no part in the choice of the bars' width. Prints the tables of docs/results.md.
 
     bench/sampling.py [--command target/release/anabranch] [--schemes all] [--pages 256,128] [--held-out] [TRACE ...]
 """
@@ -69,11 +69,15 @@ def main():
     pages = [int(number) for number in asked.pages.split(",")]
     found = {number: [] for number in pages}
     seconds = {number: [] for number in pages}
+    rows = drives(asked.held_out)
+    names = {pathlib.Path(trace).stem for trace in asked.traces}
+    if unknown := names - {path.stem for path, _ in rows}:
+        sys.exit(f"no such recordings: {', '.join(sorted(unknown))}")
     print("| trace, pages a unit, rate | WAFs | mean error | worst | mean bar | inside their bar |")
     print("|---|---|---|---|---|---|")
-    for path, drive in drives(asked.held_out):
+    for path, drive in rows:
         name = path.stem
-        if asked.traces and name not in asked.traces:
+        if names and name not in names:
             continue
         whole, cost = replay(asked.command, path, asked.schemes, drive)
         device = whole["device"]

@@ -424,7 +424,7 @@ fn told(
     match groups {
         0 => {
             return Err(CalibrateError::Unfit(
-                "the drive does not tell its FDP configuration (log 20h): how many reclaim groups it has is not known"
+                "the drive does not tell by feature 1Dh and log 20h which FDP configuration is in force: how many reclaim groups it has is not known"
                     .to_owned(),
             ));
         }

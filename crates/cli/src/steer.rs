@@ -126,8 +126,11 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
     let drive = Drive::open(device).map_err(Failure::usage)?;
     let plan = plan(arguments, spec, &drive)?;
     let mut placer = placer(&plan, &drive, arguments.spare)?;
-    for (neighbour, handles) in drive.sharers(&plan.handles) {
-        say::line(&printable(&sharing(&neighbour, handles)));
+    let sharers = drive.sharers(&plan.handles);
+    let is_shared = |handle: &&u16| sharers.iter().any(|(_, shared)| shared.contains(handle));
+    let free = plan.handles.iter().filter(|one| !is_shared(one)).count();
+    for (neighbour, handles) in &sharers {
+        say::line(&printable(&sharing(neighbour, handles, free)));
     }
     let kept = Kept::read(arguments.lifetimes.as_deref())?;
     placer.recall(kept.known());
@@ -197,12 +200,20 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Result<P
     })
 }
 
-/// What follows from a namespace that writes to some of our handles, too.
-fn sharing(neighbour: &Path, handles: Vec<u16>) -> String {
-    let handles = listed(handles);
+/// What follows from a namespace that writes to some of our handles, too; `free` of ours are shared with none.
+fn sharing(neighbour: &Path, handles: &[u16], free: usize) -> String {
+    let (noun, them) = match handles.len() {
+        1 => ("handle", "it"),
+        _ => ("handles", "them"),
+    };
+    let leave_out = match free {
+        0 | 1 => String::new(),
+        _ => format!("`--handles` leaves {them} out; "),
+    };
+    let handles = listed(handles.iter().copied());
     let neighbour = neighbour.display();
     format!(
-        "note: {neighbour} writes to the same reclaim units as handles {handles} here: data of both mix there. `--handles` leaves them out; a namespace made with `nvme create-ns --phndls` has its own"
+        "note: {neighbour} writes to the same reclaim units as {noun} {handles} here: data of both mix there. {leave_out}a namespace made with `nvme create-ns --phndls` has its own"
     )
 }
 

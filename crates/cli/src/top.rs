@@ -73,12 +73,14 @@ pub fn top(arguments: &TopArguments) -> Result {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(Failure::work)?;
     }
-    let mut before = (first, Instant::now());
+    let mut before = first;
     while slept(arguments.every, &stop) {
         match ask(address).and_then(read) {
+            // The same report once more: the server makes one a second.
+            Ok(now) if now == before => {}
             Ok(now) => {
-                view.set_message(now.screen(Some((&before.0, before.1.elapsed()))));
-                before = (now, Instant::now());
+                view.set_message(now.screen(Some(&before)));
+                before = now;
             }
             // A server that is replaced is silent for a moment.
             Err(error) => view.set_message(format!("{address}: {error}; it is asked again")),

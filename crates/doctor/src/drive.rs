@@ -81,15 +81,12 @@ pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
 
 /// The namespace's handles, and what the configuration in force says of them.
 fn placement(handles: &[PlacementHandle], configuration: Option<&Configuration>) -> Placement {
-    let is_persistent = |one: &PlacementHandle| {
-        configuration.and_then(|configuration| configuration.is_persistent(one.handle))
-    };
+    let is_persistent = |one: &PlacementHandle| configuration?.is_persistent(one.handle);
     Placement {
         handles: u16::try_from(handles.len()).unwrap_or(u16::MAX),
         configuration: configuration.map(Configuration::index),
         drive_handles: configuration.map_or(0, Configuration::handles),
-        persistently_isolated: !handles.is_empty()
-            && handles.iter().all(|one| is_persistent(one) == Some(true)),
+        persistently_isolated: all(handles.iter().map(is_persistent)),
         unit_bytes: configuration
             .and_then(Configuration::unit_bytes)
             .unwrap_or(0),
@@ -97,6 +94,15 @@ fn placement(handles: &[PlacementHandle], configuration: Option<&Configuration>)
         usage: Vec::new(),
         neighbours: Vec::new(),
     }
+}
+
+/// Whether all are so: one that is known not to be decides, and one that is not known leaves it open, as none at all does.
+fn all(are: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+    let are: Vec<Option<bool>> = are.into_iter().collect();
+    if are.contains(&Some(false)) {
+        return Some(false);
+    }
+    (!are.is_empty() && !are.contains(&None)).then_some(true)
 }
 
 fn own(one: &PlacementHandle) -> Handle {
@@ -211,14 +217,15 @@ mod tests {
                 found.unit_bytes >> 20,
             )
         };
-        assert_eq!(told(&[0, 1, 2], 0), (Some(0), 3, false, 24));
+        assert_eq!(told(&[0, 1, 2], 0), (Some(0), 3, Some(false), 24));
         // Those of the namespace alone count.
-        assert_eq!(told(&[0, 2, 3], 1), (Some(1), 4, true, 6));
-        assert_eq!(told(&[0, 1], 1), (Some(1), 4, false, 6));
-        // One that there is not has no isolation, and neither has what nobody tells.
-        assert_eq!(told(&[0, 4], 1), (Some(1), 4, false, 6));
-        assert_eq!(told(&[], 1), (Some(1), 4, false, 6));
-        assert_eq!(told(&[0], 2), (None, 0, false, 0));
+        assert_eq!(told(&[0, 2, 3], 1), (Some(1), 4, Some(true), 6));
+        assert_eq!(told(&[0, 1], 1), (Some(1), 4, Some(false), 6));
+        // Of one that there is not, it is not known, and neither is what nobody tells; one that is mixed decides.
+        assert_eq!(told(&[0, 4], 1), (Some(1), 4, None, 6));
+        assert_eq!(told(&[1, 4], 1), (Some(1), 4, Some(false), 6));
+        assert_eq!(told(&[], 1), (Some(1), 4, None, 6));
+        assert_eq!(told(&[0], 2), (None, 0, None, 0));
     }
 
     fn neighbour() -> Neighbour {
@@ -265,7 +272,7 @@ mod tests {
                 handles: 3,
                 configuration: Some(1),
                 drive_handles: 4,
-                persistently_isolated: true,
+                persistently_isolated: Some(true),
                 unit_bytes: 6 << 20,
                 own: [(0, 0), (1, 2), (2, 3)]
                     .map(|(identifier, handle)| Handle { identifier, handle })

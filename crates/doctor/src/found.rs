@@ -120,19 +120,20 @@ pub struct Drive {
 pub struct Placement {
     /// Number of the namespace's placement handles.
     pub handles: u16,
-    /// The index of the configuration in force; `None` where the drive does not tell it, and then not what follows.
+    /// The index of the configuration in force; `None` where the drive does not tell it; then `drive_handles`,
+    /// `persistently_isolated` and `unit_bytes` are not known either.
     pub configuration: Option<u8>,
     /// Number of the drive's reclaim unit handles, of which some are the namespace's; 0 where the drive does not tell.
     pub drive_handles: u16,
     /// Whether all handles of the namespace are persistently isolated: data written through two of them never share a unit, even after
-    /// garbage collection.
-    pub persistently_isolated: bool,
+    /// garbage collection. `None` where it is not known.
+    pub persistently_isolated: Option<bool>,
     /// Bytes of a reclaim unit; 0 where the drive does not tell.
     pub unit_bytes: u64,
     /// The namespace's placement handles.
     pub own: Vec<Handle>,
     /// What the drive tells of each of its reclaim unit handles (log 21h), in order: `unused`, `host_specified` or
-    /// `controller_specified` by some namespace. Empty where it does not tell.
+    /// `controller_specified` by some namespace, or `reserved` for a value without a meaning yet. Empty where it does not tell.
     pub usage: Vec<&'static str>,
     /// The other namespaces of the endurance group that this host sees.
     pub neighbours: Vec<Neighbour>,

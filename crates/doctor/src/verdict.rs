@@ -223,10 +223,10 @@ fn drive(device: &Device) -> Verdict {
 
 /// The verdict on a drive, named by `which`, whose namespace has Flexible Data Placement.
 fn placement(which: &str, fdp: &Placement) -> Verdict {
-    let isolation = match (fdp.configuration, fdp.persistently_isolated) {
-        (None, _) => "how they are isolated, the drive does not tell",
-        (_, true) => "persistently isolated, so that garbage collection keeps them apart too",
-        (_, false) => "initially isolated, so that garbage collection may mix them",
+    let isolation = match fdp.persistently_isolated {
+        None => "how they are isolated, the drive does not tell",
+        Some(true) => "persistently isolated, so that garbage collection keeps them apart too",
+        Some(false) => "initially isolated, so that garbage collection may mix them",
     };
     let unit = match fdp.unit_bytes {
         0 => String::new(),

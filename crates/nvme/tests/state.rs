@@ -277,7 +277,6 @@ fn no_flip_at_the_ends_of_what_is_read_at_a_time_is_passed_over() {
     }
 }
 
-/// As written until now: a line of JSON, then the whole device.
 #[test]
 fn what_the_system_will_not_read_is_not_called_damaged() {
     // A directory is opened, and cannot be read.
@@ -291,6 +290,7 @@ fn what_the_system_will_not_read_is_not_called_damaged() {
     assert!(matches!(found, Err(CheckpointError::Damaged { .. })));
 }
 
+/// As written until now: a line of JSON, then the whole device.
 #[test]
 fn a_state_of_the_first_version_is_read() {
     let kept = Kept::of(256, RelocationKind::Gc);

@@ -10,7 +10,7 @@ const STUDENT: [f64; 15] = [
 
 /// What samples of one drive have in common, and their spread does not show: where fewer pages make a unit, units differ
 /// more, and garbage collection finds others to copy. The width that this adds to the interval, for a unit of one page and
-/// a WAF of 2 (our choice: with it 95 % of the shipped traces' WAFs at 128 to 768 pages a unit are inside; docs/results.md
+/// a WAF of 2 (our choice: with it 94.7 % of the shipped traces' WAFs at 128 to 768 pages a unit are inside; docs/results.md
 /// has how it does on traces that had no part in the choice).
 const COMMON: f64 = 0.7;
 
@@ -33,7 +33,7 @@ pub struct SampledDrive {
 pub struct SampledWaf {
     /// The WAF in each sample.
     pub each: Vec<f64>,
-    /// Half the width of the interval that holds the whole drive's WAF in 95 of 100 cases, computed from the spread of
+    /// Half the width of the interval meant to hold the whole drive's WAF in 95 of 100 cases, computed from the spread of
     /// the samples and from the pages that a unit has in them; absent where there is one sample.
     pub error: Option<f64>,
 }

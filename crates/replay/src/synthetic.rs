@@ -157,7 +157,7 @@ pub struct Synthetic {
 
 impl Synthetic {
     /// Parses `NAME` or `NAME:key=value,…`. Keys are `size` (default 4 GiB), `write` (default eight
-    /// times the size), `seed` (default 1), `held` and `overwritten` (default 0) and the load's own settings.
+    /// times the size), `seed` (default 1), `held`, `overwritten` and `filled` (default 0) and the load's own settings.
     ///
     /// # Errors
     /// When there is no such load or setting, or the drive is too small for it.

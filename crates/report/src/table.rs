@@ -287,8 +287,8 @@ fn sampled(outcome: &Comparison) -> Option<String> {
     let bars = match sampled.hashes.len() {
         1 => "one sample: its error is not known".to_owned(),
         count => format!(
-            "means of {count} samples; ± = where the whole drive's WAF lies in 95 of 100 cases, by their spread and \
-             by the pages of a unit"
+            "means of {count} samples; ± = where the whole drive's WAF mostly lies, by their spread and the \
+             pages of a unit (docs/sampling.md)"
         ),
     };
     let trace = match sampled.trace_rate == "1/1" {

@@ -16,7 +16,7 @@ pub struct SchemeView {
     pub copied_bytes: u64,
     /// Media bytes over host bytes since watching began.
     pub waf: Option<f64>,
-    /// Half the width of the interval that holds the whole drive's WAF in 95 of 100 cases; null where there is one sample.
+    /// Half the width of the interval meant to hold the whole drive's WAF in 95 of 100 cases; null where there is one sample.
     pub error: Option<f64>,
     /// The same over the last capacity of writes.
     pub waf_window: Option<f64>,

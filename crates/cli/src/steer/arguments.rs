@@ -125,7 +125,8 @@ pub struct SteerArguments {
     /// block device then waits for the next server
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(5..))]
     pub watchdog: u64,
-    /// Answer requests for metrics, http://ADDRESS/metrics, in Prometheus' text; an address of this machine
+    /// Answer requests for metrics, http://ADDRESS/metrics, in Prometheus' text, and for the report so far, /report,
+    /// which `anabranch top` draws (serial number and tenants are in it); an address of this machine
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<SocketAddr>,
     /// Write the counters to FILE, as JSON

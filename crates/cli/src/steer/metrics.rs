@@ -37,7 +37,7 @@ fn of(
         text.tell(
             "writer_pages",
             Metric::Counter,
-            "Pages whose writer the probe was asked for, by what it knew",
+            "Pages the probe was asked about, by what became of them",
             each,
         );
     }
@@ -110,9 +110,22 @@ mod tests {
 
     #[test]
     fn every_counter_is_told() {
-        let told = of(&Counters::default(), &[], None, None, None);
-        assert!(
-            told.contains("anabranch_steer_unknown_pages_total 0\n") && told.ends_with("# EOF\n")
-        );
+        let handover = HandoverCounts {
+            found: 5,
+            missed: 6,
+            nameless: 7,
+            ..HandoverCounts::default()
+        };
+        let told = of(&Counters::default(), &[], None, Some(&handover), None);
+        for line in [
+            "unknown_pages_total 0",
+            "writer_pages_total{became=\"found\"} 5",
+            "writer_pages_total{became=\"missed\"} 6",
+            "writer_pages_total{became=\"nameless\"} 7",
+        ] {
+            let line = format!("anabranch_steer_{line}\n");
+            assert!(told.contains(&line), "{line}: {told}");
+        }
+        assert!(told.ends_with("# EOF\n"));
     }
 }

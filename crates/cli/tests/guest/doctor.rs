@@ -163,15 +163,21 @@ fn the_configuration_in_force_and_who_shares_handles_are_told() {
             "Of the drive's 4 handles 0-1 are this namespace's; 1-2 are those of /dev/ng0n2, and 1 is shared",
         ),
         ("both", "3 is used by no namespace"),
-        ("both", "`anabranch steer --handles 0`"),
+        (
+            "both",
+            "remedy: make the namespaces anew, each with handles",
+        ),
         (
             "other",
             "1-2 are this namespace's; 0-1 are those of /dev/ng0n1, and 1 is shared",
         ),
-        ("other", "`anabranch steer --handles 0`"),
+        (
+            "other",
+            "remedy: make the namespaces anew, each with handles",
+        ),
         (
             "note",
-            "note: /dev/ng0n2 writes to the same reclaim units as handles 1 here",
+            "note: /dev/ng0n2 writes to the same reclaim units as handle 1 here",
         ),
         (
             "hidden",
@@ -180,6 +186,11 @@ fn the_configuration_in_force_and_who_shares_handles_are_told() {
     ] {
         let told = &report.section(name).output;
         assert!(told.contains(words), "{name} lacks {words}: {told}");
+    }
+    // One handle that is left tells nothing apart: no command is offered.
+    for name in ["both", "other", "note"] {
+        let told = &report.section(name).output;
+        assert!(!told.contains("--handles"), "{name}: {told}");
     }
     assert!(!report.output("no-note").contains("note: /dev"));
     served.stop();

@@ -28,7 +28,7 @@ fn boot(
     })
 }
 
-/// Number and sum of each record that was told.
+/// Sum and number of each record that was told.
 fn records(told: &[String]) -> Vec<[&str; 2]> {
     let records = told.iter().filter_map(|line| line.strip_prefix("record "));
     let words = records.map(|line| line.split_whitespace().collect::<Vec<_>>());

@@ -6,6 +6,7 @@ await 10 test -b /dev/nvme0n2
 named() { grep -l "^$1$" /sys/block/nvme0n*/nsid | cut -d/ -f4; }
 steered=$(named 1)
 DRIVE=/dev/ng${steered#nvme}
+await 10 test -c "$DRIVE"
 kept=/dev/$(named 2)
 mkdir -p /tmp/kept
 begin() { steer --scheme "$SCHEME" --lifetimes /tmp/kept/lifetimes.json --shadow off --json "$@"; }

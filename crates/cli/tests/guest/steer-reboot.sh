@@ -13,7 +13,7 @@ must sync
 
 begin --yes
 must mount /dev/ublkb0 /mnt
-fio --name=load --directory=/mnt --rw=randwrite --bs=16k --size=8M --direct=1 --ioengine=io_uring --iodepth=8 --rate=2m --time_based=1 --runtime=600 >/dev/null 2>&1 &
+fio --name=load --directory=/mnt --rw=randwrite --bs=16k --size=8M --direct=1 --ioengine=io_uring --iodepth=8 --rate=2m --time_based=1 --runtime=1800 >/dev/null 2>&1 &
 for record in $(seq "$RECORDS"); do
     must dd if=/dev/urandom of="/mnt/record-$record" bs=4k count=$((record % 7 + 1)) conv=fsync
     ask "record $record $(md5sum <"/mnt/record-$record" | cut -c1-32)"

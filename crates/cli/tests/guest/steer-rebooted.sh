@@ -1,4 +1,4 @@
-# The machine is up again. What was told to be safe is in SUMS: number and sum of each record.
+# The machine is up again. What was told to be safe is in SUMS: sum and number of each record.
 section statistics nvme fdp stats /dev/nvme0 -e 1 -o json
 section handles nvme fdp status "/dev/$steered" -o json
 must mount "$kept" /tmp/kept

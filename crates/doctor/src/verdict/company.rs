@@ -7,7 +7,8 @@ use crate::found::{Neighbour, Placement};
 /// Sentences on the drive's handles, behind a space; nothing where the namespace has all of them and is alone.
 ///
 /// The drive tells of each handle whether some namespace uses it, not which: what is used and not by a namespace that this
-/// host sees is used by one that it does not see. Whether such a one shares the namespace's own handles is not known.
+/// host sees is used by one that it does not see, or by one that does not tell its handles. Whether such a one shares the
+/// namespace's own handles is not known.
 pub(super) fn words(fdp: &Placement) -> String {
     let own: Vec<u16> = fdp.own.iter().map(|one| one.handle).collect();
     let others: Vec<u16> = (0..fdp.drive_handles)
@@ -35,8 +36,12 @@ pub(super) fn words(fdp: &Placement) -> String {
     };
     let mut unseen = told(|word| word.ends_with("specified"));
     unseen.retain(|handle| !seen(handle));
+    let unseen_by = match fdp.neighbours.iter().any(|one| one.handles.is_err()) {
+        true => "used by a namespace that does not tell, or that this host does not see",
+        false => "used by a namespace that this host does not see",
+    };
     for (handles, whose) in [
-        (unseen, "used by a namespace that this host does not see"),
+        (unseen, unseen_by),
         (told(|word| word == "unused"), "used by no namespace"),
     ] {
         if !handles.is_empty() {
@@ -65,29 +70,38 @@ fn neighbour(fdp: &Placement, neighbour: &Neighbour) -> String {
     let device = &neighbour.device;
     let handles = match &neighbour.handles {
         Err(refusal) => return format!("{device} does not tell which it has ({refusal})"),
+        Ok(handles) if handles.is_empty() => return format!("{device} has none"),
         Ok(handles) => handles.iter().copied(),
     };
+    let those = match handles.len() {
+        1 => "that",
+        _ => "those",
+    };
+    let words = format!("{} {those} of {device}", are(handles));
     let common = common(fdp, neighbour);
     match common.is_empty() {
-        true => format!("{} those of {device}", are(handles)),
+        true => words,
         false => format!(
-            "{} those of {device}, and {} shared: data of both namespaces mix in the same reclaim units",
-            are(handles),
+            "{words}, and {} shared: data of both namespaces mix in the same reclaim units",
             are(common)
         ),
     }
 }
 
-/// `0-3 are`, or `2 is`.
+/// `0-3 are`, `2 is`, or `none is`.
 fn are(handles: impl IntoIterator<Item = u16>) -> String {
     let words = listed(handles);
+    if words.is_empty() {
+        return "none is".to_owned();
+    }
     match words.parse::<u16>() {
         Ok(_) => format!("{words} is"),
         Err(_) => format!("{words} are"),
     }
 }
 
-/// What to do about shared handles; nothing where none is.
+/// What to do about shared handles; nothing where none is. One handle alone tells nothing apart, so at least two must be
+/// left to steer to.
 pub(super) fn remedy(fdp: &Placement) -> Option<String> {
     let mut shared = fdp
         .neighbours
@@ -97,12 +111,14 @@ pub(super) fn remedy(fdp: &Placement) -> Option<String> {
     shared.peek()?;
     let shared: Vec<u16> = shared.collect();
     let free = fdp.own.iter().filter(|one| !shared.contains(&one.handle));
-    let free = listed(free.map(|one| one.identifier));
+    let free: Vec<u16> = free.map(|one| one.identifier).collect();
     let anew = "make the namespaces anew, each with handles of its own (`nvme create-ns --phndls`)";
-    Some(match free.is_empty() {
-        true => anew.to_owned(),
-        false => format!(
-            "{anew}, or leave out those that are shared: `anabranch steer --handles {free}`"
-        ),
-    })
+    if free.len() < 2 {
+        return Some(anew.to_owned());
+    }
+    // A word of a command has no spaces.
+    let free = listed(free).replace(' ', "");
+    Some(format!(
+        "{anew}, or leave out those that are shared: `anabranch steer --handles {free}`"
+    ))
 }

@@ -32,7 +32,7 @@ fn whole() -> Found {
                     handles: 8,
                     configuration: Some(0),
                     drive_handles: 8,
-                    persistently_isolated: false,
+                    persistently_isolated: Some(false),
                     unit_bytes: 24 << 20,
                     own: own(&[0, 1, 2, 3, 4, 5, 6, 7]),
                     usage: vec!["host_specified"; 8],
@@ -165,7 +165,7 @@ fn without_a_device_the_kernel_is_judged() {
 
 #[test]
 fn persistent_isolation_is_told() {
-    let verdicts = without(|_, device| fdp_of(device).persistently_isolated = true);
+    let verdicts = without(|_, device| fdp_of(device).persistently_isolated = Some(true));
     let words = &verdicts[1].words;
     assert!(
         words.contains("persistently isolated, so that garbage collection keeps them apart"),

@@ -107,15 +107,15 @@ const FOLLOWED: u8 = 0x20;
 
 /// Pages rewritten soon are hot; of all other writes a small network predicts the class of
 /// lifetime. Classes are merged into groups as a model of the drive finds best; groups are emptied
-/// when they have lived as long as their classes do, and the last, with what is frozen, by valid
-/// pages. What survives its group goes to the one that holds what its class's survivors have left
+/// when they have lived as long as their classes do, and the last, with what is frozen, by cost and
+/// benefit (`last=`). What survives its group goes to the one that holds what its class's survivors have left
 /// to live; if it survives again, to the next; pages never updated, to the frozen group.
 ///
 /// Follows the paper, and where that is not to be had the authors' prototype. Choices of ours: the
 /// paper's numbers of blocks are taken as shares of its 128 GiB; the network learns on the spot
 /// where theirs has a core of its own, from the last four trainings' samples, without dropout, and
 /// goes on from the weights it had; before the first training, or where it predicts no better than
-/// chance, writes are hot or not, copies are frozen or not, and victims the emptiest of all. The
+/// chance, writes are hot or not, copies are frozen or not, and victims of all are chosen by `last=`. The
 /// last group keeps its stream however many there are. Memory: 6 bytes for each page of the drive,
 /// 4 for each 2 MiB, and for the samples 2 more a page.
 #[derive(Debug)]

@@ -13,18 +13,26 @@ const STEPS: u64 = 100;
 const BARS: f64 = 24.0;
 
 impl Steered {
-    /// The screen of this moment; with what was told `before`, so long ago, it has rates as well.
-    pub fn screen(&self, before: Option<(&Steered, Duration)>) -> String {
-        // A server that took over begins to count anew.
-        let before = before.filter(|(before, _)| {
-            self.counts.written_bytes >= before.counts.written_bytes
-                && self.handles.len() == before.handles.len()
-        });
+    /// The screen of this moment; with what the same server told `before` it has rates as well.
+    pub fn screen(&self, before: Option<&Steered>) -> String {
+        let before = before.and_then(|before| Some((before, self.after(before)?)));
         let mut lines = vec![self.head(), self.flow(before), self.waf(before)];
         lines.push(self.table(before).to_string());
         lines.extend(self.faults());
         lines.extend(self.limitations.iter().map(|words| line(words)));
         lines.join("\n")
+    }
+
+    /// The time since the server told `before`; `None` if another did, as one that took over, which counts anew.
+    fn after(&self, before: &Steered) -> Option<Duration> {
+        let handles = |told: &Steered| -> Vec<u64> {
+            told.handles.iter().map(|handle| handle.handle).collect()
+        };
+        let is_same = self.counts.written_bytes >= before.counts.written_bytes
+            && self.drive.serial == before.drive.serial
+            && handles(self) == handles(before);
+        let time = Duration::try_from_secs_f64(self.steered_s? - before.steered_s?).ok()?;
+        (is_same && !time.is_zero()).then_some(time)
     }
 
     fn head(&self) -> String {
@@ -205,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_screen_has_totals_and_with_an_earlier_one_rates() {
-        let before = read(|_| ());
+        let before = read(|told| told["steered_s"] = 60.0.into());
         let alone = before.screen(None);
         assert!(alone.contains("written 4.00 KiB; read 0 B"), "{alone}");
         assert!(
@@ -217,6 +225,7 @@ mod tests {
             "{alone}"
         );
         let now = read(|told| {
+            told["steered_s"] = 62.0.into();
             told["written_bytes"] = (4096 + (8 << 20)).into();
             told["handles"][0]["written_bytes"] = (4096 + (8 << 20)).into();
             told["errors"] = 2.into();
@@ -227,7 +236,7 @@ mod tests {
                 "steered": { "host_pages": 10, "copied_pages": 1, "waf": 1.1 },
             });
         });
-        let screen = now.screen(Some((&before, Duration::from_secs(2))));
+        let screen = now.screen(Some(&before));
         for words in [
             "written 8.00 MiB, 4.00 MiB/s now",
             "modelled 1.100, in one stream 1.500",
@@ -237,8 +246,14 @@ mod tests {
             assert!(screen.contains(words), "{words}: {screen}");
         }
         // A server that took over counts anew.
-        let anew = before.screen(Some((&now, Duration::from_secs(2))));
-        assert!(!anew.contains("/s"), "{anew}");
+        let later = read(|told| {
+            told["steered_s"] = 63.0.into();
+            told["written_bytes"] = (9 << 20).into();
+            told["handles"][0]["handle"] = 3.into();
+        });
+        for anew in [before.screen(Some(&now)), later.screen(Some(&now))] {
+            assert!(!anew.contains("/s"), "{anew}");
+        }
     }
 
     #[test]

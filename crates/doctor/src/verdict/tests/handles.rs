@@ -1,8 +1,8 @@
 //! What is said of a drive's handles: of whom has which, and of what nobody tells.
 
 use super::super::{
-    Conduit::Drive,
-    Reach::{Partly, Yes},
+    Conduit::{Drive, Passthrough, Ublk},
+    Reach::{No, Partly, Yes},
 };
 use super::{Case, fdp_of, own};
 use crate::found::{Device, Neighbour};
@@ -61,9 +61,64 @@ pub const CASES: &[Case] = &[
         changed: &[(
             Drive,
             Partly,
-            "A drive (up to 4 namespaces, endurance group 1) has Flexible Data Placement: 4 handles, initially isolated, so that garbage collection may mix them, reclaim units of 24 MiB. Of the drive's 8 handles 0-2, 5 are this namespace's; 2, 5-6 are those of /dev/ng0n2, and 2, 5 are shared: data of both namespaces mix in the same reclaim units; /dev/ng0n3 does not tell which it has (no); 3-4, 7 are used by a namespace that this host does not see.",
+            "A drive (up to 4 namespaces, endurance group 1) has Flexible Data Placement: 4 handles, initially isolated, so that garbage collection may mix them, reclaim units of 24 MiB. Of the drive's 8 handles 0-2, 5 are this namespace's; 2, 5-6 are those of /dev/ng0n2, and 2, 5 are shared: data of both namespaces mix in the same reclaim units; /dev/ng0n3 does not tell which it has (no); 3-4, 7 are used by a namespace that does not tell, or that this host does not see.",
             "make the namespaces anew, each with handles of its own (`nvme create-ns --phndls`), or leave out those that are shared: `anabranch steer --handles 0-1`",
         )],
+    },
+    Case {
+        piece: "one of its handles to itself",
+        take: |_, device| {
+            owns(device, &[0, 1, 2, 3], 4);
+            beside(device, 2, Ok(&[1]));
+        },
+        changed: &[(
+            Drive,
+            Partly,
+            "A drive (up to 4 namespaces, endurance group 1) has Flexible Data Placement: 4 handles, initially isolated, so that garbage collection may mix them, reclaim units of 24 MiB. Of the drive's 8 handles 0-3 are this namespace's; 1 is that of /dev/ng0n2, and 1 is shared: data of both namespaces mix in the same reclaim units; 4-7 are used by no namespace.",
+            "make the namespaces anew, each with handles of its own (`nvme create-ns --phndls`), or leave out those that are shared: `anabranch steer --handles 0,2-3`",
+        )],
+    },
+    Case {
+        piece: "all handles but one to itself",
+        take: |_, device| {
+            owns(device, &[0, 1], 3);
+            beside(device, 2, Ok(&[2, 1]));
+        },
+        changed: &[(
+            Drive,
+            Partly,
+            "A drive (up to 4 namespaces, endurance group 1) has Flexible Data Placement: 2 handles, initially isolated, so that garbage collection may mix them, reclaim units of 24 MiB. Of the drive's 8 handles 0-1 are this namespace's; 1-2 are those of /dev/ng0n2, and 1 is shared: data of both namespaces mix in the same reclaim units; 3-7 are used by no namespace.",
+            "make the namespaces anew, each with handles of its own (`nvme create-ns --phndls`)",
+        )],
+    },
+    Case {
+        piece: "any handle",
+        take: |_, device| {
+            owns(device, &[], 2);
+            fdp_of(device).persistently_isolated = None;
+            beside(device, 2, Ok(&[0, 1]));
+            beside(device, 3, Ok(&[]));
+        },
+        changed: &[
+            (
+                Drive,
+                Partly,
+                "A drive (up to 4 namespaces, endurance group 1) has Flexible Data Placement: 0 handles, how they are isolated, the drive does not tell, reclaim units of 24 MiB. Of the drive's 8 handles none is this namespace's; 0-1 are those of /dev/ng0n2; /dev/ng0n3 has none; 2-7 are used by no namespace.",
+                "make the namespace anew with more placement handles (`nvme create-ns --nphndls`)",
+            ),
+            (
+                Ublk,
+                No,
+                "ublk is there, but the drive has nothing to steer to.",
+                "",
+            ),
+            (
+                Passthrough,
+                Partly,
+                "/dev/ng0n1 takes commands; the drive has no handles to name in them.",
+                "",
+            ),
+        ],
     },
     Case {
         piece: "any handle of its own",
@@ -95,6 +150,7 @@ pub const CASES: &[Case] = &[
         take: |_, device| {
             let fdp = fdp_of(device);
             (fdp.configuration, fdp.drive_handles, fdp.unit_bytes) = (None, 0, 0);
+            fdp.persistently_isolated = None;
         },
         changed: &[(
             Drive,

@@ -98,6 +98,7 @@ fn what_is_drawn_is_kept_by_the_same_law() {
         ("fio-three-streams:size=128MiB,write=2GiB", 2),
         ("fio-three-streams:size=128MiB,write=2GiB", 3),
         ("cachelib:size=128MiB,write=1GiB", 1),
+        ("varmail:size=128MiB,write=1GiB", 3),
     ] {
         // At 1/64 the hottest pages may be kept: then most writes are, and all are drawn.
         let samples = samples(256);
