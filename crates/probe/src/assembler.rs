@@ -110,6 +110,11 @@ impl Assembler {
         self.files.knows(file)
     }
 
+    /// Whether the writer has been told of, and is not forgotten.
+    pub(crate) fn knows_writer(&mut self, writer: u64) -> bool {
+        self.writers.get(writer).is_some()
+    }
+
     /// The writer of a page's source. The page counts for the writer's context.
     pub(crate) fn answer(&mut self, source: &Source) -> Answer {
         let tenant = self.tenant(source.writer, source.file);

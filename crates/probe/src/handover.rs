@@ -1,5 +1,6 @@
 //! The handover: it tells a server of a block device who wrote the pages it is asked to store.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -82,6 +83,9 @@ pub struct Handover {
     told: Vec<RwLock<Option<Told>>>,
     /// Whether the tables of the process before this one are still to be read.
     relearn: AtomicBool,
+    /// The writers that were asked for and are not known. What the ring does not bring, [`Handover::poll`] looks for in
+    /// the tables: the programs of a process before this one run on for a while, and tell their own ring.
+    wanted: Mutex<BTreeSet<u64>>,
     /// Whether somebody has waited for [`Handover::poll`] in vain since it last ran.
     is_late: AtomicBool,
     found: AtomicU64,
@@ -137,6 +141,7 @@ impl Handover {
             assembler: Mutex::new(Assembler::new(0, options.fold).shared_by(tenants)),
             told: (0..MAX_SOURCES).map(|_| RwLock::new(None)).collect(),
             relearn: AtomicBool::new(true),
+            wanted: Mutex::default(),
             is_late: AtomicBool::new(false),
             found: AtomicU64::new(0),
             missed: AtomicU64::new(0),
@@ -178,15 +183,25 @@ impl Handover {
     /// When the ring cannot be read, or holds records of an unknown layout.
     pub fn poll(&self, timeout: Duration) -> Result<(), ProbeError> {
         if self.relearn.swap(false, Ordering::AcqRel) {
-            for key in self.stacks.keys() {
-                if let Ok(Some(record)) = self.stacks.lookup(&key, MapFlags::ANY) {
-                    self.accept(Event::decode(&record))?;
-                }
-            }
+            self.learn(self.stacks.keys())?;
         }
+        let wanted = std::mem::take(&mut *self.wanted());
         let mut events = self.kernel_side.receive(timeout)?.into_iter();
         events.try_for_each(|event| self.accept(event))?;
+        let missing = |writer: &u64| !self.assembler().knows_writer(*writer);
+        let missing = wanted.into_iter().filter(missing);
+        self.learn(missing.map(|writer| writer.to_ne_bytes().to_vec()))?;
         self.is_late.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    /// Takes what the table of writers has of these.
+    fn learn(&self, keys: impl Iterator<Item = Vec<u8>>) -> Result<(), ProbeError> {
+        for key in keys {
+            if let Ok(Some(record)) = self.stacks.lookup(&key, MapFlags::ANY) {
+                self.accept(Event::decode(&record))?;
+            }
+        }
         Ok(())
     }
 
@@ -312,7 +327,15 @@ impl Handover {
                 let _ = assembler.accept(event, &mut |_| ());
             }
         }
-        assembler.answer(&source)
+        let answer = assembler.answer(&source);
+        if answer.is_awaited {
+            self.wanted().insert(source.writer);
+        }
+        answer
+    }
+
+    fn wanted(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

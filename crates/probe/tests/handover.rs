@@ -9,10 +9,11 @@ mod drive;
 #[path = "live/pages.rs"]
 mod pages;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anabranch_probe::{FoldLimits, Handover, HandoverOptions};
+use libbpf_rs::Link;
 
 use drive::{Drive, run};
 use pages::{Judged, follow, judge, judge_in_the_end, write};
@@ -75,8 +76,9 @@ fn every_page_of_32_threads_on_xfs_has_its_writer() {
     every_page_has_its_writer("xfs");
 }
 
-#[test]
-fn who_takes_over_knows_what_was_written_before_and_meanwhile() {
+/// One handover takes over from another. The kernel ends the first one's programs some time after its links are gone;
+/// with `is_first_held` they run until the end.
+fn take_over(is_first_held: bool) {
     let drive = Drive::with("ext4", MEBIBYTES);
     let mount = tempfile::tempdir().unwrap();
     run(Command::new("mount")
@@ -91,6 +93,12 @@ fn who_takes_over_knows_what_was_written_before_and_meanwhile() {
     drop(handover);
     write(drive.path(), 8..16, PAGES);
     sync(&drive);
+    let held = if is_first_held {
+        links(&pins)
+    } else {
+        Vec::new()
+    };
+    assert_eq!(held.is_empty(), !is_first_held);
     let next = Handover::attach(&options(&drive, Some(pins.clone()))).unwrap();
     follow(&next, || {
         write(drive.path(), 16..24, PAGES);
@@ -98,7 +106,27 @@ fn who_takes_over_knows_what_was_written_before_and_meanwhile() {
     });
     let judged = judge_in_the_end(&next, &drive.device);
     assert_eq!(judged, all_right(24 * PAGES as u64));
+    drop(held);
     next.end().unwrap();
     assert!(!pins.exists());
     run(Command::new("umount").arg(mount.path()));
+}
+
+/// The links that are pinned in a directory: those of the programs, which begin with `on_`.
+fn links(pins: &Path) -> Vec<Link> {
+    let entries = std::fs::read_dir(pins).unwrap().map(Result::unwrap);
+    let programs = entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"on_"));
+    programs
+        .map(|entry| Link::open(entry.path()).unwrap())
+        .collect()
+}
+
+#[test]
+fn who_takes_over_knows_what_was_written_before_and_meanwhile() {
+    take_over(false);
+}
+
+#[test]
+fn who_takes_over_knows_writers_that_the_first_ones_programs_saw_last() {
+    take_over(true);
 }
