@@ -71,7 +71,7 @@ struct Told {
 /// [`Handover::poll`] has received it.
 ///
 /// The kernel side notes a page's writer when the request enters the block layer, before merges and splits, in a
-/// window of 2^20 pages; with all its maps it takes 30 MiB whatever the drive's size, and some 63 KiB for each processor
+/// window of 2^20 pages; with all its maps it takes 26 MiB whatever the drive's size, and some 64 KiB for each processor
 /// beyond two. Two pages that want the same place do not mix: one of them is counted as evicted, and has no writer.
 #[derive(Debug)]
 pub struct Handover {

@@ -71,9 +71,9 @@ impl Settings {
 }
 
 /// The maps that a process which takes over continues to use.
-const PINNED: [&str; 11] = [
+const PINNED: [&str; 10] = [
     "window", "sources", "tallies", "numbers", "stacks", "names", "pages", "files", "writers",
-    "images", "calls",
+    "images",
 ];
 
 /// The loaded and attached programs.

@@ -4,6 +4,7 @@
 #define ANABRANCH_BIO_BPF_H
 
 #include "file.bpf.h"
+#include "page.bpf.h"
 #include "ring.bpf.h"
 #include "writer.bpf.h"
 #ifdef HANDOVER
@@ -14,25 +15,21 @@
 #define MAX_STEPS (1 << 20)
 #define LAST_GIB (-1UL << 30)
 
-struct page_key {
-	struct file_key file;
-	__u64 index;
+enum owner {
+	OWNER_UNKNOWN,
+	OWNER_SUBMITTER,
+	OWNER_FILE,
+	OWNER_FILE_SYSTEM,
 };
-
-/* The writer that made a folio dirty, by the folio's first page. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_PAGES);
-	__type(key, struct page_key);
-	__type(value, __u64);
-} pages SEC(".maps");
 
 /* A walk over a bio's pages. Kernel pointers are kept as numbers: see ring.bpf.h. */
 struct bio_walk {
 	__u64 vector; /* the next bio_vec */
 	__u64 folio; /* looked at last */
-	__u64 writer; /* and what was found: writer, */
-	__u64 inode; /* file, */
+	__u64 mapping; /* and where it lies; what was found: */
+	__u32 owner; /* whose such pages are, */
+	__u64 writer; /* the writer, */
+	__u64 inode; /* the file, */
 	struct file_key file; /* and its key */
 	__u64 submitter; /* the thread that submitted the bio */
 	__u32 done_bytes; /* of the next bio_vec */
@@ -110,14 +107,12 @@ __noinline __u32 pages_in(__u64 folio)
 }
 
 /*
- * The inode whose page cache a folio lies in, or null. Pages that never were
- * in a page cache keep other things in this field: believe only a mapping
- * whose inode points back at it.
+ * The inode whose page cache this is, or null. Pages that never were in a page
+ * cache keep other things in their field for it: believe only a mapping whose
+ * inode points back at it.
  */
-static __always_inline struct inode *host_of(struct folio *folio)
+static __always_inline struct inode *host_of(struct address_space *mapping)
 {
-	struct address_space *mapping = BPF_CORE_READ(folio, mapping);
-
 	if (!mapping || (__u64)mapping & 3)
 		return NULL;
 
@@ -128,41 +123,57 @@ static __always_inline struct inode *host_of(struct folio *folio)
 	return inode;
 }
 
-/* The folio's writer if it is known, else its file's last. */
-static __always_inline void find_file_writer(struct bio_walk *walk, struct folio *folio)
+/* Whose are pages that lie in `walk->mapping`? */
+static __always_inline void find_owner(struct bio_walk *walk)
 {
-	struct page_key key = { .file = walk->file, .index = BPF_CORE_READ(folio, index) };
-	__u64 *writer = bpf_map_lookup_elem(&pages, &key);
-	struct file_state *state = bpf_map_lookup_elem(&files, &key.file);
+	struct inode *inode = host_of((void *)walk->mapping);
+	struct super_block *sb = inode ? BPF_CORE_READ(inode, i_sb) : NULL;
 
-	if (writer)
-		walk->writer = *writer;
-	else if (state && state->writer)
-		walk->writer = state->writer;
+	walk->inode = 0;
+	walk->file = (struct file_key){};
+	walk->owner = walk->metadata ? OWNER_FILE_SYSTEM : OWNER_SUBMITTER;
+	if (inode && BPF_CORE_READ(sb, s_magic) == BDEVFS_MAGIC) {
+		walk->owner = OWNER_FILE_SYSTEM;
+	} else if (inode && holds_file_system((__u64)sb)) {
+		walk->inode = (__u64)inode;
+		walk->file = key_of(inode);
+		walk->owner = OWNER_FILE;
+	}
 }
 
-/* Finds the writer of `walk->folio`, and its file if it has one. */
+/* The folio's writer if it is known, else its file's last. */
+static __always_inline __u64 file_writer(struct bio_walk *walk, struct folio *folio)
+{
+	struct file_key key = walk->file;
+	__u64 writer = page_writer(&key, BPF_CORE_READ(folio, index));
+
+	if (writer)
+		return writer;
+
+	struct file_state *state = bpf_map_lookup_elem(&files, &key);
+
+	return state && state->writer ? state->writer : walk->submitter;
+}
+
+/* Finds the writer of `walk->folio`, and its file if it has one: that of the folio before, where both lie in one. */
 __noinline int find_writer(struct bio_walk *walk)
 {
 	if (!walk)
 		return 0;
 
 	struct folio *folio = (void *)walk->folio;
-	struct inode *inode = host_of(folio);
-	struct super_block *sb = inode ? BPF_CORE_READ(inode, i_sb) : NULL;
+	__u64 mapping = (__u64)BPF_CORE_READ(folio, mapping);
 
-	walk->inode = 0;
-	walk->file = (struct file_key){};
-	walk->writer = walk->submitter;
-	if (inode && BPF_CORE_READ(sb, s_magic) == BDEVFS_MAGIC) {
-		walk->writer = file_system_writer(walk->log, walk->slot);
-	} else if (inode && holds_file_system((__u64)sb)) {
-		walk->inode = (__u64)inode;
-		walk->file = key_of(inode);
-		find_file_writer(walk, folio);
-	} else if (walk->metadata) {
-		walk->writer = file_system_writer(walk->log, walk->slot);
+	if (walk->owner == OWNER_UNKNOWN || mapping != walk->mapping) {
+		walk->mapping = mapping;
+		find_owner(walk);
 	}
+	if (walk->owner == OWNER_FILE)
+		walk->writer = file_writer(walk, folio);
+	else if (walk->owner == OWNER_FILE_SYSTEM)
+		walk->writer = file_system_writer(walk->log, walk->slot);
+	else
+		walk->writer = walk->submitter;
 	return 0;
 }
 

@@ -21,16 +21,25 @@ char LICENSE[] SEC("license") = "GPL";
 /* Ends the direct requests of file systems that use iomap. Address 0: not in this kernel. */
 extern const void iomap_dio_bio_end_io __ksym __weak;
 
+/* As `on_target`, for a device that may be read without a call. */
+static __always_inline bool lies_on_target(struct block_device *device)
+{
+	return device && (device->bd_dev == config.device || device->bd_disk->part0->bd_dev == config.device);
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 {
 	if (!mapping)
 		return 0;
 
-	struct inode *inode = BPF_CORE_READ(mapping, host);
-	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
+	/* What is reached from what a tracepoint is handed is read without a call: this runs for each page of the machine. */
+	struct inode *inode = mapping->host;
+	struct super_block *sb = inode->i_sb;
 
-	if (!holds_file_system((__u64)sb) || BPF_CORE_READ(sb, s_magic) == BDEVFS_MAGIC)
+	if (sb->s_dev != config.device && !lies_on_target(sb->s_bdev))
+		return 0;
+	if (sb->s_magic == BDEVFS_MAGIC)
 		return 0;
 
 	struct scratch *scratch = scratch_of(SLOT_DIRTY);
@@ -38,11 +47,13 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	if (!scratch)
 		return 0;
 
-	struct page_key key = { .file = key_of(inode), .index = folio->index };
+	struct file_key key = { .ino = inode->i_ino, .generation = inode->i_generation, .dev = sb->s_dev };
 	__u64 writer = dirtying_writer(scratch, SLOT_DIRTY);
-	struct file_state *state = state_of(inode, &key.file, SLOT_DIRTY);
+	struct file_state *state = bpf_map_lookup_elem(&files, &key);
 
-	bpf_map_update_elem(&pages, &key, &writer, BPF_ANY);
+	if (!state)
+		state = state_of(BPF_CORE_READ(mapping, host), &key, SLOT_DIRTY);
+	note_page(&key, folio->index, writer);
 	if (state)
 		state->writer = writer;
 	return 0;
@@ -230,7 +241,7 @@ static __always_inline int on_queued(struct bio *bio, __u32 slot)
 	/* What a tracepoint is handed may be read without a call. */
 	bool is_own = bio->bi_bdev->bd_dev == config.device;
 
-	if (!is_own && !on_target(bio->bi_bdev))
+	if (!is_own && !lies_on_target(bio->bi_bdev))
 		return 0;
 #ifdef HANDOVER
 	if (config.is_late && was_taken(bio, slot))

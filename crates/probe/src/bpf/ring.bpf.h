@@ -11,23 +11,21 @@
 
 /*
  * What is remembered. The handover to a server of the device keeps within
- * 32 MiB with all its maps, on up to some 34 processors; a capture lives
+ * 32 MiB with all its maps, on up to some 110 processors; a capture lives
  * shorter and affords more.
  */
 #ifdef HANDOVER
-#define MAX_PAGES 131072
+#define PAGE_BUCKET_BITS 17
 #define MAX_FILES 16384
 #define MAX_IMAGES 512
 #define MAX_WRITERS 4096
-#define MAX_CALLS 8192
 /* A server wants to know the writer at the first request. */
 #define SEND_STACKS_AT_ONCE true
 #else
-#define MAX_PAGES 262144
+#define PAGE_BUCKET_BITS 18
 #define MAX_FILES 65536
 #define MAX_IMAGES 2048
 #define MAX_WRITERS 16384
-#define MAX_CALLS 16384
 #define SEND_STACKS_AT_ONCE false
 #endif
 

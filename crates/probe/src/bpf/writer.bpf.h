@@ -441,16 +441,19 @@ static __always_inline __u64 current_writer(struct scratch *scratch, __u32 slot)
 	return hash;
 }
 
-/* The last system call of a thread in which it made a page dirty. */
+/* The last system call of a thread in which it made a page dirty, and threads that a processor remembers (our choice). */
+#define CALL_BITS 5
+
 struct call {
+	__u64 thread;
 	__u64 number_of_writes; /* of the thread before this one */
 	__u64 stack_pointer;
 	__u64 writer;
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_CALLS);
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << CALL_BITS);
 	__type(key, __u32);
 	__type(value, struct call);
 } calls SEC(".maps");
@@ -473,18 +476,17 @@ static __always_inline bool identify_call(struct task_struct *task, struct call 
 static __always_inline __u64 dirtying_writer(struct scratch *scratch, __u32 slot)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct call call = {};
-	__u32 thread = task->pid;
+	struct call call = { .thread = task->pid };
+	__u32 at = call.thread & ((1 << CALL_BITS) - 1);
+	struct call *last = bpf_map_lookup_elem(&calls, &at);
 
-	if (!identify_call(task, &call))
+	if (!last || !identify_call(task, &call))
 		return current_writer(scratch, slot);
-
-	struct call *last = bpf_map_lookup_elem(&calls, &thread);
-
-	if (last && last->number_of_writes == call.number_of_writes && last->stack_pointer == call.stack_pointer)
+	if (last->thread == call.thread && last->number_of_writes == call.number_of_writes &&
+	    last->stack_pointer == call.stack_pointer)
 		return last->writer;
 	call.writer = current_writer(scratch, slot);
-	bpf_map_update_elem(&calls, &thread, &call, BPF_ANY);
+	*last = call;
 	return call.writer;
 }
 
