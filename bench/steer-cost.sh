@@ -47,16 +47,16 @@ else
         -drive file=$work/drive,id=contents,if=none,format=raw,cache=unsafe,discard=unmap \
         -device nvme-ns,drive=contents,bus=controller,logical_block_size=4096,physical_block_size=4096,fdp.ruhs=0;1;2;3;4;5;6;7"
 fi
-cc -O2 -static -o "$work/spin" bench/steer-cost/spin.c
+cc -O2 -static -o "$work/spin" bench/instructions/spin.c
 plugin=
 if [ -n "${COUNT:-}" ]; then
-    cc -O2 -shared -fPIC -fvisibility=hidden -o "$work/count.so" bench/steer-cost/count.c
+    cc -O2 -shared -fPIC -fvisibility=hidden -o "$work/count.so" bench/instructions/count.c
     plugin="-plugin $work/count.so"
 fi
 strip -o "$work/anabranch" "$program"
 {
     printf "%s='%s'\n" PORT "$port" NQN "$nqn" ROUNDS "$rounds" WRITES "$writes" BLOCK "$block" DEPTH "$depth" COUNT "${COUNT:-}" IOPS "${IOPS:-}"
-    cat crates/cli/tests/guest/prelude.sh crates/cli/tests/guest/steer-prelude.sh bench/steer-cost/guest.sh
+    cat crates/cli/tests/guest/prelude.sh crates/cli/tests/guest/steer-prelude.sh bench/instructions/guest.sh bench/steer-cost/guest.sh
 } >"$work/script"
 hardware="-icount shift=0 $plugin"
 [ -z "${IOPS:-}" ] || hardware=$drive

@@ -1,6 +1,5 @@
 # Instructions of requests on two drives in the guest's memory: the kernel's NVMe/TCP target with a block device in memory, and
 # `anabranch serve`. The host is the guest's own kernel, with one queue.
-# Each instruction takes a nanosecond here, and the one processor is never idle: what is not the spinner's turns is work.
 must modprobe nvmet-tcp
 memory=/sys/kernel/config/nullb/memory
 must mkdir "$memory"
@@ -32,38 +31,14 @@ load() {
     run_fio --filename="$2" --rw="$kind" --bs="$block" --iodepth="$depth" --io_size=1T --number_ios="$1" --randrepeat=1 --norandommap \
         --random_generator=lfsr
 }
-/job/spin count /tmp/turns &
-sleep 1
-look() { /job/spin read /tmp/turns; }
-# shellcheck disable=SC2046 # words
-set -- $(look); from_ns=$1; from=$2
-sleep 2
-# shellcheck disable=SC2046 # words
-set -- $(look)
-turn=$(awk "BEGIN { print ($1 - $from_ns) / ($2 - $from) }")
-echo "@turn $turn"
-# Instructions of each of COUNT requests: name, count, device. It is the difference of two lengths of the same load, so
-# what begins and ends it is not counted.
-measure() {
-    load "$(($2 / 4))" "$3"
-    # shellcheck disable=SC2046 # words
-    set -- "$1" "$2" "$3" $(look)
-    load "$2" "$3"
-    # shellcheck disable=SC2046 # words
-    set -- "$@" $(look)
-    load "$(($2 / 4))" "$3"
-    # shellcheck disable=SC2046 # words
-    set -- "$@" $(look)
-    awk "BEGIN { turn = $turn; long = $6 - $4 - ($7 - $5) * turn; short = $8 - $6 - ($9 - $7) * turn
-        printf \"@cost $1 %.0f\n\", (long - short) / ($2 - int($2 / 4)) }"
-}
+calibrate
 drives='bare:/dev/memory nvmet:/dev/nvme0n1 serve:/dev/nvme1n1'
 for drive in $drives; do run_fio --filename="${drive#*:}" --rw=write --bs=128k --iodepth=4; done
 for _ in $(seq "$ROUNDS"); do
     for one in $LOADS; do
-        IFS=, read -r kind block depth count <<EOL
+        IFS=, read -r kind block depth requests <<EOL
 $one
 EOL
-        for drive in $drives; do measure "$kind,$block,$depth,${drive%%:*}" "$count" "${drive#*:}"; done
+        for drive in $drives; do count "$kind,$block,$depth,${drive%%:*}" "$requests" "${drive#*:}"; done
     done
 done
