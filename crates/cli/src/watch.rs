@@ -44,7 +44,7 @@ use traces::Traces;
 const PACE: Duration = Duration::from_millis(50);
 /// How often the state is written (our choice: what a killed watcher has to see anew).
 const STATE_EVERY: Duration = Duration::from_secs(300);
-/// Memory for a device unless it is said, and for the first two (our choice: a probe with its ring takes 53 MiB
+/// Memory for a device unless it is said, and for the first two (our choice: a probe with its ring takes 44 MiB
 /// in the kernel).
 const MEMORY_BYTES: u64 = 128 << 20;
 const LEAST_MEMORY_BYTES: u64 = 256 << 20;

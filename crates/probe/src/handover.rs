@@ -71,7 +71,7 @@ struct Told {
 /// [`Handover::poll`] has received it.
 ///
 /// The kernel side notes a page's writer when the request enters the block layer, before merges and splits, in a
-/// window of 2^20 pages; with all its maps it takes 26 MiB whatever the drive's size, and some 64 KiB for each processor
+/// window of 2^20 pages; with all its maps it takes 25 MiB whatever the drive's size, and some 64 KiB for each processor
 /// beyond two. Two pages that want the same place do not mix: one of them is counted as evicted, and has no writer.
 #[derive(Debug)]
 pub struct Handover {
@@ -185,21 +185,39 @@ impl Handover {
         if self.relearn.swap(false, Ordering::AcqRel) {
             self.learn(self.stacks.keys())?;
         }
+        self.receive(timeout)?;
         let wanted = std::mem::take(&mut *self.wanted());
-        let mut events = self.kernel_side.receive(timeout)?.into_iter();
-        events.try_for_each(|event| self.accept(event))?;
-        let missing = |writer: &u64| !self.assembler().knows_writer(*writer);
-        let missing = wanted.into_iter().filter(missing);
-        self.learn(missing.map(|writer| writer.to_ne_bytes().to_vec()))?;
+        if !wanted.is_empty() {
+            // They may have come since.
+            self.receive(Duration::ZERO)?;
+            let missing = |writer: &u64| !self.assembler().knows_writer(*writer);
+            let missing = wanted.into_iter().filter(missing);
+            self.learn(missing.map(|writer| writer.to_ne_bytes().to_vec()))?;
+        }
         self.is_late.store(false, Ordering::Release);
         Ok(())
     }
 
-    /// Takes what the table of writers has of these.
+    fn receive(&self, timeout: Duration) -> Result<(), ProbeError> {
+        let mut events = self.kernel_side.receive(timeout)?.into_iter();
+        events.try_for_each(|event| self.accept(event))
+    }
+
+    /// Takes what the table of writers has of these. The kernel side asks once where a program has code: if it had no
+    /// answer yet, its question went to the ring of a process before this one.
     fn learn(&self, keys: impl Iterator<Item = Vec<u8>>) -> Result<(), ProbeError> {
         for key in keys {
-            if let Ok(Some(record)) = self.stacks.lookup(&key, MapFlags::ANY) {
-                self.accept(Event::decode(&record))?;
+            let Ok(Some(record)) = self.stacks.lookup(&key, MapFlags::ANY) else {
+                continue;
+            };
+            let event = Event::decode(&record);
+            let early = match &event {
+                Ok(Event::Stack(stack)) if !stack.known => Some(stack.image),
+                _ => None,
+            };
+            self.accept(event)?;
+            if let Some(image) = early.filter(|image| image.tgid != 0) {
+                self.accept(Ok(Event::Process(image)))?;
             }
         }
         Ok(())
@@ -329,7 +347,10 @@ impl Handover {
         }
         let answer = assembler.answer(&source);
         if answer.is_awaited {
-            self.wanted().insert(source.writer);
+            let mut wanted = self.wanted();
+            if wanted.len() < MAX_SOURCES {
+                wanted.insert(source.writer);
+            }
         }
         answer
     }

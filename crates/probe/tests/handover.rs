@@ -9,8 +9,10 @@ mod drive;
 #[path = "live/pages.rs"]
 mod pages;
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use anabranch_probe::{FoldLimits, Handover, HandoverOptions};
 use libbpf_rs::Link;
@@ -99,17 +101,73 @@ fn take_over(is_first_held: bool) {
         Vec::new()
     };
     assert_eq!(held.is_empty(), !is_first_held);
+    // A program that the first one's programs see first.
+    let mut shell = Shell::in_directory(drive.path());
+    shell.write("before");
     let next = Handover::attach(&options(&drive, Some(pins.clone()))).unwrap();
     follow(&next, || {
         write(drive.path(), 16..24, PAGES);
         sync(&drive);
+        shell.write("between");
+        shell.write("after");
     });
     let judged = judge_in_the_end(&next, &drive.device);
     assert_eq!(judged, all_right(24 * PAGES as u64));
-    drop(held);
+    // A writer has a context of its own once it was asked for and is known.
+    for _ in 0..2 {
+        for page in 0..MEBIBYTES << 8 {
+            next.writer_of(page);
+        }
+        next.poll(Duration::ZERO).unwrap();
+    }
+    let (contexts, _) = next.news(0, usize::MAX).unwrap();
+    let shells = contexts.iter().filter(|context| context.role == "sh");
+    let calls: Vec<usize> = shells.map(|context| context.frames.len()).collect();
+    // Of a program whose code is not known, the first call alone is.
+    assert!(calls.iter().any(|&calls| calls > 2), "{calls:?}");
+    drop((held, shell));
     next.end().unwrap();
     assert!(!pins.exists());
     run(Command::new("umount").arg(mount.path()));
+}
+
+/// A process that writes files of 64 KiB, all by itself.
+struct Shell {
+    child: Child,
+    told: BufReader<ChildStdout>,
+}
+
+impl Shell {
+    fn in_directory(directory: &Path) -> Shell {
+        let script = r#"text=$(head -c 65536 /dev/zero | tr '\0' x)
+            while read -r name; do
+                for number in 1 2 3 4 5; do printf %s "$text" >"$name$number"; done
+                sync -f . && echo done
+            done"#;
+        let mut child = Command::new("sh")
+            .args(["-c", script])
+            .current_dir(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let told = BufReader::new(child.stdout.take().unwrap());
+        Shell { child, told }
+    }
+
+    fn write(&mut self, name: &str) {
+        writeln!(self.child.stdin.as_ref().unwrap(), "{name}").unwrap();
+        let mut line = String::new();
+        self.told.read_line(&mut line).unwrap();
+        assert_eq!(line, "done\n");
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
+    }
 }
 
 /// The links that are pinned in a directory: those of the programs, which begin with `on_`.

@@ -15,21 +15,13 @@
 #define MAX_STEPS (1 << 20)
 #define LAST_GIB (-1UL << 30)
 
-enum owner {
-	OWNER_UNKNOWN,
-	OWNER_SUBMITTER,
-	OWNER_FILE,
-	OWNER_FILE_SYSTEM,
-};
-
 /* A walk over a bio's pages. Kernel pointers are kept as numbers: see ring.bpf.h. */
 struct bio_walk {
 	__u64 vector; /* the next bio_vec */
 	__u64 folio; /* looked at last */
-	__u64 mapping; /* and where it lies; what was found: */
-	__u32 owner; /* whose such pages are, */
+	__u64 mapping; /* that it lies in; what was found: */
 	__u64 writer; /* the writer, */
-	__u64 inode; /* the file, */
+	__u64 inode; /* the file or 0, */
 	struct file_key file; /* and its key */
 	__u64 submitter; /* the thread that submitted the bio */
 	__u32 done_bytes; /* of the next bio_vec */
@@ -123,7 +115,7 @@ static __always_inline struct inode *host_of(struct address_space *mapping)
 	return inode;
 }
 
-/* Whose are pages that lie in `walk->mapping`? */
+/* Finds the file that `walk->mapping` is of or, where it is of none, the writer of all its pages. */
 static __always_inline void find_owner(struct bio_walk *walk)
 {
 	struct inode *inode = host_of((void *)walk->mapping);
@@ -131,13 +123,14 @@ static __always_inline void find_owner(struct bio_walk *walk)
 
 	walk->inode = 0;
 	walk->file = (struct file_key){};
-	walk->owner = walk->metadata ? OWNER_FILE_SYSTEM : OWNER_SUBMITTER;
+	walk->writer = walk->submitter;
 	if (inode && BPF_CORE_READ(sb, s_magic) == BDEVFS_MAGIC) {
-		walk->owner = OWNER_FILE_SYSTEM;
+		walk->writer = file_system_writer(walk->log, walk->slot);
 	} else if (inode && holds_file_system((__u64)sb)) {
 		walk->inode = (__u64)inode;
 		walk->file = key_of(inode);
-		walk->owner = OWNER_FILE;
+	} else if (walk->metadata) {
+		walk->writer = file_system_writer(walk->log, walk->slot);
 	}
 }
 
@@ -155,7 +148,7 @@ static __always_inline __u64 file_writer(struct bio_walk *walk, struct folio *fo
 	return state && state->writer ? state->writer : walk->submitter;
 }
 
-/* Finds the writer of `walk->folio`, and its file if it has one: that of the folio before, where both lie in one. */
+/* Finds the writer of `walk->folio`, and its file if it has one. Neighbours mostly lie in the same mapping. */
 __noinline int find_writer(struct bio_walk *walk)
 {
 	if (!walk)
@@ -164,16 +157,12 @@ __noinline int find_writer(struct bio_walk *walk)
 	struct folio *folio = (void *)walk->folio;
 	__u64 mapping = (__u64)BPF_CORE_READ(folio, mapping);
 
-	if (walk->owner == OWNER_UNKNOWN || mapping != walk->mapping) {
+	if (mapping != walk->mapping) {
 		walk->mapping = mapping;
 		find_owner(walk);
 	}
-	if (walk->owner == OWNER_FILE)
+	if (walk->inode)
 		walk->writer = file_writer(walk, folio);
-	else if (walk->owner == OWNER_FILE_SYSTEM)
-		walk->writer = file_system_writer(walk->log, walk->slot);
-	else
-		walk->writer = walk->submitter;
 	return 0;
 }
 
@@ -263,6 +252,7 @@ static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct 
 	bool idle = opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_IDLE) & 1;
 	struct bio_walk walk = {
 		.vector = (__u64)bio->bi_io_vec + bio->bi_iter.bi_idx * sizeof(struct bio_vec),
+		.mapping = -1ULL, /* no mapping's address */
 		.submitter = submitter,
 		.done_bytes = done_bytes_of(bio),
 		.left_bytes = bio->bi_iter.bi_size,

@@ -214,6 +214,7 @@ struct task_struct {
 	__u32 flags;
 	int pid;
 	int tgid;
+	__u64 start_time;
 	char comm[16];
 	struct task_io_accounting ioac;
 	struct mm_struct *mm;

@@ -10,12 +10,14 @@
 #include "ring.bpf.h"
 #include "writer.bpf.h"
 
-/* Those of a cache line. Our choice. */
+/* Of 64 bytes, a cache line. Our choice. */
 #define PAGES_PER_BUCKET 4
 
 /*
  * Two processors may change a bucket at once. A slot with words of two stores
  * is no page's: its first word would not be the hash of any with that writer.
+ * So pages may be lost then (or, if just that page is moved by one while the
+ * other notes it anew, keep the writer before).
  */
 struct page_slot {
 	__u64 check; /* the page's hash ^ the writer */
@@ -29,6 +31,7 @@ struct page_bucket {
 /* The writer that made a folio dirty, by the folio's first page. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* so that buckets begin with a cache line */
 	__uint(max_entries, 1 << PAGE_BUCKET_BITS);
 	__type(key, __u32);
 	__type(value, struct page_bucket);
@@ -42,7 +45,7 @@ struct page_place {
 /* A file's neighbouring pages lie in neighbouring buckets; its far pages are spread as those of `window.bpf.h`. */
 static __always_inline struct page_place place_of(const struct file_key *file, __u64 index)
 {
-	__u64 hash = mix(mix(file->ino, (__u64)file->generation << 32 | file->dev), 0);
+	__u64 hash = mix(mix(0, file->ino), (__u64)file->generation << 32 | file->dev);
 	__u32 far = (index >> PAGE_BUCKET_BITS) * 0x9e3779b1;
 	__u32 at = ((hash + index) ^ far) & ((1 << PAGE_BUCKET_BITS) - 1);
 
@@ -52,22 +55,27 @@ static __always_inline struct page_place place_of(const struct file_key *file, _
 	};
 }
 
+static __always_inline bool is_page(const struct page_slot *slot, __u64 hash)
+{
+	return (slot->check ^ slot->writer) == hash;
+}
+
 static __always_inline void note_page(const struct file_key *file, __u64 index, __u64 writer)
 {
 	struct page_place place = place_of(file, index);
-	struct page_slot newer = { .check = place.hash ^ writer, .writer = writer };
+	struct page_slot newest = { .check = place.hash ^ writer, .writer = writer };
+	int last = PAGES_PER_BUCKET - 1; /* where the page was, or the oldest */
 
 	if (!place.bucket)
 		return;
-	/* Each moves one place on, up to where the page itself was. */
-	for (int slot = 0; slot < PAGES_PER_BUCKET; slot++) {
-		struct page_slot older = place.bucket->slots[slot];
-
-		place.bucket->slots[slot] = newer;
-		if ((older.check ^ older.writer) == place.hash)
-			break;
-		newer = older;
-	}
+	for (int slot = 0; slot < PAGES_PER_BUCKET; slot++)
+		if (is_page(&place.bucket->slots[slot], place.hash) && slot < last)
+			last = slot;
+	/* From behind: a page that is moved is found all the while. */
+	for (int slot = PAGES_PER_BUCKET - 1; slot > 0; slot--)
+		if (slot <= last)
+			place.bucket->slots[slot] = place.bucket->slots[slot - 1];
+	place.bucket->slots[0] = newest;
 }
 
 /* Who made the page dirty last; 0 if that is not known. */
@@ -80,7 +88,7 @@ static __always_inline __u64 page_writer(const struct file_key *file, __u64 inde
 	for (int slot = 0; slot < PAGES_PER_BUCKET; slot++) {
 		struct page_slot found = place.bucket->slots[slot];
 
-		if ((found.check ^ found.writer) == place.hash)
+		if (is_page(&found, place.hash))
 			return found.writer;
 	}
 	return 0;

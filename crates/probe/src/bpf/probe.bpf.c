@@ -33,13 +33,15 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	if (!mapping)
 		return 0;
 
-	/* What is reached from what a tracepoint is handed is read without a call: this runs for each page of the machine. */
+	/*
+	 * This runs for each page that is made dirty on the machine. What is
+	 * reached from what a tracepoint is handed is read without a call. A
+	 * block device's own pages are on no file system of a device.
+	 */
 	struct inode *inode = mapping->host;
 	struct super_block *sb = inode->i_sb;
 
 	if (sb->s_dev != config.device && !lies_on_target(sb->s_bdev))
-		return 0;
-	if (sb->s_magic == BDEVFS_MAGIC)
 		return 0;
 
 	struct scratch *scratch = scratch_of(SLOT_DIRTY);

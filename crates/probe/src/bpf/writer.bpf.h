@@ -441,11 +441,13 @@ static __always_inline __u64 current_writer(struct scratch *scratch, __u32 slot)
 	return hash;
 }
 
-/* The last system call of a thread in which it made a page dirty, and threads that a processor remembers (our choice). */
+/* Threads of which a processor remembers a system call: our choice. */
 #define CALL_BITS 5
 
+/* The last system call of a thread in which it made a page dirty. */
 struct call {
 	__u64 thread;
+	__u64 started_ns; /* another thread may have its number later */
 	__u64 number_of_writes; /* of the thread before this one */
 	__u64 stack_pointer;
 	__u64 writer;
@@ -476,14 +478,14 @@ static __always_inline bool identify_call(struct task_struct *task, struct call 
 static __always_inline __u64 dirtying_writer(struct scratch *scratch, __u32 slot)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct call call = { .thread = task->pid };
+	struct call call = { .thread = task->pid, .started_ns = task->start_time };
 	__u32 at = call.thread & ((1 << CALL_BITS) - 1);
 	struct call *last = bpf_map_lookup_elem(&calls, &at);
 
 	if (!last || !identify_call(task, &call))
 		return current_writer(scratch, slot);
-	if (last->thread == call.thread && last->number_of_writes == call.number_of_writes &&
-	    last->stack_pointer == call.stack_pointer)
+	if (last->thread == call.thread && last->started_ns == call.started_ns &&
+	    last->number_of_writes == call.number_of_writes && last->stack_pointer == call.stack_pointer)
 		return last->writer;
 	call.writer = current_writer(scratch, slot);
 	*last = call;
