@@ -27,7 +27,7 @@ low() { renice -n 10 $BASHPID >/dev/null; "$@"; }
 rounds() {
     local what=$1 done=0; shift
     while [ "$(date +%s)" -lt "$end" ]; do
-        run cli "$@" >"$logs/$what" 2>&1 || return 1
+        run cli "$@" >"$logs/$what" 2>&1 || { echo "$what: $done rounds held before this one" >>"$logs/$what"; return 1; }
         done=$((done + 1))
     done
     echo "$what: $done rounds, every one held" >"$logs/$what"
