@@ -212,11 +212,13 @@ impl Handover {
             };
             let event = Event::decode(&record);
             let early = match &event {
-                Ok(Event::Stack(stack)) if !stack.known => Some(stack.image),
+                Ok(Event::Stack(stack)) if !stack.known && stack.image.tgid != 0 => {
+                    Some(stack.image)
+                }
                 _ => None,
             };
             self.accept(event)?;
-            if let Some(image) = early.filter(|image| image.tgid != 0) {
+            if let Some(image) = early {
                 self.accept(Ok(Event::Process(image)))?;
             }
         }

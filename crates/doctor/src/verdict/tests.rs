@@ -82,6 +82,20 @@ struct Case {
     changed: &'static [Said],
 }
 
+/// What is said of ublk and of passthrough where the drive has nothing to tell writes apart by.
+const NOTHING_TO_STEER_TO: Said = (
+    Conduit::Ublk,
+    Reach::No,
+    "ublk is there, but the drive has nothing to steer to.",
+    "",
+);
+const NO_HANDLES_TO_NAME: Said = (
+    Conduit::Passthrough,
+    Reach::Partly,
+    "/dev/ng0n1 takes commands; the drive has no handles to name in them.",
+    "",
+);
+
 fn all() -> impl Iterator<Item = &'static Case> {
     cases::CASES.iter().chain(handles::CASES)
 }

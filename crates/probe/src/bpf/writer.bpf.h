@@ -372,22 +372,44 @@ static __always_inline bool is_same(const struct standing *a, const struct stand
 	       a->image == b->image && a->tgid == b->tgid && a->comm[0] == b->comm[0] && a->comm[1] == b->comm[1];
 }
 
+/*
+ * Does the stack still hold what was found there? Most of what that costs is
+ * the call that reads: frames that lie together are read at once.
+ */
+static __always_inline bool holds_frames(const struct recalled *then, struct scratch *scratch)
+{
+	__u64 read = 0; /* where the words begin, and their bytes */
+	__u64 bytes = 0;
+
+	for (__u32 i = 0; i < RECALLED_FRAMES && i < then->count; i++) {
+		__u64 place = then->places[i];
+
+		if (place - read >= bytes) {
+			read = place;
+			bytes = then->places[(then->count - 1) & (RECALLED_FRAMES - 1)] + sizeof(place) - place;
+			if (bytes > sizeof(scratch->words))
+				bytes = sizeof(scratch->words);
+			if (bpf_probe_read_user(scratch->words, bytes, (const void *)place))
+				return false;
+		}
+
+		__u32 word = (place - read) / sizeof(place) & (SCAN_WORDS - 1);
+
+		if ((place - read) % sizeof(place) || CODE_ADDRESS(scratch->words[word]) != then->frames[i])
+			return false;
+	}
+	return true;
+}
+
 /* The writer that the running thread is, if it has come as it came before; else 0. */
 __noinline __u64 recall(__u32 slot)
 {
+	struct scratch *scratch = scratch_of(slot);
 	struct standing now = running_thread();
 	struct recalled *then = recalled_of(&now, slot);
 
-	if (!then || !then->hash || !is_same(&now, &then->where))
+	if (!scratch || !then || !then->hash || !is_same(&now, &then->where) || !holds_frames(then, scratch))
 		return 0;
-	for (__u32 i = 0; i < RECALLED_FRAMES && i < then->count; i++) {
-		__u64 word;
-
-		if (bpf_probe_read_user(&word, sizeof(word), (const void *)then->places[i]))
-			return 0;
-		if (CODE_ADDRESS(word) != then->frames[i])
-			return 0;
-	}
 	/* User space wants to be told again of one that is not in there. */
 	return bpf_map_lookup_elem(&writers, &then->hash) ? then->hash : 0;
 }

@@ -11,7 +11,7 @@ use super::super::{
     Reach::{No, Partly, Yes},
     feature,
 };
-use super::{Case, Said, drive_of, fdp_of, mounted};
+use super::{Case, NO_HANDLES_TO_NAME, NOTHING_TO_STEER_TO, Said, drive_of, fdp_of, mounted};
 
 /// What is said where nothing is missing.
 pub const WHOLE: [Said; 6] = [
@@ -302,12 +302,7 @@ pub const CASES: &[Case] = &[
                 "vda is no NVMe namespace: it has no handles and no streams.",
                 "`anabranch serve` gives a drive with both over NVMe/TCP, to try on",
             ),
-            (
-                Ublk,
-                No,
-                "ublk is there, but the drive has nothing to steer to.",
-                "",
-            ),
+            NOTHING_TO_STEER_TO,
             (
                 FileHints,
                 No,
@@ -341,12 +336,7 @@ pub const CASES: &[Case] = &[
                 "sda is a SCSI drive: its streams are reached by hints of files alone (below), and it has no handles.",
                 "",
             ),
-            (
-                Ublk,
-                No,
-                "ublk is there, but the drive has nothing to steer to.",
-                "",
-            ),
+            NOTHING_TO_STEER_TO,
             (
                 FileHints,
                 Partly,
@@ -377,18 +367,8 @@ pub const CASES: &[Case] = &[
                 "A drive (up to 4 namespaces, endurance group 1) has Flexible Data Placement, but not switched on for this namespace.",
                 "it is switched on while its endurance group has no namespaces, so what is on them is lost: `nvme delete-ns`, `nvme set-feature -f 0x1d -V 1 -c 1`, `nvme create-ns --nphndls`",
             ),
-            (
-                Ublk,
-                No,
-                "ublk is there, but the drive has nothing to steer to.",
-                "",
-            ),
-            (
-                Passthrough,
-                Partly,
-                "/dev/ng0n1 takes commands; the drive has no handles to name in them.",
-                "",
-            ),
+            NOTHING_TO_STEER_TO,
+            NO_HANDLES_TO_NAME,
         ],
     },
     Case {
@@ -430,18 +410,8 @@ pub const CASES: &[Case] = &[
                 "A drive (up to 4 namespaces, endurance group 1) has neither Flexible Data Placement nor the Streams Directive.",
                 "",
             ),
-            (
-                Ublk,
-                No,
-                "ublk is there, but the drive has nothing to steer to.",
-                "",
-            ),
-            (
-                Passthrough,
-                Partly,
-                "/dev/ng0n1 takes commands; the drive has no handles to name in them.",
-                "",
-            ),
+            NOTHING_TO_STEER_TO,
+            NO_HANDLES_TO_NAME,
         ],
     },
     Case {
@@ -454,18 +424,8 @@ pub const CASES: &[Case] = &[
                 "A drive (up to 4 namespaces, endurance group 1) has Flexible Data Placement: 1 handle, initially isolated, so that garbage collection may mix them, reclaim units of 24 MiB.",
                 "make the namespace anew with more placement handles (`nvme create-ns --nphndls`)",
             ),
-            (
-                Ublk,
-                No,
-                "ublk is there, but the drive has nothing to steer to.",
-                "",
-            ),
-            (
-                Passthrough,
-                Partly,
-                "/dev/ng0n1 takes commands; the drive has no handles to name in them.",
-                "",
-            ),
+            NOTHING_TO_STEER_TO,
+            NO_HANDLES_TO_NAME,
         ],
     },
     Case {

@@ -1,10 +1,10 @@
 //! What is said of a drive's handles: of whom has which, and of what nobody tells.
 
 use super::super::{
-    Conduit::{Drive, Passthrough, Ublk},
-    Reach::{No, Partly, Yes},
+    Conduit::Drive,
+    Reach::{Partly, Yes},
 };
-use super::{Case, fdp_of, own};
+use super::{Case, NO_HANDLES_TO_NAME, NOTHING_TO_STEER_TO, fdp_of, own};
 use crate::found::{Device, Neighbour};
 
 /// Gives the namespace these handles alone, of the drive's eight, of which those up to `used` are in use.
@@ -106,18 +106,8 @@ pub const CASES: &[Case] = &[
                 "A drive (up to 4 namespaces, endurance group 1) has Flexible Data Placement: 0 handles, how they are isolated, the drive does not tell, reclaim units of 24 MiB. Of the drive's 8 handles none is this namespace's; 0-1 are those of /dev/ng0n2; /dev/ng0n3 has none; 2-7 are used by no namespace.",
                 "make the namespace anew with more placement handles (`nvme create-ns --nphndls`)",
             ),
-            (
-                Ublk,
-                No,
-                "ublk is there, but the drive has nothing to steer to.",
-                "",
-            ),
-            (
-                Passthrough,
-                Partly,
-                "/dev/ng0n1 takes commands; the drive has no handles to name in them.",
-                "",
-            ),
+            NOTHING_TO_STEER_TO,
+            NO_HANDLES_TO_NAME,
         ],
     },
     Case {
