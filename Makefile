@@ -66,9 +66,10 @@ docs:
 	mdbook build
 
 bench:
-	@scripts/setup.sh demo
+	@scripts/setup.sh bench
 	cargo bench --workspace
-	bench/probe-overhead.sh
+	cargo build --quiet --release --package anabranch
+	python3 bench/probe-cost.py --pairs 15
 
 lint:
 	@scripts/setup.sh demo

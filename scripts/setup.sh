@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Installs what the demo or the tests need from the distribution, if it is missing.
-# Use: scripts/setup.sh demo|test|workloads|programs|dist|aarch64      (root, on Debian or Ubuntu; otherwise says what to install)
+# Use: scripts/setup.sh demo|test|bench|workloads|programs|dist|aarch64      (root, on Debian or Ubuntu; otherwise says what to install)
 set -euo pipefail
 
 # program or file to look for, and the package that brings it
 build=(clang:clang make:make cc:gcc /usr/include/stdio.h:libc6-dev pkg-config:pkg-config /usr/include/libelf.h:libelf-dev /usr/include/zlib.h:zlib1g-dev
     /usr/include/openssl/ssl.h:libssl-dev)
 demo=(db_bench:rocksdb-tools mkfs.ext4:e2fsprogs)
+# What the probe's cost is measured by, beside db_bench
+loads=(fio:fio pg_createcluster:postgresql setpriv:util-linux losetup:mount python3:python3)
 # The applications of workloads/; what builds go-tpc and fetches Cassandra
 applications=(fio:fio mariadbd:mariadb-server pg_createcluster:postgresql redis-server:redis-server
     redis-benchmark:redis-tools /usr/bin/python3:python3 /usr/lib/python3/dist-packages/lmdb:python3-lmdb
@@ -47,13 +49,14 @@ case ${1:-} in
     demo) wanted=$(missing "${build[@]}" "${demo[@]}") ;;
     test) wanted=$(missing "${build[@]}" "${demo[@]}" "${tests[@]}")
           python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
+    bench) wanted=$(missing "${build[@]}" "${demo[@]}" "${loads[@]}") ;;
     workloads) wanted=$(missing "${build[@]}" "${demo[@]}" "${applications[@]}") ;;
     programs) wanted=$(missing "${build[@]}" "${programs[@]}")
               python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
     dist) wanted=$(missing "${build[@]}" "${packers[@]}")
           python3 -c 'import ensurepip' 2>/dev/null || wanted+=" python3-venv" ;;
     aarch64) wanted=$(missing "${build[@]}" "${crossing[@]}") ;;
-    *) echo "use: $0 demo|test|workloads|programs|dist|aarch64" >&2; exit 2 ;;
+    *) echo "use: $0 demo|test|bench|workloads|programs|dist|aarch64" >&2; exit 2 ;;
 esac
 
 if [ -n "${wanted// /}" ]; then

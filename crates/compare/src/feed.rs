@@ -43,6 +43,11 @@ impl Feeds {
         }
     }
 
+    /// The samples whose pages alone are fed to lanes; empty where any lane is fed all requests.
+    pub fn told_samples(&self) -> &[Sample] {
+        if self.feeds_all { &[] } else { &self.samples }
+    }
+
     /// Number of comparisons that are fed: one for each sample.
     pub fn comparisons(&self) -> usize {
         self.samples.len().max(1)

@@ -130,6 +130,11 @@ impl Running {
         self.has_failed |= self.fleet.drain().is_err();
     }
 
+    /// The samples whose pages alone change anything; empty where a scheme is fed all requests as they come.
+    pub fn told_samples(&self) -> &[Sample] {
+        self.feeds.told_samples()
+    }
+
     /// Whether a scheme could not go on; [`Running::finish`] tells why.
     pub fn has_failed(&self) -> bool {
         self.has_failed

@@ -18,6 +18,7 @@ use tracing::info;
 use crate::error::ProbeError;
 use crate::event::{Event, ImageKey, MAX_RANGES, MalformedRecord};
 use crate::reply::Reply;
+use crate::sampling::Sampling;
 use crate::skipped::{Hook, Loaded, Skipped, skipped, told_of};
 use crate::support::Support;
 use crate::words::Words;
@@ -89,6 +90,8 @@ pub(crate) struct KernelSide {
     /// Replies that the kernel side did not take.
     unanswered: AtomicU64,
     lost: Words,
+    /// A capture's.
+    sampling: Option<Sampling>,
     loaded: Vec<Loaded>,
     /// One thread at a time has a program run.
     object: Mutex<Object>,
@@ -147,6 +150,11 @@ impl KernelSide {
             reply: words(&object, "reply", REPLY_WORDS)?,
             unanswered: AtomicU64::new(0),
             lost: words(&object, "lost", 1)?,
+            sampling: match settings.form {
+                Form::Capture => Some(words(&object, "sampling", Sampling::WORDS)?),
+                Form::Handover { .. } => None,
+            }
+            .map(Sampling::new),
             loaded,
             object: Mutex::new(object),
         })
@@ -187,6 +195,11 @@ impl KernelSide {
     /// Number of records that were lost because the ring was full.
     pub(crate) fn found_full(&self) -> u64 {
         self.lost.word(0).load(Ordering::Relaxed)
+    }
+
+    /// The samples that requests are told of: a capture's.
+    pub(crate) fn sampling(&self) -> Option<&Sampling> {
+        self.sampling.as_ref()
     }
 
     /// The map of that name.

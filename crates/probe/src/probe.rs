@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anabranch_trace::{Context, File, Io, Tenant};
+use anabranch_trace::{Context, File, Io, Sampled, Tenant};
 use nix::sys::stat::{major, minor};
 use nix::time::{ClockId, clock_gettime};
 use tracing::{debug, info};
@@ -14,6 +14,7 @@ use crate::assembler::Assembler;
 use crate::context_table::FoldLimits;
 use crate::error::ProbeError;
 use crate::kernel_side::{Form, KernelSide, Settings};
+use crate::sampling::Untold;
 use crate::support;
 use crate::symbols::symbolise;
 use crate::tenants::{TenantGroup, Tenants};
@@ -127,6 +128,22 @@ impl Probe {
                 .shared_by(tenants),
             limitations,
         })
+    }
+
+    /// Has only requests told from now on that have a page in one of `samples` (each as [`anabranch_trace::Sample`] keeps
+    /// it); the kernel counts the others, and does nothing else for them. Without samples, with more than 16, or with
+    /// such as differ in rate or size of pages, all requests are told. What waits in the ring already is passed on.
+    pub fn tell_only(&self, samples: &[Sampled]) {
+        if let Some(sampling) = self.kernel_side.sampling() {
+            sampling.tell_only(samples);
+        }
+    }
+
+    /// The requests so far that were not told for [`Probe::tell_only`].
+    pub fn untold(&self) -> Untold {
+        self.kernel_side
+            .sampling()
+            .map_or_else(Untold::default, |sampling| sampling.untold())
     }
 
     /// Passes every request captured so far to `sink`, in the order of time; waits at most `timeout` for some.

@@ -95,7 +95,11 @@ fn take_over(is_first_held: bool) {
     drop(handover);
     write(drive.path(), 8..16, PAGES);
     sync(&drive);
-    let held: Vec<Link> = is_first_held.then(|| links(&pins)).unwrap_or_default();
+    let held = if is_first_held {
+        links(&pins)
+    } else {
+        Vec::new()
+    };
     assert_eq!(held.is_empty(), !is_first_held);
     // A program that the first one's programs see first.
     let mut shell = Shell::in_directory(drive.path());

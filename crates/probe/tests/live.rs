@@ -16,10 +16,10 @@ use std::thread;
 use std::time::Duration;
 
 use anabranch_probe::{Options, Probe};
-use anabranch_trace::{ContextKind, Operation, WriteHint};
+use anabranch_trace::{ContextKind, Io, Operation, Rate, Sample, Sampled, WriteHint};
 
 use drive::{Drive, run};
-use watch::{Watched, watch};
+use watch::{Watched, watch, watch_sampled};
 
 const MIB: u64 = 1 << 20;
 
@@ -134,6 +134,96 @@ fn one_request_with_the_pages_of_two_writers_is_split() {
         ios.map(|io| io.length_bytes).sum()
     };
     assert_eq!((by("dd"), by("python")), (MIB, MIB));
+}
+
+/// Direct requests to a device itself: writes of all lengths at all places, of parts of pages too, discards, a flush.
+/// Prints each write and discard.
+const REQUESTS: &str = "
+import fcntl, mmap, os, random, struct, sys
+device = os.open(sys.argv[1], os.O_RDWR | os.O_DIRECT)
+buffer, chance = mmap.mmap(-1, 1 << 20), random.Random(7)
+for page in range(4096):
+    os.pwrite(device, memoryview(buffer)[:4096], page * 4096)
+    print('w', page * 4096, 4096)
+for _ in range(1500):
+    sectors = chance.choice([1, 3, 8, 9, 16, 40, 129, 400])
+    at = chance.randrange(32768 - sectors)
+    if chance.random() < 0.7:
+        os.pwrite(device, memoryview(buffer)[:512 * sectors], 512 * at)
+        print('w', 512 * at, 512 * sectors)
+    else:
+        at, sectors = at // 8 * 8, -(-sectors // 8) * 8
+        fcntl.ioctl(device, 0x1277, struct.pack('QQ', 512 * at, 512 * sectors))
+        print('d', 512 * at, 512 * sectors)
+os.fsync(device)
+";
+
+fn requests_of_samples_alone_are_told(samples: &[Sampled]) {
+    let drive = Drive::empty(16);
+    let mut asked = String::new();
+    let watched = watch_sampled(&Options::new(&drive.device), samples, || {
+        asked = run(Command::new("python3")
+            .args(["-c", REQUESTS])
+            .arg(&drive.device));
+    });
+    let asked: Vec<Io> = asked
+        .lines()
+        .map(|line| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let (at, bytes) = (words[1].parse().unwrap(), words[2].parse().unwrap());
+            match words[0] {
+                "w" => Io::write(at, bytes),
+                _ => Io {
+                    operation: Operation::Discard,
+                    ..Io::write(at, bytes)
+                },
+            }
+        })
+        .collect();
+    let kept: Vec<Sample> = samples.iter().copied().map(Sample::new).collect();
+    let is_told = |io: &&Io| kept.iter().any(|sample| sample.apply(io).is_some());
+    let parts = |io: &Io| (io.operation, io.offset_bytes, io.length_bytes);
+    let expected: Vec<_> = asked.iter().filter(is_told).map(parts).collect();
+    let told = watched
+        .ios
+        .iter()
+        .filter(|io| io.operation != Operation::Flush);
+    assert_eq!(told.map(parts).collect::<Vec<_>>(), expected);
+    assert!(!expected.is_empty() && expected.len() < asked.len());
+    let bytes = |operation, is_wanted: &dyn Fn(&&Io) -> bool| -> u64 {
+        let wanted = asked
+            .iter()
+            .filter(|io| io.operation == operation)
+            .filter(is_wanted);
+        wanted.map(|io| io.length_bytes).sum()
+    };
+    let untold = watched.untold;
+    let is_untold = |io: &&Io| !is_told(io);
+    assert_eq!(untold.write_bytes, bytes(Operation::Write, &is_untold));
+    assert_eq!(
+        untold.discarded_bytes,
+        bytes(Operation::Discard, &is_untold)
+    );
+    assert_eq!(untold.read_bytes, 0);
+    let left_out = (asked.len() - expected.len()) as u64;
+    assert_eq!(untold.requests, left_out + untold.flushes);
+    assert!(untold.flushes > 0);
+    assert_eq!(watched.captured.lost_events, 0);
+}
+
+#[test]
+fn of_a_sample_the_kernel_tells_what_it_has_a_page_of_and_counts_the_rest() {
+    let sampled = |pages, hash, page_bytes| Sampled {
+        rate: Rate::one_of(pages).unwrap(),
+        hash,
+        page_bytes,
+    };
+    requests_of_samples_alone_are_told(&[sampled(64, 5, 4096)]);
+    let several: Vec<Sampled> = (0..4)
+        .map(|number| sampled(256, 5 + (number << 32), 4096))
+        .collect();
+    requests_of_samples_alone_are_told(&several);
+    requests_of_samples_alone_are_told(&[sampled(8, u64::MAX, 16_384), sampled(8, 0, 16_384)]);
 }
 
 const HINTS: &str = "

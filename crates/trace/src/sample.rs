@@ -164,6 +164,16 @@ impl Sample {
         self.hash
     }
 
+    /// What of the device the sample holds.
+    pub fn sampled(&self) -> Sampled {
+        Sampled {
+            rate: self.to,
+            hash: self.hash,
+            // As it was given: 32 bits hold it.
+            page_bytes: u32::try_from(self.page_bytes >> self.from.halvings).unwrap_or(u32::MAX),
+        }
+    }
+
     /// The request as the sample sees it; `None` where no page of it is kept. A write is widened to whole pages, a
     /// discard shrunk to them. Flushes change no page, and are not kept.
     #[inline]

@@ -27,6 +27,8 @@ pub struct Capturing {
     writer: Option<Writer>,
     /// The sample of the pages that is kept, if it is not all of them.
     sampled: Option<Sampled>,
+    /// Whether the writes of some processes alone are captured. What is left out for that is counted by process.
+    is_filtered: bool,
     batch: Vec<Io>,
     /// Number of rows of each table whose names were passed on.
     files: usize,
@@ -44,6 +46,7 @@ impl Capturing {
     ) -> Result<Capturing> {
         let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
             .map_err(|_| Failure::wrong_use("--ring is at most 2GiB"))?;
+        let is_filtered = !only.is_empty();
         let options = Options {
             reads: arguments.reads,
             hints: !arguments.no_hints,
@@ -64,6 +67,7 @@ impl Capturing {
             probe,
             writer,
             sampled: None,
+            is_filtered,
             batch: Vec::new(),
             files: 0,
             contexts: 0,
@@ -74,6 +78,9 @@ impl Capturing {
     /// Keeps from now on only a sample of the device's pages.
     pub fn sample(&mut self, sampled: Sampled) {
         self.sampled = Some(sampled);
+        if !self.is_filtered {
+            self.probe.tell_only(&[sampled]);
+        }
     }
 
     /// Passes on the requests since the last call, with the names that are new in them. Waits a moment if there are

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anabranch_placement::Names;
-use anabranch_probe::{FoldLimits, Options, Probe, give_back_freed_memory, symbolise};
+use anabranch_probe::{FoldLimits, Options, Probe, Untold, give_back_freed_memory, symbolise};
 use anabranch_replay::Source;
 use anabranch_trace::{Capture, Context, Io, Operation, Rate, Tables};
 use anabranch_watch::{Answer, ContextLabels, DeviceState, DeviceView};
@@ -48,6 +48,8 @@ pub struct Watched {
     /// Contexts whose addresses were given to be named.
     named: usize,
     source: Source,
+    /// What the present probe has counted and not told, as far as `source` has it.
+    untold: Untold,
     /// Events that earlier probes lost, and requests beyond the device's end.
     lost_before: u64,
     /// Events lost before the trace at work was begun.
@@ -100,6 +102,7 @@ impl Watched {
             kernel_mark: None,
             kernel_before: source.write_bytes,
             source,
+            untold: Untold::default(),
             traces,
             truth: None,
             labels: ContextLabels::default(),
@@ -122,6 +125,8 @@ impl Watched {
             ..defaults
         };
         self.probe = Some(Probe::attach(&options).map_err(Failure::work)?);
+        self.untold = Untold::default();
+        self.tell_only_sampled();
         self.kernel_mark = self.block.written_bytes();
         // Counted from when it was first attached to: a drive's logs outlive its being away.
         self.truth = Truth::again(self.truth.take(), &self.block);
@@ -129,6 +134,32 @@ impl Watched {
         self.files = 0;
         give_back_freed_memory();
         Ok(())
+    }
+
+    /// Has the kernel leave out what no shadow drive looks at. A trace holds all there is.
+    fn tell_only_sampled(&self) {
+        let Some(probe) = &self.probe else {
+            return;
+        };
+        match &self.traces {
+            Some(_) => probe.tell_only(&[]),
+            None => probe.tell_only(&self.model.told_samples()),
+        }
+    }
+
+    /// Counts what the kernel has left out since.
+    fn count_untold(&mut self) {
+        let Some(probe) = &self.probe else {
+            return;
+        };
+        let untold = probe.untold();
+        let new = untold.since(self.untold);
+        self.untold = untold;
+        self.source.records += new.requests;
+        self.source.write_bytes += new.write_bytes;
+        self.source.discarded_bytes += new.discarded_bytes;
+        self.source.read_bytes += new.read_bytes;
+        self.source.flushes += new.flushes;
     }
 
     /// Takes what has happened since.
@@ -140,6 +171,7 @@ impl Watched {
         let batch = &mut self.batch;
         let taken = probe.drain(&mut |io| batch.push(io));
         taken.map_err(Failure::work)?;
+        self.count_untold();
         self.take()?;
         if self.traces.as_ref().is_some_and(Traces::is_due) {
             self.rotate();
@@ -226,6 +258,7 @@ impl Watched {
         kept.survey.cut(bytes);
         let drive = plan.fitting(bytes, Some(self.rate()), None)?;
         self.model = Model::start(plan, drive, &kept, self.numbering.table())?;
+        self.tell_only_sampled();
         // The new schemes are told all names.
         self.files = 0;
         say::note(&format!(
@@ -294,6 +327,7 @@ impl Watched {
         };
         let kept = self.model.kept();
         self.model = Model::start(plan, drive, &kept, self.numbering.table())?;
+        self.tell_only_sampled();
         // The new schemes are told all names.
         self.files = 0;
         Ok(rate)

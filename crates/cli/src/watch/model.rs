@@ -9,7 +9,7 @@ use anabranch_compare::{
 use anabranch_placement::{Names, SchemeSpec};
 use anabranch_replay::{Alive, Drawn, KeptSurvey, Progress, Start, Survey};
 use anabranch_ssd::Config;
-use anabranch_trace::{Context, Io, Rate, Sample};
+use anabranch_trace::{Context, Io, Rate, Sample, Sampled};
 use serde_json::Value;
 
 use anabranch_watch::{SchemeView, Track, Written};
@@ -225,6 +225,19 @@ impl Model {
     /// The drive.
     pub fn drive(&self) -> &NamedDrive {
         &self.drive
+    }
+
+    /// The samples whose pages alone are looked at; empty where all requests are.
+    pub fn told_samples(&self) -> Vec<Sampled> {
+        match self.drive.rate() {
+            Rate::WHOLE => Vec::new(),
+            _ => self
+                .running
+                .told_samples()
+                .iter()
+                .map(Sample::sampled)
+                .collect(),
+        }
     }
 
     /// Tells every scheme the names of what it is fed later.

@@ -93,6 +93,48 @@ fn a_partition_is_watched_by_itself_and_with_its_disk() {
 }
 
 #[test]
+fn what_no_sample_has_is_counted_in_the_kernel_and_changes_nothing() {
+    let (place, other) = (Place::new(), Place::new());
+    let device = Device::new(&place);
+    let traces = place.path("traces");
+    fs::create_dir(&traces).unwrap();
+    let words = [&device.0, "--sample", "1/16", "-s", "baseline,sepbit"];
+    // A trace holds all that is written, so the one that keeps it is told of every request.
+    let all = Watcher::start(&place, &[&words[..], &["--traces", &traces]].concat());
+    let some = Watcher::start(&other, &words);
+    dd(&device, 60);
+    overwrite(&device.0, 60 * 256, 20_000);
+    let discard = ["--offset", "4096", "--length", "8M", &device.0];
+    assert!(
+        Command::new("blkdiscard")
+            .args(discard)
+            .status()
+            .unwrap()
+            .success()
+    );
+    overwrite(&device.0, 60 * 256, 10_000);
+    let (all, some) = (all.end().0, some.end().0);
+    let (all, some) = (&all["devices"][0], &some["devices"][0]);
+    let bytes = 60 * MIB + 30_000 * PAGE;
+    assert_eq!(
+        (written(all), written(some)),
+        ((bytes, bytes), (bytes, bytes))
+    );
+    for part in ["records", "discarded_bytes", "flushes", "lost_events"] {
+        assert_eq!(all["source"][part], some["source"][part], "{part}");
+    }
+    assert_eq!(some["source"]["discarded_bytes"], 8 * MIB);
+    // A window ends where it is looked at; all else is the same to the page.
+    for scheme in 0..2 {
+        for part in ["name", "host_bytes", "copied_bytes", "waf", "error"] {
+            let of = |device: &Value| device["schemes"][scheme][part].clone();
+            assert_eq!(of(all), of(some), "{part}");
+        }
+    }
+    assert_eq!(all["contexts"], some["contexts"]);
+}
+
+#[test]
 fn the_last_snapshot_is_the_replay_of_the_trace_at_the_same_rate_and_hash() {
     let place = Place::new();
     let device = Device::new(&place);

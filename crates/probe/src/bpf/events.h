@@ -14,6 +14,8 @@
 #define NAME_BYTES 256
 #define DIRECTORY_BYTES 32
 #define REQUEST_HINT_NONE 255
+#define MAX_SAMPLES 16
+#define OPERATIONS 4
 
 enum event_type {
 	EVENT_IO = 1,
@@ -110,6 +112,18 @@ struct reply {
 	__u64 has_ranges;
 	struct image_key image;
 	struct ranges ranges;
+};
+
+/*
+ * The samples of the device's pages that user space wants to be told of, and
+ * what was left out for that: shared memory, src/sampling.rs.
+ */
+struct sampling {
+	__u64 shape; /* samples, at most MAX_SAMPLES, and above bit 32 the halvings of their rate; 0: all is told */
+	__u64 page_bytes;
+	__u64 hashes[MAX_SAMPLES];
+	__u64 requests[OPERATIONS]; /* left out */
+	__u64 bytes[OPERATIONS];
 };
 
 /* What user space decides before the programs are loaded. */

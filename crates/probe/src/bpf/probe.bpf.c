@@ -6,6 +6,9 @@
 #include "bio.bpf.h"
 #include "file.bpf.h"
 #include "ring.bpf.h"
+#ifndef HANDOVER
+#include "sample.bpf.h"
+#endif
 #include "writer.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -112,7 +115,6 @@ static __always_inline void on_flush(struct scratch *scratch)
 {
 	struct io_event *io = &scratch->io;
 
-	io->operation = OPERATION_FLUSH;
 	io->offset_bytes = 0;
 	io->writer = 0;
 	io->hint = 0;
@@ -169,27 +171,42 @@ static __always_inline struct bio *copied_bio(const struct bio *bio, struct scra
 	return (struct bio *)scratch->bio;
 }
 
+/* What is asked for; OPERATIONS: nothing that is told. */
+static __always_inline __u32 operation_of(__u32 opf, __u32 size)
+{
+	__u32 code = opf & OPERATION_MASK;
+
+	if (is_discard(opf))
+		return OPERATION_DISCARD;
+	if (code == REQ_OP_WRITE_ZEROES)
+		return OPERATION_WRITE;
+	if (code == REQ_OP_WRITE)
+		return size ? OPERATION_WRITE : OPERATION_FLUSH;
+	return code == REQ_OP_READ && config.reads ? OPERATION_READ : OPERATIONS;
+}
+
 /* `bio` is the copy; `is_own`: it was sent to the target itself, not to a partition of it. */
 static __always_inline int take_bio(struct bio *bio, struct scratch *scratch, __u32 slot, bool is_own)
 {
 	__u32 opf = bio->bi_opf;
 	__u32 size = bio->bi_iter.bi_size;
-	__u32 code = opf & OPERATION_MASK;
+	__u32 operation = operation_of(opf, size);
 
-	begin_event(bio, OPERATION_WRITE, &scratch->io, is_own);
-	if (is_discard(opf)) {
-		scratch->io.operation = OPERATION_DISCARD;
-		send_whole(bio, current_writer(scratch, slot), NULL, &scratch->io, slot);
-	} else if (code == REQ_OP_WRITE_ZEROES) {
-		send_whole(bio, current_writer(scratch, slot), NULL, &scratch->io, slot);
-	} else if (code == REQ_OP_WRITE && size) {
-		on_write(bio, scratch, slot);
-	} else if (code == REQ_OP_WRITE) {
+	if (operation == OPERATIONS)
+		return 0;
+	begin_event(bio, operation, &scratch->io, is_own);
+#ifndef HANDOVER
+	if (is_left_out(operation, scratch->io.offset_bytes, size))
+		return 0;
+#endif
+	if (operation == OPERATION_FLUSH)
 		on_flush(scratch);
-	} else if (code == REQ_OP_READ && config.reads) {
-		scratch->io.operation = OPERATION_READ;
+	else if (operation == OPERATION_READ)
 		on_read(bio, scratch, slot);
-	}
+	else if ((opf & OPERATION_MASK) == REQ_OP_WRITE)
+		on_write(bio, scratch, slot);
+	else
+		send_whole(bio, current_writer(scratch, slot), NULL, &scratch->io, slot);
 	return 0;
 }
 

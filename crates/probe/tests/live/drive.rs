@@ -52,6 +52,11 @@ impl Drive {
         }
     }
 
+    /// A device with nothing on it.
+    pub fn empty(mebibytes: u64) -> Drive {
+        Drive::new(mebibytes, &[])
+    }
+
     /// A device with one partition, from 1 MiB to its end.
     pub fn partitioned(mebibytes: u32) -> Drive {
         let mut sector = [0_u8; 512];

@@ -4,17 +4,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use anabranch_probe::{Captured, Options, Probe};
-use anabranch_trace::{Context, ContextKind, Io, Operation};
+use anabranch_probe::{Captured, Options, Probe, Untold};
+use anabranch_trace::{Context, ContextKind, Io, Operation, Sampled};
 
 pub struct Watched {
     pub ios: Vec<Io>,
+    pub untold: Untold,
     pub captured: Captured,
 }
 
 /// Captures while `work` runs.
 pub fn watch(options: &Options, work: impl FnOnce() + Send) -> Watched {
+    watch_sampled(options, &[], work)
+}
+
+/// Captures the requests of these samples while `work` runs.
+pub fn watch_sampled(
+    options: &Options,
+    samples: &[Sampled],
+    work: impl FnOnce() + Send,
+) -> Watched {
     let mut probe = Probe::attach(options).unwrap();
+    probe.tell_only(samples);
     let done = AtomicBool::new(false);
     let mut ios = Vec::new();
     thread::scope(|scope| {
@@ -36,6 +47,7 @@ pub fn watch(options: &Options, work: impl FnOnce() + Send) -> Watched {
     probe.drain(&mut |io| ios.push(io)).unwrap();
     Watched {
         ios,
+        untold: probe.untold(),
         captured: probe.finish(),
     }
 }
