@@ -97,6 +97,8 @@ def recording(command, device, place, *options):
         stdout=subprocess.DEVNULL,
     ) as probe:
         while len(programs(probe.pid)) < 2:
+            if probe.poll() is not None:
+                raise SystemExit(f"the recording has ended, status {probe.returncode}")
             time.sleep(0.1)
         time.sleep(0.5)
         try:
@@ -121,34 +123,36 @@ def one(command, device, place, call, options):
 def at_work():
     """Nanoseconds that the machine's processors have been at work."""
     fields = [int(field) for field in pathlib.Path("/proc/stat").read_text(encoding="utf-8").split("\n")[0].split()[1:]]
-    return (sum(fields[:8]) - fields[3] - fields[4]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    return (sum(fields[:7]) - fields[3] - fields[4]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-def rate(place, call, done):
-    """What a load does in a second, and nanoseconds that all processors were at work for it."""
-    worked = at_work()
+def cleared(place):
+    """The drive without what a load left, all of it written out."""
+    subprocess.run(f"rm -rf {place}/db {place}/a.*; sync -f {place}", shell=True, check=True)
+
+
+def rate(device, place, call, done):
+    """What a load does in a second, and nanoseconds that all processors were at work for each 4 KiB written; how many 4 KiB."""
+    worked, pages = at_work(), written(device)
     ran = subprocess.run([word.format(place=place) for word in call], check=True, capture_output=True, text=True)
     os.sync()
-    return done(ran.stdout), at_work() - worked
+    pages = written(device) - pages
+    return done(ran.stdout), (at_work() - worked) / pages, pages
 
 
 def pair(command, device, place, call, done, with_first):
-    """One run without the probe and one with it: the slow-down, percent; the rate without; nanoseconds of all processors
-    beyond those without, for each 4 KiB written, and of them the reader's."""
-    found = {}
+    """One run without the probe and one with it: the slow-down, percent; the rate without; nanoseconds that all processors
+    were at work for each 4 KiB beyond those without, and of them the reader's."""
+    found, reader = {}, 0
     for probed in (with_first, not with_first):
-        pages = written(device)
-        if probed:
-            with recording(command, device, place) as probe:
-                cpu = used(probe.pid)
-                found[probed] = rate(place, call, done)
-                cpu = used(probe.pid) - cpu
-        else:
-            found[probed] = rate(place, call, done)
-        pages = written(device) - pages
-        subprocess.run(f"rm -rf {place}/db {place}/a.*; sync -f {place}", shell=True, check=True)
-    (without, worked), (slower, harder) = found[False], found[True]
-    return 100 * (without / slower - 1), without, (harder - worked) / pages, cpu / pages
+        with recording(command, device, place) if probed else contextlib.nullcontext() as probe:
+            before = used(probe.pid) if probed else 0
+            found[probed] = rate(device, place, call, done)
+            if probed:
+                reader = (used(probe.pid) - before) / found[probed][2]
+        cleared(place)
+    (without, worked, _), (slower, harder, _) = found[False], found[True]
+    return 100 * (without / slower - 1), without, harder - worked, reader
 
 
 def told(values):
@@ -203,7 +207,8 @@ def paired(command, pairs):
         subprocess.run([POSTGRES / "setup.sh", place], check=True)
         try:
             for name, (call, done) in PAIRED.items():
-                rate(place, call, done)  # warms caches
+                rate(device, place, call, done)  # warms caches
+                cleared(place)
             for number in range(pairs):
                 for name, (call, done) in PAIRED.items():
                     # Whoever goes first alternates, so that a drifting machine favours neither.
@@ -229,12 +234,15 @@ def main():
     parser.add_argument("--pairs", type=int)
     parser.add_argument("--sample", help="of what is counted, as in 1/64")
     parser.add_argument("--core", type=int, help="load and reader on this processor alone; the kernel's threads where they like")
-    parser.add_argument("--command", default="target/release/anabranch")
+    target = os.environ.get("CARGO_TARGET_DIR", "target")
+    parser.add_argument("--command", default=f"{target}/release/anabranch")
     asked = parser.parse_args()
     # So that one who is asked to end cleans up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if asked.core is not None:
         os.sched_setaffinity(0, {asked.core})
+    if asked.pairs and asked.sample:
+        parser.error("--sample goes with what is counted, not with --pairs")
     if asked.pairs:
         paired(asked.command, asked.pairs)
     else:

@@ -7,6 +7,7 @@ mod keys;
 mod namespaces;
 mod outcome;
 mod placed;
+mod shadows;
 mod view;
 
 use std::{
@@ -26,6 +27,7 @@ pub use arguments::{EXAMPLE, ServeArguments};
 
 use crate::failure::{Failure, Result};
 use front::Front;
+use shadows::Shadows;
 use view::View;
 
 /// How often signals are looked for (our choice).
@@ -37,7 +39,8 @@ pub fn serve(arguments: &ServeArguments) -> Result {
     let keys = keys::read(arguments)?;
     let file = arguments.output.as_ref().map(WholeFile::create);
     let file = file.transpose()?;
-    let built = build::build(arguments)?;
+    let mut built = build::build(arguments)?;
+    let shadows = Shadows::start(arguments, &mut built.drive)?;
     let keys = Arc::new(keys);
     let options = options(arguments, &built, keys);
     let stop = Arc::new(AtomicBool::new(false));
@@ -76,7 +79,9 @@ pub fn serve(arguments: &ServeArguments) -> Result {
     let ended = front.end();
     target.stop().map_err(Failure::work)?;
     ended?;
-    outcome::publish(arguments, &target, file)
+    target.drive().listen(None);
+    let shadowed = shadows.map(Shadows::end).transpose()?;
+    outcome::publish(arguments, &target, shadowed.as_ref(), file)
 }
 
 /// What clap does not know.

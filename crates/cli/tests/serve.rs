@@ -10,6 +10,8 @@
 mod command;
 mod served;
 
+use std::path::Path;
+
 use anabranch_initiator::{Entry, Host, HostOptions, NewNamespace, Tag, Transfer};
 use anabranch_trace::{Operation, Reader};
 use command::{anabranch, complaint, json, trace};
@@ -45,6 +47,20 @@ fn counts(device: &Value) -> Value {
     ])
 }
 
+/// What a trace asks for, by a host.
+fn send(host: &mut Host, trace: &Path) {
+    for io in Reader::open(trace).unwrap().map(Result::unwrap) {
+        let (first, blocks) = (io.offset_bytes / BLOCK, (io.length_bytes / BLOCK) as u32);
+        match io.operation {
+            Operation::Write => {
+                let data = vec![blocks as u8; io.length_bytes as usize];
+                host.write(first, &data, Tag::None).unwrap();
+            }
+            _ => host.deallocate(&[(first, blocks)]).unwrap(),
+        }
+    }
+}
+
 #[test]
 fn long_writes_and_discards_cost_the_same_over_the_network_as_in_a_replay() {
     let directory = tempfile::tempdir().unwrap();
@@ -74,16 +90,7 @@ fn long_writes_and_discards_cost_the_same_over_the_network_as_in_a_replay() {
         words.extend(drive);
         let served = Served::start(&words);
         let mut host = host(&served);
-        for io in Reader::open(&path).unwrap().map(Result::unwrap) {
-            let (first, blocks) = (io.offset_bytes / BLOCK, (io.length_bytes / BLOCK) as u32);
-            match io.operation {
-                Operation::Write => {
-                    let data = vec![blocks as u8; io.length_bytes as usize];
-                    host.write(first, &data, Tag::None).unwrap();
-                }
-                _ => host.deallocate(&[(first, blocks)]).unwrap(),
-            }
-        }
+        send(&mut host, &path);
         drop(host);
         let counted = counts(&served.stop()["device"]);
         // Garbage was collected; the papers' legacy drive copied for it, too.
@@ -91,6 +98,100 @@ fn long_writes_and_discards_cost_the_same_over_the_network_as_in_a_replay() {
         assert_ne!(replayed[collected], 0, "{scheme}: the trace is too small");
         assert_eq!(counted, replayed, "{scheme}");
     }
+}
+
+#[test]
+fn shadow_drives_make_of_hosts_writes_what_a_replay_makes_of_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = trace(&directory);
+    let drive = [
+        "--device",
+        "demo",
+        "--size",
+        "64MiB",
+        "--unit",
+        "3MiB",
+        "--over-provisioning",
+        "20%",
+        "--seed",
+        "5",
+    ];
+    for sampled in [&[][..], &["--sample", "1/4", "--samples", "3"]] {
+        let schemes = "baseline,sepbit,autostream-sfr";
+        let replay = [
+            "replay",
+            path.to_str().unwrap(),
+            "--json",
+            "--scheme",
+            schemes,
+        ];
+        let replayed = json(&anabranch(&[&replay[..], &drive, sampled].concat()));
+        let shadow = ["--mode", "plain", "--shadow", schemes];
+        let served = Served::start(&[&shadow[..], &drive, sampled].concat());
+        let mut host = host(&served);
+        send(&mut host, &path);
+        drop(host);
+        let told = served.stop();
+        assert_eq!(
+            told["device"]["host_bytes"],
+            replayed["source"]["host_bytes"]
+        );
+        let shadows = told["shadows"]["schemes"].as_array().unwrap();
+        assert_eq!(shadows.len(), 3);
+        assert_ne!(shadows[0]["copied_bytes"], 0, "the trace is too small");
+        for (shadow, scheme) in shadows.iter().zip(replayed["schemes"].as_array().unwrap()) {
+            for part in ["name", "host_bytes", "copied_bytes"] {
+                assert_eq!(shadow[part], scheme[part], "{part} of {scheme:#}");
+            }
+            assert_eq!(shadow["error"].is_null(), sampled.is_empty());
+        }
+    }
+}
+
+#[test]
+fn shadow_drives_begin_with_what_the_drive_holds_and_count_what_comes() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let words = [
+        "--device",
+        "fdp-8ruh",
+        "--size",
+        "64MiB",
+        "--unit",
+        "1MiB",
+        "--data",
+        data.to_str().unwrap(),
+    ];
+    let served = Served::start(&words);
+    let mut one = host(&served);
+    for first in (0..16_384).step_by(256) {
+        one.write(first, &vec![7; 1 << 20], Tag::None).unwrap();
+    }
+    drop(one);
+    served.stop();
+    let served = Served::start(
+        &[
+            &words[..],
+            &["--shadow", "baseline", "--shadow", "pcstream"],
+        ]
+        .concat(),
+    );
+    let mut one = host(&served);
+    // A full drive pays for each of these.
+    for write in 0..4096 {
+        one.write(
+            write * 7919 % 16_384,
+            &[1; 4096],
+            Tag::Placement((write % 2) as u16),
+        )
+        .unwrap();
+    }
+    drop(one);
+    let told = served.stop();
+    let shadow = &told["shadows"]["schemes"][0];
+    assert_eq!(shadow["host_bytes"], 4096 * 4096);
+    let copied = |of: &Value| of["copied_bytes"].as_u64().unwrap();
+    assert!(copied(shadow) > 16 << 20, "{shadow}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod changes;
 mod fdp;
+mod listen;
 mod namespaces;
 mod placement;
 mod reconcile;
@@ -21,6 +22,7 @@ use anabranch_ssd::{
 
 pub use fdp::MOST_HANDLES;
 pub(crate) use fdp::status as fdp_status;
+pub use listen::Listen;
 pub use placement::{Perform, Placement};
 pub use watch::Watch;
 
@@ -61,6 +63,7 @@ pub struct Drive {
     namespaces: Namespaces,
     /// The FDP configuration that is enabled, if any is.
     configuration: Option<u8>,
+    listener: Option<Box<dyn Listen>>,
 }
 
 #[derive(Debug)]
@@ -114,9 +117,15 @@ impl Drive {
             kind,
             namespaces: none,
             configuration: Some(0),
+            listener: None,
         };
         drive.namespaces = drive.no_namespaces(0);
         drive
+    }
+
+    /// Has someone told from now on of what hosts write and discard; nobody with `None`.
+    pub fn listen(&mut self, listener: Option<Box<dyn Listen>>) {
+        self.listener = listener;
     }
 
     /// Which directives there are.
@@ -252,6 +261,9 @@ impl Drive {
             let written = self.counters().host_pages - host;
             namespace.changed(mapped, self.mapped_pages(), written);
         }
+        if let Some(listener) = self.listener.as_mut().filter(|_| written.is_ok()) {
+            listener.written(hint, pages);
+        }
         written
     }
 
@@ -271,6 +283,9 @@ impl Drive {
         let now = self.mapped_pages();
         if let Some(namespace) = self.namespaces.at(pages.first).filter(|_| now != mapped) {
             namespace.changed(mapped, now, 0);
+        }
+        if let Some(listener) = self.listener.as_mut().filter(|_| discarded.is_ok()) {
+            listener.discarded(pages);
         }
         discarded
     }

@@ -55,6 +55,11 @@ impl Assembler {
         self
     }
 
+    /// One request is told for so many bytes written, on average; 0 where all are.
+    pub(crate) fn told_each(&mut self, bytes: u64) {
+        self.contexts.told_each(bytes);
+    }
+
     /// The tenants by control group so far.
     pub(crate) fn tenants(&self) -> &[Tenant] {
         self.writers.tenants().map_or(&[], Tenants::found)

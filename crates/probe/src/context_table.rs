@@ -67,6 +67,8 @@ pub(crate) struct ContextTable {
     ids: HashMap<u64, ContextId>,
     earned_by_role: HashMap<u64, u32>,
     candidates: BoundedMap<u64, Written>,
+    /// Bytes written for one request that is told, on average, where only those of samples are; 0 where all are.
+    told_each_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -113,7 +115,13 @@ impl ContextTable {
             ids: HashMap::new(),
             earned_by_role: HashMap::new(),
             candidates: BoundedMap::new(limits.max_candidates),
+            told_each_bytes: 0,
         }
+    }
+
+    /// From now on one request is told for so many bytes written, on average: a shorter one stands for those not told.
+    pub(crate) fn told_each(&mut self, bytes: u64) {
+        self.told_each_bytes = bytes;
     }
 
     /// The claims of `writer`, for [`ContextTable::attribute`].
@@ -197,8 +205,11 @@ impl ContextTable {
             return true;
         }
         let mut written = self.candidates.remove(&claim.signature).unwrap_or_default();
-        written.bytes = written.bytes.saturating_add(bytes);
-        written.writes += 1;
+        let writes = (self.told_each_bytes / bytes.max(1)).max(1);
+        written.bytes = written
+            .bytes
+            .saturating_add(bytes.max(self.told_each_bytes));
+        written.writes = written.writes.saturating_add(writes);
         self.candidates.insert(claim.signature, written);
         let doublings = earned / self.limits.contexts_per_doubling.max(1);
         let price = claim.price << doublings.min(32);
@@ -300,6 +311,23 @@ mod tests {
         });
         let own = ContextKind::Application;
         assert_eq!(kinds, [own, own, own, ContextKind::Folded]);
+    }
+
+    #[test]
+    fn of_a_sample_a_short_request_earns_what_those_would_that_are_not_told() {
+        let kinds = |told_each_bytes| {
+            let mut table = ContextTable::new(FoldLimits::default());
+            table.told_each(told_each_bytes);
+            [PAGE, PAGE].map(|bytes| {
+                let id = attribute(&mut table, writer("a", &[1]), bytes);
+                kind_of(&table, id)
+            })
+        };
+        let [own, folded] = [ContextKind::Application, ContextKind::Folded];
+        assert_eq!(kinds(0), [folded, folded]);
+        // One of two pages: two requests stand for four, which is the price.
+        assert_eq!(kinds(2 * PAGE), [folded, own]);
+        assert_eq!(kinds(4 * PAGE), [own, own]);
     }
 
     #[test]

@@ -133,9 +133,11 @@ impl Probe {
     /// Has only requests told from now on that have a page in one of `samples` (each as [`anabranch_trace::Sample`] keeps
     /// it); the kernel counts the others, and does nothing else for them. Without samples, with more than 16, or with
     /// such as differ in rate or size of pages, all requests are told. What waits in the ring already is passed on.
-    pub fn tell_only(&self, samples: &[Sampled]) {
+    /// Contexts are earned by what is told, each short request counted as often as it stands for others; numbers of
+    /// contexts, files and tenants follow what is told.
+    pub fn tell_only(&mut self, samples: &[Sampled]) {
         if let Some(sampling) = self.kernel_side.sampling() {
-            sampling.tell_only(samples);
+            self.assembler.told_each(sampling.tell_only(samples));
         }
     }
 

@@ -56,11 +56,13 @@ impl Sampling {
     }
 
     /// Has only requests told of which one of the samples has a page; without samples, all. They must be of one rate
-    /// and one size of pages, and not too many: otherwise all are told.
-    pub(crate) fn tell_only(&self, samples: &[Sampled]) {
+    /// and one size of pages, and not too many: otherwise all are told. Answers the bytes for which one short request is
+    /// told, on average; 0 where all are.
+    pub(crate) fn tell_only(&self, samples: &[Sampled]) -> u64 {
         let shape = shape(samples);
         if shape == 0 {
-            return self.set(0, 0);
+            self.set(0, 0);
+            return 0;
         }
         let first = samples.first().map_or(0, |sample| sample.page_bytes);
         let is_as_it_was = self.word(PAGE_BYTES) == u64::from(first)
@@ -77,6 +79,8 @@ impl Sampling {
             }
         }
         self.set(0, shape);
+        let pages = samples.first().map_or(0, |sample| sample.rate.pages());
+        u64::from(first) * u64::from(pages) / samples.len() as u64
     }
 
     pub(crate) fn untold(&self) -> Untold {

@@ -27,8 +27,9 @@ pub struct Capturing {
     writer: Option<Writer>,
     /// The sample of the pages that is kept, if it is not all of them.
     sampled: Option<Sampled>,
-    /// Whether the writes of some processes alone are captured. What is left out for that is counted by process.
-    is_filtered: bool,
+    /// Whether what is left out, or who is a tenant, is found by every write: of some processes alone, or with tenants
+    /// by control group.
+    needs_all: bool,
     batch: Vec<Io>,
     /// Number of rows of each table whose names were passed on.
     files: usize,
@@ -46,7 +47,7 @@ impl Capturing {
     ) -> Result<Capturing> {
         let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
             .map_err(|_| Failure::wrong_use("--ring is at most 2GiB"))?;
-        let is_filtered = !only.is_empty();
+        let needs_all = !only.is_empty() || !arguments.tenants.tenant.is_empty();
         let options = Options {
             reads: arguments.reads,
             hints: !arguments.no_hints,
@@ -67,7 +68,7 @@ impl Capturing {
             probe,
             writer,
             sampled: None,
-            is_filtered,
+            needs_all,
             batch: Vec::new(),
             files: 0,
             contexts: 0,
@@ -78,7 +79,7 @@ impl Capturing {
     /// Keeps from now on only a sample of the device's pages.
     pub fn sample(&mut self, sampled: Sampled) {
         self.sampled = Some(sampled);
-        if !self.is_filtered {
+        if !self.needs_all {
             self.probe.tell_only(&[sampled]);
         }
     }

@@ -8,6 +8,7 @@ use std::{
 use anabranch_compare::DriveOptions;
 use anabranch_nvme::security::{Group, Hash};
 use anabranch_ssd::relocate::RelocationKind;
+use anabranch_trace::Rate;
 use clap::{Args, ValueEnum};
 
 use super::namespaces::NamespaceList;
@@ -175,6 +176,31 @@ pub struct ServeArguments {
     /// Bytes of a logical block, 512 or 4096, until a host formats its namespace
     #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = block)]
     pub block_bytes: u32,
+    /// Schemes that have what hosts write, each on a shadow drive of its own: at the end their WAF is told beside the
+    /// drive's
+    #[arg(
+        long,
+        value_name = "SCHEME",
+        conflicts_with = "drive_file",
+        help_heading = "Shadow drives"
+    )]
+    pub shadow: Vec<String>,
+    /// One page of N stands for all N on shadow drives, as in `1/64` [default: 1/1]
+    #[arg(
+        long,
+        value_name = "1/N",
+        requires = "shadow",
+        help_heading = "Shadow drives"
+    )]
+    pub sample: Option<Rate>,
+    /// Samples whose mean is told, each of other pages; their spread is the error [default: 4]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "sample",
+        help_heading = "Shadow drives"
+    )]
+    pub samples: Option<u32>,
     /// Print the counters as JSON at the end
     #[arg(long)]
     pub json: bool,

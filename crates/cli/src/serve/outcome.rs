@@ -3,27 +3,59 @@
 use std::io::Write as _;
 
 use anabranch_nvme::{Target, drive::Drive};
+use anabranch_report::foreign;
 use anabranch_trace::WholeFile;
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
-use super::arguments::ServeArguments;
+use super::{arguments::ServeArguments, shadows::Shadowed};
 use crate::{
     failure::{Failure, Result},
     output::print,
 };
 
 /// Prints the counters, and writes them where that was asked for.
-pub fn publish(arguments: &ServeArguments, target: &Target, file: Option<WholeFile>) -> Result {
-    let value = as_json(target);
+pub fn publish(
+    arguments: &ServeArguments,
+    target: &Target,
+    shadowed: Option<&Shadowed>,
+    file: Option<WholeFile>,
+) -> Result {
+    let mut value = as_json(target);
+    if let Some(shadowed) = shadowed {
+        value["shadows"] = json!(shadowed);
+    }
     if let Some(mut file) = file {
         writeln!(file, "{value:#}").map_err(Failure::work)?;
         file.finish()?;
     }
     match arguments.json {
         true => print(&format!("{value:#}\n")),
-        false => print(&told(target)),
+        false => {
+            print(&told(target))?;
+            shadowed.map_or(Ok(()), |shadowed| print(&shadows(shadowed)))
+        }
     }
+}
+
+/// What each scheme made of the same writes.
+fn shadows(shadowed: &Shadowed) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_header(["shadow", "host", "copied", "WAF", "±"]);
+    for scheme in &shadowed.schemes {
+        table.add_row([
+            foreign(&scheme.name),
+            anabranch_report::bytes(scheme.host_bytes),
+            anabranch_report::bytes(scheme.copied_bytes),
+            anabranch_report::ratio(scheme.waf),
+            anabranch_report::ratio(scheme.error),
+        ]);
+    }
+    format!(
+        "shadow drives at {}, {} pages a unit\n{table}\n",
+        shadowed.rate, shadowed.unit_pages
+    )
 }
 
 fn as_json(target: &Target) -> Value {

@@ -137,8 +137,8 @@ impl Watched {
     }
 
     /// Has the kernel leave out what no shadow drive looks at. A trace holds all there is.
-    fn tell_only_sampled(&self) {
-        let Some(probe) = &self.probe else {
+    fn tell_only_sampled(&mut self) {
+        let Some(probe) = &mut self.probe else {
             return;
         };
         match &self.traces {

@@ -1,0 +1,253 @@
+//! Shadow drives: what schemes would have made of the writes that hosts send, each on a drive of its own, sampled or whole.
+
+use std::{
+    collections::BTreeMap,
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    thread::{self, JoinHandle},
+};
+
+use anabranch_compare::{
+    ComparisonOptions, NamedDrive, Running, Sampling, one_sampled, read_text, samples, schemes,
+};
+use anabranch_nvme::drive::{Drive, Hint, Listen};
+use anabranch_placement::Names;
+use anabranch_replay::{Drawn, Progress, Start};
+use anabranch_ssd::{Config, PageRange};
+use anabranch_trace::{Context, ContextId, ContextKind, Io, Operation, Rate, Sample};
+use anabranch_watch::{SchemeView, Track, Written};
+use serde::Serialize;
+
+use super::arguments::ServeArguments;
+use crate::failure::{Failure, Result};
+
+/// Requests that are handed on together, and how often before hosts wait for the schemes (our choice: some 5 MiB).
+const BATCH: usize = 1024;
+const BATCHES: usize = 64;
+
+/// What a drive's shadows made of what hosts wrote.
+#[derive(Debug, Serialize)]
+pub struct Shadowed {
+    /// One page of how many was kept.
+    pub rate: Rate,
+    /// Pages of an erase unit in the sample.
+    pub unit_pages: u32,
+    /// Each scheme.
+    pub schemes: Vec<SchemeView>,
+}
+
+/// Shadow drives at work, on a thread of their own.
+pub struct Shadows {
+    drive: NamedDrive,
+    thread: JoinHandle<Running>,
+    /// What each had written when it held what the drive held at first.
+    marks: Vec<Vec<Progress>>,
+}
+
+/// Requests, and the names that are new in them.
+#[derive(Debug, Default)]
+struct Batch {
+    contexts: Vec<Context>,
+    ios: Vec<Io>,
+}
+
+impl Shadows {
+    /// Begins those that were asked for, with what the drive holds, and has them told of what hosts write.
+    pub fn start(arguments: &ServeArguments, drive: &mut Drive) -> Result<Option<Shadows>> {
+        if arguments.shadow.is_empty() {
+            return Ok(None);
+        }
+        let rate = arguments.sample.unwrap_or(Rate::WHOLE);
+        let shadow = one_sampled(&arguments.drive, rate)?;
+        let options = ComparisonOptions {
+            schemes: arguments.shadow.clone(),
+            sample: Some(Sampling::Rate(rate)),
+            seed: arguments.seed,
+            ..ComparisonOptions::default()
+        };
+        let specs = schemes(&options, false, &read_text)?;
+        if let Some(bound) = specs.iter().find(|spec| spec.needs_future()) {
+            return Err(Failure::usage(bound.refused()));
+        }
+        let drawn = samples(
+            rate,
+            shadow.page_bytes(),
+            None,
+            arguments.seed,
+            arguments.samples,
+        )?;
+        let drawn = if rate == Rate::WHOLE {
+            Vec::new()
+        } else {
+            drawn
+        };
+        let mut running =
+            Running::start(&specs, &shadow, &options, &Start::default(), &drawn, &[])?;
+        let page_bytes = drive.config().page_bytes;
+        held(drive, |ios| running.feed(ios));
+        running.drain();
+        let marks = running
+            .counted()
+            .into_iter()
+            .map(|(_, each)| each)
+            .collect();
+        let (sender, receiver) = sync_channel(BATCHES);
+        let listener = Listener {
+            page_bytes: u64::from(page_bytes),
+            samples: running.told_samples().to_vec(),
+            contexts: BTreeMap::new(),
+            batch: Batch::default(),
+            sender,
+        };
+        let thread = thread::Builder::new().name("shadows".to_owned());
+        let thread = thread.spawn(move || perform(running, &receiver));
+        drive.listen(Some(Box::new(listener)));
+        Ok(Some(Shadows {
+            drive: shadow,
+            thread: thread.map_err(Failure::work)?,
+            marks,
+        }))
+    }
+
+    /// Ends them, after all they were told of; the drive's listener must be gone.
+    pub fn end(self) -> Result<Shadowed> {
+        let failed = || {
+            Failure::work(anyhow::anyhow!(
+                "a shadow drive could not go on: a defect of anabranch, please report it"
+            ))
+        };
+        // What a thread panicked of has been told.
+        let running = self.thread.join().map_err(|_| failed())?;
+        if running.has_failed() {
+            return Err(failed());
+        }
+        let config = &self.drive.config;
+        let drawn = Drawn {
+            sample: self.drive.rate().pages(),
+            trace: 1,
+            unit_pages: config.pages_per_unit,
+        };
+        let schemes = running.counted().into_iter().zip(&self.marks);
+        let view = |((name, each), marks): ((String, Vec<Progress>), &Vec<Progress>)| {
+            let track = |(now, mark): (&Progress, &Progress)| {
+                let mut track = Track::default();
+                track.go_on(written(mark, config));
+                track.advance(written(now, config), config.logical_bytes());
+                track
+            };
+            let tracks: Vec<Track> = each.iter().zip(marks).map(track).collect();
+            SchemeView::new(name, &tracks, drawn)
+        };
+        Ok(Shadowed {
+            rate: self.drive.rate(),
+            unit_pages: config.pages_per_unit,
+            schemes: schemes.map(view).collect(),
+        })
+    }
+}
+
+fn written(progress: &Progress, config: &Config) -> Written {
+    let page_bytes = u64::from(config.page_bytes);
+    Written {
+        host_bytes: progress.counters.host_pages * page_bytes,
+        copied_bytes: progress.counters.copied_pages * page_bytes,
+    }
+}
+
+/// What a drive holds, as writes in the order of addresses.
+fn held(drive: &Drive, mut feed: impl FnMut(&[Io])) {
+    let page_bytes = u64::from(drive.config().page_bytes);
+    let mut batch = Vec::with_capacity(BATCH);
+    for page in (0..drive.config().logical_pages).filter(|page| drive.locate(*page).is_some()) {
+        batch.push(Io::write(u64::from(page) * page_bytes, page_bytes));
+        if batch.len() == BATCH {
+            feed(&batch);
+            batch.clear();
+        }
+    }
+    feed(&batch);
+}
+
+fn perform(mut running: Running, batches: &Receiver<Batch>) -> Running {
+    for batch in batches {
+        if !batch.contexts.is_empty() {
+            running.learn(Names::of_rows(0, &[], &batch.contexts));
+        }
+        running.feed(&batch.ios);
+    }
+    running.drain();
+    running
+}
+
+/// Hands on what the shadow drives look at.
+#[derive(Debug)]
+struct Listener {
+    page_bytes: u64,
+    /// Empty where all is looked at.
+    samples: Vec<Sample>,
+    /// What hosts tell writes apart by: a context each.
+    contexts: BTreeMap<(u8, u16), ContextId>,
+    batch: Batch,
+    sender: SyncSender<Batch>,
+}
+
+impl Listener {
+    fn take(&mut self, operation: Operation, context: ContextId, pages: PageRange) {
+        let io = Io {
+            operation,
+            context,
+            ..Io::write(
+                u64::from(pages.first) * self.page_bytes,
+                u64::from(pages.count) * self.page_bytes,
+            )
+        };
+        let is_kept = |sample: &Sample| sample.apply(&io).is_some();
+        if pages.count == 0 || !(self.samples.is_empty() || self.samples.iter().any(is_kept)) {
+            return;
+        }
+        self.batch.ios.push(io);
+        if self.batch.ios.len() == BATCH {
+            self.hand_on();
+        }
+    }
+
+    fn hand_on(&mut self) {
+        // Shadow drives that have failed tell so at the end.
+        let _ = self.sender.send(std::mem::take(&mut self.batch));
+    }
+
+    /// The context of what a host says of a write; the unknown one where it says nothing.
+    fn context(&mut self, hint: Hint) -> ContextId {
+        let (kind, number, what) = match hint {
+            Hint::None => return ContextId::UNKNOWN,
+            Hint::Stream(number) => (1, number, "stream"),
+            Hint::Placement(number) => (2, number, "placement identifier"),
+            Hint::Assigned(stream) => (3, stream.0, "stream"),
+        };
+        let next = ContextId(self.contexts.len() as u32 + 1);
+        let context = *self.contexts.entry((kind, number)).or_insert(next);
+        if context == next {
+            let signature = u64::from(kind) << 16 | u64::from(number);
+            let role = format!("{what} {number}");
+            let row = Context::new(next, signature, ContextKind::Application, role);
+            self.batch.contexts.push(row);
+        }
+        context
+    }
+}
+
+impl Listen for Listener {
+    fn written(&mut self, hint: Hint, pages: PageRange) {
+        let context = self.context(hint);
+        self.take(Operation::Write, context, pages);
+    }
+
+    fn discarded(&mut self, pages: PageRange) {
+        self.take(Operation::Discard, ContextId::UNKNOWN, pages);
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.hand_on();
+    }
+}
