@@ -4,6 +4,10 @@
 # raises SIGPIPE in whoever writes to the drive, and fio would die of it.
 trap '' PIPE
 
+# A guest's clock goes on while the machine has no processor for it: who waits for 120 s of that clock has not hung yet.
+# What does hang for good is still told, and no script is waited for without end.
+echo 600 >/proc/sys/kernel/hung_task_timeout_secs
+
 # A step that must succeed: its output is shown if it does not, and the script ends.
 must() {
     "$@" >/tmp/must 2>&1 && return
