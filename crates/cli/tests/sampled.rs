@@ -90,6 +90,17 @@ fn a_sample_is_near_the_drive_and_says_how_near() {
 }
 
 #[test]
+fn what_a_scheme_counts_in_pages_it_counts_in_the_samples() {
+    // At 1/64 these are one page each; as numbers of the sample's pages they are far apart.
+    let schemes = "pcstream:samples=64,pcstream:samples=127,pcstream:samples=4096";
+    let found = replay(&["--scheme", schemes, "--sample", "1/64"]);
+    let media = |index: usize| found["schemes"][index]["media_bytes"].clone();
+    assert_eq!(media(0), media(1));
+    assert_ne!(media(0), media(2));
+    assert_eq!(found["schemes"][0]["name"], "pcstream:samples=64");
+}
+
+#[test]
 fn auto_takes_the_coarsest_rate_whose_error_is_small() {
     let schemes = ["--scheme", "baseline,baseline+gc,sepbit"];
     let found = replay(&[&schemes[..], &["--sample", "auto"]].concat());

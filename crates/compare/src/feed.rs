@@ -87,8 +87,14 @@ impl Feeds {
                     sample
                 };
                 let settings = Lane::trials(spec, &drive.config).map_err(Fault::usage)?;
+                // Who is shown every request counts as on the whole drive.
+                let one_of = if shown.is_some() {
+                    1
+                } else {
+                    drive.rate().pages()
+                };
                 for setting in settings {
-                    let lane = Lane::build(&setting, &drive.config, &start);
+                    let lane = Lane::build(&setting.sampled(one_of), &drive.config, &start);
                     lanes.push((feed, lane.map_err(Fault::usage)?));
                     trials.push(Trial {
                         sample,

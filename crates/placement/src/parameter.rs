@@ -36,6 +36,11 @@ pub enum Value<'a> {
     Rules(&'a mut Rules),
 }
 
+/// A number of pages of a drive, counted in those of a sample of which each stands for `one_of`; 1 at least.
+pub fn in_sample(pages: u32, one_of: u32) -> u32 {
+    (pages / one_of.max(1)).max(1)
+}
+
 /// A value that is one of several words.
 pub trait OneOf: fmt::Debug {
     /// The words to choose from.

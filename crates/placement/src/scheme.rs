@@ -130,6 +130,12 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
         false
     }
 
+    /// The scheme for a sampled drive, of whose pages each stands for `one_of` of the whole drive's: what it counts in
+    /// pages is counted in these. `None` if it counts nothing, or is shown every request.
+    fn sampled(&self, _one_of: u32) -> Option<Arc<dyn HostScheme>> {
+        None
+    }
+
     /// Why the scheme does something else on a sampled drive, as a phrase that follows its name; `None` if it does the
     /// same.
     fn unsampled(&self) -> Option<&'static str> {

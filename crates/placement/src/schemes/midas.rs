@@ -8,6 +8,8 @@ mod model;
 mod search;
 mod watch;
 
+use std::sync::Arc;
+
 use anabranch_ssd::{
     PageRange, StreamId,
     relocate::{Destination, Erased, Relocate, Survivor, Victim},
@@ -20,7 +22,7 @@ use crate::{
     geometry::HostGeometry,
     last_victims::LastVictims,
     last_writes::LastWrites,
-    parameter::{named, parameters},
+    parameter::{in_sample, named, parameters},
     scheme::{Host, HostScheme, Unfit},
 };
 use groups::Groups;
@@ -60,6 +62,13 @@ parameters! {
 
 impl HostScheme for Parameters {
     named!("midas");
+
+    fn sampled(&self, one_of: u32) -> Option<Arc<dyn HostScheme>> {
+        Some(Arc::new(Parameters {
+            sample: in_sample(self.sample, one_of),
+            ..*self
+        }))
+    }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         Ok(Host::whole(Midas::new(self, geometry)))

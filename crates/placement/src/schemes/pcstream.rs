@@ -4,6 +4,8 @@ mod by_file;
 mod mapper;
 mod recall;
 
+use std::sync::Arc;
+
 use anabranch_lifetime::{Averaging, ContextStats, Death, LbaTable};
 use anabranch_ssd::{PageRange, StreamId};
 use anabranch_trace::ContextId;
@@ -12,7 +14,7 @@ use crate::{
     assign::{Assign, Names, Write},
     geometry::HostGeometry,
     known_lifetimes::KnownLifetimes,
-    parameter::{Period, named, parameters},
+    parameter::{Period, in_sample, named, parameters},
     scheme::{Host, HostScheme, Unfit},
     size::Bytes,
 };
@@ -68,6 +70,14 @@ parameters! {
 
 impl HostScheme for Parameters {
     named!("pcstream*");
+
+    fn sampled(&self, one_of: u32) -> Option<Arc<dyn HostScheme>> {
+        Some(Arc::new(Parameters {
+            samples: in_sample(self.samples, one_of),
+            table: Bytes(self.table.0 / u64::from(one_of)),
+            ..*self
+        }))
+    }
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         let scheme = PcStream::new(self, geometry);
