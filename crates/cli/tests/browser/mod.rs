@@ -31,6 +31,16 @@ pub struct Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
+        // Asked to close, it ends its other processes before itself; killed, it leaves them to write to a directory
+        // that is being removed.
+        let close = json!({ "id": self.calls + 1, "method": "Browser.close" });
+        let _ = self.socket.send(Message::text(close.to_string()));
+        for _ in 0..100 {
+            if !matches!(self.chromium.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
         let _ = self.chromium.kill();
         let _ = self.chromium.wait();
     }
@@ -45,6 +55,7 @@ impl Browser {
             .args(["--disable-dev-shm-usage", "--remote-debugging-port=0"])
             .arg(format!("--user-data-dir={}", directory.path().display()))
             .arg("about:blank")
+            .env("TMPDIR", directory.path())
             .stderr(Stdio::piped())
             .spawn()
             .expect("chromium is missing: scripts/setup.sh test installs it");
