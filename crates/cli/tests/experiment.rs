@@ -201,3 +201,32 @@ fn the_counts_of_small_experiments_are_what_they_were() {
         assert_eq!(claim["holds"], true, "{claim}");
     }
 }
+
+#[test]
+fn a_claim_that_no_comparison_answers_is_refused_before_anything_is_replayed() {
+    // To replay it would fail in another way.
+    let unreadable = SMALL.replace(
+        "synthetic:fio-fms16:size=256MiB,write=1GiB\"\nscheme",
+        "no-such-trace\"\nscheme",
+    );
+    let cases = [
+        (", no-discards = \"false\" }", " }", "several comparisons"),
+        ("unit = \"1MiB\"", "unit = \"3MiB\"", "no comparison at"),
+        (
+            "over = \"hints\"",
+            "over = \"sepbit\"",
+            "does not compare scheme sepbit",
+        ),
+    ];
+    for (right, wrong, words) in cases {
+        assert!(unreadable.contains(right));
+        let directory = directory(&unreadable.replacen(right, wrong, 1));
+        let from = directory.path().join("experiments");
+        let complaint = complaint(&["experiment", "x", "--directory", text(&from)], 2);
+        assert!(complaint.contains(words), "{complaint}");
+        assert!(
+            complaint.contains("claim \"streams save copies\""),
+            "{complaint}"
+        );
+    }
+}

@@ -33,7 +33,7 @@ pub struct CellFound {
     pub over_provisioning: f64,
     /// Its options, from which it can be repeated with fewer schemes.
     #[serde(skip)]
-    cell: Cell,
+    pub cell: Cell,
     /// The schemes as the experiment names them, in the order of the result's.
     pub schemes: Vec<String>,
     /// The throughput of each scheme whose time was simulated; files call it `pace`.

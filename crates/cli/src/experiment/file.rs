@@ -1,11 +1,12 @@
 //! The file of an experiment: what is replayed, and what was published.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    claim::{Called, Claim},
+    claim::{Called, Claim, Figures},
+    grid::{cells, only},
     pivot::Pivot,
     run::Run,
 };
@@ -108,8 +109,39 @@ impl Experiment {
                 self.table
                     .iter()
                     .try_for_each(|table| table.check(&self.run))?;
-                self.claim.iter().try_for_each(Claim::check)
+                self.claim.iter().try_for_each(|claim| {
+                    claim.check()?;
+                    claim.answer(&Planned(self), &self.called).map(drop)
+                })
             }
         }
+    }
+}
+
+/// The places of figures before anything is replayed: each claim must name one comparison and schemes that are in it.
+/// Every figure is 1.
+struct Planned<'a>(&'a Experiment);
+
+impl Figures for Planned<'_> {
+    fn one(
+        &self,
+        run: &str,
+        at: &BTreeMap<String, String>,
+        scheme: &str,
+        _: &str,
+    ) -> Result<f64, String> {
+        let Some(planned) = self.0.run.iter().find(|planned| planned.name == run) else {
+            return Ok(1.0);
+        };
+        let cell = only(cells(planned), |cell| cell, run, at)?;
+        // `all` is known when the drive is.
+        match cell.schemes.iter().any(|one| one == scheme || one == "all") {
+            true => Ok(1.0),
+            false => Err(format!("run {run} does not compare scheme {scheme}")),
+        }
+    }
+
+    fn all(&self, _: &str, _: &str, _: &str) -> Result<Vec<f64>, String> {
+        Ok(vec![1.0])
     }
 }

@@ -11,7 +11,7 @@ use super::{
     cell_found::{CellFound, RunFound},
     claim::{Answer, Claim, Figures},
     file::Experiment,
-    grid::{Cell, cells},
+    grid::{Cell, cells, only},
     lifetimes::{LifetimesFound, measure},
     pivot::PivotFound,
     root,
@@ -135,19 +135,9 @@ impl Found {
         }
         let found = self.runs.iter().find(|found| found.name == run);
         let cells = found.map_or(&[][..], |found| &found.comparisons);
-        let mut fitting = cells.iter().filter(|cell| {
-            at.iter()
-                .all(|(key, value)| cell.at.get(key).is_none_or(|own| own == value))
-                && at.keys().all(|key| cell.at.contains_key(key))
-        });
-        match (fitting.next(), fitting.next()) {
-            (Some(cell), None) => {
-                let (value, scheme) = cell.value(scheme, field)?;
-                Ok((value, Source::Scheme(cell, scheme)))
-            }
-            (None, _) => Err(format!("run {run} has no comparison at {at:?}")),
-            (Some(_), Some(_)) => Err(format!("run {run} has several comparisons at {at:?}")),
-        }
+        let cell = only(cells, |found| &found.cell, run, at)?;
+        let (value, scheme) = cell.value(scheme, field)?;
+        Ok((value, Source::Scheme(cell, scheme)))
     }
 }
 

@@ -1,13 +1,16 @@
 //! The grid of a run: a comparison for every combination of its options' values.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use anabranch_compare::ReplayOptions;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::run::Run;
-use crate::failure::{Failure, Result};
+use crate::failure::{self, Failure};
 
 /// The key of a comparison's trace among its options.
 const TRACE: &str = "trace";
@@ -18,7 +21,25 @@ pub struct Cell {
     /// The comparison's options, with its trace among them.
     pub labels: Vec<(String, String)>,
     /// The schemes it compares.
-    schemes: Vec<String>,
+    pub schemes: Vec<String>,
+}
+
+/// The only one of a run's comparisons that has these options.
+///
+/// # Errors
+/// When none has them, or several have.
+pub fn only<T>(
+    cells: impl IntoIterator<Item = T>,
+    cell: impl Fn(&T) -> &Cell,
+    run: &str,
+    at: &BTreeMap<String, String>,
+) -> Result<T, String> {
+    let mut fitting = cells.into_iter().filter(|one| cell(one).is_at(at));
+    match (fitting.next(), fitting.next()) {
+        (Some(one), None) => Ok(one),
+        (None, _) => Err(format!("run {run} has no comparison at {at:?}")),
+        (Some(_), Some(_)) => Err(format!("run {run} has several comparisons at {at:?}")),
+    }
 }
 
 /// All comparisons of a run. A flag with the value `true` is given, one with `false` is not.
@@ -67,8 +88,18 @@ fn words(labels: &[(String, String)], schemes: &[String]) -> Vec<String> {
 }
 
 impl Cell {
+    /// Whether it has all these options.
+    fn is_at(&self, at: &BTreeMap<String, String>) -> bool {
+        let has = |key: &String, value: &String| {
+            self.labels
+                .iter()
+                .any(|(own, is)| own == key && is == value)
+        };
+        at.iter().all(|(key, value)| has(key, value))
+    }
+
     /// The options of the replay.
-    pub fn options(&self) -> Result<ReplayOptions> {
+    pub fn options(&self) -> failure::Result<ReplayOptions> {
         let labels = self.labels.iter().filter(|(key, _)| key != TRACE);
         let options = labels.map(|(key, text)| (key.clone(), value(text)));
         let schemes = Value::from(self.schemes.clone());
