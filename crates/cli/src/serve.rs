@@ -59,7 +59,9 @@ pub fn serve(arguments: &ServeArguments) -> Result {
     if let Some(checkpoint) = checkpoint {
         checkpoint.begin().map_err(Failure::work)?;
     }
-    let front = match Front::start(arguments, &target) {
+    let told = shadows.as_ref().map(Shadows::told);
+    let more = told.clone().map(shadows::metrics);
+    let front = match Front::start(arguments, &target, more) {
         Ok(front) => front,
         Err(error) => {
             // Why hosts cannot be answered says more; the next one need not learn what was not done.
@@ -67,7 +69,7 @@ pub fn serve(arguments: &ServeArguments) -> Result {
             return Err(error);
         }
     };
-    let mut view = View::new();
+    let mut view = View::new(told);
     view.greet(&built.told, &front, &target);
     // What recovery learned is not to be learned again. Hosts need not wait for it: a drive killed before
     // learns it once more.

@@ -10,7 +10,13 @@
 mod command;
 mod served;
 
-use std::path::Path;
+use std::{
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use anabranch_initiator::{Entry, Host, HostOptions, NewNamespace, Tag, Transfer};
 use anabranch_trace::{Operation, Reader};
@@ -22,6 +28,31 @@ const BLOCK: u64 = 4096;
 
 fn host(served: &Served) -> Host {
     Host::connect(served.address(), &HostOptions::numbered(SUBSYSTEM, 1)).unwrap()
+}
+
+/// The text of metrics, once it is as it should be.
+fn scraped(address: &str, is_so: impl Fn(&str) -> bool) -> String {
+    let began = Instant::now();
+    loop {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            .unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        if is_so(&text) {
+            return text;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{text}");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// What metrics tell of the shadow drive of `baseline`.
+fn figure(text: &str, name: &str) -> f64 {
+    let name = format!("anabranch_shadow_scheme_{name}{{scheme=\"baseline\"}} ");
+    let line = text.lines().find_map(|line| line.strip_prefix(&name));
+    line.expect(&name).trim().parse().unwrap()
 }
 
 /// What must be equal: bytes written, copied and erased, and what each stream took.
@@ -169,10 +200,13 @@ fn shadow_drives_begin_with_what_the_drive_holds_and_count_what_comes() {
     }
     drop(one);
     served.stop();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+    let metrics = port.unwrap().to_string();
     let served = Served::start(
         &[
             &words[..],
             &["--shadow", "baseline", "--shadow", "pcstream"],
+            &["--metrics", &metrics],
         ]
         .concat(),
     );
@@ -187,6 +221,11 @@ fn shadow_drives_begin_with_what_the_drive_holds_and_count_what_comes() {
         .unwrap();
     }
     drop(one);
+    let text = scraped(&metrics, |text| figure(text, "host_bytes_total") > 0.0);
+    assert_eq!(text.matches("# EOF").count(), 1, "{text}");
+    assert!(text.ends_with("# EOF\n") && text.contains("\nanabranch_host_bytes_total "));
+    assert!(figure(&text, "host_bytes_total") <= 4096.0 * 4096.0);
+    assert!(figure(&text, "copied_bytes_total") > 0.0, "{text}");
     let told = served.stop();
     let shadow = &told["shadows"]["schemes"][0];
     assert_eq!(shadow["host_bytes"], 4096 * 4096);

@@ -64,6 +64,7 @@ pub use checkpoint::{Checkpoint, CheckpointError, Files, Found, Header, Input, O
 #[doc(hidden)]
 pub use connection::{Offline, converse};
 pub use local::Local;
+pub use metrics::More;
 pub use options::Options;
 pub use server::{Server, ServerError};
 pub use target::{BadName, StopError, Target};

@@ -32,31 +32,39 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FORM: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
+/// What gives the text of further metrics, in the same form, when they are asked for.
+pub type More = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// What ends a text of metrics, once.
+const END: &str = "# EOF\n";
+
 /// Answers requests for metrics until it is dropped.
-pub(crate) async fn serve(listener: TcpListener, target: Arc<Target>) {
+pub(crate) async fn serve(listener: TcpListener, target: Arc<Target>, more: Option<More>) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut registry = Registry::with_prefix("anabranch");
     registry.register_collector(Box::new(Metrics(target)));
-    let registry = Arc::new(registry);
+    let told = Arc::new((registry, more));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             time::sleep(PATIENCE / 100).await;
             continue;
         };
         if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
-            let registry = Arc::clone(&registry);
+            let told = Arc::clone(&told);
             tokio::spawn(async move {
                 // Whoever asks too slowly gets no answer.
-                let _ = time::timeout(PATIENCE, answer(stream, &registry)).await;
+                let _ = time::timeout(PATIENCE, answer(stream, &told)).await;
                 drop(place);
             });
         }
     }
 }
 
-async fn answer(stream: TcpStream, registry: &Registry) {
-    let service =
-        service_fn(|request| async move { Ok::<_, Infallible>(respond(&request, registry)) });
+/// What is told: the drive's metrics, and further ones.
+type Told = (Registry, Option<More>);
+
+async fn answer(stream: TcpStream, told: &Told) {
+    let service = service_fn(|request| async move { Ok::<_, Infallible>(respond(&request, told)) });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
@@ -66,9 +74,9 @@ async fn answer(stream: TcpStream, registry: &Registry) {
     let _ = connection.await;
 }
 
-fn respond(request: &Request<Incoming>, registry: &Registry) -> Response<Full<Bytes>> {
+fn respond(request: &Request<Incoming>, told: &Told) -> Response<Full<Bytes>> {
     let (status, text) = match (request.method(), request.uri().path()) {
-        (&Method::GET, "/metrics") => text(registry),
+        (&Method::GET, "/metrics") => text(told),
         (&Method::GET, _) => (
             StatusCode::NOT_FOUND,
             "metrics are at /metrics\n".to_owned(),
@@ -83,12 +91,16 @@ fn respond(request: &Request<Incoming>, registry: &Registry) -> Response<Full<By
     response
 }
 
-fn text(registry: &Registry) -> (StatusCode, String) {
+fn text((registry, more): &Told) -> (StatusCode, String) {
     let mut text = String::new();
-    match encode(&mut text, registry) {
-        Ok(()) => (StatusCode::OK, text),
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+    if let Err(error) = encode(&mut text, registry) {
+        return (StatusCode::INTERNAL_SERVER_ERROR, error.to_string());
     }
+    if let Some(more) = more {
+        text.truncate(text.strip_suffix(END).map_or(text.len(), str::len));
+        text.push_str(&more());
+    }
+    (StatusCode::OK, text)
 }
 
 /// The drive's counters, read when they are asked for.

@@ -21,7 +21,11 @@ use tokio::{
 use tracing::warn;
 
 use crate::{
-    connection, controller::MOST_DISCOVERIES, metrics, options::DISCOVERY, security::Tls,
+    connection,
+    controller::MOST_DISCOVERIES,
+    metrics::{self, More},
+    options::DISCOVERY,
+    security::Tls,
     target::Target,
 };
 
@@ -67,10 +71,10 @@ impl Server {
     /// # Errors
     /// When that cannot be.
     pub fn start(target: Arc<Target>, address: SocketAddr) -> Result<Server, ServerError> {
-        Server::with_metrics(target, address, None)
+        Server::with_metrics(target, address, None, None)
     }
 
-    /// Begins to listen, and to answer requests for metrics at another address.
+    /// Begins to listen, and to answer requests for metrics at another address, with those that `more` tells.
     ///
     /// # Errors
     /// When either cannot be.
@@ -78,12 +82,13 @@ impl Server {
         target: Arc<Target>,
         address: SocketAddr,
         metrics: Option<SocketAddr>,
+        more: Option<More>,
     ) -> Result<Server, ServerError> {
         let runtime = threads()?;
         let options = &target.options;
         let tls = Tls::new(&options.keys, &[&options.subsystem, DISCOVERY])?.map(Arc::new);
         let (listener, address) = runtime.block_on(listen(address))?;
-        let metrics_address = answer_metrics(&runtime, &target, metrics)?;
+        let metrics_address = answer_metrics(&runtime, &target, metrics, more)?;
         ticking::start(&target).map_err(ServerError::Threads)?;
         let (stop, stopped) = oneshot::channel();
         let serve = move || {
@@ -105,9 +110,13 @@ impl Server {
     ///
     /// # Errors
     /// When the address cannot be listened at.
-    pub fn of_metrics(target: &Arc<Target>, address: SocketAddr) -> Result<Server, ServerError> {
+    pub fn of_metrics(
+        target: &Arc<Target>,
+        address: SocketAddr,
+        more: Option<More>,
+    ) -> Result<Server, ServerError> {
         let runtime = threads()?;
-        let bound = answer_metrics(&runtime, target, Some(address))?;
+        let bound = answer_metrics(&runtime, target, Some(address), more)?;
         let (stop, stopped) = oneshot::channel::<()>();
         let serve = move || {
             // It is stopped by the sender's end.
@@ -171,12 +180,13 @@ fn answer_metrics(
     runtime: &Runtime,
     target: &Arc<Target>,
     address: Option<SocketAddr>,
+    more: Option<More>,
 ) -> Result<Option<SocketAddr>, ServerError> {
     let Some(address) = address else {
         return Ok(None);
     };
     let (listener, bound) = runtime.block_on(listen(address))?;
-    runtime.spawn(metrics::serve(listener, Arc::clone(target)));
+    runtime.spawn(metrics::serve(listener, Arc::clone(target), more));
     Ok(Some(bound))
 }
 

@@ -232,7 +232,7 @@ fn metrics_are_the_device_s_counters() {
     let store = Store::memory(drive.config().logical_bytes());
     let target = Target::new(Options::new(NAME), drive, store, Totals::default(), None).unwrap();
     let any = "127.0.0.1:0".parse().unwrap();
-    let server = Server::with_metrics(target, any, Some(any)).unwrap();
+    let server = Server::with_metrics(target, any, Some(any), None).unwrap();
     let mut host = host(&server);
     host.enable_streams(true).unwrap();
     host.write(0, &vec![1; 8192], Tag::Stream(9)).unwrap();

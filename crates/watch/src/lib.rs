@@ -38,7 +38,7 @@ mod track;
 pub use answer::{Answer, Kind};
 pub use budget::{Budget, Excess, Limits};
 pub use labels::ContextLabels;
-pub use metrics::metrics;
+pub use metrics::{metrics, scheme_metrics};
 pub use rotation::{Keep, Segment};
 pub use scheme_view::SchemeView;
 pub use snapshot::{DeviceView, DriveView, Own, SCHEMA, Seen, Snapshot};

@@ -132,6 +132,15 @@ fn pays(device: &DeviceView) -> f64 {
 }
 
 fn of_schemes(text: &mut Exposition, devices: &[Labelled<'_>]) {
+    let mut schemes = Vec::new();
+    for (device, _) in devices {
+        schemes.extend(device.schemes.iter().map(|scheme| (label(device), scheme)));
+    }
+    scheme_metrics(text, &schemes);
+}
+
+/// Adds what each scheme made of the writes, with its labels and its name as one more.
+pub fn scheme_metrics(text: &mut Exposition, schemes: &[(Labels<'static>, &SchemeView)]) {
     use Metric::{Counter, Gauge};
     type Of = fn(&SchemeView) -> Option<f64>;
     let families: [(&str, Metric, &str, Of); 6] = [
@@ -173,14 +182,12 @@ fn of_schemes(text: &mut Exposition, devices: &[Labelled<'_>]) {
         ),
     ];
     for (name, metric, help, of) in families {
-        let values = devices.iter().flat_map(|(device, _)| {
-            let of = |scheme: &SchemeView| {
-                let mut labels = label(device);
-                labels.push(("scheme", scheme.name.clone()));
-                Some((labels, of(scheme)?))
-            };
-            device.schemes.iter().filter_map(of).collect::<Vec<_>>()
-        });
+        let value = |(labels, scheme): &(Labels<'static>, &SchemeView)| {
+            let mut labels = labels.clone();
+            labels.push(("scheme", scheme.name.clone()));
+            Some((labels, of(scheme)?))
+        };
+        let values: Vec<_> = schemes.iter().filter_map(value).collect();
         text.tell(name, metric, help, values);
     }
 }

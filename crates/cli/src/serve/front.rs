@@ -2,7 +2,7 @@
 
 use std::{os::unix::ffi::OsStrExt as _, sync::Arc};
 
-use anabranch_nvme::{Server, Target};
+use anabranch_nvme::{More, Server, Target};
 use anabranch_report::foreign;
 use anabranch_scsi::{
     Unit, UnitError,
@@ -57,16 +57,20 @@ fn contents(arguments: &ServeArguments, target: &Target) -> Result<Option<Vec<u8
 }
 
 impl Front {
-    /// Begins to answer.
-    pub fn start(arguments: &ServeArguments, target: &Arc<Target>) -> Result<Front> {
+    /// Begins to answer hosts, and who asks for metrics, `more` among them.
+    pub fn start(
+        arguments: &ServeArguments,
+        target: &Arc<Target>,
+        more: Option<More>,
+    ) -> Result<Front> {
         let Some(name) = &arguments.scsi else {
-            let server =
-                Server::with_metrics(Arc::clone(target), arguments.listen, arguments.metrics);
+            let (listen, metrics) = (arguments.listen, arguments.metrics);
+            let server = Server::with_metrics(Arc::clone(target), listen, metrics, more);
             return Ok(Front::Network(server.map_err(Failure::work)?));
         };
         let unit = Unit::new(target, name).map_err(Failure::usage)?;
         let metrics = arguments.metrics;
-        let metrics = metrics.map(|address| Server::of_metrics(target, address));
+        let metrics = metrics.map(|address| Server::of_metrics(target, address, more));
         let metrics = metrics.transpose().map_err(Failure::work)?;
         let contents = contents(arguments, target)?;
         let attached = Attached::new(name, &Arc::new(unit), contents.as_deref());

@@ -2,19 +2,27 @@
 
 use std::{
     collections::BTreeMap,
-    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 use anabranch_compare::{
     ComparisonOptions, NamedDrive, Running, Sampling, one_sampled, read_text, samples, schemes,
 };
-use anabranch_nvme::drive::{Drive, Hint, Listen};
+use anabranch_nvme::{
+    More,
+    drive::{Drive, Hint, Listen},
+};
 use anabranch_placement::Names;
 use anabranch_replay::{Drawn, Progress, Start};
+use anabranch_report::Exposition;
 use anabranch_ssd::{Config, PageRange};
 use anabranch_trace::{Context, ContextId, ContextKind, Io, Operation, Rate, Sample};
-use anabranch_watch::{SchemeView, Track, Written};
+use anabranch_watch::{SchemeView, Track, Written, scheme_metrics};
 use serde::Serialize;
 
 use super::arguments::ServeArguments;
@@ -23,6 +31,8 @@ use crate::failure::{Failure, Result};
 /// Requests that are handed on together, and how often before hosts wait for the schemes (our choice: some 5 MiB).
 const BATCH: usize = 1024;
 const BATCHES: usize = 64;
+/// How often what they made of the writes is looked at (our choice).
+const EVERY: Duration = Duration::from_secs(1);
 
 /// What a drive's shadows made of what hosts wrote.
 #[derive(Debug, Serialize)]
@@ -37,10 +47,77 @@ pub struct Shadowed {
 
 /// Shadow drives at work, on a thread of their own.
 pub struct Shadows {
-    drive: NamedDrive,
     thread: JoinHandle<Running>,
-    /// What each had written when it held what the drive held at first.
-    marks: Vec<Vec<Progress>>,
+    told: Arc<Told>,
+}
+
+/// What shadow drives tell meanwhile.
+#[derive(Debug)]
+pub struct Told {
+    drive: NamedDrive,
+    /// Each scheme, with a track for each of its samples.
+    tracks: Mutex<Vec<(String, Vec<Track>)>>,
+}
+
+impl Told {
+    /// Drives that hold what the served one holds, and count from now on.
+    fn new(drive: NamedDrive, running: &Running) -> Told {
+        let begun = |progress: &Progress| {
+            let mut track = Track::default();
+            track.go_on(written(progress, &drive.config));
+            track
+        };
+        let all = running.counted().into_iter();
+        let tracks = all.map(|(name, each)| (name, each.iter().map(begun).collect()));
+        Told {
+            tracks: Mutex::new(tracks.collect()),
+            drive,
+        }
+    }
+
+    fn tracks(&self) -> MutexGuard<'_, Vec<(String, Vec<Track>)>> {
+        self.tracks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in how far they are.
+    fn advance(&self, running: &Running) {
+        let config = &self.drive.config;
+        for ((_, tracks), (_, each)) in self.tracks().iter_mut().zip(running.counted()) {
+            for (track, progress) in tracks.iter_mut().zip(&each) {
+                track.advance(written(progress, config), config.logical_bytes());
+            }
+        }
+    }
+
+    /// What they have made of the writes, as of a second ago or less.
+    pub fn shadowed(&self) -> Shadowed {
+        let unit_pages = self.drive.config.pages_per_unit;
+        let rate = self.drive.rate();
+        let drawn = Drawn {
+            sample: rate.pages(),
+            trace: 1,
+            unit_pages,
+        };
+        let tracks = self.tracks();
+        let view =
+            |(name, tracks): &(String, Vec<Track>)| SchemeView::new(name.clone(), tracks, drawn);
+        Shadowed {
+            rate,
+            unit_pages,
+            schemes: tracks.iter().map(view).collect(),
+        }
+    }
+}
+
+/// The text of what they tell, for a monitoring system.
+pub fn metrics(told: Arc<Told>) -> More {
+    Arc::new(move || {
+        let shadowed = told.shadowed();
+        let mut text = Exposition::new("anabranch_shadow");
+        let schemes = shadowed.schemes.iter().map(|scheme| (Vec::new(), scheme));
+        scheme_metrics(&mut text, &schemes.collect::<Vec<_>>());
+        text.finish()
+    })
 }
 
 /// Requests, and the names that are new in them.
@@ -85,11 +162,6 @@ impl Shadows {
         let page_bytes = drive.config().page_bytes;
         held(drive, |ios| running.feed(ios));
         running.drain();
-        let marks = running
-            .counted()
-            .into_iter()
-            .map(|(_, each)| each)
-            .collect();
         let (sender, receiver) = sync_channel(BATCHES);
         let listener = Listener {
             page_bytes: u64::from(page_bytes),
@@ -99,13 +171,19 @@ impl Shadows {
             sender,
         };
         let thread = thread::Builder::new().name("shadows".to_owned());
-        let thread = thread.spawn(move || perform(running, &receiver));
+        let told = Arc::new(Told::new(shadow, &running));
+        let telling = Arc::clone(&told);
+        let thread = thread.spawn(move || perform(running, &receiver, &telling));
         drive.listen(Some(Box::new(listener)));
         Ok(Some(Shadows {
-            drive: shadow,
             thread: thread.map_err(Failure::work)?,
-            marks,
+            told,
         }))
+    }
+
+    /// What tells of them meanwhile.
+    pub fn told(&self) -> Arc<Told> {
+        Arc::clone(&self.told)
     }
 
     /// Ends them, after all they were told of; the drive's listener must be gone.
@@ -120,28 +198,7 @@ impl Shadows {
         if running.has_failed() {
             return Err(failed());
         }
-        let config = &self.drive.config;
-        let drawn = Drawn {
-            sample: self.drive.rate().pages(),
-            trace: 1,
-            unit_pages: config.pages_per_unit,
-        };
-        let schemes = running.counted().into_iter().zip(&self.marks);
-        let view = |((name, each), marks): ((String, Vec<Progress>), &Vec<Progress>)| {
-            let track = |(now, mark): (&Progress, &Progress)| {
-                let mut track = Track::default();
-                track.go_on(written(mark, config));
-                track.advance(written(now, config), config.logical_bytes());
-                track
-            };
-            let tracks: Vec<Track> = each.iter().zip(marks).map(track).collect();
-            SchemeView::new(name, &tracks, drawn)
-        };
-        Ok(Shadowed {
-            rate: self.drive.rate(),
-            unit_pages: config.pages_per_unit,
-            schemes: schemes.map(view).collect(),
-        })
+        Ok(self.told.shadowed())
     }
 }
 
@@ -167,14 +224,27 @@ fn held(drive: &Drive, mut feed: impl FnMut(&[Io])) {
     feed(&batch);
 }
 
-fn perform(mut running: Running, batches: &Receiver<Batch>) -> Running {
-    for batch in batches {
-        if !batch.contexts.is_empty() {
-            running.learn(Names::of_rows(0, &[], &batch.contexts));
+fn perform(mut running: Running, batches: &Receiver<Batch>, told: &Told) -> Running {
+    let mut looked = Instant::now();
+    loop {
+        let left = EVERY.saturating_sub(looked.elapsed());
+        match batches.recv_timeout(left) {
+            Ok(batch) => {
+                if !batch.contexts.is_empty() {
+                    running.learn(Names::of_rows(0, &[], &batch.contexts));
+                }
+                running.feed(&batch.ios);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
         }
-        running.feed(&batch.ios);
+        if looked.elapsed() >= EVERY {
+            told.advance(&running);
+            looked = Instant::now();
+        }
     }
     running.drain();
+    told.advance(&running);
     running
 }
 

@@ -1,13 +1,17 @@
 //! What a person sees while a drive is served: a line on standard error, on a terminal only.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anabranch_nvme::{Tally, Target};
 use anabranch_report::foreign;
 use anabranch_ssd::Counters;
+use anabranch_watch::SchemeView;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::front::Front;
+use super::{front::Front, shadows::Told};
 use crate::say;
 
 /// How often the view is drawn anew (our choice).
@@ -19,21 +23,24 @@ const STREAMS: usize = 8;
 #[derive(Debug)]
 pub struct View {
     lines: Option<[ProgressBar; 3]>,
+    /// The shadow drives, with a line of their own.
+    shadows: Option<(Arc<Told>, ProgressBar)>,
     drawn: Instant,
     before: Option<(Tally, Counters)>,
 }
 
 impl View {
     /// A view, or none where standard error is no terminal.
-    pub fn new() -> View {
-        let lines = say::draws().then(|| {
-            let multi = MultiProgress::new();
-            let style = ProgressStyle::with_template("{msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_bar());
-            std::array::from_fn(|_| multi.add(ProgressBar::new_spinner().with_style(style.clone())))
-        });
+    pub fn new(shadows: Option<Arc<Told>>) -> View {
+        let multi = MultiProgress::new();
+        let style =
+            ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+        let line = || multi.add(ProgressBar::new_spinner().with_style(style.clone()));
+        let lines = say::draws().then(|| std::array::from_fn(|_| line()));
+        let shadows = shadows.filter(|_| lines.is_some());
         View {
             lines,
+            shadows: shadows.map(|told| (told, line())),
             drawn: Instant::now(),
             before: None,
         }
@@ -100,11 +107,24 @@ impl View {
             true => "no host is connected".to_owned(),
             false => hosts.join(", "),
         });
+        if let Some((told, line)) = &self.shadows {
+            let shadowed = told.shadowed();
+            let one = |scheme: &SchemeView| {
+                let (waf, now) = (scheme.waf, scheme.waf_window);
+                let [waf, now] = [waf, now].map(anabranch_report::ratio);
+                format!("{} {waf} (now {now})", foreign(&scheme.name))
+            };
+            let schemes: Vec<String> = shadowed.schemes.iter().map(one).collect();
+            line.set_message(format!("shadows: WAF {}", schemes.join(", ")));
+        }
     }
 
     /// Takes the view away.
     pub fn end(&mut self) {
         for line in self.lines.take().into_iter().flatten() {
+            line.finish_and_clear();
+        }
+        if let Some((_, line)) = self.shadows.take() {
             line.finish_and_clear();
         }
     }
