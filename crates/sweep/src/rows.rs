@@ -17,6 +17,9 @@ use serde::Serialize;
 
 use crate::batch::{Batch, Common};
 
+/// The column of the whole result, which alone is worth compressing: a batch has few rows, and to prepare to compress
+/// the other columns costs more than to write them.
+const OUTCOME: &str = "outcome";
 /// Level of zstd, as for traces: higher levels gain little.
 const ZSTD_LEVEL: i32 = 3;
 
@@ -142,7 +145,7 @@ const COLUMNS: &[Column] = &[
         Value::MaybeCount(|row| Some(row.scheme.time.as_ref()?.latency.read.p99_ns)),
     ),
     ("drive", Value::Text(|row| text(&row.common.drive.config))),
-    ("outcome", Value::Text(|row| text(row.scheme))),
+    (OUTCOME, Value::Text(|row| text(row.scheme))),
     (
         "over_provisioning",
         Value::MaybeReal(|row| Some(row.common.drive.over_provisioning)),
@@ -218,7 +221,8 @@ pub(crate) fn file(batch: &Batch, outcome: &Comparison) -> Result<Vec<u8>> {
     let records = RecordBatch::try_new(schema(), columns).map_err(Fault::work)?;
     let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(Fault::work)?;
     let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(level))
+        .set_compression(Compression::UNCOMPRESSED)
+        .set_column_compression(OUTCOME.into(), Compression::ZSTD(level))
         .set_created_by(concat!("anabranch ", env!("CARGO_PKG_VERSION")).into())
         .build();
     let mut bytes = Vec::new();
