@@ -9,6 +9,8 @@
     clippy::print_stderr
 )]
 
+mod scrape;
+
 mod live {
     mod applications;
     mod ending;

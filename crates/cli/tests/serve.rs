@@ -8,11 +8,10 @@
 )]
 
 mod command;
+mod scrape;
 mod served;
 
 use std::{
-    io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
     path::Path,
     thread,
     time::{Duration, Instant},
@@ -21,6 +20,7 @@ use std::{
 use anabranch_initiator::{Entry, Host, HostOptions, NewNamespace, Tag, Transfer};
 use anabranch_trace::{Operation, Reader};
 use command::{anabranch, complaint, json, trace};
+use scrape::{free_address, scrape};
 use serde_json::Value;
 use served::{SUBSYSTEM, Served};
 
@@ -34,12 +34,7 @@ fn host(served: &Served) -> Host {
 fn scraped(address: &str, is_so: impl Fn(&str) -> bool) -> String {
     let began = Instant::now();
     loop {
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream
-            .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-            .unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
+        let text = scrape(address);
         if is_so(&text) {
             return text;
         }
@@ -200,8 +195,7 @@ fn shadow_drives_begin_with_what_the_drive_holds_and_count_what_comes() {
     }
     drop(one);
     served.stop();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
-    let metrics = port.unwrap().to_string();
+    let metrics = free_address();
     let served = Served::start(
         &[
             &words[..],

@@ -2,8 +2,6 @@
 
 use std::{
     fs::{self, OpenOptions},
-    io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
     os::unix::fs::{FileExt as _, OpenOptionsExt as _},
     process::Command,
 };
@@ -11,15 +9,11 @@ use std::{
 use nix::{libc::O_DIRECT, sys::signal::Signal};
 use serde_json::Value;
 
+pub use crate::scrape::{free_address, scrape};
+
 use super::support::{ANABRANCH, Device, Ended, Place, Started, wait_until};
 
 pub const PAGE: u64 = 4096;
-
-/// An address of this machine that nobody listens at.
-pub fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
-}
 
 /// The watcher at work, with what it is told by.
 pub struct Watcher {
@@ -105,15 +99,4 @@ pub fn overwrite(device: &str, pages: u64, writes: u64) {
         file.write_all_at(page, (drawn / 4 % within) * PAGE)
             .unwrap();
     }
-}
-
-/// What is answered at the address that the watcher says.
-pub fn scrape(address: &str) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream
-        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-        .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
 }
