@@ -40,6 +40,7 @@ SETTINGS = (
 HALVES = (
     "manual sequential fstream flashalloc vstream pcstream-fcfs pcstream* autostream-sfr autostream-mq dac eti fadac warcip multilog sepbit"
 ).split()
+BOUNDS = ("oracle", "oracle-rate")
 RESAMPLINGS = 10_000
 
 
@@ -68,6 +69,10 @@ class Contest(NamedTuple):
     title: str
     ours: str
     relocation: str
+
+    def bounds(self) -> list[str]:
+        """What no scheme can do: one that knows every death, and one that knows how often each page is rewritten."""
+        return [f"{bound}+{self.relocation}" if self.relocation else bound for bound in BOUNDS]
 
     def admits(self, name: str) -> bool:
         """Whether a scheme of a result takes part, ours apart."""
@@ -153,15 +158,16 @@ def interval(ours: dict[str, float], rivals: dict[str, dict[str, float]]) -> tup
 
 
 class Table:
-    """A contest's rows: the WAF of rivals, ours by setting and seed, and that of `oracle`."""
+    """A contest's rows: the WAF of rivals, ours by setting and seed, that of `oracle`, and those of the contest's own bounds by name."""
 
     def __init__(
         self,
         rivals: dict[Row, dict[str, float]],
         ours: dict[Row, dict[tuple[str, int], float]],
         oracle: dict[Row, float],
+        bounds: dict[str, dict[Row, float]],
     ):
-        self.rows, self.rivals, self.ours, self.oracle = list(rivals), rivals, ours, oracle
+        self.rows, self.rivals, self.ours, self.oracle, self.bounds = list(rivals), rivals, ours, oracle, bounds
         row_list = self.rows
         self.seeds = sorted({seed for _, seed in next(iter(ours.values()))})
         settings = dict.fromkeys(setting for setting, _ in next(iter(ours.values())))
@@ -223,12 +229,13 @@ class Table:
         each = [beside(mean(seed.values()), single_mean) for seed in seeds]
         either = mean(by_program(self.rows, {r: min(self.waf(r), *self.rivals[r].values()) - 1 for r in self.rows}).values())
         settings = ", ".join(f"{setting or 'default'} {mean(copies.values()):.4f}" for setting, copies in self.settings.items())
+        bounds = (f"`{name}` {mean(by_program(self.rows, wafs).values()) - 1:.4f}" for name, wafs in self.bounds.items())
         return (
             f"{len(self.rows)} rows, {len(ours)} programs. Within 1 % of the best other: {sum(r <= 0.01 for r in ratios)}, at worst "
             f"{100 * max(ratios):+.1f} %; more than 0.5 % above `baseline`: {behind}. Mean copies by program: `{title}` "
             f"{mean(ours.values()):.4f}, best single other `{name}` {single_mean:.4f} ({beside(mean(ours.values()), single_mean)}; "
             f"by seed {', '.join(each)}; 95 % of resamplings of the programs {least} to {most}). {self.held_out()}"
-            f"Best of each row by hindsight, ours among them: {either:.4f}. "
+            f"Best of each row by hindsight, ours among them: {either:.4f}; bounds: {', '.join(bounds)}. "
             f"Mean copies of the settings to choose among: {settings}."
         )
 
@@ -250,14 +257,16 @@ def main() -> None:
     rivals, ours = {}, {}
     for row in found:
         print(row.name, file=sys.stderr)
-        rivals[row] = replay(options.anabranch, row, ["all", *(f"{half}+gc" for half in HALVES)], options.output / row.file)
+        schemes = ["all", *(f"{half}+gc" for half in (*HALVES, *BOUNDS))]
+        rivals[row] = replay(options.anabranch, row, schemes, options.output / row.file)
         ours[row] = replay(options.anabranch, row, list(specs.values()), options.output / f"ours-{options.seeds}" / row.file)
     for contest in CONTESTS:
         admitted = {
             row: {name: s["waf"] for name, s in rivals[row].items() if not s["is_bound"] and contest.admits(name)} for row in found
         }
         wafs = {row: {(s, n): ours[row][name]["waf"] for (c, s, n), name in specs.items() if c == contest} for row in found}
-        table = Table(admitted, wafs, {row: rivals[row]["oracle"]["waf"] for row in found})
+        bounds = {name: {row: rivals[row][name]["waf"] for row in found} for name in contest.bounds()}
+        table = Table(admitted, wafs, {row: rivals[row]["oracle"]["waf"] for row in found}, bounds)
         print(f"**{contest.title}**\n", *table.lines(contest.ours), "", table.summary(contest.ours), "", sep="\n")
 
 

@@ -50,6 +50,11 @@ def test_each_contest_has_the_rivals_that_decide_about_the_same() -> None:
     assert [name for name in names if HALF.admits(name)] == ["baseline", "baseline+gc", "sepbit+gc"]
 
 
+def test_each_contest_has_the_bounds_that_decide_about_the_same() -> None:
+    assert WHOLE.bounds() == ["oracle", "oracle-rate"]
+    assert HALF.bounds() == ["oracle+gc", "oracle-rate+gc"]
+
+
 def test_a_setting_is_named_as_results_name_it() -> None:
     assert leave_out.spec(HALF, "", 1) == "anabranch+gc"
     assert leave_out.spec(HALF, "margin=4", 2) == "anabranch+gc:margin=4,seed=2"
@@ -64,7 +69,8 @@ def table() -> Any:
         for one, p, f in zip(rows, plain, four)
     }
     rivals = {one: {"baseline": 1.5, "dac": 1.2} for one in rows}
-    return rows, leave_out.Table(rivals, ours, dict.fromkeys(rows, 1.0))
+    bounds = {"oracle": dict(zip(rows, [1.1, 1.3, 1.1, 1.4]))}
+    return rows, leave_out.Table(rivals, ours, dict.fromkeys(rows, 1.0), bounds)
 
 
 def test_a_program_is_judged_by_the_setting_that_the_others_chose() -> None:
@@ -84,7 +90,8 @@ def test_means_are_by_program_and_bounds_by_row() -> None:
     assert "Within 1 % of the best other: 1, at worst +33.3 %" in text
     assert "more than 0.5 % above `baseline`: 1." in text
     # By hindsight dac in every row but a-two, where ours copies as little: 0.2 throughout.
-    assert "Best of each row by hindsight, ours among them: 0.2000." in text
+    # The bound: a 0.2 (0.1 and 0.3), b 0.1, c 0.4.
+    assert "Best of each row by hindsight, ours among them: 0.2000; bounds: `oracle` 0.2333." in text
     assert "traces/held-out alone: 0.5000, best single other `dac` 0.2000 (+150.0 %)" in text
     lines = found.lines("anabranch")
     assert len(lines) == 2 + len(rows)
