@@ -10,7 +10,7 @@ use crate::{
     drives::{DEFAULT_PROFILE, NamedDrive, Origin, Size, load, share},
     fault::{Fault, Result},
     options::{DriveOptions, ReplayOptions},
-    point::{Point, bases, check_size, points, varied},
+    point::{LEAST_UNITS, Point, bases, check_size, points, varied},
     recorded::Recorded,
     sampling::Sampling,
 };
@@ -18,8 +18,6 @@ use crate::{
 /// The share of the drive that is filled by a trace which does not tell its device's size, unless an option does (our
 /// choice: full enough that garbage is collected).
 const FILL: &str = "90%";
-/// The fewest erase units of such a drive; units are made smaller for it (our choice: as many as `demo` has).
-const LEAST_UNITS: u32 = 56;
 
 /// One drive of a question's grid.
 #[derive(Debug, Clone)]
@@ -177,13 +175,13 @@ pub fn one_drive(
     }
 }
 
-/// The one drive that options describe, sampled at `rate`.
+/// The one drive that options describe for writes of that origin, sampled at `rate`.
 ///
 /// # Errors
 /// When the drive is not possible, or its units keep too few pages at that rate.
-pub fn one_sampled(options: &DriveOptions, rate: Rate) -> Result<NamedDrive> {
+pub fn one_sampled(options: &DriveOptions, origin: &Origin, rate: Rate) -> Result<NamedDrive> {
     let sampling = Some(Sampling::Rate(rate));
-    let points = points(options, &Origin::default())?;
+    let points = points(options, origin)?;
     let sampled = points.first().map(|point| point.sampled(sampling));
     sampled.unwrap_or_else(|| Err(Fault::wrong_use("no drive is described")))
 }
@@ -309,6 +307,45 @@ mod tests {
         assert!(full.contains("than the 2^32 pages of 4KiB"), "{full}");
         assert!(full.ends_with("; --size 8TiB works"), "{full}");
         assert!(asked("1GiB", &["5000"]).contains("demo --size 1GiB --unit 5000"));
+    }
+
+    #[test]
+    fn a_drive_whose_size_the_trace_decides_has_smaller_units_where_its_own_would_be_too_few() {
+        let origin = |bytes| Origin {
+            size: Size::Captured(bytes),
+            ..Origin::default()
+        };
+        let unit = |options: &DriveOptions, bytes| {
+            let found = drives(options, &origin(bytes));
+            found.map(|drives| drives[0].config.unit_bytes())
+        };
+        let nothing = DriveOptions::default();
+        assert_eq!(unit(&nothing, 1250 << 20).unwrap(), 24 << 20);
+        assert_eq!(unit(&nothing, 256 << 20).unwrap(), 3 << 20);
+        let options = ReplayOptions {
+            fill: vec!["90%".to_owned()],
+            ..ReplayOptions::default()
+        };
+        let few = grid(&options, &origin(1250 << 20), &mut |_| Ok(5_000)).unwrap();
+        assert_eq!(few[0].options, ["--fill", "90%", "--unit", "384KiB"]);
+        // What was asked for is not changed.
+        for asked in [
+            DriveOptions {
+                unit: vec!["24MiB".to_owned()],
+                ..DriveOptions::default()
+            },
+            DriveOptions {
+                profiles: vec!["demo".to_owned()],
+                ..DriveOptions::default()
+            },
+            DriveOptions {
+                size: Some("256MiB".to_owned()),
+                ..DriveOptions::default()
+            },
+        ] {
+            let fault = unit(&asked, 256 << 20).unwrap_err();
+            assert!(fault.to_string().contains("erase units are too few"));
+        }
     }
 
     #[test]

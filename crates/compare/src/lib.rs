@@ -59,6 +59,7 @@ pub use lifetimes::Lifetimes;
 pub use numbers::{Addresses, Learned, Numbers, learn};
 pub use options::{
     ComparisonOptions, DEFAULT_SCHEMES, DriveOptions, IssueKind, ReplayOptions, TimeOptions,
+    from_one,
 };
 pub use recorded::Recorded;
 pub use replay::{Cell, Filled, Question, one_cell, replay};

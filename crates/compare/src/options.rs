@@ -30,6 +30,15 @@ const OF_AGED: [&str; 5] = [
     "levelling",
 ];
 
+/// Parses a number of threads, or of other things of which there must be one.
+///
+/// # Errors
+/// When it is no whole number from 1 on.
+pub fn from_one(text: &str) -> Result<NonZeroUsize, String> {
+    let wrong = |_| format!("{text:?} is no whole number from 1 on");
+    text.parse().map_err(wrong)
+}
+
 /// The drives of a comparison. Lists multiply into a grid.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
@@ -60,7 +69,7 @@ pub struct DriveOptions {
         arg(long, value_name = "SHARE", value_delimiter = ',')
     )]
     pub over_provisioning: Vec<String>,
-    /// Bytes of an erase unit
+    /// Bytes of an erase unit [default: the profile's; smaller where the trace decides the size and they would be too few]
     #[serde(deserialize_with = "text_list")]
     #[cfg_attr(
         feature = "clap",
@@ -202,7 +211,10 @@ pub struct ComparisonOptions {
     #[cfg_attr(feature = "clap", arg(long, default_value_t = 0))]
     pub seed: u64,
     /// Threads to replay on [default: one for each core]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "N", value_parser = from_one)
+    )]
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -280,6 +292,20 @@ impl TimeOptions {
             return Err(Fault::wrong_use(
                 "--queue-depth is of a drive that takes time: it goes with --time",
             ));
+        }
+        if self.queue_depth == Some(0) {
+            return Err(Fault::wrong_use(
+                "--queue-depth 0: at least one request is under way",
+            ));
+        }
+        if self
+            .time_scale
+            .is_some_and(|scale| !(scale > 0.0 && scale.is_finite()))
+        {
+            return Err(Fault::wrong_use(format!(
+                "--time-scale {}: give a factor above 0, as 0.5",
+                self.time_scale()
+            )));
         }
         Ok(())
     }

@@ -137,6 +137,14 @@ impl Point {
         halves.map(smaller).find(is_enough)
     }
 
+    /// The same drive, in smaller erase units where its own are so large that it is not possible.
+    fn with_enough_units(self) -> Point {
+        match self.resolve() {
+            Ok(_) => self,
+            Err(_) => self.with_units(LEAST_UNITS).unwrap_or(self),
+        }
+    }
+
     /// Sets the drive's size: the one asked for, unless the origin decides another.
     fn size(&mut self, known: Size, asked: Option<u64>) {
         match (known, asked) {
@@ -162,6 +170,9 @@ impl Point {
     }
 }
 
+/// The fewest erase units of a drive whose unit nobody asked for, where units are made smaller (our choice: as many as
+/// `demo` has).
+pub(crate) const LEAST_UNITS: u32 = 56;
 /// The smallest erase unit that is tried where none is asked for (our choice: 16 pages).
 const LEAST_UNIT_BYTES: u64 = 64 << 10;
 
@@ -289,6 +300,14 @@ pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Result<
     multiply(&mut grid, "--unit", &options.unit, |profile, text| {
         set_unit(profile, bytes(text)?)
     });
+    let is_by_trace = match size {
+        Size::Fixed(_) => true,
+        Size::Captured(_) => asked.is_none(),
+        Size::Unknown | Size::Footprint => false,
+    };
+    if is_by_trace && options.unit.is_empty() && options.profiles.is_empty() {
+        grid = grid.into_iter().map(Point::with_enough_units).collect();
+    }
     Ok(grid)
 }
 

@@ -235,7 +235,13 @@ fn unasked(
             false => format!("{name}: on the drive it was recorded for, changed to {drive}"),
         });
     }
-    let filled = cell.filled.as_ref().filter(|_| options.fill.is_empty())?;
+    let Some(filled) = cell.filled.as_ref().filter(|_| options.fill.is_empty()) else {
+        let is_other =
+            options.drive.unit.is_empty() && cell.options.iter().any(|option| option == "--unit");
+        return is_other.then(|| {
+            format!("{name}: on {drive}, of the profile's own it would have too few; --unit says otherwise")
+        });
+    };
     Some(format!(
         "{name} does not tell the size of its device: what it ever writes fills {:.0} % of {drive}; \
          --fill, --size or --device say otherwise",

@@ -108,7 +108,7 @@ fn sampled(arguments: &RunArguments, whole: &NamedDrive) -> Result<(NamedDrive, 
             ));
         }
     };
-    let drive = one_sampled(&arguments.drive, rate)?;
+    let drive = one_sampled(&arguments.drive, &Origin::default(), rate)?;
     let page_bytes = drive.page_bytes();
     let samples = samples(rate, page_bytes, None, options.seed, options.samples)?;
     Ok((drive, samples))

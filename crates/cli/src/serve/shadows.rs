@@ -11,7 +11,8 @@ use std::{
 };
 
 use anabranch_compare::{
-    ComparisonOptions, NamedDrive, Running, Sampling, one_sampled, read_text, samples, schemes,
+    ComparisonOptions, NamedDrive, Origin, Running, Sampling, one_sampled, read_text, samples,
+    schemes,
 };
 use anabranch_nvme::{
     More,
@@ -134,7 +135,7 @@ impl Shadows {
             return Ok(None);
         }
         let rate = arguments.sample.unwrap_or(Rate::WHOLE);
-        let shadow = one_sampled(&arguments.drive, rate)?;
+        let shadow = one_sampled(&arguments.drive, &Origin::default(), rate)?;
         let options = ComparisonOptions {
             schemes: arguments.shadow.clone(),
             sample: Some(Sampling::Rate(rate)),

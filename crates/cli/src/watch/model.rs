@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use anabranch_compare::{
-    ComparisonOptions, DriveOptions, NamedDrive, Running, Sampling, one_sampled, read_text,
-    samples, schemes,
+    ComparisonOptions, DriveOptions, NamedDrive, Origin, Running, Sampling, Size, one_sampled,
+    read_text, samples, schemes,
 };
 use anabranch_placement::{Names, SchemeSpec};
 use anabranch_replay::{Alive, Drawn, KeptSurvey, Progress, Start, Survey};
@@ -66,11 +66,11 @@ impl Plan {
 
     /// The drive of a device at a rate.
     pub fn drive(&self, device_bytes: u64, rate: Rate) -> Result<NamedDrive> {
-        let options = DriveOptions {
-            size: Some(device_bytes.next_multiple_of(PAGE_BYTES).to_string()),
-            ..self.drive.clone()
+        let origin = Origin {
+            size: Size::Captured(device_bytes.next_multiple_of(PAGE_BYTES)),
+            ..Origin::default()
         };
-        Ok(one_sampled(&options, rate)?)
+        Ok(one_sampled(&self.drive, &origin, rate)?)
     }
 
     /// The drive of a device at the rate asked for, else at the coarsest that leaves erase units enough pages; at a
