@@ -31,6 +31,7 @@ pub fn schemes(answer: &AnswerArguments) -> Result {
     show(
         answer,
         ["scheme", "description", "parameters", "source"],
+        &["parameters", "source"],
         &rows,
         &format!(
             "Any host half combines with any relocation, `host+relocation`: {}.\n\
@@ -108,6 +109,7 @@ pub fn devices(arguments: &DevicesArguments) -> Result {
             "description",
             "source",
         ],
+        &["source"],
         &rows,
         "Streams: host + internal. `anabranch devices --show NAME` prints a profile to start from.\n",
     )
@@ -116,6 +118,7 @@ pub fn devices(arguments: &DevicesArguments) -> Result {
 fn show<const N: usize>(
     answer: &AnswerArguments,
     header: [&str; N],
+    dispensable: &[&str],
     rows: &[[String; N]],
     note: &str,
 ) -> Result {
@@ -128,7 +131,8 @@ fn show<const N: usize>(
     let objects: Vec<Value> = objects.collect();
     let json = json!({ "schema": 1, "rows": objects });
     answer.give(&json, |look| {
-        let mut grid = Grid::new(header.map(Column::words));
+        let rank = |name: &str| u8::from(dispensable.contains(&name));
+        let mut grid = Grid::new(header.map(|name| Column::words(name).rank(rank(name))));
         for row in rows {
             grid.push(row.iter().map(Cell::from));
         }

@@ -16,7 +16,7 @@ pub fn workloads(answer: &AnswerArguments) -> Result {
     let json = json!({ "schema": 1, "rows": rows });
     answer.give(&json, |look| {
         let columns = ["workload", "description", "writes", "missing"];
-        let mut grid = Grid::new(columns.map(Column::words));
+        let mut grid = Grid::new(columns.map(|name| Column::words(name).rank(u8::from(name == "writes"))));
         for one in &scenarios {
             let missing = one.missing().join(", ");
             grid.push([&one.name, &one.summary, &one.writes, &missing].map(Cell::from));

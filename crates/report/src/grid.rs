@@ -209,6 +209,10 @@ impl Grid {
             return self.csv();
         }
         let (widths, left_out) = self.fitted(look.width);
+        let is_cut = |(at, width): (usize, &Option<usize>)| {
+            width.is_some_and(|width| width < self.natural(at))
+        };
+        let is_cut = widths.iter().enumerate().any(is_cut);
         let seen: Vec<(usize, usize)> = widths
             .iter()
             .enumerate()
@@ -230,43 +234,46 @@ impl Grid {
         for row in 0..self.rows.len() {
             table.add_row(columns.iter().map(|column| &column[row]));
         }
-        match left_out.is_empty() {
-            true => table.to_string(),
-            false => format!(
+        match (left_out.is_empty(), is_cut) {
+            (true, false) => table.to_string(),
+            (true, true) => format!("{table}\n(words are cut; --wide shows all)"),
+            (false, _) => format!(
                 "{table}\n(no room for: {}; --wide shows all)",
                 left_out.join(", ")
             ),
         }
     }
 
+    /// The width that a column has where there is room.
+    fn natural(&self, at: usize) -> usize {
+        let cells = self.rows.iter().map(|row| row[at].text.chars().count());
+        let name = self.columns[at].name.chars().count();
+        cells.chain([name]).max().unwrap_or(0)
+    }
+
     /// The width of each column, `None` for those left out, and the names of these.
     fn fitted(&self, room: Option<usize>) -> (Vec<Option<usize>>, Vec<&str>) {
-        let natural = |at: usize| {
-            let cells = self.rows.iter().map(|row| row[at].text.chars().count());
-            cells
-                .chain([self.columns[at].name.chars().count()])
-                .max()
-                .unwrap_or(0)
-        };
-        let mut widths: Vec<Option<usize>> = (0..self.columns.len())
-            .map(|at| Some(natural(at)))
+        let mut natural: Vec<Option<usize>> = (0..self.columns.len())
+            .map(|at| Some(self.natural(at)))
             .collect();
         let Some(room) = room else {
-            return (widths, Vec::new());
+            return (natural, Vec::new());
         };
         let mut left_out = Vec::new();
-        self.narrow(&mut widths, room, WORDS_WIDTH);
-        while needed(&widths) > room {
+        let mut widths = loop {
+            let mut widths = natural.clone();
+            self.narrow(&mut widths, room, WORDS_WIDTH);
             let there = (0..widths.len()).filter(|&at| widths[at].is_some());
             let least = there.max_by_key(|&at| (self.columns[at].rank, at));
-            match least.filter(|&at| self.columns[at].rank > 0) {
+            let least = least.filter(|&at| self.columns[at].rank > 0);
+            match least.filter(|_| needed(&widths) > room) {
                 Some(at) => {
-                    widths[at] = None;
+                    natural[at] = None;
                     left_out.push(self.columns[at].name.as_str());
                 }
-                None => break,
+                None => break widths,
             }
-        }
+        };
         self.narrow(&mut widths, room, LEAST_WIDTH);
         left_out.reverse();
         (widths, left_out)
@@ -449,11 +456,17 @@ mod tests {
             width(&text) <= 70 && text.contains('…') && text.contains("1.00 GiB"),
             "{text}"
         );
+        assert!(
+            text.ends_with("\n(words are cut; --wide shows all)"),
+            "{text}"
+        );
         let text = grid().text(&look(48));
         assert!(
             width(&text) <= 48 && text.contains("no room for: written"),
             "{text}"
         );
+        // What a column leaves is given to the words.
+        assert!(width(&text) > 44, "{text}");
         let text = grid().text(&look(24));
         assert!(width(&text) <= 24, "{text}");
     }

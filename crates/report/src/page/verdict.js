@@ -28,8 +28,8 @@ function lifeFact(known) {
   const { life, answer } = known.answer;
   if (life === null || life === undefined) return null;
   const rated = known.best.wear?.life_bytes;
-  const note = rated ? `${tellBytes(rated)} of your writes until its rated erases are used up` : "before its flash is worn out";
-  return fact("The flash lasts", `${tellRatio(life)}×`, `as long; ${note}`, answer === "worth-it" ? "good" : "");
+  const note = rated ? `as long; ${tellBytes(rated)} of your writes until its rated erases are used up` : "as long, until it is worn out";
+  return fact("The flash lasts", `${tellRatio(life)}×`, note, answer === "worth-it" ? "good" : "");
 }
 
 function timeFacts(known) {
