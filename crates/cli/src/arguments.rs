@@ -139,7 +139,7 @@ pub enum Verb {
 }
 
 const STATUS: &str = "\
-Exit status: 0 done, 1 the work failed, 2 wrong use or wrong input, 130 interrupted; `run` and `record`
+Exit status: 0 done, 1 the work failed, 2 wrong use or wrong input, 130 interrupted; `run` and `record` \
 pass on the program's own. docs/scripting.md tells the form of the JSON.";
 
 #[cfg(feature = "live")]
@@ -147,8 +147,8 @@ const RUN_EXAMPLE: &str = "\
 Example, as root: what would streams save a small RocksDB?
   anabranch run --size 1GiB --unit 8MiB -t rocksdb.parquet -- \\
       db_bench --benchmarks=fillrandom,overwrite --num=500000 --db={dir}/db
-The program starts where you are: {dir} in its arguments and the variable ANABRANCH_DIR name the
-drive's directory, and --chdir starts it there. Its output goes to standard error (or to --log FILE),
+The program starts where you are: {dir} in its arguments and the variable ANABRANCH_DIR name the \
+drive's directory, and --chdir starts it there. Its output goes to standard error (or to --log FILE), \
 the comparison to standard output. The trace stays in anabranch.parquet unless -t names another file.
 anabranch ends with the program's own exit status.
 A server that goes into the background is followed with --wait, or for a time:
@@ -408,9 +408,9 @@ pub struct ImportArguments {
 #[derive(Debug, Args)]
 pub struct ReplayArguments {
     /// Traces: files, or `synthetic:NAME[:size=BYTES,write=BYTES,seed=N]`, a load made by rule:
-    /// fio-fms16, fio-emmc, fio-passes, fio-three-streams, fio-zipf, cachelib, kv-cache-llm, cassandra, rocksdb-ycsb,
-    /// rocksdb+mysql, rocksdb-update, rocksdb-append, rocksdb-fill. `:held=90%,overwritten=100%` with each: other data on so
-    /// much of the drive, written before
+    /// fio-fms16, fio-emmc, fio-zipf, fio-passes, fio-three-streams, cachelib, kv-cache-llm, cassandra, rocksdb-ycsb,
+    /// mysql-ycsb, varmail, rocksdb+mysql, rocksdb-update, rocksdb-append, rocksdb-fill. `:held=90%,overwritten=100%` with
+    /// each: other data on so much of the drive, written before
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
     /// Form of the traces [default: by the file's name, native unless it ends in .u32]
@@ -467,7 +467,7 @@ pub struct ContextsArguments {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub most: usize,
     /// Streams the drive has, to show which one pcstream gives each context
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     pub streams: u16,
     #[command(flatten)]
     pub answer: AnswerArguments,

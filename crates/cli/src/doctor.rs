@@ -19,7 +19,7 @@ Examples, as root:
   anabranch doctor
   anabranch doctor /dev/nvme0n1
   anabranch doctor /dev/nvme0n1 --prove
-Without --prove it changes nothing: it only asks. Exit status: 0 if `anabranch steer` would carry each write (without
+Without --prove it changes nothing: it only asks. Exit status: 0 if `anabranch steer` would carry each write (without \
 DEVICE: if the kernel has what it needs), 3 if not, 2 for wrong use.";
 
 /// Exit status when no conduit carries each write to its stream.

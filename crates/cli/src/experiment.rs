@@ -14,6 +14,7 @@ mod tell;
 
 use std::path::{Path, PathBuf};
 
+use anabranch_compare::from_one;
 use clap::Args;
 
 use crate::{
@@ -30,7 +31,7 @@ Examples:
   anabranch experiment hotstorage14
   anabranch experiment pcstream --claim 4
   anabranch experiment all --document docs/results.md
-Each is a file in experiments/: traces or synthetic loads, drives, schemes, and what was published. The
+Each is a file in experiments/: traces or synthetic loads, drives, schemes, and what was published. The \
 result, with every figure it rests on, is left in out/experiments/NAME.json.";
 
 /// The directory of the experiments.
@@ -66,7 +67,7 @@ pub struct ExperimentArguments {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Threads to replay on [default: one for each core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = from_one)]
     pub threads: Option<std::num::NonZeroUsize>,
 }
 

@@ -37,12 +37,15 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Answers at an address from now on. It must be one of this machine, unless others are `allowed` to ask.
-    pub fn start(address: SocketAddr, allowed: bool) -> Result<Metrics> {
-        if !address.ip().is_loopback() && !allowed {
+    /// Answers at an address from now on. It must be one of this machine, unless `--metrics-public` was given; `None`
+    /// where there is no such option.
+    pub fn start(address: SocketAddr, public: Option<bool>) -> Result<Metrics> {
+        if !address.ip().is_loopback() && public != Some(true) {
+            let option = public.map_or("", |_| ", or say --metrics-public");
             return Err(Failure::wrong_use(format!(
-                "--metrics {address} can be reached from elsewhere: keep it to this machine, as 127.0.0.1:9470, and \
-                 let a proxy pass it on"
+                "--metrics {address} can be reached from elsewhere: keep it to this machine, as 127.0.0.1:{}, and \
+                 let a proxy pass it on{option}",
+                address.port()
             )));
         }
         let told = |error| {
@@ -187,9 +190,14 @@ mod tests {
     #[test]
     fn who_asks_is_told_and_who_does_not_ask_holds_nobody_up() {
         let everywhere = "0.0.0.0:0".parse().unwrap();
-        assert!(Metrics::start(everywhere, false).is_err());
-        assert!(Metrics::start(everywhere, true).is_ok());
-        let metrics = Metrics::start("127.0.0.1:0".parse().unwrap(), false).unwrap();
+        let refused = |public| {
+            let failure = Metrics::start(everywhere, public).err().unwrap();
+            failure.error.unwrap().to_string()
+        };
+        assert!(refused(Some(false)).ends_with(", or say --metrics-public"));
+        assert!(!refused(None).contains("--metrics-public"));
+        assert!(Metrics::start(everywhere, Some(true)).is_ok());
+        let metrics = Metrics::start("127.0.0.1:0".parse().unwrap(), None).unwrap();
         metrics.show("a 1\n# EOF\n".to_owned());
         let silent = TcpStream::connect(metrics.address()).unwrap();
         let answer = ask(&metrics, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");

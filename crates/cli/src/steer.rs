@@ -99,7 +99,11 @@ pub fn steer(arguments: &SteerArguments) -> Result {
     });
     let guard = guard.map_err(Failure::work)?;
     // Before any file is opened: what is written in one mount namespace cannot be named in another.
-    own_mounts().map_err(Failure::usage)?;
+    own_mounts().map_err(|error| {
+        Failure::work(anyhow::anyhow!(
+            "steering needs root: run it with sudo ({error})"
+        ))
+    })?;
     let pulse = live(guard)?;
     begin(arguments, device, &pulse)
 }
@@ -139,7 +143,7 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
         false => None,
     };
     let metrics = arguments.metrics;
-    let metrics = metrics.map(|address| Metrics::start(address, false));
+    let metrics = metrics.map(|address| Metrics::start(address, None));
     let metrics = metrics.transpose()?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
     let options = options(arguments, &plan);

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use anabranch_compare::{Fault, bytes, small_file};
+use anabranch_compare::{Fault, bytes, from_one, small_file};
 use anabranch_report::{Cell, Column, Grid as Table, Look, line};
 use anabranch_sweep::{Done, FEW, Grid, Group, Limits, Plan, Quantiles, Reporter, local, summary};
 use clap::Args;
@@ -35,7 +35,7 @@ Example: every volume of a fleet, three schemes, drives 80 % and 90 % full
   anabranch sweep --summary -o fleet
 The same on a Dask cluster, with the Python package installed there and here:
   anabranch sweep grid.toml -o fleet --scheduler tcp://head:8786
-A sweep that was killed goes on where it was when it is called again. docs/sweeps.md has the grid's keys
+A sweep that was killed goes on where it was when it is called again. docs/sweeps.md has the grid's keys \
 and the columns of fleet/cells/*.parquet.";
 
 /// The variable that names the interpreter with the Python package.
@@ -57,10 +57,10 @@ pub struct SweepArguments {
     #[arg(long, value_name = "ADDRESS")]
     pub scheduler: Option<String>,
     /// Batches at work beside each other on this machine [default: one for each core]
-    #[arg(long, value_name = "N", conflicts_with = "scheduler")]
+    #[arg(long, value_name = "N", value_parser = from_one, conflicts_with = "scheduler")]
     pub workers: Option<NonZeroUsize>,
     /// Cells that read a trace together, at most
-    #[arg(long, value_name = "N", default_value = "8")]
+    #[arg(long, value_name = "N", value_parser = from_one, default_value = "8")]
     pub batch: NonZeroUsize,
     /// Memory that a worker may take; what needs more is not begun
     #[arg(long, value_name = "BYTES")]

@@ -27,12 +27,12 @@ use signal_hook::{
 };
 
 pub use arguments::{EXAMPLE, WatchArguments};
+pub use block::Block;
 
 use crate::{
     failure::{Failure, Result},
     say,
 };
-use block::Block;
 use device::{Attach, Watched};
 use kept::StateFile;
 use model::Plan;

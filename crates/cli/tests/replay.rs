@@ -268,6 +268,11 @@ fn wrong_use_is_met_with_the_remedy_and_status_2() {
             "{all:?}: {said}"
         );
     }
+    let said = complaint(&["replay", trace, "--threads", "0"], 2);
+    assert!(
+        said.contains("\"0\" is no whole number from 1 on"),
+        "{said}"
+    );
 }
 
 #[test]

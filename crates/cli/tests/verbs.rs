@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use command::{anabranch, json, text, trace};
+use command::{anabranch, complaint, json, text, trace};
 
 const SCHEMA: &str = include_str!("../../../docs/result.schema.json");
 #[cfg(feature = "doctor")]
@@ -57,6 +57,20 @@ fn every_verb_has_help_with_an_example_json_and_an_output() {
         for words in ["Example", "--json", "-o, --output"] {
             assert!(help.contains(words), "{verb} --help lacks {words}");
         }
+    }
+}
+
+#[test]
+fn each_load_made_by_rule_stands_in_the_help_of_replay() {
+    let refused = complaint(&["replay", "synthetic:none"], 2);
+    let names = refused.split("there are ").nth(1).unwrap();
+    let help = told(&["replay", "--help"]);
+    let help: Vec<&str> = help.split_whitespace().collect();
+    for name in names.trim_end().split(", ") {
+        let stands = help
+            .iter()
+            .any(|word| word.trim_end_matches([',', '.']) == name);
+        assert!(stands, "replay --help lacks {name}");
     }
 }
 

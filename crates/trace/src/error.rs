@@ -131,7 +131,7 @@ pub enum TraceError {
         length_bytes: u64,
     },
     /// The output cannot be begun.
-    #[error("cannot create {path}: {source}; check that its directory exists and may be written")]
+    #[error("cannot create {path}: {source}; {}", remedy(source))]
     Create {
         /// The file.
         path: PathBuf,
@@ -146,4 +146,13 @@ pub enum TraceError {
         /// The system's error.
         source: io::Error,
     },
+}
+
+/// What to do about an output that cannot be begun.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        // Not the system's: it is there, and no file.
+        io::ErrorKind::Other => "name another file",
+        _ => "check that its directory exists and may be written",
+    }
 }

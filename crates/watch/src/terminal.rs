@@ -110,7 +110,7 @@ fn context(context: &ContextLives) -> String {
 
 fn own(own: &Own, watched_s: f64) -> String {
     format!(
-        "watched for {watched_s:.0} s; this costs {:.2} % of a processor, {} and {} in the kernel; Ctrl-C ends it",
+        "watched for {watched_s:.0} s; this costs {:.2} % of a processor, {} and {} in the kernel",
         100.0 * own.cpu,
         bytes(own.memory_bytes),
         bytes(own.kernel_bytes)

@@ -2,8 +2,6 @@
 
 use std::{
     ffi::OsString,
-    fs::File,
-    io::{Seek as _, SeekFrom},
     path::Path,
     process::{Child, Command},
 };
@@ -25,7 +23,8 @@ use crate::{
     failure::{Failure, Result},
     output::is_standard_output,
     output::print,
-    tenants,
+    say, tenants,
+    watch::Block,
 };
 
 /// Bytes of the pages that are sampled: pages of memory, which is what file systems write.
@@ -35,7 +34,7 @@ const PAGE_BYTES: u32 = 4096;
 pub fn record(arguments: &RecordArguments) -> Result {
     anabranch_probe::check().map_err(Failure::work)?;
     let mut interrupt = Interrupt::watch()?;
-    let device_bytes = device_bytes(&arguments.device)?;
+    let block = Block::find(&arguments.device)?;
     let only = only(arguments)?;
     let is_filtered = !only.is_empty();
     let mut capturing = Capturing::start(
@@ -76,7 +75,13 @@ pub fn record(arguments: &RecordArguments) -> Result {
     capturing.drain(|_, ios| meter.count(ios))?;
     meter.clear();
     let left_out = is_filtered.then(|| capturing.left_out());
-    let recorded = capturing.finish(device_bytes, "", &arguments.command, None);
+    if !block.is_there() {
+        say::line(&format!(
+            "{} is gone, or another than before: the trace holds what was seen until then",
+            line(&arguments.device.to_string_lossy())
+        ));
+    }
+    let recorded = capturing.finish(block.bytes, "", &arguments.command, None);
     let capture = recorded.tables.capture.clone();
     let older = recorded.keep(&arguments.output)?;
     tell(arguments, &meter, &capture, left_out, older.as_deref())?;
@@ -148,18 +153,6 @@ fn tell(
     ))?;
     let mut lines = tenants::told(&capture.tenants, &capture.limitations, "note: ");
     lines.try_for_each(|line| print(&(line + "\n")))
-}
-
-/// The size of a block device in bytes, found by its end.
-fn device_bytes(device: &Path) -> Result<u64> {
-    File::open(device)
-        .and_then(|mut file| file.seek(SeekFrom::End(0)))
-        .map_err(|error| {
-            Failure::wrong_use(format!(
-                "{}: {error}; `lsblk` lists the block devices there are",
-                device.display()
-            ))
-        })
 }
 
 /// The program that runs while the device is recorded.

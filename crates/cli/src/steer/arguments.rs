@@ -12,8 +12,8 @@ pub const EXAMPLE: &str = "\
 Examples: a block device in front of an FDP drive, and a file system on it
   anabranch steer --device /dev/ng0n1
   mkfs.ext4 /dev/ublkb0 && mount /dev/ublkb0 /mnt
-Addresses are the drive's own: what is on the drive is on the block device, and stays when it is
-gone. Unmount, then Ctrl-C ends it. After a crash of the command, the same command goes on with the
+Addresses are the drive's own: what is on the drive is on the block device, and stays when it is \
+gone. Unmount, then Ctrl-C ends it. After a crash of the command, the same command goes on with the \
 same block device; programs wait meanwhile.
 Where the file system hands life-time hints on (`anabranch doctor`), each file's hint instead:
   anabranch steer --mount /srv/db --scheme manual:rules=mine.toml --restore";

@@ -14,7 +14,7 @@ Examples, as root: would FDP pay here, how much, with which contexts?
   anabranch watch /dev/nvme0n1
   anabranch watch /dev/nvme0n1 /dev/nvme1n1 --unit 1GiB --over-provisioning 7% -o /run/anabranch.json
 What the screen tells is told as JSON with -o (a file that is always whole) and --json (a line for each moment).
-Drives, partitions, LVM, dm-crypt and md are watched as they are named; of two that lie on each other name one,
+Drives, partitions, LVM, dm-crypt and md are watched as they are named; of two that lie on each other name one, \
 or both tell the same writes.";
 
 /// Schemes where none are named (our choice: both drives without streams, the scheme that hosts can have today,

@@ -56,7 +56,7 @@ impl Block {
         // By its numbers: a node of /dev/mapper may have a name of its own, as containers make them.
         let metadata = fs::metadata(path).map_err(|error| none(&error))?;
         if !metadata.file_type().is_block_device() {
-            return Err(none(&"it is no block device"));
+            return Err(none(&"it is not a block device"));
         }
         let device = metadata.rdev();
         let link = format!("/sys/dev/block/{}:{}", major(device), minor(device));

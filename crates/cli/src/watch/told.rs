@@ -36,7 +36,8 @@ impl Told {
         });
         say::above(screen.clone());
         let metrics = arguments.metrics;
-        let metrics = metrics.map(|address| Metrics::start(address, arguments.metrics_public));
+        let metrics =
+            metrics.map(|address| Metrics::start(address, Some(arguments.metrics_public)));
         let metrics = metrics.transpose()?;
         if let Some(metrics) = &metrics {
             say::note(&format!("metrics at http://{}/metrics", metrics.address()));
@@ -60,7 +61,7 @@ impl Told {
     /// output, and its reader has gone.
     pub fn tell(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result<bool> {
         match &self.screen {
-            Some(bar) => bar.set_message(screen(snapshot)),
+            Some(bar) => bar.set_message(format!("{}; Ctrl-C ends it", screen(snapshot))),
             // Whoever reads the file or the metrics needs no lines.
             None if self.output.is_some() || self.metrics.is_some() => {}
             None => snapshot

@@ -149,6 +149,19 @@ fn what_is_no_block_device_or_no_program_is_named_and_no_trace_is_left() {
 }
 
 #[test]
+fn a_device_that_goes_meanwhile_is_told() {
+    let place = Place::new();
+    let device = Device::with_a_number_of_its_own(&place.path("image"));
+    let trace = place.path("trace.parquet");
+    let record = ["record", "--device", &device.0, "-o", &trace, "--"];
+    let detach = ["losetup", "--detach", &device.0];
+    let ended = anabranch(&[&record[..], &detach].concat()).with_status(0);
+    let words = format!("{} is gone, or another than before", device.0);
+    assert!(ended.stderr.contains(&words), "{}", ended.stderr);
+    assert!(place.has("trace.parquet"));
+}
+
+#[test]
 fn a_recording_ends_after_its_time_or_once_enough_was_written() {
     let place = Place::new();
     let device = Device::new(&place);

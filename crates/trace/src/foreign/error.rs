@@ -34,8 +34,8 @@ pub enum ImportError {
     Trace(#[from] TraceError),
     /// A record that cannot be understood.
     #[error(
-        "{path}, {place}: {fault}: {content}; mend it, name the true format, or let malformed \
-         records be skipped (--skip-bad)"
+        "{path}, {place}: {fault}: {content}; mend it, name the true format, or let \
+         `anabranch import --skip-bad` leave malformed records out"
     )]
     Record {
         /// The file.

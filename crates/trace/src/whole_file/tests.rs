@@ -174,6 +174,12 @@ fn where_nothing_may_be_made_the_error_names_the_target_alone() {
         "{words}"
     );
     assert!(!words.contains(".partial"), "{words}");
+    let error = WholeFile::create(Path::new("/proc")).unwrap_err();
+    let words = error.to_string();
+    assert!(
+        words.ends_with("not a regular file; name another file"),
+        "{words}"
+    );
 }
 
 #[test]
