@@ -43,10 +43,45 @@ pub fn man(arguments: &ManArguments, command: Command) -> Result {
     let directory = &arguments.directory;
     let write = || -> io::Result<()> {
         fs::create_dir_all(directory)?;
-        clap_mangen::generate_to(shown(command), directory)
+        clap_mangen::generate_to(shown(command), directory)?;
+        for page in fs::read_dir(directory)? {
+            let path = page?.path();
+            // Others' pages may lie there as well.
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with("anabranch") && name.ends_with(".1") {
+                fs::write(&path, with_examples(&fs::read_to_string(&path)?))?;
+            }
+        }
+        Ok(())
     };
     write().map_err(|error| {
         let words = format!("manual pages in {}: {error}", directory.display());
         Failure::work(anyhow::anyhow!("{words}"))
     })
+}
+
+/// A manual page whose examples stay as they are: commands, which are indented, in lines of their own.
+fn with_examples(page: &str) -> String {
+    let Some((before, examples)) = page.split_once(".SH EXTRA\n") else {
+        return page.to_owned();
+    };
+    let heading = match examples.starts_with("Example") {
+        true => "EXAMPLES",
+        false => "NOTES",
+    };
+    let mut text = format!("{before}.SH {heading}\n");
+    let mut is_command = false;
+    for line in examples.lines() {
+        let is_next = line.starts_with(' ');
+        match (is_command, is_next) {
+            (false, true) => text += ".nf\n",
+            (true, false) => text += ".fi\n",
+            (false, false) => text += ".br\n",
+            (true, true) => {}
+        }
+        is_command = is_next;
+        text += line;
+        text.push('\n');
+    }
+    text
 }

@@ -88,7 +88,9 @@ fn there_is_a_manual_page_for_the_command_and_for_each_verb() {
         .collect();
     assert_eq!(names, expected);
     let page = fs::read_to_string(pages.join("anabranch-replay.1")).unwrap();
-    assert!(page.contains(".SH OPTIONS") && page.contains("anabranch replay rocksdb.parquet"));
+    assert!(page.contains(".SH OPTIONS"));
+    let examples = ".SH EXAMPLES\n.br\nExamples:\n.nf\n  anabranch replay rocksdb.parquet\n";
+    assert!(page.contains(examples), "{page}");
 }
 
 #[test]
