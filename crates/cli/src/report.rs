@@ -141,6 +141,13 @@ fn parsed(path: &Path, text: &str) -> Result<Vec<Comparison>> {
 }
 
 fn text(path: &Path) -> Result<String> {
-    small_file::results(path)
-        .map_err(|error| Failure::wrong_use(format!("cannot read {}: {error}", path.display())))
+    small_file::results(path).map_err(|error| {
+        let path = path.display();
+        Failure::wrong_use(match error.kind() {
+            std::io::ErrorKind::InvalidData => format!(
+                "{path} is no result of anabranch: {error} (write one with `anabranch replay TRACE -o RESULT.json`)"
+            ),
+            _ => format!("cannot read {path}: {error}"),
+        })
+    })
 }

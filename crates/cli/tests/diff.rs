@@ -22,6 +22,19 @@ fn result(directory: &TempDir, streams: &str, schemes: &str) -> PathBuf {
 }
 
 #[test]
+fn a_trace_in_place_of_a_result_is_told_how_to_make_one() {
+    let directory = TempDir::new().unwrap();
+    let trace = trace(&directory);
+    for verb in [&["report"][..], &["diff", text(&trace)]] {
+        let words = complaint(&[verb, &[text(&trace)]].concat(), 2);
+        assert!(
+            words.contains("anabranch replay TRACE -o RESULT.json"),
+            "{words}"
+        );
+    }
+}
+
+#[test]
 fn what_was_set_otherwise_and_what_moved_are_told() {
     let directory = TempDir::new().unwrap();
     let two = result(&directory, "2", "baseline,pcstream");
