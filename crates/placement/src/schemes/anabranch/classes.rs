@@ -13,17 +13,16 @@ const STEPS: usize = 256;
 #[derive(Debug)]
 pub(super) struct Classes {
     traffic: Vec<f32>,
-    /// Bounds between classes for each number of them from 1 on, ascending.
-    bounds: Vec<Vec<Eighths>>,
+    /// Bounds between classes for each number of them from 1 on, ascending; no life is beyond those
+    /// that are not drawn.
+    bounds: [[Eighths; MOST_CLASSES]; MOST_CLASSES],
 }
 
 impl Classes {
     pub fn new() -> Classes {
         Classes {
             traffic: vec![0.0; STEPS],
-            bounds: (0..MOST_CLASSES)
-                .map(|_| Vec::with_capacity(MOST_CLASSES))
-                .collect(),
+            bounds: [[Eighths::INFINITY; MOST_CLASSES]; MOST_CLASSES],
         }
     }
 
@@ -47,8 +46,10 @@ impl Classes {
         for (index, bounds) in self.bounds.iter_mut().enumerate() {
             let groups = cluster(&points, index + 1, 0.0);
             let middle = |pair: &[Weighted]| ((pair[0].value + pair[1].value) / 2.0) as f32;
-            bounds.clear();
-            bounds.extend(groups.windows(2).map(middle));
+            bounds.fill(Eighths::INFINITY);
+            for (bound, pair) in bounds.iter_mut().zip(groups.windows(2)) {
+                *bound = middle(pair);
+            }
         }
         self.traffic.iter_mut().for_each(|weight| *weight /= 2.0);
     }
@@ -57,11 +58,11 @@ impl Classes {
     #[inline]
     pub fn class_of(&self, life: Eighths, classes: usize) -> u16 {
         let bounds = &self.bounds[classes.clamp(1, MOST_CLASSES) - 1];
-        bounds.iter().take_while(|&&bound| life > bound).count() as u16
+        bounds.iter().filter(|&&bound| life > bound).count() as u16
     }
 
     pub fn memory_bytes(&self) -> usize {
-        STEPS * size_of::<f32>() + MOST_CLASSES * MOST_CLASSES * size_of::<f32>()
+        self.traffic.capacity() * size_of::<f32>()
     }
 }
 
@@ -124,15 +125,6 @@ mod tests {
             let of = [40.0, 65.0, 66.0, 90.0].map(|life| classes.class_of(life, count));
             assert_eq!(of, [0, 0, 1, 1], "{count}");
         }
-    }
-
-    #[test]
-    fn it_tells_the_memory_of_its_counts_and_bounds() {
-        let lives: Vec<(Eighths, u32)> = (0..250).map(|life| (life as f32, life)).collect();
-        let classes = counted(&lives);
-        let bounds: usize = classes.bounds.iter().map(Vec::capacity).sum();
-        let places = classes.traffic.capacity() + bounds;
-        assert_eq!(classes.memory_bytes(), places * size_of::<f32>());
     }
 
     #[test]

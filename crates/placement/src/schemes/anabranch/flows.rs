@@ -26,7 +26,7 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    /// With room for so many files, at least 1.
+    /// With room for so many files, a power of two.
     pub fn new(files: usize) -> Flows {
         Flows {
             flows: vec![Flow::default(); files],
@@ -39,7 +39,7 @@ impl Flows {
         if file == FileId::default() {
             return predicted;
         }
-        let place = file.0 as usize % self.flows.len();
+        let place = file.0 as usize & (self.flows.len() - 1);
         let flow = &mut self.flows[place];
         if flow.file != file {
             *flow = Flow {

@@ -47,6 +47,11 @@ impl Keys {
         &self.keys[..1]
     }
 
+    /// Those that go by more than the writer.
+    pub fn history(&self) -> &[u32] {
+        &self.keys[1..self.known]
+    }
+
     /// Whether any goes by more than the writer.
     pub fn have_history(&self) -> bool {
         self.known > 1

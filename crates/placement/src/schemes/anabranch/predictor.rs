@@ -163,8 +163,8 @@ impl Predictor {
     fn end(&mut self, page: &Page, life: u8) {
         let keys = page.keys(self.senses);
         if keys.have_history() && self.occasion() {
-            let alone = self.answer(keys.writer(), 0, self.capacity);
-            let with_history = self.answer(keys.all(), 0, self.capacity);
+            let alone = self.answer(keys.writer(), 0, self.capacity.into());
+            let with_history = self.answer(keys.history(), 0, alone);
             self.trust.record(page.writer, alone, with_history, life);
         }
         self.record(keys, life, DEATH);
@@ -184,15 +184,17 @@ impl Predictor {
     #[inline]
     fn predict(&self, page: &Page, age: usize, unknown: u8) -> Eighths {
         let keys = page.keys(self.senses);
-        match keys.have_history() && self.trust.in_history(page.writer) {
-            true => self.answer(keys.all(), age, unknown),
-            false => self.answer(keys.writer(), age, unknown),
-        }
+        let known = match keys.have_history() && self.trust.in_history(page.writer) {
+            true => keys.all(),
+            false => keys.writer(),
+        };
+        self.answer(known, age, unknown.into())
     }
 
+    /// What curves say, by ever longer histories, after what is `known` without them.
     #[inline]
-    fn answer(&self, keys: &[u32], age: usize, unknown: u8) -> Eighths {
-        let mut answer = f32::from(unknown);
+    fn answer(&self, keys: &[u32], age: usize, known: Eighths) -> Eighths {
+        let mut answer = known;
         for &key in keys {
             if let Some((mean, deaths)) = self.tables.remaining(key, age, &self.residues) {
                 answer = (deaths * mean + PRIOR * answer) / (deaths + PRIOR);

@@ -90,11 +90,17 @@ struct Understudy<'a> {
     room: Room,
     sample: Sample,
     mind: &'a Mind,
+    /// Whether the mind knows every page of the miniature.
+    knows_all: bool,
 }
 
 impl Relocate for Understudy<'_> {
-    fn destination(&mut self, _victim: &Victim) -> Destination {
-        Destination::Each
+    fn destination(&mut self, victim: &Victim) -> Destination {
+        let whole = self.setting.whole_copy_stream(victim.stream, &self.room);
+        match whole.filter(|_| self.knows_all) {
+            Some(stream) => Destination::Stream(stream),
+            None => Destination::Each,
+        }
     }
 
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
@@ -119,6 +125,8 @@ struct Stage {
     setting: Setting,
     /// The drive's own relocation, where copies are not ours to decide.
     relocation: Option<Box<dyn Relocate>>,
+    /// Whether all its pages were written as sampled, so that the mind knows them.
+    knows_all: bool,
     /// Pages it would have saved the drive had it led, since it last did worse.
     saved_pages: f64,
     /// Pages it had copied when that was last worked out.
@@ -145,6 +153,7 @@ impl Stage {
             drive: Device::new(config, listener).ok()?,
             setting,
             relocation,
+            knows_all: true,
             saved_pages: 0.0,
             counted_pages: 0,
         })
@@ -175,6 +184,7 @@ impl Stage {
                     room,
                     sample,
                     mind,
+                    knows_all: self.knows_all,
                 };
                 self.drive.write(&mut understudy, pages, stream)
             }
@@ -287,6 +297,7 @@ impl Rehearsal {
         let numbers = self.sample.numbers(pages);
         if numbers.count > 0 {
             for stage in &mut self.stages {
+                stage.knows_all = false;
                 stage.append(mind, self.room, self.sample, numbers, StreamId::DEFAULT);
             }
         }

@@ -148,20 +148,28 @@ impl Setting {
     /// with too few internal streams the last of them takes what would have had one of its own.
     #[inline]
     pub fn copy_stream(&self, mind: &Mind, life: Eighths, from: StreamId, room: &Room) -> StreamId {
-        let class = || self.class(mind, life, room);
-        let Some(last) = room.internal_streams.checked_sub(1) else {
-            return StreamId(class());
-        };
-        let internal = |index: u16| StreamId(room.host_streams + index.min(last));
-        match self.copies {
-            Copies::Together => StreamId(class()),
-            Copies::Apart => internal(class()),
-            Copies::One => internal(0),
+        self.whole_copy_stream(from, room).unwrap_or_else(|| {
+            let class = self.class(mind, life, room);
+            match (self.copies, room.internal_streams.checked_sub(1)) {
+                (Copies::Apart, Some(last)) => StreamId(room.host_streams + class.min(last)),
+                _ => StreamId(class),
+            }
+        })
+    }
+
+    /// The stream of every page copied out of another, where its life says nothing about it.
+    #[inline]
+    pub fn whole_copy_stream(&self, from: StreamId, room: &Room) -> Option<StreamId> {
+        let last = room.internal_streams.checked_sub(1)?;
+        let index = match self.copies {
+            Copies::Together | Copies::Apart => return None,
+            Copies::One => 0,
             Copies::Chain => {
                 let survived = from.0.checked_sub(room.host_streams);
-                internal(survived.map_or(0, |times| times + 1).min(CHAIN - 1))
+                survived.map_or(0, |times| times + 1).min(CHAIN - 1)
             }
-        }
+        };
+        Some(StreamId(room.host_streams + index.min(last)))
     }
 
     /// The stream that takes, under this setting, what another stream took under any. A page without a prediction goes

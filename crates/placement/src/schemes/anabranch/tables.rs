@@ -37,10 +37,10 @@ impl Tables {
     /// The place of a key, if it has one. The tag is the key itself.
     #[inline]
     fn find(&self, key: u32) -> Option<usize> {
+        // Which of both it is follows no pattern: a sum, not a branch.
         let first = self.first(key);
-        [first, first ^ 1]
-            .into_iter()
-            .find(|&place| self.heads[place].key == key)
+        let place = first ^ usize::from(self.heads[first].key != key);
+        (self.heads[place].key == key).then_some(place)
     }
 
     #[inline]

@@ -28,17 +28,22 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    /// With room for so many writers, at least 1.
+    /// With room for so many writers, a power of two.
     pub fn new(writers: usize) -> Trust {
         Trust {
             misses: vec![Misses::default(); writers],
         }
     }
 
+    #[inline]
+    fn place(&self, writer: u16) -> usize {
+        usize::from(writer) & (self.misses.len() - 1)
+    }
+
     /// A life has ended that either way had been said to be so long.
     #[inline]
     pub fn record(&mut self, writer: u16, alone: Eighths, with_history: Eighths, life: u8) {
-        let place = usize::from(writer) % self.misses.len();
+        let place = self.place(writer);
         let misses = &mut self.misses[place];
         let life = f32::from(life);
         misses.alone += ((alone - life).abs() - misses.alone) * FADING;
@@ -48,7 +53,7 @@ impl Trust {
     /// Whether longer histories answer for a writer.
     #[inline]
     pub fn in_history(&self, writer: u16) -> bool {
-        let misses = self.misses[usize::from(writer) % self.misses.len()];
+        let misses = self.misses[self.place(writer)];
         misses.with_history <= misses.alone * CONVINCING
     }
 
