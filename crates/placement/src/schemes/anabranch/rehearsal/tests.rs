@@ -279,3 +279,33 @@ fn what_was_written_elsewhere_is_data_on_every_miniature() {
             .all(|(&half, whole)| whole > 4 * half.max(100))
     );
 }
+
+#[test]
+fn copies_go_to_one_stream_unless_the_mind_may_not_know_them() {
+    let (mut rehearsal, mind) = rehearsal_of(DeviceHalf::Own, 16.0, true);
+    let victim = Victim {
+        stream: StreamId(2),
+        valid_pages: 1,
+        opened_at: 0,
+        now: 1,
+    };
+    let whole = |rehearsal: &Rehearsal| -> Vec<bool> {
+        let (room, sample, mind) = (rehearsal.room, rehearsal.sample, &mind);
+        let is_whole = |stage: &Stage| {
+            let mut understudy = Understudy {
+                setting: stage.setting,
+                room,
+                sample,
+                mind,
+                knows_all: stage.knows_all,
+            };
+            understudy.destination(&victim) != Destination::Each
+        };
+        rehearsal.stages.iter().map(is_whole).collect()
+    };
+    let one = |stage: &Stage| matches!(stage.setting.copies, Copies::One | Copies::Chain);
+    let ones: Vec<bool> = rehearsal.stages.iter().map(one).collect();
+    assert_eq!(whole(&rehearsal), ones);
+    rehearsal.written_elsewhere(&mind, PageRange::new(0, PAGES));
+    assert_eq!(whole(&rehearsal), [false; 10]);
+}
