@@ -21,7 +21,8 @@ use crate::{
     options::ERROR_ENTRIES,
 };
 
-pub(crate) use events::{HEALTH_WARNINGS, NAMESPACE_NOTICES};
+use events::DISCOVERY_NOTICES;
+pub(crate) use events::HEALTH_WARNINGS;
 pub(crate) use properties::{CAPABILITIES_OFFSET, Change, VERSION};
 
 /// What a connection is told from outside.
@@ -324,6 +325,8 @@ impl Controllers {
         // The lowest that is free, as on Linux' target: a host that resets its controller has the same again, which
         // nvme-cli's tests rely on.
         let id = (1..=MOST_ID).find(|id| !self.by_id.contains_key(id))?;
+        // Who gives a timeout wants to stay connected to discovery, and to hear of changes (§3.1.3.3.1).
+        let is_persistent = purpose == Purpose::Discovery && keep_alive_ms != 0;
         let controller = Arc::new(Controller {
             id,
             purpose,
@@ -334,6 +337,7 @@ impl Controllers {
             serving: AtomicBool::new(false),
             namespaces: RwLock::default(),
             state: Mutex::new(State {
+                wanted_events: if is_persistent { DISCOVERY_NOTICES } else { 0 },
                 admin: Some(notices.clone()),
                 ..State::default()
             }),

@@ -3,7 +3,7 @@
 use super::Request;
 use crate::{
     completion::{Answer, Status},
-    controller::{HEALTH_WARNINGS, NAMESPACE_NOTICES, State},
+    controller::{HEALTH_WARNINGS, State},
     drive::Mode,
     health::{Health, WARNING_KELVIN},
     wire::u64_at,
@@ -116,8 +116,13 @@ impl Request<'_> {
                 return Ok(Answer::Done(self.queues().into()));
             }
             feature::EVENTS => {
+                let warnings = if self.controller.is_io() {
+                    HEALTH_WARNINGS
+                } else {
+                    0
+                };
                 self.controller.state().wanted_events =
-                    value & (NAMESPACE_NOTICES | HEALTH_WARNINGS);
+                    value & (self.controller.notices() | warnings);
                 self.warn();
             }
             feature::TEMPERATURE_THRESHOLD => {

@@ -6,7 +6,7 @@ use super::{Request, names::Names};
 use crate::{
     command::ALL_NAMESPACES,
     completion::{Answer, Status},
-    controller::{Controller, NAMESPACE_NOTICES, VERSION},
+    controller::{Controller, VERSION},
     drive::Mode,
     health::{CRITICAL_KELVIN, WARNING_KELVIN},
     namespace::{BLOCK_SHIFTS, MOST_NAMESPACES, Namespace},
@@ -125,6 +125,11 @@ impl Request<'_> {
         put(&mut page, 77, &[MOST_DATA_SHIFT]);
         put(&mut page, 78, &self.controller.id.to_le_bytes());
         put(&mut page, 80, &VERSION.to_le_bytes());
+        // What discovery controllers that stay connected must have as well (§3.1.3.3): events, requests for
+        // them (AERL, after the Abort Command Limit; both 0's based), Keep Alive with a granularity of 1 s.
+        put(&mut page, 92, &self.controller.notices().to_le_bytes());
+        put(&mut page, 258, &[3, (MOST_EVENT_REQUESTS - 1) as u8]);
+        put(&mut page, 320, &10_u16.to_le_bytes());
         // Log Page Attributes: commands supported and effects, offsets, and the pages that list
         // what is supported.
         put(&mut page, 261, &[1 << 1 | 1 << 2 | 1 << 5]);
@@ -150,7 +155,6 @@ impl Request<'_> {
         let target = self.target;
         // There may be several controllers.
         put(&mut page, 76, &[1 << 1]);
-        put(&mut page, 92, &NAMESPACE_NOTICES.to_le_bytes());
         // Host identifiers of 128 bits, endurance groups, traffic keeps alive; and perhaps FDP.
         let fdp = u32::from(target.mode == Mode::Fdp) << 19;
         let attributes = 1_u32 | 1 << 4 | 1 << 6 | fdp;
@@ -163,16 +167,12 @@ impl Request<'_> {
         put(&mut page, 256, &optional_admin.to_le_bytes());
         // Firmware: one slot, which is read-only (FRMW).
         put(&mut page, 260, &[1 << 1 | 1]);
-        // Abort Command Limit and Asynchronous Event Request Limit, 0's based.
-        put(&mut page, 258, &[3, (MOST_EVENT_REQUESTS - 1) as u8]);
         put(&mut page, 266, &WARNING_KELVIN.to_le_bytes());
         put(&mut page, 268, &CRITICAL_KELVIN.to_le_bytes());
         // Bytes there are, and those that are no namespace's (TNVMCAP, UNVMCAP).
         let free = target.drive().namespaces().free_bytes();
         put(&mut page, 280, &u128::from(target.bytes).to_le_bytes());
         put(&mut page, 296, &u128::from(free).to_le_bytes());
-        // Keep Alive Support: granularity of 1 s.
-        put(&mut page, 320, &10_u16.to_le_bytes());
         put(&mut page, 340, &ENDURANCE_GROUP.to_le_bytes());
         // Sizes of queue entries: 64 and 16 bytes.
         put(&mut page, 512, &[0x66, 0x44]);

@@ -8,13 +8,23 @@ use crate::{
 
 /// Events nobody asked for that are kept (our choice: there are four kinds).
 const MOST_EVENTS: usize = 8;
-/// Bits of feature 0Bh: SMART / Health Critical Warnings, and Namespace Attribute Notices.
+/// Bits of feature 0Bh: SMART / Health Critical Warnings, Namespace Attribute Notices, and Discovery
+/// Log Page Change Notification, of which none comes: the log is the same as long as the drive is served.
 pub(crate) const HEALTH_WARNINGS: u32 = 0xff;
-pub(crate) const NAMESPACE_NOTICES: u32 = 1 << 8;
+const NAMESPACE_NOTICES: u32 = 1 << 8;
+pub(super) const DISCOVERY_NOTICES: u32 = 1 << 31;
 /// Notice, namespace attribute changed, log page 04h: dword 0 of the completion.
 const NAMESPACE_CHANGED: u32 = 0x02 | 0x04 << 16;
 
 impl Controller {
+    /// Notices that a host may ask for (OAES).
+    pub(crate) fn notices(&self) -> u32 {
+        match self.is_io() {
+            true => NAMESPACE_NOTICES,
+            false => DISCOVERY_NOTICES,
+        }
+    }
+
     /// The host is ready to hear of an event.
     ///
     /// # Errors
