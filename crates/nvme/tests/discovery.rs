@@ -6,8 +6,8 @@ mod harness;
 
 use std::time::Duration;
 
-use anabranch_initiator::{Entry, Host, HostOptions, Queue, Transfer, enable};
-use harness::{Served, streams_drive};
+use anabranch_initiator::{Entry, Host, HostOptions, Queue, Tag, Transfer, enable};
+use harness::{SUBSYSTEM, Served, pattern, streams_drive};
 
 const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
 /// Discovery Log Page Change Notification, of OAES and feature 0Bh.
@@ -55,4 +55,22 @@ fn a_timeout_at_discovery_asks_for_a_connection_that_stays() {
     let answer = admin.wait().unwrap();
     assert_eq!((answer.identifier, answer.status.number()), (alive, 0));
     assert_eq!(events_wanted(&mut discoverer(&served, 0)), 0);
+}
+
+/// Base §5.1.12.3.1: TREQ bit 3 (ZHIDS) says that a host identifier of 0h is taken; §5.1.25.1.28: controllers
+/// that have it are of different hosts, so none has the other's streams.
+#[test]
+fn discovery_says_that_hosts_may_give_no_identifier() {
+    let served = Served::streams();
+    let log = Entry::log(0x70, 0, 2048, 0);
+    let log = discoverer(&served, 0).succeed("discovery", log, Transfer::In(2048));
+    // A secure channel is not required (2), flow control may be disabled (bit 2).
+    assert_eq!(log.unwrap().data[1024 + 3], 2 | 1 << 2 | 1 << 3);
+    let mut options = HostOptions::numbered(SUBSYSTEM, 1);
+    options.identifier = [0; 16];
+    let connect = || Host::connect(served.address, &options).unwrap();
+    let (mut first, mut second) = (connect(), connect());
+    first.enable_streams(true).unwrap();
+    first.write(0, &pattern(1, 4096), Tag::Stream(3)).unwrap();
+    assert!(second.write(1, &pattern(1, 4096), Tag::Stream(3)).is_err());
 }

@@ -199,12 +199,13 @@ impl Request<'_> {
         let address = self.target.options.advertised.unwrap_or(self.address);
         let family = if address.is_ipv4() { 1 } else { 2 };
         // TCP; its address family; an NVM subsystem; a secure channel is required (1) or is not (2), flow
-        // control may be disabled; and what the channel is: TLS 1.3 (TCP §3.6.1, SECTYPE).
+        // control may be disabled, and a host may give no identifier (ZHIDS: such a host is one of its own);
+        // and what the channel is: TLS 1.3 (TCP §3.6.1, SECTYPE).
         let secure = self.target.options.keys.tls.is_some();
         put(
             entry,
             0,
-            &[3, family, 2, 1 << 2 | if secure { 1 } else { 2 }],
+            &[3, family, 2, 1 << 2 | 1 << 3 | if secure { 1 } else { 2 }],
         );
         put(entry, 768, &[if secure { 2 } else { 0 }]);
         // Port 0, and controllers that are dynamic (CNTLID FFFFh).
