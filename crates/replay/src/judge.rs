@@ -305,7 +305,10 @@ impl<'a> Known<'a> {
                 "This drive was {} full at the end; next, a fuller one",
                 percent(mapped)
             )),
-            (Answer::NotCompared, _) => format!("Next, all schemes: anabranch replay {trace}"),
+            (Answer::NotCompared, _) => format!(
+                "Next, other schemes beside it: anabranch replay {trace}{}",
+                self.drive_options(&[])
+            ),
             _ => String::new(),
         }
     }

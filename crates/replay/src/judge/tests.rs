@@ -214,6 +214,11 @@ fn advice_is_made_on_the_drive_that_was_judged() {
     let drive = "--device 'my drive.toml' --size 1GiB --unit 4MiB";
     let told = format!("export 'my app.parquet' {drive} --scheme pcstream");
     assert!(next.contains(&told), "{next}");
+    let streams = outcome.schemes.split_off(1);
+    let next = Verdict::of(&outcome).next;
+    let told = format!("replay 'my app.parquet' {drive}");
+    assert!(next.ends_with(&told), "{next}");
+    outcome.schemes.extend(streams);
     for scheme in &mut outcome.schemes {
         scheme.erased_units = 0;
     }
