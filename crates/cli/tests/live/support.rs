@@ -6,6 +6,7 @@ use std::{
     os::unix::{fs::PermissionsExt as _, process::ExitStatusExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
     thread::{JoinHandle, sleep, spawn},
     time::{Duration, Instant},
 };
@@ -45,7 +46,8 @@ impl Device {
 
     /// The same with a number that no other test is given while a lower one is free, so that it can be had again.
     pub fn with_a_number_of_its_own(image: &str) -> Device {
-        let number = 64 + std::process::id() % 64;
+        static BOUND: AtomicU32 = AtomicU32::new(0);
+        let number = 64 + std::process::id() % 64 * 4 + BOUND.fetch_add(1, Ordering::Relaxed) % 4;
         Device::bound(&format!("/dev/loop{number}"), image)
     }
 
