@@ -128,6 +128,17 @@ pub enum Size {
     Footprint,
 }
 
+impl Size {
+    /// Whether it is the drive's size, where `--size` asks for so many bytes, if any.
+    pub(crate) fn decides(self, asked: Option<u64>) -> bool {
+        match self {
+            Size::Fixed(_) => true,
+            Size::Captured(_) => asked.is_none(),
+            Size::Unknown | Size::Footprint => false,
+        }
+    }
+}
+
 impl Origin {
     /// The origin of a trace without tables: a foreign trace, or page numbers.
     pub fn of_addresses() -> Origin {

@@ -300,11 +300,7 @@ pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Result<
     multiply(&mut grid, "--unit", &options.unit, |profile, text| {
         set_unit(profile, bytes(text)?)
     });
-    let is_by_trace = match size {
-        Size::Fixed(_) => true,
-        Size::Captured(_) => asked.is_none(),
-        Size::Unknown | Size::Footprint => false,
-    };
+    let is_by_trace = size.decides(asked);
     if is_by_trace && options.unit.is_empty() && options.profiles.is_empty() {
         grid = grid.into_iter().map(Point::with_enough_units).collect();
     }
