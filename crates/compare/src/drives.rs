@@ -129,12 +129,12 @@ pub enum Size {
 }
 
 impl Size {
-    /// Whether it is the drive's size, where `--size` asks for so many bytes, if any.
-    pub(crate) fn decides(self, asked: Option<u64>) -> bool {
+    /// The bytes that it decides, where `--size` asks for so many, if any.
+    pub(crate) fn decided(self, asked: Option<u64>) -> Option<u64> {
         match self {
-            Size::Fixed(_) => true,
-            Size::Captured(_) => asked.is_none(),
-            Size::Unknown | Size::Footprint => false,
+            Size::Fixed(bytes) => Some(bytes),
+            Size::Captured(bytes) => asked.is_none().then_some(bytes),
+            Size::Unknown | Size::Footprint => None,
         }
     }
 }

@@ -147,17 +147,17 @@ impl Point {
 
     /// Sets the drive's size: the one asked for, unless the origin decides another.
     fn size(&mut self, known: Size, asked: Option<u64>) {
-        match (known, asked) {
-            (Size::Fixed(bytes), _) | (Size::Captured(bytes), None) => {
+        match (known.decided(asked), asked) {
+            (Some(bytes), _) => {
                 if let Ok(profile) = &mut self.profile {
                     resize(profile, bytes);
                 }
             }
-            (_, Some(bytes)) => self.set("--size", &Bytes(bytes).to_string(), |profile| {
+            (None, Some(bytes)) => self.set("--size", &Bytes(bytes).to_string(), |profile| {
                 resize(profile, bytes);
                 Ok(())
             }),
-            (Size::Unknown | Size::Footprint, None) => {}
+            (None, None) => {}
         }
     }
 
@@ -300,7 +300,7 @@ pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Result<
     multiply(&mut grid, "--unit", &options.unit, |profile, text| {
         set_unit(profile, bytes(text)?)
     });
-    let is_by_trace = size.decides(asked);
+    let is_by_trace = size.decided(asked).is_some();
     if is_by_trace && options.unit.is_empty() && options.profiles.is_empty() {
         grid = grid.into_iter().map(Point::with_enough_units).collect();
     }
