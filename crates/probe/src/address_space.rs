@@ -1,14 +1,14 @@
-//! The executable memory of processes, read from `/proc/PID`.
+//! The executable memory of processes: read from `/proc/PID` or, of one that is gone, as the kernel side told of it.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::bounded::BoundedMap;
 use crate::build_id::build_id;
-use crate::event::{ImageKey, MAX_RANGES};
+use crate::event::{CodeMapping, ImageKey, MAX_RANGES};
 use crate::return_address::{CALL_BYTES, follows_call};
 use crate::writer::{CallSite, Object};
 
@@ -39,6 +39,15 @@ pub(crate) struct AddressSpace {
 }
 
 impl AddressSpace {
+    fn new(mappings: Vec<Mapping>) -> AddressSpace {
+        let exact = mappings.iter().map(|mapping| (mapping.start, mapping.end));
+        AddressSpace {
+            coarse: coalesce(exact.collect(), MAX_RANGES),
+            mappings,
+            loaded: Instant::now(),
+        }
+    }
+
     /// The object and offset of the code at `address`; `None` if no code is there.
     pub(crate) fn find(&self, address: u64) -> Option<CallSite> {
         let after = self
@@ -95,8 +104,8 @@ struct MapsLine<'a> {
     start: u64,
     end: u64,
     file_offset: u64,
-    /// Device and inode number, as printed.
-    device: &'a str,
+    /// The kernel's number of the device: major << 20 | minor.
+    device: u32,
     inode: u64,
     path: &'a str,
 }
@@ -113,7 +122,9 @@ impl MapsLine<'_> {
         let (start, end) = field().split_once('-')?;
         let executable = field().as_bytes().get(2) == Some(&b'x');
         let file_offset = u64::from_str_radix(field(), 16).ok()?;
-        let device = field();
+        let (major, minor) = field().split_once(':')?;
+        let number = |digits| u32::from_str_radix(digits, 16).ok();
+        let device = number(major)? << 20 | number(minor)?;
         let inode = field().parse().ok()?;
         executable.then_some(MapsLine {
             start: u64::from_str_radix(start, 16).ok()?,
@@ -142,7 +153,10 @@ impl MapsLine<'_> {
 #[derive(Debug)]
 pub(crate) struct AddressSpaces {
     spaces: BoundedMap<ImageKey, Arc<AddressSpace>>,
-    objects: HashMap<(String, u64, String), Arc<Object>>,
+    /// By device and inode number; of one that was a file of several paths, all.
+    objects: HashMap<(u32, u64), Vec<Arc<Object>>>,
+    /// Number of objects.
+    held: usize,
     anonymous: Arc<Object>,
     verdicts: BoundedMap<(String, u64), bool>,
 }
@@ -153,6 +167,7 @@ impl AddressSpaces {
         AddressSpaces {
             spaces: BoundedMap::new(MAX_IMAGES),
             objects: HashMap::new(),
+            held: 0,
             anonymous: Arc::new(Object::anonymous()),
             verdicts: BoundedMap::new(MAX_VERDICTS),
         }
@@ -164,6 +179,25 @@ impl AddressSpaces {
             return Some(space.clone());
         }
         self.load(image)
+    }
+
+    /// As [`AddressSpaces::get`], but of a process that is gone what the kernel side told: `None` if that is nothing.
+    pub(crate) fn get_or(
+        &mut self,
+        image: ImageKey,
+        told: &[CodeMapping],
+    ) -> Option<Arc<AddressSpace>> {
+        if let Some(space) = self.get(image) {
+            return Some(space);
+        }
+        let mappings = told.iter().map(|code| Mapping {
+            start: code.start,
+            end: code.end,
+            file_offset: code.file_offset,
+            object: self.object_told(code),
+        });
+        let mappings: Vec<Mapping> = mappings.collect();
+        (!mappings.is_empty()).then(|| self.keep(image, mappings))
     }
 
     /// Reads `image` again if it shows code at `address` that was not there before. Answers with the new address space
@@ -197,14 +231,13 @@ impl AddressSpaces {
         if mappings.is_empty() || image_of(image.tgid)? != image.image {
             return None;
         }
-        let exact = mappings.iter().map(|mapping| (mapping.start, mapping.end));
-        let space = Arc::new(AddressSpace {
-            coarse: coalesce(exact.collect(), MAX_RANGES),
-            mappings,
-            loaded: Instant::now(),
-        });
+        Some(self.keep(image, mappings))
+    }
+
+    fn keep(&mut self, image: ImageKey, mappings: Vec<Mapping>) -> Arc<AddressSpace> {
+        let space = Arc::new(AddressSpace::new(mappings));
         self.spaces.insert(image, space.clone());
-        Some(space)
+        space
     }
 
     fn object(&mut self, tgid: u32, line: &MapsLine<'_>) -> Arc<Object> {
@@ -212,18 +245,39 @@ impl AddressSpaces {
         if path == crate::writer::ANONYMOUS {
             return self.anonymous.clone();
         }
-        let key = (line.device.to_owned(), line.inode, path.to_owned());
-        if let Some(object) = self.objects.get(&key) {
+        let file = (line.device, line.inode);
+        let mut known = self.objects.get(&file).into_iter().flatten();
+        if let Some(object) = known.find(|object| object.path == path) {
             return object.clone();
         }
-        if self.objects.len() >= MAX_OBJECTS {
+        self.add(file, path, mapped_build_id(tgid, line))
+    }
+
+    /// The object of a mapping that the kernel side told of. Its path is the one below the root of its file system: where that
+    /// is mounted elsewhere, another object of that path names it, or only the path.
+    fn object_told(&mut self, code: &CodeMapping) -> Arc<Object> {
+        if code.path.is_empty() {
+            return self.anonymous.clone();
+        }
+        let file = (code.dev, code.ino);
+        if let Some(object) = self.objects.get(&file).and_then(|known| known.first()) {
+            return object.clone();
+        }
+        let found = fs::metadata(&code.path).is_ok_and(|found| found.ino() == code.ino);
+        let build_id = found.then(|| build_id(&code.path)).flatten();
+        self.add(file, &code.path, build_id)
+    }
+
+    fn add(&mut self, file: (u32, u64), path: &str, build_id: Option<String>) -> Arc<Object> {
+        if self.held >= MAX_OBJECTS {
             return self.anonymous.clone();
         }
         let object = Arc::new(Object {
-            build_id: mapped_build_id(tgid, line).unwrap_or_default(),
+            build_id: build_id.unwrap_or_default(),
             path: path.to_owned(),
         });
-        self.objects.insert(key, object.clone());
+        self.held += 1;
+        self.objects.entry(file).or_default().push(object.clone());
         object
     }
 
@@ -280,6 +334,7 @@ fn code_before(tgid: u32, site: &CallSite) -> Option<[u8; CALL_BYTES]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::stat::{major, minor};
     use proptest::prelude::*;
 
     fn own_image() -> ImageKey {
@@ -300,7 +355,7 @@ mod tests {
         );
         assert_eq!(
             (parsed.file_offset, parsed.device, parsed.inode),
-            (0x3000, "08:01", 42)
+            (0x3000, 8 << 20 | 1, 42)
         );
         assert_eq!(parsed.object_path(), "/opt/a b/lib.so");
     }
@@ -361,13 +416,42 @@ mod tests {
         assert!(AddressSpaces::new().get(image).is_none());
     }
 
+    const GONE: ImageKey = ImageKey {
+        image: 1,
+        tgid: u32::MAX,
+    };
+
     #[test]
     fn a_process_that_is_gone_has_no_address_space() {
-        let image = ImageKey {
-            image: 1,
-            tgid: u32::MAX,
+        assert!(AddressSpaces::new().get(GONE).is_none());
+        assert!(AddressSpaces::new().get_or(GONE, &[]).is_none());
+    }
+
+    #[test]
+    fn a_process_that_is_gone_has_the_code_that_was_told_of_it() {
+        let path = std::env::current_exe().unwrap();
+        let file = fs::metadata(&path).unwrap();
+        let device = file.dev();
+        let mapped = |path: &str, start| CodeMapping {
+            start,
+            end: start + 0x1000,
+            file_offset: 0x3000,
+            ino: file.ino(),
+            dev: u32::try_from(major(device) << 20 | minor(device)).unwrap(),
+            path: path.into(),
         };
-        assert!(AddressSpaces::new().get(image).is_none());
+        let path = path.to_str().unwrap();
+        let mut spaces = AddressSpaces::new();
+        let space = spaces
+            .get_or(GONE, &[mapped("", 0x1000), mapped(path, 0x5000)])
+            .unwrap();
+        let site = space.find(0x5010).unwrap();
+        assert_eq!((site.file_offset, &*site.object.path), (0x3010, path));
+        assert_eq!(space.find(0x1010).unwrap().object.path, "[anon]");
+        // The same file read of a process that is there has the same identity.
+        let own = AddressSpaces::new().get(own_image()).unwrap();
+        let code = own_image as fn() -> ImageKey as usize as u64;
+        assert_eq!(site.object, own.find(code).unwrap().object);
     }
 
     proptest! {

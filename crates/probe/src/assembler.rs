@@ -97,7 +97,7 @@ impl Assembler {
                 Ok(reply)
             }
             Event::Stack(stack) => Ok(self.writers.learn(&stack, &self.contexts)),
-            Event::Process(image) => Ok(self.writers.ranges(image)),
+            Event::Process { image, code } => Ok(self.writers.ranges(image, &code, &self.contexts)),
             Event::File {
                 key,
                 name,

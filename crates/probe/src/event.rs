@@ -11,6 +11,8 @@ pub(crate) const MAX_RANGES: usize = 128;
 const COMM_BYTES: usize = 16;
 const NAME_BYTES: usize = 256;
 const DIRECTORY_BYTES: usize = 32;
+const MAX_MAPPINGS: u32 = 48;
+const PATH_BYTES: usize = 256;
 const NO_REQUEST_HINT: u8 = 255;
 
 /// A file: inode number, generation and file system, so that a reused inode number is another file.
@@ -94,13 +96,31 @@ pub(crate) struct StackEvent {
     pub words: Vec<u64>,
 }
 
+/// A part of a process's memory that it may execute, as the kernel side lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CodeMapping {
+    pub start: u64,
+    pub end: u64,
+    pub file_offset: u64,
+    /// Inode number of the file that it is mapped from; 0 if it is of none.
+    pub ino: u64,
+    /// The kernel's number of that file's device: major << 20 | minor.
+    pub dev: u32,
+    /// The file's path below the root of its file system, with a slash before it; empty if it is not known.
+    pub path: String,
+}
+
 /// One record of the ring buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
     Io(IoEvent),
     Stack(Box<StackEvent>),
-    /// A question of the kernel side: where does this program image have code?
-    Process(ImageKey),
+    /// A new program image, and where it had code then; of kernels that cannot tell, nowhere. The kernel side asks for
+    /// the ranges of its code.
+    Process {
+        image: ImageKey,
+        code: Vec<CodeMapping>,
+    },
     File {
         key: FileKey,
         name: String,
@@ -127,10 +147,7 @@ impl Event {
             1 => fields.io(),
             2 => fields.stack(0),
             5 => fields.stack(SCAN_WORDS),
-            3 => {
-                fields.u32()?;
-                Ok(Event::Process(fields.image()?))
-            }
+            3 => fields.process(),
             4 => {
                 fields.u32()?;
                 let key = fields.file()?;
@@ -191,6 +208,38 @@ impl Fields<'_> {
         };
         self.u32()?;
         Ok(key)
+    }
+
+    fn process(mut self) -> Result<Event, MalformedRecord> {
+        let count = self.u32()?;
+        let image = self.image()?;
+        self.u64()?;
+        let code = (0..count.min(MAX_MAPPINGS)).map(|_| self.mapping());
+        let code = code.collect::<Result<_, _>>()?;
+        Ok(Event::Process { image, code })
+    }
+
+    fn mapping(&mut self) -> Result<CodeMapping, MalformedRecord> {
+        let [start, end, file_offset, ino] = [self.u64()?, self.u64()?, self.u64()?, self.u64()?];
+        let (dev, path_bytes) = (self.u32()?, self.u32()?);
+        let names = self.bytes::<PATH_BYTES>()?;
+        let names = names
+            .get(..path_bytes as usize)
+            .ok_or(MalformedRecord)?
+            .strip_suffix(&[0])
+            .unwrap_or_default();
+        let outermost_first = names.rsplit(|&byte| byte == 0);
+        let path = outermost_first
+            .filter(|name| !name.is_empty())
+            .map(|name| format!("/{}", String::from_utf8_lossy(name)));
+        Ok(CodeMapping {
+            start,
+            end,
+            file_offset,
+            ino,
+            dev,
+            path: path.collect(),
+        })
     }
 
     fn io(mut self) -> Result<Event, MalformedRecord> {
@@ -307,6 +356,40 @@ mod tests {
             (name.as_str(), directory.as_str()),
             ("000123.sst", "tenant-2")
         );
+    }
+
+    #[test]
+    fn a_new_process_tells_its_code_with_the_paths_from_their_roots() {
+        let mut record = Vec::new();
+        for number in [3_u32, 1] {
+            record.extend(number.to_ne_bytes());
+        }
+        for number in [7_u64, 42, 1, 0x1000, 0x3000, 0x2000, 12] {
+            record.extend(number.to_ne_bytes());
+        }
+        let names = b"dd\0bin\0usr\0";
+        for number in [0x0080_0001, names.len() as u32] {
+            record.extend(number.to_ne_bytes());
+        }
+        let mut path = [b'x'; PATH_BYTES];
+        path[..names.len()].copy_from_slice(names);
+        record.extend(path);
+        let code = CodeMapping {
+            start: 0x1000,
+            end: 0x3000,
+            file_offset: 0x2000,
+            ino: 12,
+            dev: 0x0080_0001,
+            path: "/usr/bin/dd".into(),
+        };
+        let image = ImageKey { image: 7, tgid: 42 };
+        let told = Event::Process {
+            image,
+            code: vec![code],
+        };
+        assert_eq!(Event::decode(&record), Ok(told));
+        let cut = &record[..record.len() - 1];
+        assert_eq!(Event::decode(cut), Err(MalformedRecord));
     }
 
     proptest! {

@@ -219,7 +219,8 @@ impl Handover {
             };
             self.accept(event)?;
             if let Some(image) = early {
-                self.accept(Ok(Event::Process(image)))?;
+                let code = Vec::new();
+                self.accept(Ok(Event::Process { image, code }))?;
             }
         }
         Ok(())

@@ -247,7 +247,7 @@ fn load(request_hook: &str, settings: &Settings, support: &Support) -> Result<Ob
         let wanted = match program.name().to_str() {
             Some("on_dirty_folio") => support.sees_dirty_pages,
             Some("on_syscall_exit") => support.sees_hints && settings.hints,
-            Some(REPLY) => true,
+            Some(REPLY | "on_exit") => true,
             name => name.is_some_and(|name| name == request_hook || late.contains(&name)),
         };
         program.set_autoload(wanted);

@@ -7,7 +7,7 @@ use anabranch_trace::{ContextKind, Operation};
 use crate::address_space::{AddressSpace, AddressSpaces};
 use crate::bounded::BoundedMap;
 use crate::context_table::{Claims, ContextTable};
-use crate::event::{ImageKey, IoEvent, StackEvent, WriterKind};
+use crate::event::{CodeMapping, ImageKey, IoEvent, StackEvent, WriterKind};
 use crate::reply::Reply;
 use crate::shared::Shared;
 use crate::tenants::Tenants;
@@ -17,6 +17,10 @@ use crate::writer::{CallSite, Writer};
 /// The most hashes of writers that are remembered: four times as many as the kernel side remembers to have sent, since
 /// a page may be written out long after it was made dirty. Our choice.
 const MAX_WRITERS: usize = 65536;
+/// The most processes that are gone and of which stacks are kept, and the most stacks of each. A process tells where it had
+/// code when it ends, so they wait no longer than it takes to read what came before. Our choice.
+const MAX_UNPLACED: usize = 256;
+const MAX_UNPLACED_EACH: usize = 16;
 /// The fewest frames with which a walk along frame pointers is trusted; as in `writer.bpf.h`.
 const MIN_FRAMES: usize = 3;
 /// The most words of a stack that are taken for return addresses; as in `writer.bpf.h`.
@@ -44,6 +48,8 @@ pub(crate) struct KnownWriters {
     tenants: Option<Tenants>,
     /// Number of stacks of processes that were gone before they could be read.
     gone: u64,
+    /// Some of these stacks.
+    unplaced: BoundedMap<ImageKey, Vec<StackEvent>>,
 }
 
 impl Default for KnownWriters {
@@ -56,6 +62,7 @@ impl Default for KnownWriters {
             wanted: None,
             tenants: None,
             gone: 0,
+            unplaced: BoundedMap::new(MAX_UNPLACED),
         }
     }
 }
@@ -82,9 +89,18 @@ impl KnownWriters {
         known.as_ref().ok()
     }
 
-    /// Where a program has code, for the kernel side; `None` if the process is gone.
-    pub(crate) fn ranges(&mut self, image: ImageKey) -> Option<Reply> {
-        let space = self.spaces.get(image)?;
+    /// Where a program has code, for the kernel side; `None` if the process is gone and where it had code was not told.
+    pub(crate) fn ranges(
+        &mut self,
+        image: ImageKey,
+        code: &[CodeMapping],
+        contexts: &ContextTable,
+    ) -> Option<Reply> {
+        let space = self.spaces.get_or(image, code)?;
+        for stack in self.unplaced.remove(&image).unwrap_or_default() {
+            self.gone -= 1;
+            self.know(&stack, contexts);
+        }
         Some(Reply::Ranges(image, space.ranges().to_vec(), None))
     }
 
@@ -96,6 +112,10 @@ impl KnownWriters {
             self.writers.insert(stack.hash, Err(stranger));
             return None;
         }
+        self.know(stack, contexts)
+    }
+
+    fn know(&mut self, stack: &StackEvent, contexts: &ContextTable) -> Option<Reply> {
         let kind = match stack.kind {
             WriterKind::User => ContextKind::Application,
             WriterKind::Journal => ContextKind::Journal,
@@ -111,7 +131,10 @@ impl KnownWriters {
             reply = newer.map(|space| Reply::Ranges(stack.image, space.ranges().to_vec(), short));
             match self.spaces.get(stack.image) {
                 Some(space) => path = self.path(stack, &space),
-                None => self.gone += 1,
+                None => {
+                    self.gone += 1;
+                    self.wait(stack);
+                }
             }
         }
         let role = match (kind, stack.comm.as_str()) {
@@ -127,6 +150,15 @@ impl KnownWriters {
         self.writers
             .insert(stack.hash, Ok(Known { claims, tenant }));
         reply
+    }
+
+    /// Keeps a stack of a process that is gone: where it had code may yet be told.
+    fn wait(&mut self, stack: &StackEvent) {
+        match self.unplaced.get_mut(&stack.image) {
+            Some(stacks) if stacks.len() < MAX_UNPLACED_EACH => stacks.push(stack.clone()),
+            Some(_) => {}
+            None => self.unplaced.insert(stack.image, vec![stack.clone()]),
+        }
     }
 
     /// Counts a request that is nobody's whose writes are wanted, and answers with the reply to the kernel side.
@@ -238,8 +270,7 @@ pub(crate) mod tests {
         let code = [
             stack as fn(u64, WriterKind, &str) -> StackEvent as usize as u64,
             KnownWriters::default as fn() -> KnownWriters as usize as u64,
-            KnownWriters::ranges as fn(&mut KnownWriters, ImageKey) -> Option<Reply> as usize
-                as u64,
+            KnownWriters::only as fn(&mut KnownWriters, &[Whose]) as usize as u64,
         ];
         let processes = (0..MAX_WRITERS as u64).zip(names).map(|(hash, name)| {
             let mut one = stack(hash, WriterKind::User, &name);

@@ -14,6 +14,7 @@ pub(crate) enum Hook {
     LateRequests,
     DirtyPages,
     Calls,
+    Exits,
 }
 
 /// A program in the kernel.
@@ -30,6 +31,7 @@ impl Loaded {
         let hook = match program.name().to_str() {
             Some("on_dirty_folio") => Hook::DirtyPages,
             Some("on_syscall_exit") => Hook::Calls,
+            Some("on_exit") => Hook::Exits,
             Some(name) if late.contains(&name) => Hook::LateRequests,
             _ => Hook::Requests,
         };
@@ -81,8 +83,8 @@ pub(crate) fn skipped(programs: impl Iterator<Item = (Hook, Option<u64>)>) -> Sk
     for (hook, misses) in programs {
         let count = match hook {
             Hook::Requests => &mut skipped.requests,
-            // Nearly all of them the first has taken.
-            Hook::LateRequests => continue,
+            // Nearly all of them the first has taken; and of hardly any process that ends is there anything to tell.
+            Hook::LateRequests | Hook::Exits => continue,
             Hook::DirtyPages => &mut skipped.dirty_pages,
             Hook::Calls => &mut skipped.calls,
         };

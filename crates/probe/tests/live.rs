@@ -118,6 +118,51 @@ fn the_first_write_of_a_program_without_frame_pointers_has_its_call_path() {
 }
 
 #[test]
+fn a_program_that_ended_before_it_was_looked_at_has_its_call_path() {
+    let drive = Drive::with("ext4", 64);
+    let mut probe = Probe::attach(&Options::new(&drive.device)).unwrap();
+    // Nobody reads what the kernel side tells until both have ended.
+    for name in ["first", "second"] {
+        dd(
+            &["bs=1M", "count=4", "conv=fsync"],
+            &drive.path().join(name),
+        );
+    }
+    let mut ios = Vec::new();
+    probe.drain(&mut |io| ios.push(io)).unwrap();
+    let watched = Watched {
+        ios,
+        untold: probe.untold(),
+        captured: probe.finish(),
+    };
+    let mut contexts = BTreeSet::new();
+    for name in ["first", "second"] {
+        watched.assert_written(name, 4 * MIB, "dd");
+        contexts.extend(watched.writes_to(name).map(|io| io.context.0));
+    }
+    assert_eq!(contexts.len(), 1, "{:?}", watched.captured.contexts);
+    let frames = &watched
+        .context(watched.writes_to("first").next().unwrap())
+        .frames;
+    let files: Vec<&str> = frames.iter().map(|frame| frame.object.as_str()).collect();
+    assert!(
+        files.first().is_some_and(|file| file.contains("libc")),
+        "{files:?} {:?}",
+        watched.captured
+    );
+    assert!(
+        files.iter().any(|file| file.ends_with("/bin/dd")),
+        "{files:?}"
+    );
+    assert!(frames.iter().all(|frame| !frame.build_id.is_empty()));
+    let said = &watched.captured.limitations;
+    assert!(
+        said.iter().all(|said| !said.contains("ended before")),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn one_request_with_the_pages_of_two_writers_is_split() {
     let drive = Drive::with("ext4", 64);
     let file = drive.path().join("shared");

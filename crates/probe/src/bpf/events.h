@@ -13,6 +13,8 @@
 #define COMM_BYTES 16
 #define NAME_BYTES 256
 #define DIRECTORY_BYTES 32
+#define MAX_MAPPINGS 48
+#define PATH_BYTES 256
 #define REQUEST_HINT_NONE 255
 #define MAX_SAMPLES 16
 #define OPERATIONS 4
@@ -83,11 +85,28 @@ struct stack_event {
 	__u64 frames[MAX_FRAMES]; /* innermost first */
 };
 
-/* A program image whose executable ranges the kernel side wants to know. */
+/* A part of a program's memory that it may execute. */
+struct mapping {
+	__u64 start;
+	__u64 end;
+	__u64 file_offset;
+	__u64 ino; /* of the file that it is mapped from; 0: of none */
+	__u32 dev;
+	__u32 path_bytes; /* 0: not known */
+	char path[PATH_BYTES]; /* names from the file up to its file system's root, a zero byte behind each */
+};
+
+/*
+ * A program image that is new, with the code it has now where the kernel can
+ * list it: the process may be gone before user space looks at it. User space
+ * answers with the ranges of its code.
+ */
 struct process_event {
 	__u32 type;
-	__u32 zero;
+	__u32 count; /* mappings */
 	struct image_key image;
+	__u64 ranges; /* found so far; more than MAX_RANGES: they do not fit */
+	struct mapping mappings[MAX_MAPPINGS];
 };
 
 /* The name of a file, sent when it is first seen. */

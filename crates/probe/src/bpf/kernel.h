@@ -36,6 +36,9 @@ typedef __u32 __wsum;
 #define PF_KTHREAD 0x00200000
 #define BDEVFS_MAGIC 0x62646576
 
+/* From include/linux/mm.h. */
+#define VM_EXEC 4
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct gendisk {
@@ -179,8 +182,21 @@ enum req_flag_bits {
 	__REQ_NOUNMAP = 29,
 };
 
+struct path {
+	struct dentry *dentry;
+};
+
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
 };
 
 struct kiocb {

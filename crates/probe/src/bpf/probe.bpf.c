@@ -359,6 +359,21 @@ int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 }
 
 /*
+ * Before a process lets go of its memory, the last look at where it has code,
+ * if nobody has found out yet. (Before 6.16 it has none left here.)
+ */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct image_key image = image_of(bpf_get_current_task_btf());
+	struct ranges *ranges = image.tgid ? bpf_map_lookup_elem(&images, &image) : NULL;
+
+	if (ranges && !ranges->count)
+		tell_process();
+	return 0;
+}
+
+/*
  * User space has this run for what it has written into `reply`. With a call
  * about a map it would have kprobes skipped while its thread is in it.
  */

@@ -54,7 +54,6 @@ struct scratch {
 	__u64 places[MAX_FRAMES]; /* where the frames' addresses lay on the thread's stack */
 	struct stack_event stack;
 	__u64 words[SCAN_WORDS]; /* behind the stack event: the two are sent as one */
-	struct process_event process;
 	struct file_event file;
 	struct io_event io;
 };

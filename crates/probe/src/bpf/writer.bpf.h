@@ -6,6 +6,7 @@
 #ifndef ANABRANCH_WRITER_BPF_H
 #define ANABRANCH_WRITER_BPF_H
 
+#include "code.bpf.h"
 #include "ring.bpf.h"
 #ifdef HANDOVER
 #include "window.bpf.h"
@@ -23,16 +24,6 @@ struct {
 	__type(key, __u64);
 	__type(value, __u8);
 } writers SEC(".maps");
-
-/* Filled by user space from /proc/PID/maps. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_IMAGES);
-	__type(key, struct image_key);
-	__type(value, struct ranges);
-} images SEC(".maps");
-
-static const struct ranges unknown_ranges;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -257,16 +248,13 @@ static __always_inline void scan_stack(struct walk *walk)
 	bpf_loop(words, scan_word, walk, 0);
 }
 
-static __always_inline struct ranges *ranges_of(struct image_key *image, struct scratch *scratch)
+static __always_inline struct ranges *ranges_of(struct image_key *image)
 {
 	struct ranges *ranges = bpf_map_lookup_elem(&images, image);
 
-	if (ranges)
+	if (ranges && ranges->count)
 		return ranges;
-	scratch->process.type = EVENT_PROCESS;
-	scratch->process.image = *image;
-	if (send(&scratch->process, sizeof(scratch->process), true))
-		bpf_map_update_elem(&images, image, &unknown_ranges, BPF_NOEXIST);
+	tell_process();
 	return bpf_map_lookup_elem(&images, image);
 }
 
@@ -283,7 +271,7 @@ static __always_inline void walk_stack(struct task_struct *task, struct scratch 
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct walk walk = {
 		.stack = stack,
-		.ranges = ranges_of(&stack->image, scratch),
+		.ranges = ranges_of(&stack->image),
 		.words = scratch->words,
 		.places = scratch->places,
 		.top = regs->sp,
