@@ -11,8 +11,8 @@ pub(crate) const MAX_RANGES: usize = 128;
 const COMM_BYTES: usize = 16;
 const NAME_BYTES: usize = 256;
 const DIRECTORY_BYTES: usize = 32;
-const MAX_MAPPINGS: u32 = 48;
-const PATH_BYTES: usize = 256;
+const MAX_MAPPINGS: u32 = 32;
+const PATH_BYTES: usize = 192;
 const NO_REQUEST_HINT: u8 = 255;
 
 /// A file: inode number, generation and file system, so that a reused inode number is another file.

@@ -66,26 +66,27 @@ __noinline int tell_mapped_file(struct mapping *mapping, __u64 address)
 	return 0;
 }
 
-/* The numbers so far are kept in the event: the verifier would follow each of them through the loop. */
+/*
+ * The numbers so far are kept in the event: the verifier would follow each of
+ * them through the loop. Ranges that do not fit are one with the last.
+ */
 static __always_inline void add_range(struct process_event *event, struct ranges *ranges, __u64 start, __u64 end)
 {
-	__u32 at = event->ranges;
+	__u32 at = event->head.ranges;
 	__u32 last = (at - 1) & (MAX_RANGES - 1);
 
-	if (at && at <= MAX_RANGES && ranges->end[last] == start) {
+	if (at && (at >= MAX_RANGES || ranges->end[last] == start)) {
 		ranges->end[last] = end;
 		return;
 	}
-	if (at < MAX_RANGES) {
-		ranges->start[at] = start;
-		ranges->end[at] = end;
-	}
-	event->ranges = at + 1;
+	ranges->start[at & (MAX_RANGES - 1)] = start;
+	ranges->end[at & (MAX_RANGES - 1)] = end;
+	event->head.ranges = at + 1;
 }
 
 static __always_inline void add_mapping(struct process_event *event, struct vm_area_struct *area)
 {
-	__u32 at = event->count;
+	__u32 at = event->head.count;
 
 	if (at >= MAX_MAPPINGS)
 		return;
@@ -101,26 +102,7 @@ static __always_inline void add_mapping(struct process_event *event, struct vm_a
 	mapping->path_bytes = 0;
 	if (file)
 		tell_mapped_file(mapping, file);
-	event->count = at + 1;
-}
-
-static __always_inline void list_code(struct process_event *event, struct ranges *ranges)
-{
-	struct bpf_iter_task_vma areas;
-	struct vm_area_struct *area = NULL;
-
-	if (!bpf_ksym_exists(bpf_iter_task_vma_new) || !bpf_core_field_exists(area->vm_flags))
-		return;
-	bpf_iter_task_vma_new(&areas, bpf_get_current_task_btf(), 0);
-	while ((area = bpf_iter_task_vma_next(&areas))) {
-		if (!(area->vm_flags & VM_EXEC))
-			continue;
-		add_range(event, ranges, area->vm_start, area->vm_end);
-		add_mapping(event, area);
-	}
-	bpf_iter_task_vma_destroy(&areas);
-	if (event->ranges <= MAX_RANGES)
-		ranges->count = event->ranges;
+	event->head.count = at + 1;
 }
 
 static __always_inline struct image_key image_of(struct task_struct *task)
@@ -133,36 +115,50 @@ static __always_inline struct image_key image_of(struct task_struct *task)
 }
 
 /*
- * Tells of the running thread's program image, if it is new or can be listed
- * now: some kernels list nothing while interrupts are off, as where a page is
- * made dirty.
+ * Tells where the running thread's program image has code, and notes it.
+ * Answers whether it could: some kernels list nothing while interrupts are off,
+ * as where a page is made dirty. What is reserved takes room in the ring even
+ * if it is not sent, so nothing is before that is known.
  */
+static __always_inline bool list_code(const struct process_head *head, struct ranges *ranges)
+{
+	struct bpf_iter_task_vma areas;
+	struct vm_area_struct *area = NULL;
+	struct process_event *event = NULL;
+
+	if (!bpf_ksym_exists(bpf_iter_task_vma_new) || !bpf_core_field_exists(area->vm_flags))
+		return false;
+	if (!bpf_iter_task_vma_new(&areas, bpf_get_current_task_btf(), 0))
+		event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+	if (!event) {
+		bpf_iter_task_vma_destroy(&areas);
+		return false;
+	}
+	event->head = *head;
+	while ((area = bpf_iter_task_vma_next(&areas))) {
+		if (!(area->vm_flags & VM_EXEC))
+			continue;
+		add_range(event, ranges, area->vm_start, area->vm_end);
+		add_mapping(event, area);
+	}
+	bpf_iter_task_vma_destroy(&areas);
+	ranges->count = event->head.ranges;
+	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
+	return true;
+}
+
+/* Tells of the running thread's program image, if it is new or can be listed now. */
 __noinline int tell_process(void)
 {
 	struct image_key image = image_of(bpf_get_current_task_btf());
-	struct process_event *event;
-	struct ranges *ranges;
-	bool is_new;
+	bool is_new = image.tgid && !bpf_map_update_elem(&images, &image, &unknown_ranges, BPF_NOEXIST);
+	struct ranges *ranges = bpf_map_lookup_elem(&images, &image);
+	struct process_head head = { .type = EVENT_PROCESS, .image = image };
 
-	if (!image.tgid)
+	if (!ranges || ranges->count || list_code(&head, ranges) || !is_new)
 		return 0;
-	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
-	if (!event)
-		return count_lost();
-	event->type = EVENT_PROCESS;
-	event->count = 0;
-	event->image = image;
-	event->ranges = 0;
-	is_new = !bpf_map_update_elem(&images, &image, &unknown_ranges, BPF_NOEXIST);
-	ranges = bpf_map_lookup_elem(&images, &image);
-	if (ranges && !ranges->count) {
-		list_code(event, ranges);
-		is_new |= ranges->count != 0;
-	}
-	if (is_new)
-		bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
-	else
-		bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);
+	if (!send(&head, sizeof(head), true))
+		bpf_map_delete_elem(&images, &image);
 	return 0;
 }
 

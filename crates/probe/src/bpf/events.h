@@ -13,8 +13,8 @@
 #define COMM_BYTES 16
 #define NAME_BYTES 256
 #define DIRECTORY_BYTES 32
-#define MAX_MAPPINGS 48
-#define PATH_BYTES 256
+#define MAX_MAPPINGS 32
+#define PATH_BYTES 192
 #define REQUEST_HINT_NONE 255
 #define MAX_SAMPLES 16
 #define OPERATIONS 4
@@ -101,12 +101,16 @@ struct mapping {
  * list it: the process may be gone before user space looks at it. User space
  * answers with the ranges of its code.
  */
-struct process_event {
+struct process_head {
 	__u32 type;
 	__u32 count; /* mappings */
 	struct image_key image;
-	__u64 ranges; /* found so far; more than MAX_RANGES: they do not fit */
-	struct mapping mappings[MAX_MAPPINGS];
+	__u64 ranges; /* of code, found so far */
+};
+
+struct process_event {
+	struct process_head head;
+	struct mapping mappings[MAX_MAPPINGS]; /* not sent where there are none */
 };
 
 /* The name of a file, sent when it is first seen. */
