@@ -29,12 +29,23 @@ const DRIVE: HostGeometry = HostGeometry {
     physical_units: 3_300,
 };
 const WRITES: u64 = 4096;
+/// Writes that a lane looks ahead.
+const AHEAD: usize = 64;
 
-/// Places requests of so many pages each.
+/// Places requests of so many pages each, as a lane does: single pages are read ahead.
 fn place(assign: &mut dyn Assign, request_pages: u32, load: &mut Load) {
-    for _ in 0..WRITES {
-        let write = load.write(request_pages, DRIVE.logical_pages);
-        std::hint::black_box(assign.assign(&write));
+    let (mut writes, mut pages) = (Vec::with_capacity(AHEAD), Vec::with_capacity(AHEAD));
+    for _ in 0..WRITES / AHEAD as u64 {
+        writes.clear();
+        writes.extend((0..AHEAD).map(|_| load.write(request_pages, DRIVE.logical_pages)));
+        if request_pages == 1 {
+            pages.clear();
+            pages.extend(writes.iter().map(|write| write.pages.first));
+            assign.touch(&pages);
+        }
+        for write in &writes {
+            std::hint::black_box(assign.assign(write));
+        }
     }
 }
 

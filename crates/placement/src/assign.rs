@@ -110,6 +110,10 @@ pub trait Assign: Send {
     /// scheme learns here that whatever those pages held before has died.
     fn assign(&mut self, write: &Write) -> StreamId;
 
+    /// Pages about to be written one by one: a scheme with tables by page reads them now, one after the other, so that
+    /// their cache misses overlap. Changes nothing.
+    fn touch(&self, _pages: &[u32]) {}
+
     /// The host discarded `pages` at logical time `now_pages`: the data there died. Pages without
     /// data are to be ignored (file systems discard far more than they wrote).
     fn discard(&mut self, _pages: PageRange, _now_pages: u64) {}

@@ -29,6 +29,14 @@ pub(crate) fn part<T>(table: &mut [T], pages: PageRange) -> &mut [T] {
     &mut table[first..end.clamp(first, all)]
 }
 
+/// Reads the entries of pages that are needed soon: the reads do not wait for one another, so that their cache misses overlap.
+#[inline]
+pub(crate) fn touch<T: Copy>(table: &[T], pages: &[u32]) {
+    for &page in pages {
+        std::hint::black_box(table.get(page as usize).copied());
+    }
+}
+
 /// Number of classes of a scheme that shares them between the host's writes and copies: as many as asked for, at most
 /// the drive's host streams, at least one.
 pub(crate) fn shared_classes(wanted: u32, geometry: &HostGeometry) -> u8 {

@@ -2,7 +2,7 @@
 
 use anabranch_ssd::PageRange;
 
-use crate::by_page::part;
+use crate::by_page::{part, touch};
 
 /// Number of values of the clock; value 0 marks a page without data.
 const CLOCK: u64 = u32::MAX as u64;
@@ -35,6 +35,11 @@ impl LastWrites {
     pub(crate) fn age(&self, page: u32, now_pages: u64) -> Option<u64> {
         let stamp = *self.stamps.get(page as usize)?;
         (stamp != 0).then(|| elapsed(stamp, now_pages))
+    }
+
+    /// Reads the times of pages that are needed soon.
+    pub(crate) fn touch(&self, pages: &[u32]) {
+        touch(&self.stamps, pages);
     }
 
     /// Records that the host writes a page. Answers with the age of the data it replaces.

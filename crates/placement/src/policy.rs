@@ -109,6 +109,11 @@ impl Policy {
         Ok(())
     }
 
+    /// Tells the host half of pages about to be written one by one ([`Assign::touch`]).
+    pub fn touch(&self, pages: &[u32]) {
+        self.host().touch(pages);
+    }
+
     /// Tells the host half that the host discards pages at logical time `now_pages`
     /// ([`Assign::discard`]).
     pub fn discard(&mut self, pages: PageRange, now_pages: u64) {

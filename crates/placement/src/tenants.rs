@@ -230,6 +230,12 @@ impl Assign for Tenants {
         self.stream(place, wanted)
     }
 
+    fn touch(&self, pages: &[u32]) {
+        for place in &self.places {
+            place.scheme.touch(pages);
+        }
+    }
+
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
         for place in &mut self.places {
             place.scheme.discard(pages, now_pages);

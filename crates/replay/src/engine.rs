@@ -123,6 +123,11 @@ impl Engine {
         }
     }
 
+    /// Reads the mapping of pages that are written soon, so that their cache misses overlap.
+    pub fn touch(&self, pages: &[u32]) {
+        device!(self, device => device.touch(pages));
+    }
+
     /// Ends the current write: it has no more pages.
     pub fn end_write(&mut self) {
         if let Engine::Timed(timed) = self {

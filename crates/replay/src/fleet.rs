@@ -191,7 +191,7 @@ fn work(mut share: Vec<Fed>, receiver: &Receiver<News>, progress: &[Mutex<Progre
         match news {
             News::Requests(feed, batch) => {
                 for fed in share.iter_mut().filter(|fed| fed.feed == feed) {
-                    batch.iter().try_for_each(|io| fed.lane.apply(io))?;
+                    fed.lane.apply_all(&batch)?;
                     show(fed);
                 }
             }

@@ -25,6 +25,8 @@ use crate::{
 /// Single-page writes of one stream are handed to the device in batches of this many, so that
 /// their cache misses overlap (our choice).
 const BATCH: usize = 64;
+/// A write of more pages makes its own way: what is known of them is read in order (our choice).
+const SHORT_PAGES: u64 = 16;
 /// Points of the series per capacity written (our choice: a curve, not a staircase).
 const POINTS_PER_CAPACITY: u64 = 16;
 
@@ -144,6 +146,8 @@ struct Driven {
     /// When the current request was issued, in nanoseconds.
     time_ns: u64,
     batch: Vec<u32>,
+    /// Pages that are written soon.
+    ahead: Vec<u32>,
     batch_stream: StreamId,
     series: Series,
     records: u64,
@@ -191,6 +195,7 @@ impl Lane {
                 engine,
                 time_ns: 0,
                 batch: Vec::with_capacity(BATCH),
+                ahead: Vec::with_capacity(BATCH),
                 batch_stream: StreamId::DEFAULT,
                 records: 0,
                 watch: None,
@@ -290,6 +295,36 @@ impl Lane {
             Operation::Read => self.read(io),
             Operation::Flush => self.wait_for(Request::Flush),
         }
+    }
+
+    /// Performs requests in order. What is known of the pages of short writes is read for many at once, so that it costs less than
+    /// [`Lane::apply`] for each.
+    ///
+    /// # Errors
+    /// As for [`Lane::apply`]: those of the first request that cannot be performed.
+    pub fn apply_all(&mut self, ios: &[Io]) -> Result<(), LaneError> {
+        ios.chunks(BATCH).try_for_each(|ios| {
+            self.touch(ios);
+            ios.iter().try_for_each(|io| self.apply(io))
+        })
+    }
+
+    /// Reads what device and scheme know of the first page of each short write of a batch: the pages behind it lie beside it.
+    fn touch(&mut self, ios: &[Io]) {
+        let page_bytes = u64::from(self.pages.page_bytes);
+        let longest = page_bytes * SHORT_PAGES;
+        let short = |io: &&Io| io.operation == Operation::Write && io.length_bytes <= longest;
+        let ahead = &mut self.driven.ahead;
+        ahead.clear();
+        ahead.extend(
+            ios.iter()
+                .filter(short)
+                .map(|io| (io.offset_bytes / page_bytes) as u32),
+        );
+        if self.sample.is_none() {
+            self.driven.engine.touch(ahead);
+        }
+        self.policy.touch(ahead);
     }
 
     /// Performs a read, which changes the time only. A read beyond the drive, which a trace of a

@@ -219,6 +219,10 @@ impl Assign for Anabranch {
         place_each(write, |page, now_pages| self.place(page, now_pages, write))
     }
 
+    fn touch(&self, pages: &[u32]) {
+        self.mind.predictor.touch(pages);
+    }
+
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
         self.mind.discard(pages, now_pages);
         if let Some(rehearsal) = &mut self.rehearsal {
@@ -251,6 +255,10 @@ impl Assign for Anabranch {
 impl Relocate for Anabranch {
     fn destination(&mut self, _victim: &Victim) -> Destination {
         Destination::Each
+    }
+
+    fn touch_survivors(&self, pages: &[u32]) {
+        self.mind.predictor.touch(pages);
     }
 
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {

@@ -8,7 +8,7 @@ use anabranch_ssd::{
 
 use crate::{
     assign::{Assign, Write},
-    by_page::{part, place_each, shared_classes},
+    by_page::{part, place_each, shared_classes, touch},
     geometry::HostGeometry,
     parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
@@ -73,6 +73,10 @@ impl Assign for Dac {
         })
     }
 
+    fn touch(&self, pages: &[u32]) {
+        touch(&self.classes, pages);
+    }
+
     fn discard(&mut self, pages: PageRange, _now_pages: u64) {
         part(&mut self.classes, pages).fill(NEW);
     }
@@ -89,6 +93,10 @@ impl Assign for Dac {
 impl Relocate for Dac {
     fn destination(&mut self, _victim: &Victim) -> Destination {
         Destination::Each
+    }
+
+    fn touch_survivors(&self, pages: &[u32]) {
+        touch(&self.classes, pages);
     }
 
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {

@@ -371,6 +371,10 @@ impl Assign for Dogi {
         place_each(write, |page, now_pages| self.place(page, now_pages))
     }
 
+    fn touch(&self, pages: &[u32]) {
+        self.writes.touch(pages);
+    }
+
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
         let end = pages.end().min(self.pages.len() as u64) as u32;
         (pages.first..end).for_each(|page| self.end(page, now_pages));

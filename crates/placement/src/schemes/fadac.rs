@@ -7,7 +7,7 @@ use anabranch_ssd::{
 
 use crate::{
     assign::{Assign, Write},
-    by_page::{part, place_each, shared_classes},
+    by_page::{part, place_each, shared_classes, touch},
     geometry::HostGeometry,
     parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
@@ -98,6 +98,10 @@ impl Assign for Fadac {
         place_each(write, |page, _| self.place(page))
     }
 
+    fn touch(&self, pages: &[u32]) {
+        touch(&self.counts, pages);
+    }
+
     fn discard(&mut self, pages: PageRange, _now_pages: u64) {
         for count in part(&mut self.counts, pages) {
             self.live_pages -= u64::from(*count > 0);
@@ -117,6 +121,10 @@ impl Assign for Fadac {
 impl Relocate for Fadac {
     fn destination(&mut self, _victim: &Victim) -> Destination {
         Destination::Each
+    }
+
+    fn touch_survivors(&self, pages: &[u32]) {
+        touch(&self.counts, pages);
     }
 
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {

@@ -229,6 +229,10 @@ impl Assign for Midas {
         place_each(write, |page, now_pages| self.place(page, now_pages))
     }
 
+    fn touch(&self, pages: &[u32]) {
+        self.writes.touch(pages);
+    }
+
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
         let end = u32::try_from(pages.end()).unwrap_or(u32::MAX);
         for page in pages.first..end {

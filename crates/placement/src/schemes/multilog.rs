@@ -152,6 +152,10 @@ impl Assign for MultiLog {
         place_each(write, |page, now_pages| self.place(page, now_pages))
     }
 
+    fn touch(&self, pages: &[u32]) {
+        self.writes.touch(pages);
+    }
+
     fn discard(&mut self, pages: PageRange, _now_pages: u64) {
         self.writes.discard(pages);
         for log_of in part(&mut self.log_of, pages) {

@@ -195,6 +195,10 @@ impl Assign for Warcip {
         place_each(write, |page, now_pages| self.place(page, now_pages))
     }
 
+    fn touch(&self, pages: &[u32]) {
+        self.writes.touch(pages);
+    }
+
     fn discard(&mut self, pages: PageRange, _now_pages: u64) {
         self.writes.discard(pages);
         part(&mut self.penalties, pages).fill(0);

@@ -28,7 +28,10 @@ impl<O: Observe> Device<O> {
                 Destination::Stream(stream) => {
                     self.append_copies(relocation, &live[..found], stream, victim)
                 }
-                Destination::Each => self.append_each(relocation, &live[..found], victim),
+                Destination::Each => {
+                    relocation.touch_survivors(&live[..found]);
+                    self.append_each(relocation, &live[..found], victim)
+                }
             };
             if copied < found {
                 self.units.lose(unit, copied as u32);

@@ -10,7 +10,7 @@ use super::{
     tables::Tables,
     trust::{Trust, WRITERS},
 };
-use crate::{assign::Write, file_classes::FileClasses};
+use crate::{assign::Write, by_page::touch, file_classes::FileClasses};
 
 /// Ended lives of a longer history that weigh as much as all that shorter ones say (our choice).
 const PRIOR: f32 = 16.0;
@@ -84,6 +84,11 @@ impl Predictor {
     /// again that live longer.
     fn tick(&self) -> u32 {
         self.now_pages as u32 | 1
+    }
+
+    /// Reads what is known of pages that are needed soon.
+    pub fn touch(&self, pages: &[u32]) {
+        touch(&self.pages, pages);
     }
 
     /// A page is written. Answers how long it will live.
