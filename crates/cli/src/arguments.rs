@@ -409,8 +409,8 @@ pub struct ImportArguments {
 pub struct ReplayArguments {
     /// Traces: files, or `synthetic:NAME[:size=BYTES,write=BYTES,seed=N]`, a load made by rule:
     /// fio-fms16, fio-emmc, fio-zipf, fio-passes, fio-three-streams, cachelib, kv-cache-llm, cassandra, rocksdb-ycsb,
-    /// mysql-ycsb, varmail, rocksdb+mysql, rocksdb-update, rocksdb-append, rocksdb-fill. `:held=90%,overwritten=100%` with
-    /// each: other data on so much of the drive, written before
+    /// mysql-ycsb, mysql-tpcc, varmail, rocksdb+mysql, rocksdb-update, rocksdb-append, rocksdb-fill. `:held=90%,overwritten=100%`
+    /// with each: other data on so much of the drive, written before
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
     /// Form of the traces [default: by the file's name, native unless it ends in .u32]

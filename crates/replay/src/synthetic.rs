@@ -19,6 +19,7 @@ mod rocksdb;
 mod settings;
 mod shuffle;
 mod tenants;
+mod tpcc;
 mod warp;
 
 use anabranch_placement::Bytes;
@@ -97,7 +98,7 @@ enum Make {
 }
 
 /// Every load.
-pub static KINDS: [Kind; 15] = [
+pub static KINDS: [Kind; 16] = [
     fio::FMS16,
     fio::EMMC,
     fio::ZIPF,
@@ -108,6 +109,7 @@ pub static KINDS: [Kind; 15] = [
     cassandra::CASSANDRA,
     rocksdb::YCSB,
     mysql::YCSB,
+    tpcc::TPCC,
     mail::VARMAIL,
     tenants::BOTH,
     rocksdb::UPDATE,
