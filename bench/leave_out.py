@@ -1,14 +1,16 @@
 """Replays every recording and judges each program by the setting that the other programs chose.
 
-Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [NAME...]      (markdown on standard output)
+Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [NAME...]      (markdown on standard output)
   ANABRANCH  the command
   -o         keeps each result under FOLDER, rivals' apart from ours; what is there already is not made again
   --seeds    seeds of our scheme, from 1 on [default: 3]
+  --fresh    the recordings of traces/fresh, which had no part in anything, with our scheme as it is set by default
   NAME       only these recordings
 
-Recordings, units and drives are those of the tables in traces/README.md and traces/held-out/README.md. A program is what stands
-before the first hyphen of a recording's name; all means are means by program. There are two contests: whole schemes, and the
-host half beside a drive that keeps all copies in one open unit (`+gc`).
+Recordings, units and drives are those of the tables in traces/README.md and traces/held-out/README.md, or in traces/fresh/README.md.
+A program is what stands before the first hyphen of a recording's name; all means are means by program. There are two contests:
+whole schemes, and the host half beside a drive that keeps all copies in one open unit (`+gc`). What a scheme does once it had the
+time to learn is its WAF from the end of the second capacity of writes on.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ HALVES = (
     "manual sequential fstream flashalloc vstream pcstream-fcfs pcstream* autostream-sfr autostream-mq dac eti fadac warcip multilog sepbit"
 ).split()
 BOUNDS = ("oracle", "oracle-rate")
+# The capacities of writes that a scheme has to learn in.
+LEARNING = 2
 RESAMPLINGS = 10_000
 
 
@@ -108,7 +112,7 @@ def spec(contest: Contest, setting: str, seed: int) -> str:
 
 
 def replay(anabranch: str, row: Row, schemes: list[str], output: Path) -> dict[str, dict]:
-    """A recording's result by scheme, made unless it is there."""
+    """A recording's result by scheme, made unless it is there; with the WAF once the time to learn is over."""
     if not output.exists():
         output.parent.mkdir(parents=True, exist_ok=True)
         partial = output.with_suffix(".partial")
@@ -116,7 +120,17 @@ def replay(anabranch: str, row: Row, schemes: list[str], output: Path) -> dict[s
         command += ["--scheme", ",".join(schemes), "-o", str(partial)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         os.replace(partial, output)
-    return {scheme["name"]: scheme for scheme in json.loads(output.read_text())["schemes"]}
+    result = json.loads(output.read_text())
+    begin = LEARNING * result["device"]["logical_bytes"]
+    return {scheme["name"]: scheme | {"late_waf": late_waf(scheme, begin)} for scheme in result["schemes"]}
+
+
+def late_waf(scheme: dict, begin: int) -> float:
+    """The WAF of what the host wrote after its first so many bytes: from the first point of the series that has them."""
+    series = scheme["series"]
+    first = next((point for point in series if point["host_bytes"] >= begin), series[-1])
+    written = series[-1]["host_bytes"] - first["host_bytes"]
+    return (series[-1]["media_bytes"] - first["media_bytes"]) / written if written else 1.0
 
 
 def by_program(row_list: list[Row], values: dict[Row, float]) -> dict[str, float]:
@@ -143,6 +157,11 @@ def beside(ours: float, rival: float) -> str:
     return f"{100 * (ours / rival - 1):+.1f} %" if rival > 0 else "-"
 
 
+def above(ratio: float) -> str:
+    """By how much we are above the best other; more than 1 % is said."""
+    return f"{100 * ratio:+.1f} %{' (above)' if ratio > 0.01 else ''}"
+
+
 def interval(ours: dict[str, float], rivals: dict[str, dict[str, float]]) -> tuple[str, str]:
     """What 95 % of resamplings of the programs say of our mean copies beside those of the best single
     rival, which each resampling names anew."""
@@ -157,17 +176,25 @@ def interval(ours: dict[str, float], rivals: dict[str, dict[str, float]]) -> tup
     return (beside(ratios[tail], 1), beside(ratios[-1 - tail], 1)) if ratios else ("-", "-")
 
 
+# WAFs of a row: of rivals by name, and ours by setting and seed.
+Rivals = dict[Row, dict[str, float]]
+Ours = dict[Row, dict[tuple[str, int], float]]
+
+
 class Table:
-    """A contest's rows: the WAF of rivals, ours by setting and seed, that of `oracle`, and those of the contest's own bounds by name."""
+    """A contest's rows: the WAF of rivals, ours by setting and seed, that of `oracle`, and those of the contest's own bounds by name;
+    of rivals and ours also what it is once the time to learn is over."""
 
     def __init__(
         self,
-        rivals: dict[Row, dict[str, float]],
-        ours: dict[Row, dict[tuple[str, int], float]],
+        rivals: Rivals,
+        ours: Ours,
         oracle: dict[Row, float],
         bounds: dict[str, dict[Row, float]],
+        late: tuple[Rivals, Ours],
     ):
         self.rows, self.rivals, self.ours, self.oracle, self.bounds = list(rivals), rivals, ours, oracle, bounds
+        self.late = late
         row_list = self.rows
         self.seeds = sorted({seed for _, seed in next(iter(ours.values()))})
         settings = dict.fromkeys(setting for setting, _ in next(iter(ours.values())))
@@ -176,10 +203,14 @@ class Table:
         self.settings = copies
         self.chosen = {program: choose(copies, program if len(programs) > 1 else None) for program in programs}
 
-    def waf(self, row: Row, seed: int | None = None) -> float:
+    def waf(self, row: Row, seed: int | None = None, late: bool = False) -> float:
         """Ours with the setting the other programs chose: of a seed, or the mean of all."""
-        wafs = self.ours[row]
+        wafs = self.late[1][row] if late else self.ours[row]
         return mean(wafs[self.chosen[row.program], n] for n in (self.seeds if seed is None else [seed]))
+
+    def ratio(self, row: Row, late: bool = False) -> float:
+        """By how much ours is above the best other: over all that was written, or once the time to learn is over."""
+        return self.waf(row, late=late) / min((self.late[0] if late else self.rivals)[row].values()) - 1
 
     def single(self) -> dict[str, dict[str, float]]:
         """Copies by program of each rival that is in every row."""
@@ -189,19 +220,18 @@ class Table:
     def lines(self, title: str) -> list[str]:
         """One line a row."""
         lines = [
-            f"| trace | unit | `baseline` | best other | `{title}` | its seeds | beside it | setting | `oracle` | gap closed |",
-            "|---|---|---|---|---|---|---|---|---|---|",
+            f"| trace | unit | `baseline` | best other | `{title}` | its seeds | beside it | after {LEARNING} capacities | setting | `oracle` | gap closed |",
+            "|---|---|---|---|---|---|---|---|---|---|---|",
         ]
         for row in self.rows:
             best, name = min((waf, name) for name, waf in self.rivals[row].items())
             wafs = [self.waf(row, seed) for seed in self.seeds]
-            ratio = self.waf(row) / best - 1
             plain, oracle = self.rivals[row]["baseline"], self.oracle[row]
             # Of a gap below 0.005 copies nothing is told.
             gap = f"{100 * (plain - self.waf(row)) / (plain - oracle):.0f} %" if plain - oracle >= 0.005 else "-"
             lines.append(
                 f"| {row.name} | {row.unit} | {plain:.3f} | {best:.3f} `{name}` | {self.waf(row):.3f} | {min(wafs):.3f} to {max(wafs):.3f} "
-                f"| {100 * ratio:+.1f} %{' (above)' if ratio > 0.01 else ''} | {self.chosen[row.program] or 'default'} | {oracle:.3f} | {gap} |"
+                f"| {above(self.ratio(row))} | {above(self.ratio(row, late=True))} | {self.chosen[row.program] or 'default'} | {oracle:.3f} | {gap} |"
             )
         return lines
 
@@ -218,7 +248,9 @@ class Table:
 
     def summary(self, title: str) -> str:
         """The bounds and the means."""
-        ratios = [self.waf(row) / min(self.rivals[row].values()) - 1 for row in self.rows]
+        ratios = [self.ratio(row) for row in self.rows]
+        late = {row.name: self.ratio(row, late=True) for row in self.rows}
+        latest = max(late, key=late.__getitem__)
         behind = sum(self.waf(row) > 1.005 * self.rivals[row]["baseline"] for row in self.rows)
         ours = by_program(self.rows, {row: self.waf(row) - 1 for row in self.rows})
         single = self.single()
@@ -229,14 +261,15 @@ class Table:
         each = [beside(mean(seed.values()), single_mean) for seed in seeds]
         either = mean(by_program(self.rows, {r: min(self.waf(r), *self.rivals[r].values()) - 1 for r in self.rows}).values())
         settings = ", ".join(f"{setting or 'default'} {mean(copies.values()):.4f}" for setting, copies in self.settings.items())
+        choice = f" Mean copies of the settings to choose among: {settings}." if len(self.settings) > 1 else ""
         bounds = (f"`{name}` {mean(by_program(self.rows, wafs).values()) - 1:.4f}" for name, wafs in self.bounds.items())
         return (
             f"{len(self.rows)} rows, {len(ours)} programs. Within 1 % of the best other: {sum(r <= 0.01 for r in ratios)}, at worst "
-            f"{100 * max(ratios):+.1f} %; more than 0.5 % above `baseline`: {behind}. Mean copies by program: `{title}` "
+            f"{100 * max(ratios):+.1f} %; after {LEARNING} capacities more than 1 % above it: {sum(r > 0.01 for r in late.values())}, at worst "
+            f"{100 * late[latest]:+.1f} % {latest}; more than 0.5 % above `baseline`: {behind}. Mean copies by program: `{title}` "
             f"{mean(ours.values()):.4f}, best single other `{name}` {single_mean:.4f} ({beside(mean(ours.values()), single_mean)}; "
             f"by seed {', '.join(each)}; 95 % of resamplings of the programs {least} to {most}). {self.held_out()}"
-            f"Best of each row by hindsight, ours among them: {either:.4f}; bounds: {', '.join(bounds)}. "
-            f"Mean copies of the settings to choose among: {settings}."
+            f"Best of each row by hindsight, ours among them: {either:.4f}; bounds: {', '.join(bounds)}.{choice}"
         )
 
 
@@ -246,14 +279,16 @@ def main() -> None:
     parser.add_argument("anabranch")
     parser.add_argument("-o", "--output", type=Path, default=Path("out/leave-out"))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--fresh", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
-    found = [row for folder in (TRACES, TRACES / "held-out") for row in rows(folder)]
+    found = [row for folder in ((TRACES / "fresh",) if options.fresh else (TRACES, TRACES / "held-out")) for row in rows(folder)]
+    settings = SETTINGS[:1] if options.fresh else SETTINGS
     unknown = set(options.names) - {row.name for row in found}
     if unknown or options.seeds < 1:
         parser.error(f"no such recording: {', '.join(sorted(unknown))}" if unknown else "--seeds is at least 1")
     found = [row for row in found if row.name in options.names or not options.names]
-    specs = {(c, s, n): spec(c, s, n) for c in CONTESTS for s in SETTINGS for n in range(1, options.seeds + 1)}
+    specs = {(c, s, n): spec(c, s, n) for c in CONTESTS for s in settings for n in range(1, options.seeds + 1)}
     rivals, ours = {}, {}
     for row in found:
         print(row.name, file=sys.stderr)
@@ -261,12 +296,16 @@ def main() -> None:
         rivals[row] = replay(options.anabranch, row, schemes, options.output / row.file)
         ours[row] = replay(options.anabranch, row, list(specs.values()), options.output / f"ours-{options.seeds}" / row.file)
     for contest in CONTESTS:
-        admitted = {
-            row: {name: s["waf"] for name, s in rivals[row].items() if not s["is_bound"] and contest.admits(name)} for row in found
-        }
-        wafs = {row: {(s, n): ours[row][name]["waf"] for (c, s, n), name in specs.items() if c == contest} for row in found}
+        # Of the whole run, and once the time to learn is over.
+        whole, late = (
+            (
+                {row: {name: s[key] for name, s in rivals[row].items() if not s["is_bound"] and contest.admits(name)} for row in found},
+                {row: {(s, n): ours[row][name][key] for (c, s, n), name in specs.items() if c == contest} for row in found},
+            )
+            for key in ("waf", "late_waf")
+        )
         bounds = {name: {row: rivals[row][name]["waf"] for row in found} for name in contest.bounds()}
-        table = Table(admitted, wafs, {row: rivals[row]["oracle"]["waf"] for row in found}, bounds)
+        table = Table(*whole, {row: rivals[row]["oracle"]["waf"] for row in found}, bounds, late)
         print(f"**{contest.title}**\n", *table.lines(contest.ours), "", table.summary(contest.ours), "", sep="\n")
 
 

@@ -11,6 +11,8 @@ if ! cmp -s python.txt "$tools/venv/python.txt"; then
     cp python.txt "$tools/venv/"
 fi
 (cd go && go build -mod=readonly -trimpath -buildvcs=false -o "$tools/go/stores" .)
+(cd prometheus && go build -mod=readonly -trimpath -buildvcs=false -o "$tools/go/prometheus" .)
+cargo build --quiet --release --locked --manifest-path rust/Cargo.toml --target-dir "$tools/rust"
 if ! cmp -s java/pom.xml "$tools/java/pom.xml"; then
     mkdir -p "$tools/java"
     mvn -q -B -C -f java/pom.xml dependency:copy-dependencies -DoutputDirectory="$tools/java/jars"

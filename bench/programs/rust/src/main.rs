@@ -1,0 +1,103 @@
+//! Stores written in Rust, each with every key once and then skewed keys again and again: stores redb|sled DIRECTORY
+use std::path::Path;
+
+const VALUE_BYTES: usize = 1000;
+
+/// Seeded noise: where a row's value begins in it, and which row comes next.
+struct Draw {
+    state: u64,
+    noise: Vec<u8>,
+}
+
+impl Draw {
+    fn new() -> Self {
+        let mut draw = Self {
+            state: 1,
+            noise: Vec::new(),
+        };
+        draw.noise = (0..1 << 17)
+            .flat_map(|_| draw.next().to_le_bytes())
+            .collect();
+        draw
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn value(&mut self, bytes: usize) -> &[u8] {
+        let from = self.next() as usize % (self.noise.len() - bytes);
+        &self.noise[from..from + bytes]
+    }
+}
+
+/// Changes rows of `keys` in batches: first each once, then those of low numbers oftener; of ten values one is ten times as long.
+fn work(
+    keys: u64,
+    changes: u64,
+    batch: u64,
+    mut commit: impl FnMut(&mut dyn FnMut(&mut dyn FnMut([u8; 8], &[u8]))),
+) {
+    let mut draw = Draw::new();
+    for step in (0..keys + changes).step_by(batch as usize) {
+        commit(&mut |put| {
+            for at in step..step + batch {
+                let row = if at < keys {
+                    at
+                } else {
+                    (keys as f64 * draw.unit() * draw.unit()) as u64
+                };
+                let bytes = if row % 10 == 9 {
+                    10 * VALUE_BYTES
+                } else {
+                    VALUE_BYTES
+                };
+                put((row * 7919 % keys).to_be_bytes(), draw.value(bytes));
+            }
+        });
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().collect();
+    let [_, store, directory] = arguments.as_slice() else {
+        return Err("use: stores redb|sled DIRECTORY".into());
+    };
+    let path = Path::new(directory).join(store);
+    match store.as_str() {
+        "redb" => {
+            const ROWS: redb::TableDefinition<&[u8], &[u8]> = redb::TableDefinition::new("rows");
+            let store = redb::Database::builder()
+                .set_cache_size(16 << 20)
+                .create(path)?;
+            work(60_000, 150_000, 250, |fill| {
+                let transaction = store.begin_write().unwrap();
+                {
+                    let mut table = transaction.open_table(ROWS).unwrap();
+                    fill(&mut |key, value| drop(table.insert(key.as_slice(), value).unwrap()));
+                }
+                transaction.commit().unwrap();
+            });
+        }
+        "sled" => {
+            let store = sled::Config::new()
+                .path(path)
+                .cache_capacity(16 << 20)
+                .segment_size(512 << 10)
+                .flush_every_ms(Some(500))
+                .open()?;
+            work(30_000, 300_000, 250, |fill| {
+                fill(&mut |key, value| drop(store.insert(key, value).unwrap()));
+            });
+        }
+        _ => return Err(format!("unknown store: {store}").into()),
+    }
+    Ok(())
+}
