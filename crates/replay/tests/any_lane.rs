@@ -74,6 +74,10 @@ impl Assign for Checked {
         stream
     }
 
+    fn touch(&self, pages: &[u32]) {
+        self.scheme.touch(pages);
+    }
+
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
         self.scheme.discard(pages, now_pages);
     }
@@ -120,6 +124,10 @@ impl Relocate for Checked {
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
         let stream = self.scheme.survivor(victim, survivor);
         self.copy(stream)
+    }
+
+    fn touch_survivors(&self, pages: &[u32]) {
+        self.scheme.touch_survivors(pages);
     }
 
     fn wants_ages(&self) -> bool {

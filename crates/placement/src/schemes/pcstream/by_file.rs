@@ -113,6 +113,10 @@ impl Assign for ByFile {
         self.inner.assign(&Write { context, ..*write })
     }
 
+    fn touch(&self, pages: &[u32]) {
+        self.inner.touch(pages);
+    }
+
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
         self.inner.discard(pages, now_pages);
     }
