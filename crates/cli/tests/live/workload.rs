@@ -36,7 +36,12 @@ const SETUP: &str =
     "setsid tail -f \"$PLACE/workloads/small/workload.toml\" >/dev/null & echo $! >\"$1/pid\"
     echo setup >>\"$PLACE/told\"";
 const RUN: &str = "cd \"$1\"; echo run >>\"$PLACE/told\"; eval \"$CLIENT\"";
-const TEARDOWN: &str = "echo teardown >>\"$PLACE/told\"; kill \"$(cat \"$1/pid\")\"";
+/// It waits for the server that it ends: one that is still there afterwards is told of as left running.
+const TEARDOWN: &str = "echo teardown >>\"$PLACE/told\"; pid=$(cat \"$1/pid\"); kill \"$pid\"
+    for _ in $(seq 500); do
+        case $(cut -d ' ' -f 3 \"/proc/$pid/stat\" 2>/dev/null) in '' | Z | X) break ;; esac
+        sleep 0.01
+    done";
 
 /// A place with a scenario in it.
 fn scenario(run: &str, teardown: &str) -> Place {
