@@ -5,25 +5,18 @@ the older ones are deleted, a summary grows; once in a while the file is repacke
 import os
 import random
 import sys
-import threading
-import time
 
 import h5py
 import numpy
+
+from flushing import flush_each_second
 
 WRITTEN, ROOM = 1_500 << 20, 100 << 20
 draw = numpy.random.default_rng(1)
 pick = random.Random(1)
 path = sys.argv[1] + "/run.h5"
 
-
-def flush():
-    while True:
-        time.sleep(1)
-        os.sync()
-
-
-threading.Thread(target=flush, daemon=True).start()
+flush_each_second()
 noise = draw.random((1024, 2048), dtype="f4")
 
 

@@ -2,27 +2,19 @@
 # drive=256MiB unit=4MiB
 """A table of Parquet files with a log of transactions (Delta Lake): small batches come in, late rows are merged into their days, days are
 compacted, old days deleted, and what no version needs any more is vacuumed."""
-import os
 import sys
-import threading
-import time
 
 import numpy
 import pyarrow
 from deltalake import DeltaTable, write_deltalake
 
+from flushing import flush_each_second
+
 BATCHES, DAYS = 2000, 12
 draw = numpy.random.default_rng(1)
 path = sys.argv[1] + "/table"
 
-
-def flush():
-    while True:
-        time.sleep(1)
-        os.sync()
-
-
-threading.Thread(target=flush, daemon=True).start()
+flush_each_second()
 
 
 def batch(day, rows):

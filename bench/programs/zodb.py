@@ -1,29 +1,21 @@
 #!/usr/bin/env python3
 # drive=168MiB unit=2MiB
 """ZODB: objects appended to one file by each transaction, and the file packed into a new one once half of it is old; an index beside it."""
-import os
 import random
 import sys
-import threading
-import time
 
 import transaction
 import ZODB
 import ZODB.FileStorage
 from persistent.mapping import PersistentMapping
 
+from flushing import flush_each_second
+
 OBJECTS, WRITTEN = 12_000, 1_500 << 20
 draw = random.Random(1)
 noise = draw.randbytes(4 << 20)
 
-
-def flush():
-    while True:
-        time.sleep(1)
-        os.sync()
-
-
-threading.Thread(target=flush, daemon=True).start()
+flush_each_second()
 storage = ZODB.FileStorage.FileStorage(sys.argv[1] + "/Data.fs", pack_keep_old=False)
 store = ZODB.DB(storage, cache_size=3000)
 root = store.open().root()

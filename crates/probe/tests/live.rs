@@ -120,7 +120,7 @@ fn the_first_write_of_a_program_without_frame_pointers_has_its_call_path() {
 #[test]
 fn a_program_that_ended_before_it_was_looked_at_has_its_call_path() {
     let drive = Drive::with("ext4", 64);
-    let mut probe = Probe::attach(&Options::new(&drive.device)).unwrap();
+    let probe = Probe::attach(&Options::new(&drive.device)).unwrap();
     // Nobody reads what the kernel side tells until both have ended.
     for name in ["first", "second"] {
         dd(
@@ -128,13 +128,7 @@ fn a_program_that_ended_before_it_was_looked_at_has_its_call_path() {
             &drive.path().join(name),
         );
     }
-    let mut ios = Vec::new();
-    probe.drain(&mut |io| ios.push(io)).unwrap();
-    let watched = Watched {
-        ios,
-        untold: probe.untold(),
-        captured: probe.finish(),
-    };
+    let watched = Watched::end(probe, Vec::new());
     let mut contexts = BTreeSet::new();
     for name in ["first", "second"] {
         watched.assert_written(name, 4 * MIB, "dd");

@@ -138,6 +138,8 @@ pub struct Lane {
     /// Pages the host has written since the drive was new, including those still in a batch: the
     /// clock that both halves of a scheme use.
     clock_pages: u64,
+    /// Pages that are written soon.
+    ahead: Vec<u32>,
 }
 
 /// A lane's device and its details. The calls of the device are handed the scheme's device half.
@@ -146,8 +148,6 @@ struct Driven {
     /// When the current request was issued, in nanoseconds.
     time_ns: u64,
     batch: Vec<u32>,
-    /// Pages that are written soon.
-    ahead: Vec<u32>,
     batch_stream: StreamId,
     series: Series,
     records: u64,
@@ -190,12 +190,12 @@ impl Lane {
             },
             sample: None,
             clock_pages: engine.clock_pages(),
+            ahead: Vec::with_capacity(BATCH),
             driven: Driven {
                 series: Series::new(u64::from(config.logical_pages) / POINTS_PER_CAPACITY),
                 engine,
                 time_ns: 0,
                 batch: Vec::with_capacity(BATCH),
-                ahead: Vec::with_capacity(BATCH),
                 batch_stream: StreamId::DEFAULT,
                 records: 0,
                 watch: None,
@@ -314,17 +314,13 @@ impl Lane {
         let page_bytes = u64::from(self.pages.page_bytes);
         let longest = page_bytes * SHORT_PAGES;
         let short = |io: &&Io| io.operation == Operation::Write && io.length_bytes <= longest;
-        let ahead = &mut self.driven.ahead;
-        ahead.clear();
-        ahead.extend(
-            ios.iter()
-                .filter(short)
-                .map(|io| (io.offset_bytes / page_bytes) as u32),
-        );
+        let first = |io: &Io| (io.offset_bytes / page_bytes) as u32;
+        self.ahead.clear();
+        self.ahead.extend(ios.iter().filter(short).map(first));
         if self.sample.is_none() {
-            self.driven.engine.touch(ahead);
+            self.driven.engine.touch(&self.ahead);
         }
-        self.policy.touch(ahead);
+        self.policy.touch(&self.ahead);
     }
 
     /// Performs a read, which changes the time only. A read beyond the drive, which a trace of a

@@ -38,8 +38,7 @@ pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Resu
 /// The counters of one scheme's drive, for requests in memory.
 pub fn measure_these(plan: &Plan, spec: &SchemeSpec, ios: &[Io]) -> Result<Counters> {
     let mut lane = plan.lane(spec)?;
-    ios.iter()
-        .try_for_each(|io| lane.apply(io))
+    lane.apply_all(ios)
         .and_then(|()| lane.flush_batch())
         .map_err(Fault::work)?;
     Ok(*lane.counters())

@@ -266,7 +266,7 @@ static __always_inline void walk_stack(struct task_struct *task, struct scratch 
 	/* A thread that is exiting has no memory left to walk. */
 	if (!mm)
 		return;
-	stack->image.image = mm->start_code ^ mm->start_stack;
+	stack->image = image_of(task);
 
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct walk walk = {
@@ -336,8 +336,11 @@ static __always_inline struct standing running_thread(void)
 	}
 	if (task->flags & PF_KTHREAD || !mm)
 		return now;
-	now.image = mm->start_code ^ mm->start_stack;
-	now.tgid = task->tgid;
+
+	struct image_key image = image_of(task);
+
+	now.image = image.image;
+	now.tgid = image.tgid;
 	now.instruction = INSTRUCTION(regs);
 	now.stack_pointer = regs->sp;
 	now.frame_pointer = FRAME_POINTER(regs);

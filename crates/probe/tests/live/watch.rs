@@ -44,15 +44,20 @@ pub fn watch_sampled(
             std::panic::resume_unwind(panic);
         }
     });
-    probe.drain(&mut |io| ios.push(io)).unwrap();
-    Watched {
-        ios,
-        untold: probe.untold(),
-        captured: probe.finish(),
-    }
+    Watched::end(probe, ios)
 }
 
 impl Watched {
+    /// Ends a capture of which these requests were read so far.
+    pub fn end(mut probe: Probe, mut ios: Vec<Io>) -> Watched {
+        probe.drain(&mut |io| ios.push(io)).unwrap();
+        Watched {
+            ios,
+            untold: probe.untold(),
+            captured: probe.finish(),
+        }
+    }
+
     pub fn context(&self, io: &Io) -> &Context {
         &self.captured.contexts[io.context.0 as usize]
     }
