@@ -20,9 +20,9 @@ const JUDGEMENTS: u32 = 16;
 /// both worse on the recordings tuned with).
 const CLASSES: u32 = 6;
 
-/// Rules over files' names are left by the first judgement where they speak of less than this part of
-/// what was written (our choice).
-const RULED_PARTS: u32 = 64;
+/// Until a setting has saved enough to lead, rules over files' names lead where they speak of this part of what was
+/// written at least (our choice).
+const RULED_PARTS: u64 = 64;
 
 /// The settings rehearsed on a drive, the one to begin with first. Without `names` there are no rules over files' names.
 ///
@@ -31,13 +31,12 @@ const RULED_PARTS: u32 = 64;
 ///   as if nothing were known.
 /// - The same without `wide`: as many classes as pay mostly, more and two; copies among new data or by themselves; both
 ///   kinds of victims; the rules; and one as if nothing were known.
-/// - Copies and victims the drive's: the rules, which need not be learned, then numbers of classes, down to one, which is
-///   a drive without streams.
+/// - Copies and victims the drive's: the rules, which need not be learned, then six classes, three, and one, which is a
+///   drive without streams.
 fn settings(room: &Room, beside: DeviceHalf, names: bool, wide: bool) -> Vec<Setting> {
     use Copies::{Apart, Chain, One, Together};
     use Victims::{CostBenefit, CostBenefitRoot, Emptiest, Patient};
     let usual = room.classes(CLASSES);
-    let more = room.classes(u32::from(usual) + 2);
     let two = room.classes(2);
     let all = match beside {
         DeviceHalf::Own if wide => vec![
@@ -55,18 +54,23 @@ fn settings(room: &Room, beside: DeviceHalf, names: bool, wide: bool) -> Vec<Set
         DeviceHalf::Own => vec![
             (Guide::Lives, usual, Together, Patient),
             (Guide::Lives, usual, Together, Emptiest),
-            (Guide::Lives, more, Together, Patient),
+            (
+                Guide::Lives,
+                room.classes(u32::from(usual) + 2),
+                Together,
+                Patient,
+            ),
             (Guide::Lives, usual, Apart, Patient),
             (Guide::Lives, two, Together, Emptiest),
             (Guide::Rules, usual, One, Emptiest),
             (Guide::Lives, 1, One, Emptiest),
         ],
-        DeviceHalf::Relocation(_) => {
-            let lives = [usual, more, room.classes(4), room.classes(3), two, 1];
-            let rules = (Guide::Rules, usual, Together, Emptiest);
-            let lives = lives.map(|classes| (Guide::Lives, classes, Together, Emptiest));
-            std::iter::once(rules).chain(lives).collect()
-        }
+        DeviceHalf::Relocation(_) => vec![
+            (Guide::Rules, usual, Together, Emptiest),
+            (Guide::Lives, usual, Together, Emptiest),
+            (Guide::Lives, room.classes(3), Together, Emptiest),
+            (Guide::Lives, 1, Together, Emptiest),
+        ],
     };
     let mut settings: Vec<Setting> = Vec::with_capacity(all.len());
     for (guide, classes, copies, victims) in all {
@@ -210,6 +214,13 @@ impl Stage {
     }
 }
 
+/// What rules over files' names spoke of.
+#[derive(Debug, Default)]
+struct Spoken {
+    ruled_pages: u64,
+    written_pages: u64,
+}
+
 /// Miniature drives of as much spare as the drive has, but with a sample of its pages. They see the sampled writes, predicted as the drive's are, each under a setting of
 /// its own; the one that copies least is followed.
 #[derive(Debug)]
@@ -224,8 +235,8 @@ pub(super) struct Rehearsal {
     /// What a setting must have saved to take over.
     margin_pages: f64,
     leader: Setting,
-    /// Sampled pages written until the first judgement that no rule over names speaks of.
-    unruled_pages: Option<u32>,
+    /// What rules spoke of; `None` once that was enough, or a setting has saved enough to lead.
+    spoken: Option<Spoken>,
 }
 
 impl Rehearsal {
@@ -247,7 +258,7 @@ impl Rehearsal {
         Some(Rehearsal {
             stages: settings.iter().map(stage).collect::<Option<Vec<Stage>>>()?,
             leader: *settings.first()?,
-            unruled_pages: Some(0),
+            spoken: Some(Spoken::default()),
             room,
             sample,
             pending_pages: 0,
@@ -275,8 +286,9 @@ impl Rehearsal {
             stage.write(mind, self.room, self.sample, number, outlook);
         }
         self.pending_pages += 1;
-        if let Some(pages) = &mut self.unruled_pages {
-            *pages += u32::from(outlook.ruled == StreamId::default());
+        if let Some(spoken) = &mut self.spoken {
+            spoken.written_pages += 1;
+            spoken.ruled_pages += u64::from(outlook.ruled != StreamId::DEFAULT);
         }
         self.pending_pages >= self.judge_pages && self.judge()
     }
@@ -303,26 +315,27 @@ impl Rehearsal {
         }
     }
 
-    /// Leaves rules that nearly nothing obeys for the setting after them, at the first judgement.
-    fn leave_rules(&mut self) -> bool {
-        let unruled = self.unruled_pages.take().unwrap_or(0);
-        let nearly_all = self.judge_pages - self.judge_pages / RULED_PARTS;
-        match self.stages.get(1) {
-            Some(next) if self.leader.guide == Guide::Rules && unruled >= nearly_all => {
-                self.leader = next.setting;
-                true
-            }
-            _ => false,
+    /// What leads while no setting has saved enough, in a list that begins with rules: the setting after them until they have
+    /// spoken of enough of what was written, and from then on the rules.
+    fn by_names(&mut self) -> Option<Setting> {
+        let spoken = self.spoken.as_ref()?;
+        let [rules, next, ..] = self.stages.as_slice() else {
+            return None;
+        };
+        if rules.setting.guide != Guide::Rules {
+            return None;
         }
+        if spoken.ruled_pages * RULED_PARTS < spoken.written_pages {
+            return Some(next.setting);
+        }
+        self.spoken = None;
+        Some(rules.setting)
     }
 
     /// Adds up what each setting would have saved beside the leading one, and lets the one take
     /// over that has saved most, if that is enough.
     fn judge(&mut self) -> bool {
         self.pending_pages = 0;
-        if self.leave_rules() {
-            return true;
-        }
         let newly = |stage: &mut Stage| (stage.setting, stage.newly_copied());
         let copied: Vec<(Setting, u64)> = self.stages.iter_mut().map(newly).collect();
         let leading = copied.iter().find(|(setting, _)| *setting == self.leader);
@@ -334,6 +347,10 @@ impl Rehearsal {
                 (best, most) = (setting, stage.saved_pages);
             }
         }
+        if best != self.leader {
+            self.spoken = None;
+        }
+        let best = self.by_names().unwrap_or(best);
         if best == self.leader {
             return false;
         }
