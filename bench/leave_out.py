@@ -7,7 +7,8 @@ Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [NAME...]      (ma
   --fresh    the recordings of traces/fresh, which had no part in anything, with our scheme as it is set by default
   NAME       only these recordings
 
-Recordings, units and drives are those of the tables in traces/README.md and traces/held-out/README.md, or in traces/fresh/README.md.
+Recordings, units and drives are those of the tables in traces/README.md, traces/held-out/README.md and traces/looked-at/README.md, or in
+traces/fresh/README.md.
 A program is what stands before the first hyphen of a recording's name; all means are means by program. There are two contests:
 whole schemes, and the host half beside a drive that keeps all copies in one open unit (`+gc`). What a scheme does once it had the
 time to learn is its WAF from the end of the second capacity of writes on.
@@ -26,6 +27,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 TRACES = Path(__file__).resolve().parents[1] / "traces"
+# Recordings that a choice was made by, or may be; those of `fresh` had no part in any.
+CHOSEN_BY = (TRACES, TRACES / "held-out", TRACES / "looked-at")
+FRESH = (TRACES / "fresh",)
 # What a program may be given, the plainest first: it is taken where another is no better.
 SETTINGS = (
     "",
@@ -282,7 +286,7 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
-    found = [row for folder in ((TRACES / "fresh",) if options.fresh else (TRACES, TRACES / "held-out")) for row in rows(folder)]
+    found = [row for folder in (FRESH if options.fresh else CHOSEN_BY) for row in rows(folder)]
     settings = SETTINGS[:1] if options.fresh else SETTINGS
     unknown = set(options.names) - {row.name for row in found}
     if unknown or options.seeds < 1:

@@ -259,6 +259,24 @@ fn beside_a_drive_that_relocates_random_deaths_end_in_one_class() {
 }
 
 #[test]
+fn rules_lead_from_when_they_have_spoken_of_enough() {
+    let beside = DeviceHalf::Relocation(RelocationKind::Gc);
+    let (mut rehearsal, mind) = rehearsal(beside, 8.0);
+    // In turn, so that nothing is copied and no setting saves anything.
+    let mut lead = |writes: u32, ruled: u16| {
+        for page in 0..writes {
+            let ruled = StreamId(ruled);
+            let _ = rehearsal.write(&mind, page % PAGES, Outlook { life: 60.0, ruled });
+        }
+        rehearsal.leader().guide
+    };
+    assert_eq!(lead(PAGES / 8, 0), Guide::Lives);
+    assert_eq!(lead(PAGES / 2, 0), Guide::Lives);
+    assert_eq!(lead(PAGES / 8, 1), Guide::Rules);
+    assert_eq!(lead(40 * PAGES, 0), Guide::Rules, "they are not left again");
+}
+
+#[test]
 fn what_was_written_elsewhere_is_data_on_every_miniature() {
     let copied = |is_told: bool| {
         let beside = DeviceHalf::Relocation(RelocationKind::Gc);
