@@ -276,7 +276,7 @@ impl Rehearsal {
         }
         self.pending_pages += 1;
         if let Some(pages) = &mut self.unruled_pages {
-            *pages += u32::from(outlook.ruled == StreamId::default());
+            *pages += u32::from(mind.ruled(outlook.write) == StreamId::default());
         }
         self.pending_pages >= self.judge_pages && self.judge()
     }
