@@ -135,6 +135,30 @@ impl Manual {
         put(&mut self.contexts, MAX_CONTEXTS, row, matching, nameless);
     }
 
+    /// The stream of a write that is not counted among those a rule has placed.
+    pub(crate) fn stream_of(&self, write: &Write) -> StreamId {
+        self.first(self.matching(write))
+    }
+
+    /// The rules that match a write.
+    #[inline]
+    fn matching(&self, write: &Write) -> Matching {
+        let file = self.files.get(write.file.0 as usize);
+        let context = self.contexts.get(write.context.0 as usize);
+        file.unwrap_or(&self.nameless_file)
+            & context.unwrap_or(&self.nameless_context)
+            & self.hints[write.hint as usize]
+            & self.of_tenant(write.tenant)
+            & self.at(write.pages.first)
+    }
+
+    /// The stream of the first of the rules that match.
+    #[inline]
+    fn first(&self, matching: Matching) -> StreamId {
+        let first = self.streams.get(matching.trailing_zeros() as usize);
+        first.copied().unwrap_or_default()
+    }
+
     #[inline]
     fn of_tenant(&self, tenant: u32) -> Matching {
         let own = self.tenants.iter().find(|(known, _)| *known == tenant);
@@ -191,17 +215,10 @@ fn put(table: &mut Vec<Matching>, most: usize, row: usize, with: Matching, namel
 
 impl Assign for Manual {
     fn assign(&mut self, write: &Write) -> StreamId {
-        let file = self.files.get(write.file.0 as usize);
-        let context = self.contexts.get(write.context.0 as usize);
-        let matching = file.unwrap_or(&self.nameless_file)
-            & context.unwrap_or(&self.nameless_context)
-            & self.hints[write.hint as usize]
-            & self.of_tenant(write.tenant)
-            & self.at(write.pages.first);
+        let matching = self.matching(write);
         // Its lowest bit: the first that matches.
         self.used |= matching & matching.wrapping_neg();
-        let first = self.streams.get(matching.trailing_zeros() as usize);
-        first.copied().unwrap_or_default()
+        self.first(matching)
     }
 
     fn learn(&mut self, names: &Names) {

@@ -12,7 +12,7 @@ const STEPS: usize = 256;
 /// How much is written of each predicted life, and the bounds that part it best.
 #[derive(Debug)]
 pub(super) struct Classes {
-    traffic: Vec<f32>,
+    traffic: Box<[f32; STEPS]>,
     /// Bounds between classes for each number of them from 1 on, ascending; no life is beyond those
     /// that are not drawn.
     bounds: [[Eighths; MOST_CLASSES]; MOST_CLASSES],
@@ -21,7 +21,7 @@ pub(super) struct Classes {
 impl Classes {
     pub fn new() -> Classes {
         Classes {
-            traffic: vec![0.0; STEPS],
+            traffic: Box::new([0.0; STEPS]),
             bounds: [[Eighths::INFINITY; MOST_CLASSES]; MOST_CLASSES],
         }
     }
@@ -29,14 +29,14 @@ impl Classes {
     /// A page of this predicted life is written or copied.
     #[inline]
     pub fn count(&mut self, life: Eighths) {
-        self.traffic[(life as usize).min(STEPS - 1)] += 1.0;
+        self.traffic[usize::from(life as u8)] += 1.0;
     }
 
     /// Draws the bounds anew: of all ways to part what was counted, that with the least spread of
     /// predicted lives within classes. What was counted then counts half.
     pub fn redraw(&mut self) {
         let points: Vec<Weighted> = (0..)
-            .zip(&self.traffic)
+            .zip(&*self.traffic)
             .filter(|(_, weight)| **weight > 0.0)
             .map(|(step, &weight)| Weighted {
                 value: f64::from(step),
@@ -62,7 +62,7 @@ impl Classes {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.traffic.capacity() * size_of::<f32>()
+        size_of_val(&*self.traffic)
     }
 }
 

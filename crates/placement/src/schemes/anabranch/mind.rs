@@ -12,11 +12,11 @@ use crate::{
 
 /// What is known of a page that is written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Outlook {
+pub(super) struct Outlook<'a> {
     /// How long it is predicted to live.
     pub life: Eighths,
-    /// The stream that rules over its file's name give it.
-    pub ruled: StreamId,
+    /// Who writes it, and to which file.
+    pub write: &'a Write,
 }
 
 /// All that settings are applied to.
@@ -42,13 +42,15 @@ impl Mind {
 
     /// A page is written.
     #[inline]
-    pub fn write(&mut self, page: u32, write: &Write, now_pages: u64) -> Outlook {
+    pub fn write<'a>(&mut self, page: u32, write: &'a Write, now_pages: u64) -> Outlook<'a> {
         let life = self.predictor.write(page, write, now_pages);
         self.classes.count(life);
-        Outlook {
-            life,
-            ruled: self.rules.assign(write),
-        }
+        Outlook { life, write }
+    }
+
+    /// The stream that rules over a file's name give a write.
+    pub fn ruled(&self, write: &Write) -> StreamId {
+        self.rules.stream_of(write)
     }
 
     /// Pages are discarded.

@@ -119,10 +119,7 @@ impl Page {
 /// A mean that takes in one more value, and reaches it if that comes again and again.
 fn toward(mean: u8, value: u8) -> u8 {
     let distance = i16::from(value) - i16::from(mean);
-    let step = match distance / (1 << MEAN_SHIFT) {
-        0 => distance.signum(),
-        step => step,
-    };
+    let step = distance.signum() * (distance.abs() >> MEAN_SHIFT).max(1);
     (i16::from(mean) + step) as u8
 }
 

@@ -288,7 +288,7 @@ impl Rehearsal {
         self.pending_pages += 1;
         if let Some(spoken) = &mut self.spoken {
             spoken.written_pages += 1;
-            spoken.ruled_pages += u64::from(outlook.ruled != StreamId::DEFAULT);
+            spoken.ruled_pages += u64::from(mind.ruled(outlook.write) != StreamId::DEFAULT);
         }
         self.pending_pages >= self.judge_pages && self.judge()
     }

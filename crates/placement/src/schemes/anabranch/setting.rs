@@ -140,7 +140,7 @@ impl Setting {
     pub fn host_stream(&self, mind: &Mind, outlook: Outlook, room: &Room) -> StreamId {
         match self.guide {
             Guide::Lives => StreamId(self.class(mind, outlook.life, room)),
-            Guide::Rules => outlook.ruled,
+            Guide::Rules => mind.ruled(outlook.write),
         }
     }
 
@@ -255,9 +255,17 @@ pub(super) fn age(unit: &ClosedUnit, now: u64) -> f64 {
 mod tests {
     use std::collections::HashSet;
 
+    use anabranch_trace::FileId;
+
     use super::super::page::Senses;
     use super::*;
-    use crate::by_page::tests::DRIVE;
+    use crate::{
+        assign::{Names, Write},
+        by_page::tests::{DRIVE, write},
+    };
+
+    /// A file that rules give stream 1.
+    const LOG: FileId = FileId(1);
 
     const SETTING: Setting = Setting {
         guide: Guide::Lives,
@@ -278,14 +286,11 @@ mod tests {
             }
         }
         mind.classes.redraw();
+        mind.learn(&Names {
+            files: vec![(LOG, "log.aof".to_owned())],
+            ..Names::default()
+        });
         mind
-    }
-
-    fn outlook(life: Eighths) -> Outlook {
-        Outlook {
-            life,
-            ruled: StreamId(7),
-        }
     }
 
     fn room(host_streams: u16, internal_streams: u16) -> Room {
@@ -299,6 +304,11 @@ mod tests {
     fn streams(setting: Setting, room: &Room) -> [[u16; 3]; 2] {
         let mind = mind();
         let lives = [20.0, 60.0, 100.0];
+        let write = &Write {
+            file: LOG,
+            ..write(0, 1, 0)
+        };
+        let outlook = |life| Outlook { life, write };
         [
             lives.map(|life| setting.host_stream(&mind, outlook(life), room).0),
             lives.map(|life| setting.copy_stream(&mind, life, StreamId(0), room).0),
@@ -337,7 +347,7 @@ mod tests {
             copies: Copies::One,
             ..SETTING
         };
-        assert_eq!(streams(ruled, &room(8, 4)), [[7, 7, 7], [8, 8, 8]]);
+        assert_eq!(streams(ruled, &room(8, 4)), [[1, 1, 1], [8, 8, 8]]);
     }
 
     #[test]

@@ -44,10 +44,9 @@ impl Scale {
     /// The bin of a stretch of so many eighths.
     #[inline]
     pub fn bin(&self, eighths: u8) -> usize {
-        match eighths.checked_sub(self.start) {
-            Some(above) => (usize::from(above / BIN_EIGHTHS) + 1).min(BINS - 1),
-            None => 0,
-        }
+        // The second bin begins at the start: a difference, not a branch, since which it is follows no pattern.
+        let above = (u16::from(eighths) + u16::from(BIN_EIGHTHS)).saturating_sub(self.start.into());
+        usize::from(above / u16::from(BIN_EIGHTHS)).min(BINS - 1)
     }
 
     /// The middle of a bin, in eighths.

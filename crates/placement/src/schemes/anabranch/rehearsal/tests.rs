@@ -8,7 +8,10 @@ use super::{
     },
     *,
 };
-use crate::{assign::Write, by_page::tests::DRIVE};
+use crate::{
+    assign::{Names, Write},
+    by_page::tests::{DRIVE, write},
+};
 
 const PAGES: u32 = 8192;
 const GEOMETRY: HostGeometry = HostGeometry {
@@ -261,12 +264,19 @@ fn beside_a_drive_that_relocates_random_deaths_end_in_one_class() {
 #[test]
 fn rules_lead_from_when_they_have_spoken_of_enough() {
     let beside = DeviceHalf::Relocation(RelocationKind::Gc);
-    let (mut rehearsal, mind) = rehearsal(beside, 8.0);
+    let (mut rehearsal, mut mind) = rehearsal(beside, 8.0);
+    mind.learn(&Names {
+        files: vec![(FileId(1), "log.aof".to_owned())],
+        ..Names::default()
+    });
     // In turn, so that nothing is copied and no setting saves anything.
-    let mut lead = |writes: u32, ruled: u16| {
+    let mut lead = |writes: u32, file: u32| {
         for page in 0..writes {
-            let ruled = StreamId(ruled);
-            let _ = rehearsal.write(&mind, page % PAGES, Outlook { life: 60.0, ruled });
+            let write = &Write {
+                file: FileId(file),
+                ..write(0, 1, 0)
+            };
+            let _ = rehearsal.write(&mind, page % PAGES, Outlook { life: 60.0, write });
         }
         rehearsal.leader().guide
     };
