@@ -35,7 +35,7 @@ def row(name: str) -> Any:
 
 
 def test_the_recordings_that_are_there_are_rows_with_their_units_and_drives() -> None:
-    rows = [row for folder in ("traces", "traces/held-out", "traces/fresh") for row in leave_out.rows(ROOT / folder)]
+    rows = [row for folder in ("traces", "traces/held-out", "traces/fresh", "traces/fresh-2") for row in leave_out.rows(ROOT / folder)]
     recordings = {path.stem for path in (ROOT / "traces").glob("**/*.parquet")}
     assert {one.name for one in rows} == recordings and len(rows) == len(recordings)
     found = {one.name: one for one in rows}
