@@ -18,6 +18,8 @@ programs=(cc:gcc go:golang-go java:openjdk-17-jdk-headless mvn:maven curl:curl g
     influxd:influxdb isql-fb:firebird3.0-utils /usr/lib/x86_64-linux-gnu/firebird/3.0/plugins/libEngine12.so:firebird3.0-server-core
     tarantool:tarantool nats-server:nats-server restic:restic rrdtool:rrdtool tkrzw_dbm_perf:tkrzw-utils
     squid:squid /usr/lib/dovecot/imap:dovecot-imapd logrotate:logrotate pg_createcluster:postgresql setpriv:util-linux
+    borg:borgbackup /usr/lib/systemd/systemd-journal-remote:systemd-journal-remote varnishd:varnish /usr/lib/rabbitmq/bin/rabbitmq-server:rabbitmq-server
+    chromium:chromium /usr/lib/python3.11/lib-dynload/_gdbm.cpython-311-x86_64-linux-gnu.so:python3-gdbm
     mkfs.btrfs:btrfs-progs mkfs.xfs:xfsprogs mariadbd:mariadb-server /usr/lib/mysql/plugin/ha_rocksdb.so:mariadb-plugin-rocksdb losetup:mount
     /usr/include/wiredtiger.h:libwiredtiger-dev /usr/include/db.h:libdb5.3-dev
     /usr/lib/python3/dist-packages/plyvel:python3-plyvel /usr/lib/python3/dist-packages/xapian:python3-xapian)

@@ -1,10 +1,11 @@
-"""A server of pages and pictures, and four clients that ask for them by way of the proxy at port 23128; some are asked for again and again."""
+"""A server of pages and pictures, and four clients that ask for them by way of the proxy at port 23128, some again and again: squid.py [MIB]."""
 import http.client
 import random
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PAGES, FETCHED = 200_000, 1_400 << 20
+PAGES, FETCHED = 200_000, int(*sys.argv[1:] or [1400]) << 20
 noise = random.Random(1).randbytes(8 << 20)
 
 
