@@ -25,7 +25,7 @@ modules=(virtio_pci virtio_net virtio_blk nvme-tcp nvme ublk_drv null_blk ext4 x
 security=(dh_generic hmac sha256_generic sha512_generic tls gcm ccm aesni_intel)
 # What a script loads itself, with its own options: a SCSI drive in memory that counts writes by GROUP NUMBER; drives made of
 # others; the kernel's SCSI target with its handlers in user space; its NVMe/TCP target.
-by_hand=(sd_mod scsi_debug loop dm_mod dm_crypt xts raid1 target_core_user tcm_loop nvmet-tcp)
+by_hand=(sd_mod scsi_debug loop dm_mod dm_crypt dm_multipath dm_round_robin xts raid1 target_core_user tcm_loop nvmet-tcp)
 # What file systems ask the kernel's crypto for by name, where it is a module (6.12).
 checksums=(crc32c_generic crc32_generic)
 

@@ -14,6 +14,8 @@ use crate::duration::duration;
 use crate::export;
 use crate::formats::{imported, replayed};
 use crate::look::TableArguments;
+#[cfg(feature = "live")]
+use crate::rate::one_rate;
 use crate::say::{self, SayArguments};
 #[cfg(feature = "live")]
 use crate::tenants::TenantArguments;
@@ -329,7 +331,7 @@ pub struct RecordArguments {
     pub cgroup: Vec<PathBuf>,
     /// Keep a sample of the device: one page of N stands for all N, as in `1/64`, for an Nth of the trace.
     /// `replay` knows by itself that it is one, and at a coarser rate tells the error
-    #[arg(long, value_name = "1/N")]
+    #[arg(long, value_name = "1/N", value_parser = one_rate)]
     pub sample: Option<anabranch_trace::Rate>,
     /// Which pages are sampled: another number draws others
     #[arg(long, value_name = "N", default_value_t = 0, requires = "sample")]

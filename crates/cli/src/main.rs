@@ -30,6 +30,8 @@ mod output;
 mod packaging;
 mod precondition;
 mod progress;
+#[cfg(any(feature = "live", feature = "serve"))]
+mod rate;
 mod replay;
 mod report;
 mod say;

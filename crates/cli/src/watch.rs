@@ -111,9 +111,23 @@ fn limits(arguments: &WatchArguments) -> Result<Limits> {
         None => each.max(LEAST_MEMORY_BYTES),
     };
     Ok(Limits {
-        cpu: arguments.cpu.as_deref().map(share).transpose()?,
+        cpu: arguments
+            .cpu
+            .as_deref()
+            .map(share_of_processor)
+            .transpose()?,
         memory_bytes: Some(memory_bytes),
     })
+}
+
+/// Refuses a share that cannot be kept: looking at requests costs something at every rate.
+fn share_of_processor(text: &str) -> Result<f64> {
+    match share(text)? {
+        share if share > 0.0 => Ok(share),
+        _ => Err(Failure::wrong_use(format!(
+            "--cpu {text}: watching takes some of a processor at every rate: 1% works, or leave it out"
+        ))),
+    }
 }
 
 /// Refuses a budget that no sample can keep, because the probes alone take most of it.

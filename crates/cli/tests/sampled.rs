@@ -58,6 +58,19 @@ fn every_page_sampled_is_the_drive_to_the_page() {
     assert!(full["schemes"].as_array().unwrap().len() > 20);
     assert!(full["sampled"].is_null());
     assert_eq!(sampled["sampled"]["hashes"].as_array().unwrap().len(), 1);
+    let note = |more: &[&str]| {
+        let output =
+            anabranch(&[&["replay", TRACE, "--scheme", "baseline"], &UNIT[..], more].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let one = "one sample: its error is not known";
+    let whole = note(&["--sample", "1/1"]);
+    assert!(
+        whole.contains("no error comes from sampling") && !whole.contains(one),
+        "{whole}"
+    );
+    let part = note(&["--sample", "1/8", "--samples", "1"]);
+    assert!(part.contains(one), "{part}");
 }
 
 #[test]
@@ -208,6 +221,70 @@ fn what_cannot_be_sampled_is_refused_with_what_works() {
         2,
     );
     assert!(aged.contains("leave one out"), "{aged}");
+}
+
+#[test]
+fn only_a_replay_finds_the_rate_and_the_others_say_why() {
+    // What comes after the rate is looked at later, or not at all.
+    let verbs: &[&[&str]] = &[
+        #[cfg(feature = "live")]
+        &["run", "--sample", "auto", "--", "true"],
+        #[cfg(feature = "live")]
+        &[
+            "record",
+            "--device",
+            "/dev/null",
+            "--sample",
+            "auto",
+            "--",
+            "true",
+        ],
+        #[cfg(feature = "live")]
+        &["watch", "/dev/null", "--sample", "auto"],
+        #[cfg(feature = "serve")]
+        &["serve", "--shadow", "baseline", "--sample", "auto"],
+    ];
+    for words in verbs {
+        let said = complaint(words, 2);
+        for part in [
+            "--sample",
+            "they pass by once",
+            "--sample 1/64",
+            "record them whole",
+        ] {
+            assert!(said.contains(part), "{words:?}: {said}");
+        }
+        // Another text that is no rate is told what one is.
+        let wrong = words
+            .iter()
+            .map(|word| if *word == "auto" { "1/3" } else { word });
+        let said = complaint(&wrong.collect::<Vec<_>>(), 2);
+        assert!(
+            said.contains("power of two") && said.contains("1/2"),
+            "{said}"
+        );
+        let help = anabranch(&[words[0], "--help"]);
+        let help = String::from_utf8(help.stdout).unwrap();
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            !help.contains("`auto`") || help.contains("alone takes `auto`"),
+            "{help}"
+        );
+    }
+}
+
+#[cfg(feature = "live")]
+#[test]
+fn a_share_of_the_processor_that_cannot_be_kept_is_refused() {
+    for wrong in ["0", "0%", "-0"] {
+        let said = complaint(&["watch", "/dev/null", &format!("--cpu={wrong}")], 2);
+        assert!(
+            said.contains("--cpu") && said.contains("1% works"),
+            "{said}"
+        );
+    }
+    let said = complaint(&["watch", "/dev/null", "--cpu", "101%"], 2);
+    assert!(said.contains("101%"), "{said}");
 }
 
 #[test]

@@ -198,8 +198,8 @@ pub struct ComparisonOptions {
     /// contexts. Costs 8 bytes of memory a page of the drive for each scheme
     #[cfg_attr(feature = "clap", arg(long))]
     pub details: bool,
-    /// Sample the drive: one page of N stands for all N, for an Nth of memory and time, as in `1/64`; `auto`
-    /// takes the coarsest rate whose error bars stay below 2 % of the WAF
+    /// Sample the drive: one page of N stands for all N, for an Nth of memory and time, as in `1/64`. `replay`
+    /// alone takes `auto` as well: the coarsest rate whose error bars stay below 2 % of the WAF
     #[serde(deserialize_with = "number")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "1/N"))]
     pub sample: Option<Sampling>,

@@ -34,7 +34,7 @@ pub struct SampledWaf {
     /// The WAF in each sample.
     pub each: Vec<f64>,
     /// Half the width of the interval meant to hold the whole drive's WAF in 95 of 100 cases, computed from the spread of
-    /// the samples and from the pages that a unit has in them; absent where there is one sample.
+    /// the samples and from the pages that a unit has in them; absent where there is one sample, which at 1/1 is the whole drive.
     pub error: Option<f64>,
 }
 

@@ -285,6 +285,9 @@ fn widened(outcome: &Comparison) -> Option<String> {
 fn sampled(outcome: &Comparison) -> Option<String> {
     let sampled = outcome.sampled.as_ref()?;
     let bars = match sampled.hashes.len() {
+        1 if sampled.rate == "1/1" => {
+            "that is the whole drive: no error comes from sampling".to_owned()
+        }
         1 => "one sample: its error is not known".to_owned(),
         count => format!(
             "means of {count} samples; ± = where the whole drive's WAF mostly lies, by their spread and the \

@@ -1,5 +1,5 @@
 //! What a write costs on drives of 4 GiB to 16 TB: uniform overwrites, greedy, one stream, beside
-//! random updates of a table as large as the drive's mapping.
+//! random updates of a table as large as the drive's mapping, by turns. Time is the thread's on a processor.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
 
@@ -8,10 +8,16 @@ use std::{hint::black_box, time::Duration};
 use anabranch_ssd::{Config, PageRange, StreamId, relocate::RelocationKind};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
+#[path = "../../placement/benches/cpu_time/mod.rs"]
+mod cpu_time;
 #[path = "../tests/driven/mod.rs"]
 mod driven;
 
+use cpu_time::CpuTime;
 use driven::Driven;
+
+/// Turns of both, since what else runs takes of the caches.
+const ROUNDS: u32 = 3;
 
 /// Overwrites in one sample.
 const WRITES: u64 = 1 << 22;
@@ -94,20 +100,16 @@ fn resident_bytes() -> u64 {
     status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-fn updates(criterion: &mut Criterion, size: &Size) {
-    let mut table = vec![0_u32; size.logical_pages as usize];
-    let mut draw = Draw(1);
-    overwrite_table(&mut table, &mut draw, u64::from(size.logical_pages));
-    let mut group = criterion.benchmark_group("sizes, random 4-byte updates");
+type Group<'a> = criterion::BenchmarkGroup<'a, CpuTime>;
+
+fn group<'a>(criterion: &'a mut Criterion<CpuTime>, name: &str, elements: u64) -> Group<'a> {
+    let mut group = criterion.benchmark_group(name);
     group
-        .throughput(Throughput::Elements(WRITES))
+        .throughput(Throughput::Elements(elements))
         .sample_size(10)
         .warm_up_time(Duration::from_millis(500))
         .measurement_time(Duration::from_secs(2));
-    group.bench_function(size.name, |bencher| {
-        bencher.iter(|| overwrite_table(&mut table, &mut draw, WRITES));
-    });
-    group.finish();
+    group
 }
 
 fn overwrite_table(table: &mut [u32], draw: &mut Draw, updates: u64) {
@@ -118,19 +120,19 @@ fn overwrite_table(table: &mut [u32], draw: &mut Draw, updates: u64) {
     black_box(table);
 }
 
-fn device(criterion: &mut Criterion, size: &Size) {
+/// A device after so many overwrites that victims are what they will be, and the flash pages that `WRITES` more take.
+fn aged(size: &Size, draw: &mut Draw) -> (Driven, u64) {
     let before = resident_bytes();
     let config = drive(size);
     let mut device = Driven::new(&config, RelocationKind::Mixed).unwrap();
     let all = PageRange::new(0, size.logical_pages);
     device.write(all, StreamId::DEFAULT).unwrap();
-    let mut draw = Draw(1);
     // After two capacities victims are what they will be for ever, to a few percent. The largest
     // drive gets fewer, so that the whole ends in minutes; its WAF says how far it has come.
     let aging = (2 * u64::from(size.logical_pages)).min(MOST_AGING);
-    overwrite(&mut device, &mut draw, aging);
+    overwrite(&mut device, draw, aging);
     let then = *device.counters();
-    overwrite(&mut device, &mut draw, WRITES);
+    overwrite(&mut device, draw, WRITES);
     let since = device.counters().since(&then);
     let bytes = (resident_bytes() - before) as f64 / f64::from(size.logical_pages);
     eprintln!(
@@ -138,24 +140,38 @@ fn device(criterion: &mut Criterion, size: &Size) {
         size.name,
         since.waf().unwrap()
     );
-    let mut group = criterion.benchmark_group("sizes, flash page-writes");
-    group
-        .throughput(Throughput::Elements(since.media_pages()))
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(2));
-    group.bench_function(size.name, |bencher| {
-        bencher.iter(|| overwrite(&mut device, &mut draw, WRITES));
-    });
-    group.finish();
+    (device, since.media_pages())
 }
 
-fn sizes(criterion: &mut Criterion) {
-    for size in &SIZES {
-        updates(criterion, size);
-        device(criterion, size);
+fn by_turns(criterion: &mut Criterion<CpuTime>, size: &Size) {
+    let mut draw = Draw(1);
+    let (mut device, media_pages) = aged(size, &mut draw);
+    let mut table = vec![0_u32; size.logical_pages as usize];
+    overwrite_table(&mut table, &mut draw, u64::from(size.logical_pages));
+    for round in 1..=ROUNDS {
+        let name = format!("{}, round {round}", size.name);
+        let mut updates = group(criterion, "sizes, random 4-byte updates", WRITES);
+        updates.bench_function(&name, |bencher| {
+            bencher.iter(|| overwrite_table(&mut table, &mut draw, WRITES));
+        });
+        updates.finish();
+        let mut writes = group(criterion, "sizes, flash page-writes", media_pages);
+        writes.bench_function(&name, |bencher| {
+            bencher.iter(|| overwrite(&mut device, &mut draw, WRITES));
+        });
+        writes.finish();
     }
 }
 
-criterion_group!(benches, sizes);
+fn sizes(criterion: &mut Criterion<CpuTime>) {
+    for size in &SIZES {
+        by_turns(criterion, size);
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(CpuTime);
+    targets = sizes
+}
 criterion_main!(benches);

@@ -29,6 +29,7 @@ use crate::{
     arguments::RunArguments,
     comparison::{keep, live_schemes, publish},
     failure::{Failure, INTERRUPTED, Result},
+    rate::NO_AUTO,
     say, tenants,
     workloads::workloads,
 };
@@ -102,10 +103,7 @@ fn sampled(arguments: &RunArguments, whole: &NamedDrive) -> Result<(NamedDrive, 
         None => return Ok((whole.clone(), Vec::new())),
         Some(Sampling::Rate(rate)) => rate,
         Some(Sampling::Auto) => {
-            return Err(Failure::wrong_use(
-                "--sample auto looks at the writes several times, and a run sees them once: give a rate, as in \
-                 --sample 1/8, or replay the trace with auto",
-            ));
+            return Err(Failure::wrong_use(format!("--sample {NO_AUTO}")));
         }
     };
     let drive = one_sampled(&arguments.drive, &Origin::default(), rate)?;

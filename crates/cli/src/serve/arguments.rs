@@ -12,6 +12,7 @@ use anabranch_trace::Rate;
 use clap::{Args, ValueEnum};
 
 use super::namespaces::NamespaceList;
+use crate::rate::one_rate;
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
@@ -189,6 +190,7 @@ pub struct ServeArguments {
     #[arg(
         long,
         value_name = "1/N",
+        value_parser = one_rate,
         requires = "shadow",
         help_heading = "Shadow drives"
     )]

@@ -6,7 +6,7 @@ use anabranch_compare::{DriveOptions, SAMPLES};
 use anabranch_trace::Rate;
 use clap::Args;
 
-use crate::duration::duration;
+use crate::{duration::duration, rate::one_rate};
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
@@ -32,7 +32,7 @@ pub struct WatchArguments {
     pub schemes: Vec<String>,
     /// One page of N stands for all N, as in `1/64` [default: as few as leave an erase unit 256 pages, or as
     /// --memory allows]
-    #[arg(long, value_name = "1/N")]
+    #[arg(long, value_name = "1/N", value_parser = one_rate)]
     pub sample: Option<Rate>,
     /// Samples whose mean is told, each of other pages; their spread is the error
     #[arg(long, value_name = "N", default_value_t = SAMPLES)]

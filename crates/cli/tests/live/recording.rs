@@ -127,6 +127,31 @@ fn a_recording_told_to_end_ends_its_program_and_keeps_the_trace() {
 }
 
 #[test]
+fn pages_of_a_device_that_holds_no_file_system_are_of_who_writes_them_out() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let trace = place.path("trace.parquet");
+    let dd = device
+        .dd(20)
+        .join(" ")
+        .replace("oflag=direct", "conv=fsync");
+    let record = [
+        "record", "--device", &device.0, "-o", &trace, "--", "sh", "-c", &dd,
+    ];
+    anabranch(&record).with_status(0);
+    let contexts = anabranch(&["contexts", &trace, "--json"])
+        .with_status(0)
+        .json();
+    let contexts = contexts["contexts"].as_array().unwrap();
+    assert!(
+        contexts.iter().any(|one| one["role"] == "dd"),
+        "{contexts:?}"
+    );
+    let is_metadata = |one: &serde_json::Value| one["kind"] == "metadata";
+    assert!(!contexts.iter().any(is_metadata), "{contexts:?}");
+}
+
+#[test]
 fn what_is_no_block_device_or_no_program_is_named_and_no_trace_is_left() {
     let place = Place::new();
     let device = Device::new(&place);

@@ -115,6 +115,20 @@ static __always_inline struct inode *host_of(struct address_space *mapping)
 	return inode;
 }
 
+/*
+ * Whether a file system, or another that keeps the device for itself, writes to
+ * this inode of a block device. Where nobody does, whoever opens the node does.
+ */
+static __always_inline bool is_held(struct inode *inode)
+{
+	struct bdev_inode *both = NULL;
+
+	if (!bpf_core_field_exists(both->vfs_inode))
+		return true;
+	both = (void *)inode - bpf_core_field_offset(both->vfs_inode);
+	return BPF_CORE_READ(both, bdev.bd_holder);
+}
+
 /* Finds the file that `walk->mapping` is of or, where it is of none, the writer of all its pages. */
 static __always_inline void find_owner(struct bio_walk *walk)
 {
@@ -125,7 +139,8 @@ static __always_inline void find_owner(struct bio_walk *walk)
 	walk->file = (struct file_key){};
 	walk->writer = walk->submitter;
 	if (inode && BPF_CORE_READ(sb, s_magic) == BDEVFS_MAGIC) {
-		walk->writer = file_system_writer(walk->log, walk->slot);
+		if (is_held(inode))
+			walk->writer = file_system_writer(walk->log, walk->slot);
 	} else if (inode && holds_file_system((__u64)sb)) {
 		walk->inode = (__u64)inode;
 		walk->file = key_of(inode);

@@ -49,6 +49,7 @@ struct block_device {
 	__u64 bd_start_sect;
 	struct gendisk *bd_disk;
 	__u32 bd_dev;
+	void *bd_holder;
 };
 
 struct super_block {
@@ -71,6 +72,12 @@ struct inode {
 	unsigned long i_ino;
 	__u32 i_generation;
 	struct hlist_head i_dentry;
+};
+
+/* A block device beside the inode of its own cache. */
+struct bdev_inode {
+	struct block_device bdev;
+	struct inode vfs_inode;
 };
 
 /* Until 6.8 the hint is a byte, from 6.9 on an enumeration. */
