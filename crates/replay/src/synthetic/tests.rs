@@ -119,6 +119,7 @@ fn a_wrong_load_is_told_what_there_is() {
     assert!(complaint("cachelib:smal=4%").contains("small=4%"));
     assert!(complaint("cachelib:small=400%").contains("from 0% to 100%"));
     assert!(complaint("cachelib:tenants=1.5").contains("from 1 to 2"));
+    assert!(complaint("fio-three-streams:zoned=2").contains("from 0 to 1"));
     assert!(complaint("cachelib:smal=4%").contains("held=0%, overwritten=0%"));
     assert!(complaint("cassandra:held=96%").contains("held is from 0% to 95%"));
     assert!(complaint("cassandra:held=nan").contains("held is from 0% to 95%"));
@@ -251,6 +252,26 @@ fn a_cache_writes_and_takes_the_shares_it_is_asked_for() {
     assert!(end.unwrap() <= 512 << 20);
     let small = load.requests().filter(|io| io.context.0 == 1);
     assert!(small.map(|io| io.offset_bytes).min().unwrap() >= (512 << 20) / 10 * 9);
+}
+
+#[test]
+fn three_streams_overwrite_in_zones_or_everywhere_alike() {
+    for (zoned, in_first_fifth) in [(1, 0.8), (0, 0.2)] {
+        let text = format!("fio-three-streams:size=100MiB,write=1GiB,sequential=60%,zoned={zoned}");
+        let load = Synthetic::parse(&text).unwrap();
+        let found = by_writer(&text);
+        for (writer, expected) in [(1, 0.6), (2, 0.2), (3, 0.2)] {
+            let share = found[&writer] as f64 / (1_u64 << 30) as f64;
+            assert!((share - expected).abs() < 0.001, "{found:?}");
+        }
+        let over = load.requests().filter(|io| io.context.0 == 2);
+        let (first, all) = over.fold((0, 0), |(first, all), io| {
+            assert!(io.offset_bytes < 90 << 20);
+            (first + u32::from(io.offset_bytes < 18 << 20), all + 1)
+        });
+        let share = f64::from(first) / f64::from(all);
+        assert!((share - in_first_fifth).abs() < 0.01, "{text}: {share}");
+    }
 }
 
 #[test]

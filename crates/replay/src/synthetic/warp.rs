@@ -25,15 +25,19 @@ pub(super) const ONE: Kind = Kind {
 /// Share of the bytes that are written in sequence.
 const SEQUENTIAL: Setting = Setting::share(0, "sequential", 0.5, (0.0, 0.95));
 
-/// `3stream/zoned`: 128 KiB in sequence over 90 % of the drive (depth 1), 4 KiB over the same 90 %, 8 of 10 of them in
-/// its first fifth (depth 32), 4 KiB at random over the other 10 % (depth 32); each with a handle of its own.
+/// Whether the job that overwrites what is written in sequence keeps to zones (`3stream/zoned`, the paper's 80/20) or
+/// writes everywhere alike (`3stream/uniform`, its worst case).
+const ZONED: Setting = Setting::count(1, "zoned", 1.0, (0.0, 1.0));
+
+/// `3stream`: 128 KiB in sequence over 90 % of the drive (depth 1), 4 KiB over the same 90 % (depth 32), 8 of 10 of them
+/// in its first fifth or evenly, 4 KiB at random over the other 10 % (depth 32); each with a handle of its own.
 /// Rates are not told: the share of the first is a setting, the two others are of equal depth and get
-/// equal bytes (our choice).
+/// equal bytes (our choice; on the paper's emulator, Fig. 16, 88 % and 5 to 6 % each).
 pub(super) const THREE: Kind = Kind {
     name: "fio-three-streams",
     summary: "fio: in sequence over 90 % of the drive, skewed 4 KiB over the same, random 4 KiB over 10 %",
     least_bytes: 64 << 20,
-    settings: &[SEQUENTIAL],
+    settings: &[SEQUENTIAL, ZONED],
     tables: three_tables,
     make: Make::Jobs(three),
 };
@@ -60,6 +64,10 @@ fn three(plan: &Plan) -> Vec<(f64, Job)> {
     let sequential = plan.own(&SEQUENTIAL);
     let each = (1.0 - sequential) / 2.0;
     let large = plan.percent(90);
+    let over = match plan.own(&ZONED) {
+        0.0 => Order::Drawn,
+        _ => Order::Zoned,
+    };
     let job = |row, hint, first, pages, block, order| Job {
         tag: Tag::new(row, hint),
         first,
@@ -72,7 +80,7 @@ fn three(plan: &Plan) -> Vec<(f64, Job)> {
             sequential,
             job(1, WriteHint::Long, 0, large, BLOCK, Order::sequence()),
         ),
-        (each, job(2, WriteHint::Medium, 0, large, 1, Order::Zoned)),
+        (each, job(2, WriteHint::Medium, 0, large, 1, over)),
         (
             each,
             job(
