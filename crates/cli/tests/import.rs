@@ -199,6 +199,48 @@ fn a_pattern_names_files_in_the_order_people_count() {
     assert!(words.contains("no file matches"), "{words}");
 }
 
+/// 100 writes of one volume, a second apart, of which the 50th has the clock that is given, in microseconds.
+fn with_a_clock(us: u64) -> String {
+    (0..100).fold(String::new(), |mut text, line| {
+        let us = if line == 50 {
+            us
+        } else {
+            1_577_808_000_000_000 + line * 1_000_000
+        };
+        writeln!(text, "7,W,{},4096,{us}", line * 4096).unwrap();
+        text
+    })
+}
+
+#[test]
+fn one_wrong_clock_is_told_whether_it_goes_forward_or_back() {
+    let directory = TempDir::new().unwrap();
+    let (_, trace) = output(&directory);
+    let told = |us| {
+        let input = write(&directory, "io_traces.csv", &with_a_clock(us));
+        said(&["import", &input, "-o", &trace])
+    };
+    let right = told(1_577_808_050_000_000);
+    assert!(!right.contains("clock"), "{right}");
+    // Before all others, and a little before the one before.
+    let back = told(0);
+    assert!(
+        back.contains("the clock goes back at 1 of 100 requests, by 49.000000 s at most"),
+        "{back}"
+    );
+    let back = told(1_577_808_048_500_000);
+    assert!(
+        back.contains("the clock goes back at 1 of 100 requests, by 0.500000 s at most"),
+        "{back}"
+    );
+    let forward = told(1_577_808_000_000_000 + 14_662 * 86_400_000_000);
+    assert!(forward.contains("one pause of 14662.00 days"), "{forward}");
+    assert!(
+        forward.contains("goes back at 1 of 100 requests, by 14662.00 days"),
+        "{forward}"
+    );
+}
+
 #[test]
 fn a_csv_is_read_by_its_map() {
     let directory = TempDir::new().unwrap();

@@ -39,6 +39,7 @@ impl Done<'_> {
         let mut notes = Vec::new();
         notes.extend(self.importer.remark().map(str::to_owned));
         notes.extend(wrong_clock(&self.survey.summary()));
+        notes.extend(backward_clock(&self.survey.summary()));
         if let Some(first) = self.importer.skipped().first_malformed {
             notes.push(format!("the first malformed record: {first}"));
         }
@@ -113,6 +114,19 @@ fn wrong_clock(summary: &Summary) -> Option<String> {
             "one pause of {} is most of that time: a record has a wrong clock, or the time is in another unit; \
              --time open would wait for it",
             span(pause_ns)
+        )
+    })
+}
+
+/// A note for a trace whose times go back.
+fn backward_clock(summary: &Summary) -> Option<String> {
+    (summary.steps_back > 0).then(|| {
+        format!(
+            "the clock goes back at {} of {} requests, by {} at most: records have a wrong clock, or are not in the \
+             order of their time; they stay in the order of the trace, and a time before the first counts as the first",
+            summary.steps_back,
+            summary.requests(),
+            span(summary.longest_step_back_ns)
         )
     })
 }

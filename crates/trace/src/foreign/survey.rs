@@ -17,6 +17,8 @@ pub struct Survey {
     times_ns: Option<(u64, u64)>,
     last_time_ns: Option<u64>,
     longest_pause_ns: u64,
+    steps_back: u64,
+    longest_step_back_ns: u64,
     bytes: Option<(u64, u64)>,
     footprint: Footprint,
     volumes: BTreeSet<u32>,
@@ -38,6 +40,10 @@ pub struct Summary {
     pub span_ns: u64,
     /// The longest time from one request to the next, in nanoseconds: nearly all of the span where one clock is wrong.
     pub longest_pause_ns: u64,
+    /// Requests with an earlier time than the one before them.
+    pub steps_back: u64,
+    /// The longest of these steps, in nanoseconds; not further than to the first request's time.
+    pub longest_step_back_ns: u64,
     /// Reads.
     pub read: Total,
     /// Writes.
@@ -72,6 +78,8 @@ impl Default for Survey {
             times_ns: None,
             last_time_ns: None,
             longest_pause_ns: 0,
+            steps_back: 0,
+            longest_step_back_ns: 0,
             bytes: None,
             footprint: Footprint::new(),
             volumes: BTreeSet::new(),
@@ -92,11 +100,13 @@ impl Survey {
         total.requests += 1;
         total.bytes = total.bytes.saturating_add(io.length_bytes);
         self.times_ns = widened(self.times_ns, io.time_ns, io.time_ns);
-        let pause_ns = self
-            .last_time_ns
-            .map_or(0, |last_ns| io.time_ns.saturating_sub(last_ns));
-        self.longest_pause_ns = self.longest_pause_ns.max(pause_ns);
-        self.last_time_ns = Some(io.time_ns);
+        let last_ns = self.last_time_ns.replace(io.time_ns).unwrap_or(io.time_ns);
+        self.longest_pause_ns = self
+            .longest_pause_ns
+            .max(io.time_ns.saturating_sub(last_ns));
+        let back_ns = last_ns.saturating_sub(io.time_ns);
+        self.steps_back += u64::from(back_ns > 0);
+        self.longest_step_back_ns = self.longest_step_back_ns.max(back_ns);
         if io.operation == Operation::Flush {
             return;
         }
@@ -125,6 +135,8 @@ impl Survey {
         Summary {
             span_ns: last_time_ns - first_time_ns,
             longest_pause_ns: self.longest_pause_ns,
+            steps_back: self.steps_back,
+            longest_step_back_ns: self.longest_step_back_ns,
             read,
             written,
             discarded,
@@ -172,6 +184,8 @@ mod tests {
         let expected = Summary {
             span_ns: 4,
             longest_pause_ns: 3,
+            steps_back: 1,
+            longest_step_back_ns: 1,
             read: total(1, 512),
             written: total(2, 4608),
             discarded: total(1, 4096),

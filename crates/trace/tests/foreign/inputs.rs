@@ -204,12 +204,12 @@ fn every_format_and_form_stands_in_the_manual() {
     }
 }
 
-/// `oracleGeneral` with objects of those numbers, 4,096 bytes each.
-fn oracle(numbers: impl Iterator<Item = u64>) -> Vec<u8> {
+/// `oracleGeneral` with objects of those numbers and of so many bytes each.
+fn oracle(numbers: impl Iterator<Item = u64>, size_bytes: u32) -> Vec<u8> {
     let record = |number: u64| {
         let mut bytes = 5_u32.to_le_bytes().to_vec();
         bytes.extend(number.to_le_bytes());
-        bytes.extend(4096_u32.to_le_bytes());
+        bytes.extend(size_bytes.to_le_bytes());
         bytes.extend((-1_i64).to_le_bytes());
         bytes
     };
@@ -217,28 +217,37 @@ fn oracle(numbers: impl Iterator<Item = u64>) -> Vec<u8> {
 }
 
 #[test]
-fn objects_that_all_begin_at_an_eighth_sector_are_taken_for_sectors_and_that_is_said() {
-    let last = |bytes: Vec<u8>, options: &Options| {
-        let (ios, importer) =
-            import(vec![input("t", bytes)], Format::OracleGeneral, options).unwrap();
-        (
-            ios.last().unwrap().offset_bytes,
-            importer.remark().is_some(),
-        )
+fn what_objects_numbers_count_is_guessed_from_their_neighbours_and_always_said() {
+    let last = |bytes: &[u8], options: &Options| {
+        let inputs = vec![input("t", bytes.to_vec())];
+        let (ios, importer) = import(inputs, Format::OracleGeneral, options).unwrap();
+        let remark = importer.remark().unwrap_or_default();
+        let said = [
+            "sectors of 512 bytes, since",
+            "blocks of 4,096 bytes, since",
+        ]
+        .map(|words| remark.contains(words));
+        (ios.last().unwrap().offset_bytes, said)
     };
-    let said = Options {
+    let guessed = |bytes: &[u8]| last(bytes, &Options::default());
+    let (sectors, blocks) = ([true, false], [false, true]);
+    // Neighbours: objects of 4 KiB every 8 sectors, from an odd sector on; of 32 KiB every 8 blocks.
+    let odd = oracle((0..20).map(|number| 63 + 8 * number), 4096);
+    assert_eq!(guessed(&odd), (215 * 512, sectors));
+    let large = oracle((1..=20).map(|number| 8 * number), 32768);
+    assert_eq!(guessed(&large), (160 * 4096, blocks));
+    assert_eq!(guessed(&oracle(1..=20, 4096)), (20 * 4096, blocks));
+    // None are neighbours: multiples of 8 are sectors, others blocks.
+    let apart = oracle((1..=20).map(|number| 800 * number), 4096);
+    assert_eq!(guessed(&apart), (16000 * 512, sectors));
+    let any = oracle((1..=20).map(|number| 801 * number), 4096);
+    assert_eq!(guessed(&any), (16020 * 4096, blocks));
+    // Too few to tell.
+    let few = oracle((1..=3).map(|number| 8 * number), 4096);
+    assert_eq!(guessed(&few), (24 * 4096, blocks));
+    let told = Options {
         columns: Some(ColumnMap::parse("id-unit=block").unwrap()),
         ..Options::default()
     };
-    let sectors = oracle((1..=20).map(|number| 8 * number));
-    assert_eq!(
-        last(sectors.clone(), &Options::default()),
-        (160 * 512, true)
-    );
-    assert_eq!(last(sectors, &said), (160 * 4096, false));
-    let blocks = oracle(1..=20);
-    assert_eq!(last(blocks, &Options::default()), (20 * 4096, false));
-    // Too few to tell.
-    let few = oracle((1..=3).map(|number| 8 * number));
-    assert_eq!(last(few, &Options::default()), (24 * 4096, false));
+    assert_eq!(last(&apart, &told), (16000 * 4096, [false, false]));
 }

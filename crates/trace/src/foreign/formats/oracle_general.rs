@@ -10,14 +10,14 @@
 //! The format knows neither operations nor addresses. Every request is taken as a write of its
 //! object (what a cache that admits all of them writes at worst), and an object's number as the
 //! number of the 4,096-byte block it begins at, as the conversions of block traces for libCacheSim
-//! have it (`BLOCK_SIZE` of cacheMon/cache_dataset's conversion scripts). Others number sectors of 512 bytes: that is
-//! guessed where all of the first 256 records' numbers are multiples of 8, and said. A column map's `op`,
-//! `id-unit` and `time-unit` change that; numbers that are hashes are no addresses and mostly do
-//! not fit 64 bits of bytes.
+//! have it (`BLOCK_SIZE` of cacheMon/cache_dataset's conversion scripts). Others number sectors of 512 bytes. Which it is
+//! is guessed from the first 256 records, and said: the unit in which more objects end where another begins, or else
+//! sectors where all numbers are multiples of 8. A column map's `op`, `id-unit` and `time-unit` change that; numbers
+//! that are hashes are no addresses and mostly do not fit 64 bits of bytes.
 //!
 //! Source: libCacheSim, `traceReader/customizedReader/oracle/oracleGeneralBin.h` and FAQ.md.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::foreign::columns::ColumnMap;
 use crate::foreign::error::ImportError;
@@ -42,7 +42,7 @@ pub(super) const ROW: FormatRow = FormatRow {
             Box::new(OracleGeneral {
                 columns: options.columns.clone().unwrap_or_default(),
                 is_to_be_guessed: options.columns.is_none(),
-                guessed: false,
+                guess: None,
             })
         },
         looks_like,
@@ -73,22 +73,35 @@ pub(super) struct OracleGeneral {
     pub(super) columns: ColumnMap,
     /// Whether no unit of objects' numbers was given, and no record was seen yet.
     is_to_be_guessed: bool,
-    /// Whether objects' numbers were guessed to count sectors.
-    guessed: bool,
+    /// What objects' numbers were guessed to count, if that was not said.
+    guess: Option<Guess>,
+}
+
+/// What objects' numbers count, and what says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Guess {
+    SectorsByNeighbours,
+    SectorsByMultiples,
+    BlocksByNeighbours,
+    BlocksByDefault,
 }
 
 /// Different objects needed to guess that numbers count sectors (our choice: so many random numbers are all multiples
 /// of 8 once in 2^48).
 const GUESS_OBJECTS: usize = 16;
 
+/// Neighbours needed to guess by them (our choice).
+const GUESS_NEIGHBOURS: usize = 8;
+
 impl RecordReader for OracleGeneral {
     fn record(&mut self, input: &mut Input, _: &mut Names) -> Result<Option<Record>, ImportError> {
         if std::mem::take(&mut self.is_to_be_guessed) {
             input.fill(RECORD_BYTES * GUESS_RECORDS)?;
-            if counts_sectors(input.unread()) {
+            let guess = Guess::of(input.unread());
+            if guess.counts_sectors() {
                 self.columns.id_unit_bytes = SECTOR_BYTES;
-                self.guessed = true;
             }
+            self.guess = Some(guess);
         }
         if !input.fill(RECORD_BYTES)? {
             let rest = input.unread();
@@ -104,19 +117,72 @@ impl RecordReader for OracleGeneral {
     }
 
     fn remark(&self) -> Option<&'static str> {
-        self.guessed.then_some(
-            "objects' numbers are taken for sectors of 512 bytes, since the first ones are all multiples of 8; --columns \
-             id-unit=block takes them for blocks of 4,096",
-        )
+        self.guess.map(Guess::remark)
     }
 }
 
-/// Whether objects' numbers look like sectors.
-fn counts_sectors(head: &[u8]) -> bool {
-    let (records, _) = head.as_chunks::<RECORD_BYTES>();
-    let records = records.iter().take(GUESS_RECORDS);
-    let numbers: BTreeSet<u64> = records.map(|record| fields(record).u64(4)).collect();
-    numbers.len() >= GUESS_OBJECTS && numbers.iter().all(|number| number % 8 == 0)
+impl Guess {
+    fn of(head: &[u8]) -> Guess {
+        let (records, _) = head.as_chunks::<RECORD_BYTES>();
+        let records = records
+            .iter()
+            .take(GUESS_RECORDS)
+            .map(|record| fields(record));
+        let objects: BTreeMap<u64, u64> = records
+            .map(|fields| (fields.u64(4), u64::from(fields.u32(12))))
+            .collect();
+        let (sectors, blocks) = (
+            neighbours(&objects, SECTOR_BYTES),
+            neighbours(&objects, OBJECT_BYTES),
+        );
+        let are_multiples =
+            objects.len() >= GUESS_OBJECTS && objects.keys().all(|number| number % 8 == 0);
+        if sectors > blocks && sectors >= GUESS_NEIGHBOURS {
+            Guess::SectorsByNeighbours
+        } else if blocks > sectors && blocks >= GUESS_NEIGHBOURS {
+            Guess::BlocksByNeighbours
+        } else if are_multiples {
+            Guess::SectorsByMultiples
+        } else {
+            Guess::BlocksByDefault
+        }
+    }
+
+    fn counts_sectors(self) -> bool {
+        matches!(self, Guess::SectorsByNeighbours | Guess::SectorsByMultiples)
+    }
+
+    fn remark(self) -> &'static str {
+        match self {
+            Guess::SectorsByNeighbours => {
+                "objects' numbers are taken for sectors of 512 bytes, since so most objects end where another begins; \
+                 --columns id-unit=block takes them for blocks of 4,096"
+            }
+            Guess::SectorsByMultiples => {
+                "objects' numbers are taken for sectors of 512 bytes, since the first ones are all multiples of 8; \
+                 --columns id-unit=block takes them for blocks of 4,096"
+            }
+            Guess::BlocksByNeighbours => {
+                "objects' numbers are taken for blocks of 4,096 bytes, since so most objects end where another begins; \
+                 --columns id-unit=sector takes them for sectors of 512"
+            }
+            Guess::BlocksByDefault => {
+                "objects' numbers are taken for blocks of 4,096 bytes, since nothing in them says what they count; \
+                 --columns id-unit=sector takes them for sectors of 512"
+            }
+        }
+    }
+}
+
+/// Objects that end where the next one begins, if their numbers count such units.
+fn neighbours(objects: &BTreeMap<u64, u64>, unit_bytes: u64) -> usize {
+    let next = objects.iter().skip(1);
+    let pairs = objects.iter().zip(next);
+    pairs
+        .filter(|((number, size_bytes), (next, _))| {
+            next.abs_diff(**number) == size_bytes.div_ceil(unit_bytes)
+        })
+        .count()
 }
 
 impl OracleGeneral {
