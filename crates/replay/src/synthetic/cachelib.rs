@@ -27,7 +27,7 @@ const SMALL_WRITES: Setting = Setting::share(2, "small-writes", 0.8, (0.0, 1.0))
 /// Number of caches side by side, each with an equal part.
 const TENANTS: Setting = Setting::count(3, "tenants", 1.0, (1.0, MOST_TENANTS as f64));
 
-const MOST_TENANTS: usize = 2;
+const MOST_TENANTS: usize = 6;
 
 /// Small objects in buckets beside large ones in regions.
 pub(super) const CACHELIB: Kind = Kind {
@@ -44,7 +44,11 @@ const REGION_PAGES: u64 = 8;
 
 fn cachelib_tables() -> Tables {
     let writer = |file| (ContextKind::Application, "cachelib", file);
-    tables(&["small-1", "large-1", "small-2", "large-2"].map(writer))
+    let files = [
+        "small-1", "large-1", "small-2", "large-2", "small-3", "large-3", "small-4", "large-4",
+        "small-5", "large-5", "small-6", "large-6",
+    ];
+    tables(&files.map(writer))
 }
 
 fn cachelib(plan: &Plan) -> Vec<(f64, Job)> {

@@ -118,7 +118,7 @@ fn a_wrong_load_is_told_what_there_is() {
     assert!(complaint("cassandra:small=4%").contains("seed=N"));
     assert!(complaint("cachelib:smal=4%").contains("small=4%"));
     assert!(complaint("cachelib:small=400%").contains("from 0% to 100%"));
-    assert!(complaint("cachelib:tenants=1.5").contains("from 1 to 2"));
+    assert!(complaint("cachelib:tenants=1.5").contains("from 1 to 6"));
     assert!(complaint("fio-three-streams:zoned=2").contains("from 0 to 1"));
     assert!(complaint("cachelib:smal=4%").contains("held=0%, overwritten=0%"));
     assert!(complaint("cassandra:held=96%").contains("held is from 0% to 95%"));
