@@ -165,7 +165,7 @@ fn what_a_scheme_copies_changes_only_when_it_is_meant_to() {
             8,
             60_805,
         ),
-        ("anabranch+gc", 8, 1, 90_297),
+        ("anabranch+gc", 8, 1, 91_812),
         ("pcstream", 8, 8, 87_537),
         ("pcstream*", 8, 8, 114_394),
     ];
