@@ -10,7 +10,7 @@ use super::{
     tables::Tables,
     trust::{Trust, WRITERS},
 };
-use crate::{assign::Write, file_classes::FileClasses};
+use crate::{assign::Write, by_page::touch, file_classes::FileClasses};
 
 /// Ended lives of a longer history that weigh as much as all that shorter ones say (our choice).
 const PRIOR: f32 = 16.0;
@@ -88,14 +88,13 @@ impl Predictor {
 
     /// Reads what is known of pages that are needed soon, and of those that will be looked at meanwhile.
     pub fn touch(&self, pages: &[u32]) {
-        let needed = pages
-            .iter()
-            .filter_map(|&page| self.pages.get(page as usize));
-        let looked_at = self.pages.iter().skip(self.hand).step_by(LOOK_STEP);
+        touch(&self.pages, pages);
         // Occasions are drawn: a half more than their mean.
         let looks = pages.len() * 3 / 2 / OCCASION as usize;
-        let all = needed.chain(looked_at.take(looks));
-        std::hint::black_box(all.fold(0, |sum, page| sum ^ page.written_at));
+        let looked_at = self.pages.iter().skip(self.hand).step_by(LOOK_STEP);
+        for page in looked_at.take(looks) {
+            std::hint::black_box(*page);
+        }
     }
 
     /// A page is written. Answers how long it will live.

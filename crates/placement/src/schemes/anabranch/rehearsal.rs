@@ -235,7 +235,8 @@ pub(super) struct Rehearsal {
     /// What a setting must have saved to take over.
     margin_pages: f64,
     leader: Setting,
-    /// What rules spoke of; `None` once that was enough, or a setting has saved enough to lead.
+    /// What rules spoke of; `None` once that was enough, or a setting has saved enough to lead, and where rules are not the
+    /// first of the settings.
     spoken: Option<Spoken>,
 }
 
@@ -255,10 +256,11 @@ impl Rehearsal {
         let room = Room::new(&HostGeometry::of(drive)).shrunk(unit_pages);
         let settings = settings(&room, beside, names, wide);
         let stage = |&setting: &Setting| Stage::new(drive, beside, sample, setting);
+        let leader = *settings.first()?;
         Some(Rehearsal {
             stages: settings.iter().map(stage).collect::<Option<Vec<Stage>>>()?,
-            leader: *settings.first()?,
-            spoken: Some(Spoken::default()),
+            leader,
+            spoken: (leader.guide == Guide::Rules).then(Spoken::default),
             room,
             sample,
             pending_pages: 0,
@@ -315,16 +317,13 @@ impl Rehearsal {
         }
     }
 
-    /// What leads while no setting has saved enough, in a list that begins with rules: the setting after them until they have
-    /// spoken of enough of what was written, and from then on the rules.
+    /// What leads while no setting has saved enough, where rules are the first: the setting after them until they have spoken
+    /// of enough of what was written, and from then on the rules.
     fn by_names(&mut self) -> Option<Setting> {
         let spoken = self.spoken.as_ref()?;
         let [rules, next, ..] = self.stages.as_slice() else {
             return None;
         };
-        if rules.setting.guide != Guide::Rules {
-            return None;
-        }
         if spoken.ruled_pages * RULED_PARTS < spoken.written_pages {
             return Some(next.setting);
         }
