@@ -42,7 +42,7 @@ pub(super) const ROW: FormatRow = FormatRow {
             Box::new(OracleGeneral {
                 columns: options.columns.clone().unwrap_or_default(),
                 is_to_be_guessed: options.columns.is_none(),
-                guess: None,
+                remark: None,
             })
         },
         looks_like,
@@ -73,17 +73,8 @@ pub(super) struct OracleGeneral {
     pub(super) columns: ColumnMap,
     /// Whether no unit of objects' numbers was given, and no record was seen yet.
     is_to_be_guessed: bool,
-    /// What objects' numbers were guessed to count, if that was not said.
-    guess: Option<Guess>,
-}
-
-/// What objects' numbers count, and what says so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Guess {
-    SectorsByNeighbours,
-    SectorsByMultiples,
-    BlocksByNeighbours,
-    BlocksByDefault,
+    /// What objects' numbers were guessed to count, for people, if that was not said.
+    remark: Option<&'static str>,
 }
 
 /// Different objects needed to guess that numbers count sectors (our choice: so many random numbers are all multiples
@@ -97,11 +88,9 @@ impl RecordReader for OracleGeneral {
     fn record(&mut self, input: &mut Input, _: &mut Names) -> Result<Option<Record>, ImportError> {
         if std::mem::take(&mut self.is_to_be_guessed) {
             input.fill(RECORD_BYTES * GUESS_RECORDS)?;
-            let guess = Guess::of(input.unread());
-            if guess.counts_sectors() {
-                self.columns.id_unit_bytes = SECTOR_BYTES;
-            }
-            self.guess = Some(guess);
+            let (unit_bytes, remark) = guess(input.unread());
+            self.columns.id_unit_bytes = unit_bytes;
+            self.remark = Some(remark);
         }
         if !input.fill(RECORD_BYTES)? {
             let rest = input.unread();
@@ -117,60 +106,42 @@ impl RecordReader for OracleGeneral {
     }
 
     fn remark(&self) -> Option<&'static str> {
-        self.guess.map(Guess::remark)
+        self.remark
     }
 }
 
-impl Guess {
-    fn of(head: &[u8]) -> Guess {
-        let (records, _) = head.as_chunks::<RECORD_BYTES>();
-        let records = records
-            .iter()
-            .take(GUESS_RECORDS)
-            .map(|record| fields(record));
-        let objects: BTreeMap<u64, u64> = records
-            .map(|fields| (fields.u64(4), u64::from(fields.u32(12))))
-            .collect();
-        let (sectors, blocks) = (
-            neighbours(&objects, SECTOR_BYTES),
-            neighbours(&objects, OBJECT_BYTES),
-        );
-        let are_multiples =
-            objects.len() >= GUESS_OBJECTS && objects.keys().all(|number| number % 8 == 0);
-        if sectors > blocks && sectors >= GUESS_NEIGHBOURS {
-            Guess::SectorsByNeighbours
-        } else if blocks > sectors && blocks >= GUESS_NEIGHBOURS {
-            Guess::BlocksByNeighbours
-        } else if are_multiples {
-            Guess::SectorsByMultiples
-        } else {
-            Guess::BlocksByDefault
-        }
-    }
-
-    fn counts_sectors(self) -> bool {
-        matches!(self, Guess::SectorsByNeighbours | Guess::SectorsByMultiples)
-    }
-
-    fn remark(self) -> &'static str {
-        match self {
-            Guess::SectorsByNeighbours => {
-                "objects' numbers are taken for sectors of 512 bytes, since so most objects end where another begins; \
-                 --columns id-unit=block takes them for blocks of 4,096"
-            }
-            Guess::SectorsByMultiples => {
-                "objects' numbers are taken for sectors of 512 bytes, since the first ones are all multiples of 8; \
-                 --columns id-unit=block takes them for blocks of 4,096"
-            }
-            Guess::BlocksByNeighbours => {
-                "objects' numbers are taken for blocks of 4,096 bytes, since so most objects end where another begins; \
-                 --columns id-unit=sector takes them for sectors of 512"
-            }
-            Guess::BlocksByDefault => {
-                "objects' numbers are taken for blocks of 4,096 bytes, since nothing in them says what they count; \
-                 --columns id-unit=sector takes them for sectors of 512"
-            }
-        }
+/// The unit that objects' numbers seem to count, in bytes, and how people are told.
+fn guess(head: &[u8]) -> (u64, &'static str) {
+    let (records, _) = head.as_chunks::<RECORD_BYTES>();
+    let records = records
+        .iter()
+        .take(GUESS_RECORDS)
+        .map(|record| fields(record));
+    let objects: BTreeMap<u64, u64> = records
+        .map(|fields| (fields.u64(4), u64::from(fields.u32(12))))
+        .collect();
+    let (sectors, blocks) = (
+        neighbours(&objects, SECTOR_BYTES),
+        neighbours(&objects, OBJECT_BYTES),
+    );
+    let are_multiples =
+        objects.len() >= GUESS_OBJECTS && objects.keys().all(|number| number % 8 == 0);
+    if sectors > blocks && sectors >= GUESS_NEIGHBOURS {
+        let remark = "objects' numbers are taken for sectors of 512 bytes, since so most objects end where another begins; \
+             --columns id-unit=block takes them for blocks of 4,096";
+        (SECTOR_BYTES, remark)
+    } else if blocks > sectors && blocks >= GUESS_NEIGHBOURS {
+        let remark = "objects' numbers are taken for blocks of 4,096 bytes, since so most objects end where another begins; \
+             --columns id-unit=sector takes them for sectors of 512";
+        (OBJECT_BYTES, remark)
+    } else if are_multiples {
+        let remark = "objects' numbers are taken for sectors of 512 bytes, since the first ones are all multiples of 8; \
+             --columns id-unit=block takes them for blocks of 4,096";
+        (SECTOR_BYTES, remark)
+    } else {
+        let remark = "objects' numbers are taken for blocks of 4,096 bytes, since nothing in them says what they count; \
+             --columns id-unit=sector takes them for sectors of 512";
+        (OBJECT_BYTES, remark)
     }
 }
 
