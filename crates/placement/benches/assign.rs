@@ -3,6 +3,7 @@
 
 #![allow(missing_docs)]
 
+#[path = "../../ssd/benches/cpu_time/mod.rs"]
 mod cpu_time;
 mod load;
 

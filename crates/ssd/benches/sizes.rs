@@ -8,7 +8,6 @@ use std::{hint::black_box, time::Duration};
 use anabranch_ssd::{Config, PageRange, StreamId, relocate::RelocationKind};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
-#[path = "../../placement/benches/cpu_time/mod.rs"]
 mod cpu_time;
 #[path = "../tests/driven/mod.rs"]
 mod driven;
