@@ -4,16 +4,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 flush_each_second "$1"
-mkdir "$1/mysql"
-chmod 755 "$1" "$scratch"
-chown mysql "$1/mysql" "$scratch"
-mariadb-install-db --no-defaults --datadir="$1/mysql" --user=mysql --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve \
-    --innodb-log-file-size=4M >/dev/null
-mariadbd --no-defaults --datadir="$1/mysql" --user=mysql --socket="$scratch/socket" --skip-networking --pid-file="$scratch/pid" --innodb-log-file-size=4M \
-    --innodb-buffer-pool-size=8M --aria-pagecache-buffer-size=4M --aria-log-file-size=8M --aria-checkpoint-interval=2 --key-buffer-size=4M >"$scratch/log" 2>&1 &
-children+=($!)
-client() { mariadb --no-defaults --socket="$scratch/socket" -u root "$@"; }
-wait_for client -e 'select 1'
+mariadb_server "$1" --aria-pagecache-buffer-size=4M --aria-log-file-size=8M --aria-checkpoint-interval=2 --key-buffer-size=4M
 client <<'END'
 create database d; use d;
 create table visits (id integer not null primary key, grp integer, body varbinary(2000), key (grp)) engine=aria transactional=1;

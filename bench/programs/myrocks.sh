@@ -4,18 +4,9 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 flush_each_second "$1"
-mkdir "$1/mysql"
-chmod 755 "$1" "$scratch"
-chown mysql "$1/mysql" "$scratch"
-mariadb-install-db --no-defaults --datadir="$1/mysql" --user=mysql --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve \
-    --innodb-log-file-size=4M >/dev/null
-mariadbd --no-defaults --datadir="$1/mysql" --user=mysql --socket="$scratch/socket" --skip-networking --pid-file="$scratch/pid" --plugin-load-add=ha_rocksdb \
-    --innodb-log-file-size=4M --innodb-buffer-pool-size=8M --log-bin="$1/mysql/binlog" --binlog-format=row --max-binlog-size=8M \
+mariadb_server "$1" --plugin-load-add=ha_rocksdb --log-bin="$1/mysql/binlog" --binlog-format=row --max-binlog-size=8M \
     --rocksdb-default-cf-options='write_buffer_size=4m;target_file_size_base=4m;max_bytes_for_level_base=16m;level0_file_num_compaction_trigger=4;level_compaction_dynamic_level_bytes=true;soft_pending_compaction_bytes_limit=33554432;hard_pending_compaction_bytes_limit=67108864;compression=kNoCompression;bottommost_compression=kNoCompression' \
-    --rocksdb-bytes-per-sync=1048576 --rocksdb-wal-bytes-per-sync=131072 --rocksdb-max-total-wal-size=16777216 --rocksdb-flush-log-at-trx-commit=2 >"$scratch/log" 2>&1 &
-children+=($!)
-client() { mariadb --no-defaults --socket="$scratch/socket" -u root "$@"; }
-wait_for client -e 'select 1'
+    --rocksdb-bytes-per-sync=1048576 --rocksdb-wal-bytes-per-sync=131072 --rocksdb-max-total-wal-size=16777216 --rocksdb-flush-log-at-trx-commit=2
 client <<'END'
 create database d; use d;
 create table things (id integer not null primary key, grp integer, body varbinary(1000), key (grp)) engine=rocksdb;

@@ -4,27 +4,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 flush_each_second "$1"
-bin=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
-mkdir "$1/postgres" "$1/run"
-chown postgres "$1/postgres" "$1/run"
-chmod 755 "$1"
-cd /
-as_postgres=(unshare --ipc setpriv --reuid=postgres --regid=postgres --init-groups)
-"${as_postgres[@]}" "$bin/initdb" -D "$1/postgres" -A trust --no-sync --wal-segsize=4 >/dev/null
-cat >>"$1/postgres/postgresql.conf" <<END
-listen_addresses = ''
-unix_socket_directories = '$1/run'
-dynamic_shared_memory_type = sysv
-shared_buffers = 8MB
-max_wal_size = 48MB
-min_wal_size = 8MB
-checkpoint_timeout = 30s
-autovacuum_naptime = 3s
-END
-"${as_postgres[@]}" "$bin/postgres" -D "$1/postgres" >/dev/null 2>&1 &
-children+=($!)
-export PGHOST=$1/run PGUSER=postgres
-wait_for "$bin/psql" -c 'select 1' postgres
+postgres "$1" 'max_wal_size = 48MB'
 "$bin/psql" --quiet postgres <<'END'
 create table measured (day int, at bigint, sensor int, value double precision, note bytea) partition by range (day);
 create table summary (sensor int, day int, readings bigint, least double precision, most double precision, primary key (sensor, day));
