@@ -2,8 +2,8 @@
 """What the probe costs, by two counts. Loads on ext4 on a loop device over tmpfs.
 
 By the kernel's own (kernel.bpf_stats_enabled): nanoseconds that each program of the probe takes a run, and for each
-4 KiB written; beside them the reader's processor time. Without hints: their program looks at each system call of the
-machine, others' too.
+4 KiB written; beside them the reader's processor time. Without hints: where the kernel cannot watch
+fcntl alone, their program looks at each system call of the machine, others' too.
 
 With --pairs N by what is done in a second, without the probe and with it (hints too), in turns: the median of the paired
 slow-downs; and what all processors were at work beyond that, the reader's own time apart. PostgreSQL must be installed.

@@ -354,7 +354,7 @@ pub struct CaptureArguments {
     /// Record reads as well
     #[arg(long)]
     pub reads: bool,
-    /// Do not watch for write life-time hints (spares every system call a look)
+    /// Do not watch for write life-time hints (where the kernel cannot watch `fcntl` alone, this spares every system call a look)
     #[arg(long)]
     pub no_hints: bool,
     /// Kernel memory for events on their way; lost events mean that it was too small

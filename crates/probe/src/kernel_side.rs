@@ -30,6 +30,9 @@ static HANDOVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/handover.bpf.
 const REQUEST_KPROBE: &str = "on_bio_entry";
 const REQUEST_TRACEPOINT: &str = "on_bio";
 const LATE: [&str; 2] = [REQUEST_TRACEPOINT, "on_bio_late"];
+/// The hooks for hints: `fcntl` alone, or every system call of the machine.
+const FCNTL: &str = "on_fcntl";
+const EVERY_CALL: &str = "on_syscall_exit";
 /// What user space has run to answer: no hook.
 const REPLY: &str = "on_reply";
 const REPLY_WORDS: usize = 5 + 2 * MAX_RANGES;
@@ -56,6 +59,12 @@ pub(crate) enum Form {
     Handover { pins: Option<PathBuf> },
 }
 
+impl Form {
+    fn is_handover(&self) -> bool {
+        matches!(self, Form::Handover { .. })
+    }
+}
+
 impl Settings {
     fn pins(&self) -> Option<&Path> {
         match &self.form {
@@ -63,11 +72,45 @@ impl Settings {
             Form::Capture => None,
         }
     }
+}
 
-    /// The programs that take what that of the hook `first` was skipped on.
-    fn late(&self, first: &str) -> &'static [&'static str] {
-        let has_both = matches!(self.form, Form::Handover { .. }) && first == REQUEST_KPROBE;
-        if has_both { &LATE } else { &[] }
+/// The hooks of which the kernel may not have the better ones.
+#[derive(Debug, Clone, Copy)]
+struct Hooks {
+    requests: &'static str,
+    /// If hints are to be seen.
+    hints: Option<&'static str>,
+    /// The programs that take what the one for requests was skipped on.
+    late: &'static [&'static str],
+}
+
+impl Hooks {
+    /// Those to try, the best first, and those to end with.
+    fn of(settings: &Settings, support: &Support) -> (Vec<Hooks>, Hooks) {
+        let last_hint = (settings.hints && support.sees_hints).then_some(EVERY_CALL);
+        let fcntl = (settings.hints && support.names_fcntl).then_some(Some(FCNTL));
+        let kprobe = support.queued_flag.map(|_| REQUEST_KPROBE);
+        let mut all = Vec::new();
+        for requests in kprobe.into_iter().chain([REQUEST_TRACEPOINT]) {
+            let has_both = requests == REQUEST_KPROBE && settings.form.is_handover();
+            all.extend(fcntl.into_iter().chain([last_hint]).map(|hints| Hooks {
+                requests,
+                hints,
+                late: if has_both { &LATE } else { &[] },
+            }));
+        }
+        let last = Hooks {
+            requests: REQUEST_TRACEPOINT,
+            hints: last_hint,
+            late: &[],
+        };
+        all.pop();
+        (all, last)
+    }
+
+    /// Whether the program is among them.
+    fn has(&self, name: &str) -> bool {
+        self.requests == name || self.hints == Some(name) || self.late.contains(&name)
     }
 }
 
@@ -101,47 +144,45 @@ pub(crate) struct KernelSide {
 type Inbox = Arc<Mutex<Vec<Result<Event, MalformedRecord>>>>;
 
 impl KernelSide {
-    /// Loads the programs for which this kernel has hooks, and attaches them. Of the two hooks for requests it tries
-    /// the better one first.
+    /// Loads the programs for which this kernel has hooks, and attaches them: the better hooks first.
     pub(crate) fn attach(settings: &Settings, support: &Support) -> Result<KernelSide, ProbeError> {
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, line| {
             loader_log().push_str(&line)
         })));
-        if support.queued_flag.is_some() {
-            match KernelSide::attach_with(REQUEST_KPROBE, settings, support) {
+        let (better, last) = Hooks::of(settings, support);
+        for hooks in better {
+            match KernelSide::attach_with(hooks, settings, support) {
                 Ok(attached) => return Ok(attached),
-                Err(error) => {
-                    info!(%error, "requests are watched by their tracepoint");
-                    // What that attempt pinned would go on beside what is attached now.
-                    for (pins, name) in settings.pins().into_iter().zip(&LATE[1..]) {
-                        let _ = fs::remove_file(pins.join(name));
-                    }
-                }
+                Err(error) => info!(%error, ?hooks, "other hooks are tried"),
             }
         }
-        KernelSide::attach_with(REQUEST_TRACEPOINT, settings, support)
+        KernelSide::attach_with(last, settings, support)
     }
 
     fn attach_with(
-        request_hook: &str,
+        hooks: Hooks,
         settings: &Settings,
         support: &Support,
     ) -> Result<KernelSide, ProbeError> {
         loader_log().clear();
-        let object = load(request_hook, settings, support)?;
+        let object = load(hooks, settings, support)?;
         let inbox = Inbox::default();
         let ring = ring(&object, &inbox).map_err(refused("ring buffer"))?;
-        let mut links = Vec::new();
-        let mut loaded = Vec::new();
-        let hooks = |program: &ProgramMut<'_>| program.autoload() && program.name() != REPLY;
-        for program in object.progs_mut().filter(hooks) {
+        let (mut links, mut loaded) = (Vec::new(), Vec::new());
+        let pins = settings.pins();
+        let attached = |program: &ProgramMut<'_>| program.autoload() && program.name() != REPLY;
+        for program in object.progs_mut().filter(attached) {
             let mut link = program.attach().map_err(refused("attaching"))?;
             info!(program = ?program.name(), "attached");
-            loaded.push(Loaded::new(&program, settings.late(request_hook)));
-            if let Some(pins) = settings.pins() {
+            loaded.push(Loaded::new(&program, hooks.late));
+            if let Some(pins) = pins {
                 pin(&mut link, &pins.join(program.name())).map_err(refused("pinning"))?;
             }
             links.push(link);
+        }
+        // What another process pinned of other hooks would go on beside these.
+        for other in object.progs().filter(|program| !program.autoload()) {
+            pins.map(|pins| fs::remove_file(pins.join(other.name())));
         }
         Ok(KernelSide {
             _links: links,
@@ -233,26 +274,24 @@ impl KernelSide {
     }
 }
 
-fn load(request_hook: &str, settings: &Settings, support: &Support) -> Result<Object, ProbeError> {
+fn load(hooks: Hooks, settings: &Settings, support: &Support) -> Result<Object, ProbeError> {
     let refuse = refused("opening");
     let bytes = match settings.form {
         Form::Capture => CAPTURE,
         Form::Handover { .. } => HANDOVER,
     };
-    let late = settings.late(request_hook);
     let mut object = ObjectBuilder::default()
         .open_memory(bytes)
         .map_err(&refuse)?;
     for mut program in object.progs_mut() {
         let wanted = match program.name().to_str() {
             Some("on_dirty_folio") => support.sees_dirty_pages,
-            Some("on_syscall_exit") => support.sees_hints && settings.hints,
             Some(REPLY | "on_exit") => true,
-            name => name.is_some_and(|name| name == request_hook || late.contains(&name)),
+            name => name.is_some_and(|name| hooks.has(name)),
         };
         program.set_autoload(wanted);
     }
-    configure(&mut object, settings, support, !late.is_empty()).map_err(&refuse)?;
+    configure(&mut object, settings, support, !hooks.late.is_empty()).map_err(&refuse)?;
     if let Some(pins) = settings.pins() {
         for mut map in object.maps_mut() {
             let name = map.name().to_owned();

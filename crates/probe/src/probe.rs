@@ -43,8 +43,9 @@ pub struct Options {
     pub device: PathBuf,
     /// Whether to report reads too. They carry a file but no context.
     pub reads: bool,
-    /// Whether to see the write hints that applications ask for, including those the kernel refuses. This costs a
-    /// little on every system call of the machine. Without it, granted hints are still seen.
+    /// Whether to see the write hints that applications ask for, including those the kernel refuses. Where the kernel
+    /// cannot watch `fcntl` alone, this costs a little on every system call of the machine. Without it, granted hints are
+    /// still seen.
     pub hints: bool,
     /// Size of the ring buffer between kernel and user space, rounded up to a power of two of at
     /// least 4 KiB.

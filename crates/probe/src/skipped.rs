@@ -30,7 +30,7 @@ impl Loaded {
     pub(crate) fn new(program: &ProgramMut<'_>, late: &[&str]) -> Loaded {
         let hook = match program.name().to_str() {
             Some("on_dirty_folio") => Hook::DirtyPages,
-            Some("on_syscall_exit") => Hook::Calls,
+            Some("on_fcntl" | "on_syscall_exit") => Hook::Calls,
             Some("on_exit") => Hook::Exits,
             Some(name) if late.contains(&name) => Hook::LateRequests,
             _ => Hook::Requests,

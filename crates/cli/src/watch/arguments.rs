@@ -81,7 +81,7 @@ pub struct WatchArguments {
     pub memory: Option<String>,
     #[command(flatten)]
     pub drive: DriveOptions,
-    /// Do not watch for write life-time hints (spares every system call a look)
+    /// Do not watch for write life-time hints (where the kernel cannot watch `fcntl` alone, this spares every system call a look)
     #[arg(long, help_heading = "Capture")]
     pub no_hints: bool,
     /// Kernel memory for events on their way, for each device; lost events mean that it was too small

@@ -1,10 +1,39 @@
-//! Nothing of a load is missing in a recording, held against the drive's own counters.
+//! Nothing of a load is missing in a recording, held against the drive's own counters; nor is a hint, of which `fcntl` alone is asked.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anabranch_trace::{Reader, WriteHint};
 
 use crate::{
     amount,
-    machine::{program, run_with},
+    machine::{Report, compiled, program, run_with},
     served::Served,
 };
+
+/// What was asked for the files `granted` and `refused`, and whether it was granted.
+fn hints(report: &Report) -> BTreeMap<String, (WriteHint, bool)> {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("hints.parquet");
+    fs::write(&trace, report.bytes("hints")).unwrap();
+    let mut reader = Reader::open(&trace).unwrap();
+    let names: Vec<_> = reader
+        .tables()
+        .files
+        .iter()
+        .map(|file| file.name.clone())
+        .collect();
+    let (mut found, mut ios) = (BTreeMap::new(), Vec::new());
+    while reader.read_batch(&mut ios).unwrap() {
+        for io in ios.drain(..) {
+            let name = names[io.file.0 as usize].clone();
+            if ["granted", "refused"].contains(&&*name) {
+                found.insert(name, (io.hint, io.hint_granted));
+            }
+        }
+    }
+    found
+}
 
 #[test]
 fn what_many_threads_write_is_captured_to_the_byte() {
@@ -12,7 +41,8 @@ fn what_many_threads_write_is_captured_to_the_byte() {
     let mut variables = served.variables();
     variables.push(("LOOPS", amount(1, 8)));
     let directory = tempfile::tempdir().unwrap();
-    let files = program(directory.path());
+    let mut files = program(directory.path());
+    files.push(compiled("asks", directory.path()));
     let report = run_with("captured.sh", 1800, &variables, &files, |_| String::new());
     let kernel = report.output("kernel").trim();
     report.output("fio");
@@ -31,4 +61,16 @@ fn what_many_threads_write_is_captured_to_the_byte() {
         .map(|context| context["written_bytes"].as_u64().unwrap())
         .sum();
     assert_eq!(told, written);
+    // Where the way out of one function can be watched, that of every system call is not.
+    let hooked = report.output("hooked");
+    assert!(hooked.contains("on_fcntl"), "{hooked}");
+    assert!(!hooked.contains("on_syscall_exit"), "{hooked}");
+    let asked = [
+        ("granted", (WriteHint::Extreme, true)),
+        ("refused", (WriteHint::Medium, false)),
+    ];
+    assert_eq!(
+        hints(&report),
+        asked.map(|(name, hint)| (name.to_owned(), hint)).into()
+    );
 }

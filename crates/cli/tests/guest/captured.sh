@@ -22,4 +22,8 @@ sync
 section after written
 section contexts anabranch -q contexts /tmp/trace.parquet --json
 section fio cat /tmp/words
+must mount /dev/nvme0n1 /mnt
+section hooked anabranch -v record --device /dev/nvme0n1 -o /tmp/hints.parquet -- /job/asks /mnt
+umount /mnt
+raw_section hints cat /tmp/hints.parquet
 disconnect

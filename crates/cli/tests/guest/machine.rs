@@ -185,6 +185,23 @@ pub fn run_whole(
     report
 }
 
+/// A program of this directory, with frame pointers.
+pub fn compiled(name: &str, directory: &Path) -> PathBuf {
+    let built = directory.join(name);
+    let mut compiler = Command::new("gcc");
+    compiler.args([
+        "-O1",
+        "-fno-omit-frame-pointer",
+        "-fno-optimize-sibling-calls",
+        "-static",
+        "-o",
+    ]);
+    let source = root().join(format!("crates/cli/tests/guest/{name}.c"));
+    let status = compiler.arg(&built).arg(source).status();
+    assert!(status.expect("gcc is there").success());
+    built
+}
+
 /// `anabranch` for a guest, without what only debuggers read, and its libraries: `anabranch` of `prelude.sh` starts it.
 pub fn program(directory: &Path) -> Vec<PathBuf> {
     let built = env!("CARGO_BIN_EXE_anabranch");

@@ -1,34 +1,12 @@
 //! `anabranch steer` over a drive of ours, in a guest whose kernel has ublk.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
-
 use serde_json::Value;
 
 use crate::{
     MIB, amount, host_bytes,
-    machine::{Hardware, Report, program, root, run_whole, text_of},
+    machine::{Hardware, Report, compiled, program, run_whole, text_of},
     served::Served,
 };
-
-/// A program of this directory, with frame pointers.
-fn compiled(name: &str, directory: &Path) -> PathBuf {
-    let built = directory.join(name);
-    let mut compiler = Command::new("gcc");
-    compiler.args([
-        "-O1",
-        "-fno-omit-frame-pointer",
-        "-fno-optimize-sibling-calls",
-        "-static",
-        "-o",
-    ]);
-    let source = root().join(format!("crates/cli/tests/guest/{name}.c"));
-    let status = compiler.arg(&built).arg(source).status();
-    assert!(status.expect("gcc is there").success());
-    built
-}
 
 /// Runs a script behind what all scripts that steer begin with.
 fn steered(script: &str, served: &Served, more: &[(&'static str, &str)]) -> Report {

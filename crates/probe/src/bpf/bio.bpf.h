@@ -75,9 +75,9 @@ static __always_inline __u64 folio_of(__u64 address)
 	unsigned long head;
 
 	if (bpf_core_field_exists(page->compound_head))
-		head = BPF_CORE_READ(page, compound_head);
+		head = READ(page, compound_head);
 	else
-		head = BPF_CORE_READ(new, compound_info);
+		head = READ(new, compound_info);
 	if (!(head & 1))
 		return address;
 	return head >= LAST_GIB ? address & head : head - 1;
@@ -92,9 +92,9 @@ __noinline __u32 pages_in(__u64 folio)
 	if (folio_of(folio + bpf_core_type_size(struct page)) != folio)
 		return 1;
 	if (bpf_core_field_exists(new->_nr_pages))
-		return BPF_CORE_READ(new, _nr_pages);
+		return READ(new, _nr_pages);
 	if (bpf_core_field_exists(old->_folio_nr_pages))
-		return BPF_CORE_READ(old, _folio_nr_pages);
+		return READ(old, _folio_nr_pages);
 	return 1;
 }
 
@@ -108,9 +108,9 @@ static __always_inline struct inode *host_of(struct address_space *mapping)
 	if (!mapping || (__u64)mapping & 3)
 		return NULL;
 
-	struct inode *inode = BPF_CORE_READ(mapping, host);
+	struct inode *inode = READ(mapping, host);
 
-	if (!inode || BPF_CORE_READ(inode, i_mapping) != mapping)
+	if (!inode || READ(inode, i_mapping) != mapping)
 		return NULL;
 	return inode;
 }
@@ -126,19 +126,19 @@ static __always_inline bool is_held(struct inode *inode)
 	if (!bpf_core_field_exists(both->vfs_inode))
 		return true;
 	both = (void *)inode - bpf_core_field_offset(both->vfs_inode);
-	return BPF_CORE_READ(both, bdev.bd_holder);
+	return READ(both, bdev.bd_holder);
 }
 
 /* Finds the file that `walk->mapping` is of or, where it is of none, the writer of all its pages. */
 static __always_inline void find_owner(struct bio_walk *walk)
 {
 	struct inode *inode = host_of((void *)walk->mapping);
-	struct super_block *sb = inode ? BPF_CORE_READ(inode, i_sb) : NULL;
+	struct super_block *sb = inode ? READ(inode, i_sb) : NULL;
 
 	walk->inode = 0;
 	walk->file = (struct file_key){};
 	walk->writer = walk->submitter;
-	if (inode && BPF_CORE_READ(sb, s_magic) == BDEVFS_MAGIC) {
+	if (inode && READ(sb, s_magic) == BDEVFS_MAGIC) {
 		if (is_held(inode))
 			walk->writer = file_system_writer(walk->log, walk->slot);
 	} else if (inode && holds_file_system((__u64)sb)) {
@@ -153,7 +153,7 @@ static __always_inline void find_owner(struct bio_walk *walk)
 static __always_inline __u64 file_writer(struct bio_walk *walk, struct folio *folio)
 {
 	struct file_key key = walk->file;
-	__u64 writer = page_writer(&key, BPF_CORE_READ(folio, index));
+	__u64 writer = page_writer(&key, READ(folio, index));
 
 	if (writer)
 		return writer;
@@ -170,7 +170,7 @@ __noinline int find_writer(struct bio_walk *walk)
 		return 0;
 
 	struct folio *folio = (void *)walk->folio;
-	__u64 mapping = (__u64)BPF_CORE_READ(folio, mapping);
+	__u64 mapping = (__u64)READ(folio, mapping);
 
 	if (mapping != walk->mapping) {
 		walk->mapping = mapping;
@@ -210,9 +210,15 @@ __noinline int continue_run(const struct bio_walk *walk, __u32 bytes)
 static long step_folio(__u32 i, void *context)
 {
 	struct bio_walk *walk = context;
-	struct bio_vec vector;
+	struct bio_vec *next = (void *)walk->vector;
+	struct bio_vec vector = {
+		.bv_page = READ(next, bv_page),
+		.bv_len = READ(next, bv_len),
+		.bv_offset = READ(next, bv_offset),
+	};
 
-	if (!walk->left_bytes || bpf_probe_read_kernel(&vector, sizeof(vector), (void *)walk->vector))
+	/* What cannot be read is zero. */
+	if (!walk->left_bytes || !vector.bv_len)
 		return 1;
 
 	__u64 at = (__u64)vector.bv_offset + walk->done_bytes;

@@ -36,16 +36,16 @@ extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __ksym __wea
 __noinline int tell_mapped_file(struct mapping *mapping, __u64 address)
 {
 	struct file *file = (void *)address;
-	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct dentry *dentry = READ(file, f_path.dentry);
+	struct inode *inode = READ(file, f_inode);
 	__u32 at = 0;
 
 	if (!mapping)
 		return 0;
-	mapping->ino = BPF_CORE_READ(inode, i_ino);
-	mapping->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	mapping->ino = READ(inode, i_ino);
+	mapping->dev = READ(inode, i_sb, s_dev);
 	for (int name = 0; name < MAX_NAMES; name++) {
-		struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
+		struct dentry *parent = READ(dentry, d_parent);
 
 		if (parent == dentry) {
 			mapping->path_bytes = at;
@@ -55,7 +55,7 @@ __noinline int tell_mapped_file(struct mapping *mapping, __u64 address)
 			return 0;
 
 		long bytes = bpf_probe_read_kernel_str(mapping->path + at, PATH_NAME_BYTES,
-						       BPF_CORE_READ(dentry, d_name.name));
+						       READ(dentry, d_name.name));
 
 		/* What fills all the room was cut off. */
 		if (bytes <= 1 || bytes >= PATH_NAME_BYTES)
@@ -92,7 +92,7 @@ static __always_inline void add_mapping(struct process_event *event, struct vm_a
 		return;
 
 	struct mapping *mapping = &event->mappings[at];
-	__u64 file = (__u64)BPF_CORE_READ(area, vm_file);
+	__u64 file = (__u64)READ(area, vm_file);
 
 	mapping->start = area->vm_start;
 	mapping->end = area->vm_end;

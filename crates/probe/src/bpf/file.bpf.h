@@ -27,15 +27,15 @@ struct {
 static __always_inline struct file_key key_of(struct inode *inode)
 {
 	return (struct file_key){
-		.ino = BPF_CORE_READ(inode, i_ino),
-		.generation = BPF_CORE_READ(inode, i_generation),
-		.dev = BPF_CORE_READ(inode, i_sb, s_dev),
+		.ino = READ(inode, i_ino),
+		.generation = READ(inode, i_generation),
+		.dev = READ(inode, i_sb, s_dev),
 	};
 }
 
 static __always_inline struct dentry *name_of(struct inode *inode)
 {
-	struct hlist_node *alias = BPF_CORE_READ(inode, i_dentry.first);
+	struct hlist_node *alias = READ(inode, i_dentry.first);
 	__u64 offset;
 
 	if (!alias)
@@ -53,8 +53,8 @@ static __always_inline struct dentry *top_directory(struct dentry *file)
 	struct dentry *below = file;
 
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
-		struct dentry *parent = BPF_CORE_READ(below, d_parent);
-		struct dentry *root = BPF_CORE_READ(parent, d_parent);
+		struct dentry *parent = READ(below, d_parent);
+		struct dentry *root = READ(parent, d_parent);
 
 		if (!parent || parent == below)
 			return NULL;
@@ -86,10 +86,10 @@ __noinline int learn_file(__u64 address, __u32 slot)
 	if (dentry) {
 		struct dentry *top = top_directory(dentry);
 
-		bpf_probe_read_kernel_str(event->name, NAME_BYTES, BPF_CORE_READ(dentry, d_name.name));
+		bpf_probe_read_kernel_str(event->name, NAME_BYTES, READ(dentry, d_name.name));
 		if (top)
 			bpf_probe_read_kernel_str(event->directory, DIRECTORY_BYTES,
-						  BPF_CORE_READ(top, d_name.name));
+						  READ(top, d_name.name));
 	}
 #ifdef HANDOVER
 	bpf_map_update_elem(&names, &key, event, BPF_ANY);
@@ -115,13 +115,12 @@ static __always_inline __u8 granted_hint(struct inode *inode)
 {
 	struct inode___byte_hint *old = (void *)inode;
 	struct inode___enum_hint *new = (void *)inode;
-	__u8 hint = 0;
 
 	if (bpf_core_field_exists(old->i_write_hint))
-		bpf_core_read(&hint, sizeof(hint), &old->i_write_hint);
-	else if (bpf_core_field_exists(new->i_write_hint))
-		bpf_core_read(&hint, sizeof(hint), &new->i_write_hint);
-	return hint;
+		return READ(old, i_write_hint);
+	if (bpf_core_field_exists(new->i_write_hint))
+		return READ(new, i_write_hint);
+	return 0;
 }
 
 #endif

@@ -266,6 +266,7 @@ struct pt_regs {
 #define IS_WRITE(number) \
 	((number) == 1 || (number) == 18 || (number) == 20 || (number) == 296 || (number) == 328)
 #define FCNTL 72
+#define FCNTL_FUNCTION "__x64_sys_fcntl"
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	__u64 regs[31];
@@ -286,6 +287,7 @@ struct pt_regs {
 #define IS_WRITE(number) \
 	((number) == 64 || (number) == 68 || (number) == 66 || (number) == 70 || (number) == 287)
 #define FCNTL 25
+#define FCNTL_FUNCTION "__arm64_sys_fcntl"
 #else
 #error "the probe knows the registers of x86_64 and aarch64 only"
 #endif

@@ -57,7 +57,7 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	struct file_state *state = bpf_map_lookup_elem(&files, &key);
 
 	if (!state)
-		state = state_of(BPF_CORE_READ(mapping, host), &key, SLOT_DIRTY);
+		state = state_of(READ(mapping, host), &key, SLOT_DIRTY);
 	note_page(&key, folio->index, writer);
 	if (state)
 		state->writer = writer;
@@ -74,7 +74,7 @@ static __always_inline struct inode *direct_inode(struct bio *bio)
 
 	struct iomap_dio *dio = bio->bi_private;
 
-	return BPF_CORE_READ(dio, iocb, ki_filp, f_inode);
+	return READ(dio, iocb, ki_filp, f_inode);
 }
 
 static __always_inline void send_whole(struct bio *bio, __u64 writer, struct inode *inode, struct io_event *io, __u32 slot)
@@ -142,7 +142,7 @@ static __always_inline void begin_event(struct bio *bio, __u8 operation, struct 
 
 	/* Requests to a partition are already counted from the disk's start here. */
 	if (is_own)
-		sector -= BPF_CORE_READ(device, bd_start_sect);
+		sector -= READ(device, bd_start_sect);
 	io->type = EVENT_IO;
 	io->operation = operation;
 #ifndef HANDOVER
@@ -298,7 +298,7 @@ int on_bio_entry(struct pt_regs *regs)
 		return 0;
 
 	struct block_device *device = bio->bi_bdev;
-	bool is_own = BPF_CORE_READ(device, bd_dev) == config.device;
+	bool is_own = READ(device, bd_dev) == config.device;
 
 	if (!is_own && !on_target(device))
 		return 0;
@@ -311,27 +311,23 @@ int on_bio_entry(struct pt_regs *regs)
 static __always_inline struct inode *inode_of_descriptor(__u32 descriptor)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **slots = BPF_CORE_READ(table, fd);
+	struct fdtable *table = READ(task, files, fdt);
+	struct file **slots = READ(table, fd);
 	struct file *file = NULL;
 
-	if (descriptor >= BPF_CORE_READ(table, max_fds))
+	if (descriptor >= READ(table, max_fds))
 		return NULL;
 	bpf_probe_read_kernel(&file, sizeof(file), slots + descriptor);
-	return file ? BPF_CORE_READ(file, f_inode) : NULL;
+	return file ? READ(file, f_inode) : NULL;
 }
 
 /*
- * The way out of a system call knows both what was asked and what came of it.
- * Some programs pass an enumeration of four bytes where the kernel reads eight:
- * it refuses the garbage behind it, but what was meant is in the low half.
+ * The way out of fcntl knows both what was asked and what came of it. Some
+ * programs pass an enumeration of four bytes where the kernel reads eight: it
+ * refuses the garbage behind it, but what was meant is in the low half.
  */
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
+static __always_inline int take_hint(const struct pt_regs *regs, long result)
 {
-	if (SYSCALL_NUMBER(regs) != FCNTL)
-		return 0;
-
 	__u32 command = SYSCALL_ARGUMENT_2(regs);
 	__u32 hint = 0;
 
@@ -340,7 +336,7 @@ int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 
 	struct inode *inode = inode_of_descriptor(SYSCALL_ARGUMENT_1(regs));
 
-	if (!inode || !holds_file_system((__u64)BPF_CORE_READ(inode, i_sb)))
+	if (!inode || !holds_file_system((__u64)READ(inode, i_sb)))
 		return 0;
 	if (bpf_probe_read_user(&hint, sizeof(hint), (const void *)(unsigned long)SYSCALL_ARGUMENT_3(regs)))
 		return 0;
@@ -356,6 +352,22 @@ int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 		state->hint_granted = result == 0;
 	}
 	return 0;
+}
+
+SEC("fexit/" FCNTL_FUNCTION)
+int BPF_PROG(on_fcntl, const struct pt_regs *regs, long result)
+{
+	return take_hint(regs, result);
+}
+
+/*
+ * Where a function's way out cannot be watched, that of all system calls is:
+ * they all take the kernel's slow way then, other programs' too.
+ */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
+{
+	return SYSCALL_NUMBER(regs) == FCNTL ? take_hint(regs, result) : 0;
 }
 
 /*
@@ -386,8 +398,13 @@ int on_reply(void *context)
 	if (!told)
 		return 0;
 	/* A writer that is not there any more is forgotten already. */
-	if (told->forgotten)
+	if (told->forgotten) {
+		__u64 *count = forgotten_writers();
+
 		bpf_map_delete_elem(&writers, &told->forgotten);
+		if (count)
+			__sync_fetch_and_add(count, 1);
+	}
 	if (told->has_ranges)
 		return bpf_map_update_elem(&images, &told->image, &told->ranges, BPF_ANY);
 	return 0;

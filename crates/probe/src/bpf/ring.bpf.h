@@ -10,6 +10,29 @@
 #include <bpf/bpf_tracing.h>
 
 /*
+ * What the kernel keeps at an address. From 6.2 on a program may say what lies
+ * there and read it like its own memory; before, each read is a call, which
+ * costs several times as much.
+ */
+extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
+
+#define TYPED(pointer) ((typeof(pointer))bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(typeof(*(pointer)))))
+/* To negate a pointer twice leaves a number, which the verifier lets go anywhere. */
+#define READ(pointer, ...)                                                                               \
+	({                                                                                               \
+		__u64 found = bpf_ksym_exists(bpf_rdonly_cast) ?                                         \
+				      (__u64)TYPED(pointer)->READ_PATH(__VA_ARGS__) :                    \
+				      (__u64)BPF_CORE_READ(pointer, __VA_ARGS__);                        \
+		asm volatile("%0 = -%0\n\t%0 = -%0" : "+r"(found));                                      \
+		(typeof((pointer)->READ_PATH(__VA_ARGS__)))found;                                        \
+	})
+#define READ_PATH_1(a) a
+#define READ_PATH_2(a, b) a->b
+#define READ_PATH_3(a, b, c) a->b->c
+#define READ_PATH_OF(a, b, c, path, ...) path
+#define READ_PATH(...) READ_PATH_OF(__VA_ARGS__, READ_PATH_3, READ_PATH_2, READ_PATH_1, )(__VA_ARGS__)
+
+/*
  * What is remembered. The handover to a server of the device keeps within
  * 32 MiB with all its maps, on up to some 110 processors; a capture lives
  * shorter and affords more.
@@ -121,8 +144,8 @@ static __always_inline bool on_target(struct block_device *device)
 {
 	if (!device)
 		return false;
-	return BPF_CORE_READ(device, bd_dev) == config.device ||
-	       BPF_CORE_READ(device, bd_disk, part0, bd_dev) == config.device;
+	return READ(device, bd_dev) == config.device ||
+	       READ(device, bd_disk, part0, bd_dev) == config.device;
 }
 
 /* The usual case, a file system right on the target, is decided by one number. */
@@ -130,7 +153,7 @@ __noinline bool holds_file_system(__u64 super_block)
 {
 	struct super_block *sb = (void *)super_block;
 
-	return BPF_CORE_READ(sb, s_dev) == config.device || on_target(BPF_CORE_READ(sb, s_bdev));
+	return READ(sb, s_dev) == config.device || on_target(READ(sb, s_bdev));
 }
 
 #endif

@@ -33,6 +33,21 @@ struct {
 	__type(value, struct reply);
 } reply SEC(".maps");
 
+/* How many writers user space has asked to be told of again: a remembered one is looked up anew then. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} forgotten SEC(".maps");
+
+static __always_inline __u64 *forgotten_writers(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&forgotten, &zero);
+}
+
 /* Frames of a call path that is remembered at most, and paths that each program remembers on each processor: our choice. */
 #define RECALLED_FRAMES 16
 #define RECALLED_BITS 5
@@ -57,6 +72,7 @@ struct standing {
 struct recalled {
 	struct standing where;
 	__u64 hash; /* 0: nothing */
+	__u64 looked_up; /* 1 + the number forgotten before it was last found in `writers`; 0: not yet */
 	__u64 count; /* frames behind the instruction */
 	__u64 places[RECALLED_FRAMES];
 	__u64 frames[RECALLED_FRAMES];
@@ -398,11 +414,18 @@ __noinline __u64 recall(__u32 slot)
 	struct scratch *scratch = scratch_of(slot);
 	struct standing now = running_thread();
 	struct recalled *then = recalled_of(&now, slot);
+	__u64 *count = forgotten_writers();
+	__u64 lookup = count ? 1 + *(volatile __u64 *)count : 0;
 
 	if (!scratch || !then || !then->hash || !is_same(&now, &then->where) || !holds_frames(then, scratch))
 		return 0;
 	/* User space wants to be told again of one that is not in there. */
-	return bpf_map_lookup_elem(&writers, &then->hash) ? then->hash : 0;
+	if (then->looked_up != lookup) {
+		if (!bpf_map_lookup_elem(&writers, &then->hash))
+			return 0;
+		then->looked_up = lookup;
+	}
+	return then->hash;
 }
 
 /* What was found is the whole of what can be found. */
@@ -428,6 +451,7 @@ __noinline int remember(__u64 hash, __u32 slot)
 		then->frames[i - 1] = scratch->stack.frames[i];
 		then->count = i;
 	}
+	then->looked_up = 0;
 	then->hash = hash;
 	return 0;
 }
