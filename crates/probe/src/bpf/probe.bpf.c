@@ -21,6 +21,59 @@ char LICENSE[] SEC("license") = "GPL";
 #define OPERATION_MASK 0xff
 #define SECTOR_SHIFT 9
 
+static __always_inline struct inode *inode_of_descriptor(__u32 descriptor)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fdtable *table = READ(task, files, fdt);
+	struct file **slots = READ(table, fd);
+	struct file *file = NULL;
+
+	if (descriptor >= READ(table, max_fds))
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), slots + descriptor);
+	return file ? READ(file, f_inode) : NULL;
+}
+
+/*
+ * The way out of fcntl knows both what was asked and what came of it. Some
+ * programs pass an enumeration of four bytes where the kernel reads eight: it
+ * refuses the garbage behind it, but what was meant is in the low half.
+ */
+static __always_inline int take_hint(const struct pt_regs *regs, long result)
+{
+	__u32 command = SYSCALL_ARGUMENT_2(regs);
+	__u32 hint = 0;
+
+	if (command != F_SET_RW_HINT && command != F_SET_FILE_RW_HINT)
+		return 0;
+
+	struct inode *inode = inode_of_descriptor(SYSCALL_ARGUMENT_1(regs));
+
+	if (!inode || !holds_file_system((__u64)READ(inode, i_sb)))
+		return 0;
+	if (bpf_probe_read_user(&hint, sizeof(hint), (const void *)(unsigned long)SYSCALL_ARGUMENT_3(regs)))
+		return 0;
+
+	if (hint > MAX_HINT)
+		return 0;
+
+	struct file_key key = key_of(inode);
+	struct file_state *state = state_of(inode, &key, SLOT_HINT);
+
+	if (state) {
+		state->hint = hint;
+		state->hint_granted = result == 0;
+	}
+	return 0;
+}
+
+/* Programs are loaded in this order: where the kernel refuses this one, it is before it has looked at the others. */
+SEC("fexit/" FCNTL_FUNCTION)
+int BPF_PROG(on_fcntl, const struct pt_regs *regs, long result)
+{
+	return take_hint(regs, result);
+}
+
 /* Ends the direct requests of file systems that use iomap. Address 0: not in this kernel. */
 extern const void iomap_dio_bio_end_io __ksym __weak;
 
@@ -306,58 +359,6 @@ int on_bio_entry(struct pt_regs *regs)
 	note_taken((__u64)kernels);
 #endif
 	return take_bio(bio, scratch, SLOT_BIO, is_own);
-}
-
-static __always_inline struct inode *inode_of_descriptor(__u32 descriptor)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct fdtable *table = READ(task, files, fdt);
-	struct file **slots = READ(table, fd);
-	struct file *file = NULL;
-
-	if (descriptor >= READ(table, max_fds))
-		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), slots + descriptor);
-	return file ? READ(file, f_inode) : NULL;
-}
-
-/*
- * The way out of fcntl knows both what was asked and what came of it. Some
- * programs pass an enumeration of four bytes where the kernel reads eight: it
- * refuses the garbage behind it, but what was meant is in the low half.
- */
-static __always_inline int take_hint(const struct pt_regs *regs, long result)
-{
-	__u32 command = SYSCALL_ARGUMENT_2(regs);
-	__u32 hint = 0;
-
-	if (command != F_SET_RW_HINT && command != F_SET_FILE_RW_HINT)
-		return 0;
-
-	struct inode *inode = inode_of_descriptor(SYSCALL_ARGUMENT_1(regs));
-
-	if (!inode || !holds_file_system((__u64)READ(inode, i_sb)))
-		return 0;
-	if (bpf_probe_read_user(&hint, sizeof(hint), (const void *)(unsigned long)SYSCALL_ARGUMENT_3(regs)))
-		return 0;
-
-	if (hint > MAX_HINT)
-		return 0;
-
-	struct file_key key = key_of(inode);
-	struct file_state *state = state_of(inode, &key, SLOT_HINT);
-
-	if (state) {
-		state->hint = hint;
-		state->hint_granted = result == 0;
-	}
-	return 0;
-}
-
-SEC("fexit/" FCNTL_FUNCTION)
-int BPF_PROG(on_fcntl, const struct pt_regs *regs, long result)
-{
-	return take_hint(regs, result);
 }
 
 /*
