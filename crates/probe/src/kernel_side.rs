@@ -59,18 +59,18 @@ pub(crate) enum Form {
     Handover { pins: Option<PathBuf> },
 }
 
-impl Form {
-    fn is_handover(&self) -> bool {
-        matches!(self, Form::Handover { .. })
-    }
-}
-
 impl Settings {
     fn pins(&self) -> Option<&Path> {
         match &self.form {
             Form::Handover { pins } => pins.as_deref(),
             Form::Capture => None,
         }
+    }
+
+    /// The programs that take what that of the hook `first` was skipped on.
+    fn late(&self, first: &str) -> &'static [&'static str] {
+        let has_both = matches!(self.form, Form::Handover { .. }) && first == REQUEST_KPROBE;
+        if has_both { &LATE } else { &[] }
     }
 }
 
@@ -80,37 +80,31 @@ struct Hooks {
     requests: &'static str,
     /// If hints are to be seen.
     hints: Option<&'static str>,
-    /// The programs that take what the one for requests was skipped on.
-    late: &'static [&'static str],
 }
 
 impl Hooks {
-    /// Those to try, the best first, and those to end with.
-    fn of(settings: &Settings, support: &Support) -> (Vec<Hooks>, Hooks) {
-        let last_hint = (settings.hints && support.sees_hints).then_some(EVERY_CALL);
-        let fcntl = (settings.hints && support.names_fcntl).then_some(Some(FCNTL));
-        let kprobe = support.queued_flag.map(|_| REQUEST_KPROBE);
-        let mut all = Vec::new();
-        for requests in kprobe.into_iter().chain([REQUEST_TRACEPOINT]) {
-            let has_both = requests == REQUEST_KPROBE && settings.form.is_handover();
-            all.extend(fcntl.into_iter().chain([last_hint]).map(|hints| Hooks {
-                requests,
-                hints,
-                late: if has_both { &LATE } else { &[] },
-            }));
+    fn best(settings: &Settings, support: &Support) -> Hooks {
+        Hooks {
+            requests: match support.queued_flag {
+                Some(_) => REQUEST_KPROBE,
+                None => REQUEST_TRACEPOINT,
+            },
+            hints: (settings.hints && support.sees_hints).then_some(FCNTL),
         }
-        let last = Hooks {
-            requests: REQUEST_TRACEPOINT,
-            hints: last_hint,
-            late: &[],
-        };
-        all.pop();
-        (all, last)
     }
 
-    /// Whether the program is among them.
-    fn has(&self, name: &str) -> bool {
-        self.requests == name || self.hints == Some(name) || self.late.contains(&name)
+    /// Those to try where the kernel refuses these.
+    fn next_best(self) -> Option<Hooks> {
+        if self.hints == Some(FCNTL) {
+            return Some(Hooks {
+                hints: Some(EVERY_CALL),
+                ..self
+            });
+        }
+        (self.requests == REQUEST_KPROBE).then_some(Hooks {
+            requests: REQUEST_TRACEPOINT,
+            hints: self.hints.map(|_| FCNTL),
+        })
     }
 }
 
@@ -149,14 +143,19 @@ impl KernelSide {
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, line| {
             loader_log().push_str(&line)
         })));
-        let (better, last) = Hooks::of(settings, support);
-        for hooks in better {
-            match KernelSide::attach_with(hooks, settings, support) {
-                Ok(attached) => return Ok(attached),
-                Err(error) => info!(%error, ?hooks, "other hooks are tried"),
+        let mut hooks = Hooks::best(settings, support);
+        loop {
+            match (
+                KernelSide::attach_with(hooks, settings, support),
+                hooks.next_best(),
+            ) {
+                (Err(error), Some(next)) => {
+                    info!(%error, ?hooks, "other hooks are tried");
+                    hooks = next;
+                }
+                (ended, _) => return ended,
             }
         }
-        KernelSide::attach_with(last, settings, support)
     }
 
     fn attach_with(
@@ -174,7 +173,7 @@ impl KernelSide {
         for program in object.progs_mut().filter(attached) {
             let mut link = program.attach().map_err(refused("attaching"))?;
             info!(program = ?program.name(), "attached");
-            loaded.push(Loaded::new(&program, hooks.late));
+            loaded.push(Loaded::new(&program, settings.late(hooks.requests)));
             if let Some(pins) = pins {
                 pin(&mut link, &pins.join(program.name())).map_err(refused("pinning"))?;
             }
@@ -280,6 +279,7 @@ fn load(hooks: Hooks, settings: &Settings, support: &Support) -> Result<Object, 
         Form::Capture => CAPTURE,
         Form::Handover { .. } => HANDOVER,
     };
+    let late = settings.late(hooks.requests);
     let mut object = ObjectBuilder::default()
         .open_memory(bytes)
         .map_err(&refuse)?;
@@ -287,11 +287,13 @@ fn load(hooks: Hooks, settings: &Settings, support: &Support) -> Result<Object, 
         let wanted = match program.name().to_str() {
             Some("on_dirty_folio") => support.sees_dirty_pages,
             Some(REPLY | "on_exit") => true,
-            name => name.is_some_and(|name| hooks.has(name)),
+            name => name.is_some_and(|name| {
+                name == hooks.requests || hooks.hints == Some(name) || late.contains(&name)
+            }),
         };
         program.set_autoload(wanted);
     }
-    configure(&mut object, settings, support, !hooks.late.is_empty()).map_err(&refuse)?;
+    configure(&mut object, settings, support, !late.is_empty()).map_err(&refuse)?;
     if let Some(pins) = settings.pins() {
         for mut map in object.maps_mut() {
             let name = map.name().to_owned();

@@ -10,12 +10,6 @@ use crate::error::ProbeError;
 const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
 const KALLSYMS_PATH: &str = "/proc/kallsyms";
 const QUEUED_FLAG: &str = "BIO_TRACE_COMPLETION";
-/// As `FCNTL_FUNCTION` of `bpf/kernel.h`.
-const FCNTL: &str = if cfg!(target_arch = "aarch64") {
-    "__arm64_sys_fcntl"
-} else {
-    "__x64_sys_fcntl"
-};
 const KPROBES_PATH: &str = "/sys/bus/event_source/devices/kprobe";
 
 /// Bits of the capability masks (`include/uapi/linux/capability.h`).
@@ -33,8 +27,6 @@ pub struct Support {
     pub sees_dirty_pages: bool,
     /// Whether `F_SET_RW_HINT` can be seen, if need be at the way out of every system call.
     pub sees_hints: bool,
-    /// Whether the kernel names the function that is `fcntl`, at whose way out the probe watches where it may.
-    pub names_fcntl: bool,
     /// Whether the file of a direct write can be found.
     pub sees_direct_files: bool,
     /// Where there are kprobes: the flag in `bi_flags` of a request that was seen before (`BIO_TRACE_COMPLETION`).
@@ -95,7 +87,6 @@ pub fn check() -> Result<Support, ProbeError> {
         kernel: read("/proc/sys/kernel/osrelease")?.trim().to_owned(),
         sees_dirty_pages: has("writeback_dirty_folio"),
         sees_hints: has("sys_exit"),
-        names_fcntl: btf.type_by_name::<types::Func<'_>>(FCNTL).is_some(),
         sees_direct_files: has_address(&read(KALLSYMS_PATH)?, "iomap_dio_bio_end_io"),
         queued_flag: queued_flag(&btf).filter(|_| Path::new(KPROBES_PATH).exists()),
     })
@@ -176,7 +167,6 @@ mod tests {
             kernel: "5.15".into(),
             sees_dirty_pages: false,
             sees_hints: true,
-            names_fcntl: true,
             sees_direct_files: true,
             queued_flag: None,
         };

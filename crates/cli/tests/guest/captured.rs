@@ -1,7 +1,6 @@
 //! Nothing of a load is missing in a recording, held against the drive's own counters; nor is a hint, of which `fcntl` alone is asked.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use anabranch_trace::{Reader, WriteHint};
 
@@ -16,23 +15,15 @@ fn hints(report: &Report) -> BTreeMap<String, (WriteHint, bool)> {
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("hints.parquet");
     fs::write(&trace, report.bytes("hints")).unwrap();
-    let mut reader = Reader::open(&trace).unwrap();
-    let names: Vec<_> = reader
-        .tables()
-        .files
-        .iter()
-        .map(|file| file.name.clone())
-        .collect();
-    let (mut found, mut ios) = (BTreeMap::new(), Vec::new());
-    while reader.read_batch(&mut ios).unwrap() {
-        for io in ios.drain(..) {
-            let name = names[io.file.0 as usize].clone();
-            if ["granted", "refused"].contains(&&*name) {
-                found.insert(name, (io.hint, io.hint_granted));
-            }
-        }
-    }
-    found
+    let reader = Reader::open(&trace).unwrap();
+    let files = reader.tables().files.clone();
+    let named = reader.map(Result::unwrap).map(|io| {
+        let name = files[io.file.0 as usize].name.clone();
+        (name, (io.hint, io.hint_granted))
+    });
+    named
+        .filter(|(name, _)| ["granted", "refused"].contains(&&**name))
+        .collect()
 }
 
 #[test]

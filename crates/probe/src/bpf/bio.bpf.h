@@ -211,6 +211,10 @@ static long step_folio(__u32 i, void *context)
 {
 	struct bio_walk *walk = context;
 	struct bio_vec *next = (void *)walk->vector;
+
+	if (!walk->left_bytes)
+		return 1;
+
 	struct bio_vec vector = {
 		.bv_page = READ(next, bv_page),
 		.bv_len = READ(next, bv_len),
@@ -218,7 +222,7 @@ static long step_folio(__u32 i, void *context)
 	};
 
 	/* What cannot be read is zero. */
-	if (!walk->left_bytes || !vector.bv_len)
+	if (!vector.bv_len)
 		return 1;
 
 	__u64 at = (__u64)vector.bv_offset + walk->done_bytes;
