@@ -15,6 +15,9 @@ ip address add 10.0.2.15/24 dev eth0
 ip link set eth0 up
 ip route add default via 10.0.2.2
 
+# Whom the kernel asks for what mounting needs.
+echo /usr/bin/modprobe >/proc/sys/kernel/modprobe
+
 # The kernel speaks on the first serial line, the job on the second, as it is.
 stty -F /dev/ttyS1 raw -echo
 cd /job || exit

@@ -16,16 +16,15 @@ use crate::{
     counters::{Counters, StreamCounters},
     error::{ConfigError, DeviceError},
     observe::Observe,
+    page_map::{NONE, PageMap},
     random::Random,
     relocate::Relocate,
+    table::Table,
     types::{PageRange, StreamId},
     units::Units,
     wear::{Countdown, WearReport},
 };
 use append::Dying;
-
-/// Marks a logical page that is not mapped.
-const NONE: u32 = u32::MAX;
 
 /// Pages taken through the mapping at a time, so that their cache misses overlap (our choice;
 /// 32 to 64 is where a random update of a table stops getting faster).
@@ -51,15 +50,12 @@ struct OpenUnit {
 pub struct Device<O: Observe = ()> {
     config: Config,
     observer: O,
-    /// Physical page of each logical page, `unit << shift | page in unit`; [`NONE`] where it is not
-    /// mapped.
-    l2p: Vec<u32>,
+    /// Where each logical page lies, and, if the relocation wants to know, when the host wrote it, in ticks of
+    /// `1 << tick_bits` host pages.
+    map: PageMap,
     /// Logical page last written to each physical page, units one behind the other. Not cleared
-    /// when the page dies: it is valid only while `l2p` leads back to it.
-    p2l: Vec<u32>,
-    /// When the host wrote each logical page, in ticks of `1 << tick_bits` host pages; empty
-    /// unless the relocation wants to know.
-    written_at: Vec<u32>,
+    /// when the page dies: it is valid only while `map` leads back to it.
+    p2l: Table<u32>,
     tick_bits: u32,
     /// Whether the relocation is told where each page is put ([`Relocate::placed`]).
     tells_places: bool,
@@ -109,9 +105,8 @@ impl<O: Observe> Device<O> {
         let pages = config.logical_pages as usize;
         let physical_pages = config.physical_units as usize * config.pages_per_unit as usize;
         let mut device = Device {
-            l2p: vec![NONE; pages],
-            p2l: vec![0; physical_pages],
-            written_at: vec![0; if relocation.wants_ages() { pages } else { 0 }],
+            map: PageMap::empty(pages, relocation.wants_ages()),
+            p2l: Table::filled(0, physical_pages),
             tick_bits: config.tick_bits(),
             tells_places: relocation.wants_places(),
             units: Units::new(&config),
@@ -158,9 +153,7 @@ impl<O: Observe> Device<O> {
     /// so that the saved drive can be used by relocations that do. Pages written until now count as
     /// written now.
     pub fn keep_ages(&mut self) {
-        if self.written_at.is_empty() {
-            self.written_at = vec![self.tick(); self.l2p.len()];
-        }
+        self.map.keep_ages(self.tick());
     }
 
     /// Counts from zero from now on. The data, their age and the wear stay.
@@ -223,7 +216,7 @@ impl<O: Observe> Device<O> {
     /// Where a logical page lies: its unit, and the page in that. `None` where nothing is mapped.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
-        let address = *self.l2p.get(page as usize)?;
+        let address = self.map.place(page)?;
         let offset = address & ((1 << self.shift) - 1);
         (address != NONE).then_some((address >> self.shift, offset))
     }
@@ -312,16 +305,10 @@ impl<O: Observe> Device<O> {
     pub fn discard(&mut self, pages: PageRange) -> Result<(), DeviceError> {
         self.check_range(pages)?;
         self.check_writable()?;
-        let Device {
-            l2p, units, shift, ..
-        } = self;
-        let mut dying = Dying::new(units);
-        for slot in &mut l2p[pages.indices()] {
-            if *slot != NONE {
-                dying.page(*slot >> *shift);
-                *slot = NONE;
-            }
-        }
+        let mut dying = Dying::new(&mut self.units);
+        let shift = self.shift;
+        self.map
+            .discard(pages.indices(), |address| dying.page(address >> shift));
         let died = dying.finish();
         self.counters.discarded_pages += died;
         self.mapped -= died;

@@ -23,6 +23,7 @@ pub use error::StateError;
 use crate::{
     config::Config,
     counters::{Counters, StreamCounters},
+    page_map::PageMap,
     types::StreamId,
     wear::Countdown,
 };
@@ -241,8 +242,8 @@ fn read_units<R: Read>(runs: &mut RunReader<R>, config: &Config) -> Result<Saved
 /// The parts of a device that are saved, borrowed from it.
 pub(crate) struct Borrowed<'a> {
     pub(crate) header: Header,
-    pub(crate) l2p: &'a [u32],
-    pub(crate) written_at: &'a [u32],
+    /// `None`: it is kept elsewhere.
+    pub(crate) map: Option<&'a PageMap>,
     pub(crate) units: SavedUnits,
     pub(crate) relocation: Vec<u64>,
 }
@@ -258,8 +259,13 @@ impl Borrowed<'_> {
         runs.raw(&length.to_le_bytes())?;
         runs.raw(&header)?;
         runs.seal()?;
-        runs.run(self.l2p)?;
-        runs.run(self.written_at)?;
+        let (pages, map) = (self.map.map_or(0, PageMap::pages), self.map.iter());
+        let aged = self.map.is_some_and(PageMap::keeps_ages);
+        runs.numbers(pages, map.clone().flat_map(|map| map.places()))?;
+        runs.numbers(
+            if aged { pages } else { 0 },
+            map.flat_map(|map| map.times()),
+        )?;
         let units = &self.units;
         runs.run(&units.stream)?;
         runs.run(&units.opened_at)?;

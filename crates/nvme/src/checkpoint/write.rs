@@ -53,8 +53,7 @@ fn copy(
     let (pages, ages) = {
         let mut drive = source.drive();
         drive.begin_copy();
-        let (_, ages) = drive.mapping(0..1);
-        (drive.config().logical_pages, !ages.is_empty())
+        (drive.config().logical_pages, drive.keeps_ages())
     };
     // What is a single slice keeps nobody waiting.
     let served = served && pages > SLICE;
@@ -66,6 +65,7 @@ fn copy(
     // All memory that a slice takes, so that none is made ready under the lock.
     let mut slice = Slice::default();
     slice.words.reserve(4 * SLICE as usize);
+    slice.ages.reserve(if ages { SLICE as usize } else { 0 });
     let mut first = 0;
     while first < pages {
         let end = pages.min(first.saturating_add(SLICE));
@@ -115,6 +115,8 @@ fn locked(source: Source<'_>, served: bool) -> MutexGuard<'_, Drive> {
 #[derive(Debug, Default)]
 struct Slice {
     words: Vec<u32>,
+    /// What goes behind the words; empty between pieces.
+    ages: Vec<u32>,
     bytes: Vec<u8>,
 }
 
@@ -125,10 +127,9 @@ impl Slice {
 }
 
 fn run(drive: &Drive, first: u32, end: u32, slice: &mut Slice) {
-    let (places, ages) = drive.mapping(first..end);
     slice.begin(Piece::Run, [first, end - first]);
-    slice.words.extend_from_slice(places);
-    slice.words.extend_from_slice(ages);
+    drive.mapping(first..end, &mut slice.words, &mut slice.ages);
+    slice.words.append(&mut slice.ages);
 }
 
 /// What has changed of the pages before `copied`; the others are still to be copied. Answers whether
@@ -139,13 +140,10 @@ fn changes(drive: &mut Drive, copied: u32, most: u32, slice: &mut Slice) -> bool
     if !pages.is_empty() {
         slice.begin(Piece::Changes, [pages.len() as u32, 0]);
         slice.words.extend_from_slice(&pages);
-        let mut ages = Vec::new();
         for &page in &pages {
-            let (place, age) = drive.mapping(page..page + 1);
-            slice.words.extend_from_slice(place);
-            ages.extend_from_slice(age);
+            drive.mapping(page..page + 1, &mut slice.words, &mut slice.ages);
         }
-        slice.words.append(&mut ages);
+        slice.words.append(&mut slice.ages);
     }
     all
 }

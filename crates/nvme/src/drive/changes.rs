@@ -120,11 +120,19 @@ impl Drive {
         }
     }
 
-    /// Where each of these pages lies and, where ages are kept, when it was written.
-    pub(crate) fn mapping(&self, pages: Range<u32>) -> (&[u32], &[u32]) {
+    /// Appends where each of these pages lies and, where ages are kept, when it was written.
+    pub(crate) fn mapping(&self, pages: Range<u32>, places: &mut Vec<u32>, ages: &mut Vec<u32>) {
         match &self.kind {
-            Kind::Streams { device, .. } => device.mapping(pages),
-            Kind::Fdp(fdp) => fdp.device().mapping(pages),
+            Kind::Streams { device, .. } => device.mapping(pages, places, ages),
+            Kind::Fdp(fdp) => fdp.device().mapping(pages, places, ages),
+        }
+    }
+
+    /// Whether it is kept when each page was written.
+    pub(crate) fn keeps_ages(&self) -> bool {
+        match &self.kind {
+            Kind::Streams { device, .. } => device.keeps_ages(),
+            Kind::Fdp(fdp) => fdp.device().keeps_ages(),
         }
     }
 

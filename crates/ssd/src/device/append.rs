@@ -1,6 +1,6 @@
 //! Writing pages to open units.
 
-use super::{Device, NONE, OpenUnit};
+use super::{Device, OpenUnit};
 use crate::{
     error::DeviceError,
     observe::{Observe, Origin},
@@ -181,29 +181,17 @@ impl<O: Observe> Device<O> {
         let Some(claim) = self.claim(relocation, stream, pages.count, Origin::Host) else {
             return;
         };
-        let Device {
-            l2p,
-            p2l,
-            units,
-            shift,
-            ..
-        } = self;
-        let mut dying = Dying::new(units);
-        let slots = &mut l2p[pages.indices()];
-        let reverse = &mut p2l[claim.index..claim.index + pages.count as usize];
-        for (step, (slot, back)) in (0_u32..).zip(slots.iter_mut().zip(reverse)) {
-            if *slot != NONE {
-                dying.page(*slot >> *shift);
-            }
-            *slot = claim.address + step;
-            *back = pages.first + step;
-        }
-        let died = dying.finish();
-        if !self.written_at.is_empty() {
-            let now = self.tick();
-            self.written_at[pages.indices()].fill(now);
-        }
         let written = pages.first..pages.first + pages.count;
+        let reverse = &mut self.p2l[claim.index..claim.index + pages.count as usize];
+        for (back, page) in reverse.iter_mut().zip(written.clone()) {
+            *back = page;
+        }
+        let (now, shift) = (self.tick(), self.shift);
+        let mut dying = Dying::new(&mut self.units);
+        let dies = |address| dying.page(address >> shift);
+        self.map
+            .write_run(pages.indices(), claim.address.., now, dies);
+        let died = dying.finish();
         self.tell_places(relocation, written, claim.unit);
         self.count_host_pages(stream, pages.count, died, claim);
     }
@@ -217,29 +205,14 @@ impl<O: Observe> Device<O> {
         let Some(claim) = self.claim(relocation, stream, pages.len() as u32, Origin::Host) else {
             return;
         };
-        let Device {
-            l2p,
-            p2l,
-            units,
-            shift,
-            ..
-        } = self;
-        p2l[claim.index..claim.index + pages.len()].copy_from_slice(pages);
+        self.p2l[claim.index..claim.index + pages.len()].copy_from_slice(pages);
+        let (now, shift) = (self.tick(), self.shift);
         let mut died = 0;
-        for (step, &page) in (0_u32..).zip(pages) {
-            let slot = &mut l2p[page as usize];
-            if *slot != NONE {
-                units.lose(*slot >> *shift, 1);
-                died += 1;
-            }
-            *slot = claim.address + step;
-        }
-        if !self.written_at.is_empty() {
-            let now = self.tick();
-            for &page in pages {
-                self.written_at[page as usize] = now;
-            }
-        }
+        let dies = |address| {
+            self.units.lose(address >> shift, 1);
+            died += 1;
+        };
+        self.map.write_pages(pages, claim.address.., now, dies);
         self.tell_places(relocation, pages.iter().copied(), claim.unit);
         self.count_host_pages(stream, pages.len() as u32, died, claim);
     }
@@ -275,7 +248,7 @@ impl<O: Observe> Device<O> {
         }
     }
 
-    /// The current time, in the ticks of `written_at`.
+    /// The current time, in ticks.
     pub(super) fn tick(&self) -> u32 {
         (self.clock_pages() >> self.tick_bits) as u32
     }
@@ -284,8 +257,7 @@ impl<O: Observe> Device<O> {
     /// another, so that their cache misses overlap. Pages beyond the drive are passed over.
     #[inline]
     pub fn touch(&self, pages: &[u32]) {
-        let mapped = pages.iter().filter_map(|&page| self.l2p.get(page as usize));
-        std::hint::black_box(mapped.fold(0_u32, |sum, address| sum ^ address));
+        self.map.touch(pages);
     }
 }
 

@@ -55,15 +55,12 @@ impl<O: Observe> Device<O> {
         let start = unit as usize * self.config.pages_per_unit as usize;
         let range = start + offsets.start as usize..start + offsets.end as usize;
         let address = unit << self.shift | offsets.start;
-        let mut found = 0;
-        for (expected, &page) in (address..).zip(&self.p2l[range.clone()]) {
-            live[found % BATCH] = page;
-            found += usize::from(self.l2p[page as usize] == expected);
-        }
+        let pages = &self.p2l[range.clone()];
+        let found = self.map.living(pages, address.., live);
         if O::WANTS_COPIES {
             for (offset, index) in offsets.zip(range) {
                 let page = self.p2l[index];
-                if self.l2p[page as usize] == unit << self.shift | offset {
+                if self.map.place(page) == Some(unit << self.shift | offset) {
                     self.observer.copied(unit, offset);
                 }
             }
@@ -108,8 +105,8 @@ impl<O: Observe> Device<O> {
         page: u32,
         victim: &Victim,
     ) -> StreamId {
-        let age_pages = match self.written_at.get(page as usize) {
-            Some(&then) => u64::from(self.tick().wrapping_sub(then)) << self.tick_bits,
+        let age_pages = match self.map.time(page) {
+            Some(then) => u64::from(self.tick().wrapping_sub(then)) << self.tick_bits,
             None => 0,
         };
         relocation.survivor(victim, Survivor { page, age_pages })
@@ -152,9 +149,7 @@ impl<O: Observe> Device<O> {
         claim: Claim,
     ) {
         self.p2l[claim.index..claim.index + pages.len()].copy_from_slice(pages);
-        for (address, &page) in (claim.address..).zip(pages) {
-            self.l2p[page as usize] = address;
-        }
+        self.map.move_pages(pages, claim.address..);
         self.tell_places(relocation, pages.iter().copied(), claim.unit);
         if claim.closes {
             self.units.close(claim.unit, self.clock_pages());

@@ -16,14 +16,13 @@ use std::{
     thread,
 };
 
-use super::NONE;
-use crate::{config::Config, state::StateError};
+use crate::{config::Config, page_map::NONE, state::StateError, table::Table};
 
 /// Tables that follow from where each logical page lies.
 #[derive(Debug)]
 pub(super) struct Reverse {
     /// Logical page of each physical one, 0 where there is none.
-    pub(super) p2l: Vec<u32>,
+    pub(super) p2l: Table<u32>,
     /// Valid pages of each unit.
     pub(super) valid: Vec<u32>,
     pub(super) mapped: u64,
@@ -169,7 +168,7 @@ fn made(places: Places<'_>, l2p: &[u32], division: Division) -> Option<Reverse> 
         share.counted(places, division, parts)
     });
     let counts = counts.into_iter().collect::<Option<Vec<_>>>()?;
-    let mut p2l = vec![0; places.count()];
+    let mut p2l = Table::filled(0, places.count());
     let sorted = {
         let buckets = buckets(&mut p2l, &counts, division.part_shift)?;
         let tasks = shares.into_iter().zip(buckets).collect();
@@ -438,7 +437,7 @@ mod tests {
             }
             let division = Division { part_shift, far, threads };
             let found = Reverse::of(&config, &l2p, &usable, division).ok();
-            let found = found.map(|found| (found.p2l, found.valid, found.mapped));
+            let found = found.map(|found| (found.p2l.to_vec(), found.valid, found.mapped));
             prop_assert_eq!(found, plainly(&config, &l2p, &usable));
         }
     }

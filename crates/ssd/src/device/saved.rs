@@ -16,6 +16,7 @@ use super::{
 use crate::{
     config::Config,
     observe::Observe,
+    page_map::PageMap,
     relocate::Relocate,
     state::{Borrowed, Header, SavedDrive, SavedGroup, SavedOpen, StateError},
     types::StreamId,
@@ -34,7 +35,7 @@ impl<O: Observe> Device<O> {
         relocation: &(impl Relocate + ?Sized),
         to: impl Write,
     ) -> Result<(), StateError> {
-        self.save_with(relocation, (&self.l2p, &self.written_at), to)
+        self.save_with(relocation, Some(&self.map), to)
     }
 
     /// Writes the device as [`Device::save`] does, but without the mapping. [`SavedDrive::read_around`] takes it
@@ -47,18 +48,18 @@ impl<O: Observe> Device<O> {
         relocation: &(impl Relocate + ?Sized),
         to: impl Write,
     ) -> Result<(), StateError> {
-        self.save_with(relocation, (&[], &[]), to)
+        self.save_with(relocation, None, to)
     }
 
-    /// The mapping of those pages in the range that exist: where each lies (`unit << shift | page in unit`, all ones
-    /// where it is not mapped), and when it was written (empty where ages are not kept).
-    pub fn mapping(&self, pages: Range<u32>) -> (&[u32], &[u32]) {
-        let range = pages.start as usize..pages.end as usize;
-        let of = |words: &'_ [u32]| range.start.min(words.len())..range.end.min(words.len());
-        (
-            &self.l2p[of(&self.l2p)],
-            &self.written_at[of(&self.written_at)],
-        )
+    /// Appends the mapping of those pages in the range that exist: to `places` where each lies (`unit << shift | page
+    /// in unit`, all ones where it is not mapped), and to `times`, where ages are kept, when it was written.
+    pub fn mapping(&self, pages: Range<u32>, places: &mut Vec<u32>, times: &mut Vec<u32>) {
+        self.map.copy(pages, places, times);
+    }
+
+    /// Whether it is kept when the host wrote each page.
+    pub fn keeps_ages(&self) -> bool {
+        self.map.keeps_ages()
     }
 
     /// The logical page that lies at a place of the flash; `None` where that place holds no valid page.
@@ -71,7 +72,7 @@ impl<O: Observe> Device<O> {
     fn save_with(
         &self,
         relocation: &(impl Relocate + ?Sized),
-        (l2p, written_at): (&[u32], &[u32]),
+        map: Option<&PageMap>,
         to: impl Write,
     ) -> Result<(), StateError> {
         let open = |(stream, open): (u16, &Option<OpenUnit>)| {
@@ -95,8 +96,7 @@ impl<O: Observe> Device<O> {
                 read_only: self.read_only,
                 chances,
             },
-            l2p,
-            written_at,
+            map,
             units,
             relocation: relocation.state(),
         };
@@ -123,9 +123,8 @@ impl<O: Observe> Device<O> {
         let division = Division::for_pages(saved.l2p.len());
         let reverse = Reverse::of(&config, &saved.l2p, &usable, division)?;
         Ok(Device {
-            l2p: saved.l2p,
+            map: PageMap::of(saved.l2p, saved.written_at),
             p2l: reverse.p2l,
-            written_at: saved.written_at,
             tick_bits: config.tick_bits(),
             tells_places: relocation.wants_places(),
             units: Units::from_saved(

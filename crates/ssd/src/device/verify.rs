@@ -1,9 +1,10 @@
 //! The device's invariants, checked from outside its hot paths.
 
-use super::{Device, NONE};
+use super::Device;
 use crate::{
     error::{Inconsistency, UnitPlace},
     observe::Observe,
+    page_map::NONE,
 };
 
 impl<O: Observe> Device<O> {
@@ -14,7 +15,7 @@ impl<O: Observe> Device<O> {
     /// The first invariant that is broken.
     pub fn verify(&self) -> Result<(), Inconsistency> {
         let mut valid = vec![0_u32; self.config.physical_units as usize];
-        for (page, &address) in (0_u32..).zip(&self.l2p) {
+        for (page, address) in (0_u32..).zip(self.map.places()) {
             if address == NONE {
                 continue;
             }
@@ -106,7 +107,7 @@ impl<O: Observe> Device<O> {
     }
 
     fn verify_sums(&self) -> Result<(), Inconsistency> {
-        let mapped = self.l2p.iter().filter(|&&address| address != NONE).count() as u64;
+        let mapped = self.map.places().filter(|&address| address != NONE).count() as u64;
         let counted = self.mapped;
         if mapped != counted {
             return Err(Inconsistency::Mapped { mapped, counted });

@@ -77,14 +77,26 @@ impl<W: Write> RunWriter<W> {
     }
 
     pub(crate) fn run<T: Word>(&mut self, numbers: &[T]) -> Result<(), StateError> {
-        self.raw(&(numbers.len() as u64).to_le_bytes())?;
+        self.numbers(numbers.len(), numbers.iter().copied())
+    }
+
+    /// A run of so many numbers, as they come.
+    pub(crate) fn numbers<T: Word>(
+        &mut self,
+        count: usize,
+        mut numbers: impl Iterator<Item = T>,
+    ) -> Result<(), StateError> {
+        self.raw(&(count as u64).to_le_bytes())?;
         let mut buffer = vec![0; CHUNK_BYTES];
-        for chunk in numbers.chunks(CHUNK_BYTES / T::BYTES) {
-            let bytes = &mut buffer[..chunk.len() * T::BYTES];
-            for (slot, &number) in bytes.chunks_exact_mut(T::BYTES).zip(chunk) {
+        let mut left = count;
+        while left > 0 {
+            let now = left.min(CHUNK_BYTES / T::BYTES);
+            let bytes = &mut buffer[..now * T::BYTES];
+            for (slot, number) in bytes.chunks_exact_mut(T::BYTES).zip(&mut numbers) {
                 number.put(slot);
             }
             self.raw(bytes)?;
+            left -= now;
         }
         self.seal()
     }

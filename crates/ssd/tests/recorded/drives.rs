@@ -30,6 +30,12 @@ fn listening(config: &Config, kind: RelocationKind, heard: &Heard) -> Listening 
     }
 }
 
+fn mapping(device: &Driven<Heard>, pages: std::ops::Range<u32>) -> (Vec<u32>, Vec<u32>) {
+    let (mut places, mut times) = (Vec::new(), Vec::new());
+    device.mapping(pages, &mut places, &mut times);
+    (places, times)
+}
+
 /// All that a device tells.
 fn asked(device: &Driven<Heard>, heard: &Heard) {
     let config = device.config();
@@ -58,15 +64,15 @@ fn asked(device: &Driven<Heard>, heard: &Heard) {
     for page in 0..=config.logical_pages {
         heard.take((device.locate(page), device.stream_of(page)));
     }
-    heard.take(device.mapping(1..config.logical_pages - 1));
+    heard.take(mapping(device, 1..config.logical_pages - 1));
     heard.take(device.verify());
     let saved = device.saved();
     let mut around = Vec::new();
     device
         .save_around(&*device.relocation, &mut around)
         .unwrap();
-    let (l2p, written_at) = device.mapping(0..config.logical_pages);
-    let read = SavedDrive::read_around(&around[..], l2p.to_vec(), written_at.to_vec());
+    let (l2p, written_at) = mapping(device, 0..config.logical_pages);
+    let read = SavedDrive::read_around(&around[..], l2p, written_at);
     heard.take((read.map(|drive| format!("{drive:?}")).unwrap(), saved));
 }
 
