@@ -1,5 +1,6 @@
 //! What a write costs on drives of 4 GiB to 16 TB: uniform overwrites, greedy, one stream, beside
-//! random updates of a table as large as the drive's mapping, by turns. Time is the thread's on a processor.
+//! random updates of a table as large as the drive's mapping, in ordinary memory and in huge pages, by turns. Time is the
+//! thread's on a processor.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
 
@@ -7,6 +8,7 @@ use std::{hint::black_box, time::Duration};
 
 use anabranch_ssd::{Config, PageRange, StreamId, relocate::RelocationKind};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use memmap2::{Advice, MmapMut};
 
 mod cpu_time;
 #[path = "../tests/driven/mod.rs"]
@@ -145,15 +147,28 @@ fn aged(size: &Size, draw: &mut Draw) -> (Driven, u64) {
 fn by_turns(criterion: &mut Criterion<CpuTime>, size: &Size) {
     let mut draw = Draw(1);
     let (mut device, media_pages) = aged(size, &mut draw);
-    let mut table = vec![0_u32; size.logical_pages as usize];
-    overwrite_table(&mut table, &mut draw, u64::from(size.logical_pages));
+    let mut ordinary = vec![0_u32; size.logical_pages as usize];
+    let mut huge = MmapMut::map_anon(4 * size.logical_pages as usize).unwrap();
+    huge.advise(Advice::HugePage).unwrap();
+    let mut tables = [
+        ("random 4-byte updates", &mut ordinary[..]),
+        (
+            "random 4-byte updates in huge pages",
+            bytemuck::cast_slice_mut(&mut huge),
+        ),
+    ];
+    for (_, table) in &mut tables {
+        overwrite_table(table, &mut draw, u64::from(size.logical_pages));
+    }
     for round in 1..=ROUNDS {
         let name = format!("{}, round {round}", size.name);
-        let mut updates = group(criterion, "sizes, random 4-byte updates", WRITES);
-        updates.bench_function(&name, |bencher| {
-            bencher.iter(|| overwrite_table(&mut table, &mut draw, WRITES));
-        });
-        updates.finish();
+        for (what, table) in &mut tables {
+            let mut updates = group(criterion, &format!("sizes, {what}"), WRITES);
+            updates.bench_function(&name, |bencher| {
+                bencher.iter(|| overwrite_table(table, &mut draw, WRITES));
+            });
+            updates.finish();
+        }
         let mut writes = group(criterion, "sizes, flash page-writes", media_pages);
         writes.bench_function(&name, |bencher| {
             bencher.iter(|| overwrite(&mut device, &mut draw, WRITES));
