@@ -216,7 +216,8 @@ pub fn judge_ways(report: &Report) -> Value {
     // Bytes that are not what was written.
     let wrong: Vec<&str> = report.output("read").split_whitespace().collect();
     assert_eq!(wrong, ["0", "0"]);
-    // Nothing was given up until a file of 8 MiB was removed; then no more than is free in its groups, at most two of 128 MiB.
+    // Once a file of 8 MiB was removed, more is given up, and no more than is free in its groups, at most two of 128 MiB. Before,
+    // nothing is, unless the file system has freed a block of its own, as it may on a busy machine.
     // The server had all discards; no handle has any.
     let discards = |name: &str| {
         let all = report.output(name).split_whitespace();
@@ -226,8 +227,7 @@ pub fn judge_ways(report: &Report) -> Value {
     let [before, after] =
         ["discards-before", "discards-after"].map(|name| 512 * discards(name).unwrap());
     eprintln!("bytes discarded: {before}, and with the removed file {after}");
-    assert_eq!(before, 0);
-    assert!((8 * MIB..=256 * MIB).contains(&after), "{after}");
+    assert!((8 * MIB..=256 * MIB).contains(&(after - before)), "{after}");
     assert!(
         counters["discarded_bytes"].as_u64().unwrap() >= after,
         "{counters:#}"
