@@ -17,13 +17,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leave_out import TRACES, Row, mean, replay, rows
+from leave_out import CONTESTS, TRACES, Row, mean, replay, rows, spec
 
 # The recordings in which RocksDB, or MariaDB's RocksDB, alone sets hints.
 NAMES = ("rocksdb-demo", "rocksdb-update", "rocksdb-append", "rocksdb-fill", "rocksdb-update-direct", "rocksdb-append-direct",
          "rocksdb-fill-direct", "myrocks")
 SEEDS = (1, 2, 3)
-CONTESTS = {"whole": ("anabranch", "baseline", "oracle"), "host half": ("anabranch+gc", "baseline+gc", "oracle+gc")}
 
 
 def without_hints(row: Row, folder: Path) -> Row:
@@ -45,22 +44,23 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("out/levels"))
     options = parser.parse_args()
     found = {row.name: row for folder in (TRACES, TRACES / "held-out") for row in rows(folder)}
-    print("| recording | unit | | `baseline` | `oracle` | without hints | gap | with hints | gap |")
+    print("| recording | unit | ours | `baseline` | `oracle` | without hints | gap | with hints | gap |")
     print("|---|---|---|---:|---:|---:|---:|---:|---:|")
     for row in (found[name] for name in NAMES):
         forms = {"without": without_hints(row, options.output / "traces"), "with": row}
-        for contest, (ours, *bounds) in CONTESTS.items():
-            schemes = [*bounds, *(ours + (f":seed={seed}" if seed > 1 else "") for seed in SEEDS)]
+        for contest in CONTESTS:
+            relocation = f"+{contest.relocation}" if contest.relocation else ""
+            schemes = [f"baseline{relocation}", f"oracle{relocation}", *(spec(contest, "", seed) for seed in SEEDS)]
             wafs = {}
             for form, recording in forms.items():
-                result = replay(options.anabranch, recording, schemes, options.output / form / ours / f"{row.name}.json")
+                result = replay(options.anabranch, recording, schemes, options.output / form / contest.ours / f"{row.name}.json")
                 wafs[form] = [result[name]["waf"] for name in schemes]
             baseline, oracle = wafs["with"][:2]
             cells = []
             for form in forms:
                 waf = mean(wafs[form][2:])
                 cells += [f"{waf:.3f}", f"{100 * (baseline - waf) / (baseline - oracle):.0f} %" if baseline > oracle + 0.001 else "-"]
-            print(f"| {row.name} | {row.unit} | {contest} | {baseline:.3f} | {oracle:.3f} | {' | '.join(cells)} |", flush=True)
+            print(f"| {row.name} | {row.unit} | `{contest.ours}` | {baseline:.3f} | {oracle:.3f} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

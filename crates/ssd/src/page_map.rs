@@ -81,13 +81,14 @@ impl PageMap {
     }
 
     /// The places of all pages, in order.
-    pub(crate) fn places(&self) -> impl Iterator<Item = u32> {
-        (0..self.pages() as u32).filter_map(|page| self.place(page))
+    pub(crate) fn places(&self) -> impl ExactSizeIterator<Item = u32> {
+        (0..self.pages() as u32).map(|page| self.place(page).unwrap_or(NONE))
     }
 
     /// The times of all pages, in order, where they are kept.
-    pub(crate) fn times(&self) -> impl Iterator<Item = u32> {
-        (0..self.pages() as u32).filter_map(|page| self.time(page))
+    pub(crate) fn times(&self) -> impl ExactSizeIterator<Item = u32> {
+        let pages = if self.keeps_ages() { self.pages() } else { 0 };
+        (0..pages as u32).map(|page| self.time(page).unwrap_or(0))
     }
 
     /// Appends places and times of those pages in the range that exist.

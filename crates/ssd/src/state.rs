@@ -259,13 +259,16 @@ impl Borrowed<'_> {
         runs.raw(&length.to_le_bytes())?;
         runs.raw(&header)?;
         runs.seal()?;
-        let (pages, map) = (self.map.map_or(0, PageMap::pages), self.map.iter());
-        let aged = self.map.is_some_and(PageMap::keeps_ages);
-        runs.numbers(pages, map.clone().flat_map(|map| map.places()))?;
-        runs.numbers(
-            if aged { pages } else { 0 },
-            map.flat_map(|map| map.times()),
-        )?;
+        match self.map {
+            Some(map) => {
+                runs.numbers(map.places())?;
+                runs.numbers(map.times())?;
+            }
+            None => {
+                runs.run::<u32>(&[])?;
+                runs.run::<u32>(&[])?;
+            }
+        }
         let units = &self.units;
         runs.run(&units.stream)?;
         runs.run(&units.opened_at)?;

@@ -16,13 +16,13 @@ pub(crate) enum Table<T> {
 }
 
 /// Bytes from which on huge pages are asked for: the mapping of a drive of 32 GiB (our choice; measured from 64 GiB on).
-#[cfg(target_os = "linux")]
 const LEAST_HUGE: usize = 32 << 20;
 
 impl<T: Pod + PartialEq> Table<T> {
     /// So many times one entry.
     pub(crate) fn filled(entry: T, count: usize) -> Table<T> {
-        match Table::huge(count) {
+        let is_large = count >= LEAST_HUGE / size_of::<T>();
+        match is_large.then(|| Table::huge(count)).flatten() {
             Some(mut table) => {
                 // Its memory is zero as it comes, and is not there before it is written to.
                 if entry != T::zeroed() {
@@ -34,14 +34,10 @@ impl<T: Pod + PartialEq> Table<T> {
         }
     }
 
-    /// A large table of zeroes in huge pages; `None` where it is small, or the system refuses the memory or the wish.
+    /// A table of zeroes in huge pages; `None` where the system refuses the memory or the wish.
     #[cfg(target_os = "linux")]
     fn huge(count: usize) -> Option<Table<T>> {
-        let bytes = count.checked_mul(size_of::<T>())?;
-        if bytes < LEAST_HUGE {
-            return None;
-        }
-        let memory = memmap2::MmapMut::map_anon(bytes).ok()?;
+        let memory = memmap2::MmapMut::map_anon(count * size_of::<T>()).ok()?;
         memory.advise(memmap2::Advice::HugePage).ok()?;
         Some(Table::Huge(memory))
     }

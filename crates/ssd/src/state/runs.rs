@@ -77,26 +77,23 @@ impl<W: Write> RunWriter<W> {
     }
 
     pub(crate) fn run<T: Word>(&mut self, numbers: &[T]) -> Result<(), StateError> {
-        self.numbers(numbers.len(), numbers.iter().copied())
+        self.numbers(numbers.iter().copied())
     }
 
-    /// A run of so many numbers, as they come.
+    /// A run of numbers as they come.
     pub(crate) fn numbers<T: Word>(
         &mut self,
-        count: usize,
-        mut numbers: impl Iterator<Item = T>,
+        mut numbers: impl ExactSizeIterator<Item = T>,
     ) -> Result<(), StateError> {
-        self.raw(&(count as u64).to_le_bytes())?;
+        self.raw(&(numbers.len() as u64).to_le_bytes())?;
         let mut buffer = vec![0; CHUNK_BYTES];
-        let mut left = count;
-        while left > 0 {
-            let now = left.min(CHUNK_BYTES / T::BYTES);
-            let bytes = &mut buffer[..now * T::BYTES];
+        while numbers.len() > 0 {
+            let count = numbers.len().min(CHUNK_BYTES / T::BYTES);
+            let bytes = &mut buffer[..count * T::BYTES];
             for (slot, number) in bytes.chunks_exact_mut(T::BYTES).zip(&mut numbers) {
                 number.put(slot);
             }
             self.raw(bytes)?;
-            left -= now;
         }
         self.seal()
     }
