@@ -49,6 +49,8 @@ pub struct ContextRow {
     pub role: String,
     /// The call path, innermost call first.
     pub path: Vec<String>,
+    /// The generation of the files it writes; see [`Context::generation`].
+    pub generation: u8,
     /// Write requests.
     pub writes: u64,
     /// Bytes of the pages it wrote.
@@ -156,6 +158,7 @@ impl Survey {
                     kind: context.kind,
                     role: context.role.clone(),
                     path: context.frames.iter().map(call).collect(),
+                    generation: context.generation,
                     writes: profile.writes,
                     written_bytes: profile.written_pages * page,
                     share: profile.written_pages as f64 / now_pages.max(1) as f64,

@@ -90,6 +90,7 @@ fn evil_trace(directory: &Path) -> PathBuf {
                 frame(Some(format!("{EVIL}::call{id}({EVIL})"))),
                 frame(None),
             ],
+            generation: 0,
         });
         tables.files.push(File {
             name: format!("{EVIL}{id}"),

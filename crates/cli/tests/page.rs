@@ -350,6 +350,7 @@ fn hostile_trace(directory: &TempDir) -> PathBuf {
                 file_offset: 1,
                 symbol: Some(call.to_owned()),
             }],
+            generation: 0,
         });
     }
     writer.finish(&tables).unwrap();

@@ -102,9 +102,13 @@ impl Assembler {
                 key,
                 name,
                 directory,
+                generation,
             } => {
                 self.files.name(key, name);
                 self.files.place(key, &directory);
+                if let Some(generation) = generation {
+                    self.files.begin(key, generation);
+                }
                 Ok(None)
             }
         }
@@ -123,14 +127,16 @@ impl Assembler {
     /// The writer of a page's source. The page counts for the writer's context.
     pub(crate) fn answer(&mut self, source: &Source) -> Answer {
         let tenant = self.tenant(source.writer, source.file);
+        let generation = self.files.generation(source.file);
         let known = self.writers.get(source.writer);
-        let context = match known {
-            Some(known) => self.contexts.attribute(&known.claims, PAGE_BYTES),
-            None => ContextId::UNKNOWN,
-        };
+        let context = known.map_or(ContextId::UNKNOWN, |known| {
+            let contexts = &mut self.contexts;
+            contexts.attribute(&known.claims, generation, PAGE_BYTES)
+        });
         Answer {
             is_awaited: source.writer != 0 && known.is_none(),
-            is_settled: known.is_some_and(|known| self.contexts.is_settled(&known.claims)),
+            is_settled: known
+                .is_some_and(|known| self.contexts.is_settled(&known.claims, generation)),
             writer: PageWriter {
                 context,
                 file: self.files.id(source.file),
@@ -209,9 +215,11 @@ impl Assembler {
     }
 
     fn context(&mut self, event: &IoEvent) -> (ContextId, Option<Reply>) {
+        let generation = self.files.generation(event.file);
         match self.writers.get(event.writer) {
             Some(known) => {
-                let context = self.contexts.attribute(&known.claims, event.length_bytes);
+                let contexts = &mut self.contexts;
+                let context = contexts.attribute(&known.claims, generation, event.length_bytes);
                 (context, None)
             }
             None => {
@@ -360,6 +368,7 @@ mod tests {
                 key: event.file,
                 name: "file".into(),
                 directory: "tenant-7".into(),
+                generation: None,
             };
             accept(&mut assembler, place);
             accept(&mut assembler, Event::Stack(stack.clone()));

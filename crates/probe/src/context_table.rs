@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anabranch_trace::{Context, ContextId, ContextKind};
 
 use crate::bounded::BoundedMap;
-use crate::writer::{CallSite, Writer};
+use crate::writer::{CallSite, Writer, signature_in};
 
 /// How stacks are folded into contexts. The defaults are our choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,7 @@ struct Row {
     kind: ContextKind,
     role: Box<str>,
     path: Box<[CallSite]>,
+    generation: u8,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -97,11 +98,23 @@ pub(crate) struct Claims {
     role: u64,
 }
 
+impl Claims {
+    /// Generations tell apart what applications write.
+    fn generation(&self, generation: u8) -> u8 {
+        match self.writer.kind {
+            ContextKind::Application => generation,
+            _ => 0,
+        }
+    }
+}
+
 /// A context that a writer's bytes may count for.
+#[derive(Clone, Copy)]
 struct Claim {
     signature: u64,
     kind: ContextKind,
     depth: usize,
+    generation: u8,
     /// The price of the context, as a multiple of the limits.
     price: u64,
 }
@@ -138,21 +151,25 @@ impl ContextTable {
         }
     }
 
-    /// The context that `bytes` written by a writer count for.
-    pub(crate) fn attribute(&mut self, claims: &Claims, bytes: u64) -> ContextId {
+    /// The context that `bytes` written by a writer to a file of a generation count for.
+    pub(crate) fn attribute(&mut self, claims: &Claims, generation: u8, bytes: u64) -> ContextId {
         let writer = &claims.writer;
-        let own = claims.own.map(|signature| Claim {
-            signature,
-            kind: ContextKind::Application,
-            depth: writer.path().len(),
-            price: 1,
-        });
-        let group = claims.group.map(|signature| Claim {
-            signature,
-            kind: ContextKind::Folded,
-            depth: self.limits.shared_depth,
-            price: GROUP_PRICE,
-        });
+        let generation = claims.generation(generation);
+        let claim = |signature, kind, depth, price| Claim {
+            signature: signature_in(signature, generation),
+            kind,
+            depth,
+            generation,
+            price,
+        };
+        let own = claims
+            .own
+            .map(|signature| claim(signature, ContextKind::Application, writer.path().len(), 1));
+        let shared_depth = self.limits.shared_depth;
+        let group = claims
+            .group
+            .map(|signature| claim(signature, ContextKind::Folded, shared_depth, GROUP_PRICE));
+        let role = claim(claims.role, role_kind(writer.kind), 0, 0);
         for claim in own.into_iter().chain(group) {
             if let Some(&id) = self.ids.get(&claim.signature) {
                 return id;
@@ -160,18 +177,20 @@ impl ContextTable {
             if self.earns(claims.role, &claim, bytes) {
                 self.candidates.remove(&claim.signature);
                 *self.earned_by_role.entry(claims.role).or_default() += 1;
-                return self.add(writer, claim.signature, claim.kind, claim.depth);
+                return self.add(writer, claim);
             }
         }
-        match self.ids.get(&claims.role) {
+        match self.ids.get(&role.signature) {
             Some(&id) => id,
-            None => self.add(writer, claims.role, role_kind(writer.kind), 0),
+            None => self.add(writer, role),
         }
     }
 
     /// Whether [`ContextTable::attribute`] will always give the same answer from now on.
-    pub(crate) fn is_settled(&self, claims: &Claims) -> bool {
-        self.ids.contains_key(&claims.own.unwrap_or(claims.role))
+    pub(crate) fn is_settled(&self, claims: &Claims, generation: u8) -> bool {
+        let last = claims.own.unwrap_or(claims.role);
+        let signature = signature_in(last, claims.generation(generation));
+        self.ids.contains_key(&signature)
     }
 
     /// The rows, numbered without gaps, the unknown context first.
@@ -189,6 +208,7 @@ impl ContextTable {
             kind: row.kind,
             role: row.role.to_string(),
             frames: row.path.iter().map(CallSite::frame).collect(),
+            generation: row.generation,
         });
         unknown.into_iter().chain(contexts).collect()
     }
@@ -217,25 +237,20 @@ impl ContextTable {
             || written.writes >= self.limits.earn_writes.saturating_mul(price)
     }
 
-    /// Adds a row of the `depth` innermost calls. Answers with the unknown context when there is no room left.
-    fn add(
-        &mut self,
-        writer: &Writer,
-        signature: u64,
-        kind: ContextKind,
-        depth: usize,
-    ) -> ContextId {
+    /// Adds a row for a claim. Answers with the unknown context when there is no room left.
+    fn add(&mut self, writer: &Writer, claim: Claim) -> ContextId {
         let id = self.next_id();
         if id >= self.limits.max_contexts {
             return ContextId::UNKNOWN;
         }
         self.rows.push(Row {
-            signature,
-            kind,
+            signature: claim.signature,
+            kind: claim.kind,
             role: writer.role.clone(),
-            path: writer.path()[..depth].into(),
+            path: writer.path()[..claim.depth].into(),
+            generation: claim.generation,
         });
-        self.ids.insert(signature, ContextId(id));
+        self.ids.insert(claim.signature, ContextId(id));
         ContextId(id)
     }
 
@@ -279,7 +294,7 @@ mod tests {
 
     fn attribute(table: &mut ContextTable, writer: Writer, bytes: u64) -> ContextId {
         let claims = table.claims(writer);
-        table.attribute(&claims, bytes)
+        table.attribute(&claims, 0, bytes)
     }
 
     fn kind_of(table: &ContextTable, id: ContextId) -> ContextKind {

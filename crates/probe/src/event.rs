@@ -126,6 +126,8 @@ pub(crate) enum Event {
         name: String,
         /// The directory, below the file system's root, that the file lies in; empty for the root itself.
         directory: String,
+        /// The file's generation, once a write to it was seen.
+        generation: Option<u8>,
     },
 }
 
@@ -149,7 +151,8 @@ impl Event {
             5 => fields.stack(SCAN_WORDS),
             3 => fields.process(),
             4 => {
-                fields.u32()?;
+                let begun = fields.u32()?.checked_sub(1);
+                let generation = begun.map(u8::try_from).transpose();
                 let key = fields.file()?;
                 let name = fields.text::<NAME_BYTES>()?;
                 let directory = fields.text::<DIRECTORY_BYTES>()?;
@@ -157,6 +160,7 @@ impl Event {
                     key,
                     name,
                     directory,
+                    generation: generation.map_err(|_| MalformedRecord)?,
                 })
             }
             _ => Err(MalformedRecord),
@@ -335,10 +339,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_name_ends_at_its_zero_byte() {
+    fn a_files_name_ends_at_its_zero_byte_and_its_generation_is_one_less() {
         let mut record = Vec::new();
         record.extend(4_u32.to_ne_bytes());
-        record.extend([0; 4]);
+        record.extend(3_u32.to_ne_bytes());
         record.extend([0; 16]);
         let mut name = [b'x'; NAME_BYTES];
         name[..11].copy_from_slice(b"000123.sst\0");
@@ -347,14 +351,17 @@ mod tests {
         directory[..9].copy_from_slice(b"tenant-2\0");
         record.extend(directory);
         let Ok(Event::File {
-            name, directory, ..
+            name,
+            directory,
+            generation,
+            ..
         }) = Event::decode(&record)
         else {
             panic!("not a file event");
         };
         assert_eq!(
-            (name.as_str(), directory.as_str()),
-            ("000123.sst", "tenant-2")
+            (name.as_str(), directory.as_str(), generation),
+            ("000123.sst", "tenant-2", Some(2))
         );
     }
 

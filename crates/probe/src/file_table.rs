@@ -17,6 +17,8 @@ pub(crate) struct FileTable {
     files: Vec<File>,
     /// The tenants of files that have one.
     tenants: HashMap<FileKey, u32>,
+    /// The generations of files that have one above 0; of others that were seen to be begun, 0.
+    generations: HashMap<FileKey, u8>,
     /// The most files; later ones count as "no file".
     max_files: usize,
 }
@@ -30,6 +32,7 @@ impl FileTable {
                 name: String::new(),
             }],
             tenants: HashMap::new(),
+            generations: HashMap::new(),
             max_files,
         }
     }
@@ -76,6 +79,18 @@ impl FileTable {
     /// The tenant that a file belongs to; 0 if it belongs to none.
     pub(crate) fn tenant(&self, key: FileKey) -> u32 {
         self.tenants.get(&key).copied().unwrap_or(0)
+    }
+
+    /// Notes the generation of a file that was seen to be begun. The first one stays.
+    pub(crate) fn begin(&mut self, key: FileKey, generation: u8) {
+        if self.generations.len() < self.max_files {
+            self.generations.entry(key).or_insert(generation);
+        }
+    }
+
+    /// The generation of a file; 0 if nobody was seen to begin it.
+    pub(crate) fn generation(&self, key: FileKey) -> u8 {
+        self.generations.get(&key).copied().unwrap_or(0)
     }
 
     /// Adds a row for a file, if there is room.

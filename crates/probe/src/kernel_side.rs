@@ -286,6 +286,7 @@ fn load(hooks: Hooks, settings: &Settings, support: &Support) -> Result<Object, 
     for mut program in object.progs_mut() {
         let wanted = match program.name().to_str() {
             Some("on_dirty_folio") => support.sees_dirty_pages,
+            Some("on_read_pages" | "on_map_pages") => support.sees_reads,
             Some(REPLY | "on_exit") => true,
             name => name.is_some_and(|name| {
                 name == hooks.requests || hooks.hints == Some(name) || late.contains(&name)

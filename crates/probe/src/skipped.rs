@@ -14,6 +14,8 @@ pub(crate) enum Hook {
     LateRequests,
     DirtyPages,
     Calls,
+    /// Reads of files.
+    Reads,
     Exits,
 }
 
@@ -31,6 +33,7 @@ impl Loaded {
         let hook = match program.name().to_str() {
             Some("on_dirty_folio") => Hook::DirtyPages,
             Some("on_fcntl" | "on_syscall_exit") => Hook::Calls,
+            Some("on_read_pages" | "on_map_pages") => Hook::Reads,
             Some("on_exit") => Hook::Exits,
             Some(name) if late.contains(&name) => Hook::LateRequests,
             _ => Hook::Requests,
@@ -83,8 +86,9 @@ pub(crate) fn skipped(programs: impl Iterator<Item = (Hook, Option<u64>)>) -> Sk
     for (hook, misses) in programs {
         let count = match hook {
             Hook::Requests => &mut skipped.requests,
-            // Nearly all of them the first has taken; and of hardly any process that ends is there anything to tell.
-            Hook::LateRequests | Hook::Exits => continue,
+            // Nearly all of them the first has taken; one read of the many before a file says nothing; and of hardly
+            // any process that ends is there anything to tell.
+            Hook::LateRequests | Hook::Reads | Hook::Exits => continue,
             Hook::DirtyPages => &mut skipped.dirty_pages,
             Hook::Calls => &mut skipped.calls,
         };

@@ -27,6 +27,8 @@ pub struct Support {
     pub sees_dirty_pages: bool,
     /// Whether `F_SET_RW_HINT` can be seen, if need be at the way out of every system call.
     pub sees_hints: bool,
+    /// Whether reads of files can be seen: what a thread read before it began a file. Linux 6.12 and later.
+    pub sees_reads: bool,
     /// Whether the file of a direct write can be found.
     pub sees_direct_files: bool,
     /// Where there are kprobes: the flag in `bi_flags` of a request that was seen before (`BIO_TRACE_COMPLETION`).
@@ -45,6 +47,10 @@ impl Support {
             (
                 self.sees_hints,
                 "The kernel lacks the tracepoint sys_exit: only write hints that the kernel granted are seen.",
+            ),
+            (
+                self.sees_reads,
+                "The kernel lacks the tracepoint mm_filemap_get_pages: only direct reads tell of which generation a file is.",
             ),
             (
                 self.sees_direct_files,
@@ -87,6 +93,7 @@ pub fn check() -> Result<Support, ProbeError> {
         kernel: read("/proc/sys/kernel/osrelease")?.trim().to_owned(),
         sees_dirty_pages: has("writeback_dirty_folio"),
         sees_hints: has("sys_exit"),
+        sees_reads: has("mm_filemap_get_pages") && has("mm_filemap_map_pages"),
         sees_direct_files: has_address(&read(KALLSYMS_PATH)?, "iomap_dio_bio_end_io"),
         queued_flag: queued_flag(&btf).filter(|_| Path::new(KPROBES_PATH).exists()),
     })
@@ -167,6 +174,7 @@ mod tests {
             kernel: "5.15".into(),
             sees_dirty_pages: false,
             sees_hints: true,
+            sees_reads: true,
             sees_direct_files: true,
             queued_flag: None,
         };

@@ -62,6 +62,7 @@ mod tests {
             kind: ContextKind::Application,
             role: String::new(),
             frames: vec![frame],
+            generation: 0,
         }
     }
 

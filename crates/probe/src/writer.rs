@@ -122,6 +122,17 @@ impl Writer {
     }
 }
 
+/// The name of the context of a signature's writer that writes files of a generation: the hash continued over the
+/// generation as a byte. Generation 0 adds nothing.
+pub(crate) fn signature_in(signature: u64, generation: u8) -> u64 {
+    if generation == 0 {
+        return signature;
+    }
+    let mut hash = FnvHasher::with_key(signature);
+    hash.write(&[generation]);
+    hash.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +166,8 @@ mod tests {
         let program = object("", "/usr/bin/program");
         let writer = writer("worker:7", &[(&libc, 0x1234), (&program, 0x5678)]);
         assert_eq!(signature(&writer), 0xb7f3_97fb_9434_13f8);
+        let of = |generation| signature_in(signature(&writer), generation);
+        assert_eq!([of(0), of(2)], [0xb7f3_97fb_9434_13f8, 0xc6ff_3a7c_d47d_f1ce]);
     }
 
     #[test]

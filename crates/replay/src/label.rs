@@ -199,6 +199,10 @@ impl Wording<'_> {
             ContextKind::Folded => format!("{role}, rare call paths"),
             ContextKind::Application => role.to_owned(),
         };
+        let who = match self.context.generation {
+            0 => who,
+            generation => format!("{who}, generation {generation}"),
+        };
         let known = if is_made { &[][..] } else { self.calls };
         let around = [&self.file, "", &who].map(str::trim);
         let around: Vec<&str> = around.into_iter().filter(|part| !part.is_empty()).collect();

@@ -60,6 +60,15 @@ pub struct Context {
     pub role: String,
     /// The call path, innermost frame first; empty for the kernel's own threads.
     pub frames: Vec<Frame>,
+    /// The generation of the files that are written: one more than the least of what the thread had read for them, so
+    /// that a tree's levels are contexts of their own; 0 where it had read nothing, or that was not seen.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub generation: u8,
+}
+
+/// A row of generation 0 is written as rows were before there were generations.
+fn is_first(generation: &u8) -> bool {
+    *generation == 0
 }
 
 impl Context {
@@ -76,6 +85,7 @@ impl Context {
             kind,
             role: role.into(),
             frames: Vec::new(),
+            generation: 0,
         }
     }
 

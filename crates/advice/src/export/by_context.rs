@@ -69,7 +69,10 @@ fn rows<'a>(plan: &'a Plan, survey: &'a Survey) -> Vec<Row<'a>> {
 impl Row<'_> {
     fn path(&self) -> String {
         let calls: Vec<String> = self.context.frames.iter().map(call).collect();
-        calls.join(" < ")
+        match self.context.generation {
+            0 => calls.join(" < "),
+            generation => format!("{} (generation {generation})", calls.join(" < ")),
+        }
     }
 
     fn line(&self, stream: u16, plan: &Plan, survey: &Survey) -> Line {

@@ -44,7 +44,9 @@ static __always_inline void send_run(struct io_event *io, __u32 slot)
 	io->length_bytes = 0;
 }
 
-static __always_inline void fill_file(struct io_event *io, struct inode *inode, const struct file_key *key, __u32 slot)
+/* `is_written`: by the running thread. */
+static __always_inline void
+fill_file(struct io_event *io, struct inode *inode, const struct file_key *key, __u32 slot, bool is_written)
 {
 	io->file = *key;
 	io->hint = 0;
@@ -52,7 +54,7 @@ static __always_inline void fill_file(struct io_event *io, struct inode *inode, 
 	if (!inode)
 		return;
 
-	struct file_state *state = state_of(inode, key, slot);
+	struct file_state *state = state_of(inode, key, slot, is_written);
 
 	if (state && state->hint) {
 		io->hint = state->hint;
@@ -200,7 +202,7 @@ __noinline int continue_run(const struct bio_walk *walk, __u32 bytes)
 
 		send_run(io, walk->slot);
 		io->writer = walk->writer;
-		fill_file(io, (void *)walk->inode, &key, walk->slot);
+		fill_file(io, (void *)walk->inode, &key, walk->slot, false);
 	}
 	io->length_bytes += bytes;
 	return 0;

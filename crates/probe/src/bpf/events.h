@@ -113,10 +113,10 @@ struct process_event {
 	struct mapping mappings[MAX_MAPPINGS]; /* not sent where there are none */
 };
 
-/* The name of a file, sent when it is first seen. */
+/* A file; sent when it is first seen, and when it is first seen to be written. */
 struct file_event {
 	__u32 type;
-	__u32 zero;
+	__u32 generation; /* 1 + its generation; 0: no write was seen yet */
 	struct file_key file;
 	char name[NAME_BYTES]; /* ends with a zero byte */
 	char directory[DIRECTORY_BYTES]; /* the one below the root that it lies in; likewise */

@@ -3,6 +3,7 @@
 #ifndef ANABRANCH_FILE_BPF_H
 #define ANABRANCH_FILE_BPF_H
 
+#include "reader.bpf.h"
 #include "ring.bpf.h"
 #ifdef HANDOVER
 #include "window.bpf.h"
@@ -10,19 +11,6 @@
 
 /* Directories between a file and the root that are climbed at most. Our choice. */
 #define MAX_DEPTH 32
-
-struct file_state {
-	__u64 writer; /* the last one that made a page of the file dirty */
-	__u8 hint; /* asked for by F_SET_RW_HINT */
-	__u8 hint_granted;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_FILES);
-	__type(key, struct file_key);
-	__type(value, struct file_state);
-} files SEC(".maps");
 
 static __always_inline struct file_key key_of(struct inode *inode)
 {
@@ -65,21 +53,28 @@ static __always_inline struct dentry *top_directory(struct dentry *file)
 	return NULL;
 }
 
-/* Begins to follow a file: tells user space its name. */
-__noinline int learn_file(__u64 address, __u32 slot)
+/*
+ * Begins to follow a file, or notes that the running thread is the first to be
+ * seen writing to it: tells user space its name, and then its generation. A
+ * file that is not empty was begun before.
+ */
+__noinline int learn_file(__u64 address, __u32 slot, bool is_written)
 {
 	struct inode *inode = (void *)address;
 	struct scratch *scratch = scratch_of(slot);
 	struct file_key key = key_of(inode);
-	static const struct file_state fresh;
+	struct file_state fresh = {};
 
 	if (!scratch)
 		return 0;
+	if (is_written)
+		fresh.generation = 1 + (READ(inode, i_size) ? 0 : next_generation());
 
 	struct file_event *event = &scratch->file;
 	struct dentry *dentry = name_of(inode);
 
 	event->type = EVENT_FILE;
+	event->generation = fresh.generation;
 	event->file = key;
 	event->name[0] = 0;
 	event->directory[0] = 0;
@@ -94,19 +89,26 @@ __noinline int learn_file(__u64 address, __u32 slot)
 #ifdef HANDOVER
 	bpf_map_update_elem(&names, &key, event, BPF_ANY);
 #endif
-	if (send(event, sizeof(*event), false))
-		bpf_map_update_elem(&files, &key, &fresh, BPF_NOEXIST);
+	if (!send(event, sizeof(*event), false))
+		return 0;
+	if (bpf_map_update_elem(&files, &key, &fresh, BPF_NOEXIST)) {
+		struct file_state *state = bpf_map_lookup_elem(&files, &key);
+
+		if (state && is_written)
+			state->generation = fresh.generation;
+	}
 	return 0;
 }
 
-/* The state of a file, or null when user space could not be told of it. */
-static __always_inline struct file_state *state_of(struct inode *inode, const struct file_key *key, __u32 slot)
+/* The state of a file, which the running thread writes to or not; null when user space could not be told of it. */
+static __always_inline struct file_state *
+state_of(struct inode *inode, const struct file_key *key, __u32 slot, bool is_written)
 {
 	struct file_state *state = bpf_map_lookup_elem(&files, key);
 
-	if (state)
+	if (state && (state->generation || !is_written))
 		return state;
-	learn_file((__u64)inode, slot);
+	learn_file((__u64)inode, slot, is_written);
 	return bpf_map_lookup_elem(&files, key);
 }
 

@@ -71,6 +71,7 @@ struct inode {
 	struct address_space *i_mapping;
 	unsigned long i_ino;
 	__u32 i_generation;
+	__s64 i_size;
 	struct hlist_head i_dentry;
 };
 

@@ -58,7 +58,7 @@ static __always_inline int take_hint(const struct pt_regs *regs, long result)
 		return 0;
 
 	struct file_key key = key_of(inode);
-	struct file_state *state = state_of(inode, &key, SLOT_HINT);
+	struct file_state *state = state_of(inode, &key, SLOT_HINT, false);
 
 	if (state) {
 		state->hint = hint;
@@ -83,6 +83,21 @@ static __always_inline bool lies_on_target(struct block_device *device)
 	return device && (device->bd_dev == config.device || device->bd_disk->part0->bd_dev == config.device);
 }
 
+/* Is a file in this page cache the target's? What is reached from what a tracepoint is handed is read without a call. */
+static __always_inline bool holds_mapping(struct address_space *mapping)
+{
+	struct super_block *sb = mapping->host->i_sb;
+
+	return sb->s_dev == config.device || lies_on_target(sb->s_bdev);
+}
+
+static __always_inline struct file_key key_of_mapping(struct address_space *mapping)
+{
+	struct inode *inode = mapping->host;
+
+	return (struct file_key){ .ino = inode->i_ino, .generation = inode->i_generation, .dev = inode->i_sb->s_dev };
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 {
@@ -90,14 +105,10 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 		return 0;
 
 	/*
-	 * This runs for each page that is made dirty on the machine. What is
-	 * reached from what a tracepoint is handed is read without a call. A
-	 * block device's own pages are on no file system of a device.
+	 * This runs for each page that is made dirty on the machine. A block
+	 * device's own pages are on no file system of a device.
 	 */
-	struct inode *inode = mapping->host;
-	struct super_block *sb = inode->i_sb;
-
-	if (sb->s_dev != config.device && !lies_on_target(sb->s_bdev))
+	if (!holds_mapping(mapping))
 		return 0;
 
 	struct scratch *scratch = scratch_of(SLOT_DIRTY);
@@ -105,19 +116,43 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	if (!scratch)
 		return 0;
 
-	struct file_key key = { .ino = inode->i_ino, .generation = inode->i_generation, .dev = sb->s_dev };
+	struct file_key key = key_of_mapping(mapping);
 	__u64 writer = dirtying_writer(scratch, SLOT_DIRTY);
 	struct file_state *state = bpf_map_lookup_elem(&files, &key);
 
-	if (!state)
-		state = state_of(READ(mapping, host), &key, SLOT_DIRTY);
+	if (!state || !state->generation)
+		state = state_of(READ(mapping, host), &key, SLOT_DIRTY, true);
 	note_page(&key, folio->index, writer);
 	if (state)
 		state->writer = writer;
 	return 0;
 }
 
-/* The file of a direct write, where the file system uses the kernel's iomap for it. */
+static __always_inline int take_read(struct address_space *mapping, __u32 pages)
+{
+	if (mapping && holds_mapping(mapping)) {
+		struct file_key key = key_of_mapping(mapping);
+
+		note_read(&key, pages);
+	}
+	return 0;
+}
+
+/* Pages are read, from the page cache or into it. */
+SEC("tp_btf/mm_filemap_get_pages")
+int BPF_PROG(on_read_pages, struct address_space *mapping, unsigned long first, unsigned long last)
+{
+	return take_read(mapping, last - first + 1);
+}
+
+/* A page of a file that is mapped is touched. */
+SEC("tp_btf/mm_filemap_map_pages")
+int BPF_PROG(on_map_pages, struct address_space *mapping)
+{
+	return take_read(mapping, FAULT_PAGES);
+}
+
+/* The file of a direct request, where the file system uses the kernel's iomap for it. */
 static __always_inline struct inode *direct_inode(struct bio *bio)
 {
 	if (!bpf_core_field_exists(struct iomap_dio, iocb))
@@ -136,10 +171,22 @@ static __always_inline void send_whole(struct bio *bio, __u64 writer, struct ino
 
 	if (inode)
 		key = key_of(inode);
-	fill_file(io, inode, &key, slot);
+	fill_file(io, inode, &key, slot, io->operation == OPERATION_WRITE);
 	io->writer = writer;
 	io->length_bytes = bio->bi_iter.bi_size;
 	send_run(io, slot);
+}
+
+/* A direct read is seen as it is submitted. */
+static __always_inline void note_direct_read(struct bio *bio)
+{
+	struct inode *inode = direct_inode(bio);
+
+	if (inode) {
+		struct file_key key = key_of(inode);
+
+		note_read(&key, bio->bi_iter.bi_size >> config.page_shift);
+	}
 }
 
 static __always_inline void on_write(struct bio *bio, struct scratch *scratch, __u32 slot)
@@ -245,6 +292,8 @@ static __always_inline int take_bio(struct bio *bio, struct scratch *scratch, __
 	__u32 size = bio->bi_iter.bi_size;
 	__u32 operation = operation_of(opf, size);
 
+	if ((opf & OPERATION_MASK) == REQ_OP_READ)
+		note_direct_read(bio);
 	if (operation == OPERATIONS)
 		return 0;
 	begin_event(bio, operation, &scratch->io, is_own);

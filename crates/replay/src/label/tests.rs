@@ -15,6 +15,7 @@ fn context(id: u32, kind: ContextKind, role: &str, path: &[(&str, &str)]) -> Con
         kind,
         role: role.to_owned(),
         frames: path.iter().map(frame).collect(),
+        generation: 0,
     }
 }
 
@@ -214,5 +215,23 @@ fn parameters_are_left_out_and_a_go_methods_type_is_not() {
     assert_eq!(
         short("rocksdb::(anonymous namespace)::PosixFile::Append(rocksdb::Slice const&)"),
         "PosixFile::Append"
+    );
+}
+
+#[test]
+fn a_path_that_writes_files_of_several_generations_says_of_which() {
+    let path = [("/usr/bin/db", "Compact"), ("/usr/bin/db", "Work")];
+    let of = |id, generation| Context {
+        generation,
+        ..context(id, ContextKind::Application, "db:low", &path)
+    };
+    let contexts = [of(1, 0), of(2, 1), of(3, 2)];
+    assert_eq!(
+        labels(contexts.iter(), &FilesWritten::default()),
+        [
+            "Compact < Work · db:low",
+            "Compact < Work · db:low, generation 1",
+            "Compact < Work · db:low, generation 2",
+        ]
     );
 }

@@ -213,7 +213,10 @@ fn name(context: &Context) -> (String, bool) {
     let name: String = told.chars().take(NAME_LETTERS).map(safe).collect();
     let comes_back = name.chars().filter(|letter| !letter.is_ascii_digit());
     let whole = comes_back.eq(context.role.chars()) && kind(&name) == context.kind;
-    (name, whole && context.frames.is_empty())
+    (
+        name,
+        whole && context.frames.is_empty() && context.generation == 0,
+    )
 }
 
 /// A role with the digit that tells its kind put back (see `names.rs`); roles are stored without

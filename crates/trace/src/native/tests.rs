@@ -37,6 +37,7 @@ fn some_tables() -> Tables {
                 file_offset: 0x1234,
                 symbol: None,
             }],
+            generation: 2,
         });
     }
     tables.files.push(File {

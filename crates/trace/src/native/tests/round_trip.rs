@@ -28,13 +28,15 @@ fn any_context() -> impl Strategy<Value = Context> {
         ContextKind::Kernel,
     ];
     let frames = prop::collection::vec(any_frame(), 0..3);
-    let fields = (any::<u64>(), select(kinds), any::<String>(), frames);
-    fields.prop_map(|(signature, kind, role, frames)| Context {
+    let names = (select(kinds), any::<String>());
+    let fields = (any::<u64>(), names, frames, any::<u8>());
+    fields.prop_map(|(signature, (kind, role), frames, generation)| Context {
         id: ContextId::UNKNOWN,
         signature,
         kind,
         role,
         frames,
+        generation,
     })
 }
 
