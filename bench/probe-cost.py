@@ -31,16 +31,17 @@ DB_BENCH = [
     "--write_buffer_size=4194304", "--target_file_size_base=4194304", "--max_bytes_for_level_base=16777216",
     "--bytes_per_sync=1048576", "--wal_bytes_per_sync=262144", "--db={place}/db",
 ]
+FIO = ["fio", "--name=a", "--directory={place}", "--size=256m", "--randrepeat=1", "--output-format=json", "--eta=never"]
 LOADS = {
     "dd, 4 KiB writes": ["dd", "if=/dev/zero", "of={place}/a", "bs=4k", f"count={MIB * 256}", "conv=fsync"],
     "dd, 1 MiB writes": ["dd", "if=/dev/zero", "of={place}/b", "bs=1M", f"count={MIB}", "conv=fsync"],
     "fio, 4 KiB at random": ["fio", "--name=a", "--directory={place}", "--size=128m", "--rw=randwrite", "--bs=4k", "--end_fsync=1"],
+    "fio, 9 reads for a write": FIO + ["--rw=randrw", "--rwmixread=90", "--bs=4k", "--end_fsync=1", "--loops=4"],
     "dd, direct, 4 KiB": ["dd", "if=/dev/zero", "of={place}/c", "bs=4k", f"count={MIB * 64}", "oflag=direct"],
     "db_bench": DB_BENCH,
 }
 
 
-FIO = ["fio", "--name=a", "--directory={place}", "--size=256m", "--randrepeat=1", "--output-format=json", "--eta=never"]
 POSTGRES = pathlib.Path(__file__).parent.parent / "workloads/postgres-pgbench"
 # What is paired: the call, and what it has done in a second by what it printed.
 PAIRED = {
@@ -55,6 +56,10 @@ PAIRED = {
     "`fio`, buffered writes of 4 KiB at random": (
         FIO + ["--rw=randwrite", "--bs=4k", "--end_fsync=1", "--io_size=512m"],
         lambda text: json.loads(text)["jobs"][0]["write"]["iops"],
+    ),
+    "`fio`, cached reads of 4 KiB at random": (
+        FIO + ["--rw=randread", "--bs=4k", "--invalidate=0", "--loops=16"],
+        lambda text: json.loads(text)["jobs"][0]["read"]["iops"],
     ),
     "`fio`, direct writes of 4 KiB at random, 16 at once": (
         FIO + ["--rw=randwrite", "--bs=4k", "--direct=1", "--ioengine=io_uring", "--iodepth=16", "--io_size=512m"],
@@ -109,7 +114,7 @@ def recording(command, device, place, *options):
 
 def one(command, device, place, call, options):
     """Nanoseconds for each 4 KiB written: of the programs, and of the reader; and the programs' runs and nanoseconds, as
-    they were loaded: for pages made dirty, for requests."""
+    they were loaded: for pages made dirty, for reads of files, for what is mapped, for requests, and two more."""
     with recording(command, device, place, "--no-hints", *options) as probe:
         before, cpu, pages = programs(probe.pid), used(probe.pid), written(device)
         subprocess.run([word.format(place=place) for word in call], check=True, capture_output=True)
@@ -137,7 +142,7 @@ def rate(device, place, call, done):
     ran = subprocess.run([word.format(place=place) for word in call], check=True, capture_output=True, text=True)
     os.sync()
     pages = written(device) - pages
-    return done(ran.stdout), (at_work() - worked) / pages, pages
+    return done(ran.stdout), (at_work() - worked) / max(pages, 1), pages
 
 
 def pair(command, device, place, call, done, with_first):
@@ -149,7 +154,7 @@ def pair(command, device, place, call, done, with_first):
             before = used(probe.pid) if probed else 0
             found[probed] = rate(device, place, call, done)
             if probed:
-                reader = (used(probe.pid) - before) / found[probed][2]
+                reader = (used(probe.pid) - before) / max(found[probed][2], 1)
         cleared(place)
     (without, worked, _), (slower, harder, _) = found[False], found[True]
     return 100 * (without / slower - 1), without, harder - worked, reader
@@ -191,11 +196,11 @@ def counted(command, rounds, options):
         finally:
             SWITCH.write_text(was, encoding="utf-8")
     print(f"{rounds} rounds, load {os.getloadavg()[0]:.1f}; ns, medians and their span")
-    print("| load | programs, for each 4 KiB | reader, for each 4 KiB | a page made dirty | a request |")
-    print("|---|---|---|---|---|")
+    print("| load | programs, for each 4 KiB | reader, for each 4 KiB | a page made dirty | a read | a request |")
+    print("|---|---|---|---|---|---|")
     for name, each in found.items():
         runs = [[took / max(count, 1) for count, took in one[2]] for one in each]
-        columns = [told([run[at] for run in runs]) for at in (0, 1)]
+        columns = [told([run[at] for run in runs]) for at in (0, 1, -3)]
         print(f"| {name} | {told([one[0] for one in each])} | {told([one[1] for one in each])} | {' | '.join(columns)} |")
 
 

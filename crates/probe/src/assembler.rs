@@ -114,7 +114,7 @@ impl Assembler {
         }
     }
 
-    /// Whether the file has a row.
+    /// Whether the file has a row and a generation.
     pub(crate) fn knows_file(&self, file: FileKey) -> bool {
         self.files.knows(file)
     }
@@ -288,6 +288,37 @@ mod tests {
             (500, 1, 1)
         );
         assert_eq!((ios[0].hint, ios[0].hint_granted), (WriteHint::Short, true));
+    }
+
+    #[test]
+    fn one_writer_of_files_of_two_generations_is_two_contexts() {
+        let mut assembler = Assembler::new(0, FoldLimits::default());
+        accept(&mut assembler, stack(9, WriterKind::User, "db:low0"));
+        accept(&mut assembler, stack(8, WriterKind::Kernel, "kworker"));
+        let mut of = |writer, ino, generation| {
+            let Event::Io(mut event) = io(writer, 1) else {
+                unreachable!()
+            };
+            event.file.ino = ino;
+            let file = Event::File {
+                key: event.file,
+                name: String::new(),
+                directory: String::new(),
+                generation,
+            };
+            accept(&mut assembler, file);
+            accept(&mut assembler, Event::Io(event)).0[0].context
+        };
+        let [flushed, merged, again, late] =
+            [(12, Some(0)), (13, Some(2)), (14, Some(2)), (15, None)]
+                .map(|(ino, told)| of(9, ino, told));
+        assert_ne!(flushed, merged);
+        assert_eq!((merged, flushed), (again, late));
+        // What the kernel's own threads write is of no generation.
+        assert_eq!(of(8, 12, None), of(8, 13, None));
+        let contexts = assembler.finish().0;
+        let generation = |context: ContextId| contexts[context.0 as usize].generation;
+        assert_eq!([flushed, merged].map(generation), [0, 2]);
     }
 
     #[test]

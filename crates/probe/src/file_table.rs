@@ -17,7 +17,7 @@ pub(crate) struct FileTable {
     files: Vec<File>,
     /// The tenants of files that have one.
     tenants: HashMap<FileKey, u32>,
-    /// The generations of files that have one above 0; of others that were seen to be begun, 0.
+    /// The generations of files that were seen to be written.
     generations: HashMap<FileKey, u8>,
     /// The most files; later ones count as "no file".
     max_files: usize,
@@ -48,9 +48,10 @@ impl FileTable {
         self.add(key, String::new()).unwrap_or_default()
     }
 
-    /// Whether the file has a row.
+    /// Whether the file has a row and a generation.
     pub(crate) fn knows(&self, key: FileKey) -> bool {
-        key == FileKey::default() || self.ids.contains_key(&key)
+        let has_both = self.ids.contains_key(&key) && self.generations.contains_key(&key);
+        key == FileKey::default() || has_both
     }
 
     /// Notes the name of a file. The first name stays, since a file is known by the name it was
@@ -81,14 +82,14 @@ impl FileTable {
         self.tenants.get(&key).copied().unwrap_or(0)
     }
 
-    /// Notes the generation of a file that was seen to be begun. The first one stays.
+    /// Notes the generation of a file that is written to. The first one stays.
     pub(crate) fn begin(&mut self, key: FileKey, generation: u8) {
         if self.generations.len() < self.max_files {
             self.generations.entry(key).or_insert(generation);
         }
     }
 
-    /// The generation of a file; 0 if nobody was seen to begin it.
+    /// The generation of a file; 0 if that is not known.
     pub(crate) fn generation(&self, key: FileKey) -> u8 {
         self.generations.get(&key).copied().unwrap_or(0)
     }
@@ -139,6 +140,20 @@ mod tests {
             .map(|file| file.name)
             .collect();
         assert_eq!(names, ["", "000001.log", "000002.sst"]);
+    }
+
+    #[test]
+    fn a_files_first_generation_stays_and_who_has_none_is_not_known_yet() {
+        let mut table = FileTable::new(16);
+        table.name(key(12, 1), "000001.sst".into());
+        assert!(!table.knows(key(12, 1)));
+        for generation in [2, 0] {
+            table.begin(key(12, 1), generation);
+        }
+        assert!(table.knows(key(12, 1)));
+        let generations =
+            [key(12, 1), key(12, 2), FileKey::default()].map(|key| table.generation(key));
+        assert_eq!(generations, [2, 0, 0]);
     }
 
     #[test]

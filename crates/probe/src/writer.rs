@@ -167,7 +167,10 @@ mod tests {
         let writer = writer("worker:7", &[(&libc, 0x1234), (&program, 0x5678)]);
         assert_eq!(signature(&writer), 0xb7f3_97fb_9434_13f8);
         let of = |generation| signature_in(signature(&writer), generation);
-        assert_eq!([of(0), of(2)], [0xb7f3_97fb_9434_13f8, 0xc6ff_3a7c_d47d_f1ce]);
+        assert_eq!(
+            [of(0), of(2)],
+            [0xb7f3_97fb_9434_13f8, 0xc6ff_3a7c_d47d_f1ce]
+        );
     }
 
     #[test]

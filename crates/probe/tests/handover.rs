@@ -6,6 +6,8 @@
 
 #[path = "live/drive.rs"]
 mod drive;
+#[path = "live/generations.rs"]
+mod generations;
 #[path = "live/pages.rs"]
 mod pages;
 
@@ -66,6 +68,23 @@ fn every_page_has_its_writer(file_system: &str) {
         "{}",
         handover.kernel_bytes()
     );
+}
+
+#[test]
+fn a_page_has_the_generation_that_its_file_is_of() {
+    let drive = Drive::with("ext4", MEBIBYTES);
+    let handover = Handover::attach(&options(&drive, None)).unwrap();
+    follow(&handover, || {
+        let mut python = Command::new("python3");
+        run(python.arg("-c").arg(generations::PROGRAM).arg(drive.path()));
+    });
+    let pages = 0..MEBIBYTES << 20 >> 12;
+    let writers: Vec<_> = pages.filter_map(|page| handover.writer_of(page)).collect();
+    let (contexts, files) = handover.news(0, 0).unwrap();
+    generations::judge(writers.iter().map(|writer| {
+        let name = files[writer.file.0 as usize].name.as_str();
+        (name, &contexts[writer.context.0 as usize])
+    }));
 }
 
 #[test]

@@ -6,6 +6,8 @@
 
 #[path = "live/drive.rs"]
 mod drive;
+#[path = "live/generations.rs"]
+mod generations;
 #[path = "live/watch.rs"]
 mod watch;
 
@@ -393,6 +395,28 @@ fn reads_are_seen_when_asked_for() {
     assert_eq!(bytes(&watch(&options, read)), 0);
     options.reads = true;
     assert_eq!(bytes(&watch(&options, read)), MIB);
+}
+
+fn files_are_of_one_generation_more_than_what_was_read_for_them(file_system: &str) {
+    let drive = Drive::with(file_system, 320);
+    let watched = watch(&Options::new(&drive.device), || {
+        python(generations::PROGRAM, drive.path());
+    });
+    generations::judge(
+        watched
+            .writes()
+            .map(|io| (watched.file_name(io), watched.context(io))),
+    );
+}
+
+#[test]
+fn a_file_on_ext4_is_of_one_generation_more_than_what_was_read_for_it() {
+    files_are_of_one_generation_more_than_what_was_read_for_them("ext4");
+}
+
+#[test]
+fn a_file_on_xfs_is_of_one_generation_more_than_what_was_read_for_it() {
+    files_are_of_one_generation_more_than_what_was_read_for_them("xfs");
 }
 
 #[test]

@@ -139,6 +139,12 @@ static __always_inline bool send(void *record, __u64 bytes, bool urgent)
 	return false;
 }
 
+static __always_inline __u64 mix(__u64 hash, __u64 value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ (hash >> 29);
+}
+
 /* Is this the target, or a partition of it when the target is a whole disk? */
 static __always_inline bool on_target(struct block_device *device)
 {

@@ -85,12 +85,6 @@ struct {
 	__type(value, struct recalled);
 } recalled SEC(".maps");
 
-static __always_inline __u64 mix(__u64 hash, __u64 value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 29);
-}
-
 /* A thread's name without its digits, which only number threads of one role. */
 static __always_inline __u64 mix_role(__u64 hash, const char *comm)
 {
