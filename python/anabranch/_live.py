@@ -24,6 +24,7 @@ class CaptureOptions(DriveOptions, total=False):
 
     reads: bool
     no_hints: bool
+    no_generations: bool
     ring: Union[str, int, None]
     tenant: Union[str, list[str], None]
 
@@ -87,6 +88,7 @@ def record(
     seed: int | None = None,
     reads: bool = False,
     no_hints: bool = False,
+    no_generations: bool = False,
     ring: str | int | None = None,
     tenant: str | list[str] | None = None,
 ) -> Trace:
@@ -108,6 +110,7 @@ def record(
         "seed": seed,
         "reads": reads,
         "no_hints": no_hints,
+        "no_generations": no_generations,
         "ring": ring,
         "tenant": tenant,
     }

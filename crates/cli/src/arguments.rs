@@ -357,11 +357,23 @@ pub struct CaptureArguments {
     /// Do not watch for write life-time hints (where the kernel cannot watch `fcntl` alone, this spares every system call a look)
     #[arg(long)]
     pub no_hints: bool,
+    #[command(flatten)]
+    pub generations: GenerationArguments,
     /// Kernel memory for events on their way; lost events mean that it was too small
     #[arg(long, value_name = "BYTES", default_value = "64MiB")]
     pub ring: String,
     #[command(flatten)]
     pub tenants: TenantArguments,
+}
+
+/// For every verb that watches who writes.
+#[cfg(feature = "live")]
+#[derive(Debug, Clone, Copy, Args)]
+pub struct GenerationArguments {
+    /// Do not watch what threads read before they begin a file, which tells a tree's levels apart (from Linux 6.12 on; it
+    /// costs each read of a file on the machine)
+    #[arg(long)]
+    pub no_generations: bool,
 }
 
 /// Events of a request's life.

@@ -153,7 +153,8 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
             watched::forget(block);
             return Arc::new(NoWriters);
         }
-        match Watched::start(block, took_over, &arguments.tenants.tenant) {
+        let generations = !arguments.generations.no_generations;
+        match Watched::start(block, took_over, &arguments.tenants.tenant, generations) {
             Ok(found) => watched.insert(found).writers(),
             Err(error) => unwatched(&error),
         }

@@ -149,6 +149,7 @@ fn attach(arguments: &WatchArguments) -> Result<Attach> {
         .map_err(|_| Failure::wrong_use("--ring is at most 2GiB"))?;
     Ok(Attach {
         hints: !arguments.no_hints,
+        generations: !arguments.generations.no_generations,
         ring_bytes,
     })
 }

@@ -35,6 +35,8 @@ pub struct HandoverOptions {
     /// The control groups that are tenants. If there are any, a page is its writer's tenant's; else it is that of the
     /// file's directory.
     pub tenants: Vec<TenantGroup>,
+    /// As [`Options::generations`](crate::Options::generations).
+    pub generations: bool,
 }
 
 /// Counts of pages by what became of them.
@@ -112,6 +114,7 @@ impl Handover {
             reads: false,
             hints: true,
             groups: !options.tenants.is_empty(),
+            generations: options.generations,
             ring_bytes: RING_BYTES,
             form: Form::Handover {
                 pins: options.pins.clone(),

@@ -46,6 +46,7 @@ pub(crate) struct Settings {
     pub hints: bool,
     /// Whether writers of different control groups are different writers.
     pub groups: bool,
+    pub generations: bool,
     pub ring_bytes: u32,
     pub form: Form,
 }
@@ -286,7 +287,7 @@ fn load(hooks: Hooks, settings: &Settings, support: &Support) -> Result<Object, 
     for mut program in object.progs_mut() {
         let wanted = match program.name().to_str() {
             Some("on_dirty_folio") => support.sees_dirty_pages,
-            Some("on_read_pages" | "on_map_pages") => support.sees_reads,
+            Some("on_read_pages" | "on_map_pages") => settings.generations && support.sees_reads,
             Some(REPLY | "on_exit") => true,
             name => name.is_some_and(|name| {
                 name == hooks.requests || hooks.hints == Some(name) || late.contains(&name)
@@ -330,8 +331,8 @@ fn configure(
     }
     config.extend((u64::from(ring_bytes) / 4).to_ne_bytes());
     config.extend(
-        [u32::from(settings.groups), u32::from(is_late)]
-            .map(u32::to_ne_bytes)
+        [settings.groups, is_late, settings.generations, false]
+            .map(|is_so| u32::from(is_so).to_ne_bytes())
             .concat(),
     );
     for mut map in object.maps_mut() {

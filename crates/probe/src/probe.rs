@@ -47,6 +47,9 @@ pub struct Options {
     /// cannot watch `fcntl` alone, this costs a little on every system call of the machine. Without it, granted hints are
     /// still seen.
     pub hints: bool,
+    /// Whether to see what threads read of the device's files, which tells the generation of those that they begin
+    /// ([`anabranch_trace::Context::generation`]). It costs a little on every read of a file on the machine.
+    pub generations: bool,
     /// Size of the ring buffer between kernel and user space, rounded up to a power of two of at
     /// least 4 KiB.
     pub ring_bytes: u32,
@@ -60,12 +63,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual options for `device`: no reads, hints, a ring of 64 MiB.
+    /// The usual options for `device`: no reads, hints, generations, a ring of 64 MiB.
     pub fn new(device: impl Into<PathBuf>) -> Options {
         Options {
             device: device.into(),
             reads: false,
             hints: true,
+            generations: true,
             ring_bytes: 64 << 20,
             fold: FoldLimits::default(),
             only: Vec::new(),
@@ -111,6 +115,7 @@ impl Probe {
             reads: options.reads,
             hints: options.hints,
             groups: !options.tenants.is_empty(),
+            generations: options.generations,
             ring_bytes: options.ring_bytes,
             form: Form::Capture,
         };

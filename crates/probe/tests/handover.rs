@@ -33,6 +33,7 @@ fn options(drive: &Drive, pins: Option<PathBuf>) -> HandoverOptions {
         fold: FoldLimits::default(),
         pins,
         tenants: Vec::new(),
+        generations: true,
     }
 }
 

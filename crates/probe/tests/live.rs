@@ -420,6 +420,19 @@ fn a_file_on_xfs_is_of_one_generation_more_than_what_was_read_for_it() {
 }
 
 #[test]
+fn without_generations_a_writer_is_one_context_whatever_it_read() {
+    let drive = Drive::with("ext4", 320);
+    let options = Options {
+        generations: false,
+        ..Options::new(&drive.device)
+    };
+    let watched = watch(&options, || python(generations::PROGRAM, drive.path()));
+    let mut written = watched.writes();
+    assert!(written.all(|io| watched.context(io).generation == 0));
+    assert_eq!(watched.writes_to("3-direct").count(), 1);
+}
+
+#[test]
 fn a_partitions_offsets_count_from_its_own_start() {
     let drive = Drive::partitioned(64);
     let partition = format!("{}p1", drive.device.display());

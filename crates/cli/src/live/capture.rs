@@ -51,6 +51,7 @@ impl Capturing {
         let options = Options {
             reads: arguments.reads,
             hints: !arguments.no_hints,
+            generations: !arguments.generations.no_generations,
             ring_bytes,
             only,
             tenants: arguments.tenants.tenant.clone(),

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf, str::FromStr};
 use clap::{Args, ValueEnum};
 
 use super::hints::HintArguments;
-use crate::tenants::TenantArguments;
+use crate::{arguments::GenerationArguments, tenants::TenantArguments};
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
@@ -110,6 +110,8 @@ pub struct SteerArguments {
     pub unwatched: bool,
     #[command(flatten)]
     pub tenants: TenantArguments,
+    #[command(flatten)]
+    pub generations: GenerationArguments,
     /// Feed a model of the drive with the same writes, in the scheme's streams and in one
     #[arg(long, default_value = "auto")]
     pub shadow: Shadow,

@@ -73,6 +73,7 @@ impl Watched {
         block: &Path,
         took_over: bool,
         tenants: &[TenantGroup],
+        generations: bool,
     ) -> Result<Watched, ProbeError> {
         let pins = pins_of(block);
         if !took_over {
@@ -87,6 +88,7 @@ impl Watched {
             },
             pins: pins.clone(),
             tenants: tenants.to_vec(),
+            generations,
         })?);
         let stop = Arc::new(AtomicBool::new(false));
         let (first, learned) = mpsc::channel();

@@ -6,7 +6,7 @@ use anabranch_compare::{DriveOptions, SAMPLES};
 use anabranch_trace::Rate;
 use clap::Args;
 
-use crate::{duration::duration, rate::one_rate};
+use crate::{arguments::GenerationArguments, duration::duration, rate::one_rate};
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
@@ -84,6 +84,8 @@ pub struct WatchArguments {
     /// Do not watch for write life-time hints (where the kernel cannot watch `fcntl` alone, this spares every system call a look)
     #[arg(long, help_heading = "Capture")]
     pub no_hints: bool,
+    #[command(flatten, next_help_heading = "Capture")]
+    pub generations: GenerationArguments,
     /// Kernel memory for events on their way, for each device; lost events mean that it was too small
     #[arg(
         long,

@@ -33,6 +33,7 @@ const MOST_FILES: usize = 1 << 16;
 #[derive(Debug, Clone, Copy)]
 pub struct Attach {
     pub hints: bool,
+    pub generations: bool,
     pub ring_bytes: u32,
 }
 
@@ -117,6 +118,7 @@ impl Watched {
         let defaults = Options::new(&self.block.path);
         let options = Options {
             hints: attach.hints,
+            generations: attach.generations,
             ring_bytes: attach.ring_bytes,
             fold: FoldLimits {
                 max_files: MOST_FILES,

@@ -158,6 +158,8 @@ struct config {
 	__u64 wake_bytes; /* wake user space when this much waits in the ring */
 	__u32 groups; /* 1: writers of different control groups are different writers */
 	__u32 is_late; /* 1: the tracepoint's programs take what the kprobe's was skipped on */
+	__u32 generations; /* 1: what a thread reads tells the generation of the files it begins */
+	__u32 zero;
 };
 
 #endif

@@ -68,7 +68,7 @@ __noinline int learn_file(__u64 address, __u32 slot, bool is_written)
 	if (!scratch)
 		return 0;
 	if (is_written)
-		fresh.generation = 1 + (READ(inode, i_size) ? 0 : next_generation());
+		fresh.generation = 1 + (!config.generations || READ(inode, i_size) ? 0 : next_generation());
 
 	struct file_event *event = &scratch->file;
 	struct dentry *dentry = name_of(inode);

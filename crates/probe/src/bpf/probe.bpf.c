@@ -292,7 +292,7 @@ static __always_inline int take_bio(struct bio *bio, struct scratch *scratch, __
 	__u32 size = bio->bi_iter.bi_size;
 	__u32 operation = operation_of(opf, size);
 
-	if ((opf & OPERATION_MASK) == REQ_OP_READ)
+	if (config.generations && (opf & OPERATION_MASK) == REQ_OP_READ)
 		note_direct_read(bio);
 	if (operation == OPERATIONS)
 		return 0;

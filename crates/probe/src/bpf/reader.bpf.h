@@ -3,7 +3,8 @@
  * What a thread has read before it begins a file. The output of a merge is
  * younger than its inputs: a file is of one generation more than the least of
  * those that were read for it, and of generation 0 if none was. So the levels
- * of a log-structured tree are told apart that one call path writes.
+ * of a log-structured tree are told apart that one call path writes. An error
+ * does not stay: the next merge with a younger file mends it.
  */
 #ifndef ANABRANCH_READER_BPF_H
 #define ANABRANCH_READER_BPF_H
@@ -33,27 +34,30 @@ struct {
  * opened. Our choice.
  */
 #define MIN_READ_PAGES 16
+/* In so many pages that are read at a stretch a merge has read of all its inputs: our choice. */
+#define STRETCH_PAGES 64
+/* Counts of pages, to which this much can be added. */
+#define MAX_READ_PAGES 0x7fff
 /* A fault reads a few pages of the 16 that it maps: our choice. */
 #define FAULT_PAGES 4
 
 /*
- * A cache line. What a thread read since it began a file is for the next one
- * if it begins that from the same place: a merge fills several. From another
- * place, only what it read since it last wrote is: it has begun another work.
- * A place is an instruction and a stack pointer, which tells call paths apart
- * without a walk.
+ * A cache line. What a thread read since it last wrote is for the file that it
+ * begins. Where that is too little to tell, a merge that goes on, which fills
+ * several files from the same place, has what was read since it began the last
+ * one. A place is an instruction and a stack pointer, which tells call paths
+ * apart without a walk.
  */
 struct reader {
 	struct file_key file; /* read last, */
-	__u64 started_ns; /* the thread's start: another may have its number later */
+	__u64 thread; /* its number and its start: another may have its number later */
 	__u64 number_of_writes; /* of the thread before its last read */
-	__u64 place; /* where the thread began its last file */
-	__u32 thread;
+	__u32 place; /* where the thread began its last file, */
+	__u8 begun; /* and the generation of that */
 	__u8 generation; /* of `file` */
-	__u8 lately; /* 1 + the least generation read since the thread last wrote; 0: none */
-	__u8 before; /* 1 + the least read for the thread's last file; 0: none */
-	__u8 zero;
-	__u16 pages[GENERATIONS]; /* read of each since the thread began its last file */
+	__u16 zero;
+	__u16 lately[GENERATIONS]; /* pages read of each since the thread last wrote */
+	__u8 before[GENERATIONS]; /* before that, since the thread began its last file; up to MIN_READ_PAGES */
 };
 
 struct {
@@ -68,10 +72,11 @@ struct {
 static __always_inline struct reader *reader_of(const struct task_struct *task)
 {
 	__u32 at = task->pid & ((1 << READER_BITS) - 1);
+	__u64 thread = mix(task->pid, task->start_time);
 	struct reader *reader = bpf_map_lookup_elem(&readers, &at);
 
-	if (reader && (reader->thread != task->pid || reader->started_ns != task->start_time))
-		*reader = (struct reader){ .thread = task->pid, .started_ns = task->start_time };
+	if (reader && reader->thread != thread)
+		*reader = (struct reader){ .thread = thread };
 	return reader;
 }
 
@@ -80,10 +85,21 @@ static __always_inline bool is_same_file(const struct file_key *a, const struct 
 	return a->ino == b->ino && a->generation == b->generation && a->dev == b->dev;
 }
 
-/* The thread's calls that wrote; 0 where they are not counted. */
-static __always_inline __u64 number_of_writes(const struct task_struct *task)
+/* If the thread has written since it last read, what it read before that is no longer what it read lately. */
+static __always_inline void forget_lately(struct reader *reader, const struct task_struct *task)
 {
-	return bpf_core_field_exists(task->ioac.syscw) ? task->ioac.syscw : 0;
+	/* Calls that wrote; where they are not counted, all is one stretch. */
+	__u64 writes = bpf_core_field_exists(task->ioac.syscw) ? task->ioac.syscw : 0;
+
+	if (reader->number_of_writes == writes)
+		return;
+	reader->number_of_writes = writes;
+	for (int i = 0; i < GENERATIONS; i++) {
+		__u32 pages = reader->before[i] + reader->lately[i];
+
+		reader->before[i] = pages < MIN_READ_PAGES ? pages : MIN_READ_PAGES;
+		reader->lately[i] = 0;
+	}
 }
 
 /* The running thread reads so many pages of a file. */
@@ -91,7 +107,6 @@ static __always_inline void note_read(const struct file_key *file, __u32 pages)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct reader *reader = reader_of(task);
-	__u64 writes = number_of_writes(task);
 
 	if (!reader)
 		return;
@@ -101,18 +116,12 @@ static __always_inline void note_read(const struct file_key *file, __u32 pages)
 		reader->file = *file;
 		reader->generation = state && state->generation ? state->generation - 1 : 0;
 	}
-	if (reader->number_of_writes != writes) {
-		reader->number_of_writes = writes;
-		reader->lately = 0;
-	}
-	if (!reader->lately || reader->generation < reader->lately - 1)
-		reader->lately = reader->generation + 1;
+	forget_lately(reader, task);
 
-	__u16 *read = &reader->pages[reader->generation & (GENERATIONS - 1)];
+	__u16 *read = &reader->lately[reader->generation & (GENERATIONS - 1)];
 
-	/* More than enough is as good as enough. */
-	if (*read < MIN_READ_PAGES)
-		*read += pages < MIN_READ_PAGES ? pages : MIN_READ_PAGES;
+	if (*read < MAX_READ_PAGES)
+		*read += pages < MAX_READ_PAGES ? pages : MAX_READ_PAGES;
 }
 
 /* The generation of a file that the running thread begins now. */
@@ -120,24 +129,35 @@ static __always_inline __u8 next_generation(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 place = mix(INSTRUCTION(regs), regs->sp);
+	__u32 place = mix(INSTRUCTION(regs), regs->sp) >> 32;
 	struct reader *reader = reader_of(task);
-	__u32 least = 0; /* 1 + the least that was read */
+	__u32 lately = 0; /* 1 + the least generation read lately, */
+	__u32 before = 0; /* and of those of which enough was, then or before */
+	__u32 pages = 0;
 
 	if (!reader)
 		return 0;
+	forget_lately(reader, task);
 	for (__u32 i = GENERATIONS; i; i--) {
-		if (reader->pages[i - 1] >= MIN_READ_PAGES)
-			least = i;
-		reader->pages[i - 1] = 0;
+		__u16 read = reader->lately[i - 1];
+
+		pages += read;
+		if (read)
+			lately = i;
+		if (reader->before[i - 1] + read >= MIN_READ_PAGES)
+			before = i;
+		reader->lately[i - 1] = 0;
+		reader->before[i - 1] = 0;
 	}
-	if (place != reader->place)
-		least = reader->number_of_writes == number_of_writes(task) ? reader->lately : 0;
-	else if (!least)
-		least = reader->before;
+	/* From another place, another work begins. */
+	if (place != reader->place || pages >= STRETCH_PAGES)
+		reader->begun = lately;
+	else if (before)
+		reader->begun = before;
+	if (reader->begun >= GENERATIONS)
+		reader->begun = GENERATIONS - 1;
 	reader->place = place;
-	reader->before = least;
-	return least < GENERATIONS ? least : GENERATIONS - 1;
+	return reader->begun;
 }
 
 #endif

@@ -43,7 +43,8 @@ GROUPS = [
     lambda: write('0-first'),
     lambda: (read('0-first'), write('1-after-first'), write('1-with-it')),
     lambda: (read('1-after-first'), write('2-after-second')),
-    lambda: (read('2-after-second'), read('0-first'), write('1-of-the-least')),
+    lambda: (read('2-after-second'), read('0-first', 8192), write('1-of-the-least')),
+    lambda: (write('0-in-between'), read('0-first'), write('0-in-between', os.O_APPEND), read('2-after-second'), write('3-other')),
     lambda: (write('0-again'), read('2-after-second', 8192), write('0-a-look-is-no-read'), read('1-with-it'), write('2-now')),
     lambda: (read('1-with-it'), write('2-merged'), read('1-with-it'), write('2-merged', os.O_APPEND), flush('0-flushed')),
     lambda: (flush('0-flushed-first'), read('1-with-it', 4096), write('2-a-small-merge')),
@@ -73,5 +74,5 @@ pub fn judge<'a>(writes: impl Iterator<Item = (&'a str, &'a Context)>) {
             files.insert(name);
         }
     }
-    assert_eq!(files.len(), 14, "{files:?}");
+    assert_eq!(files.len(), 16, "{files:?}");
 }
