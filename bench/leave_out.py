@@ -7,8 +7,8 @@ Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [NAME...]      (ma
   --fresh    the recordings of traces/fresh, which had no part in anything, with our scheme as it is set by default
   NAME       only these recordings
 
-Recordings, units and drives are those of the tables in traces/README.md, traces/held-out/README.md and traces/looked-at/README.md, or in
-traces/fresh/README.md.
+Recordings, units and drives are those of the tables in the README.md of traces/, traces/held-out, traces/looked-at and
+traces/generations, or of traces/fresh.
 A program is what stands before the first hyphen of a recording's name; all means are means by program. There are two contests:
 whole schemes, and the host half beside a drive that keeps all copies in one open unit (`+gc`). What a scheme does once it had the
 time to learn is its WAF from the end of the second capacity of writes on.
@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 TRACES = Path(__file__).resolve().parents[1] / "traces"
-# Recordings that a choice was made by, or may be; those of `fresh` had no part in any.
-CHOSEN_BY = (TRACES, TRACES / "held-out", TRACES / "looked-at")
+# Recordings that a choice was made by, or may be; those of `fresh` had no part in any. Programs that merge files were recorded again
+# once the probe told generations: those stand in place of the others of their names.
+CHOSEN_BY = (TRACES, TRACES / "held-out", TRACES / "looked-at", TRACES / "generations")
 FRESH = (TRACES / "fresh",)
 # What a program may be given, the plainest first: it is taken where another is no better.
 SETTINGS = (
@@ -241,7 +242,7 @@ class Table:
 
     def held_out(self) -> str:
         """Mean copies over the programs of traces/held-out alone: ours, and the least of a single rival there."""
-        row_list = [row for row in self.rows if row.path.parent.name == "held-out"]
+        row_list = [row for row in self.rows if (TRACES / "held-out" / row.path.name).exists()]
         if not row_list:
             return ""
         names = self.single()
@@ -286,7 +287,7 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
-    found = [row for folder in (FRESH if options.fresh else CHOSEN_BY) for row in rows(folder)]
+    found = list({row.name: row for folder in (FRESH if options.fresh else CHOSEN_BY) for row in rows(folder)}.values())
     settings = SETTINGS[:1] if options.fresh else SETTINGS
     unknown = set(options.names) - {row.name for row in found}
     if unknown or options.seeds < 1:

@@ -6,7 +6,7 @@ Use: levels.py ANABRANCH [-o FOLDER] [NAME...]      (markdown on standard output
   -o         keeps recordings without generations or hints, and results, under FOLDER; what is there already is not made again
   NAME       only these recordings
 
-Each recording of `traces/` and `traces/held-out` with generations is replayed in up to four forms: without generations and hints, when
+Each recording of `traces/generations` is replayed in up to four forms: without generations and hints, when
 all that one call path writes is of one writer; with either; with both. Means of three seeds of our schemes; in brackets is the share of
 the copies of `baseline` beyond those of `oracle` that are not made.
 """
@@ -27,11 +27,6 @@ SEEDS = (1, 2, 3)
 # Schemes by contexts; ours stand for a contest each, whose relocation the bounds have as well.
 RIVALS = ("pcstream", "pcstream*+gc")
 TABLE = b"anabranch.contexts"
-
-
-def contexts(row: Row) -> list[dict]:
-    """The program contexts of a recording."""
-    return json.loads(pq.read_schema(row.path).metadata[TABLE])
 
 
 def merged(table: pa.Table) -> pa.Table:
@@ -83,8 +78,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("out/levels"))
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
-    found = [row for folder in (TRACES, TRACES / "held-out") for row in rows(folder)]
-    found = [row for row in found if any("generation" in one for one in contexts(row)) and row.name in (options.names or [row.name])]
+    found = [row for row in rows(TRACES / "generations") if row.name in (options.names or [row.name])]
     print("| recording | unit | scheme | `baseline` | `oracle` | neither | generations | hints | both |")
     print("|---|---|---|---:|---:|---:|---:|---:|---:|")
     for row in found:

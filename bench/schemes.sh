@@ -5,7 +5,7 @@
 #   -d  traces of programs that discard: the drive recorded, units of 4 MiB and 24 MiB
 #   -o  keeps each result as FOLDER/TRACE@UNIT.json; those there already are not made again
 # Or: bench/schemes.sh --leave-out [-o FOLDER] [--seeds N] [--fresh] [NAME...]
-#   all recordings of traces/, traces/held-out and traces/looked-at, each with the setting that the other programs chose (leave_out.py);
+#   all recordings of traces/, traces/held-out, traces/looked-at and traces/generations, each with the setting that the other programs chose (leave_out.py);
 #   with --fresh those of traces/fresh, ours as it is set by default
 # ANABRANCH names the command, SCHEMES the list (all), OPTIONS more options, for example
 # OPTIONS='--victim cost-benefit' (schemes that choose victims themselves keep their own).
