@@ -110,6 +110,16 @@ def rows(folder: Path) -> list[Row]:
     return found
 
 
+def recordings(folders: tuple[Path, ...]) -> list[Row]:
+    """The rows of several folders; of one name the last."""
+    return list({row.name: row for folder in folders for row in rows(folder)}.values())
+
+
+def is_held_out(row: Row) -> bool:
+    """Whether the program was kept aside when the scheme was made; it may have been recorded again."""
+    return row.path.parent.name == "held-out" or (TRACES / "held-out" / row.path.name).exists()
+
+
 def spec(contest: Contest, setting: str, seed: int) -> str:
     """The scheme's name with a setting and a seed, as results have it: without what is the default."""
     settings = [part for part in (setting, f"seed={seed}" if seed > 1 else "") if part]
@@ -242,7 +252,7 @@ class Table:
 
     def held_out(self) -> str:
         """Mean copies over the programs of traces/held-out alone: ours, and the least of a single rival there."""
-        row_list = [row for row in self.rows if (TRACES / "held-out" / row.path.name).exists()]
+        row_list = [row for row in self.rows if is_held_out(row)]
         if not row_list:
             return ""
         names = self.single()
@@ -287,7 +297,7 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
-    found = list({row.name: row for folder in (FRESH if options.fresh else CHOSEN_BY) for row in rows(folder)}.values())
+    found = recordings(FRESH if options.fresh else CHOSEN_BY)
     settings = SETTINGS[:1] if options.fresh else SETTINGS
     unknown = set(options.names) - {row.name for row in found}
     if unknown or options.seeds < 1:

@@ -36,12 +36,19 @@ def row(name: str) -> Any:
 
 def test_the_recordings_that_are_there_are_rows_with_their_units_and_drives() -> None:
     rows = [row for folder in (*leave_out.CHOSEN_BY, *leave_out.FRESH) for row in leave_out.rows(folder)]
-    recordings = {path.stem for path in (ROOT / "traces").glob("**/*.parquet")}
-    assert {one.name for one in rows} == recordings and len(rows) == len(recordings)
-    found = {one.name: one for one in rows}
+    assert {one.path for one in rows} == set((ROOT / "traces").glob("**/*.parquet"))
+    found = {one.name: one for one in leave_out.recordings((*leave_out.CHOSEN_BY, *leave_out.FRESH))}
+    assert {one.name for one in rows} == set(found)
     assert (found["rocksdb-demo"].unit, found["rocksdb-demo"].drive) == ("24MiB", ())
     assert found["tkrzw"].drive == ("--fill", "0.9", "--over-provisioning", "10%")
     assert found["vm-disk"].program == found["vm-btrfs"].program == "vm"
+
+
+def test_of_a_program_that_was_recorded_again_the_last_recording_counts() -> None:
+    found = {one.name: one for one in leave_out.recordings(leave_out.CHOSEN_BY)}
+    assert found["pebble"].path.parent.name == "generations" and leave_out.is_held_out(found["pebble"])
+    assert found["prometheus"].path.parent.name == "generations" and not leave_out.is_held_out(found["prometheus"])
+    assert leave_out.is_held_out(found["badger"])
 
 
 def test_each_contest_has_the_rivals_that_decide_about_the_same() -> None:
