@@ -127,6 +127,12 @@ impl Probe {
                 "Write hints were not watched: only those the kernel granted are seen.".to_owned(),
             );
         }
+        if !options.generations {
+            limitations.push(
+                "What threads read was not watched: all files are of generation 0, so a tree's levels are not told apart."
+                    .to_owned(),
+            );
+        }
         Ok(Probe {
             kernel_side,
             assembler: Assembler::new(monotonic_ns(), options.fold)

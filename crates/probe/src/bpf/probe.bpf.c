@@ -189,6 +189,20 @@ static __always_inline void note_direct_read(struct bio *bio)
 	}
 }
 
+#ifndef HANDOVER
+/* A direct write that is not told may begin a file, too. */
+static __always_inline void note_begun(struct bio *bio, __u32 slot)
+{
+	struct inode *inode = direct_inode(bio);
+
+	if (inode && !READ(inode, i_size)) {
+		struct file_key key = key_of(inode);
+
+		state_of(inode, &key, slot, true);
+	}
+}
+#endif
+
 static __always_inline void on_write(struct bio *bio, struct scratch *scratch, __u32 slot)
 {
 	__u64 submitter = current_writer(scratch, slot);
@@ -298,8 +312,11 @@ static __always_inline int take_bio(struct bio *bio, struct scratch *scratch, __
 		return 0;
 	begin_event(bio, operation, &scratch->io, is_own);
 #ifndef HANDOVER
-	if (is_left_out(operation, scratch->io.offset_bytes, size))
+	if (is_left_out(operation, scratch->io.offset_bytes, size)) {
+		if (config.generations && operation == OPERATION_WRITE)
+			note_begun(bio, slot);
 		return 0;
+	}
 #endif
 	if (operation == OPERATION_FLUSH)
 		on_flush(scratch);
