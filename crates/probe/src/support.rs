@@ -50,7 +50,7 @@ impl Support {
             ),
             (
                 self.sees_reads,
-                "The kernel lacks the tracepoint mm_filemap_get_pages: only direct reads tell of which generation a file is.",
+                "The kernel lacks the tracepoint mm_filemap_get_pages (Linux 6.12 has it): of what threads read only direct reads are seen, so a tree's levels may not be told apart.",
             ),
             (
                 self.sees_direct_files,
