@@ -1,8 +1,9 @@
-//! Nothing of a load is missing in a recording, held against the drive's own counters; nor is a hint, of which `fcntl` alone is asked.
+//! Nothing of a load is missing in a recording, held against the drive's own counters; nor is a hint, of which `fcntl` alone is asked,
+//! nor what was read before a file was begun.
 
 use std::{collections::BTreeMap, fs};
 
-use anabranch_trace::{Reader, WriteHint};
+use anabranch_trace::{Io, Reader, Tables, WriteHint};
 
 use crate::{
     amount,
@@ -10,20 +11,23 @@ use crate::{
     served::Served,
 };
 
-/// What was asked for the files `granted` and `refused`, and whether it was granted.
-fn hints(report: &Report) -> BTreeMap<String, (WriteHint, bool)> {
+/// What a recording has of the files of these names, by `told`.
+fn by_name<T>(
+    report: &Report,
+    recording: &str,
+    names: &[&str],
+    told: impl Fn(&Tables, &Io) -> T,
+) -> BTreeMap<String, T> {
     let directory = tempfile::tempdir().unwrap();
-    let trace = directory.path().join("hints.parquet");
-    fs::write(&trace, report.bytes("hints")).unwrap();
+    let trace = directory.path().join("trace.parquet");
+    fs::write(&trace, report.bytes(recording)).unwrap();
     let reader = Reader::open(&trace).unwrap();
-    let files = reader.tables().files.clone();
+    let tables = reader.tables().clone();
     let named = reader.map(Result::unwrap).map(|io| {
-        let name = files[io.file.0 as usize].name.clone();
-        (name, (io.hint, io.hint_granted))
+        let name = tables.files[io.file.0 as usize].name.clone();
+        (name, told(&tables, &io))
     });
-    named
-        .filter(|(name, _)| ["granted", "refused"].contains(&&**name))
-        .collect()
+    named.filter(|(name, _)| names.contains(&&**name)).collect()
 }
 
 #[test]
@@ -61,7 +65,13 @@ fn what_many_threads_write_is_captured_to_the_byte() {
         ("refused", (WriteHint::Medium, false)),
     ];
     assert_eq!(
-        hints(&report),
+        by_name(&report, "hints", &["granted", "refused"], |_, io| {
+            (io.hint, io.hint_granted)
+        }),
         asked.map(|(name, hint)| (name.to_owned(), hint)).into()
     );
+    let merged = ["0-first", "1-second", "2-third"];
+    let generation = |tables: &Tables, io: &Io| tables.contexts[io.context.0 as usize].generation;
+    let told = by_name(&report, "merges", &merged, generation);
+    assert_eq!(told.into_values().collect::<Vec<_>>(), [0, 1, 2]);
 }

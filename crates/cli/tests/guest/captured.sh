@@ -24,6 +24,14 @@ section contexts anabranch -q contexts /tmp/trace.parquet --json
 section fio cat /tmp/words
 must mount /dev/nvme0n1 /mnt
 section hooked anabranch -v record --device /dev/nvme0n1 -o /tmp/hints.parquet -- /job/asks /mnt
+cat >/tmp/merges <<'MERGES'
+dd if=/dev/zero of=/mnt/0-first bs=64k count=16
+dd if=/mnt/0-first of=/mnt/1-second bs=64k
+dd if=/mnt/1-second of=/mnt/2-third bs=64k
+sync
+MERGES
+section merged anabranch -q record --device /dev/nvme0n1 -o /tmp/merges.parquet -- sh /tmp/merges
 umount /mnt
 raw_section hints cat /tmp/hints.parquet
+raw_section merges cat /tmp/merges.parquet
 disconnect
