@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
-# GUEST_KERNEL=trixie or =sid: a guest with that suite's kernel, beside the other.
+# GUEST_KERNEL=bookworm, =trixie or =sid: a guest with that suite's kernel, beside the other.
 guest=$here/target/guest${GUEST_KERNEL:+-$GUEST_KERNEL}
 
 # The suite with nvme-cli >= 2.11 (fdp verbs) and fio >= 3.38 (dataplacement=streams), and the one whose
@@ -64,7 +64,7 @@ unpack() {
     for deb in "$work"/archives/*.deb; do
         case ${deb##*/} in
             linux-*) dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/kernel" --wildcards \
-                './boot/vmlinuz-*' './usr/lib/modules/*/vmlinuz' './usr/lib/modules/*/modules.*' './usr/lib/modules/*/kernel/crypto*' \
+                './boot/vmlinuz-*' './lib/modules/*' './usr/lib/modules/*/vmlinuz' './usr/lib/modules/*/modules.*' './usr/lib/modules/*/kernel/crypto*' \
                 './usr/lib/modules/*/kernel/arch*' './usr/lib/modules/*/kernel/lib*' './usr/lib/modules/*/kernel/net/core*' './usr/lib/modules/*/kernel/net/tls*' \
                 './usr/lib/modules/*/kernel/fs/*' './usr/lib/modules/*/kernel/drivers/net/*' './usr/lib/modules/*/kernel/block*' \
                 './usr/lib/modules/*/kernel/drivers/nvme*' './usr/lib/modules/*/kernel/drivers/block/*' './usr/lib/modules/*/kernel/drivers/virtio*' \
@@ -73,6 +73,11 @@ unpack() {
             *) unpack_package "$work/tree" "$deb" ;;
         esac
     done
+    # Bookworm's packages know no merged /usr.
+    if [ -d "$work/kernel/lib/modules" ]; then
+        mkdir -p "$work/kernel/usr"
+        mv "$work/kernel/lib" "$work/kernel/usr/lib"
+    fi
     merge_usr "$work/tree"
 }
 

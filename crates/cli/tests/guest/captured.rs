@@ -73,5 +73,11 @@ fn what_many_threads_write_is_captured_to_the_byte() {
     let merged = ["0-first", "1-second", "2-third"];
     let generation = |tables: &Tables, io: &Io| tables.contexts[io.context.0 as usize].generation;
     let told = by_name(&report, "merges", &merged, generation);
-    assert_eq!(told.into_values().collect::<Vec<_>>(), [0, 1, 2]);
+    // Linux 6.1 does not tell of reads, and is said not to.
+    let limitations = recorded["capture"]["limitations"].to_string();
+    let expected = match limitations.contains("mm_filemap_get_pages") {
+        true => [0, 0, 0],
+        false => [0, 1, 2],
+    };
+    assert_eq!(told.into_values().collect::<Vec<_>>(), expected);
 }

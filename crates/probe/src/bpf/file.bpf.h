@@ -63,18 +63,18 @@ __noinline int learn_file(__u64 address, __u32 slot, bool is_written)
 	struct inode *inode = (void *)address;
 	struct scratch *scratch = scratch_of(slot);
 	struct file_key key = key_of(inode);
-	struct file_state fresh = {};
+	static const struct file_state fresh;
 
 	if (!scratch)
 		return 0;
-	if (is_written)
-		fresh.generation = 1 + (!config.generations || READ(inode, i_size) ? 0 : next_generation());
 
 	struct file_event *event = &scratch->file;
 	struct dentry *dentry = name_of(inode);
 
 	event->type = EVENT_FILE;
-	event->generation = fresh.generation;
+	event->generation = is_written;
+	if (is_written && config.generations && !READ(inode, i_size))
+		event->generation += next_generation();
 	event->file = key;
 	event->name[0] = 0;
 	event->directory[0] = 0;
@@ -91,12 +91,12 @@ __noinline int learn_file(__u64 address, __u32 slot, bool is_written)
 #endif
 	if (!send(event, sizeof(*event), false))
 		return 0;
-	if (bpf_map_update_elem(&files, &key, &fresh, BPF_NOEXIST)) {
-		struct file_state *state = bpf_map_lookup_elem(&files, &key);
+	bpf_map_update_elem(&files, &key, &fresh, BPF_NOEXIST);
 
-		if (state && is_written)
-			state->generation = fresh.generation;
-	}
+	struct file_state *state = bpf_map_lookup_elem(&files, &key);
+
+	if (state && is_written)
+		state->generation = event->generation;
 	return 0;
 }
 
