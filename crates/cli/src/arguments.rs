@@ -13,6 +13,8 @@ use crate::answer::AnswerArguments;
 use crate::duration::duration;
 use crate::export;
 use crate::formats::{imported, replayed};
+#[cfg(feature = "live")]
+use crate::generations::GenerationArguments;
 use crate::look::TableArguments;
 #[cfg(feature = "live")]
 use crate::rate::one_rate;
@@ -364,16 +366,6 @@ pub struct CaptureArguments {
     pub ring: String,
     #[command(flatten)]
     pub tenants: TenantArguments,
-}
-
-/// For every verb that watches who writes.
-#[cfg(feature = "live")]
-#[derive(Debug, Clone, Copy, Args)]
-pub struct GenerationArguments {
-    /// Do not watch what threads read before they begin a file, which tells a tree's levels apart (from Linux 6.12 on; it
-    /// costs each read of a file on the machine)
-    #[arg(long)]
-    pub no_generations: bool,
 }
 
 /// Events of a request's life.

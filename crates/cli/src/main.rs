@@ -18,6 +18,8 @@ mod export;
 mod failure;
 mod files;
 mod formats;
+#[cfg(any(feature = "live", feature = "steer"))]
+mod generations;
 mod import;
 mod kernel;
 mod lists;

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf, str::FromStr};
 use clap::{Args, ValueEnum};
 
 use super::hints::HintArguments;
-use crate::{arguments::GenerationArguments, tenants::TenantArguments};
+use crate::{generations::GenerationArguments, tenants::TenantArguments};
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\

@@ -6,7 +6,7 @@ use anabranch_compare::{DriveOptions, SAMPLES};
 use anabranch_trace::Rate;
 use clap::Args;
 
-use crate::{arguments::GenerationArguments, duration::duration, rate::one_rate};
+use crate::{duration::duration, generations::GenerationArguments, rate::one_rate};
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
