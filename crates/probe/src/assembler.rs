@@ -127,7 +127,8 @@ impl Assembler {
     /// The writer of a page's source. The page counts for the writer's context.
     pub(crate) fn answer(&mut self, source: &Source) -> Answer {
         let tenant = self.tenant(source.writer, source.file);
-        let generation = self.files.generation(source.file);
+        let file = self.files.get(source.file);
+        let generation = file.generation();
         let known = self.writers.get(source.writer);
         let context = known.map_or(ContextId::UNKNOWN, |known| {
             let contexts = &mut self.contexts;
@@ -139,7 +140,7 @@ impl Assembler {
                 .is_some_and(|known| self.contexts.is_settled(&known.claims, generation)),
             writer: PageWriter {
                 context,
-                file: self.files.id(source.file),
+                file: file.id,
                 hint: WriteHint::from_number(source.hint.into()).unwrap_or_default(),
                 hint_granted: source.hint_granted,
                 tenant,
@@ -186,8 +187,11 @@ impl Assembler {
         if let Some(reply) = self.writers.leave_out(event, operation) {
             return Ok((None, reply));
         }
+        let file = self.files.get(event.file);
         let (writer, (context, reply)) = match operation {
-            Operation::Write | Operation::Discard => (event.writer, self.context(event)),
+            Operation::Write | Operation::Discard => {
+                (event.writer, self.context(event, file.generation()))
+            }
             // What a read names is who wrote the page or the file last.
             Operation::Read | Operation::Flush => (0, (ContextId::UNKNOWN, None)),
         };
@@ -206,7 +210,7 @@ impl Assembler {
             offset_bytes: event.offset_bytes,
             length_bytes: event.length_bytes,
             context,
-            file: self.files.id(event.file),
+            file: file.id,
             hint: WriteHint::from_number(hint.into()).unwrap_or_default(),
             hint_granted,
             tenant: self.tenant(writer, event.file),
@@ -214,8 +218,7 @@ impl Assembler {
         Ok((Some(io), reply))
     }
 
-    fn context(&mut self, event: &IoEvent) -> (ContextId, Option<Reply>) {
-        let generation = self.files.generation(event.file);
+    fn context(&mut self, event: &IoEvent, generation: u8) -> (ContextId, Option<Reply>) {
         match self.writers.get(event.writer) {
             Some(known) => {
                 let contexts = &mut self.contexts;

@@ -13,45 +13,57 @@ const TENANT: &str = "tenant-";
 /// row.
 #[derive(Debug)]
 pub(crate) struct FileTable {
-    ids: HashMap<FileKey, FileId>,
+    known: HashMap<FileKey, KnownFile>,
     files: Vec<File>,
     /// The tenants of files that have one.
     tenants: HashMap<FileKey, u32>,
-    /// The generations of files that were seen to be written.
-    generations: HashMap<FileKey, u8>,
     /// The most files; later ones count as "no file".
     max_files: usize,
+}
+
+/// What is known of a file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct KnownFile {
+    /// Its row; row 0 for no file, and for files beyond the limit.
+    pub id: FileId,
+    generation: Option<u8>,
+}
+
+impl KnownFile {
+    /// The file's generation; 0 if no write to it was seen.
+    pub(crate) fn generation(&self) -> u8 {
+        self.generation.unwrap_or(0)
+    }
 }
 
 impl FileTable {
     /// A table that holds "no file" only, for at most `max_files` files.
     pub(crate) fn new(max_files: usize) -> FileTable {
         FileTable {
-            ids: HashMap::new(),
+            known: HashMap::new(),
             files: vec![File {
                 name: String::new(),
             }],
             tenants: HashMap::new(),
-            generations: HashMap::new(),
             max_files,
         }
     }
 
-    /// The row of the file; row 0 for the key of no file, and for files beyond the limit.
-    pub(crate) fn id(&mut self, key: FileKey) -> FileId {
+    /// What is known of the file, which gets a row if it has none.
+    pub(crate) fn get(&mut self, key: FileKey) -> KnownFile {
         if key == FileKey::default() {
-            return FileId(0);
+            return KnownFile::default();
         }
-        if let Some(&id) = self.ids.get(&key) {
-            return id;
+        match self.known.get(&key) {
+            Some(known) => *known,
+            None => self.add(key, String::new()),
         }
-        self.add(key, String::new()).unwrap_or_default()
     }
 
     /// Whether the file has a row and a generation.
     pub(crate) fn knows(&self, key: FileKey) -> bool {
-        let has_both = self.ids.contains_key(&key) && self.generations.contains_key(&key);
-        key == FileKey::default() || has_both
+        let known = self.known.get(&key);
+        key == FileKey::default() || known.is_some_and(|known| known.generation.is_some())
     }
 
     /// Notes the name of a file. The first name stays, since a file is known by the name it was
@@ -59,7 +71,8 @@ impl FileTable {
     /// since rows never change: a live scheme then knows at each request what a replay of the trace
     /// knows.
     pub(crate) fn name(&mut self, key: FileKey, name: String) {
-        let known = self.ids.get(&key).map(|id| &self.files[id.0 as usize].name);
+        let known = self.known.get(&key);
+        let known = known.map(|known| &self.files[known.id.0 as usize].name);
         let is_news = known.is_none_or(|known| known.is_empty() && !name.is_empty());
         if is_news && key != FileKey::default() {
             self.add(key, name);
@@ -82,27 +95,23 @@ impl FileTable {
         self.tenants.get(&key).copied().unwrap_or(0)
     }
 
-    /// Notes the generation of a file that is written to. The first one stays.
+    /// Notes the generation of a file that has a row. The first one stays.
     pub(crate) fn begin(&mut self, key: FileKey, generation: u8) {
-        if self.generations.len() < self.max_files {
-            self.generations.entry(key).or_insert(generation);
+        if let Some(known) = self.known.get_mut(&key) {
+            known.generation.get_or_insert(generation);
         }
     }
 
-    /// The generation of a file; 0 if that is not known.
-    pub(crate) fn generation(&self, key: FileKey) -> u8 {
-        self.generations.get(&key).copied().unwrap_or(0)
-    }
-
-    /// Adds a row for a file, if there is room.
-    fn add(&mut self, key: FileKey, name: String) -> Option<FileId> {
-        let row = u32::try_from(self.files.len()).ok().map(FileId)?;
-        if self.files.len() >= self.max_files {
-            return None;
-        }
-        self.ids.insert(key, row);
+    /// Adds a row for a file, if there is room. A file that had one keeps what else is known of it.
+    fn add(&mut self, key: FileKey, name: String) -> KnownFile {
+        let row = u32::try_from(self.files.len()).ok().map(FileId);
+        let Some(row) = row.filter(|_| self.files.len() < self.max_files) else {
+            return KnownFile::default();
+        };
         self.files.push(File { name });
-        Some(row)
+        let known = self.known.entry(key).or_default();
+        known.id = row;
+        *known
     }
 
     /// The rows from `first` on.
@@ -133,7 +142,7 @@ mod tests {
         let mut table = FileTable::new(16);
         table.name(key(12, 1), "000001.log".into());
         table.name(key(12, 2), "000002.sst".into());
-        assert_ne!(table.id(key(12, 1)), table.id(key(12, 2)));
+        assert_ne!(table.get(key(12, 1)).id, table.get(key(12, 2)).id);
         let names: Vec<String> = table
             .into_files()
             .into_iter()
@@ -152,17 +161,17 @@ mod tests {
         }
         assert!(table.knows(key(12, 1)));
         let generations =
-            [key(12, 1), key(12, 2), FileKey::default()].map(|key| table.generation(key));
+            [key(12, 1), key(12, 2), FileKey::default()].map(|key| table.get(key).generation());
         assert_eq!(generations, [2, 0, 0]);
     }
 
     #[test]
     fn a_file_written_before_its_name_is_known_has_a_new_row_once_it_is() {
         let mut table = FileTable::new(16);
-        let nameless = table.id(key(12, 1));
+        let nameless = table.get(key(12, 1)).id;
         table.name(key(12, 1), "late".into());
         table.name(key(12, 1), "renamed".into());
-        let named = table.id(key(12, 1));
+        let named = table.get(key(12, 1)).id;
         assert_eq!(table.files_from(named.0 as usize).len(), 1);
         assert!(table.files_from(5).is_empty());
         let files = table.into_files();
@@ -184,7 +193,7 @@ mod tests {
     #[test]
     fn a_full_table_answers_no_file() {
         let mut table = FileTable::new(3);
-        let ids = [1, 2, 3, 1].map(|ino| table.id(key(ino, 1)).0);
+        let ids = [1, 2, 3, 1].map(|ino| table.get(key(ino, 1)).id.0);
         assert_eq!(ids, [1, 2, 0, 1]);
     }
 
@@ -192,7 +201,7 @@ mod tests {
     fn no_file_is_row_0() {
         let mut table = FileTable::new(16);
         table.name(FileKey::default(), "nothing".into());
-        assert_eq!(table.id(FileKey::default()), FileId(0));
+        assert_eq!(table.get(FileKey::default()).id, FileId(0));
         assert_eq!(table.into_files().len(), 1);
     }
 }

@@ -194,8 +194,7 @@ __noinline int continue_run(const struct bio_walk *walk, __u32 bytes)
 		return 0;
 
 	struct io_event *io = &scratch->io;
-	bool same = io->writer == walk->writer && io->file.ino == walk->file.ino &&
-		    io->file.generation == walk->file.generation;
+	bool same = io->writer == walk->writer && is_same_file(&io->file, &walk->file);
 
 	if (!io->length_bytes || !same) {
 		struct file_key key = walk->file;

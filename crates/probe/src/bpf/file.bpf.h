@@ -3,7 +3,6 @@
 #ifndef ANABRANCH_FILE_BPF_H
 #define ANABRANCH_FILE_BPF_H
 
-#include "reader.bpf.h"
 #include "ring.bpf.h"
 #ifdef HANDOVER
 #include "window.bpf.h"
@@ -11,6 +10,23 @@
 
 /* Directories between a file and the root that are climbed at most. Our choice. */
 #define MAX_DEPTH 32
+
+struct file_state {
+	__u64 writer; /* the last one that made a page of the file dirty */
+	__u8 hint; /* asked for by F_SET_RW_HINT */
+	__u8 hint_granted;
+	__u8 generation; /* 1 + the file's; 0: no write was seen yet */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_FILES);
+	__type(key, struct file_key);
+	__type(value, struct file_state);
+} files SEC(".maps");
+
+/* The generation of a file that the running thread begins now: reader.bpf.h. */
+__noinline __u32 next_generation(void);
 
 static __always_inline struct file_key key_of(struct inode *inode)
 {

@@ -5,6 +5,7 @@
  */
 #include "bio.bpf.h"
 #include "file.bpf.h"
+#include "reader.bpf.h"
 #include "ring.bpf.h"
 #ifndef HANDOVER
 #include "sample.bpf.h"

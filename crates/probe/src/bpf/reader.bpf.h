@@ -9,21 +9,8 @@
 #ifndef ANABRANCH_READER_BPF_H
 #define ANABRANCH_READER_BPF_H
 
+#include "file.bpf.h"
 #include "ring.bpf.h"
-
-struct file_state {
-	__u64 writer; /* the last one that made a page of the file dirty */
-	__u8 hint; /* asked for by F_SET_RW_HINT */
-	__u8 hint_granted;
-	__u8 generation; /* 1 + the file's; 0: no write was seen yet */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_FILES);
-	__type(key, struct file_key);
-	__type(value, struct file_state);
-} files SEC(".maps");
 
 /* Threads that are remembered, generations that are told apart (later ones count as the last): our choice. */
 #define READER_BITS 12
@@ -81,11 +68,6 @@ static __always_inline struct reader *reader_of(const struct task_struct *task)
 	if (reader && reader->thread != thread)
 		*reader = (struct reader){ .thread = thread };
 	return reader;
-}
-
-static __always_inline bool is_same_file(const struct file_key *a, const struct file_key *b)
-{
-	return a->ino == b->ino && a->generation == b->generation && a->dev == b->dev;
 }
 
 /* If the thread has written since it last read, what it read before that is no longer what it read lately. */

@@ -145,6 +145,11 @@ static __always_inline __u64 mix(__u64 hash, __u64 value)
 	return hash ^ (hash >> 29);
 }
 
+static __always_inline bool is_same_file(const struct file_key *a, const struct file_key *b)
+{
+	return a->ino == b->ino && a->generation == b->generation && a->dev == b->dev;
+}
+
 /* Is this the target, or a partition of it when the target is a whole disk? */
 static __always_inline bool on_target(struct block_device *device)
 {

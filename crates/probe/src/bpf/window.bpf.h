@@ -113,8 +113,8 @@ static __always_inline bool is_current(__u64 number)
 
 static __always_inline bool is_same_source(const struct source_key *a, const struct source_key *b)
 {
-	return a->writer == b->writer && a->file.ino == b->file.ino && a->file.generation == b->file.generation &&
-	       a->file.dev == b->file.dev && a->hint == b->hint && a->hint_granted == b->hint_granted;
+	return a->writer == b->writer && is_same_file(&a->file, &b->file) && a->hint == b->hint &&
+	       a->hint_granted == b->hint_granted;
 }
 
 __noinline __u32 number_of(const struct source_key *key)
