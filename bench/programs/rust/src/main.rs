@@ -1,4 +1,4 @@
-//! Stores written in Rust, each with every key once and then skewed keys again and again: stores redb|sled DIRECTORY
+//! Stores written in Rust, each with every key once and then skewed keys again and again: stores parity-db|persy|redb|sled DIRECTORY
 use std::path::Path;
 
 const VALUE_BYTES: usize = 1000;
@@ -65,13 +65,79 @@ fn work(
     }
 }
 
+/// Changes rows of `keys` in batches, of any length up to 16 KiB and most of them short: first each once, then those of low
+/// numbers oftener; of six changes one takes the row away.
+fn churn(
+    keys: u64,
+    changes: u64,
+    batch: u64,
+    mut commit: impl FnMut(&mut dyn FnMut(&mut dyn FnMut(u64, Option<&[u8]>))),
+) {
+    let mut draw = Draw::new();
+    for step in (0..keys + changes).step_by(batch as usize) {
+        commit(&mut |change| {
+            for at in step..step + batch {
+                let row = if at < keys {
+                    at
+                } else {
+                    (keys as f64 * draw.unit() * draw.unit()) as u64
+                };
+                let bytes = (100.0 * 160f64.powf(draw.unit() * draw.unit())) as usize;
+                let gone = at >= keys && draw.unit() < 1.0 / 6.0;
+                change(row * 7919 % keys, (!gone).then(|| draw.value(bytes)));
+            }
+        });
+    }
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, store, directory] = arguments.as_slice() else {
-        return Err("use: stores redb|sled DIRECTORY".into());
+        return Err("use: stores parity-db|persy|redb|sled DIRECTORY".into());
     };
     let path = Path::new(directory).join(store);
     match store.as_str() {
+        "parity-db" => {
+            let store = parity_db::Db::open_or_create(&parity_db::Options::with_columns(&path, 1))?;
+            churn(90_000, 600_000, 250, |fill| {
+                let mut transaction = Vec::new();
+                fill(&mut |key, value| {
+                    transaction.push((0, key.to_be_bytes(), value.map(<[u8]>::to_vec)));
+                });
+                store.commit(transaction).unwrap();
+            });
+        }
+        "persy" => {
+            persy::Persy::create(&path)?;
+            let mut config = persy::Config::new();
+            config.change_cache_size(16 << 20);
+            let store = persy::Persy::open(&path, config)?;
+            let mut transaction = store.begin()?;
+            transaction.create_segment("rows")?;
+            transaction.create_index::<u64, persy::PersyId>("by key", persy::ValueMode::Replace)?;
+            transaction.prepare()?.commit()?;
+            churn(80_000, 45_000, 100, |fill| {
+                let mut transaction = store.begin().unwrap();
+                fill(&mut |key, value| {
+                    let found: Option<persy::PersyId> = transaction.one("by key", &key).unwrap();
+                    match (found, value) {
+                        (Some(id), Some(value)) => transaction.update("rows", &id, value).unwrap(),
+                        (None, Some(value)) => {
+                            let id = transaction.insert("rows", value).unwrap();
+                            transaction.put("by key", key, id).unwrap();
+                        }
+                        (Some(id), None) => {
+                            transaction.delete("rows", &id).unwrap();
+                            transaction
+                                .remove::<u64, persy::PersyId>("by key", key, None)
+                                .unwrap();
+                        }
+                        (None, None) => {}
+                    }
+                });
+                transaction.prepare().unwrap().commit().unwrap();
+            });
+        }
         "redb" => {
             const ROWS: redb::TableDefinition<&[u8], &[u8]> = redb::TableDefinition::new("rows");
             let store = redb::Database::builder()
