@@ -4,8 +4,7 @@
 import random
 import sys
 
-import rocksdict
-from rocksdict import BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, Rdict, WriteBatch
+from rocksdict import DBCompactionStyle, DBCompressionType, Options, Rdict
 
 from flushing import flush_each_second
 

@@ -8,7 +8,7 @@ import unqlite
 
 from flushing import flush_each_second
 
-SESSIONS, CHANGES, BATCH = 45_000, 190_000, 400
+SESSIONS, CHANGES, BATCH = 45_000, 75_000, 400
 draw = random.Random(1)
 noise = draw.randbytes(1 << 20)
 

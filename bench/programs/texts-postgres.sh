@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # drive=256MiB unit=2MiB fill=0.9
-# PostgreSQL with long texts, which lie beside their table (TOAST), and an index of their words (GIN): changed, deleted, put back, searched never.
+# PostgreSQL with long texts, which lie beside their table (TOAST), and an index of their words (GIN): changed, deleted, put back.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 flush_each_second "$1"
@@ -37,5 +37,5 @@ cat >"$scratch/delete.sql" <<'END'
 \set page random(1, 9000)
 delete from pages where id between :page and :page + 2;
 END
-"$bin/pgbench" -n -f "$scratch/change.sql@12" -f "$scratch/delete.sql@1" -c 2 -T 60 --random-seed=1 postgres >/dev/null
+"$bin/pgbench" -n -f "$scratch/change.sql@12" -f "$scratch/delete.sql@1" -c 2 -T 20 --random-seed=1 postgres >/dev/null
 "$bin/pg_ctl" -D "$1/postgres" -m fast stop >/dev/null 2>&1 || true
