@@ -36,13 +36,10 @@ SETTINGS = (
     "",
     "unit-pages=64",
     "unit-pages=256",
+    "margin=1",
+    "margin=4",
+    "history=off",
     "rehearse=on",
-    "rehearse=on,history=off",
-    "rehearse=on,margin=4",
-    "rehearse=on,margin=16",
-    "rehearse=on,unit-pages=64",
-    "rehearse=on,unit-pages=128",
-    "rehearse=on,unit-pages=256",
 )
 HALVES = (
     "manual sequential fstream flashalloc vstream pcstream-fcfs pcstream* autostream-sfr autostream-mq dac eti fadac warcip multilog sepbit"

@@ -235,6 +235,14 @@ impl<O: Observe> Device<O> {
             .then(|| (self.units.stream(unit), self.units.valid(unit)))
     }
 
+    /// Valid pages of each closed unit, in the order of units.
+    pub fn closed_units(&self) -> impl Iterator<Item = u32> + '_ {
+        let closed = |&unit: &u32| self.units.is_closed(unit);
+        (0..self.config.physical_units)
+            .filter(closed)
+            .map(|unit| self.units.valid(unit))
+    }
+
     /// Pages that can still be written to a stream's unit before it is full. A stream without an
     /// open unit has a whole one before it.
     pub fn unit_room(&self, stream: StreamId) -> u32 {

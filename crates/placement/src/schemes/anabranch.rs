@@ -8,6 +8,7 @@ mod mind;
 mod page;
 mod predictor;
 mod rehearsal;
+mod room;
 mod sample;
 mod setting;
 mod span;
@@ -31,9 +32,10 @@ use crate::{
 use mind::Mind;
 use page::Senses;
 use rehearsal::Rehearsal;
+use room::Room;
 use sample::Sample;
 pub use setting::{Copies, Victims};
-use setting::{Guide, Room, Setting};
+use setting::{Guide, Setting};
 use unfinished::Unfinished;
 
 one_of! {
@@ -87,9 +89,10 @@ parameters! {
         /// Pages a miniature drive keeps at least.
         least_pages as "least-pages": Count(1..=1 << 24) = 4096,
             "pages a miniature drive keeps at least";
-        /// What a setting must save to lead, in units.
-        margin: Number(0.0..=1e6) = 8.0,
-            "what another setting must save to take over, in units";
+        /// By how much the copies of the setting that leads, made and owed, must exceed another's for that to take over, in
+        /// units.
+        margin: Number(0.0..=1e6) = 2.0,
+            "units of copies by which another setting must be better to take over";
         /// Seed of the sample.
         seed: Count(0..=u32::MAX) = 1,
             "seed of the sample";
@@ -195,7 +198,7 @@ impl Anabranch {
             self.unfinished.change();
         }
         let stream = self.setting.host_stream(&self.mind, outlook, &self.room);
-        let stream = self.unfinished.place(stream, self.room.host_streams());
+        let stream = self.unfinished.place(stream, self.room.host_streams);
         if self.beside != DeviceHalf::Own {
             // A drive that relocates by itself does not tell what it appends where.
             self.unfinished.appended(stream, 1, Origin::Host);

@@ -2,12 +2,21 @@
 
 use anabranch_ssd::{PageRange, StreamId};
 
-use super::{classes::Classes, page::Senses, predictor::Predictor, span::Eighths};
+use super::{
+    classes::{Classes, MOST_CLASSES},
+    page::Senses,
+    predictor::Predictor,
+    room::Room,
+    span::Eighths,
+};
 use crate::{
     assign::{Assign, Names, Write},
     geometry::HostGeometry,
     rules::Rules,
-    schemes::manual::Manual,
+    schemes::{
+        flashalloc::{self, FlashAlloc},
+        manual::Manual,
+    },
 };
 
 /// What is known of a page that is written.
@@ -17,6 +26,8 @@ pub(super) struct Outlook<'a> {
     pub life: Eighths,
     /// Who writes it, and to which file.
     pub write: &'a Write,
+    /// The stream that its file has while it is written.
+    pub object: StreamId,
 }
 
 /// All that settings are applied to.
@@ -25,10 +36,15 @@ pub(super) struct Mind {
     pub predictor: Predictor,
     pub classes: Classes,
     rules: Manual,
+    objects: FlashAlloc,
 }
 
 impl Mind {
     pub fn new(geometry: &HostGeometry, senses: Senses) -> Mind {
+        let objects = flashalloc::Parameters {
+            objects: u32::from(Room::new(geometry).classes(MOST_CLASSES as u32)) - 1,
+            ..flashalloc::Parameters::default()
+        };
         Mind {
             predictor: Predictor::new(geometry.logical_pages, senses),
             classes: Classes::new(),
@@ -37,6 +53,7 @@ impl Mind {
                 geometry.host_streams,
                 geometry.page_bytes,
             ),
+            objects: FlashAlloc::new(&objects, geometry),
         }
     }
 
@@ -45,7 +62,16 @@ impl Mind {
     pub fn write<'a>(&mut self, page: u32, write: &'a Write, now_pages: u64) -> Outlook<'a> {
         let life = self.predictor.write(page, write, now_pages);
         self.classes.count(life);
-        Outlook { life, write }
+        let object = self.objects.assign(&Write {
+            pages: PageRange::new(page, 1),
+            now_pages,
+            ..*write
+        });
+        Outlook {
+            life,
+            write,
+            object,
+        }
     }
 
     /// The stream that rules over a file's name give a write.
@@ -71,5 +97,6 @@ impl Mind {
             + self.predictor.memory_bytes()
             + self.classes.memory_bytes()
             + self.rules.memory_bytes()
+            + self.objects.memory_bytes()
     }
 }

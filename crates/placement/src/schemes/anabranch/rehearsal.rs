@@ -1,5 +1,7 @@
 //! Rehearsing: miniature drives that try out settings on a sample of the writes.
 
+mod debt;
+
 use anabranch_ssd::{
     Config, Device, PageRange, StreamId,
     relocate::{Destination, Relocate, Survivor, Victim},
@@ -7,49 +9,56 @@ use anabranch_ssd::{
 };
 
 use super::{
+    classes::MOST_CLASSES,
     mind::{Mind, Outlook},
+    room::Room,
     sample::Sample,
-    setting::{Copies, Guide, Room, Setting, Victims},
+    setting::{Copies, Guide, Setting, Victims},
 };
 use crate::{geometry::HostGeometry, scheme::DeviceHalf};
+use debt::owed_pages;
 
 /// Judgements in each capacity written (our choice).
 const JUDGEMENTS: u32 = 16;
+/// Capacities written until a copy made counts half (our choice).
+const HALF_LIFE_CAPACITIES: u32 = 4;
 
 /// Classes to begin with, as far as the drive has room for them (our choice: fewer and more were
 /// both worse on the recordings tuned with).
 const CLASSES: u32 = 6;
 
-/// Until a setting has saved enough to lead, rules over files' names lead where they speak of this part of what was
+/// Until a setting is enough better to lead, rules over files' names lead where they speak of this part of what was
 /// written at least (our choice).
 const RULED_PARTS: u64 = 64;
 
-/// The settings rehearsed on a drive, the one to begin with first. Without `names` there are no rules over files' names.
+/// The settings rehearsed on a drive, the one to begin with first. Without `names` there is none that goes by files.
 ///
-/// - Copies and victims ours, `wide`: six classes, copies among them or in one stream, and the rules, each with victims
-///   by cost and benefit with the age's root or the age, sought among all units; two classes and the emptiest units; three
-///   as if nothing were known.
+/// - Copies and victims ours, `wide`: the rules, which need not be learned; six classes, copies among them or in one stream;
+///   each of these with victims by cost and benefit, with the age's root or the age, sought among all units; two classes and
+///   the emptiest units; three as if nothing were known; and a stream for each file while it is written.
 /// - The same without `wide`: as many classes as pay mostly, more and two; copies among new data or by themselves; both
 ///   kinds of victims; the rules; and one as if nothing were known.
-/// - Copies and victims the drive's: the rules, which need not be learned, then six classes, three, and one, which is a
-///   drive without streams.
+/// - Copies and victims the drive's: the rules, then six classes, three, one, which is a
+///   drive without streams, and a stream for each file while it is written.
 fn settings(room: &Room, beside: DeviceHalf, names: bool, wide: bool) -> Vec<Setting> {
     use Copies::{Apart, Chain, One, Together};
     use Victims::{CostBenefit, CostBenefitRoot, Emptiest, Patient};
     let usual = room.classes(CLASSES);
     let two = room.classes(2);
+    let objects = room.classes(MOST_CLASSES as u32);
     let all = match beside {
         DeviceHalf::Own if wide => vec![
+            (Guide::Rules, usual, One, CostBenefitRoot),
             (Guide::Lives, usual, Together, CostBenefitRoot),
             (Guide::Lives, usual, Together, CostBenefit),
             (Guide::Lives, usual, One, CostBenefitRoot),
             (Guide::Lives, usual, One, CostBenefit),
             (Guide::Lives, two, Together, Emptiest),
-            (Guide::Rules, usual, One, CostBenefitRoot),
             (Guide::Rules, usual, One, CostBenefit),
             (Guide::Lives, 1, One, CostBenefitRoot),
             (Guide::Lives, 1, Chain, CostBenefit),
             (Guide::Lives, 1, One, Emptiest),
+            (Guide::Objects, objects, One, CostBenefitRoot),
         ],
         DeviceHalf::Own => vec![
             (Guide::Lives, usual, Together, Patient),
@@ -70,6 +79,7 @@ fn settings(room: &Room, beside: DeviceHalf, names: bool, wide: bool) -> Vec<Set
             (Guide::Lives, usual, Together, Emptiest),
             (Guide::Lives, room.classes(3), Together, Emptiest),
             (Guide::Lives, 1, Together, Emptiest),
+            (Guide::Objects, objects, Together, Emptiest),
         ],
     };
     let mut settings: Vec<Setting> = Vec::with_capacity(all.len());
@@ -131,9 +141,9 @@ struct Stage {
     relocation: Option<Box<dyn Relocate>>,
     /// Whether all its pages were written as sampled, so that the mind knows them.
     knows_all: bool,
-    /// Pages it would have saved the drive had it led, since it last did worse.
-    saved_pages: f64,
-    /// Pages it had copied when that was last worked out.
+    /// Pages it copied, those of long ago counting less.
+    copied_pages: f64,
+    /// Pages it had copied in all when that was last worked out.
     counted_pages: u64,
 }
 
@@ -158,7 +168,7 @@ impl Stage {
             setting,
             relocation,
             knows_all: true,
-            saved_pages: 0.0,
+            copied_pages: 0.0,
             counted_pages: 0,
         })
     }
@@ -195,10 +205,17 @@ impl Stage {
         };
     }
 
-    /// Pages copied since this was last asked.
-    fn newly_copied(&mut self) -> u64 {
+    /// What it cost so far, in pages: copies made, of which those before the last judgement fade, and copies owed.
+    fn cost(&mut self) -> f64 {
         let counted = self.drive.counters().copied_pages;
-        counted - std::mem::replace(&mut self.counted_pages, counted)
+        let newly = counted - std::mem::replace(&mut self.counted_pages, counted);
+        let fade = -1.0 / f64::from(JUDGEMENTS * HALF_LIFE_CAPACITIES);
+        self.copied_pages = self.copied_pages * fade.exp2() + newly as f64;
+        let config = self.drive.config();
+        let pages = u64::from(config.physical_units) * u64::from(config.pages_per_unit);
+        let slack = pages.saturating_sub(self.drive.mapped_pages());
+        let owed = owed_pages(self.drive.closed_units(), config.pages_per_unit, slack);
+        self.copied_pages + owed
     }
 
     fn memory_bytes(&self) -> usize {
@@ -222,7 +239,7 @@ struct Spoken {
 }
 
 /// Miniature drives of as much spare as the drive has, but with a sample of its pages. They see the sampled writes, predicted as the drive's are, each under a setting of
-/// its own; the one that copies least is followed.
+/// its own; the one whose copies, made and owed, are fewest is followed.
 #[derive(Debug)]
 pub(super) struct Rehearsal {
     stages: Vec<Stage>,
@@ -232,17 +249,17 @@ pub(super) struct Rehearsal {
     /// next.
     pending_pages: u32,
     judge_pages: u32,
-    /// What a setting must have saved to take over.
+    /// By how many pages a setting must be better than the one that leads to take over.
     margin_pages: f64,
     leader: Setting,
-    /// What rules spoke of; `None` once that was enough, or a setting has saved enough to lead, and where rules are not the
+    /// What rules spoke of; `None` once that was enough, or a setting was enough better to lead, and where rules are not the
     /// first of the settings.
     spoken: Option<Spoken>,
 }
 
 impl Rehearsal {
     /// Miniatures of a drive whose copies and victims `beside` decides. A setting takes over once it
-    /// would have saved `margin` units; rules over names are tried if there are `names`, more settings if
+    /// is `margin` units better; what goes by files is tried if there are `names`, more settings if
     /// `wide`. `None` for a drive of which no miniature can be made.
     pub fn new(
         drive: &Config,
@@ -317,7 +334,7 @@ impl Rehearsal {
         }
     }
 
-    /// What leads while no setting has saved enough, where rules are the first: the setting after them until they have spoken
+    /// What leads while no setting is enough better, where rules are the first: the setting after them until they have spoken
     /// of enough of what was written, and from then on the rules.
     fn by_names(&mut self) -> Option<Setting> {
         let spoken = self.spoken.as_ref()?;
@@ -331,33 +348,24 @@ impl Rehearsal {
         Some(rules.setting)
     }
 
-    /// Adds up what each setting would have saved beside the leading one, and lets the one take
-    /// over that has saved most, if that is enough.
+    /// Lets the setting that costs least take over, if it is enough better than the one that leads.
     fn judge(&mut self) -> bool {
         self.pending_pages = 0;
-        let newly = |stage: &mut Stage| (stage.setting, stage.newly_copied());
-        let copied: Vec<(Setting, u64)> = self.stages.iter_mut().map(newly).collect();
-        let leading = copied.iter().find(|(setting, _)| *setting == self.leader);
-        let leading = leading.map_or(0, |(_, pages)| *pages) as f64;
-        let (mut best, mut most) = (self.leader, self.margin_pages);
-        for (stage, (setting, pages)) in self.stages.iter_mut().zip(copied) {
-            stage.saved_pages = (stage.saved_pages + leading - pages as f64).max(0.0);
-            if stage.saved_pages > most {
-                (best, most) = (setting, stage.saved_pages);
+        let cost = |stage: &mut Stage| (stage.setting, stage.cost());
+        let costs: Vec<(Setting, f64)> = self.stages.iter_mut().map(cost).collect();
+        let leading = costs.iter().find(|(setting, _)| *setting == self.leader);
+        let mut least = leading.map_or(0.0, |(_, pages)| *pages) - self.margin_pages;
+        let mut best = self.leader;
+        for (setting, pages) in costs {
+            if pages < least {
+                (best, least) = (setting, pages);
             }
         }
         if best != self.leader {
             self.spoken = None;
         }
         let best = self.by_names().unwrap_or(best);
-        if best == self.leader {
-            return false;
-        }
-        self.leader = best;
-        self.stages
-            .iter_mut()
-            .for_each(|stage| stage.saved_pages = 0.0);
-        true
+        std::mem::replace(&mut self.leader, best) != best
     }
 
     pub fn memory_bytes(&self) -> usize {

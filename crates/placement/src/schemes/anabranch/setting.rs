@@ -6,11 +6,11 @@ use anabranch_ssd::{
 };
 
 use super::{
-    classes::MOST_CLASSES,
     mind::{Mind, Outlook},
+    room::Room,
     span::Eighths,
 };
-use crate::{geometry::HostGeometry, parameter::one_of};
+use crate::parameter::one_of;
 
 one_of! {
     /// Where copies go. A page whose writing the scheme did not see has no prediction and goes to [`Setting::heir`].
@@ -56,6 +56,8 @@ pub(super) enum Guide {
     Lives,
     /// Rules over files' names, those of `manual`.
     Rules,
+    /// Files, each with a stream of its own while it is written, as `flashalloc` has it.
+    Objects,
 }
 
 /// One way to use what is known.
@@ -65,56 +67,6 @@ pub(super) struct Setting {
     pub classes: u8,
     pub copies: Copies,
     pub victims: Victims,
-}
-
-/// The streams and the units of a drive.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
-    host_streams: u16,
-    internal_streams: u16,
-    pages_per_unit: u32,
-    spare_units: u32,
-}
-
-impl Room {
-    pub fn new(geometry: &HostGeometry) -> Room {
-        let data_units = geometry.logical_pages / geometry.pages_per_unit.max(1);
-        Room {
-            host_streams: geometry.host_streams.max(1),
-            internal_streams: geometry.internal_streams,
-            pages_per_unit: geometry.pages_per_unit,
-            spare_units: geometry.physical_units.saturating_sub(data_units),
-        }
-    }
-
-    /// The same streams and units on a miniature whose units have so many pages.
-    pub fn shrunk(self, pages_per_unit: u32) -> Room {
-        Room {
-            pages_per_unit,
-            ..self
-        }
-    }
-
-    pub fn host_streams(&self) -> u16 {
-        self.host_streams
-    }
-
-    pub fn count(&self) -> u16 {
-        self.host_streams.saturating_add(self.internal_streams)
-    }
-
-    /// As many classes as asked for, if there are streams and units for them: an open unit is
-    /// half empty in the mean, and all of them together shall not take more than half of the
-    /// spare room; two are always allowed.
-    pub fn classes(&self, wanted: u32) -> u8 {
-        let by_units = self.spare_units.max(2);
-        let most = (MOST_CLASSES as u32).min(self.host_streams.into());
-        wanted.min(by_units).clamp(1, most) as u8
-    }
-
-    fn streams(&self) -> impl Iterator<Item = StreamId> + use<> {
-        (0..self.count()).map(StreamId)
-    }
 }
 
 impl Setting {
@@ -141,6 +93,7 @@ impl Setting {
         match self.guide {
             Guide::Lives => StreamId(self.class(mind, outlook.life, room)),
             Guide::Rules => mind.ruled(outlook.write),
+            Guide::Objects => outlook.object,
         }
     }
 
@@ -257,7 +210,7 @@ mod tests {
 
     use anabranch_trace::FileId;
 
-    use super::super::page::Senses;
+    use super::super::{page::Senses, room::tests::room};
     use super::*;
     use crate::{
         assign::{Names, Write},
@@ -293,14 +246,6 @@ mod tests {
         mind
     }
 
-    fn room(host_streams: u16, internal_streams: u16) -> Room {
-        Room::new(&HostGeometry {
-            host_streams,
-            internal_streams,
-            ..DRIVE
-        })
-    }
-
     fn streams(setting: Setting, room: &Room) -> [[u16; 3]; 2] {
         let mind = mind();
         let lives = [20.0, 60.0, 100.0];
@@ -308,7 +253,11 @@ mod tests {
             file: LOG,
             ..write(0, 1, 0)
         };
-        let outlook = |life| Outlook { life, write };
+        let outlook = |life| Outlook {
+            life,
+            write,
+            object: StreamId(2),
+        };
         [
             lives.map(|life| setting.host_stream(&mind, outlook(life), room).0),
             lives.map(|life| setting.copy_stream(&mind, life, StreamId(0), room).0),
@@ -351,6 +300,26 @@ mod tests {
     }
 
     #[test]
+    fn a_file_has_its_stream_while_it_is_written_and_its_copies_have_another() {
+        let objects = Setting {
+            guide: Guide::Objects,
+            copies: Copies::One,
+            ..SETTING
+        };
+        assert_eq!(streams(objects, &room(8, 4)), [[2; 3], [8; 3]]);
+        let mut mind = mind();
+        let mut object = |file, at| {
+            let write = &Write {
+                file: FileId(file),
+                ..write(at, 1, 0)
+            };
+            mind.write(at, write, at.into()).object
+        };
+        let found = [(5, 0), (6, 1), (5, 2), (0, 3), (6, 4)].map(|(file, at)| object(file, at));
+        assert_eq!(found.map(|stream| stream.0), [1, 2, 1, 0, 2]);
+    }
+
+    #[test]
     fn on_a_drive_of_few_streams_the_last_takes_the_rest() {
         let apart = Setting {
             copies: Copies::Apart,
@@ -360,19 +329,6 @@ mod tests {
         assert_eq!((host[0], host[2], copies), (0, 1, [2; 3]));
         assert_eq!(streams(apart, &room(3, 0)), [[0, 1, 2], [0, 1, 2]]);
         assert_eq!(streams(apart, &room(1, 2)), [[0; 3], [1; 3]]);
-    }
-
-    #[test]
-    fn classes_are_no_more_than_streams_and_spare_units() {
-        // 64 pages are 8 units of the 12.
-        assert_eq!(room(8, 0).classes(6), 4);
-        assert_eq!(room(3, 0).classes(6), 3);
-        let tight = Room::new(&HostGeometry {
-            physical_units: 9,
-            ..DRIVE
-        });
-        assert_eq!(tight.classes(6), 2);
-        assert_eq!(tight.classes(0), 1);
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn at_random(writes: u32) -> impl Iterator<Item = u32> {
 fn a_wide_rehearsal_seeks_victims_among_all_units() {
     let (rehearsal, _) = rehearsal_of(DeviceHalf::Own, 16.0, true);
     let narrow = |stage: &Stage| stage.setting.victims == Victims::Patient;
-    assert_eq!(rehearsal.stages.len(), 10);
+    assert_eq!(rehearsal.stages.len(), 11);
     assert!(!rehearsal.stages.iter().any(narrow));
     // Where victims are the drive's there is nothing more to try.
     let room = Room::new(&GEOMETRY);
@@ -276,7 +276,15 @@ fn rules_lead_from_when_they_have_spoken_of_enough() {
                 file: FileId(file),
                 ..write(0, 1, 0)
             };
-            let _ = rehearsal.write(&mind, page % PAGES, Outlook { life: 60.0, write });
+            let _ = rehearsal.write(
+                &mind,
+                page % PAGES,
+                Outlook {
+                    life: 60.0,
+                    write,
+                    object: StreamId::DEFAULT,
+                },
+            );
         }
         rehearsal.leader().guide
     };
@@ -335,5 +343,5 @@ fn copies_go_to_one_stream_unless_the_mind_may_not_know_them() {
     let ones: Vec<bool> = rehearsal.stages.iter().map(one).collect();
     assert_eq!(whole(&rehearsal), ones);
     rehearsal.written_elsewhere(&mind, PageRange::new(0, PAGES));
-    assert_eq!(whole(&rehearsal), [false; 10]);
+    assert!(!whole(&rehearsal).contains(&true));
 }
