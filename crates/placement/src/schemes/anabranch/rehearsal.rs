@@ -20,7 +20,7 @@ use debt::owed_pages;
 
 /// Judgements in each capacity written (our choice).
 const JUDGEMENTS: u32 = 16;
-/// Capacities written until a copy made counts half (our choice).
+/// Capacities written until what a setting cost counts half (our choice: two and one are no better).
 const HALF_LIFE_CAPACITIES: u32 = 4;
 
 /// Classes to begin with, as far as the drive has room for them (our choice: fewer and more were
@@ -141,10 +141,10 @@ struct Stage {
     relocation: Option<Box<dyn Relocate>>,
     /// Whether all its pages were written as sampled, so that the mind knows them.
     knows_all: bool,
-    /// Pages it copied, those of long ago counting less.
-    copied_pages: f64,
-    /// Pages it had copied in all when that was last worked out.
-    counted_pages: u64,
+    /// What it cost, in pages copied or owed; what lies back counts less.
+    cost_pages: f64,
+    /// Pages it had copied, and those it owed, when that was last worked out.
+    counted_pages: f64,
 }
 
 impl Stage {
@@ -168,8 +168,8 @@ impl Stage {
             setting,
             relocation,
             knows_all: true,
-            copied_pages: 0.0,
-            counted_pages: 0,
+            cost_pages: 0.0,
+            counted_pages: 0.0,
         })
     }
 
@@ -205,17 +205,18 @@ impl Stage {
         };
     }
 
-    /// What it cost so far, in pages: copies made, of which those before the last judgement fade, and copies owed.
+    /// What it cost so far, in pages: copies made, and copies that it came to owe. Asked at each judgement, since what it cost
+    /// before the last fades.
     fn cost(&mut self) -> f64 {
-        let counted = self.drive.counters().copied_pages;
-        let newly = counted - std::mem::replace(&mut self.counted_pages, counted);
-        let fade = -1.0 / f64::from(JUDGEMENTS * HALF_LIFE_CAPACITIES);
-        self.copied_pages = self.copied_pages * fade.exp2() + newly as f64;
         let config = self.drive.config();
         let pages = u64::from(config.physical_units) * u64::from(config.pages_per_unit);
         let slack = pages.saturating_sub(self.drive.mapped_pages());
         let owed = owed_pages(self.drive.closed_units(), config.pages_per_unit, slack);
-        self.copied_pages + owed
+        let counted = self.drive.counters().copied_pages as f64 + owed;
+        let newly = counted - std::mem::replace(&mut self.counted_pages, counted);
+        let fade = -1.0 / f64::from(JUDGEMENTS * HALF_LIFE_CAPACITIES);
+        self.cost_pages = self.cost_pages * fade.exp2() + newly;
+        self.cost_pages
     }
 
     fn memory_bytes(&self) -> usize {
