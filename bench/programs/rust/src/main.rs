@@ -90,6 +90,39 @@ fn churn(
     }
 }
 
+fn persy(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    persy::Persy::create(path)?;
+    let mut config = persy::Config::new();
+    config.change_cache_size(16 << 20);
+    let store = persy::Persy::open(&path, config)?;
+    let mut transaction = store.begin()?;
+    transaction.create_segment("rows")?;
+    transaction.create_index::<u64, persy::PersyId>("by key", persy::ValueMode::Replace)?;
+    transaction.prepare()?.commit()?;
+    churn(80_000, 45_000, 100, |fill| {
+        let mut transaction = store.begin().unwrap();
+        fill(&mut |key, value| {
+            let found: Option<persy::PersyId> = transaction.one("by key", &key).unwrap();
+            match (found, value) {
+                (Some(id), Some(value)) => transaction.update("rows", &id, value).unwrap(),
+                (None, Some(value)) => {
+                    let id = transaction.insert("rows", value).unwrap();
+                    transaction.put("by key", key, id).unwrap();
+                }
+                (Some(id), None) => {
+                    transaction.delete("rows", &id).unwrap();
+                    transaction
+                        .remove::<u64, persy::PersyId>("by key", key, None)
+                        .unwrap();
+                }
+                (None, None) => {}
+            }
+        });
+        transaction.prepare().unwrap().commit().unwrap();
+    });
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, store, directory] = arguments.as_slice() else {
@@ -107,37 +140,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 store.commit(transaction).unwrap();
             });
         }
-        "persy" => {
-            persy::Persy::create(&path)?;
-            let mut config = persy::Config::new();
-            config.change_cache_size(16 << 20);
-            let store = persy::Persy::open(&path, config)?;
-            let mut transaction = store.begin()?;
-            transaction.create_segment("rows")?;
-            transaction.create_index::<u64, persy::PersyId>("by key", persy::ValueMode::Replace)?;
-            transaction.prepare()?.commit()?;
-            churn(80_000, 45_000, 100, |fill| {
-                let mut transaction = store.begin().unwrap();
-                fill(&mut |key, value| {
-                    let found: Option<persy::PersyId> = transaction.one("by key", &key).unwrap();
-                    match (found, value) {
-                        (Some(id), Some(value)) => transaction.update("rows", &id, value).unwrap(),
-                        (None, Some(value)) => {
-                            let id = transaction.insert("rows", value).unwrap();
-                            transaction.put("by key", key, id).unwrap();
-                        }
-                        (Some(id), None) => {
-                            transaction.delete("rows", &id).unwrap();
-                            transaction
-                                .remove::<u64, persy::PersyId>("by key", key, None)
-                                .unwrap();
-                        }
-                        (None, None) => {}
-                    }
-                });
-                transaction.prepare().unwrap().commit().unwrap();
-            });
-        }
+        "persy" => persy(&path)?,
         "redb" => {
             const ROWS: redb::TableDefinition<&[u8], &[u8]> = redb::TableDefinition::new("rows");
             let store = redb::Database::builder()
