@@ -112,6 +112,14 @@ def recordings(folders: tuple[Path, ...]) -> list[Row]:
     return list({row.name: row for folder in folders for row in rows(folder)}.values())
 
 
+def named(found: list[Row], names: list[str], parser: argparse.ArgumentParser) -> list[Row]:
+    """Rows of these names, all if there are none; a name that no row has ends the program."""
+    unknown = set(names) - {row.name for row in found}
+    if unknown:
+        parser.error(f"no such recording: {', '.join(sorted(unknown))}")
+    return [row for row in found if row.name in names or not names]
+
+
 def is_held_out(row: Row) -> bool:
     """Whether the program was kept aside when the scheme was made; it may have been recorded again."""
     return row.path.parent.name == "held-out" or (TRACES / "held-out" / row.path.name).exists()
@@ -294,12 +302,10 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
-    found = recordings(FRESH if options.fresh else CHOSEN_BY)
+    found = named(recordings(FRESH if options.fresh else CHOSEN_BY), options.names, parser)
     settings = SETTINGS[:1] if options.fresh else SETTINGS
-    unknown = set(options.names) - {row.name for row in found}
-    if unknown or options.seeds < 1:
-        parser.error(f"no such recording: {', '.join(sorted(unknown))}" if unknown else "--seeds is at least 1")
-    found = [row for row in found if row.name in options.names or not options.names]
+    if options.seeds < 1:
+        parser.error("--seeds is at least 1")
     specs = {(c, s, n): spec(c, s, n) for c in CONTESTS for s in settings for n in range(1, options.seeds + 1)}
     rivals, ours = {}, {}
     for row in found:

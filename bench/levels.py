@@ -21,7 +21,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leave_out import CONTESTS, TRACES, Row, mean, replay, rows, spec
+from leave_out import CONTESTS, TRACES, Row, mean, named, replay, rows, spec
 
 SEEDS = (1, 2, 3)
 # Schemes by contexts; ours stand for a contest each, whose relocation the bounds have as well.
@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("out/levels"))
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
-    found = [row for row in rows(TRACES / "generations") if row.name in (options.names or [row.name])]
+    found = named(rows(TRACES / "generations"), options.names, parser)
     print("| recording | unit | scheme | `baseline` | `oracle` | neither | generations | hints | both |")
     print("|---|---|---|---:|---:|---:|---:|---:|---:|")
     for row in found:
