@@ -512,3 +512,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn of_closed_units_alone_the_valid_pages_are_told() {
+    let mut device = device(&drive(400, 3));
+    let write = |device: &mut Driven, first, count, stream| {
+        let pages = PageRange::new(first, count);
+        device.write(pages, StreamId(stream)).unwrap();
+    };
+    let pages_per_unit = device.config().pages_per_unit;
+    // Stream 1 fills two units and begins a third, stream 2 begins one.
+    write(&mut device, 0, 2 * pages_per_unit + 1, 1);
+    write(&mut device, 100, 3, 2);
+    device.discard(PageRange::new(0, 3)).unwrap();
+    let closed: Vec<u32> = device.closed_units().collect();
+    assert_eq!(closed, [pages_per_unit - 3, pages_per_unit]);
+}

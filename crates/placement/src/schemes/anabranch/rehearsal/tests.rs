@@ -295,6 +295,48 @@ fn rules_lead_from_when_they_have_spoken_of_enough() {
 }
 
 #[test]
+fn what_is_owed_tells_before_anything_is_copied() {
+    let beside = DeviceHalf::Relocation(RelocationKind::Gc);
+    let (mut rehearsal, mut mind) = rehearsal(beside, 2.0);
+    let mut now = 0;
+    let mut put = |rehearsal: &mut Rehearsal, mind: &mut Mind, page: u32, file: u32| {
+        let write = Write {
+            file: FileId(file),
+            ..write(page, 1, now)
+        };
+        let outlook = mind.write(page, &write, now);
+        rehearsal.write(mind, page, outlook);
+        now += 1;
+    };
+    // Two files of one writer, a page in turn, of which one is removed as a whole.
+    for page in 0..PAGES * 3 / 8 {
+        put(&mut rehearsal, &mut mind, page, 1);
+        put(&mut rehearsal, &mut mind, PAGES / 2 + page, 2);
+    }
+    assert_eq!(rehearsal.leader().guide, Guide::Lives);
+    let removed = PageRange::new(0, PAGES * 3 / 8);
+    mind.discard(removed, u64::from(PAGES) * 3 / 4);
+    rehearsal.discard(removed);
+    for page in 0..PAGES / 8 {
+        put(&mut rehearsal, &mut mind, page, 3);
+    }
+    assert_eq!(rehearsal.leader().guide, Guide::Objects);
+    let copied = |stage: &Stage| stage.drive.counters().copied_pages;
+    assert_eq!(rehearsal.stages.iter().map(copied).sum::<u64>(), 0);
+}
+
+#[test]
+fn what_a_setting_cost_counts_half_after_its_half_life() {
+    let (mut rehearsal, mut mind) = rehearsal(DeviceHalf::Own, 16.0);
+    run((&mut rehearsal, &mut mind), &mut 0, at_random(8 * PAGES));
+    for stage in &mut rehearsal.stages {
+        let first = stage.cost();
+        let last = (0..JUDGEMENTS * HALF_LIFE_CAPACITIES).fold(first, |_, _| stage.cost());
+        assert!(first > 0.0 && (first - 2.0 * last).abs() < 1e-6 * first);
+    }
+}
+
+#[test]
 fn what_was_written_elsewhere_is_data_on_every_miniature() {
     let copied = |is_told: bool| {
         let beside = DeviceHalf::Relocation(RelocationKind::Gc);
