@@ -349,18 +349,19 @@ fn a_closed_streams_unit_may_pass_to_the_default_stream() {
     assert_eq!(device.unit_room(StreamId(1)), 8);
 }
 
+fn append(device: &mut Driven, first: u32, count: u32, stream: u16) {
+    let pages = PageRange::new(first, count);
+    device.write(pages, StreamId(stream)).unwrap();
+}
+
 #[test]
 fn a_unit_is_handed_over_whole_or_closed_where_the_receivers_is_emptier() {
     let mut device = device(&drive(400, 3));
-    let write = |device: &mut Driven, first, count, stream| {
-        let pages = PageRange::new(first, count);
-        device.write(pages, StreamId(stream)).unwrap();
-    };
-    write(&mut device, 0, 3, 1);
+    append(&mut device, 0, 3, 1);
     assert_eq!(device.hand_over(StreamId(1), StreamId(2)), Ok(0));
     assert_eq!(device.stream_of(0), Some(StreamId(2)));
     assert_eq!(device.unit_room(StreamId(2)), 7);
-    write(&mut device, 10, 5, 1);
+    append(&mut device, 10, 5, 1);
     assert_eq!(device.hand_over(StreamId(1), StreamId(2)), Ok(5));
     assert_eq!(device.unit_room(StreamId(2)), 7);
     assert_eq!(
@@ -516,14 +517,10 @@ proptest! {
 #[test]
 fn of_closed_units_alone_the_valid_pages_are_told() {
     let mut device = device(&drive(400, 3));
-    let write = |device: &mut Driven, first, count, stream| {
-        let pages = PageRange::new(first, count);
-        device.write(pages, StreamId(stream)).unwrap();
-    };
     let pages_per_unit = device.config().pages_per_unit;
     // Stream 1 fills two units and begins a third, stream 2 begins one.
-    write(&mut device, 0, 2 * pages_per_unit + 1, 1);
-    write(&mut device, 100, 3, 2);
+    append(&mut device, 0, 2 * pages_per_unit + 1, 1);
+    append(&mut device, 100, 3, 2);
     device.discard(PageRange::new(0, 3)).unwrap();
     let closed: Vec<u32> = device.closed_units().collect();
     assert_eq!(closed, [pages_per_unit - 3, pages_per_unit]);

@@ -36,6 +36,15 @@ impl Draw {
         let from = self.next() as usize % (self.noise.len() - bytes);
         &self.noise[from..from + bytes]
     }
+
+    /// The row that a change is of: first each of `keys` once, then those of low numbers oftener.
+    fn row(&mut self, at: u64, keys: u64) -> u64 {
+        if at < keys {
+            at
+        } else {
+            (keys as f64 * self.unit() * self.unit()) as u64
+        }
+    }
 }
 
 /// Changes rows of `keys` in batches: first each once, then those of low numbers oftener; of ten values one is ten times as long.
@@ -49,11 +58,7 @@ fn work(
     for step in (0..keys + changes).step_by(batch as usize) {
         commit(&mut |put| {
             for at in step..step + batch {
-                let row = if at < keys {
-                    at
-                } else {
-                    (keys as f64 * draw.unit() * draw.unit()) as u64
-                };
+                let row = draw.row(at, keys);
                 let bytes = if row % 10 == 9 {
                     10 * VALUE_BYTES
                 } else {
@@ -77,11 +82,7 @@ fn churn(
     for step in (0..keys + changes).step_by(batch as usize) {
         commit(&mut |change| {
             for at in step..step + batch {
-                let row = if at < keys {
-                    at
-                } else {
-                    (keys as f64 * draw.unit() * draw.unit()) as u64
-                };
+                let row = draw.row(at, keys);
                 let bytes = (100.0 * 160f64.powf(draw.unit() * draw.unit())) as usize;
                 let gone = at >= keys && draw.unit() < 1.0 / 6.0;
                 change(row * 7919 % keys, (!gone).then(|| draw.value(bytes)));

@@ -2,13 +2,7 @@
 
 use anabranch_ssd::{PageRange, StreamId};
 
-use super::{
-    classes::{Classes, MOST_CLASSES},
-    page::Senses,
-    predictor::Predictor,
-    room::Room,
-    span::Eighths,
-};
+use super::{classes::Classes, page::Senses, predictor::Predictor, room::Room, span::Eighths};
 use crate::{
     assign::{Assign, Names, Write},
     geometry::HostGeometry,
@@ -42,7 +36,7 @@ pub(super) struct Mind {
 impl Mind {
     pub fn new(geometry: &HostGeometry, senses: Senses) -> Mind {
         let objects = flashalloc::Parameters {
-            objects: u32::from(Room::new(geometry).classes(MOST_CLASSES as u32)) - 1,
+            objects: u32::from(Room::new(geometry).most_classes()) - 1,
             ..flashalloc::Parameters::default()
         };
         Mind {

@@ -9,7 +9,6 @@ use anabranch_ssd::{
 };
 
 use super::{
-    classes::MOST_CLASSES,
     mind::{Mind, Outlook},
     room::Room,
     sample::Sample,
@@ -45,7 +44,7 @@ fn settings(room: &Room, beside: DeviceHalf, names: bool, wide: bool) -> Vec<Set
     use Victims::{CostBenefit, CostBenefitRoot, Emptiest, Patient};
     let usual = room.classes(CLASSES);
     let two = room.classes(2);
-    let objects = room.classes(MOST_CLASSES as u32);
+    let objects = room.most_classes();
     let all = match beside {
         DeviceHalf::Own if wide => vec![
             (Guide::Rules, usual, One, CostBenefitRoot),

@@ -46,6 +46,11 @@ impl Room {
         wanted.min(by_units).clamp(1, most) as u8
     }
 
+    /// As many classes as there are streams and units for.
+    pub fn most_classes(&self) -> u8 {
+        self.classes(MOST_CLASSES as u32)
+    }
+
     pub fn streams(&self) -> impl Iterator<Item = StreamId> + use<> {
         (0..self.count()).map(StreamId)
     }
