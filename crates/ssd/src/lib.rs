@@ -66,7 +66,7 @@ mod random;
 pub mod relocate;
 pub mod state;
 pub mod streams;
-mod table;
+pub mod table;
 pub mod time;
 mod types;
 mod units;

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 /// A table. A large one lies in huge pages of memory, where the system has them: a look at random then misses the
 /// processor's cache, but seldom its translations of addresses as well.
 #[derive(Debug)]
-pub(crate) enum Table<T> {
+pub enum Table<T> {
     /// Where the allocator puts it.
     Heap(Vec<T>),
     /// In memory of its own, for which huge pages were asked.
@@ -20,7 +20,7 @@ const LEAST_HUGE: usize = 32 << 20;
 
 impl<T: Pod + PartialEq> Table<T> {
     /// So many times one entry.
-    pub(crate) fn filled(entry: T, count: usize) -> Table<T> {
+    pub fn filled(entry: T, count: usize) -> Table<T> {
         let is_large = count >= LEAST_HUGE / size_of::<T>();
         match is_large.then(|| Table::huge(count)).flatten() {
             Some(mut table) => {
@@ -45,6 +45,11 @@ impl<T: Pod + PartialEq> Table<T> {
     #[cfg(not(target_os = "linux"))]
     fn huge(_count: usize) -> Option<Table<T>> {
         None
+    }
+
+    /// Bytes that its entries take.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val::<[T]>(self)
     }
 }
 

@@ -223,7 +223,7 @@ impl Assign for Anabranch {
     }
 
     fn touch(&self, pages: &[u32]) {
-        self.mind.predictor.touch(pages);
+        self.mind.predictor.touch_written(pages);
     }
 
     fn discard(&mut self, pages: PageRange, now_pages: u64) {

@@ -8,6 +8,31 @@ pub(super) const DEATH: u16 = 16;
 /// data did 125,000 deaths ago counts half (our choice).
 const MOST: u32 = 125_000 * DEATH as u32;
 
+/// What ended lives say: their sum, in eighths of octaves, and their number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Ended {
+    pub lives: Eighths,
+    pub number: f32,
+}
+
+impl Ended {
+    fn counted(lives: f32, total: f32) -> Ended {
+        let one = f32::from(DEATH).recip();
+        Ended {
+            lives: lives * one,
+            number: total * one,
+        }
+    }
+
+    /// The mean of these lives and of `known`, which weighs as much as `prior` lives. What takes long, the division, does not
+    /// wait for what is known.
+    #[inline]
+    pub fn beside(&self, known: Eighths, prior: f32) -> Eighths {
+        let each = (self.number + prior).recip();
+        self.lives * each + known * (prior * each)
+    }
+}
+
 /// A survival curve: deaths counted by the logarithm of the life they ended. What it says of new
 /// data is kept up to date with each death; what it says of older data is worked out when asked.
 #[derive(Debug, Clone, Copy)]
@@ -27,12 +52,6 @@ impl Curve {
         lives: 0.0,
     };
 
-    /// How much was counted, in ended lives.
-    #[inline]
-    pub fn deaths(&self) -> f32 {
-        self.total as f32 / f32::from(DEATH)
-    }
-
     /// Counts the end of a life, or `weight` of it, among its deaths.
     #[inline]
     pub fn record(&mut self, deaths: &mut Deaths, bin: usize, weight: u16, residues: &Residues) {
@@ -51,26 +70,20 @@ impl Curve {
         (self.lives, self.total) = (lives, total as u32);
     }
 
-    /// How long new data live, and how many ended lives say so.
+    /// What all ended lives say of new data.
     #[inline]
-    pub fn life(&self) -> Option<(Eighths, f32)> {
-        let mean = self.lives / self.total as f32;
-        (self.total > 0).then_some((mean, self.deaths()))
+    pub fn ended(&self) -> Ended {
+        Ended::counted(self.lives, self.total as f32)
     }
 
-    /// What remains to data of an age, a bin, and how many ended lives say so.
+    /// What those say of data of an age, a bin, that reached it: what remained to them.
     #[inline]
-    pub fn remaining(
-        &self,
-        deaths: &Deaths,
-        age: usize,
-        residues: &Residues,
-    ) -> Option<(Eighths, f32)> {
+    pub fn remaining(&self, deaths: &Deaths, age: usize, residues: &Residues) -> Ended {
         if age == 0 {
-            return self.life();
+            return self.ended();
         }
         let (lives, total) = residues.sums(age, deaths);
-        (total > 0.0).then_some((lives / total, total / f32::from(DEATH)))
+        Ended::counted(lives, total)
     }
 }
 
@@ -135,16 +148,18 @@ mod tests {
             case
         }
 
-        fn remaining(&self, age: u8) -> Option<(Eighths, f32)> {
+        /// The mean of what remains, and how many lives say so.
+        fn remaining(&self, age: u8) -> (Eighths, f32) {
             let age = self.scale.bin(age);
-            self.curve.remaining(&self.deaths, age, &self.residues)
+            let ended = self.curve.remaining(&self.deaths, age, &self.residues);
+            (ended.lives / ended.number, ended.number)
         }
     }
 
     #[test]
     fn data_that_always_lived_so_long_will_again() {
         let case = Case::of(&[(120, 100)]);
-        let (life, deaths) = case.curve.life().unwrap();
+        let (life, deaths) = case.remaining(0);
         assert!((116.0..=124.0).contains(&life), "{life}");
         assert_eq!(deaths, 100.0);
     }
@@ -152,22 +167,35 @@ mod tests {
     #[test]
     fn what_outlived_the_short_lived_is_of_the_long_lived() {
         let case = Case::of(&[(80, 1000), (160, 100)]);
-        let (young, all) = case.remaining(0).unwrap();
-        let (old, few) = case.remaining(100).unwrap();
+        let (young, all) = case.remaining(0);
+        let (old, few) = case.remaining(100);
         assert!(young < 100.0 && old > 150.0, "{young} {old}");
         assert_eq!((all, few), (1100.0, 100.0));
     }
 
     #[test]
     fn an_age_that_none_reached_is_not_known() {
-        assert_eq!(Case::of(&[(80, 100)]).remaining(140), None);
-        assert_eq!(Case::of(&[]).remaining(0), None);
+        let (_, number) = Case::of(&[(80, 100)]).remaining(140);
+        assert_eq!(number, 0.0);
+        let never = Case::of(&[]).curve.ended();
+        assert_eq!(never.beside(37.0, 16.0), 37.0);
+    }
+
+    #[test]
+    fn what_is_known_weighs_as_its_prior() {
+        let ended = Case::of(&[(80, 48)]).curve.ended();
+        let mean = ended.lives / ended.number;
+        let beside = ended.beside(40.0, 16.0);
+        assert!(
+            (beside - (3.0 * mean + 40.0) / 4.0).abs() < 1e-4,
+            "{beside}"
+        );
     }
 
     #[test]
     fn what_changes_is_learned_anew() {
         let case = Case::of(&[(60, 400_000), (140, 400_000)]);
-        let (life, deaths) = case.curve.life().unwrap();
+        let (life, deaths) = case.remaining(0);
         assert!(life > 120.0, "{life}");
         assert!(deaths < 130_000.0);
     }
@@ -175,7 +203,7 @@ mod tests {
     #[test]
     fn counts_halve_once_they_pass_the_most() {
         let most = MOST / u32::from(DEATH);
-        let deaths = |times| Case::of(&[(60, times)]).curve.deaths();
+        let deaths = |times| Case::of(&[(60, times)]).curve.ended().number;
         assert_eq!(deaths(most), most as f32);
         assert_eq!(deaths(most + 1), (most / 2) as f32 + 0.5);
     }

@@ -1,10 +1,16 @@
 //! What is remembered of a page.
 
+use bytemuck::{Pod, Zeroable};
+
 use super::span::eighths;
 
 /// Eighths in one step of the last life, as far as it tells curves apart: octaves. The mean of all
 /// lives tells them apart to the eighth (our choice).
 const LAST_STEP: u8 = 8;
+/// Bits of the octaves of the last life: those of 255 eighths.
+const LAST_BITS: u32 = 5;
+/// Lives at an address that are counted at most: as many as the rest of a byte holds (our choice).
+const MOST_LIVES: u8 = u8::MAX >> LAST_BITS;
 /// Weight of the last life in a page's mean, one over two to this power (our choice).
 const MEAN_SHIFT: u32 = 2;
 
@@ -18,21 +24,29 @@ pub(super) struct Senses {
 }
 
 /// A page's present life, and those before. 8 bytes.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub(super) struct Page {
     /// When it was written, in ticks and not 0; 0 where the page holds nothing.
     pub written_at: u32,
     /// Hash of who wrote it.
     pub writer: u16,
-    /// The life before and the mean of all before, in eighths of octaves; 0 where none was.
-    last: u8,
+    /// The octave of the life before, and above its [`LAST_BITS`] how many there were; 0 where none was.
+    past: u8,
+    /// The mean of all before, in eighths of octaves; 0 where none was.
     mean: u8,
 }
+
+/// How many histories a prediction may go by: none, the lives before, and how many there were besides.
+pub(super) const HISTORIES: usize = 3;
+/// Where the keys of each history begin, and where the longest's end: the writer; the last life, the mean of all; the last
+/// life with how many there were.
+const KEYS: [usize; HISTORIES + 1] = [0, 1, 3, 4];
 
 /// The keys of the curves that know data like a page's, by ever longer histories.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Keys {
-    keys: [u32; 3],
+    keys: [u32; KEYS[HISTORIES]],
     known: usize,
 }
 
@@ -42,19 +56,19 @@ impl Keys {
         &self.keys[..self.known]
     }
 
-    /// The key of the writer alone.
-    pub fn writer(&self) -> &[u32] {
-        &self.keys[..1]
+    /// Those of a history and of all that are shorter.
+    pub fn up_to(&self, history: usize) -> &[u32] {
+        &self.keys[..KEYS[history + 1].min(self.known)]
     }
 
-    /// Those that go by more than the writer.
-    pub fn history(&self) -> &[u32] {
-        &self.keys[1..self.known]
+    /// Those that a history has beyond the next shorter one.
+    pub fn beyond(&self, history: usize) -> &[u32] {
+        &self.keys[KEYS[history].min(self.known)..KEYS[history + 1].min(self.known)]
     }
 
     /// Whether any goes by more than the writer.
     pub fn have_history(&self) -> bool {
-        self.known > 1
+        self.known > KEYS[1]
     }
 }
 
@@ -74,7 +88,7 @@ impl Page {
         Page {
             written_at,
             writer,
-            last: life,
+            past: (life / LAST_STEP) | ((self.lives() + 1).min(MOST_LIVES) << LAST_BITS),
             mean: match self.mean {
                 0 => life,
                 mean => toward(mean, life),
@@ -83,7 +97,12 @@ impl Page {
     }
 
     pub fn is_fresh(&self) -> bool {
-        self.last == 0
+        self.past == 0
+    }
+
+    /// How many lives were before at its address.
+    fn lives(&self) -> u8 {
+        self.past >> LAST_BITS
     }
 
     pub fn holds_data(&self) -> bool {
@@ -105,13 +124,19 @@ impl Page {
     #[inline]
     pub fn keys(&self, senses: Senses) -> Keys {
         let writer = u32::from(self.writer) << 16;
-        // The two lowest bits tell the kinds of keys apart, so that none is 0.
-        let last = u32::from(self.last / LAST_STEP) << 2;
+        // The two lowest bits tell the kinds of keys apart. None is 0: what has a past has lived.
+        let past = u32::from(self.past) << 2;
+        let last = past & (((1 << LAST_BITS) - 1) << 2);
         let mean = u32::from(self.mean) << 2;
         let known = senses.history && !self.is_fresh();
         Keys {
-            keys: [writer | 1, writer | last | 2, writer | mean | 3],
-            known: if known { 3 } else { 1 },
+            keys: [
+                writer | 1,
+                writer | last | 2,
+                writer | mean | 3,
+                writer | past,
+            ],
+            known: if known { KEYS[HISTORIES] } else { KEYS[1] },
         }
     }
 }
@@ -146,10 +171,15 @@ mod tests {
         assert!(fresh.is_fresh() && fresh.holds_data() && !Page::default().holds_data());
         assert_eq!(fresh.keys(senses).all().len(), 1);
         let again = fresh.overwritten(3, 200, 80);
-        assert_eq!((again.last, again.mean), (80, 80));
+        assert_eq!((again.past, again.mean), ((1 << LAST_BITS) | 10, 80));
         assert_eq!(again.overwritten(3, 300, 100).mean, 85);
-        assert_eq!(again.keys(senses).all().len(), 3);
-        assert_eq!(again.keys(senses).writer(), fresh.keys(senses).all());
+        assert_eq!(again.keys(senses).all().len(), 4);
+        assert_eq!(again.keys(senses).up_to(0), fresh.keys(senses).all());
+        let beyond = [0, 1, 2].map(|history| again.keys(senses).beyond(history).len());
+        assert_eq!(beyond, [1, 2, 1]);
+        assert!(fresh.keys(senses).beyond(2).is_empty());
+        let many = (0..300).fold(again, |page, _| page.overwritten(3, 300, u8::MAX));
+        assert_eq!(many.past, u8::MAX);
         let blind = Senses {
             history: false,
             ..senses

@@ -1,11 +1,11 @@
 //! How long a page will live, from who wrote it and from how long its like lived before.
 
-use anabranch_ssd::PageRange;
+use anabranch_ssd::{PageRange, table::Table};
 
 use super::{
     curve::{DEATH, Residues},
     flows::{FILES, Flows},
-    page::{Keys, Page, Senses},
+    page::{HISTORIES, Keys, Page, Senses},
     span::{Eighths, Scale, eighths},
     tables::Tables,
     trust::{Trust, WRITERS},
@@ -37,12 +37,12 @@ const OCCASION: u32 = 4;
 const LOOK_STEP: usize = 5;
 
 /// Predicts lives as a processor predicts branches: tables of survival curves, keyed by the writer
-/// alone, by the writer and the life that was before at this address, and by the writer and the
-/// mean of those lives. What a longer history says weighs by how often it was met, and counts only
-/// where it has proved better than the writer alone.
+/// alone, and by the writer with the life that was before at this address, with the mean of those
+/// lives, and with the last one and how many there were. What a longer history says weighs by how
+/// often it was met, and counts only where it has proved better than shorter ones.
 #[derive(Debug)]
 pub(super) struct Predictor {
-    pages: Vec<Page>,
+    pages: Table<Page>,
     tables: Tables,
     trust: Trust,
     flows: Flows,
@@ -61,7 +61,7 @@ impl Predictor {
     pub fn new(logical_pages: u32, senses: Senses) -> Predictor {
         let scale = Scale::new(logical_pages);
         Predictor {
-            pages: vec![Page::default(); logical_pages as usize],
+            pages: Table::filled(Page::default(), logical_pages as usize),
             tables: Tables::new(places(CURVES, logical_pages)),
             trust: Trust::new(places(WRITERS, logical_pages)),
             flows: Flows::new(places(FILES, logical_pages)),
@@ -86,9 +86,14 @@ impl Predictor {
         self.now_pages as u32 | 1
     }
 
-    /// Reads what is known of pages that are needed soon, and of those that will be looked at meanwhile.
+    /// Reads what is known of pages that are needed soon.
     pub fn touch(&self, pages: &[u32]) {
         touch(&self.pages, pages);
+    }
+
+    /// Reads what is known of pages that are written soon, and of those that will be looked at meanwhile.
+    pub fn touch_written(&self, pages: &[u32]) {
+        self.touch(pages);
         // Occasions are drawn: a half more than their mean.
         let looks = pages.len() * 3 / 2 / OCCASION as usize;
         let looked_at = self.pages.iter().skip(self.hand).step_by(LOOK_STEP);
@@ -174,9 +179,12 @@ impl Predictor {
     fn end(&mut self, page: &Page, life: u8) {
         let keys = page.keys(self.senses);
         if keys.have_history() && self.occasion() {
-            let alone = self.answer(keys.writer(), 0, self.capacity.into());
-            let with_history = self.answer(keys.history(), 0, alone);
-            self.trust.record(page.writer, alone, with_history, life);
+            let mut known = self.capacity.into();
+            let said: [Eighths; HISTORIES] = std::array::from_fn(|history| {
+                known = self.answer(keys.beyond(history), 0, known);
+                known
+            });
+            self.trust.record(page.writer, said, life);
         }
         self.record(keys, life, DEATH);
     }
@@ -195,11 +203,11 @@ impl Predictor {
     #[inline]
     fn predict(&self, page: &Page, age: usize, unknown: u8) -> Eighths {
         let keys = page.keys(self.senses);
-        let known = match keys.have_history() && self.trust.in_history(page.writer) {
-            true => keys.all(),
-            false => keys.writer(),
+        let history = match keys.have_history() {
+            true => self.trust.history(page.writer),
+            false => 0,
         };
-        self.answer(known, age, unknown.into())
+        self.answer(keys.up_to(history), age, unknown.into())
     }
 
     /// What curves say, by ever longer histories, after what is `known` without them.
@@ -207,8 +215,8 @@ impl Predictor {
     fn answer(&self, keys: &[u32], age: usize, known: Eighths) -> Eighths {
         let mut answer = known;
         for &key in keys {
-            if let Some((mean, deaths)) = self.tables.remaining(key, age, &self.residues) {
-                answer = (deaths * mean + PRIOR * answer) / (deaths + PRIOR);
+            if let Some(ended) = self.tables.remaining(key, age, &self.residues) {
+                answer = ended.beside(answer, PRIOR);
             }
         }
         answer
@@ -238,7 +246,7 @@ impl Predictor {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.pages.capacity() * size_of::<Page>()
+        self.pages.memory_bytes()
             + self.tables.memory_bytes()
             + self.trust.memory_bytes()
             + self.flows.memory_bytes()
@@ -340,6 +348,24 @@ mod tests {
         };
         let [short, long] = predicted(blind, two_writers(false));
         assert!((long - short).abs() < 1.0, "{short} {long}");
+    }
+
+    #[test]
+    fn how_often_an_address_was_rewritten_tells_what_its_lives_do_not() {
+        let mut predictor = Predictor::new(PAGES, ALL);
+        let mut now = 0;
+        let mut last = [0.0; 3];
+        // One writer writes each page three times, 64 steps apart; then it lives for 1,024.
+        for step in PAGES..20 * PAGES {
+            for (kind, life) in last.iter_mut().enumerate() {
+                now += 1;
+                let page = (step - 64 * kind as u32) % PAGES;
+                *life = predictor.write(page, &by(1, 0, page, now), now);
+            }
+            predictor.discard(PageRange::new((step - 1024 - 128) % PAGES, 1), now);
+        }
+        let [_, second, third] = last;
+        assert!(third - second > 16.0, "{second} {third}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Curves by key.
 
 use super::{
-    curve::{Curve, Deaths, Residues},
-    span::{BINS, Eighths},
+    curve::{Curve, Deaths, Ended, Residues},
+    span::BINS,
 };
 
 /// A curve and the key it is of.
@@ -48,16 +48,15 @@ impl Tables {
         (key.wrapping_mul(0x9e37_79b1) >> 16) as usize & (self.heads.len() - 1)
     }
 
-    /// What the curve of a key, if it has one, says of data of an age, a bin, and how many ended
-    /// lives say so.
+    /// What the curve of a key, if it has one, says of data of an age, a bin.
     #[inline]
-    pub fn remaining(&self, key: u32, age: usize, residues: &Residues) -> Option<(Eighths, f32)> {
+    pub fn remaining(&self, key: u32, age: usize, residues: &Residues) -> Option<Ended> {
         let place = self.find(key)?;
         let curve = &self.heads[place].curve;
-        match age {
-            0 => curve.life(),
+        Some(match age {
+            0 => curve.ended(),
             _ => curve.remaining(&self.deaths[place], age, residues),
-        }
+        })
     }
 
     /// Counts an end of life, or `weight` of it, for a key.
@@ -75,7 +74,7 @@ impl Tables {
     fn give_up(&mut self, key: u32) -> usize {
         let first = self.first(key);
         let second = first ^ 1;
-        let counted = |place: usize| self.heads[place].curve.deaths();
+        let counted = |place: usize| self.heads[place].curve.ended().number;
         let place = match counted(second) < counted(first) {
             true => second,
             false => first,
@@ -109,8 +108,8 @@ mod tests {
         for key in 1000..5000 {
             tables.record(key, 9, DEATH, &residues);
         }
-        let (_, deaths) = tables.remaining(7, 0, &residues).unwrap();
-        assert_eq!(deaths, 100.0);
+        let ended = tables.remaining(7, 0, &residues).unwrap();
+        assert_eq!(ended.number, 100.0);
         assert_eq!(tables.memory_bytes(), bytes);
         let kept = (1000..5000).filter(|&key| tables.find(key).is_some());
         assert!((30..64).contains(&kept.count()));
@@ -135,8 +134,8 @@ mod tests {
         for key in [5, 7, 9, 11, 5] {
             tables.record(key, 20, DEATH, &residues);
         }
-        let (_, deaths) = tables.remaining(5, 10, &residues).unwrap();
-        assert_eq!(deaths, 1.0);
+        let ended = tables.remaining(5, 10, &residues).unwrap();
+        assert_eq!(ended.number, 1.0);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Whether what happened at an address before tells more than who writes.
+//! Which history of an address tells most beyond who writes.
 
-use super::span::Eighths;
+use super::{page::HISTORIES, span::Eighths};
 
 /// Writers told apart; others share their places by number (our choice: a program has some
-/// hundreds). 8 KiB.
+/// hundreds). 12 KiB.
 pub(super) const WRITERS: usize = 1024;
 /// What the last life adds to the means (our choice: they follow a thousand lives).
 const FADING: f32 = 1.0 / 1024.0;
@@ -12,16 +12,11 @@ const FADING: f32 = 1.0 / 1024.0;
 /// recordings tuned with).
 const CONVINCING: f32 = 0.9;
 
-/// How far a writer's predictions missed of late, in eighths of octaves, with longer histories and
-/// without.
-#[derive(Debug, Clone, Copy, Default)]
-struct Misses {
-    alone: f32,
-    with_history: f32,
-}
+/// How far a writer's predictions missed of late by each history, the shortest first, in eighths of octaves.
+type Misses = [Eighths; HISTORIES];
 
 /// Chooses the length of history for each writer, as a tournament predictor does for each branch:
-/// both predictions are held against what came.
+/// all predictions are held against what came.
 #[derive(Debug)]
 pub(super) struct Trust {
     misses: Vec<Misses>,
@@ -40,21 +35,27 @@ impl Trust {
         usize::from(writer) & (self.misses.len() - 1)
     }
 
-    /// A life has ended that either way had been said to be so long.
+    /// A life has ended of which each history had said that it would be so long.
     #[inline]
-    pub fn record(&mut self, writer: u16, alone: Eighths, with_history: Eighths, life: u8) {
+    pub fn record(&mut self, writer: u16, said: [Eighths; HISTORIES], life: u8) {
         let place = self.place(writer);
-        let misses = &mut self.misses[place];
-        let life = f32::from(life);
-        misses.alone += ((alone - life).abs() - misses.alone) * FADING;
-        misses.with_history += ((with_history - life).abs() - misses.with_history) * FADING;
+        for (miss, said) in self.misses[place].iter_mut().zip(said) {
+            *miss += ((said - f32::from(life)).abs() - *miss) * FADING;
+        }
     }
 
-    /// Whether longer histories answer for a writer.
+    /// The history that answers for a writer: of those that miss least the longest, if it is enough better than the writer alone.
     #[inline]
-    pub fn in_history(&self, writer: u16) -> bool {
-        let misses = self.misses[self.place(writer)];
-        misses.with_history <= misses.alone * CONVINCING
+    pub fn history(&self, writer: u16) -> usize {
+        let [alone, lives, counted] = self.misses[self.place(writer)];
+        let (history, least) = match counted <= lives {
+            true => (2, counted),
+            false => (1, lives),
+        };
+        match least <= alone * CONVINCING {
+            true => history,
+            false => 0,
+        }
     }
 
     pub fn memory_bytes(&self) -> usize {
@@ -67,29 +68,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn history_answers_until_it_misses_as_far_as_the_writer_alone() {
+    fn the_history_that_misses_least_answers_if_it_beats_the_writer_alone() {
         let mut trust = Trust::new(WRITERS);
-        assert!(trust.in_history(5));
+        assert_eq!(trust.history(5), 2, "the longest until something is known");
         for _ in 0..100 {
-            trust.record(5, 50.0, 81.0, 80);
-            trust.record(6, 80.0, 80.5, 80);
-            trust.record(7, 70.0, 70.5, 80);
+            trust.record(4, [50.0, 79.0, 80.0], 80);
+            trust.record(5, [50.0, 81.0, 82.0], 80);
+            trust.record(6, [80.0, 80.5, 80.5], 80);
+            trust.record(7, [70.0, 70.5, 70.5], 80);
         }
-        assert!(trust.in_history(5));
-        assert!(!trust.in_history(6));
-        assert!(!trust.in_history(7), "less than a tenth better");
+        assert_eq!([4, 5, 6].map(|writer| trust.history(writer)), [2, 1, 0]);
+        assert_eq!(trust.history(7), 0, "less than a tenth better");
     }
 
     #[test]
     fn a_writer_that_changes_is_judged_anew() {
         let mut trust = Trust::new(WRITERS);
         for _ in 0..5000 {
-            trust.record(5, 80.0, 40.0, 80);
+            trust.record(5, [80.0, 40.0, 40.0], 80);
         }
-        assert!(!trust.in_history(5));
+        assert_eq!(trust.history(5), 0);
         for _ in 0..5000 {
-            trust.record(5, 40.0, 80.0, 80);
+            trust.record(5, [40.0, 79.0, 80.0], 80);
         }
-        assert!(trust.in_history(5));
+        assert_eq!(trust.history(5), 2);
     }
 }
