@@ -1,0 +1,67 @@
+"""What each part of our scheme is worth: its copies without it, over all recordings that a choice was made by.
+
+Use: ablation.py ANABRANCH [-o FOLDER] [--seeds N] [NAME...]      (markdown on standard output)
+  ANABRANCH  the command
+  -o         keeps each result under FOLDER; what is there already is not made again
+  --seeds    seeds of our scheme, from 1 on [default: 3]
+  NAME       only these recordings
+
+Recordings, drives and contests are those of leave_out.py; means are means by program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from leave_out import CHOSEN_BY, CONTESTS, beside, by_program, interval, mean, named, recordings, replay, spec
+
+# What is left out, and the setting that leaves it out.
+PARTS = {
+    "nothing": "",
+    "contexts, classes of files, hints; rules and objects with them": "contexts=off",
+    "lives before at the address": "history=off",
+    "both: one writer, no past": "contexts=off,history=off",
+    "some of the settings rehearsed": "rehearse=on",
+    "rehearsal: six classes": "rehearse=off",
+    "rehearsal and lives before": "rehearse=off,history=off",
+    "rehearsal and contexts": "rehearse=off,contexts=off",
+}
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("anabranch")
+    parser.add_argument("-o", "--output", type=Path, default=Path("out/ablation"))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_intermixed_args()
+    found = named(recordings(CHOSEN_BY), options.names, parser)
+    if options.seeds < 1:
+        parser.error("--seeds is at least 1")
+    seeds = range(1, options.seeds + 1)
+    specs = {(c, part): [spec(c, setting, seed) for seed in seeds] for c in CONTESTS for part, setting in PARTS.items()}
+    results = {}
+    for row in found:
+        print(row.name, file=sys.stderr)
+        names = [name for one in specs.values() for name in one]
+        results[row] = replay(options.anabranch, row, names, options.output / f"ablation-{options.seeds}" / row.file)
+    copies = {
+        key: by_program(found, {row: mean(results[row][name]["waf"] for name in names) - 1 for row in found}) for key, names in specs.items()
+    }
+    print("| without | " + " | ".join(f"`{c.ours}` | beside it | 95 % of resamplings" for c in CONTESTS) + " |")
+    print("|---|" + "---|" * 3 * len(CONTESTS))
+    for part in PARTS:
+        cells = []
+        for contest in CONTESTS:
+            ours, whole = copies[contest, part], copies[contest, "nothing"]
+            least, most = interval(ours, {"": whole})
+            change = [beside(mean(ours.values()), mean(whole.values())), f"{least} to {most}"]
+            cells += [f"{mean(ours.values()):.4f}", *(change if ours is not whole else ["", ""])]
+        print(f"| {part} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()
