@@ -179,11 +179,12 @@ impl Predictor {
     fn end(&mut self, page: &Page, life: u8) {
         let keys = page.keys(self.senses);
         if keys.have_history() && self.occasion() {
+            let mut said = [0.0; HISTORIES];
             let mut known = self.capacity.into();
-            let said: [Eighths; HISTORIES] = std::array::from_fn(|history| {
+            for (history, said) in said.iter_mut().enumerate() {
                 known = self.answer(keys.beyond(history), 0, known);
-                known
-            });
+                *said = known;
+            }
             self.trust.record(page.writer, said, life);
         }
         self.record(keys, life, DEATH);
