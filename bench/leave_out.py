@@ -1,13 +1,15 @@
 """Replays every recording and judges each program by the setting that the other programs chose.
 
-Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [NAME...]      (markdown on standard output)
+Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [--parts N] [--spare SHARE] [NAME...]      (markdown on standard output)
   ANABRANCH  the command
   -o         keeps each result under FOLDER, rivals' apart from ours; what is there already is not made again
   --seeds    seeds of our scheme, from 1 on [default: 3]
   --fresh    the recordings of traces/fresh, which had no part in anything, with our scheme as it is set by default
+  --parts    cuts each erase unit in so many, so that there are as many times more [default: 1]
+  --spare    the drives' over-provisioning, 28% for example, in place of their own
   NAME       only these recordings
 
-Recordings, units and drives are those of the tables in the README.md of traces/, traces/held-out, traces/looked-at and
+Recordings, and units and drives unless another is asked for, are those of the tables in the README.md of traces/, traces/held-out, traces/looked-at and
 traces/generations, or of traces/fresh.
 A program is what stands before the first hyphen of a recording's name; all means are means by program. There are two contests:
 whole schemes, and the host half beside a drive that keeps all copies in one open unit (`+gc`). What a scheme does once it had the
@@ -45,6 +47,8 @@ HALVES = (
     "manual sequential fstream flashalloc vstream pcstream-fcfs pcstream* autostream-sfr autostream-mq dac eti fadac warcip multilog sepbit"
 ).split()
 BOUNDS = ("oracle", "oracle-rate")
+# The option of a drive's over-provisioning, the last in a row.
+SPARE = "--over-provisioning"
 # The capacities of writes that a scheme has to learn in.
 LEARNING = 2
 RESAMPLINGS = 10_000
@@ -65,8 +69,16 @@ class Row(NamedTuple):
 
     @property
     def file(self) -> str:
-        """The name of its results."""
-        return f"{self.name}@{self.unit}.json"
+        """The name of its results, another one for each drive."""
+        return "@".join((self.name, self.unit, *(one for one in self.drive if one[0] != "-"))) + ".json"
+
+    def on(self, parts: int, spare: str | None) -> Row:
+        """The recording on a drive whose units are cut in so many parts, with another over-provisioning if one is named."""
+        number, name = re.fullmatch(r"(\d+)([KMG]iB)", self.unit).groups()
+        unit_kib = int(number) * 1024 ** "KMG".index(name[0])
+        unit = self.unit if parts == 1 else f"{unit_kib // parts}KiB"
+        kept = self.drive[: self.drive.index(SPARE)] if SPARE in self.drive else self.drive
+        return self._replace(unit=unit, drive=(*kept, SPARE, spare) if spare else self.drive)
 
 
 class Contest(NamedTuple):
@@ -102,7 +114,7 @@ def rows(folder: Path) -> list[Row]:
         row = dict(zip(columns, cells))
         path = folder / f"{cells[0]}.parquet"
         if "unit" in row and re.fullmatch(r"\d+[KMG]iB", row["unit"]) and path.exists():
-            full = ("--fill", "0.9", "--over-provisioning", "10%") if "90 %" in row.get("drive", "") else ()
+            full = ("--fill", "0.9", SPARE, "10%") if "90 %" in row.get("drive", "") else ()
             found.append(Row(cells[0], row["unit"], full, path))
     return found
 
@@ -300,9 +312,14 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("out/leave-out"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--parts", type=int, default=1)
+    parser.add_argument("--spare")
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
+    if options.parts < 1:
+        parser.error("--parts is at least 1")
     found = named(recordings(FRESH if options.fresh else CHOSEN_BY), options.names, parser)
+    found = [row.on(options.parts, options.spare) for row in found]
     settings = SETTINGS[:1] if options.fresh else SETTINGS
     if options.seeds < 1:
         parser.error("--seeds is at least 1")

@@ -44,6 +44,16 @@ def test_the_recordings_that_are_there_are_rows_with_their_units_and_drives() ->
     assert found["vm-disk"].program == found["vm-btrfs"].program == "vm"
 
 
+def test_units_are_cut_in_parts_and_drives_given_other_room() -> None:
+    full = leave_out.Row("a", "2MiB", ("--fill", "0.9", "--over-provisioning", "10%"), Path("a.parquet"))
+    assert full.on(1, None) == full
+    assert full.on(8, None) == full._replace(unit="256KiB")
+    assert full.on(1, "28%").drive == ("--fill", "0.9", "--over-provisioning", "28%")
+    roomy = row("a")._replace(unit="1GiB").on(2, "28%")
+    assert (full.file, roomy.file) == ("a@2MiB@0.9@10%.json", "a@524288KiB@28%.json")
+    assert (roomy.unit, roomy.drive) == ("524288KiB", ("--over-provisioning", "28%"))
+
+
 def test_of_a_program_that_was_recorded_again_the_last_recording_counts() -> None:
     found = {one.name: one for one in leave_out.recordings(leave_out.CHOSEN_BY)}
     assert found["pebble"].path.parent.name == "generations" and leave_out.is_held_out(found["pebble"])
