@@ -11,11 +11,9 @@ Recordings, drives and contests are those of leave_out.py; means are means by pr
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
 
-from leave_out import CHOSEN_BY, CONTESTS, beside, by_program, interval, mean, named, recordings, replay, spec
+from leave_out import CHOSEN_BY, CONTESTS, asking, beside, by_program, interval, mean, named, recordings, replay, spec
 
 # What is left out, and the setting that leaves it out.
 PARTS = {
@@ -32,21 +30,15 @@ PARTS = {
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("anabranch")
-    parser.add_argument("-o", "--output", type=Path, default=Path("out/ablation"))
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("names", nargs="*")
+    parser = asking("out/ablation", seeds=True)
     options = parser.parse_intermixed_args()
     found = named(recordings(CHOSEN_BY), options.names, parser)
-    if options.seeds < 1:
-        parser.error("--seeds is at least 1")
     seeds = range(1, options.seeds + 1)
     specs = {(c, part): [spec(c, setting, seed) for seed in seeds] for c in CONTESTS for part, setting in PARTS.items()}
+    names = [name for one in specs.values() for name in one]
     results = {}
     for row in found:
         print(row.name, file=sys.stderr)
-        names = [name for one in specs.values() for name in one]
         results[row] = replay(options.anabranch, row, names, options.output / f"ablation-{options.seeds}" / row.file)
     copies = {
         key: by_program(found, {row: mean(results[row][name]["waf"] for name in names) - 1 for row in found}) for key, names in specs.items()

@@ -13,12 +13,11 @@ too few refuses its handles, says so, and is not among the rows.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from pathlib import Path
 
-from leave_out import HALVES, TRACES, Row, beside, by_program, mean, replay, rows
+from leave_out import HALVES, TRACES, Row, asking, beside, by_program, mean, named, replay, rows
 
 HANDLES = (2, 4, 8)
 OURS = "anabranch+fdp"
@@ -45,12 +44,6 @@ nrg = 1
 runs = 2_097_152
 persistently_isolated = {persistent}
 """
-
-
-def quarter(unit: str) -> str:
-    """A quarter of a size in KiB or MiB."""
-    number, suffix = int(unit[:-3]), unit[-3:]
-    return f"{number * 256}KiB" if suffix == "MiB" else f"{number // 4}KiB"
 
 
 def profile(folder: Path, handles: int, isolation: str) -> Path:
@@ -80,16 +73,9 @@ def line(handles: int, isolation: str, found: dict[Row, dict[str, float]]) -> st
 
 def main() -> None:
     """Prints a line for each drive."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("anabranch")
-    parser.add_argument("-o", "--output", type=Path, default=Path("out/fdp-handles"))
-    parser.add_argument("names", nargs="*")
+    parser = asking("out/fdp-handles")
     options = parser.parse_intermixed_args()
-    every = rows(TRACES / "held-out")
-    unknown = set(options.names) - {row.name for row in every}
-    if unknown:
-        parser.error(f"no such recording: {', '.join(sorted(unknown))}")
-    row_list = [row._replace(unit=quarter(row.unit)) for row in every if row.name in options.names or not options.names]
+    row_list = [row.on(4, None) for row in named(rows(TRACES / "held-out"), options.names, parser)]
     print(
         f"| handles | isolated | rows | `baseline+fdp` | best single other | `{OURS}` | beside it | within 1 % of the best other "
         "| at worst | more than 0.5 % above `baseline+fdp` |"

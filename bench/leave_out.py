@@ -9,8 +9,8 @@ Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [--parts N] [--spa
   --spare    the drives' over-provisioning, 28% for example, in place of their own
   NAME       only these recordings
 
-Recordings, and units and drives unless another is asked for, are those of the tables in the README.md of traces/, traces/held-out, traces/looked-at and
-traces/generations, or of traces/fresh.
+Recordings, and units and drives unless others are asked for, are those of the tables in the README.md of traces/,
+traces/held-out, traces/looked-at and traces/generations, or of traces/fresh.
 A program is what stands before the first hyphen of a recording's name; all means are means by program. There are two contests:
 whole schemes, and the host half beside a drive that keeps all copies in one open unit (`+gc`). What a scheme does once it had the
 time to learn is its WAF from the end of the second capacity of writes on.
@@ -122,6 +122,24 @@ def rows(folder: Path) -> list[Row]:
 def recordings(folders: tuple[Path, ...]) -> list[Row]:
     """The rows of several folders; of one name the last."""
     return list({row.name: row for folder in folders for row in rows(folder)}.values())
+
+
+def at_least_one(text: str) -> int:
+    """The number that an option is given."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number from 1 on")
+    return int(text)
+
+
+def asking(output: str, seeds: bool = False) -> argparse.ArgumentParser:
+    """What a program that replays recordings is asked with: the command, where it keeps results, of which recordings, with how many seeds."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("anabranch")
+    parser.add_argument("-o", "--output", type=Path, default=Path(output))
+    if seeds:
+        parser.add_argument("--seeds", type=at_least_one, default=3)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    return parser
 
 
 def named(found: list[Row], names: list[str], parser: argparse.ArgumentParser) -> list[Row]:
@@ -307,22 +325,14 @@ class Table:
 
 def main() -> None:
     """Prints both contests."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("anabranch")
-    parser.add_argument("-o", "--output", type=Path, default=Path("out/leave-out"))
-    parser.add_argument("--seeds", type=int, default=3)
+    parser = asking("out/leave-out", seeds=True)
     parser.add_argument("--fresh", action="store_true")
-    parser.add_argument("--parts", type=int, default=1)
+    parser.add_argument("--parts", type=at_least_one, default=1)
     parser.add_argument("--spare")
-    parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
-    if options.parts < 1:
-        parser.error("--parts is at least 1")
     found = named(recordings(FRESH if options.fresh else CHOSEN_BY), options.names, parser)
     found = [row.on(options.parts, options.spare) for row in found]
     settings = SETTINGS[:1] if options.fresh else SETTINGS
-    if options.seeds < 1:
-        parser.error("--seeds is at least 1")
     specs = {(c, s, n): spec(c, s, n) for c in CONTESTS for s in settings for n in range(1, options.seeds + 1)}
     rivals, ours = {}, {}
     for row in found:

@@ -13,7 +13,6 @@ the copies of `baseline` beyond those of `oracle` that are not made.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from pathlib import Path
@@ -21,7 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leave_out import CONTESTS, TRACES, Row, mean, named, replay, rows, spec
+from leave_out import CONTESTS, TRACES, Row, asking, mean, named, replay, rows, spec
 
 SEEDS = (1, 2, 3)
 # Schemes by contexts; ours stand for a contest each, whose relocation the bounds have as well.
@@ -73,10 +72,7 @@ def is_hinted(row: Row) -> bool:
 
 def main() -> None:
     """Prints a line for each recording and scheme."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("anabranch")
-    parser.add_argument("-o", "--output", type=Path, default=Path("out/levels"))
-    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser = asking("out/levels")
     options = parser.parse_args()
     found = named(rows(TRACES / "generations"), options.names, parser)
     print("| recording | unit | scheme | `baseline` | `oracle` | neither | generations | hints | both |")

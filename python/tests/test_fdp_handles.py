@@ -20,7 +20,7 @@ def handles(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_units_are_a_quarter(handles: Any) -> None:
-    assert [handles.quarter(unit) for unit in ("1MiB", "8MiB", "512KiB")] == ["256KiB", "2048KiB", "128KiB"]
+    assert [handles.Row("a", unit, (), Path("a")).on(4, None).unit for unit in ("1MiB", "8MiB", "512KiB")] == ["256KiB", "2048KiB", "128KiB"]
 
 
 def test_a_line_has_the_means_by_program_and_the_worst_row(handles: Any) -> None:

@@ -9,7 +9,7 @@ pub(super) const DEATH: u16 = 16;
 const MOST: u32 = 125_000 * DEATH as u32;
 
 /// What ended lives say: their sum, in eighths of octaves, and their number.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Ended {
     pub lives: Eighths,
     pub number: f32,

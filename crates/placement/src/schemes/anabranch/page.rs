@@ -56,7 +56,7 @@ impl Keys {
         &self.keys[..self.known]
     }
 
-    /// Those of a history and of all that are shorter.
+    /// Those of a history and of all that are shorter, as far as they are known.
     pub fn up_to(&self, history: usize) -> &[u32] {
         &self.keys[..KEYS[history + 1].min(self.known)]
     }

@@ -204,11 +204,8 @@ impl Predictor {
     #[inline]
     fn predict(&self, page: &Page, age: usize, unknown: u8) -> Eighths {
         let keys = page.keys(self.senses);
-        let history = match keys.have_history() {
-            true => self.trust.history(page.writer),
-            false => 0,
-        };
-        self.answer(keys.up_to(history), age, unknown.into())
+        let known = keys.up_to(self.trust.history(page.writer));
+        self.answer(known, age, unknown.into())
     }
 
     /// What curves say, by ever longer histories, after what is `known` without them.
