@@ -12,8 +12,8 @@ Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [--parts N] [--spa
 Recordings, and units and drives unless others are asked for, are those of the tables in the README.md of traces/,
 traces/held-out, traces/looked-at and traces/generations, or of traces/fresh.
 A program is what stands before the first hyphen of a recording's name; all means are means by program. There are two contests:
-whole schemes, and the host half beside a drive that keeps all copies in one open unit (`+gc`). What a scheme does once it had the
-time to learn is its WAF from the end of the second capacity of writes on.
+whole schemes, and the host half beside a drive that keeps all copies in one open unit (`+gc`). What a scheme does while it learns is its
+WAF until the end of the second capacity of writes, what it does once it had the time to, its WAF from there on.
 """
 
 from __future__ import annotations
@@ -51,6 +51,10 @@ BOUNDS = ("oracle", "oracle-rate")
 SPARE = "--over-provisioning"
 # The capacities of writes that a scheme has to learn in.
 LEARNING = 2
+# What a run is told apart in: all of it, until the time to learn is over, and from there on.
+SPANS = ALL, EARLY, LATE = "waf", "early_waf", "late_waf"
+# What a drive does without a host that places, which nobody should be worse than while he learns.
+UNPLACED = "baseline+gc"
 RESAMPLINGS = 10_000
 
 
@@ -162,7 +166,7 @@ def spec(contest: Contest, setting: str, seed: int) -> str:
 
 
 def replay(anabranch: str, row: Row, schemes: list[str], output: Path) -> dict[str, dict]:
-    """A recording's result by scheme, made unless it is there; with the WAF once the time to learn is over."""
+    """A recording's result by scheme, made unless it is there; with the WAF until the time to learn is over, and from there on."""
     if not output.exists():
         output.parent.mkdir(parents=True, exist_ok=True)
         partial = output.with_suffix(".partial")
@@ -172,15 +176,20 @@ def replay(anabranch: str, row: Row, schemes: list[str], output: Path) -> dict[s
         os.replace(partial, output)
     result = json.loads(output.read_text())
     begin = LEARNING * result["device"]["logical_bytes"]
-    return {scheme["name"]: scheme | {"late_waf": late_waf(scheme, begin)} for scheme in result["schemes"]}
+    return {scheme["name"]: scheme | dict(zip((EARLY, LATE), parted(scheme, begin))) for scheme in result["schemes"]}
 
 
-def late_waf(scheme: dict, begin: int) -> float:
-    """The WAF of what the host wrote after its first so many bytes: from the first point of the series that has them."""
+def parted(scheme: dict, bound: int) -> tuple[float, float]:
+    """The WAFs of what the host wrote until it had written so many bytes, and after that: of the series' points before and behind the first
+    that has them."""
     series = scheme["series"]
-    first = next((point for point in series if point["host_bytes"] >= begin), series[-1])
-    written = series[-1]["host_bytes"] - first["host_bytes"]
-    return (series[-1]["media_bytes"] - first["media_bytes"]) / written if written else 1.0
+    middle = next((point for point in series if point["host_bytes"] >= bound), series[-1])
+
+    def waf(begin: dict, end: dict) -> float:
+        written = end["host_bytes"] - begin["host_bytes"]
+        return (end["media_bytes"] - begin["media_bytes"]) / written if written else 1.0
+
+    return waf(series[0], middle), waf(middle, series[-1])
 
 
 def by_program(row_list: list[Row], values: dict[Row, float]) -> dict[str, float]:
@@ -232,20 +241,18 @@ Ours = dict[Row, dict[tuple[str, int], float]]
 
 
 class Table:
-    """A contest's rows: the WAF of rivals, ours by setting and seed, that of `oracle`, and those of the contest's own bounds by name;
-    of rivals and ours also what it is once the time to learn is over."""
+    """A contest's rows: the WAF of rivals, and ours by setting and seed, each in all spans of a run; that of `oracle`, and those of the
+    contest's own bounds by name."""
 
     def __init__(
         self,
-        rivals: Rivals,
-        ours: Ours,
+        spans: dict[str, tuple[Rivals, Ours]],
         oracle: dict[Row, float],
         bounds: dict[str, dict[Row, float]],
-        late: tuple[Rivals, Ours],
     ):
-        self.rows, self.rivals, self.ours, self.oracle, self.bounds = list(rivals), rivals, ours, oracle, bounds
-        self.late = late
-        row_list = self.rows
+        self.spans, self.oracle, self.bounds = spans, oracle, bounds
+        self.rivals, ours = spans[ALL]
+        self.rows = row_list = list(self.rivals)
         self.seeds = sorted({seed for _, seed in next(iter(ours.values()))})
         settings = dict.fromkeys(setting for setting, _ in next(iter(ours.values())))
         copies = {s: by_program(row_list, {r: mean(ours[r][s, n] for n in self.seeds) - 1 for r in row_list}) for s in settings}
@@ -253,14 +260,14 @@ class Table:
         self.settings = copies
         self.chosen = {program: choose(copies, program if len(programs) > 1 else None) for program in programs}
 
-    def waf(self, row: Row, seed: int | None = None, late: bool = False) -> float:
+    def waf(self, row: Row, seed: int | None = None, span: str = ALL) -> float:
         """Ours with the setting the other programs chose: of a seed, or the mean of all."""
-        wafs = self.late[1][row] if late else self.ours[row]
+        wafs = self.spans[span][1][row]
         return mean(wafs[self.chosen[row.program], n] for n in (self.seeds if seed is None else [seed]))
 
-    def ratio(self, row: Row, late: bool = False) -> float:
-        """By how much ours is above the best other: over all that was written, or once the time to learn is over."""
-        return self.waf(row, late=late) / min((self.late[0] if late else self.rivals)[row].values()) - 1
+    def ratio(self, row: Row, span: str = ALL) -> float:
+        """By how much ours is above the best other in a span of the run."""
+        return self.waf(row, span=span) / min(self.spans[span][0][row].values()) - 1
 
     def single(self) -> dict[str, dict[str, float]]:
         """Copies by program of each rival that is in every row."""
@@ -281,7 +288,7 @@ class Table:
             gap = f"{100 * (plain - self.waf(row)) / (plain - oracle):.0f} %" if plain - oracle >= 0.005 else "-"
             lines.append(
                 f"| {row.name} | {row.unit} | {plain:.3f} | {best:.3f} `{name}` | {self.waf(row):.3f} | {min(wafs):.3f} to {max(wafs):.3f} "
-                f"| {above(self.ratio(row))} | {above(self.ratio(row, late=True))} | {self.chosen[row.program] or 'default'} | {oracle:.3f} | {gap} |"
+                f"| {above(self.ratio(row))} | {above(self.ratio(row, LATE))} | {self.chosen[row.program] or 'default'} | {oracle:.3f} | {gap} |"
             )
         return lines
 
@@ -296,10 +303,22 @@ class Table:
         best = min(single, key=single.__getitem__)
         return f"Over the programs of traces/held-out alone: {ours:.4f}, best single other `{best}` {single[best]:.4f} ({beside(ours, single[best])}). "
 
+    def learning(self) -> str:
+        """What ours does while it learns, beside a drive without a host that places."""
+        plain = {row: self.spans[EARLY][0][row][UNPLACED] for row in self.rows}
+        ours = {row: self.waf(row, span=EARLY) for row in self.rows}
+        above = {row.name: ours[row] / plain[row] - 1 for row in self.rows}
+        most = max(above, key=above.__getitem__)
+        copies = [mean(by_program(self.rows, {row: waf - 1 for row, waf in wafs.items()}).values()) for wafs in (ours, plain)]
+        return (
+            f"In the first {LEARNING} capacities `{UNPLACED}` copies {copies[1]:.4f} and ours {copies[0]:.4f} ({beside(*copies)}); more than 0.5 % above it: "
+            f"{sum(ratio > 0.005 for ratio in above.values())}, at worst {100 * above[most]:+.1f} % {most}. "
+        )
+
     def summary(self, title: str) -> str:
         """The bounds and the means."""
         ratios = [self.ratio(row) for row in self.rows]
-        late = {row.name: self.ratio(row, late=True) for row in self.rows}
+        late = {row.name: self.ratio(row, LATE) for row in self.rows}
         latest = max(late, key=late.__getitem__)
         behind = sum(self.waf(row) > 1.005 * self.rivals[row]["baseline"] for row in self.rows)
         ours = by_program(self.rows, {row: self.waf(row) - 1 for row in self.rows})
@@ -318,7 +337,7 @@ class Table:
             f"{100 * max(ratios):+.1f} %; after {LEARNING} capacities more than 1 % above it: {sum(r > 0.01 for r in late.values())}, at worst "
             f"{100 * late[latest]:+.1f} % {latest}; more than 0.5 % above `baseline`: {behind}. Mean copies by program: `{title}` "
             f"{mean(ours.values()):.4f}, best single other `{name}` {single_mean:.4f} ({beside(mean(ours.values()), single_mean)}; "
-            f"by seed {', '.join(each)}; 95 % of resamplings of the programs {least} to {most}). {self.held_out()}"
+            f"by seed {', '.join(each)}; 95 % of resamplings of the programs {least} to {most}). {self.held_out()}{self.learning()}"
             f"Best of each row by hindsight, ours among them: {either:.4f}; bounds: {', '.join(bounds)}.{choice}"
         )
 
@@ -341,16 +360,15 @@ def main() -> None:
         rivals[row] = replay(options.anabranch, row, schemes, options.output / row.file)
         ours[row] = replay(options.anabranch, row, list(specs.values()), options.output / f"ours-{options.seeds}" / row.file)
     for contest in CONTESTS:
-        # Of the whole run, and once the time to learn is over.
-        whole, late = (
-            (
-                {row: {name: s[key] for name, s in rivals[row].items() if not s["is_bound"] and contest.admits(name)} for row in found},
-                {row: {(s, n): ours[row][name][key] for (c, s, n), name in specs.items() if c == contest} for row in found},
+        spans = {
+            span: (
+                {row: {name: s[span] for name, s in rivals[row].items() if not s["is_bound"] and contest.admits(name)} for row in found},
+                {row: {(s, n): ours[row][name][span] for (c, s, n), name in specs.items() if c == contest} for row in found},
             )
-            for key in ("waf", "late_waf")
-        )
+            for span in SPANS
+        }
         bounds = {name: {row: rivals[row][name]["waf"] for row in found} for name in contest.bounds()}
-        table = Table(*whole, {row: rivals[row]["oracle"]["waf"] for row in found}, bounds, late)
+        table = Table(spans, {row: rivals[row]["oracle"]["waf"] for row in found}, bounds)
         print(f"**{contest.title}**\n", *table.lines(contest.ours), "", table.summary(contest.ours), "", sep="\n")
 
 
