@@ -41,7 +41,7 @@ def main() -> None:
         print(row.name, file=sys.stderr)
         results[row] = replay(options.anabranch, row, names, options.output / f"ablation-{options.seeds}" / row.file)
     copies = {
-        key: by_program(found, {row: mean(results[row][name]["waf"] for name in names) - 1 for row in found}) for key, names in specs.items()
+        key: by_program({row: mean(results[row][name]["waf"] for name in names) - 1 for row in found}) for key, names in specs.items()
     }
     print("| without | " + " | ".join(f"`{c.ours}` | beside it | 95 % of resamplings" for c in CONTESTS) + " |")
     print("|---|" + "---|" * 3 * len(CONTESTS))

@@ -58,7 +58,7 @@ def profile(folder: Path, handles: int, isolation: str) -> Path:
 def line(handles: int, isolation: str, found: dict[Row, dict[str, float]]) -> str:
     """A drive's line: what ours copies beside the best of the rivals, and the bounds."""
     row_list = list(found)
-    copies = {name: by_program(row_list, {row: found[row][name] - 1 for row in row_list}) for name in [*RIVALS, OURS]}
+    copies = {name: by_program({row: found[row][name] - 1 for row in row_list}) for name in [*RIVALS, OURS]}
     means = {name: mean(programs.values()) for name, programs in copies.items()}
     best = min(RIVALS, key=means.__getitem__)
     ratios = {row: found[row][OURS] / min(found[row][name] for name in RIVALS) - 1 for row in row_list}

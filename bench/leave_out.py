@@ -180,8 +180,8 @@ def replay(anabranch: str, row: Row, schemes: list[str], output: Path) -> dict[s
 
 
 def parted(scheme: dict, bound: int) -> tuple[float, float]:
-    """The WAFs of what the host wrote until it had written so many bytes, and after that: of the series' points before and behind the first
-    that has them."""
+    """The WAFs of what the host wrote until it had written so many bytes, and from there on: the series is parted at its first point that
+    has them."""
     series = scheme["series"]
     middle = next((point for point in series if point["host_bytes"] >= bound), series[-1])
 
@@ -192,11 +192,11 @@ def parted(scheme: dict, bound: int) -> tuple[float, float]:
     return waf(series[0], middle), waf(middle, series[-1])
 
 
-def by_program(row_list: list[Row], values: dict[Row, float]) -> dict[str, float]:
+def by_program(values: dict[Row, float]) -> dict[str, float]:
     """Means over the rows of each program."""
     groups: dict[str, list[float]] = {}
-    for row in row_list:
-        groups.setdefault(row.program, []).append(values[row])
+    for row, value in values.items():
+        groups.setdefault(row.program, []).append(value)
     return {program: sum(group) / len(group) for program, group in groups.items()}
 
 
@@ -204,6 +204,11 @@ def mean(values) -> float:
     """The arithmetic mean."""
     values = list(values)
     return sum(values) / len(values)
+
+
+def mean_copies(wafs: dict[Row, float]) -> float:
+    """The mean copies by program of rows with these WAFs."""
+    return mean(by_program({row: waf - 1 for row, waf in wafs.items()}).values())
 
 
 def choose(copies: dict[str, dict[str, float]], left_out: str | None) -> str:
@@ -219,6 +224,12 @@ def beside(ours: float, rival: float) -> str:
 def above(ratio: float) -> str:
     """By how much we are above the best other; more than 1 % is said."""
     return f"{100 * ratio:+.1f} %{' (above)' if ratio > 0.01 else ''}"
+
+
+def beyond(ratios: dict[str, float], bound: float) -> str:
+    """How many rows are further above something than a bound, and the one that is furthest."""
+    worst = max(ratios, key=ratios.__getitem__)
+    return f"{sum(ratio > bound for ratio in ratios.values())}, at worst {100 * ratios[worst]:+.1f} % {worst}"
 
 
 def interval(ours: dict[str, float], rivals: dict[str, dict[str, float]]) -> tuple[str, str]:
@@ -252,11 +263,11 @@ class Table:
     ):
         self.spans, self.oracle, self.bounds = spans, oracle, bounds
         self.rivals, ours = spans[ALL]
-        self.rows = row_list = list(self.rivals)
+        self.rows = list(self.rivals)
         self.seeds = sorted({seed for _, seed in next(iter(ours.values()))})
         settings = dict.fromkeys(setting for setting, _ in next(iter(ours.values())))
-        copies = {s: by_program(row_list, {r: mean(ours[r][s, n] for n in self.seeds) - 1 for r in row_list}) for s in settings}
-        programs = dict.fromkeys(row.program for row in row_list)
+        copies = {s: by_program({r: mean(ours[r][s, n] for n in self.seeds) - 1 for r in self.rows}) for s in settings}
+        programs = dict.fromkeys(row.program for row in self.rows)
         self.settings = copies
         self.chosen = {program: choose(copies, program if len(programs) > 1 else None) for program in programs}
 
@@ -272,7 +283,7 @@ class Table:
     def single(self) -> dict[str, dict[str, float]]:
         """Copies by program of each rival that is in every row."""
         names = set.intersection(*(set(self.rivals[row]) for row in self.rows))
-        return {name: by_program(self.rows, {row: self.rivals[row][name] - 1 for row in self.rows}) for name in sorted(names)}
+        return {name: by_program({row: self.rivals[row][name] - 1 for row in self.rows}) for name in sorted(names)}
 
     def lines(self, title: str) -> list[str]:
         """One line a row."""
@@ -297,9 +308,8 @@ class Table:
         row_list = [row for row in self.rows if is_held_out(row)]
         if not row_list:
             return ""
-        names = self.single()
-        ours = mean(by_program(row_list, {row: self.waf(row) - 1 for row in row_list}).values())
-        single = {n: mean(by_program(row_list, {row: self.rivals[row][n] - 1 for row in row_list}).values()) for n in names}
+        ours = mean_copies({row: self.waf(row) for row in row_list})
+        single = {name: mean_copies({row: self.rivals[row][name] for row in row_list}) for name in self.single()}
         best = min(single, key=single.__getitem__)
         return f"Over the programs of traces/held-out alone: {ours:.4f}, best single other `{best}` {single[best]:.4f} ({beside(ours, single[best])}). "
 
@@ -307,35 +317,33 @@ class Table:
         """What ours does while it learns, beside a drive without a host that places."""
         plain = {row: self.spans[EARLY][0][row][UNPLACED] for row in self.rows}
         ours = {row: self.waf(row, span=EARLY) for row in self.rows}
-        above = {row.name: ours[row] / plain[row] - 1 for row in self.rows}
-        most = max(above, key=above.__getitem__)
-        copies = [mean(by_program(self.rows, {row: waf - 1 for row, waf in wafs.items()}).values()) for wafs in (ours, plain)]
+        copies = mean_copies(ours), mean_copies(plain)
+        above_plain = beyond({row.name: ours[row] / plain[row] - 1 for row in self.rows}, 0.005)
         return (
-            f"In the first {LEARNING} capacities `{UNPLACED}` copies {copies[1]:.4f} and ours {copies[0]:.4f} ({beside(*copies)}); more than 0.5 % above it: "
-            f"{sum(ratio > 0.005 for ratio in above.values())}, at worst {100 * above[most]:+.1f} % {most}. "
+            f"In the first {LEARNING} capacities `{UNPLACED}` copies {copies[1]:.4f} and ours {copies[0]:.4f} ({beside(*copies)}); "
+            f"more than 0.5 % above it: {above_plain}. "
         )
 
     def summary(self, title: str) -> str:
         """The bounds and the means."""
         ratios = [self.ratio(row) for row in self.rows]
-        late = {row.name: self.ratio(row, LATE) for row in self.rows}
-        latest = max(late, key=late.__getitem__)
+        late = beyond({row.name: self.ratio(row, LATE) for row in self.rows}, 0.01)
         behind = sum(self.waf(row) > 1.005 * self.rivals[row]["baseline"] for row in self.rows)
-        ours = by_program(self.rows, {row: self.waf(row) - 1 for row in self.rows})
+        ours = by_program({row: self.waf(row) - 1 for row in self.rows})
         single = self.single()
         name, rival = min(single.items(), key=lambda item: mean(item[1].values()))
         least, most = interval(ours, single)
-        seeds = [by_program(self.rows, {row: self.waf(row, seed) - 1 for row in self.rows}) for seed in self.seeds]
+        seeds = [mean_copies({row: self.waf(row, seed) for row in self.rows}) for seed in self.seeds]
         single_mean = mean(rival.values())
-        each = [beside(mean(seed.values()), single_mean) for seed in seeds]
-        either = mean(by_program(self.rows, {r: min(self.waf(r), *self.rivals[r].values()) - 1 for r in self.rows}).values())
+        each = [beside(seed, single_mean) for seed in seeds]
+        either = mean_copies({row: min(self.waf(row), *self.rivals[row].values()) for row in self.rows})
         settings = ", ".join(f"{setting or 'default'} {mean(copies.values()):.4f}" for setting, copies in self.settings.items())
         choice = f" Mean copies of the settings to choose among: {settings}." if len(self.settings) > 1 else ""
-        bounds = (f"`{name}` {mean(by_program(self.rows, wafs).values()) - 1:.4f}" for name, wafs in self.bounds.items())
+        bounds = (f"`{name}` {mean_copies(wafs):.4f}" for name, wafs in self.bounds.items())
         return (
             f"{len(self.rows)} rows, {len(ours)} programs. Within 1 % of the best other: {sum(r <= 0.01 for r in ratios)}, at worst "
-            f"{100 * max(ratios):+.1f} %; after {LEARNING} capacities more than 1 % above it: {sum(r > 0.01 for r in late.values())}, at worst "
-            f"{100 * late[latest]:+.1f} % {latest}; more than 0.5 % above `baseline`: {behind}. Mean copies by program: `{title}` "
+            f"{100 * max(ratios):+.1f} %; after {LEARNING} capacities more than 1 % above it: {late}; "
+            f"more than 0.5 % above `baseline`: {behind}. Mean copies by program: `{title}` "
             f"{mean(ours.values()):.4f}, best single other `{name}` {single_mean:.4f} ({beside(mean(ours.values()), single_mean)}; "
             f"by seed {', '.join(each)}; 95 % of resamplings of the programs {least} to {most}). {self.held_out()}{self.learning()}"
             f"Best of each row by hindsight, ours among them: {either:.4f}; bounds: {', '.join(bounds)}.{choice}"
