@@ -111,11 +111,11 @@ mutants:
 	$(MUTANTS) --output target/mutants/replay --package anabranch-replay || status=$$?; \
 	$(MUTANTS) --output target/mutants/lifetime --package anabranch-lifetime || status=$$?; \
 	$(MUTANTS) --output target/mutants/nvme --package anabranch-nvme \
-		--file 'crates/nvme/src/pdu/*.rs' --file crates/nvme/src/pdu.rs \
-		--file crates/nvme/src/command.rs --file crates/nvme/src/completion.rs || status=$$?; \
+		--file 'crates/host/nvme/src/pdu/*.rs' --file crates/host/nvme/src/pdu.rs \
+		--file crates/host/nvme/src/command.rs --file crates/host/nvme/src/completion.rs || status=$$?; \
 	$(MUTANTS) --output target/mutants/placement --package anabranch-placement \
-		--file crates/placement/src/schemes/pcstream.rs --file 'crates/placement/src/schemes/pcstream/*.rs' \
-		--file crates/placement/src/schemes/anabranch.rs --file 'crates/placement/src/schemes/anabranch/*.rs' \
+		--file crates/core/placement/src/schemes/pcstream.rs --file 'crates/core/placement/src/schemes/pcstream/*.rs' \
+		--file crates/core/placement/src/schemes/anabranch.rs --file 'crates/core/placement/src/schemes/anabranch/*.rs' \
 		|| status=$$?; \
 	exit $$status
 endif

@@ -21,7 +21,7 @@ cc -O2 -static -o "$work/spin" bench/instructions/spin.c
 strip -o "$work/anabranch" "$program"
 {
     printf "%s='%s'\n" PORT '' NQN nqn.2014-08.org.example:cost ROUNDS "$rounds" LOADS "$*" DRIVE_MIB 256 USED 192m
-    cat crates/cli/tests/guest/prelude.sh bench/instructions/guest.sh bench/serve-cost/guest.sh
+    cat crates/app/cli/tests/guest/prelude.sh bench/instructions/guest.sh bench/serve-cost/guest.sh
 } >"$work/script"
 # shellcheck disable=SC2046 # words
 GUEST_QEMU="-smp 1 -m 1536 -icount shift=0" scripts/guest.sh run -t 3600 "$work/script" "$work/spin" "$work/anabranch" \

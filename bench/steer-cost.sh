@@ -56,7 +56,7 @@ fi
 strip -o "$work/anabranch" "$program"
 {
     printf "%s='%s'\n" PORT "$port" NQN "$nqn" ROUNDS "$rounds" WRITES "$writes" BLOCK "$block" DEPTH "$depth" COUNT "${COUNT:-}" IOPS "${IOPS:-}"
-    cat crates/cli/tests/guest/prelude.sh crates/cli/tests/guest/steer-prelude.sh bench/instructions/guest.sh bench/steer-cost/guest.sh
+    cat crates/app/cli/tests/guest/prelude.sh crates/app/cli/tests/guest/steer-prelude.sh bench/instructions/guest.sh bench/steer-cost/guest.sh
 } >"$work/script"
 hardware="-icount shift=0 $plugin"
 [ -z "${IOPS:-}" ] || hardware=$drive

@@ -24,7 +24,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent.parent
 PLACE = HERE / "target/mutants/sample"
 TREE = PLACE / "tree"
-PLACEMENT = "crates/placement/src/schemes"
+PLACEMENT = "crates/core/placement/src/schemes"
 # What is mutated of a crate (all, if nothing is named), and the tests that can catch it: its own, or CRATE/TEST.
 # Left out are two that take minutes: any_scheme of placement, golden_schemes of replay.
 CRATES = {
@@ -32,7 +32,7 @@ CRATES = {
     "replay": ([], "lib anabranch any_lane bounds golden_autostream names recorded requests tenants"),
     "lifetime": ([], "lib"),
     "nvme": (
-        [f"crates/nvme/src/{file}.rs" for file in ("pdu", "pdu/*", "command", "completion")],
+        [f"crates/host/nvme/src/{file}.rs" for file in ("pdu", "pdu/*", "command", "completion")],
         "lib clauses commands directive fuzz golden limits sessions transport",
     ),
     "placement": (
@@ -121,9 +121,15 @@ def woven(text, mutants):
     return text
 
 
+def folder(crate):
+    """The folder of a crate, on whichever shelf it stands."""
+    (found,) = HERE.glob(f"crates/*/{crate}")
+    return found.relative_to(HERE)
+
+
 def weave(mutants, alone=None):
     """Writes the files of the tree: all mutants that can be woven, or one by itself."""
-    files = {f"crates/{mutant['crate']}/src/lib.rs": [] for mutant in mutants}
+    files = {f"{folder(mutant['crate'])}/src/lib.rs": [] for mutant in mutants}
     for mutant in mutants:
         files.setdefault(mutant["file"], [])
         if alone is None and not is_alone(mutant) and not mutant.get("unviable"):
@@ -210,7 +216,7 @@ def run(name, program, number, cpu_s):
     more |= {"PROPTEST_MAX_SHRINK_ITERS": "0", "PROPTEST_RNG_SEED": "1", "RUSTC_BOOTSTRAP": "1"}
     child = subprocess.Popen(
         [program, "-q", "-Z", "unstable-options", "--fail-fast"],
-        cwd=TREE / "crates" / name.split("/")[0],
+        cwd=TREE / folder(name.split("/")[0]),
         env=os.environ | more,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -16,7 +16,7 @@ run() {
     local crate=$1 program
     program=$(realpath "$(sed -n "s|^ *Executable tests/$2.* (\(.*\))\$|\1|p; s|^ *Executable $2 src/lib.rs (\(.*\))\$|\1|p" <<<"$built")")
     shift 2
-    (cd "crates/$crate" && env --default-signal=INT,QUIT "$program" "$@")
+    (cd crates/*/"$crate" && env --default-signal=INT,QUIT "$program" "$@")
 }
 end=$(( $(date +%s) + minutes * 60 ))
 logs=$(mktemp -d)

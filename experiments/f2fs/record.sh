@@ -34,7 +34,7 @@ done
 {
     printf "%s='%s'\n" PORT "$port" NQN nqn.2026-01.local.anabranch:f2fs ROWS "${ROWS:-36000}" ROUNDS "${ROUNDS:-60}" \
         PICTURES "${PICTURES:-45}" SMALL "${SMALL:-600}"
-    cat crates/cli/tests/guest/prelude.sh experiments/f2fs/guest.sh
+    cat crates/app/cli/tests/guest/prelude.sh experiments/f2fs/guest.sh
 } >"$work/script"
 GUEST_QEMU="-m 1536" scripts/guest.sh run -t "${SECONDS_MOST:-1800}" "$work/script" "$work"/{anabranch,sqlite3} "$work"/lib*.so* \
     experiments/f2fs/phone.sh >"$work/told"

@@ -1,6 +1,6 @@
 //! What must hold of any bytes that are read as protocol data units or as commands.
 //!
-//! The fuzz targets and the tests of `crates/nvme` share these; each panics when it does not hold.
+//! The fuzz targets and the tests of `crates/host/nvme` share these; each panics when it does not hold.
 
 use anabranch_nvme::{
     command::{Command, Descriptor},

@@ -1,6 +1,6 @@
 //! What must hold of any bytes that are read as a SCSI command.
 //!
-//! The fuzz target and the tests of `crates/scsi` share this; it panics when it does not hold.
+//! The fuzz target and the tests of `crates/host/scsi` share this; it panics when it does not hold.
 
 use anabranch_scsi::{Command, Sense};
 

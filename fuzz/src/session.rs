@@ -1,6 +1,6 @@
 //! What must hold whatever a host says: on its admin queue's connection, then on an I/O queue's.
 //!
-//! The fuzz target and the tests of `crates/nvme` share this.
+//! The fuzz target and the tests of `crates/host/nvme` share this.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! What must hold of any bytes that are read as the state of a drive.
 //!
-//! The fuzz target and `crates/cli/tests/fuzzed.rs` share this; it panics when it does not hold.
+//! The fuzz target and `crates/app/cli/tests/fuzzed.rs` share this; it panics when it does not hold.
 
 use std::{hash::Hasher as _, io::Write as _};
 

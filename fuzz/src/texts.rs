@@ -1,7 +1,7 @@
 //! What must hold of any bytes that are read as a text that people write, or as a result: profiles of drives,
 //! rules, lifetimes, grids of sweeps, lists of schemes, loads, results.
 //!
-//! The fuzz target and `crates/cli/tests/fuzzed.rs` share this; it panics when it does not hold.
+//! The fuzz target and `crates/app/cli/tests/fuzzed.rs` share this; it panics when it does not hold.
 
 use anabranch_placement::{HostGeometry, KnownLifetimes, SchemeSpec};
 use anabranch_replay::{Comparison, synthetic::Synthetic};

@@ -1,6 +1,6 @@
 //! What must hold of any bytes that are read as another's trace.
 //!
-//! The fuzz target and the tests of `crates/trace` share this; it panics when it does not hold.
+//! The fuzz target and the tests of `crates/core/trace` share this; it panics when it does not hold.
 
 use std::io::Cursor;
 

@@ -38,7 +38,7 @@ def command() -> str:
         where = f"{VARIABLE} names {named}, which is no program" if named else "it is not on PATH"
         raise UsageError(
             "this needs the command `anabranch`, which watches the kernel as root, and "
-            f"{where}: install it (cargo install --path crates/cli, or a package that brings it), "
+            f"{where}: install it (cargo install --path crates/app/cli, or a package that brings it), "
             f"or name it in the variable {VARIABLE}"
         )
     return found

@@ -1,4 +1,4 @@
-"""Keyword arguments as the options they stand for (``crates/compare/src/options.rs``)."""
+"""Keyword arguments as the options they stand for (``crates/app/compare/src/options.rs``)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-#: Columns of a trace; ``crates/trace`` documents them.
+#: Columns of a trace; ``crates/core/trace`` documents them.
 COLUMNS = (
     "time_ns",
     "operation",

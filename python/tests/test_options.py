@@ -13,7 +13,7 @@ import anabranch
 from anabranch import Trace, UsageError
 from anabranch._command import words
 
-TABLE = Path(__file__).parents[2] / "crates/compare/tests/wrong.toml"
+TABLE = Path(__file__).parents[2] / "crates/app/compare/tests/wrong.toml"
 ROWS: list[dict[str, Any]] = tomllib.loads(TABLE.read_text())["wrong"]
 
 

@@ -87,7 +87,7 @@ def test_a_table_that_lacks_what_a_trace_needs_is_refused_in_words() -> None:
 
 
 def test_a_foreign_trace_is_read_with_its_format() -> None:
-    trace = Trace.read("crates/trace/tests/foreign/samples/msr.csv", format="msr")
+    trace = Trace.read("crates/core/trace/tests/foreign/samples/msr.csv", format="msr")
     assert len(trace) == 3
     with pytest.raises(UsageError, match="no form of traces is called so"):
         Trace.read(DEMO, format="nonsense")

@@ -1,0 +1,258 @@
+//! The whole chain: a database in the guest on a drive of ours, recorded on it as it is; what a replay promises of that
+//! drive with streams; and what the drive's own log says once it is steered. Another program is a row and a script.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+use crate::{
+    amount,
+    machine::{Report, libraries, program, root, run_text, text_of},
+    served::Served,
+};
+
+/// Runs, and how far what was had may be from what was promised in their mean: two runs of a database do not write the
+/// same.
+const RUNS: (u32, u32) = (1, 3);
+const TOLERANCE: f64 = 0.03;
+
+/// A program: `chain-NAME.sh` loads it and lets it work below `/mnt`.
+struct Workload {
+    name: &'static str,
+    binary: &'static str,
+    /// A drive small enough to be collected many times.
+    size: &'static str,
+    /// Directories of this machine that the program needs where they are.
+    data: &'static [&'static str],
+    /// Makes more such, in a directory of the test's.
+    prepare: fn(&Path) -> Vec<PathBuf>,
+}
+
+const ROCKSDB: Workload = Workload {
+    name: "rocksdb",
+    binary: "/usr/bin/db_bench",
+    size: "64MiB",
+    data: &[],
+    prepare: |_| Vec::new(),
+};
+const SQLITE: Workload = Workload {
+    name: "sqlite",
+    binary: "/usr/bin/sqlite3",
+    ..ROCKSDB
+};
+const POSTGRES: Workload = Workload {
+    name: "postgres",
+    binary: "/usr/lib/postgresql/15/bin/postgres",
+    size: "112MiB",
+    data: &[
+        "usr/share/postgresql/15",
+        "usr/share/zoneinfo/UTC",
+        "usr/share/zoneinfo/Etc/UTC",
+    ],
+    prepare: cluster,
+};
+
+/// PostgreSQL's directory as its own `initdb` makes it, with logs of 1 MiB, packed.
+fn cluster(directory: &Path) -> Vec<PathBuf> {
+    let bin = Path::new(POSTGRES.binary).parent().unwrap();
+    let made = directory.join("cluster");
+    fs::create_dir(&made).unwrap();
+    let mut own = Command::new("chown");
+    finish(own.arg("postgres").args([directory, &made]));
+    // It refuses root.
+    let mut make = Command::new("setpriv");
+    make.args(["--reuid=postgres", "--regid=postgres", "--init-groups"]);
+    make.arg(bin.join("initdb")).arg("-D").arg(&made);
+    let words = [
+        "--no-sync",
+        "--no-locale",
+        "--encoding=SQL_ASCII",
+        "--auth=trust",
+        "--wal-segsize=1",
+    ];
+    finish(make.args(words));
+    vec![packed(directory, "cluster.tar", &["cluster"], directory)]
+}
+
+/// Packs directories below `root`.
+fn packed(to: &Path, name: &str, what: &[&str], root: &Path) -> PathBuf {
+    let archive = to.join(name);
+    let mut tar = Command::new("tar");
+    tar.arg("-chf").arg(&archive).arg("-C").arg(root).args(what);
+    finish(&mut tar);
+    archive
+}
+
+fn finish(command: &mut Command) {
+    let output = command.output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {words}");
+}
+
+impl Workload {
+    fn drive(&self) -> [&'static str; 6] {
+        [
+            "--device", "fdp-8ruh", "--size", self.size, "--unit", "1MiB",
+        ]
+    }
+
+    /// What the guest must have.
+    fn files(&self, directory: &Path) -> Vec<PathBuf> {
+        let binary = Path::new(self.binary);
+        let here = root().join("crates/app/cli/tests/guest");
+        let mut files = program(directory);
+        files.extend(libraries(binary));
+        files.push(binary.to_owned());
+        files.push(here.join("chain-work.sh"));
+        files.push(here.join(format!("chain-{}.sh", self.name)));
+        if !self.data.is_empty() {
+            files.push(packed(directory, "data.tar", self.data, Path::new("/")));
+        }
+        files.extend((self.prepare)(directory));
+        files
+    }
+}
+
+/// What the drive's log says of a run.
+#[derive(Debug, Clone, Copy)]
+struct Had {
+    host_bytes: f64,
+    waf: f64,
+}
+
+/// One run on a fresh drive: recorded, or steered on a drive that has so much spare.
+fn run(workload: &Workload, file_system: &str, steered: Option<f64>) -> (Report, Had) {
+    let served = Served::start(&workload.drive());
+    let mut variables = served.variables();
+    let words = |name, value: &str| (name, value.to_owned());
+    variables.extend([
+        words("FILE_SYSTEM", file_system),
+        words("RECORD", if steered.is_none() { "yes" } else { "" }),
+        ("SPARE", steered.unwrap_or_default().to_string()),
+        words("PROGRAM", workload.name),
+    ]);
+    let directory = tempfile::tempdir().unwrap();
+    let files = workload.files(directory.path());
+    let text = text_of("steer-prelude.sh") + &text_of("chain.sh");
+    let report = run_text(&text, 7200, &variables, &files, |_| String::new());
+    report.output("work");
+    let log = report.json("log");
+    let bytes = |key: &str| log[key].as_f64().unwrap();
+    let had = Had {
+        host_bytes: bytes("hbmw"),
+        waf: bytes("mbmw") / bytes("hbmw"),
+    };
+    served.stop();
+    (report, had)
+}
+
+/// What a replay promises of the same drive.
+struct Promise {
+    /// WAF without streams.
+    plain: f64,
+    /// WAF with `anabranch`'s host half.
+    steered: f64,
+    /// The drive's spare, as a share of its size.
+    spare: f64,
+}
+
+fn promised(workload: &Workload, trace: &[u8]) -> Promise {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("app.parquet");
+    fs::write(&path, trace).unwrap();
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+    replay.arg("replay").arg(&path).args(workload.drive());
+    replay.args([
+        "--relocation",
+        "fdp",
+        "--scheme",
+        "baseline,anabranch",
+        "--json",
+    ]);
+    let output = replay.output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words}");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let waf = |scheme: usize| result["schemes"][scheme]["waf"].as_f64().unwrap();
+    let bytes = |of: &str| result["device"][of].as_f64().unwrap();
+    Promise {
+        plain: waf(0),
+        steered: waf(1),
+        spare: bytes("physical_bytes") / bytes("logical_bytes") - 1.0,
+    }
+}
+
+/// Everything was captured, or the trace promises of something else.
+fn was_captured(report: &Report) {
+    let recorded = report.json("work");
+    let lost = recorded["capture"]["lost_events"].as_u64().unwrap();
+    let requests = recorded["requests"].as_u64().unwrap();
+    assert!(lost * 1000 < requests, "{recorded:#}");
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Runs one after the other, each recorded, replayed and steered; a line for each.
+fn chain(workload: &Workload, file_system: &str) {
+    let (mut promises, mut found) = (Vec::new(), Vec::new());
+    let name = workload.name;
+    eprintln!(
+        "{name} on {file_system}: MiB, WAF had without streams and replayed; MiB, WAF had with anabranch, and promised"
+    );
+    let runs: u32 = amount(RUNS.0, RUNS.1).parse().unwrap();
+    for _ in 0..runs {
+        let (report, plain) = run(workload, file_system, None);
+        was_captured(&report);
+        let promise = promised(workload, &report.bytes("trace"));
+        let (_, steered) = run(workload, file_system, Some(promise.spare));
+        let mib = |had: Had| had.host_bytes / f64::from(1 << 20);
+        eprintln!(
+            "| {name}, {file_system} | {:.0} | {:.3} | {:.3} | {:.0} | {:.3} | {:.3} |",
+            mib(plain),
+            plain.waf,
+            promise.plain,
+            mib(steered),
+            steered.waf,
+            promise.steered,
+        );
+        // The same writes: the model is the drive.
+        assert!(
+            (promise.plain / plain.waf - 1.0).abs() < 0.01,
+            "{} {plain:?}",
+            promise.plain
+        );
+        promises.push(promise.steered);
+        found.push(steered.waf);
+    }
+    let apart = mean(&found) / mean(&promises) - 1.0;
+    assert!(
+        apart.abs() < TOLERANCE,
+        "{name} on {file_system}: {promises:?} {found:?}"
+    );
+}
+
+/// A test for each program on each file system.
+macro_rules! chains {
+    ($($test:ident: $workload:ident on $file_system:literal;)*) => {$(
+        #[test]
+        #[ignore = "two guests a run, minutes each: make test-guest"]
+        fn $test() {
+            chain(&$workload, $file_system);
+        }
+    )*};
+}
+
+chains! {
+    what_a_replay_promises_of_rocksdb_on_ext4_is_had: ROCKSDB on "ext4";
+    what_a_replay_promises_of_rocksdb_on_xfs_is_had: ROCKSDB on "xfs";
+    what_a_replay_promises_of_sqlite_on_ext4_is_had: SQLITE on "ext4";
+    what_a_replay_promises_of_sqlite_on_xfs_is_had: SQLITE on "xfs";
+    what_a_replay_promises_of_postgres_on_ext4_is_had: POSTGRES on "ext4";
+    what_a_replay_promises_of_postgres_on_xfs_is_had: POSTGRES on "xfs";
+}
