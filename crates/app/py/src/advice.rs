@@ -107,13 +107,12 @@ pub fn report(
     let files = Files::default().reads(&read).writes("output", [&output]);
     py.detach(|| {
         files.check()?;
-        let page = match sweeps.is_empty() {
-            true => {
-                let read = |text: &String| anabranch_compare::results("result", text);
-                let results = results.iter().map(read).collect::<Result<Vec<_>>>()?;
-                anabranch_report::page(&results.concat())
-            }
-            false => anabranch_report::fleet_page(&anabranch_sweep::fleet(&sweeps)?),
+        let page = if sweeps.is_empty() {
+            let read = |text: &String| anabranch_compare::results("result", text);
+            let results = results.iter().map(read).collect::<Result<Vec<_>>>()?;
+            anabranch_report::page(&results.concat())
+        } else {
+            anabranch_report::fleet_page(&anabranch_sweep::fleet(&sweeps)?)
         };
         let mut file = WholeFile::create(&output)?;
         file.write_all(page.map_err(Fault::work)?.as_bytes())

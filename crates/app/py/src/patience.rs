@@ -47,9 +47,10 @@ impl Watch for Watcher {
         self.0
             .share
             .store((share * 1000.0) as u64, Ordering::Relaxed);
-        match self.0.is_stopped() {
-            true => Err(Fault::interrupted()),
-            false => Ok(()),
+        if self.0.is_stopped() {
+            Err(Fault::interrupted())
+        } else {
+            Ok(())
         }
     }
 }

@@ -43,9 +43,10 @@ impl Grid {
         self.check_size(traces.len(), specs.len())?;
         let fills = !self.fill.is_empty();
         let follows = self.drive.profiles.is_empty() && self.drive.size.is_none();
-        let page_bytes = match fills {
-            true => self.page_bytes()?,
-            false => Vec::new(),
+        let page_bytes = if fills {
+            self.page_bytes()?
+        } else {
+            Vec::new()
         };
         let look = |(trace, trace_bytes): &(String, u64)| Look {
             trace: trace.clone(),
@@ -67,11 +68,12 @@ impl Grid {
         let cells = lists.iter().fold(self.drive.drives(), |cells, list| {
             cells.saturating_mul(*list as u128)
         });
-        match cells > MOST_CELLS {
-            false => Ok(()),
-            true => Err(Fault::wrong_use(format!(
+        if cells <= MOST_CELLS {
+            Ok(())
+        } else {
+            Err(Fault::wrong_use(format!(
                 "the grid has {cells} cells, and a sweep may have {MOST_CELLS}: give fewer values, or several grids"
-            ))),
+            )))
         }
     }
 

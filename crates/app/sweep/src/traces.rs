@@ -13,12 +13,13 @@ pub fn local_traces(names: &[String]) -> Result<Vec<String>> {
     let mut traces: Vec<String> = Vec::new();
     for name in names {
         let is_pattern = name.contains(['*', '?', '[']) && !Path::new(name).exists();
-        let found = match is_pattern {
-            true => matching(name)?
+        let found = if is_pattern {
+            matching(name)?
                 .iter()
                 .map(|path| path.display().to_string())
-                .collect(),
-            false => vec![name.clone()],
+                .collect()
+        } else {
+            vec![name.clone()]
         };
         for trace in found {
             if !traces.contains(&trace) {

@@ -76,9 +76,10 @@ impl Group {
 
     /// The sum of squared distances from the group's mean, in octaves.
     fn scatter(&self) -> f64 {
-        match self.lives > 0.0 {
-            true => (self.sum_of_squares - self.sum * self.sum / self.lives).max(0.0),
-            false => 0.0,
+        if self.lives > 0.0 {
+            (self.sum_of_squares - self.sum * self.sum / self.lives).max(0.0)
+        } else {
+            0.0
         }
     }
 
@@ -192,9 +193,10 @@ impl<const WAYS: usize> Separation<WAYS> {
         Achieved {
             groups: groups.len(),
             narrow_share: narrow_lives / self.all.lives.max(1.0),
-            explained: match total > 0.0 {
-                true => (1.0 - within / total).clamp(0.0, 1.0),
-                false => 0.0,
+            explained: if total > 0.0 {
+                (1.0 - within / total).clamp(0.0, 1.0)
+            } else {
+                0.0
             },
         }
     }

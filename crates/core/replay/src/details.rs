@@ -42,7 +42,7 @@ pub struct ContextLives {
     /// empty in results of older versions.
     #[serde(default)]
     pub label: String,
-    /// What kind of writer it is; null where the trace does not tell.
+    /// Kind of the writer; null where the trace does not say.
     pub kind: Option<ContextKind>,
     /// The thread's role.
     pub role: String,
@@ -104,7 +104,7 @@ pub struct SchemeDetails {
     pub erases: Vec<ErasedUnits>,
 }
 
-/// How much of the drive held data at one time.
+/// Share of the drive that held data at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
     /// Bytes the host had written.

@@ -60,12 +60,12 @@ impl Engine {
         device!(self, device => device.clock_pages())
     }
 
-    /// How worn the device is.
+    /// Returns the device's wear.
     pub fn wear(&self) -> WearReport {
         device!(self, device => device.wear())
     }
 
-    /// Where a logical page lies: its unit, and the page in that. `None` where nothing is mapped.
+    /// Returns the unit of a logical page, and the page within it. `None` where nothing is mapped.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
         device!(self, device => device.locate(page))
@@ -76,7 +76,7 @@ impl Engine {
         device!(self, device => device.unit(unit))
     }
 
-    /// How often each unit was erased.
+    /// Returns the erases of each unit.
     pub fn erases(&self) -> &[u32] {
         device!(self, device => device.erases())
     }

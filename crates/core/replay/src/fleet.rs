@@ -19,7 +19,7 @@ use crate::lane::{Lane, LaneError};
 /// Batches that a worker may lag behind before the source waits for it (our choice).
 const QUEUE: usize = 64;
 
-/// Why a comparison could not be finished.
+/// Reason that ended a comparison early.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FleetError {
     /// A lane could not perform a request.
@@ -145,9 +145,10 @@ impl Fleet {
         let (done, all_done) = mpsc::sync_channel(self.senders.len());
         self.tell(&News::Drain(done))?;
         let drained = all_done.iter().take(self.senders.len()).count();
-        match drained == self.senders.len() {
-            true => Ok(()),
-            false => Err(FleetError::Worker),
+        if drained == self.senders.len() {
+            Ok(())
+        } else {
+            Err(FleetError::Worker)
         }
     }
 

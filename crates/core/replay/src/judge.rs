@@ -276,12 +276,15 @@ impl<'a> Known<'a> {
             return String::new();
         };
         let trace = quoted(trace);
-        let fuller = |why: &str| match self.outcome.config.contains_key("fill") {
-            true => String::new(),
-            false => format!(
-                "{why}: anabranch replay {trace}{} --fill 90%",
-                self.drive_options(&["--size"])
-            ),
+        let fuller = |why: &str| {
+            if self.outcome.config.contains_key("fill") {
+                String::new()
+            } else {
+                format!(
+                    "{why}: anabranch replay {trace}{} --fill 90%",
+                    self.drive_options(&["--size"])
+                )
+            }
         };
         let drive = self.outcome.device.logical_bytes.max(1) as f64;
         let mapped = self.before.map_or(0, |scheme| scheme.mapped_bytes) as f64 / drive;
@@ -339,9 +342,10 @@ fn percent(share: f64) -> String {
 /// A word quoted so that a shell reads it as one.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./+:=,@%".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

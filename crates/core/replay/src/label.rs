@@ -92,12 +92,13 @@ impl FilesWritten {
             return String::new();
         };
         let name = |file: FileId| self.names.get(file.0 as usize).map_or("", String::as_str);
-        match name(written.first) == name(written.last) {
-            true => name(written.first).to_owned(),
-            false => match self.classes.name(*class) {
+        if name(written.first) == name(written.last) {
+            name(written.first).to_owned()
+        } else {
+            match self.classes.name(*class) {
                 Some(class) if class.starts_with('.') => format!("*{class}"),
                 class => class.unwrap_or_default().replace('#', "*"),
-            },
+            }
         }
     }
 }

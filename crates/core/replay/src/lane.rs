@@ -33,7 +33,7 @@ const SHORT_PAGES: u64 = 16;
 /// Points of the series per capacity written (our choice: a curve, not a staircase).
 const POINTS_PER_CAPACITY: u64 = 16;
 
-/// Why a lane could not go on.
+/// Reason that ended a lane.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LaneError {
     /// The trace does not fit the drive.
@@ -41,7 +41,7 @@ pub enum LaneError {
     Beyond {
         /// Number of the request, counted from 1.
         record: u64,
-        /// How it does not fit.
+        /// The mismatch, in words.
         problem: BeyondDrive,
     },
     /// The device refused: the scheme named a stream that does not exist, or the device has failed.
@@ -159,7 +159,7 @@ struct Driven {
     /// Whether the drive has lost so many units that it takes no more writes; later requests are
     /// not performed.
     ended: bool,
-    /// Where the latest request's pages were placed; `None` unless [`Lane::keep_placements`] was
+    /// Placement of the latest request's pages; `None` unless [`Lane::keep_placements`] was
     /// called.
     placements: Option<Vec<(PageRange, StreamId)>>,
 }
@@ -270,7 +270,7 @@ impl Lane {
         self.driven.placements = Some(Vec::new());
     }
 
-    /// Where the scheme placed the pages of the latest request; empty unless
+    /// Returns the placement of the latest request's pages; empty unless
     /// [`Lane::keep_placements`] was called.
     pub fn placements(&self) -> &[(PageRange, StreamId)] {
         self.driven.placements.as_deref().unwrap_or_default()

@@ -84,15 +84,16 @@ impl Pack {
         let is_discard = io.operation == Operation::Discard;
         let end_bytes = io.offset_bytes + io.length_bytes;
         // A page that is discarded in part still holds data.
-        let (first, end) = match is_discard {
-            true => (
+        let (first, end) = if is_discard {
+            (
                 io.offset_bytes.div_ceil(self.page_bytes),
                 end_bytes / self.page_bytes,
-            ),
-            false => (
+            )
+        } else {
+            (
                 io.offset_bytes / self.page_bytes,
                 end_bytes.div_ceil(self.page_bytes),
-            ),
+            )
         };
         let Some(pages) = self.packed.get_mut(first as usize..end as usize) else {
             return;

@@ -7,9 +7,10 @@ use crate::{
 
 /// The mean of several samples' results. Curves, wear, parameters and details are the first sample's.
 pub fn pooled(mut samples: Vec<Comparison>, drawn: Drawn) -> Option<Comparison> {
-    let mut first = match samples.is_empty() {
-        true => return None,
-        false => samples.remove(0),
+    let mut first = if samples.is_empty() {
+        return None;
+    } else {
+        samples.remove(0)
     };
     for (index, scheme) in first.schemes.iter_mut().enumerate() {
         let others: Vec<&SchemeResult> = samples

@@ -32,7 +32,7 @@ pub enum Pattern {
     Zipf(f64),
 }
 
-/// How a drive is preconditioned.
+/// Preconditioning of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Precondition {
     /// Pages written once in order, and overwritten after that; the others hold nothing.

@@ -1,4 +1,4 @@
-//! How a drive was sampled, and what the samples tell of its write amplification.
+//! Samples of a drive, and the estimate of its write amplification from them.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ const STUDENT: [f64; 15] = [
     2.145, 2.131,
 ];
 
-/// What samples of one drive have in common, and their spread does not show: where fewer pages make a unit, units differ
+/// Error that samples of one drive share, which their spread does not show: where fewer pages make a unit, units differ
 /// more, and garbage collection finds others to copy. The width that this adds to the interval, for a unit of one page and
 /// a WAF of 2 (our choice: with it 94.7 % of the shipped traces' WAFs at 128 to 768 pages a unit are inside; docs/results.md
 /// has how it does on traces that had no part in the choice).
 const COMMON: f64 = 0.7;
 
-/// How a drive was sampled.
+/// Sampling of a drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SampledDrive {
     /// The sampling rate, as in `1/64`: one page of how many was kept.
@@ -50,7 +50,8 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// What the samples have in common: it grows as the root of what is copied, and falls with that of a unit's pages.
+    /// Returns the error that the samples share: it grows with the root of the copied share, and falls with the root
+    /// of a unit's pages.
     fn common(self, waf: f64) -> f64 {
         let pages = f64::from(self.unit_pages.max(1));
         let fewer = 1.0 / pages.sqrt() - 1.0 / (pages * f64::from(self.sample)).sqrt();

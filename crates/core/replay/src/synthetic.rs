@@ -77,7 +77,7 @@ impl Plan {
 pub struct Kind {
     /// The load's name.
     pub name: &'static str,
-    /// What the load writes, in one line.
+    /// Description of the load, one line.
     pub summary: &'static str,
     /// Bytes of the smallest drive that the load fits.
     least_bytes: u64,
@@ -88,7 +88,7 @@ pub struct Kind {
     make: Make,
 }
 
-/// How a load is made.
+/// Generator of a load.
 #[derive(Debug)]
 enum Make {
     /// By a rule of its own.
@@ -117,7 +117,7 @@ pub static KINDS: [Kind; 16] = [
     rocksdb::FILL,
 ];
 
-/// Why a load cannot be made.
+/// Errors in the request for a load.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SyntheticError {
     /// There is no load of that name.
@@ -140,7 +140,7 @@ pub enum SyntheticError {
     Value {
         /// The load's name.
         name: &'static str,
-        /// What is wrong.
+        /// The fault, in words.
         problem: String,
     },
 }

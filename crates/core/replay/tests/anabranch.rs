@@ -1,4 +1,4 @@
-//! What `anabranch` is asked to survive: programs that change, addresses that all look alike to
+//! Hard cases for `anabranch`: programs that change, addresses that all look alike to
 //! contexts, drives of few streams.
 
 #![allow(missing_docs, clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! What holds for every scheme on a real device, whatever is asked of it.
+//! Properties that hold for every scheme on a real device, for any requests.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -309,7 +309,7 @@ proptest! {
         }
     }
 
-    /// What a drive already holds when a scheme first sees it, the scheme knows nothing of.
+    /// A scheme knows nothing of data that the drive holds when it first sees it.
     #[test]
     fn every_scheme_takes_up_an_aged_drive_and_goes_by_its_clock(
         drive in drives(),

@@ -1,4 +1,4 @@
-//! What the bounds are for: nothing copies less than `oracle`.
+//! The bounds hold: nothing copies less than `oracle`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -41,7 +41,7 @@ fn requests() -> Vec<Io> {
     (0..4000).map(request).collect()
 }
 
-/// What a scheme's requests took.
+/// Placement of a scheme's requests.
 fn run(spec: &SchemeSpec, ios: &[Io]) -> TimeReport {
     let mut profile = Profile::shipped("golden").unwrap();
     profile.geometry.blocks_per_die = None;

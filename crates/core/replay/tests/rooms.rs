@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-/// What each room may import of ours.
+/// Rooms that each room may import.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("ssd", &[]),
     ("trace", &[]),
@@ -127,7 +127,10 @@ fn shelf(package: &Value) -> (&str, usize) {
     let shelf = inside.iter().next().and_then(|part| part.to_str()).unwrap();
     let number = SHELVES.iter().position(|known| *known == shelf);
     let room = name.strip_prefix("anabranch-").unwrap_or(name);
-    (room, number.unwrap_or_else(|| panic!("{shelf} is no shelf")))
+    (
+        room,
+        number.unwrap_or_else(|| panic!("{shelf} is no shelf")),
+    )
 }
 
 #[test]
@@ -206,7 +209,7 @@ fn placement_touches_no_device() {
     }
 }
 
-/// What a file imports of its own room's modules: the first name behind every `crate::`.
+/// Returns the modules of its own room that a file imports: the first name behind every `crate::`.
 fn imported(text: &str) -> BTreeSet<String> {
     let lines = text.lines();
     let code: String = lines

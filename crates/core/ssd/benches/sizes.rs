@@ -1,4 +1,4 @@
-//! What a write costs on drives of 4 GiB to 16 TB: uniform overwrites, greedy, one stream, beside
+//! Cost of a write on drives of 4 GiB to 16 TB: uniform overwrites, greedy, one stream, beside
 //! random updates of a table as large as the drive's mapping, in ordinary memory and in huge pages, by turns. Time is the
 //! thread's on a processor.
 

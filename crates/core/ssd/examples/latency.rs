@@ -1,4 +1,4 @@
-//! How long requests take: random writes and reads on a small drive with simulated flash.
+//! Latency of requests: random writes and reads on a small drive with simulated flash.
 //! `cargo run --release --example latency`
 
 #![allow(clippy::print_stdout)]

@@ -1,4 +1,4 @@
-//! What a second stream is worth: the same writes on the same drive, once through one stream, once with what is
+//! Worth of a second stream: the same writes on the same drive, once through one stream, once with data that are
 //! rewritten often apart from what is not. `cargo run --release --example streams`
 
 #![allow(clippy::print_stdout)]

@@ -1,4 +1,4 @@
-//! What a device is made of, in the units the translation layer counts in.
+//! Configuration of a device, in the units the translation layer counts in.
 
 use serde::{Deserialize, Serialize};
 
@@ -55,14 +55,14 @@ pub struct Config {
     /// (FDP). Streams `0..handles` belong to the first, the next as many to the second, and so
     /// on; internal streams likewise. Units are dealt to groups in turn.
     pub reclaim_groups: u32,
-    /// How many of each reclaim group's host streams (its reclaim unit handles) are persistently
+    /// Number of each reclaim group's host streams (its reclaim unit handles) that are persistently
     /// isolated, the last ones; [`RelocationKind::Fdp`](crate::relocate::RelocationKind::Fdp) heeds
     /// that.
     pub persistently_isolated: u16,
     /// While more than this share of the drive holds data, in thousandths, all host writes go to
     /// the default stream: the multi-stream eMMC's rule. At 1000 that never happens.
     pub streams_off_permille: u16,
-    /// How units age.
+    /// Wear of units.
     pub wear: Wear,
     /// Faults to inject.
     pub faults: Faults,

@@ -1,4 +1,4 @@
-//! What the device counts.
+//! Counters of the device.
 
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +57,7 @@ impl Counters {
         (self.host_pages > 0).then(|| self.media_pages() as f64 / self.host_pages as f64)
     }
 
-    /// What was counted since `earlier`.
+    /// Returns the difference to an `earlier` reading.
     pub fn since(&self, earlier: &Counters) -> Counters {
         Counters {
             host_pages: self.host_pages - earlier.host_pages,

@@ -50,7 +50,7 @@ struct OpenUnit {
 pub struct Device<O: Observe = ()> {
     config: Config,
     observer: O,
-    /// Where each logical page lies, and, if the relocation wants to know, when the host wrote it, in ticks of
+    /// Mapping of each logical page, and, if the relocation tracks ages, the time of the host's write, in ticks of
     /// `1 << tick_bits` host pages.
     map: PageMap,
     /// Logical page last written to each physical page, units one behind the other. Not cleared
@@ -178,7 +178,7 @@ impl<O: Observe> Device<O> {
         self.mapped
     }
 
-    /// How often each unit was erased.
+    /// Erases of each unit.
     pub fn erases(&self) -> &[u32] {
         self.units.erases()
     }
@@ -188,7 +188,7 @@ impl<O: Observe> Device<O> {
         self.units.retired()
     }
 
-    /// How worn the device is, and the life it has under what was written since its counters began.
+    /// Returns the device's wear, and its life under the writes since its counters began.
     pub fn wear(&self) -> WearReport {
         let (wear, unit_bytes) = (&self.config.wear, self.config.unit_bytes());
         WearReport::new(
@@ -207,13 +207,14 @@ impl<O: Observe> Device<O> {
 
     /// Units of a reclaim group that are free.
     pub fn free_units(&self, group: u32) -> u32 {
-        match group < self.config.reclaim_groups {
-            true => self.units.free_count(group) as u32,
-            false => 0,
+        if group < self.config.reclaim_groups {
+            self.units.free_count(group) as u32
+        } else {
+            0
         }
     }
 
-    /// Where a logical page lies: its unit, and the page in that. `None` where nothing is mapped.
+    /// Returns the unit of a logical page, and the page within it. `None` where nothing is mapped.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
         let address = self.map.place(page)?;
@@ -365,9 +366,10 @@ impl<O: Observe> Device<O> {
     }
 
     fn check_writable(&self) -> Result<(), DeviceError> {
-        match self.read_only {
-            false => Ok(()),
-            true => Err(self.read_only_error()),
+        if !self.read_only {
+            Ok(())
+        } else {
+            Err(self.read_only_error())
         }
     }
 

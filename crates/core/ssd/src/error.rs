@@ -1,4 +1,4 @@
-//! What can be wrong with a device's description, and with what a host asks of it.
+//! Errors in a device's description, and in requests of its host.
 
 use thiserror::Error;
 
@@ -77,12 +77,12 @@ pub enum ConfigError {
     Profile {
         /// The profile's name or path.
         name: String,
-        /// What is wrong with it.
+        /// The fault, in words.
         problem: ProfileError,
     },
 }
 
-/// What is wrong with a profile.
+/// Errors in a profile.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum ProfileError {
     /// No shipped profile has that name.
@@ -119,9 +119,9 @@ pub enum ProfileError {
     /// A number that does not fit in 32 bits.
     #[error("{value} {what} are more than a 32-bit address reaches: use larger pages")]
     TooMany {
-        /// What is counted.
+        /// Name of the count.
         what: &'static str,
-        /// How many there are.
+        /// Number given.
         value: u64,
     },
     /// Handles or reclaim groups that cannot be.
@@ -375,7 +375,7 @@ pub enum Inconsistency {
     /// A counter of the device is not the sum of its streams'.
     #[error("the streams' {what} sum to {streams}, the device's are {device}")]
     Sum {
-        /// What is counted.
+        /// Name of the count.
         what: &'static str,
         /// The sum of the streams' counters.
         streams: u64,

@@ -53,7 +53,7 @@ use crate::{
 };
 use namespaces::Namespaces;
 
-/// What becomes of the units that handles reference when the controller is reset.
+/// Treatment of the units that handles reference when the controller is reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum AtReset {
     /// They go on being filled: a drive that protects its buffers from power loss.
@@ -174,7 +174,7 @@ impl<O: Observe> FdpDevice<O> {
         self.namespaces.delete(namespace)
     }
 
-    /// How each handle is used, in order (log page 21h).
+    /// Returns the use of each handle, in order (log page 21h).
     pub fn usage(&self) -> Vec<HandleUsage> {
         self.namespaces.usage()
     }

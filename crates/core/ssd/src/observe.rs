@@ -1,6 +1,6 @@
-//! Who watches the flash work: simulated time, pictures. Watching nothing costs nothing.
+//! Observers of flash work: simulated time, pictures. The observer `()` costs nothing.
 
-/// Why a page is programmed.
+/// Reason for programming a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The host wrote it.

@@ -1,4 +1,4 @@
-//! Where each logical page lies, and when the host wrote it.
+//! The mapping: the physical page of each logical page, and the time at which the host wrote it.
 
 use std::ops::Range;
 
@@ -32,17 +32,19 @@ macro_rules! in_either {
 impl PageMap {
     /// No page is mapped.
     pub(crate) fn empty(pages: usize, keeps_ages: bool) -> PageMap {
-        match keeps_ages {
-            false => PageMap::Places(Table::filled([NONE], pages)),
-            true => PageMap::Aged(Table::filled([NONE, 0], pages)),
+        if !keeps_ages {
+            PageMap::Places(Table::filled([NONE], pages))
+        } else {
+            PageMap::Aged(Table::filled([NONE, 0], pages))
         }
     }
 
     /// Of the places and the times, of which there are as many or none.
     pub(crate) fn of(places: Vec<u32>, times: Vec<u32>) -> PageMap {
-        match times.is_empty() {
-            true => PageMap::Places(moved([places])),
-            false => PageMap::Aged(moved([places, times])),
+        if times.is_empty() {
+            PageMap::Places(moved([places]))
+        } else {
+            PageMap::Aged(moved([places, times]))
         }
     }
 
@@ -251,9 +253,10 @@ mod tests {
             assert_eq!(died, [12, 20, 11, 22]);
             let places = [NONE, 31, NONE, NONE, NONE, 30];
             assert_eq!(map.places().collect::<Vec<_>>(), places);
-            let times = match keeps_ages {
-                false => vec![],
-                true => vec![0, 5, 5, 6, 0, 6],
+            let times = if !keeps_ages {
+                vec![]
+            } else {
+                vec![0, 5, 5, 6, 0, 6]
             };
             assert_eq!(map.times().collect::<Vec<_>>(), times);
             assert_eq!(copied(&map, 0..6), (places.to_vec(), times.clone()));

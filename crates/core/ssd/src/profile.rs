@@ -18,11 +18,11 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// What the device is, in one line.
+    /// Description of the device, one line.
     pub description: String,
-    /// Where its figures come from, and which are our choice.
+    /// Sources of the figures, and which of them are our choice.
     pub source: String,
-    /// What it is built of.
+    /// Geometry: units, pages, spare.
     pub geometry: Geometry,
     /// Its streams.
     pub streams: Streams,
@@ -32,13 +32,13 @@ pub struct Profile {
     /// When it collects garbage.
     #[serde(default)]
     pub gc: Collection,
-    /// How it wears.
+    /// Endurance and wear levelling.
     #[serde(default)]
     pub wear: Wear,
     /// Faults to inject.
     #[serde(default)]
     pub faults: Faults,
-    /// How long its flash takes; where not given, the device counts and takes no time.
+    /// Flash timing. Without it the device counts and takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
 }

@@ -1,4 +1,4 @@
-//! Where garbage collection puts the pages it copies: the device half of a scheme.
+//! Relocation, the device half of a scheme: chooses the stream of each page that garbage collection copies.
 
 mod age;
 mod age_chain;
@@ -29,9 +29,9 @@ use per_stream::PerStream;
 pub struct Victim {
     /// The stream whose pages it holds.
     pub stream: StreamId,
-    /// How many of them are still valid.
+    /// Number of pages that are still valid.
     pub valid_pages: u32,
-    /// When it was opened, in pages the host had written.
+    /// Time of opening, in pages the host had written.
     pub opened_at: u64,
     /// The device's clock: pages the host has written.
     pub now: u64,
@@ -44,7 +44,7 @@ pub struct Erased {
     pub stream: StreamId,
     /// Units that still hold pages of that stream.
     pub units_left: u32,
-    /// When it was opened, in pages the host had written.
+    /// Time of opening, in pages the host had written.
     pub opened_at: u64,
     /// The device's clock: pages the host has written.
     pub now: u64,
@@ -60,7 +60,7 @@ pub struct Survivor {
     pub age_pages: u64,
 }
 
-/// Where a victim's valid pages go.
+/// Destination of a victim's valid pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// All to one stream.
@@ -72,7 +72,7 @@ pub enum Destination {
 /// Decides which stream a victim's valid pages join. Deterministic; answers with a host stream
 /// or one of the device's internal streams, of the victim's own reclaim group.
 pub trait Relocate: Send + fmt::Debug {
-    /// Where `victim`'s valid pages are copied to.
+    /// Chooses the streams that `victim`'s valid pages are copied to.
     fn destination(&mut self, victim: &Victim) -> Destination;
 
     /// The stream of one page, where [`Destination::Each`] was answered for its victim.
@@ -132,7 +132,7 @@ pub trait Relocate: Send + fmt::Debug {
         None
     }
 
-    /// What the relocation has learned, as numbers: a saved device needs it to go on where it was.
+    /// Returns the learned state as numbers: a saved device needs it to resume.
     fn state(&self) -> Vec<u64> {
         Vec::new()
     }

@@ -6,7 +6,7 @@
 //! mapping is saved one way only, four bytes a logical page: the other way follows from it, and so do
 //! the counts of valid pages and the victims' lists, of which only the order is saved.
 //!
-//! What is loaded is not believed: lengths are checked against the configuration before their
+//! A loaded file is not trusted: lengths are checked against the configuration before their
 //! memory is taken, the configuration against the rules of a new device, and every unit, page and
 //! stream before it is used.
 
@@ -104,7 +104,7 @@ pub struct SavedDrive {
     /// When the host wrote each page; empty where the relocation did not want to know.
     pub(crate) written_at: Vec<u32>,
     pub(crate) units: SavedUnits,
-    /// What the relocation had learned.
+    /// State of the relocation.
     pub(crate) relocation: Vec<u64>,
 }
 
@@ -175,7 +175,7 @@ impl SavedDrive {
         &self.header.counters
     }
 
-    /// How often each unit was erased.
+    /// Erases of each unit.
     pub fn erases(&self) -> &[u32] {
         &self.units.erases
     }

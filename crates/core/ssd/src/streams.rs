@@ -72,7 +72,7 @@ pub struct StreamTable {
     last: Option<(Scope, u16, StreamId)>,
 }
 
-/// Where a write goes.
+/// Destination of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
     /// The stream of the drive.
@@ -82,7 +82,7 @@ pub struct Resolution {
     pub closed_another: bool,
 }
 
-/// What an allocation gave.
+/// Result of an allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allocation {
     /// Resources now reserved for the scope (NSA). 0: none could be, and the scope may use the
@@ -108,7 +108,7 @@ pub struct StreamParameters {
     pub open: u16,
 }
 
-/// Why resources cannot be allocated.
+/// Reason for refusing an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum StreamError {
     /// Invalid Field in Command: resources are released before others are asked for.
@@ -178,9 +178,10 @@ impl StreamTable {
         let account = self.account(scope);
         let full = account.is_full();
         let closed_another = full && account.oldest().map(|oldest| self.close(oldest)).is_some();
-        let stream = match full && !closed_another {
-            true => StreamId::DEFAULT,
-            false => self.take(scope, identifier).unwrap_or_default(),
+        let stream = if full && !closed_another {
+            StreamId::DEFAULT
+        } else {
+            self.take(scope, identifier).unwrap_or_default()
         };
         Resolution {
             stream,
@@ -260,9 +261,10 @@ impl StreamTable {
     /// the drive's streams that were closed. Without an allocation nothing happens.
     pub fn release_resources(&mut self, scope: Scope) -> Vec<StreamId> {
         let scope = self.canonical(scope);
-        match self.exclusive.contains_key(&scope) {
-            true => self.release_all(scope),
-            false => Vec::new(),
+        if self.exclusive.contains_key(&scope) {
+            self.release_all(scope)
+        } else {
+            Vec::new()
         }
     }
 
@@ -333,9 +335,10 @@ impl StreamTable {
 
 impl StreamTable {
     fn canonical(&self, scope: Scope) -> Scope {
-        match self.shares_identifiers {
-            true => scope.shared(),
-            false => scope,
+        if self.shares_identifiers {
+            scope.shared()
+        } else {
+            scope
         }
     }
 

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 /// processor's cache, but seldom its translations of addresses as well.
 #[derive(Debug)]
 pub enum Table<T> {
-    /// Where the allocator puts it.
+    /// In memory of the allocator.
     Heap(Vec<T>),
     /// In memory of its own, for which huge pages were asked.
     #[cfg(target_os = "linux")]

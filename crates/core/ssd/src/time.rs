@@ -132,7 +132,7 @@ pub enum Issue {
     },
 }
 
-/// What the host asks for.
+/// Request of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     /// Write pages to a stream.
@@ -391,7 +391,7 @@ impl TimedDevice {
         self.device.observer_mut().restart();
     }
 
-    /// What was measured until now.
+    /// Returns the measurements so far.
     pub fn report(&self) -> TimeReport {
         self.device.observer().report()
     }

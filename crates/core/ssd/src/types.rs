@@ -25,7 +25,7 @@ impl StreamId {
 pub struct PageRange {
     /// The first logical page.
     pub first: u32,
-    /// How many pages.
+    /// Number of pages.
     pub count: u32,
 }
 

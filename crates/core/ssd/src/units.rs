@@ -30,7 +30,7 @@ pub(crate) struct Units {
     opened_at: Vec<u64>,
     /// When each unit was last closed.
     closed_at: Vec<u64>,
-    /// How often each unit was erased.
+    /// Erases of each unit.
     erases: Vec<u32>,
     /// Units that hold pages of each stream, the open one included.
     held: Vec<u32>,

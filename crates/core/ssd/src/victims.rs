@@ -19,14 +19,14 @@ use greedy::Greedy;
 use per_chip::PerChip;
 use random::Choices;
 
-/// How and when a unit was closed.
+/// The closing of a unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Closing {
     /// Its valid pages.
     pub(crate) valid: u32,
     /// The stream whose pages it holds.
     pub(crate) stream: StreamId,
-    /// When it was opened, in pages the host had written.
+    /// Time of opening, in pages the host had written.
     pub(crate) opened_at: u64,
     /// The device's clock when it was closed.
     pub(crate) now: u64,

@@ -26,7 +26,7 @@ pub use report::WearReport;
 
 use crate::{error::UnknownName, random::Random};
 
-/// How erases are spread over units.
+/// Distribution of erases over units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Levelling {
@@ -66,11 +66,11 @@ impl FromStr for Levelling {
     }
 }
 
-/// What wears a device out, and when. All zero: a device that never fails.
+/// Wear model of a device. All zero: a device that never fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Wear {
-    /// How erases are spread.
+    /// Distribution of erases.
     pub levelling: Levelling,
     /// Static levelling moves data once a closed unit lies this many erases behind the most worn
     /// one. 0 stands for 16 (our choice).

@@ -1,4 +1,4 @@
-//! What a relocation is told of victims and survivors, against a book kept beside the device: whose
+//! A relocation's view of victims and survivors, against a ledger kept beside the device: whose
 //! pages they are, when their unit was opened, how old they are, and whose unit was erased.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -103,17 +103,19 @@ impl Zipf {
     /// The density's integral from 1.
     fn integral(&self, rank: f64) -> f64 {
         let power = 1.0 - self.exponent;
-        match power == 0.0 {
-            true => rank.ln(),
-            false => (rank.powf(power) - 1.0) / power,
+        if power == 0.0 {
+            rank.ln()
+        } else {
+            (rank.powf(power) - 1.0) / power
         }
     }
 
     fn inverse(&self, integral: f64) -> f64 {
         let power = 1.0 - self.exponent;
-        match power == 0.0 {
-            true => integral.exp(),
-            false => (1.0 + integral * power).powf(1.0 / power),
+        if power == 0.0 {
+            integral.exp()
+        } else {
+            (1.0 + integral * power).powf(1.0 / power)
         }
     }
 

@@ -72,7 +72,7 @@ struct Family {
     compacts: bool,
 }
 
-/// Where a table belongs: its family, and how often its data was compacted.
+/// Class of a table: its family, and the number of compactions of its data.
 type Place = (usize, u32);
 
 struct Cassandra {

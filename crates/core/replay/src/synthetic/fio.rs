@@ -77,9 +77,10 @@ fn jobs(plan: &Plan, shapes: &[(u64, u64, bool)]) -> Vec<Job> {
             first,
             pages,
             block,
-            order: match in_sequence {
-                true => Order::sequence(),
-                false => Order::Drawn,
+            order: if in_sequence {
+                Order::sequence()
+            } else {
+                Order::Drawn
             },
         };
         first += pages;

@@ -1,5 +1,5 @@
-//! What is on the drive before the load begins: data of others, which are never given back, and what the load's own part
-//! was filled with.
+//! Content of the drive before the load begins: data of others, which are never given back, and the data that
+//! filled the load's own part.
 //!
 //! PCStream's authors filled nine tenths of their drive with files that stay. How these lay is not told. Written in
 //! sequence alone, they fill units of their own, which are never collected. So a second setting says how much of them is
@@ -83,7 +83,7 @@ impl Held {
         (self.filled + self.pages + self.overwrites) * PAGE_BYTES
     }
 
-    /// What is written before the load begins.
+    /// Returns the writes before the load begins.
     pub(super) fn requests(self) -> Requests {
         let write = |first, pages| -> Io { nobodys(Operation::Write, first, pages) };
         let in_sequence = move |first: u64, end: u64| {

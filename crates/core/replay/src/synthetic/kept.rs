@@ -1,4 +1,4 @@
-//! What some samples keep of a load of jobs, made without the rest.
+//! Samples of a load of jobs, generated without the pages that no sample keeps.
 //!
 //! Jobs that write in sequence or in passes write what the whole load would, to the page, in the same order and at
 //! the same time (within a pass of a number of blocks that is no power of two, at about the same time). Of jobs whose
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{draw::Draw, outcome::Source};
 
-/// Where the kept share of a job's writes is larger, all are drawn (our choice: little is saved there).
+/// Largest kept share of a job's writes that is drawn alone; above it all are drawn (our choice: little is saved there).
 const MOST: f64 = 0.5;
 
 /// A job's blocks that are kept.
@@ -29,7 +29,7 @@ struct Part {
     next: Option<(u64, u64)>,
 }
 
-/// How a job comes to its kept blocks.
+/// Order in which a job writes its kept blocks.
 #[derive(Debug)]
 enum Picks {
     /// In the order of the list, pass by pass: the blocks with their places in a pass, how many places a pass has, and
@@ -212,12 +212,12 @@ impl Part {
         };
     }
 
-    /// How far behind the job is before a write of its own, as [`super::jobs::side_by_side`] has it.
+    /// Returns how far behind the job is before a write of its own, as [`super::jobs::side_by_side`] defines it.
     fn behind(&self, number: u64) -> f64 {
         (number * self.job.block) as f64 / self.share
     }
 
-    /// How many writes of the job come before one of another that is so far behind; `is_first` where this job is
+    /// Returns the number of the job's writes before one of another that is so far behind; `is_first` where this job is
     /// taken when both are as far.
     fn before(&self, behind: f64, is_first: bool) -> u64 {
         let comes = |number: u64| {
@@ -305,7 +305,7 @@ impl Kept {
             .fold(0, u64::saturating_add)
     }
 
-    /// What the whole load asks of a drive.
+    /// Returns the demands of the whole load on a drive.
     pub fn whole(&self) -> Source {
         // Shortly before the end the load is gone through write by write.
         let shares: f64 = self.parts.iter().map(|part| part.share).sum();
@@ -326,9 +326,12 @@ impl Kept {
             counts[next] += 1;
         }
         let hinted = self.parts.iter().zip(&counts);
-        let hinted = hinted.map(|(part, count)| match part.job.tag.hint > WriteHint::None {
-            true => *count,
-            false => 0,
+        let hinted = hinted.map(|(part, count)| {
+            if part.job.tag.hint > WriteHint::None {
+                *count
+            } else {
+                0
+            }
         });
         Source {
             records: counts.iter().sum(),

@@ -17,7 +17,7 @@ use super::{
 
 /// Classes whose objects take places drawn at random: 0 none, 1 "random-prompt" and "metadata-heavy", 2 all.
 const DRAWN: Setting = Setting::count(0, "drawn", 1.0, (0.0, 2.0));
-/// How many times as often the classes of high churn turn over as the others.
+/// Turnover of the classes of high churn, as a multiple of the others'.
 const CHURN: Setting = Setting::count(1, "churn", 4.0, (1.0, 100.0));
 
 /// Nine writers of five classes.
@@ -122,9 +122,10 @@ fn llm(plan: &Plan) -> Requests {
                 first,
                 pages: scaled(class.region),
                 block: scaled(class.object).max(1),
-                order: match plan.own(&DRAWN) >= class.drawn_from {
-                    true => Order::Drawn,
-                    false => Order::sequence(),
+                order: if plan.own(&DRAWN) >= class.drawn_from {
+                    Order::Drawn
+                } else {
+                    Order::sequence()
                 },
             };
             first += job.pages;

@@ -151,7 +151,7 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Job<Place> {
     tag: Tag,
-    /// What is left to write: where each file belongs, and its pages.
+    /// Files left to write: the table of each, and its pages.
     left: VecDeque<(Place, u64)>,
     current: Table,
     pub(super) outputs: Vec<(Place, Table)>,

@@ -84,7 +84,7 @@ impl<Update: FnMut(&mut Draw) -> u64> Dirty<Update> {
     }
 }
 
-/// Where InnoDB has what on its drive, in pages: the doublewrite buffer, the log and the tables.
+/// Layout of InnoDB's drive, in pages: the doublewrite buffer, the log and the tables.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InnoDb {
     doublewrite: u64,

@@ -125,7 +125,7 @@ struct Shape {
     /// Pages of the keys' data at the beginning and at the end.
     data_pages: (f64, f64),
     table_pages: u64,
-    /// What each level may hold before it is compacted: tables in level 0, pages in the others; the last holds the
+    /// Bound of each level before it is compacted: tables in level 0, pages in the others; the last holds the
     /// rest.
     targets: Vec<u64>,
     hints: &'static [WriteHint],
@@ -162,7 +162,7 @@ impl Shape {
     }
 }
 
-/// What each of `levels` levels may hold.
+/// Returns the bound of each of `levels` levels.
 fn targets(level_1: u64, levels: usize) -> Vec<u64> {
     let between = (0..levels - 2).scan(level_1, |target, _| {
         let this = *target;
@@ -193,7 +193,7 @@ struct Sorted {
     table: Table,
 }
 
-/// Where a table belongs: its level and its part of the keys.
+/// Class of a table: its level and its part of the keys.
 type Place = (usize, f64, f64);
 
 struct Rocksdb {
@@ -206,7 +206,7 @@ struct Rocksdb {
     targets: Vec<u64>,
     hints: &'static [WriteHint],
     compaction_chunks: usize,
-    /// Where each level's next compaction begins.
+    /// First key of each level's next compaction.
     cursors: Vec<f64>,
     flush: Option<Job<Place>>,
     compaction: Option<Job<Place>>,

@@ -21,7 +21,7 @@ impl Shuffle {
         }
     }
 
-    /// How many numbers it orders.
+    /// Number of numbers it orders.
     pub(super) fn numbers(&self) -> u64 {
         self.mask + 1
     }
@@ -69,7 +69,7 @@ impl Shuffle {
     }
 }
 
-/// What an odd number times is one, to 64 bits: Newton's steps, each of which doubles the bits that are right.
+/// Returns the inverse of an odd number modulo 2^64 (Newton; each step doubles the correct bits).
 const fn inverse(odd: u64) -> u64 {
     let mut found = odd;
     let mut step = 0;

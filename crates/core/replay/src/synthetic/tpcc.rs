@@ -53,7 +53,7 @@ const LINES: u64 = 10;
 const ITEMS: u64 = 100_000;
 /// Clause 4.3.3.1: last names of customers.
 const NAMES: u64 = 1000;
-/// What an order takes: its row, its lines and a row of the history.
+/// Bytes of an order: its row, its lines and a row of the history.
 const ENTERED: u64 = ORDER + LINES * ORDER_LINE + HISTORY;
 /// Bytes of one of InnoDB's pages.
 const BLOCK_BYTES: u64 = BLOCK * PAGE_BYTES;

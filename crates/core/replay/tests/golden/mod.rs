@@ -1,4 +1,4 @@
-//! What the published figures are compared with.
+//! Comparison with published figures.
 
 use anabranch_replay::{Lane, Start};
 use anabranch_ssd::Config;

@@ -1,4 +1,4 @@
-//! What loads, lanes and results are is what they were when it was last recorded, to the last request, page and word.
+//! Loads, lanes and results are as they were when last recorded, to the last request, page and word.
 //!
 //! A record says nothing of what is right: the other tests do. It says whether anything changed, of all that can be
 //! asked, so that a change of results is seen and meant. Each line has some counts to read, and a sum over everything

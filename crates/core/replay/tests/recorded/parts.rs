@@ -129,7 +129,7 @@ fn context(random: &mut Random, id: u32) -> Context {
     context
 }
 
-/// What a survey tells of writers, with their labels, and of lifetimes; half of it kept and gone on with.
+/// Report of a survey on writers, with their labels, and of lifetimes; half of it kept and gone on with.
 fn survey(seed: u64) -> String {
     let mut random = Random(seed);
     let drive = drive();

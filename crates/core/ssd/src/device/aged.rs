@@ -141,9 +141,10 @@ fn renamed(old: &Config, new: &Config, stream: StreamId) -> (StreamId, bool) {
         None => {
             let handle = stream.0 % old.handles();
             let default = new.default_stream(group);
-            match handle < new.handles() {
-                true => (StreamId(default.0 + handle), true),
-                false => (default, false),
+            if handle < new.handles() {
+                (StreamId(default.0 + handle), true)
+            } else {
+                (default, false)
             }
         }
         Some(slot) => {

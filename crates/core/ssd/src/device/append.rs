@@ -35,9 +35,10 @@ impl<O: Observe> Device<O> {
         relocation: &mut (impl Relocate + ?Sized),
         wanted: StreamId,
     ) -> Result<(StreamId, u32), DeviceError> {
-        let stream = match self.mapped > self.streams_off_above {
-            true => self.config.default_stream(self.config.group_of(wanted)),
-            false => wanted,
+        let stream = if self.mapped > self.streams_off_above {
+            self.config.default_stream(self.config.group_of(wanted))
+        } else {
+            wanted
         };
         match self.room(stream) {
             0 => self.make_room(relocation, stream),

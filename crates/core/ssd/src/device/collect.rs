@@ -178,7 +178,7 @@ impl<O: Observe> Device<O> {
     }
 }
 
-/// What is collected next.
+/// Next unit to collect.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Choice {
     /// A closed unit.

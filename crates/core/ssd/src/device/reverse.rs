@@ -28,7 +28,7 @@ pub(super) struct Reverse {
     pub(super) mapped: u64,
 }
 
-/// How the work is divided.
+/// Division of the work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Division {
     /// Log2 of the places of a part.
@@ -58,7 +58,7 @@ impl Division {
         }
     }
 
-    /// How much further a far page is at least. An entry says this of any far page, and of no other.
+    /// Least distance of a far page. An entry holds this value for every far page, and for no other.
     fn far(self) -> u32 {
         self.far.min(u32::MAX >> self.part_shift)
     }
@@ -100,7 +100,7 @@ fn each_by<T: Send, R: Send>(
     results.into_iter().flatten().collect()
 }
 
-/// Where pages may lie: the places of the table.
+/// Range of pages: the places of the table.
 #[derive(Debug, Clone, Copy)]
 struct Places<'a> {
     shift: u32,
@@ -210,7 +210,7 @@ fn made(places: Places<'_>, l2p: &[u32], division: Division) -> Option<Reverse> 
     Some(Reverse { p2l, valid, mapped })
 }
 
-/// What is wrong with a mapping that contradicts itself, found page by page.
+/// Contradiction in a mapping, found page by page.
 #[cold]
 fn contradiction(places: Places<'_>, l2p: &[u32]) -> StateError {
     let mut p2l = vec![NONE; places.count()];
@@ -246,7 +246,7 @@ impl Share<'_> {
             .map(move |(page, &address)| (page, places.index(address)))
     }
 
-    /// How many pages each part of the table has of this share.
+    /// Number of pages of this share in each part of the table.
     fn counted(self, places: Places<'_>, division: Division, parts: usize) -> Option<Vec<u32>> {
         let mut counts = vec![0; parts];
         for (_, index) in self.pages(places) {
@@ -284,11 +284,11 @@ impl Share<'_> {
     }
 }
 
-/// Where one thread sorts pages of one part.
+/// Bucket in which one thread sorts pages of one part.
 #[derive(Debug, Default)]
 struct Bucket<'a> {
     slots: &'a mut [u32],
-    /// Where the next one goes.
+    /// Place of the next page.
     at: usize,
     last: u32,
     /// Pages that are further from the one before than an entry can say: of pages at random one in a million at
@@ -317,7 +317,7 @@ fn buckets<'a>(
     Some(buckets)
 }
 
-/// Where sorting into a bucket begins; it goes on from the beginning once the end is reached. Parts lie powers of two
+/// First place that sorting into a bucket fills; after the last place it continues at the first. Parts lie powers of two
 /// apart, and caches would have all their beginnings in one place: so it is a page of memory and a line further for
 /// each part.
 fn start(part: usize, count: usize) -> usize {
@@ -362,7 +362,7 @@ fn place<'a>(
     Some(())
 }
 
-/// How many pages each unit holds, the drive's first apart; `None` if one lies where none was written.
+/// Number of pages in each unit, the drive's first apart; `None` if one lies where none was written.
 fn valid(p2l: &[u32], pages_per_unit: usize, usable: &[u32]) -> Option<Vec<u32>> {
     let units = p2l.chunks(pages_per_unit).zip(usable);
     let count = units.map(|(unit, &usable)| {

@@ -8,7 +8,8 @@ use crate::config::Config;
 /// Bits of a placement identifier.
 const IDENTIFIER_BITS: u32 = 16;
 
-/// Whose data may join a handle's when the controller moves them (Reclaim Unit Handle Type).
+/// Isolation of a handle: which data may join its data in a unit when the controller moves them
+/// (Reclaim Unit Handle Type).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandleType {
@@ -84,9 +85,12 @@ impl FdpConfiguration {
             });
         }
         let persistent = config.persistently_isolated.min(handles);
-        let kind = |handle| match handle < handles - persistent {
-            true => HandleType::InitiallyIsolated,
-            false => HandleType::PersistentlyIsolated,
+        let kind = |handle| {
+            if handle < handles - persistent {
+                HandleType::InitiallyIsolated
+            } else {
+                HandleType::PersistentlyIsolated
+            }
         };
         Ok(FdpConfiguration {
             groups,

@@ -1,4 +1,4 @@
-//! What an FDP device refuses.
+//! Errors of an FDP device.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! What an FDP device tells its host of: the events of log page 23h.
+//! Events that an FDP device reports to its host: log page 23h.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use super::PlacementIdentifier;
 /// the log page. The oldest goes when another comes.
 pub const EVENTS_KEPT: usize = 63;
 
-/// What happened (§5.1.12.1.31).
+/// Kind of an event (§5.1.12.1.31).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FdpEventKind {
@@ -133,9 +133,9 @@ pub enum EventDetail {
 /// One event. A field that is `None` is one whose valid flag is clear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FdpEvent {
-    /// What happened.
+    /// Kind of the event.
     pub kind: FdpEventKind,
-    /// When it happened, in the milliseconds of the Timestamp feature.
+    /// Time of the event, in the milliseconds of the Timestamp feature.
     pub timestamp_ms: u64,
     /// The placement identifier that the host named.
     pub placement: Option<PlacementIdentifier>,
@@ -170,9 +170,10 @@ pub struct FdpEvents {
 
 impl FdpEvents {
     pub(super) fn push(&mut self, event: FdpEvent) {
-        let log = match event.kind.is_host() {
-            true => &mut self.host,
-            false => &mut self.controller,
+        let log = if event.kind.is_host() {
+            &mut self.host
+        } else {
+            &mut self.controller
         };
         if log.len() >= EVENTS_KEPT {
             log.pop_front();

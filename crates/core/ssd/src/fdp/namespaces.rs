@@ -10,7 +10,7 @@ use super::{FdpConfiguration, FdpError};
 /// Management: Number of Placement Handles).
 const MAX_PLACEMENT_HANDLES: usize = 128;
 
-/// Who chose a handle for use (Reclaim Unit Handle Attributes of log page 21h).
+/// Owner of a handle's choice (Reclaim Unit Handle Attributes of log page 21h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandleUsage {
@@ -40,7 +40,7 @@ impl Namespaces {
         }
     }
 
-    /// How many handles may be listed and picked.
+    /// Number of handles that may be listed and picked.
     pub(super) fn usable_handles(&self) -> u16 {
         self.handles
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{FdpConfiguration, FdpDevice, FdpError, FdpEvent, FdpEventKind};
 use crate::{observe::Observe, types::StreamId};
 
-/// What a write says about its placement: the reclaim group in the upper bits, as many as the
+/// Placement identifier of a write: the reclaim group in the upper bits, as many as the
 /// configuration gives it, and the namespace's placement handle in all others (§5.1.12.1.28; some
 /// emulators leave the handle one bit less).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

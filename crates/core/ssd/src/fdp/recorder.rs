@@ -1,4 +1,4 @@
-//! What an FDP device records of its units for its host.
+//! Records an FDP device's statistics and events for its host.
 
 use super::{EventDetail, EventLocation, FdpEvent, FdpEventKind, FdpEventKinds, FdpEvents};
 use crate::{config::Config, relocate::fdp::Listener, types::StreamId};
@@ -50,9 +50,10 @@ impl Recorder {
 
     pub(super) fn enable(&mut self, handle: u16, kinds: FdpEventKinds, enable: bool) {
         let enabled = &mut self.enabled[usize::from(handle)];
-        *enabled = match enable {
-            true => enabled.with(kinds),
-            false => enabled.without(kinds),
+        *enabled = if enable {
+            enabled.with(kinds)
+        } else {
+            enabled.without(kinds)
         };
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{config::Config, counters::Counters};
 
-/// What was written and erased. The log page's fields stop at their largest value; these come of
+/// Counts of written and erased data. The log page's fields stop at their largest value; these come from
 /// 64-bit counts of pages and never get there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FdpStatistics {

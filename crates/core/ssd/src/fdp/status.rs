@@ -86,9 +86,10 @@ impl<O: Observe> FdpDevice<O> {
     /// begin now.
     fn limit_of(&self, stream: StreamId) -> u64 {
         let recorder = &self.relocation.listener;
-        let begun_at = match self.is_begun(stream) {
-            true => recorder.begun_at_ms(stream),
-            false => recorder.now_ms(),
+        let begun_at = if self.is_begun(stream) {
+            recorder.begun_at_ms(stream)
+        } else {
+            recorder.now_ms()
         };
         begun_at.saturating_add(self.limit_ms())
     }

@@ -18,7 +18,7 @@ pub struct FdpSection {
     /// Bytes in a reclaim unit; must be what the geometry makes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<u64>,
-    /// How many handles, the last ones, are persistently isolated; all others are initially
+    /// Number of persistently isolated handles, the last ones; all others are initially
     /// isolated.
     #[serde(default)]
     pub persistently_isolated: u16,

@@ -1,4 +1,4 @@
-//! What may mix when a Flexible Data Placement drive collects garbage.
+//! Isolation rules of garbage collection on a Flexible Data Placement drive.
 
 use std::fmt;
 
@@ -41,7 +41,7 @@ impl Listener for () {
 #[derive(Debug)]
 pub(crate) struct Fdp<L: Listener = ()> {
     pub(crate) listener: L,
-    /// Where copies of each stream go.
+    /// Stream that copies of each stream go to.
     destination: Vec<StreamId>,
     /// The host stream of the persistently isolated handle whose data each stream holds; `None` for
     /// a stream that holds initially isolated data.
@@ -86,9 +86,10 @@ impl<L: Listener> Fdp<L> {
             let persistent = handle.checked_sub(first_persistent);
             let slot = persistent.map_or(0, |persistent| shared(config) + persistent);
             let of_group = group.saturating_mul(per_group).saturating_add(slot);
-            let copies = match slot < per_group {
-                true => config.host_streams.saturating_add(of_group),
-                false => u16::MAX,
+            let copies = if slot < per_group {
+                config.host_streams.saturating_add(of_group)
+            } else {
+                u16::MAX
             };
             let own = persistent.map(|_| StreamId(host));
             owner[usize::from(host)] = own;

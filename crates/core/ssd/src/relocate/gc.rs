@@ -15,9 +15,10 @@ pub(super) struct Gc {
 /// Internal streams that the relocation uses: one for each reclaim group, or none.
 pub(super) fn internal_streams(config: &Config) -> u16 {
     let groups = u16::try_from(config.reclaim_groups).unwrap_or(u16::MAX);
-    match config.internal_streams >= groups {
-        true => groups,
-        false => 0,
+    if config.internal_streams >= groups {
+        groups
+    } else {
+        0
     }
 }
 

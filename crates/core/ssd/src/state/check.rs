@@ -72,9 +72,10 @@ fn sums(counters: &Counters, streams: &[StreamCounters]) -> Result<(), StateErro
         (sum(|stream| stream.erased_units), counters.erased_units),
         (sum(|stream| stream.sealed_units), counters.sealed_units),
     ];
-    match pairs.iter().all(|&(sum, all)| sum == u128::from(all)) {
-        true => Ok(()),
-        false => fail("its streams' counters do not sum to its own"),
+    if pairs.iter().all(|&(sum, all)| sum == u128::from(all)) {
+        Ok(())
+    } else {
+        fail("its streams' counters do not sum to its own")
     }
 }
 
@@ -140,9 +141,10 @@ fn changed(config: &Config, lists: &SavedGroup) -> Result<(), StateError> {
     };
     let mut found = lists.changed.clone();
     found.sort_unstable();
-    match found == expected {
-        true => Ok(()),
-        false => fail("its orders of closed units differ"),
+    if found == expected {
+        Ok(())
+    } else {
+        fail("its orders of closed units differ")
     }
 }
 

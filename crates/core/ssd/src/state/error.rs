@@ -1,4 +1,4 @@
-//! What can be wrong with a saved drive.
+//! Errors in a saved drive.
 
 use std::io;
 
@@ -61,11 +61,11 @@ pub enum StateError {
     /// The saved drive has another size than the device it was to become.
     #[error("has {what} {found}, and cannot serve as a drive with {asked}")]
     Geometry {
-        /// What differs.
+        /// Name of the property that differs.
         what: &'static str,
-        /// What the saved drive has.
+        /// Value in the saved drive.
         found: u64,
-        /// What was asked for.
+        /// Value that was requested.
         asked: u64,
     },
 }

@@ -39,7 +39,7 @@ macro_rules! word {
 
 word!(u8, u16, u32, u64);
 
-/// How long a run may be.
+/// Bound of a run's length.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Length {
     /// Exactly so many numbers: its memory is taken at once.

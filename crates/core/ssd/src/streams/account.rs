@@ -1,4 +1,4 @@
-//! Who uses how many of the drive's streams, and which was used longest ago.
+//! Account of the drive's streams: how many each user has, and which was used longest ago.
 
 use std::collections::{BTreeSet, HashMap};
 

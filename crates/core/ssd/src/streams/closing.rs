@@ -1,10 +1,10 @@
-//! What becomes of the unit a stream was filling when it is closed.
+//! Treatment of a closed stream's open unit.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{device::Device, error::DeviceError, observe::Observe, types::StreamId};
 
-/// What becomes of a closed stream's half-filled unit. The standards are silent.
+/// Treatment of a closed stream's half-filled unit. The standards are silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AtClose {

@@ -1,10 +1,10 @@
-//! What a stream costs a drive to have.
+//! Cost of a stream to a drive.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{config::Config, profile::Profile};
 
-/// What one stream takes.
+/// Resources of one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamCost {
     /// Buffer memory for data on their way to the flash.
@@ -16,16 +16,16 @@ pub struct StreamCost {
     pub open_unit_bytes: u64,
 }
 
-/// What the streams of a drive take.
+/// Resources of a drive's streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamCosts {
     /// Streams the host may name, the default one included.
     pub host_streams: u16,
-    /// What each of them takes.
+    /// Resources of each.
     pub host: StreamCost,
     /// Streams only garbage collection writes.
     pub internal_streams: u16,
-    /// What each of them takes.
+    /// Resources of each.
     pub internal: StreamCost,
 }
 

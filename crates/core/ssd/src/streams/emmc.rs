@@ -30,13 +30,13 @@ const DEVICE: Scope = Scope {
     host: super::Host::Anonymous(0),
 };
 
-/// What a large unit is a multiple of: `LARGE_UNIT_SIZE_M1` counts MiB.
+/// Granule of a large unit: `LARGE_UNIT_SIZE_M1` counts MiB.
 const LARGE_UNIT_STEP_BYTES: u64 = 1 << 20;
 
 /// The largest multiplier of large units: what three bits of `CONTEXT_CONF` hold. Our choice; devices tell theirs.
 const MOST_MULTIPLIER: u8 = 7;
 
-/// What a device tells of its contexts, `CONTEXT_CAPABILITIES` and `LARGE_UNIT_SIZE_M1`.
+/// Capabilities of a device's contexts, `CONTEXT_CAPABILITIES` and `LARGE_UNIT_SIZE_M1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
     /// The highest context (`MAX_CONTEXT_ID`).
@@ -196,7 +196,7 @@ impl EmmcContexts {
         Ok(erased)
     }
 
-    /// What a context is open for; closed where the device has no such context.
+    /// Returns the direction that a context is open for; closed where the device has no such context.
     pub fn activation(&self, context: u16) -> Activation {
         let session = self.sessions.session_of(context);
         session.map_or(Activation::Closed, |session| session.activation)
@@ -237,9 +237,10 @@ impl EmmcContexts {
         {
             return Err(Rule::WriteOfReadOnly);
         }
-        match self.sessions.writes_unit_of(extent, context) {
-            true => Err(Rule::UnitOfAnother),
-            false => Ok(()),
+        if self.sessions.writes_unit_of(extent, context) {
+            Err(Rule::UnitOfAnother)
+        } else {
+            Ok(())
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Scope {
     /// The namespace (NSID).
     pub namespace: u32,
-    /// Who writes to it.
+    /// Writer of the stream.
     pub host: Host,
 }
 

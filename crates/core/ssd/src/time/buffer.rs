@@ -106,9 +106,10 @@ impl WriteBuffer {
     #[inline]
     pub(super) fn next_write(&mut self) -> Option<WaitingWrite> {
         let first = self.writes.front()?;
-        match first.upto <= self.admitted() {
-            true => self.writes.pop_front(),
-            false => None,
+        if first.upto <= self.admitted() {
+            self.writes.pop_front()
+        } else {
+            None
         }
     }
 
@@ -116,9 +117,10 @@ impl WriteBuffer {
     #[inline]
     pub(super) fn next_held(&mut self) -> Option<Held> {
         let first = self.held.front()?;
-        match first.upto <= self.admitted() {
-            true => self.held.pop_front(),
-            false => None,
+        if first.upto <= self.admitted() {
+            self.held.pop_front()
+        } else {
+            None
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::events::NEVER;
 
-/// What a channel moves for a die.
+/// Transfers of a channel for a die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Transfer {
     pub(super) die: u32,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::timing::Timing;
 
-/// What a die does besides host reads.
+/// Work of a die besides host reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
     /// Pages are programmed, some of them the host's.
@@ -59,7 +59,7 @@ impl Reader {
     }
 }
 
-/// What a die's cells are doing.
+/// Activity of a die's cells.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cells {
     Idle,
@@ -151,7 +151,7 @@ impl Die {
 /// collections, short enough to follow a workload).
 const MEMORY_UNITS: u64 = 4;
 
-/// How fast garbage collection goes on beside the host: as its work has been to the host's of
+/// Pace of garbage collection beside the host: as its work has been to the host's of
 /// late, so that victims are emptied over the whole time in which the host fills what they
 /// give, and an eighth faster, so that nothing piles up (our choice).
 #[derive(Debug)]

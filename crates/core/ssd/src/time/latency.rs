@@ -1,4 +1,4 @@
-//! How long requests of one kind took.
+//! Latency histogram of requests of one kind.
 
 use serde::{Deserialize, Serialize};
 

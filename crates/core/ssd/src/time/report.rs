@@ -1,4 +1,4 @@
-//! What a run took, as plain types.
+//! Time report of a run, as plain types.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ impl Work {
     }
 }
 
-/// What the flash did. Garbage collection includes wear levelling.
+/// Flash operations. Garbage collection includes wear levelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FlashWork {
     /// Reads for the host.
@@ -83,7 +83,7 @@ pub struct TimeReport {
     pub interval_ns: u64,
     /// Throughput and latencies over time.
     pub intervals: Vec<Interval>,
-    /// What the flash did.
+    /// Flash operations.
     pub work: FlashWork,
     /// Share of the dies' time in which they were busy.
     pub die_utilisation: f64,

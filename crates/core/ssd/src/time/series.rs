@@ -15,7 +15,7 @@ const MOST: usize = 512;
 /// The length of the first intervals (our choice: ten milliseconds).
 const FIRST_NS: u64 = 10_000_000;
 
-/// What was answered in one interval. Rates are per second of the interval; the last one's, of
+/// Requests answered in one interval. Rates are per second of the interval; the last one's, of
 /// the part of it that has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Interval {
@@ -33,10 +33,10 @@ pub struct Interval {
     /// ended in the interval.
     #[serde(default)]
     pub collection_busy_ns: u64,
-    /// How long the reads took; `None` where none was answered.
+    /// Latencies of reads; `None` where none was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_latency: Option<IntervalLatency>,
-    /// How long the writes took; `None` where none was answered.
+    /// Latencies of writes; `None` where none was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_latency: Option<IntervalLatency>,
 }

@@ -1,4 +1,4 @@
-//! How the latencies of one interval lie.
+//! Distribution of the latencies of one interval.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! How long the flash takes: what a profile says in its `[timing]` section, and what follows.
+//! Timing of the flash: the `[timing]` section of a profile, and the durations that follow from it.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ const LONGEST_NS: u64 = 10_000_000_000;
 /// The slowest a channel may be (our choice: an asynchronous ONFI 1.0 bus moves 10 MB/s).
 const SLOWEST_BYTES_PER_SECOND: u64 = 1_000_000;
 
-/// How long a drive's flash takes, and what its controller buffers. Unknown keys are errors.
+/// Timing of a drive's flash, and the size of its controller's buffer. Unknown keys are errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
@@ -75,7 +75,7 @@ impl Layout {
     }
 }
 
-/// What follows from the timing, the layout and the device, with sizes in pages of the translation
+/// Durations derived from the timing, the layout and the device, with sizes in pages of the translation
 /// layer.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {

@@ -1,4 +1,4 @@
-//! What the flash of each unit is waiting for.
+//! Pending flash work of each unit.
 
 /// A unit as its flash sees it.
 #[derive(Debug, Clone, Copy, Default)]

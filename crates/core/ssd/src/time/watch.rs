@@ -14,7 +14,7 @@ pub(super) struct Row {
     /// The pages of the row from this one on are still to be read.
     start: u32,
     end: u32,
-    /// How many of its pages are read.
+    /// Number of its pages that are read.
     pages: u32,
     /// Whether the row's pages are in the buffer: there is nothing to read.
     buffered: bool,

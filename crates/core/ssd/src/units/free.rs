@@ -14,18 +14,20 @@ pub(super) enum FreeUnits {
 impl FreeUnits {
     /// A list of units that were never erased.
     pub(super) fn new(units: impl Iterator<Item = u32>, by_wear: bool) -> FreeUnits {
-        match by_wear {
-            false => FreeUnits::Queue(units.collect()),
-            true => FreeUnits::Wear(units.map(|unit| (0, unit)).collect()),
+        if !by_wear {
+            FreeUnits::Queue(units.collect())
+        } else {
+            FreeUnits::Wear(units.map(|unit| (0, unit)).collect())
         }
     }
 
     /// A list of free units in the given order.
     pub(super) fn of(units: Vec<u32>, by_wear: bool, erases: &[u32]) -> FreeUnits {
         let worn = |unit: u32| (erases[unit as usize], unit);
-        match by_wear {
-            false => FreeUnits::Queue(units.into()),
-            true => FreeUnits::Wear(units.into_iter().map(worn).collect()),
+        if !by_wear {
+            FreeUnits::Queue(units.into())
+        } else {
+            FreeUnits::Wear(units.into_iter().map(worn).collect())
         }
     }
 

@@ -13,7 +13,7 @@ pub struct ClosedUnit {
     pub unit: u32,
     /// Its valid pages.
     pub valid_pages: u32,
-    /// When it was opened, in pages the host had written.
+    /// Time of opening, in pages the host had written.
     pub opened_at: u64,
     /// When it was closed, in pages the host had written.
     pub closed_at: u64,
@@ -84,7 +84,7 @@ impl ClosedUnits {
         self.stream.len() as u32
     }
 
-    /// What is known of a unit; `None` if it is not closed.
+    /// The unit's state; `None` if it is not closed.
     pub fn get(&self, unit: u32) -> Option<ClosedUnit> {
         self.contains(unit).then(|| self.view(unit))
     }
@@ -154,7 +154,7 @@ impl Rule for ClosedUnits {
         self.enter(unit, self.stream[unit as usize], valid);
     }
 
-    /// What is collected where the scheme names none: the unit with the fewest valid pages among all streams', if
+    /// Victim where the scheme names none: the unit with the fewest valid pages among all streams', if
     /// any unit has a dead page.
     fn choose(&mut self, _now: u64) -> Option<u32> {
         let streams = 0..self.lowest.len() as u32;

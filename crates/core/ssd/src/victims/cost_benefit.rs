@@ -20,7 +20,7 @@ pub(crate) struct CostBenefit {
     closed_at: Vec<u64>,
     valid: Vec<u32>,
     pages_per_unit: u32,
-    /// What an age is worth; it grows with age.
+    /// Weight of an age; it grows with the age.
     worth: fn(f64) -> f64,
 }
 

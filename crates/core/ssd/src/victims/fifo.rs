@@ -9,7 +9,7 @@ use super::{Closing, Order, Rule};
 #[derive(Debug)]
 pub(crate) struct Fifo {
     order: VecDeque<(u32, u32)>,
-    /// How often each unit was closed: an entry of an earlier closing is stale.
+    /// Times each unit was closed: an entry of an earlier closing is stale.
     closings: Vec<u32>,
 }
 

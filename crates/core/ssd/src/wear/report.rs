@@ -1,4 +1,4 @@
-//! How worn a drive is, and how much its host can write before the rated erases are used up.
+//! Wear of a drive, and the bytes that its host can write before the rated erases are used up.
 
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ impl WearReport {
         }
     }
 
-    /// How many times longer this drive lasts than another: the ratio of what their hosts can
+    /// Life of this drive as a multiple of another's: the ratio of the bytes that their hosts can
     /// write, levelled as measured. `None` where either is unknown.
     pub fn times_of(&self, other: &WearReport) -> Option<f64> {
         let (own, other) = self.life_bytes.zip(other.life_bytes)?;
@@ -98,7 +98,7 @@ fn in_service(erases: &[u32], retired: &[u32]) -> Vec<u32> {
     kept.map(|(&erases, _)| erases).collect()
 }
 
-/// How erases are spread over units.
+/// Distribution of erases over units.
 #[derive(Debug, Clone, Copy, Default)]
 struct Spread {
     least: u32,

@@ -33,7 +33,7 @@ impl<O: Observe> Driven<O> {
         device.write_scattered(&mut **relocation, pages, stream)
     }
 
-    /// What is saved of both.
+    /// Saved state of both.
     pub fn saved(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let saved = self.device.save(&*self.relocation, &mut bytes);

@@ -1,4 +1,4 @@
-//! What the device tells its host of.
+//! Events that the device reports to its host.
 
 use anabranch_ssd::{
     Config, PageRange,

@@ -22,7 +22,7 @@ const RANDOM_HANDLES: u32 = 4;
 const RANDOM_UNITS: u32 = 30;
 const RANDOM_PERCENT: u32 = 30;
 
-/// Where each handle's data begin, and how many pages they are.
+/// First page and number of pages of each handle's data.
 fn region(handle: u32) -> (u32, u32) {
     let random = RANDOM_UNITS * PAGES_PER_UNIT;
     let others = u32::from(HANDLES) - RANDOM_HANDLES;
@@ -63,15 +63,17 @@ fn waf(spare_percent: u32, isolated: u16) -> f64 {
             device.clear();
         }
         let at_random = random.below(100) < RANDOM_PERCENT;
-        let handle = match at_random {
-            true => random.below(RANDOM_HANDLES),
-            false => RANDOM_HANDLES + random.below(u32::from(HANDLES) - RANDOM_HANDLES),
+        let handle = if at_random {
+            random.below(RANDOM_HANDLES)
+        } else {
+            RANDOM_HANDLES + random.below(u32::from(HANDLES) - RANDOM_HANDLES)
         };
         let (first, count) = region(handle);
         let head = &mut heads[handle as usize];
-        *head = match at_random {
-            true => random.below(count),
-            false => (*head + 1) % count,
+        *head = if at_random {
+            random.below(count)
+        } else {
+            (*head + 1) % count
         };
         write(&mut device, handle, first + *head, 1);
     }

@@ -18,7 +18,7 @@ use proptest::{
     test_runner::{RngAlgorithm, TestRng, TestRunner},
 };
 
-/// What every programmed page holds: the number of the host write it stems from.
+/// Content of every programmed page: the number of the host write it stems from.
 #[derive(Debug, Clone)]
 pub struct Flash {
     content: Vec<Vec<u64>>,
@@ -98,7 +98,7 @@ pub struct Rig {
     writes: u64,
 }
 
-/// What a host does.
+/// Action of a host.
 #[derive(Debug, Clone)]
 pub enum Operation {
     Write { first: u32, count: u32, stream: u16 },

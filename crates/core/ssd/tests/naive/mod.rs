@@ -256,9 +256,10 @@ impl Naive {
             let wanted = match destination {
                 Destination::Stream(stream) => stream,
                 Destination::Each => {
-                    let age_pages = match self.relocation.wants_ages() {
-                        true => self.host_pages - self.written[&page],
-                        false => 0,
+                    let age_pages = if self.relocation.wants_ages() {
+                        self.host_pages - self.written[&page]
+                    } else {
+                        0
                     };
                     let survivor = Survivor { page, age_pages };
                     self.relocation.survivor(victim, survivor)

@@ -10,7 +10,7 @@ use anabranch_ssd::{
 
 use crate::Sum;
 
-/// What was heard, in order.
+/// Notifications, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Heard(Arc<Mutex<Sum>>);
 

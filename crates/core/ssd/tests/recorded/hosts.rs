@@ -1,4 +1,4 @@
-//! What hosts see: placement identifiers, stream identifiers, contexts.
+//! View of the host: placement identifiers, stream identifiers, contexts.
 
 use std::fmt::Debug;
 
@@ -15,7 +15,7 @@ use anabranch_ssd::{
 
 use crate::{Sum, drawn, flash::with_spare, heard::Heard, hold, one_of, workload::Random};
 
-/// What a host is answered: errors in their words, too.
+/// Answers to a host: errors in their words, too.
 fn answered<T: Debug, E: Debug + ToString>(result: Result<T, E>) -> String {
     result.map_or_else(
         |error| format!("{error:?} {}", error.to_string()),

@@ -1,4 +1,4 @@
-//! What drives do is what they did when it was last recorded, to the last count, page and nanosecond.
+//! Drives behave as they did when last recorded, to the last count, page and nanosecond.
 //!
 //! A record says nothing of what is right: the other tests do. It says whether anything changed, of all that can be
 //! asked of a drive, under options drawn at random, so that a change of results is seen and meant. Each line has some

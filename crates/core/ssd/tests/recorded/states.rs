@@ -89,7 +89,7 @@ fn words(error: impl ToString) -> String {
     }
 }
 
-/// What becomes of the bytes: a refusal, or a drive that is asked and used.
+/// Result of loading the bytes: a refusal, or a drive that is asked and used.
 fn told(bytes: &[u8], kind: RelocationKind) -> Result<String, String> {
     let drive = SavedDrive::read(bytes).map_err(words)?;
     let config = drive.config().clone();

@@ -171,7 +171,7 @@ fn run(random: &mut Random, kind: RelocationKind) -> String {
     )
 }
 
-/// What a device has counted, whole and by stream.
+/// Counters of a device, whole and by stream.
 trait SavedCounts {
     fn saved_counts(&self) -> String;
 }

@@ -16,7 +16,7 @@ fn samples(one_of: u32) -> Vec<Sample> {
     (0..4).map(sample).collect()
 }
 
-/// What a sample sees of requests.
+/// Requests as a sample sees them.
 fn seen(requests: impl Iterator<Item = Io>, sample: &Sample) -> Vec<Io> {
     requests.filter_map(|io| sample.apply(&io)).collect()
 }
@@ -77,7 +77,7 @@ fn loads_by_other_rules_and_samples_of_other_pages_are_made_whole() {
     assert!(load("fio-passes").kept(&[large]).is_none());
 }
 
-/// How far two lists of numbers are from the same law: Smirnov's distance over that which 1 of 1,000 such pairs
+/// Distance of two lists of numbers from the same law: Smirnov's distance over that which 1 of 1,000 such pairs
 /// exceeds.
 fn distance(mut one: Vec<u64>, mut other: Vec<u64>) -> f64 {
     one.sort_unstable();

@@ -43,7 +43,7 @@ pub struct EmmcCommand {
     pub sector: Option<u64>,
 }
 
-/// Why a command was not performed.
+/// Reason for refusing a command.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refused {
     /// It breaks a rule.
@@ -54,7 +54,7 @@ pub enum Refused {
     Device(#[from] DeviceError),
 }
 
-/// What was done with a context.
+/// Counts of a context's use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct ContextCounts {
     /// Times it was opened.
@@ -73,7 +73,7 @@ pub struct ContextCounts {
     pub refused: u64,
 }
 
-/// What was erased, by the argument of ERASE (CMD38).
+/// Counts of erased bytes, by the argument of ERASE (CMD38).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct EraseCounts {
     /// Erases (0).
@@ -160,12 +160,12 @@ impl EmmcCard {
         &self.device
     }
 
-    /// What was done with each context; 0 is none.
+    /// Counts of each context's use; 0 is none.
     pub fn counts(&self) -> &[ContextCounts] {
         &self.counts
     }
 
-    /// What was erased.
+    /// Counts of erased bytes.
     pub fn erased(&self) -> EraseCounts {
         self.erased
     }
@@ -180,7 +180,7 @@ impl EmmcCard {
         self.elsewhere
     }
 
-    /// How often each rule was broken.
+    /// Number of violations of each rule.
     pub fn broken(&self) -> &BTreeMap<Rule, u64> {
         &self.broken
     }

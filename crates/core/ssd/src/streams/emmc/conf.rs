@@ -1,10 +1,10 @@
-//! What a context is configured for: the byte `CONTEXT_CONF`.
+//! Configuration of a context: the byte `CONTEXT_CONF`.
 
 use serde::{Deserialize, Serialize};
 
 use super::Rule;
 
-/// What a context is open for: bits 1:0.
+/// Direction that a context is open for: bits 1:0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
@@ -29,7 +29,7 @@ impl Activation {
     }
 }
 
-/// What an interruption may damage of a context's data: bits 7:6.
+/// Reliability mode, the data of a context that an interruption may damage: bits 7:6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reliability {
@@ -45,11 +45,11 @@ pub enum Reliability {
 /// The configuration of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct ContextConf {
-    /// What it is open for.
+    /// Direction that it is open for.
     pub activation: Activation,
     /// Granules of a large unit (bits 5:3), where the context follows the rules of large units (bit 2).
     pub large_unit: Option<u8>,
-    /// What an interruption may damage. It changes no count.
+    /// Reliability mode. It changes no count.
     pub reliability: Reliability,
 }
 

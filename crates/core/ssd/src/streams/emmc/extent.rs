@@ -7,7 +7,7 @@ use crate::types::PageRange;
 pub struct Extent {
     /// The first byte.
     pub offset_bytes: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub length_bytes: u64,
 }
 

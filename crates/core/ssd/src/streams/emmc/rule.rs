@@ -28,10 +28,10 @@ pub enum Rule {
     /// A context open for writes alone is read.
     #[error("a write-only context is read")]
     ReadInWriteOnly,
-    /// What an open write-only context wrote is read.
+    /// A read of data that an open write-only context wrote.
     #[error("what an open write-only context wrote is read")]
     ReadOfWriteOnly,
-    /// What an open read-only context read is written.
+    /// A write to data that an open read-only context read.
     #[error("what an open read-only context read is written")]
     WriteOfReadOnly,
     /// A large unit is accessed in order, from beginning to end.
@@ -55,7 +55,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Where the rule stands. What of eMMC's contexts JESD220G repeats for UFS is cited from there.
+    /// Source of the rule. Rules of eMMC's contexts that JESD220G repeats for UFS are cited from there.
     pub fn clause(self) -> &'static str {
         match self {
             Rule::Number => "EXT_CSD CONTEXT_CAPABILITIES [496], bits 3:0",

@@ -1,4 +1,4 @@
-//! What a context did since it was configured.
+//! Session of a context: its accesses since it was configured.
 
 use super::{Activation, Extent, Rule};
 use crate::types::PageRange;
@@ -9,13 +9,13 @@ pub(super) struct Session {
     pub(super) activation: Activation,
     /// Bytes of its large units, where it follows their rules.
     pub(super) unit_bytes: Option<u64>,
-    /// What tells this session from others of the same context; 0 is none.
+    /// Number of this session among those of the same context; 0 is none.
     pub(super) number: u32,
     pub(super) written: Progress,
     pub(super) read: Progress,
 }
 
-/// How far a large unit was accessed: the next byte, where one is begun and not finished.
+/// Progress within a large unit: the next byte, where one is begun and not finished.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress(Option<u64>);
 
