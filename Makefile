@@ -120,7 +120,7 @@ mutants:
 	exit $$status
 endif
 
-# Every published figure beside ours: out/experiments/NAME.json, standard output, and the tables of docs/results.md.
+# Every published figure beside ours: out/experiments/NAME.json, standard output, and the tables of docs/results.
 experiments:
 	@scripts/setup.sh demo
-	cargo run --release --package anabranch -- experiment all --document docs/results.md
+	cargo run --release --package anabranch -- experiment all --document docs/results/*.md

@@ -30,7 +30,7 @@ Examples:
   anabranch experiment list
   anabranch experiment hotstorage14
   anabranch experiment pcstream --claim 4
-  anabranch experiment all --document docs/results.md
+  anabranch experiment all --document docs/results/*.md
 Each is a file in experiments/: traces or synthetic loads, drives, schemes, and what was published. The \
 result, with every figure it rests on, is left in out/experiments/NAME.json.";
 
@@ -53,10 +53,10 @@ pub struct ExperimentArguments {
     /// in out/experiments
     #[arg(long, value_name = "ROW", value_delimiter = ',')]
     pub claim: Vec<usize>,
-    /// Write each experiment's claims into FILE, between the lines `<!-- experiment NAME -->` and
-    /// `<!-- end of NAME -->`; experiments without such lines are left out
-    #[arg(long, value_name = "FILE", conflicts_with = "claim")]
-    pub document: Option<PathBuf>,
+    /// Write each experiment's claims into the FILE that has the lines `<!-- experiment NAME -->`
+    /// and `<!-- end of NAME -->`, between them; experiments without such lines are left out
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "claim")]
+    pub document: Vec<PathBuf>,
     /// Print the results as JSON
     #[arg(long)]
     pub json: bool,
@@ -88,9 +88,7 @@ pub fn experiment(arguments: &ExperimentArguments) -> Result {
         if let Some(path) = output(arguments, &experiment.name)? {
             write_json(&path, &json)?;
         }
-        if let Some(path) = &arguments.document
-            && document::has_place(path, &experiment.name)
-        {
+        for path in &arguments.document {
             document::write(path, &found)?;
         }
         if !arguments.json {

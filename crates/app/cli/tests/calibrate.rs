@@ -1,6 +1,6 @@
 //! `anabranch calibrate` against served drives whose profiles it does not see.
 //!
-//! ANABRANCH_HIDDEN says how many drives are drawn; the table of docs/results.md is of 10, the short form of 3.
+//! ANABRANCH_HIDDEN says how many drives are drawn; the table of docs/results/steered-drive.md is of 10, the short form of 3.
 
 #![cfg(all(feature = "calibrate", feature = "serve"))]
 #![allow(

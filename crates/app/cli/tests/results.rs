@@ -1,4 +1,4 @@
-//! `docs/results.md` says of the experiments what they are and what they find.
+//! The pages of `docs/results` give every experiment's claims and findings as the command does.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,8 +18,11 @@ fn root() -> PathBuf {
     root.unwrap().to_owned()
 }
 
+/// All pages of results, one behind the other.
 fn document() -> String {
-    fs::read_to_string(root().join("docs/results.md")).unwrap()
+    let pages = fs::read_dir(root().join("docs/results")).unwrap();
+    let read = |entry: std::io::Result<fs::DirEntry>| fs::read_to_string(entry.unwrap().path());
+    pages.map(|entry| read(entry).unwrap()).collect()
 }
 
 /// The names of the experiments, and what their files say.
@@ -42,7 +45,7 @@ fn rows(document: &str, name: &str) -> Vec<Vec<String>> {
     let begin = format!("<!-- experiment {name} -->\n");
     let (_, section) = document
         .split_once(&begin)
-        .unwrap_or_else(|| panic!("docs/results.md has no section of {name}"));
+        .unwrap_or_else(|| panic!("docs/results has no section of {name}"));
     let (section, _) = section.split_once("<!-- end of ").unwrap();
     let cells = |line: &str| -> Vec<String> {
         let line = line.trim_start_matches("| ").trim_end_matches(" |");

@@ -22,28 +22,29 @@ const POINTS_HEAD: &str = "\
 ";
 
 /// Writes an experiment's findings between its marks in a document, and its points into the table of all experiments'
-/// points if the document has one.
+/// points. A document that has neither place is left alone.
 ///
 /// # Errors
-/// When the document cannot be read or written, or has no marks of the experiment.
+/// When the document cannot be read or written.
 pub fn write(path: &Path, found: &Found) -> Result {
     let wrong = |problem: String| Failure::wrong_use(format!("{}: {problem}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    let mut changed = between(&text, &found.name, &section(found)).map_err(wrong)?;
+    let mut changed = text.clone();
+    if inside(&changed, &found.name).is_some() {
+        changed = between(&changed, &found.name, &section(found)).map_err(wrong)?;
+    }
     if let Some(known) = inside(&changed, POINTS) {
         let table = points(known, &found.name, &found.claims);
         changed = between(&changed, POINTS, &table).map_err(wrong)?;
+    }
+    if changed == text {
+        return Ok(());
     }
     let mut file = WholeFile::create(path)?;
     std::io::Write::write_all(&mut file, changed.as_bytes()).map_err(|error| {
         Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
     })?;
     Ok(file.finish()?)
-}
-
-/// Whether a document has marks of an experiment.
-pub fn has_place(path: &Path, name: &str) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|text| text.contains(&marks(name).0))
 }
 
 fn marks(name: &str) -> (String, String) {

@@ -37,7 +37,7 @@ const FILE_BYTES: u64 = 96;
 /// are empty when it is full. The allocator has 112 bytes for its claims (80, the two counts of an `Arc`, 8 of its own)
 /// and 32 for its name. Writers with one call path share it.
 const WRITER_BYTES: u64 = 2 * (24 + 1) + 112 + 32;
-/// Contexts, and freed memory that the C library keeps: 6 MiB where it was measured (docs/results.md). Our choice.
+/// Contexts, and freed memory that the C library keeps: 6 MiB where it was measured (docs/results/speed.md). Our choice.
 const OTHER_BYTES: u64 = 16 * MIB;
 
 fn succeeds(command: &mut Command) {
