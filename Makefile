@@ -1,10 +1,17 @@
-# The words one must know: make demo, make test, make bench, make lint; make dist, make docs.
+# The targets to know: make demo, make test, make check, make bench, make lint; make dist, make docs.
 # Each sets up what it needs on a fresh Debian or Ubuntu; a Rust toolchain is all it expects.
 
-.PHONY: demo test test-guest bench lint fuzz experiments
+.PHONY: demo check test test-guest bench lint fuzz experiments
 
 demo:
 	@scripts/demo.sh
+
+# The inner loop: format, clippy, and the tests that need neither root nor network nor guest.
+check:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --workspace --lib --quiet
+	cargo test --package anabranch-replay --test rooms --quiet
 
 # Started in the background, a shell's children ignore Ctrl-C; tests that send it want it heard.
 test:

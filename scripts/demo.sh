@@ -19,11 +19,16 @@ if [ "${1:-}" = --command ]; then
 fi
 mkdir -p "$out"
 
+build() {
+    echo "demo: building; the first time this takes 2 to 6 minutes"
+    cargo build --release --package anabranch "$@"
+}
+
 replay_recorded() {
     echo "demo: $1; replaying a trace recorded with this very demo instead (nothing runs live)"
     local features=()
     command -v clang >/dev/null && [ -e /usr/include/libelf.h ] || features=(--no-default-features)
-    cargo build --quiet --release --package anabranch "${features[@]}"
+    build "${features[@]}"
     cp traces/rocksdb-demo.parquet "$out/trace.parquet"
     "$anabranch" replay "$out/trace.parquet" -o "$out/result.json"
     exit
@@ -36,7 +41,7 @@ fi
 [ "$(id -u)" = 0 ] || replay_recorded "not root, so neither eBPF nor mounting is allowed"
 [ -r /sys/kernel/btf/vmlinux ] || replay_recorded "this kernel has no BTF (/sys/kernel/btf/vmlinux), which eBPF needs"
 scripts/setup.sh demo || replay_recorded "what a live run needs could not be installed"
-cargo build --quiet --release --package anabranch
+build
 # The smallest live run there is: whatever this machine forbids shows here, in a second.
 why=$("$anabranch" run --size 64MiB --unit 1MiB --scheme baseline --no-trace --chdir -- true 2>&1 >/dev/null) ||
     replay_recorded "a live run does not work here (${why##*$'\n'})"
