@@ -1,0 +1,112 @@
+//! The language of the tree, as far as a machine can hold it: docs/design.md has its rules.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Words that begin a noun clause. A doc comment begins with a verb or a noun of the domain.
+const CLAUSES: [&str; 7] = ["What", "Who", "Whose", "Why", "Where", "How", "Which"];
+/// Characters of the longest line of prose in a document.
+const MOST_CHARACTERS: usize = 120;
+/// Lines of the longest page of results.
+const MOST_LINES: usize = 400;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(3)
+        .unwrap()
+        .to_owned()
+}
+
+/// Files with that ending below a folder, as git tracks them or would.
+fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .arg(folder)
+        .current_dir(root())
+        .output()
+        .expect("git lists the tree");
+    let list = String::from_utf8(output.stdout).unwrap();
+    let paths = list.lines().filter(|path| path.ends_with(ending));
+    let found: Vec<PathBuf> = paths
+        .map(|path| root().join(path))
+        .filter(|path| path.exists())
+        .collect();
+    assert!(!found.is_empty(), "git lists no {ending} in {folder}");
+    found
+}
+
+/// Lines of doc comments in a source text that begin with a noun clause, with their numbers. Questions may.
+fn clauses(text: &str) -> Vec<(usize, &str)> {
+    let is_clause = |line: &&str| {
+        let line = line.trim_start();
+        let comment = line
+            .strip_prefix("/// ")
+            .or_else(|| line.strip_prefix("//! "));
+        comment.is_some_and(|comment| {
+            let first = comment.split(' ').next().unwrap();
+            CLAUSES.contains(&first) && !comment.ends_with('?')
+        })
+    };
+    (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| is_clause(line))
+        .collect()
+}
+
+#[test]
+fn a_doc_comment_begins_with_a_verb_or_a_noun() {
+    let sample = "/// What it is.\n/// Returns it.\n    /// How far?\n//! Who.\n";
+    assert_eq!(clauses(sample), [(1, "/// What it is."), (4, "//! Who.")]);
+    let mut found = Vec::new();
+    for path in files("crates", ".rs") {
+        // The test's own sample.
+        if path.ends_with("replay/tests/words.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = clauses(&text).into_iter();
+        found.extend(lines.map(|(at, line)| format!("{}:{at}: {line}", path.display())));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Lines of prose that are too long: outside of tables, code, HTML and lines that are one link.
+fn long(text: &str) -> Vec<usize> {
+    let mut is_code = false;
+    let mut found = Vec::new();
+    for (at, line) in (1..).zip(text.lines()) {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        }
+        let is_prose = !is_code && !line.starts_with(['|', '<', '#']);
+        // A single word, such as an address or a command in code, cannot be broken.
+        let breaks = line.trim().split(' ').count() > 3;
+        if is_prose && breaks && line.chars().count() > MOST_CHARACTERS {
+            found.push(at);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_line_of_prose_fits_a_screen() {
+    for path in files("docs", ".md") {
+        let text = fs::read_to_string(&path).unwrap();
+        let long = long(&text);
+        assert!(long.is_empty(), "{}: lines {long:?}", path.display());
+    }
+}
+
+#[test]
+fn a_page_of_results_is_read_to_its_end() {
+    for path in files("docs/results", ".md") {
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(lines <= MOST_LINES, "{} has {lines} lines", path.display());
+    }
+}
