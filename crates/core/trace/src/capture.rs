@@ -43,6 +43,18 @@ pub struct Capture {
     /// What the numbers of tenants stand for, where control groups are tenants. Nobody is 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<Tenant>,
+    /// Placements that programs named themselves, for each context that did: the program's own streams.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<Placement>,
+}
+
+/// A placement that a program named with its writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// The context of these writes: a row of the context table.
+    pub context: u32,
+    /// The directive specific value (DSPEC) of the write command (NVM Express Base 2.0, 8.7; TP4146).
+    pub placement: u16,
 }
 
 /// One of several programs on one drive: a control group with all below it.

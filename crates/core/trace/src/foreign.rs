@@ -25,6 +25,7 @@
 //! A malformed record is an error that names the file, the line or record, and its content. All
 //! lengths and counts are bounded, and so is the memory.
 
+mod calendar;
 mod columns;
 mod error;
 mod exporter;
@@ -35,6 +36,7 @@ mod form;
 mod formats;
 mod found;
 mod importer;
+mod in_flight;
 mod input;
 mod mmc;
 mod names;
@@ -59,6 +61,6 @@ pub use found::Skipped;
 pub use importer::Importer;
 pub use input::Input;
 pub use mmc::MmcCommands;
-pub use options::{Event, Options};
+pub use options::{ALL_VOLUMES, Event, Options};
 pub use pack::Packed;
 pub use survey::{Summary, Survey, Total};

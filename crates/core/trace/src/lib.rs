@@ -66,7 +66,7 @@ mod record;
 mod sample;
 mod whole_file;
 
-pub use capture::{Capture, File, Tables, Tenant};
+pub use capture::{Capture, File, Placement, Tables, Tenant};
 pub use context::{Context, ContextKind, Frame};
 pub use error::TraceError;
 pub use io::{ContextId, FileId, Io, Operation, WriteHint};

@@ -60,10 +60,22 @@ pub enum ImportError {
         content: String,
     },
     /// No format's reader understands the beginning of the file.
-    #[error("the format of {path} is none that is known by its looks; name it with --format")]
+    #[error("the format of {path} is none that is known by its looks; {closest}")]
     Unrecognised {
         /// The file.
         path: PathBuf,
+        /// The format that understands most lines with the first that it does not, and the remedy.
+        closest: String,
+    },
+    /// An option that the format would ignore.
+    #[error("the form {format} does not use {option}: {remedy}")]
+    Unused {
+        /// The option.
+        option: String,
+        /// The format's name.
+        format: &'static str,
+        /// The options it does use, or what else to do.
+        remedy: String,
     },
     /// The file is packed in a way that is not unpacked here.
     #[error("{path} is {what}; unpack it into a pipe: `{with} {path} | anabranch import -`")]
@@ -95,7 +107,7 @@ pub enum ColumnsError {
         /// The text in the place of a key.
         key: String,
         /// The keys that are known.
-        known: &'static str,
+        known: String,
     },
     /// A value its key cannot have.
     #[error("the column map's {key} is {value:?}, but has to be {expected}")]

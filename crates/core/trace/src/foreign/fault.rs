@@ -13,6 +13,37 @@ pub enum Fault {
     /// The field is not a number, or a number of more than 64 bits.
     #[error("its {0} is no number, or does not fit 64 bits")]
     NotANumber(&'static str),
+    /// A column of a CSV cannot be read.
+    #[error("its column {column} ({key}) is {cell:?}, but has to be {expected}")]
+    Column {
+        /// The column's number, from 1.
+        column: usize,
+        /// The key of the column map.
+        key: &'static str,
+        /// The cell, shortened.
+        cell: String,
+        /// The values that it can have.
+        expected: &'static str,
+    },
+    /// A line of a CSV has too few columns.
+    #[error("it has no column {column} ({key})")]
+    NoColumn {
+        /// The column's number, from 1.
+        column: usize,
+        /// The key of the column map.
+        key: &'static str,
+    },
+    /// The time has digits that are finer than the format's unit.
+    #[error(
+        "its time has a fraction, but the form counts whole {unit}: name the true unit, as in \
+         --columns time-unit=s, or the true form ({other})"
+    )]
+    Unit {
+        /// The unit of the format.
+        unit: &'static str,
+        /// A format with such lines in another unit.
+        other: &'static str,
+    },
     /// The field names an operation the format does not have.
     #[error("its operation is not {0}")]
     Operation(&'static str),

@@ -123,13 +123,63 @@ pub(super) fn number(digits: &[u8]) -> Option<u64> {
 
 /// Parses a whole hexadecimal number that follows `0x`.
 pub(super) fn hexadecimal(digits: &[u8]) -> Option<u64> {
-    let digits = str::from_utf8(digits.strip_prefix(b"0x")?).ok()?;
+    let digits = digits.strip_prefix(b"0x").or(digits.strip_prefix(b"0X"))?;
+    hexadecimal_digits(digits)
+}
+
+/// Parses a whole hexadecimal number without a prefix.
+pub(super) fn hexadecimal_digits(digits: &[u8]) -> Option<u64> {
+    let digits = str::from_utf8(digits).ok()?;
     // The standard parser would take a sign.
     digits
         .bytes()
         .all(|digit| digit.is_ascii_hexdigit())
         .then(|| u64::from_str_radix(digits, 16).ok())
         .flatten()
+}
+
+/// Significant digits of a decimal number, and the largest power of ten it may name: so a unit of 64 bits fits 128 bits
+/// with them.
+const MOST_DIGITS: usize = 18;
+const MOST_POWER: u32 = 18;
+
+/// Parses a number as tables print it, and scales it by `unit`: digits with or without a fraction and a power of ten
+/// (`1.5e6`), or hexadecimal behind `0x`. Gives the whole part, and whether nothing was cut off.
+pub(super) fn scaled(text: &[u8], unit: u64) -> Option<(u64, bool)> {
+    if let Some(whole) = hexadecimal(text).or_else(|| number(text)) {
+        return Some((whole.checked_mul(unit)?, true));
+    }
+    let (mantissa, power) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
+        Some(at) => (text.get(..at)?, text.get(at + 1..)?),
+        None => (text, b"0".as_slice()),
+    };
+    let (is_negative, power) = match power {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let power = u32::try_from(number(power)?).ok()?;
+    let point = mantissa.iter().position(|byte| *byte == b'.');
+    let (whole, fraction) = match point {
+        Some(at) => (mantissa.get(..at)?, mantissa.get(at + 1..)?),
+        None => (mantissa, b"".as_slice()),
+    };
+    let zeros = fraction.iter().rev().take_while(|byte| **byte == b'0').count();
+    let fraction = fraction.get(..fraction.len() - zeros)?;
+    if whole.is_empty() || whole.len() + fraction.len() > MOST_DIGITS || power > MOST_POWER {
+        return None;
+    }
+    let digits = u128::from(number(&[whole, fraction].concat())?) * u128::from(unit);
+    let below = fraction.len() as u32;
+    let (up, down) = if is_negative {
+        (0, below + power)
+    } else {
+        (power.saturating_sub(below), below.saturating_sub(power))
+    };
+    let scaled = digits.checked_mul(10_u128.checked_pow(up)?)?;
+    let divisor = 10_u128.checked_pow(down)?;
+    let value = u64::try_from(scaled / divisor).ok()?;
+    Some((value, scaled % divisor == 0))
 }
 
 /// Parses a time, a decimal number of units of `unit_ns`, a power of ten. Digits finer than a
@@ -193,6 +243,26 @@ mod tests {
         for bad in ["47", "0x", "0x+1", "0x1ffffffffffffffff"] {
             assert_eq!(hexadecimal(bad.as_bytes()), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_number_of_a_table_may_be_hexadecimal_or_decimal_and_is_scaled_without_rounding() {
+        for (text, unit, expected) in [
+            ("0x1F", 512, (31 * 512, true)),
+            ("4096.0", 1, (4096, true)),
+            ("4.5", 1024, (4608, true)),
+            ("1.5e3", 1, (1500, true)),
+            ("15e-1", 2, (3, true)),
+            ("0.3", 1, (0, false)),
+            ("1577808144.360767", SECOND_NS, (1_577_808_144_360_767_000, true)),
+            ("18446744073709551615", 1, (u64::MAX, true)),
+        ] {
+            assert_eq!(scaled(text.as_bytes(), unit), Some(expected), "{text}");
+        }
+        for bad in ["", "-1", "1e", "e1", ".5", "0x", "1.2.3", "1e99", "nan", "1,5"] {
+            assert_eq!(scaled(bad.as_bytes(), 1), None, "{bad}");
+        }
+        assert_eq!(scaled(b"18446744073709551615", 2), None);
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! The table of foreign formats, a file each, and of the forms a trace can be written in.
 
 mod alibaba;
+mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod csv;
+mod disksim;
+mod etw;
 mod fio;
 mod fiu;
 mod ftrace;
 mod io_tracer;
+mod lcs;
 mod midas;
 mod mqsim;
 mod msr;
@@ -82,6 +86,8 @@ formats! {
         /// Binary records of `blktrace`, version 7, little-endian.
         Blktrace = FORM,
     }
+    /// libCacheSim's `.lcs`, binary.
+    Lcs = lcs {}
     /// VMware's `vscsi`, binary, version 1 or 2.
     Vscsi = vscsi {}
     /// fio's I/O log, version 2 or 3.
@@ -96,6 +102,10 @@ formats! {
         /// Text of `block_rq_issue` events.
         Ftrace = FORM,
     }
+    /// Text of Windows' event traces.
+    Etw = etw {}
+    /// The table printed by `biosnoop`.
+    Biosnoop = biosnoop {}
     /// The text printed by `blkparse`.
     Blkparse = blkparse {
         /// The text printed by `blkparse`.
@@ -111,6 +121,8 @@ formats! {
         /// The text that MQSim and simulators derived from it read.
         MqSim = FORM,
     }
+    /// DiskSim's ASCII traces.
+    DiskSim = disksim {}
     /// MSR Cambridge, CSV.
     Msr = msr {
         /// MSR Cambridge, CSV.

@@ -4,17 +4,40 @@ use serde::Serialize;
 
 use super::fault::Fault;
 use super::names::Names;
+use super::options::Event;
 use crate::io::{Io, Operation};
 
 /// The outcome of one record. The time of an [`Io`] is still on the trace's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A request.
+    /// A request, of a format that has one record for each.
     Io(Io),
+    /// An event in a request's life, of a format that has several for each.
+    Event(Moment, Io),
     /// A record that is understood and passed over.
     Passed(Passed),
     /// A note that this many events are missing here.
     Lost(u64),
+    /// An event that is kept until the lines that belong to it were read; see [`LineReader::ready`].
+    Held,
+}
+
+/// A moment in the life of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// One of the events that a user can choose.
+    Of(Event),
+    /// The driver gave the request back; it will be issued again.
+    Requeue,
+    /// The request was split: its rest begins at the offset, and may be queued as a request of its own.
+    Split,
+}
+
+/// A request or another event of its life, on the way to [`InFlight`](super::in_flight::InFlight).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) moment: Moment,
+    pub(super) io: Io,
 }
 
 /// Why a record that is understood is no request.
@@ -22,6 +45,8 @@ pub(super) enum Found {
 pub(super) enum Passed {
     /// An event of another kind than the one that is taken.
     OtherEvent,
+    /// An event that another `--event` would take.
+    Untaken(Event),
     /// A request for no bytes: a command that carries no data.
     NoData,
     /// A heading, a comment, a summary, a message, an empty line.
@@ -33,6 +58,12 @@ pub(super) enum Passed {
 pub struct Skipped {
     /// Events of other kinds than the one that is taken.
     pub other_events: u64,
+    /// Those of them that [`Event::Queue`] would take.
+    pub queue_events: u64,
+    /// Those of them that [`Event::Issue`] would take.
+    pub issue_events: u64,
+    /// Those of them that [`Event::Complete`] would take.
+    pub complete_events: u64,
     /// Requests for no bytes: commands that carry no data.
     pub without_data: u64,
     /// Headings, comments, summaries, messages and empty lines.
@@ -50,6 +81,14 @@ pub struct Skipped {
 impl Skipped {
     pub(super) fn count(&mut self, passed: Passed) {
         let counter = match passed {
+            Passed::Untaken(event) => {
+                *match event {
+                    Event::Queue => &mut self.queue_events,
+                    Event::Issue => &mut self.issue_events,
+                    Event::Complete => &mut self.complete_events,
+                } += 1;
+                &mut self.other_events
+            }
             Passed::OtherEvent => &mut self.other_events,
             Passed::NoData => &mut self.without_data,
             Passed::Note => &mut self.notes,
@@ -57,9 +96,24 @@ impl Skipped {
         *counter += 1;
     }
 
+    /// The event that most of the events passed over belong to, and their number; `None` if there are none.
+    pub fn most_untaken(&self) -> Option<(Event, u64)> {
+        let counts = [
+            (Event::Complete, self.complete_events),
+            (Event::Issue, self.issue_events),
+            (Event::Queue, self.queue_events),
+        ];
+        // Of equal numbers the last, which is the earliest in a request's life.
+        let most = counts.into_iter().max_by_key(|(_, count)| *count);
+        most.filter(|(_, count)| *count > 0)
+    }
+
     /// Adds the counts of another input.
     pub(super) fn add(&mut self, other: &Skipped) {
         self.other_events += other.other_events;
+        self.queue_events += other.queue_events;
+        self.issue_events += other.issue_events;
+        self.complete_events += other.complete_events;
         self.without_data += other.without_data;
         self.notes += other.notes;
         self.other_volumes += other.other_volumes;
@@ -89,6 +143,21 @@ pub(super) fn request(
 pub(super) trait LineReader: Send {
     /// Understands one line, without its end.
     fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault>;
+
+    /// Takes the next event that was [`Found::Held`] and is whole now.
+    fn ready(&mut self) -> Option<Found> {
+        None
+    }
+
+    /// Makes all held events whole: no line follows.
+    fn finish(&mut self, _names: &mut Names) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// An assumption that the trace neither confirms nor contradicts, if it is worth knowing.
+    fn remark(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A reader of tables, whose first line may be a heading.
@@ -113,6 +182,10 @@ impl<R: LineReader> LineReader for Headed<R> {
             return Ok(Found::Passed(Passed::Note));
         }
         self.reader.line(line, names)
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.reader.remark()
     }
 }
 

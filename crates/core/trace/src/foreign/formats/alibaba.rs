@@ -19,7 +19,7 @@ use crate::foreign::fields::{Cells, MICROSECOND_NS, time_ns, volume};
 use crate::foreign::form::{BYTES, READ_WRITE};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::{Io, Operation};
 
@@ -28,6 +28,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "alibaba",
     about: "Alibaba block traces: bytes, microseconds since 1970",
     clock: Clock::Unix,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Alibaba)))),
 };
 

@@ -16,7 +16,8 @@
 //! | 46 | 50 | u16: `pdu_len` |
 //! | 48 | 64 | bytes of the head |
 //!
-//! One event of a request's life is taken, issue (7) if nothing else is asked for. Of the
+//! One event of a request's life is taken, issue (7) if nothing else is asked for. A requeue (6) takes the issue before
+//! it back, wherever it was recorded. After a split (13) old kernels queue the rest once more, which counts once. Of the
 //! categories, bit 1 is a write, bit 2 a flush, bit 9 a passthrough command, bit 10 a notice, bit
 //! 13 a discard; without bit 1 and 13, what has a length is a read. A notice 0 gives a process its
 //! name, which is the context; it stands in the file of the processor the process ran on first.
@@ -34,12 +35,12 @@ use crate::foreign::error::ImportError;
 use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECTOR_BYTES, bytes};
 use crate::foreign::form::{MOST_32_BIT_BYTES, SECTORS};
-use crate::foreign::found::{Found, Passed, request};
+use crate::foreign::found::{Found, Moment, Passed, request};
 use crate::foreign::input::Input;
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::records::{Layout, Record, RecordReader, bad};
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request};
 use crate::io::{ContextId, Operation};
 
@@ -48,10 +49,11 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "blktrace",
     about: "binary of blktrace: sectors of 512 bytes, nanoseconds",
     clock: Clock::Shared,
+    uses: Uses::NOTHING.events(),
     reader: Reads::Records(
         |options| {
             Box::new(Blktrace {
-                event: options.event,
+                event: options.event.unwrap_or_default(),
             })
         },
         looks_like,
@@ -75,6 +77,14 @@ const DISCARD: u64 = 1 << 29;
 
 /// The bit of an event that says that a cgroup is named (`__BLK_TA_CGROUP`).
 const CGROUP: u64 = 1 << 8;
+
+/// Bytes of the cgroup's number before a payload (Linux `kernel/trace/blktrace.c`, `__blk_add_trace`).
+const CGROUP_BYTES: usize = 8;
+
+/// A request that the driver gave back (`__BLK_TA_REQUEUE`), and one that was split (`__BLK_TA_SPLIT`), whose payload is
+/// the first sector of its rest, in big-endian order.
+const REQUEUE: u64 = 6;
+const SPLIT: u64 = 13;
 
 /// The notice that names a process (`__BLK_TN_PROCESS`).
 const PROCESS: u64 = 0;
@@ -120,14 +130,32 @@ impl Blktrace {
             }
             return Ok(Found::Passed(Passed::Note));
         }
-        if event != u64::from(self.event.number()) {
+        let Some(moment) = moment(event) else {
             return Ok(Found::Passed(Passed::OtherEvent));
-        }
-        let length_bytes = u64::from(fields.u32(24));
-        let Some(operation) = operation(action, length_bytes > 0) else {
-            return Ok(Found::Passed(Passed::NoData));
         };
-        let offset_bytes = bytes(fields.u64(16), SECTOR_BYTES, "sector")?;
+        if moment == Moment::Of(Event::Queue) && self.event != Event::Queue {
+            return Ok(Found::Passed(Passed::Untaken(Event::Queue)));
+        }
+        let has_cgroup = action & CGROUP != 0;
+        let payload = record.get(head.bytes..).unwrap_or_default();
+        let payload = payload.get(if has_cgroup { CGROUP_BYTES } else { 0 }..).unwrap_or_default();
+        let length_bytes = u64::from(fields.u32(24));
+        let (sector, length_bytes) = match (moment, payload.first_chunk()) {
+            (Moment::Split, Some(rest)) => (u64::from_be_bytes(*rest), 0),
+            (Moment::Split, None) => return Ok(Found::Passed(Passed::OtherEvent)),
+            // Without data the sector may be -1: it means nothing.
+            _ if length_bytes == 0 => (0, 0),
+            _ => (fields.u64(16), length_bytes),
+        };
+        let has_data = length_bytes > 0 || moment == Moment::Split;
+        let Some(operation) = operation(action, has_data) else {
+            return Ok(Found::Passed(if moment == Moment::Of(self.event) {
+                Passed::NoData
+            } else {
+                Passed::OtherEvent
+            }));
+        };
+        let offset_bytes = bytes(sector, SECTOR_BYTES, "sector")?;
         let mut io = request(fields.u64(8), operation, offset_bytes, length_bytes);
         let device = fields.u32(head.device);
         let minor = device & ((1 << MINOR_BITS) - 1);
@@ -136,7 +164,19 @@ impl Blktrace {
             // Another processor's file may hold its name: it is looked up when all were read so far.
             io.context = ContextId(process);
         }
-        Ok(Found::Io(io))
+        Ok(Found::Event(moment, io))
+    }
+}
+
+/// The moment of a request's life that an event is (`__BLK_TA_…`).
+fn moment(event: u64) -> Option<Moment> {
+    let chosen = Event::ALL
+        .into_iter()
+        .find(|one| u64::from(one.number()) == event);
+    match event {
+        REQUEUE => Some(Moment::Requeue),
+        SPLIT => Some(Moment::Split),
+        _ => chosen.map(Moment::Of),
     }
 }
 
@@ -283,9 +323,10 @@ impl BlktraceWriter {
     fn record(&mut self, request: &Request<'_>, action: u64, payload: &[u8], bytes: &mut Vec<u8>) {
         self.events = self.events.wrapping_add(1);
         let is_notice = action & NOTICE != 0;
-        let (sector, length_bytes) = match is_notice {
-            true => (0, 0),
-            false => (request.offset_bytes / SECTOR_BYTES, request.length_bytes),
+        let (sector, length_bytes) = if is_notice {
+            (0, 0)
+        } else {
+            (request.offset_bytes / SECTOR_BYTES, request.length_bytes)
         };
         let (major, minor) = request.device();
         bytes.extend([7]);

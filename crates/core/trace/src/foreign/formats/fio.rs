@@ -26,7 +26,7 @@ use crate::foreign::fields::{MICROSECOND_NS, Words, time_ns};
 use crate::foreign::form::BYTES;
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
@@ -35,6 +35,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "fio",
     about: "fio's I/O log, version 2 or 3: bytes, microseconds",
     clock: Clock::Own,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Fio::default()))),
 };
 

@@ -22,7 +22,7 @@ use crate::foreign::fields::{SECTOR_BYTES, Words, bytes, time_ns};
 use crate::foreign::form::{READ_WRITE, SECTORS};
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
@@ -31,6 +31,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "fiu",
     about: "FIU at SNIA: sectors of 512 bytes, nanoseconds",
     clock: Clock::Own,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Fiu))),
 };
 

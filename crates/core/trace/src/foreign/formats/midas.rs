@@ -17,7 +17,7 @@ use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECOND_NS, Words, bytes, time_ns};
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
 /// The format.
@@ -25,6 +25,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "midas",
     about: "MiDAS and DOGI: pages of 4,096 bytes, seconds, 0 read, 1 write, 3 discard",
     clock: Clock::Own,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Midas))),
 };
 

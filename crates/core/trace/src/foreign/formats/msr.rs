@@ -21,7 +21,7 @@ use crate::foreign::form::{BYTES, READ_WRITE};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::row::WINDOWS_TO_UNIX_S;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
@@ -30,6 +30,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "msr",
     about: "MSR Cambridge: bytes, 100 nanoseconds since 1601",
     clock: Clock::Windows,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Msr)))),
 };
 

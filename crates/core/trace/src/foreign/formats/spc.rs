@@ -23,7 +23,7 @@ use crate::foreign::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, vol
 use crate::foreign::form::{Holds, READ_WRITE, SECTORS};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
@@ -32,6 +32,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "spc",
     about: "SPC: blocks of 512 bytes, lengths in bytes, seconds",
     clock: Clock::Own,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Spc)))),
 };
 

@@ -20,7 +20,7 @@ use crate::foreign::fault::Fault;
 use crate::foreign::fields::{Cells, MICROSECOND_NS, SECOND_NS, time_ns, volume};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::{Io, Operation};
 
 /// The format.
@@ -28,6 +28,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "systor17",
     about: "SYSTOR '17: bytes, seconds since 1970 in microseconds",
     clock: Clock::Unix,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Systor17)))),
 };
 

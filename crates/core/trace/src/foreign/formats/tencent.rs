@@ -18,7 +18,7 @@ use crate::foreign::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, vol
 use crate::foreign::form::{READ_WRITE, SECTORS};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::{Io, Operation};
 
@@ -27,6 +27,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "tencent",
     about: "Tencent CBS: sectors of 512 bytes, seconds, 0 read, 1 write",
     clock: Clock::Unix,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Tencent)))),
 };
 

@@ -25,7 +25,7 @@ use crate::foreign::found::{Found, Passed, request};
 use crate::foreign::input::Input;
 use crate::foreign::names::Names;
 use crate::foreign::records::{Layout, Record, RecordReader, bad};
-use crate::foreign::row::{Clock, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
 /// The format.
@@ -33,6 +33,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "vscsi",
     about: "binary of VMware's vscsi: blocks of 512 bytes, microseconds",
     clock: Clock::Own,
+    uses: Uses::NOTHING,
     reader: Reads::Records(|_| Box::new(Vscsi { version: None }), looks_like),
 };
 
