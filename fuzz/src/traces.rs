@@ -22,7 +22,7 @@ pub fn traces(input: &[u8]) {
     let format = Format::ALL[usize::from(how & 0xf) % Format::ALL.len()];
     let options = Options {
         skip_bad: how & 0x80 == 0,
-        event: Event::ALL[usize::from(how >> 4 & 3) % Event::ALL.len()],
+        event: Event::ALL.get(usize::from(how >> 4 & 3)).copied(),
         volume: (how & 0x40 != 0).then(|| "0".into()),
         columns: ColumnMap::parse(COLUMNS).ok(),
     };

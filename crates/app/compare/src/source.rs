@@ -116,6 +116,8 @@ pub struct TraceFile {
     pub quick: bool,
     /// The tables of a native trace or a synthetic load; others have none.
     pub tables: Option<Tables>,
+    /// Whether records are compared with a digest as they are read; `true` of forms that have none.
+    has_digest: bool,
     synthetic: Option<Synthetic>,
 }
 
@@ -133,13 +135,19 @@ impl TraceFile {
                 format: Format::Native,
                 quick,
                 tables: Some(synthetic.tables()),
+                has_digest: true,
                 synthetic: Some(synthetic),
             });
         }
         let raw = path.extension().is_some_and(|extension| extension == "u32");
         let format = format.unwrap_or(if raw { Format::U32 } else { Format::Native });
+        let mut has_digest = true;
         let tables = match format {
-            Format::Native => Some(Reader::open(path)?.tables().clone()),
+            Format::Native => {
+                let reader = Reader::open(path)?;
+                has_digest = reader.has_digest();
+                Some(reader.tables().clone())
+            }
             _ => None,
         };
         // Guessed once, not for each pass.
@@ -153,6 +161,7 @@ impl TraceFile {
             format,
             quick,
             tables,
+            has_digest,
             synthetic: None,
         })
     }
@@ -161,6 +170,17 @@ impl TraceFile {
     fn has_volumes(&self) -> bool {
         let capture = self.tables.as_ref().map(|tables| &tables.capture);
         capture.is_some_and(|capture| capture.is_imported() && capture.device_bytes == 0)
+    }
+
+    /// A sentence where a native trace holds no digest.
+    pub fn without_digest(&self) -> Option<String> {
+        (!self.has_digest).then(|| {
+            format!(
+                "{} has no digest: bits that flipped in it would change figures unnoticed; `sha256sum -c` checks it \
+                 where a SHA256SUMS beside it lists it",
+                self.name
+            )
+        })
     }
 
     /// A sentence where a synthetic load has written less than it was asked for, which the figures do not show.

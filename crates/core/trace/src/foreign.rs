@@ -44,6 +44,7 @@ mod options;
 mod pack;
 mod reader;
 mod records;
+mod reorder;
 mod row;
 mod rwbs;
 mod sniff;

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "foreign/cases.rs"]
+mod cases;
 #[path = "foreign/expected.rs"]
 mod expected;
 #[path = "foreign/fuzzed.rs"]

@@ -33,6 +33,21 @@ pub(super) enum Moment {
     Split,
 }
 
+impl Moment {
+    /// The reason to pass over such an event where this one is taken: it tells nothing of the requests that count.
+    pub(super) fn useless_for(self, taken: Event) -> Option<Passed> {
+        match self {
+            Moment::Of(event) if event == taken => None,
+            // Bytes of issues and completions are compared; bios are other requests than those.
+            Moment::Of(Event::Queue) => Some(Passed::Untaken(Event::Queue)),
+            Moment::Of(event) if taken == Event::Queue => Some(Passed::Untaken(event)),
+            Moment::Split if taken != Event::Queue => Some(Passed::OtherEvent),
+            Moment::Requeue if taken == Event::Queue => Some(Passed::OtherEvent),
+            _ => None,
+        }
+    }
+}
+
 /// A request or another event of its life, on the way to [`InFlight`](super::in_flight::InFlight).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {

@@ -12,6 +12,7 @@ use super::input::Input;
 use super::names::Names;
 use super::options::Options;
 use super::reader::{BATCH, Reader};
+use super::reorder::Reorder;
 use crate::ahead::Ahead;
 use crate::capture::{Capture, Tables};
 use crate::io::Io;
@@ -34,6 +35,8 @@ pub struct Importer {
     names: Names,
     order: Order,
     in_flight: InFlight,
+    /// For a stream that several processors wrote into.
+    reorder: Option<Reorder>,
     /// Events that were read and not taken yet.
     steps: Vec<Step>,
     clock: Option<Clock>,
@@ -100,6 +103,8 @@ impl Importer {
             readers,
             names: Names::new(),
             order,
+            // Several files are merged by time; one file has one processor's events, or those of all in turn.
+            reorder: (format == Format::Blktrace).then(Reorder::default),
             in_flight: InFlight::new(options.event.unwrap_or_default()),
             steps: Vec::new(),
             clock: None,
@@ -133,7 +138,11 @@ impl Importer {
             let Some(reader) = self.readers.get_mut(input) else {
                 break;
             };
-            let is_end = !reader.read(&mut self.names, &mut self.steps)?;
+            let mut is_end = !reader.read(&mut self.names, &mut self.steps)?;
+            if let Some(reorder) = &mut self.reorder {
+                reorder.pass(&mut self.steps, is_end);
+                is_end &= reorder.is_empty();
+            }
             self.hand_on(is_end, ios);
             if is_end {
                 self.order = Order::Sequence(input + 1);

@@ -106,13 +106,13 @@ impl LineReader for Blkparse {
             }));
         };
         if moment == Moment::Of(self.event) {
-            return event(moment, device, time, words, names);
+            return event(moment, device, time, words, names, true);
         }
-        // Queue events are many, and tell nothing of others. Of the rest, one that is not understood is passed over.
-        if moment == Moment::Of(Event::Queue) {
-            return Ok(Found::Passed(Passed::Untaken(Event::Queue)));
+        // Of events that are not taken, one that is not understood is passed over.
+        if let Some(passed) = moment.useless_for(self.event) {
+            return Ok(Found::Passed(passed));
         }
-        let found = event(moment, device, time, words, names);
+        let found = event(moment, device, time, words, names, false);
         Ok(found
             .ok()
             .filter(|found| matches!(found, Found::Event(..)))
@@ -137,6 +137,7 @@ fn event(
     time: &[u8],
     mut words: Words<'_>,
     names: &mut Names,
+    is_taken: bool,
 ) -> Result<Found, Fault> {
     let time_ns = time_ns(time, SECOND_NS)?;
     let letters = words.need("RWBS")?;
@@ -153,7 +154,7 @@ fn event(
     let length_bytes = bytes(sectors, SECTOR_BYTES, "length")?;
     let mut io = request(time_ns, operation, offset_bytes, length_bytes);
     io.tenant = names.device_text(device)?;
-    if moment != Moment::Of(Event::Complete) {
+    if is_taken && moment != Moment::Of(Event::Complete) {
         io.context = names.context(bracketed(words.rest()))?;
     }
     Ok(Found::Event(moment, io))

@@ -133,8 +133,8 @@ impl Blktrace {
         let Some(moment) = moment(event) else {
             return Ok(Found::Passed(Passed::OtherEvent));
         };
-        if moment == Moment::Of(Event::Queue) && self.event != Event::Queue {
-            return Ok(Found::Passed(Passed::Untaken(Event::Queue)));
+        if let Some(passed) = moment.useless_for(self.event) {
+            return Ok(Found::Passed(passed));
         }
         let has_cgroup = action & CGROUP != 0;
         let payload = record.get(head.bytes..).unwrap_or_default();
@@ -201,7 +201,11 @@ impl RecordReader for Blktrace {
                 Fault::Shape("a record of blktrace, version 7 or 8"),
                 input.unread(),
             );
-            pass_to_magic(input)?;
+            let only_zeros = pass_to_magic(input)?;
+            // A file that was made long before it was filled ends with zeros.
+            if only_zeros && input.unread().is_empty() {
+                return Ok(None);
+            }
             return Ok(Some(record));
         };
         if !input.fill(head.bytes)? {
@@ -278,11 +282,13 @@ fn cut_off(input: &mut Input) -> Record {
     record
 }
 
-/// Passes over bytes up to the next magic number.
-fn pass_to_magic(input: &mut Input) -> Result<(), ImportError> {
+/// Passes over bytes up to the next magic number, or to the end. Answers whether all were zeros.
+fn pass_to_magic(input: &mut Input) -> Result<bool, ImportError> {
+    let mut only_zeros = input.unread().first() == Some(&0);
     input.consume(1);
     loop {
         let unread = input.unread();
+        only_zeros &= unread.iter().all(|byte| *byte == 0);
         let little = memmem::find(unread, MAGIC_LITTLE).map(|at| at.saturating_sub(1));
         let next = little
             .into_iter()
@@ -291,7 +297,7 @@ fn pass_to_magic(input: &mut Input) -> Result<(), ImportError> {
         match next {
             Some(at) if head(unread.get(at..).unwrap_or_default()).is_some() => {
                 input.consume(at);
-                return Ok(());
+                return Ok(false);
             }
             Some(at) if unread.len() >= at + 4 => input.consume(at + 1),
             _ => {
@@ -299,7 +305,7 @@ fn pass_to_magic(input: &mut Input) -> Result<(), ImportError> {
                 input.consume(unread.len().saturating_sub(3));
                 if !input.more()? {
                     input.consume(4);
-                    return Ok(());
+                    return Ok(only_zeros);
                 }
             }
         }

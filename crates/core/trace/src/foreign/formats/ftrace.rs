@@ -69,6 +69,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Lines(|options| {
         let map = options.columns.as_ref();
         Ok(Box::new(Ftrace {
+            event: options.event.unwrap_or_default(),
             taken: None,
             ends_bios: None,
             cards: Cards::default(),
@@ -127,6 +128,8 @@ impl Kind {
 /// Reads lines of trace events.
 #[derive(Debug)]
 struct Ftrace {
+    /// The event of the block layer that is taken.
+    event: Event,
     /// The layer whose events are taken, once one was seen.
     taken: Option<Layer>,
     /// Whether completions are those of bios, once one was seen.
@@ -190,7 +193,18 @@ impl Ftrace {
             Kind::Block(Moment::Of(Event::Complete)) if self.is_other_end(event.name) => {
                 Ok(Found::Passed(Passed::OtherEvent))
             }
-            Kind::Block(moment) => block::event(time_ns, moment, event.details, names),
+            Kind::Block(moment) => match moment.useless_for(self.event) {
+                Some(passed) => Ok(Found::Passed(passed)),
+                None if moment == Moment::Of(self.event) => {
+                    block::event(time_ns, moment, event.details, names, true)
+                }
+                // Of events that are not taken, one that is not understood is passed over.
+                None => {
+                    let found = block::event(time_ns, moment, event.details, names, false).ok();
+                    let found = found.filter(|found| matches!(found, Found::Event(..)));
+                    Ok(found.unwrap_or(Found::Passed(Passed::OtherEvent)))
+                }
+            },
             Kind::Mmc => {
                 let task = command(event.source.task);
                 let found = self.cards.request(time_ns, task, event.details, names)?;

@@ -25,12 +25,13 @@ pub(super) fn moment(name: &[u8]) -> Option<Moment> {
     })
 }
 
-/// The request that an event tells of.
+/// The request that an event tells of. Only where it is taken its process is a context.
 pub(super) fn event(
     time_ns: u64,
     moment: Moment,
     details: &[u8],
     names: &mut Names,
+    is_taken: bool,
 ) -> Result<Found, Fault> {
     let mut words = Words(details);
     let device = words.need("device")?;
@@ -60,7 +61,7 @@ pub(super) fn event(
     let length_bytes = bytes(sectors, SECTOR_BYTES, "length")?;
     let mut io = request(time_ns, operation, offset_bytes, length_bytes);
     io.tenant = names.device_text(device)?;
-    if moment != Moment::Of(Event::Complete) {
+    if is_taken && moment != Moment::Of(Event::Complete) {
         io.context = names.context(bracketed(words.rest()))?;
     }
     Ok(Found::Event(moment, io))
