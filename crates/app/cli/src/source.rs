@@ -15,7 +15,10 @@ pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFil
     if let (Some(asked), Format::Foreign(found)) = (format, trace.format) {
         note_format(asked, found);
     }
-    trace.without_digest().iter().for_each(|words| say::note(words));
+    trace
+        .without_digest()
+        .iter()
+        .for_each(|words| say::note(words));
     Ok(trace)
 }
 

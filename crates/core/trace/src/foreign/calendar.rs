@@ -47,7 +47,9 @@ pub(super) fn day(text: &[u8]) -> Option<u64> {
 
 /// The clock and its distance from UTC, `Z`, `+01:00`, `-0800`, or nothing.
 fn split_zone(clock: &[u8]) -> (&[u8], &[u8]) {
-    let zone = clock.iter().position(|byte| matches!(byte, b'Z' | b'+' | b'-'));
+    let zone = clock
+        .iter()
+        .position(|byte| matches!(byte, b'Z' | b'+' | b'-'));
     let (clock, zone) = clock.split_at(zone.unwrap_or(clock.len()));
     (clock.trim_ascii_end(), zone)
 }
@@ -57,7 +59,11 @@ fn zone_shifted(local_ns: u64, zone: &[u8]) -> Option<u64> {
         b"" | b"Z" => return Some(local_ns),
         [sign, digits @ ..] => (sign, digits),
     };
-    let digits: Vec<u8> = digits.iter().copied().filter(|byte| *byte != b':').collect();
+    let digits: Vec<u8> = digits
+        .iter()
+        .copied()
+        .filter(|byte| *byte != b':')
+        .collect();
     let (hours, minutes) = match digits.len() {
         2 => (number(&digits)?, 0),
         4 => (number(digits.get(..2)?)?, number(digits.get(2..)?)?),

@@ -164,7 +164,11 @@ pub(super) fn scaled(text: &[u8], unit: u64) -> Option<(u64, bool)> {
         Some(at) => (mantissa.get(..at)?, mantissa.get(at + 1..)?),
         None => (mantissa, b"".as_slice()),
     };
-    let zeros = fraction.iter().rev().take_while(|byte| **byte == b'0').count();
+    let zeros = fraction
+        .iter()
+        .rev()
+        .take_while(|byte| **byte == b'0')
+        .count();
     let fraction = fraction.get(..fraction.len() - zeros)?;
     if whole.is_empty() || whole.len() + fraction.len() > MOST_DIGITS || power > MOST_POWER {
         return None;
@@ -254,12 +258,18 @@ mod tests {
             ("1.5e3", 1, (1500, true)),
             ("15e-1", 2, (3, true)),
             ("0.3", 1, (0, false)),
-            ("1577808144.360767", SECOND_NS, (1_577_808_144_360_767_000, true)),
+            (
+                "1577808144.360767",
+                SECOND_NS,
+                (1_577_808_144_360_767_000, true),
+            ),
             ("18446744073709551615", 1, (u64::MAX, true)),
         ] {
             assert_eq!(scaled(text.as_bytes(), unit), Some(expected), "{text}");
         }
-        for bad in ["", "-1", "1e", "e1", ".5", "0x", "1.2.3", "1e99", "nan", "1,5"] {
+        for bad in [
+            "", "-1", "1e", "e1", ".5", "0x", "1.2.3", "1e99", "nan", "1,5",
+        ] {
             assert_eq!(scaled(bad.as_bytes(), 1), None, "{bad}");
         }
         assert_eq!(scaled(b"18446744073709551615", 2), None);

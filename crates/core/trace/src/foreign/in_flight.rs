@@ -150,7 +150,8 @@ impl InFlight {
     /// Kernels before 4.12 queue the rest of a split request once more (Linux commit fbbaf700e7b1).
     fn queue(&mut self, io: Io) {
         let is_same = |rest: &Io| {
-            is_within(rest, &io) && (rest.offset_bytes, rest.length_bytes) == (io.offset_bytes, io.length_bytes)
+            is_within(rest, &io)
+                && (rest.offset_bytes, rest.length_bytes) == (io.offset_bytes, io.length_bytes)
         };
         match self.rests.iter().position(is_same) {
             Some(place) => drop(self.rests.remove(place)),

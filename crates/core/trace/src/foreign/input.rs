@@ -253,7 +253,9 @@ impl Input {
 pub(super) fn bare(line: &[u8]) -> &[u8] {
     let zeros = line.iter().rev().take_while(|byte| **byte == 0).count();
     let zeros_before = line.iter().take_while(|byte| **byte == 0).count();
-    let line = line.get(zeros_before..line.len() - zeros).unwrap_or_default();
+    let line = line
+        .get(zeros_before..line.len() - zeros)
+        .unwrap_or_default();
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 

@@ -128,7 +128,8 @@ impl Reader {
             let Some(line) = self.input.next_line()? else {
                 let done = parser.finish(names);
                 let held = std::iter::from_fn(|| parser.ready());
-                let done = done.and_then(|()| self.tally.sift_all(held, &self.filter, names, steps));
+                let done =
+                    done.and_then(|()| self.tally.sift_all(held, &self.filter, names, steps));
                 if let Err(fault) = done {
                     let (path, place) = (self.input.path(), Place::Line(self.taken));
                     self.tally.refuse(path, place, fault, quoted(b""))?;
@@ -234,7 +235,12 @@ impl Tally {
     }
 
     /// The event to hand on; `None`, and a count, if the record gives none.
-    fn sift(&mut self, found: Found, filter: &Filter, names: &Names) -> Result<Option<Step>, Fault> {
+    fn sift(
+        &mut self,
+        found: Found,
+        filter: &Filter,
+        names: &Names,
+    ) -> Result<Option<Step>, Fault> {
         let (moment, mut io) = match found {
             Found::Io(io) => (Moment::Of(self.taken), io),
             Found::Event(moment, io) => (moment, io),

@@ -34,7 +34,10 @@ impl Input {
     /// # Errors
     /// As [`Input::sniff`].
     pub fn sniff_with(&mut self, options: &Options) -> Result<Format, ImportError> {
-        let names_address = options.columns.as_ref().is_some_and(|map| map.names_address());
+        let names_address = options
+            .columns
+            .as_ref()
+            .is_some_and(|map| map.names_address());
         if names_address {
             return Ok(Format::Csv);
         }
@@ -134,9 +137,10 @@ impl Verdict {
             understood,
             ..
         } = self;
-        let line = self.first_bad.as_ref().map(|(line, fault, content)| {
-            format!(", not line {line}: {fault}: {content}")
-        });
+        let line = self
+            .first_bad
+            .as_ref()
+            .map(|(line, fault, content)| format!(", not line {line}: {fault}: {content}"));
         let remedy = if is_most {
             format!("--format {name} names it, and --skip-bad leaves such lines out")
         } else {

@@ -33,7 +33,11 @@ const OTHERS: [(&[u8], &str, &str); 4] = [
     (XZ, "packed by xz", "xz -dc"),
     (BZIP2, "packed by bzip2", "bzip2 -dc"),
     (b"PERFIL", "a recording of perf", "perf script -i"),
-    (b"\x17\x08Dtra", "a recording of trace-cmd", "trace-cmd report -i"),
+    (
+        b"\x17\x08Dtra",
+        "a recording of trace-cmd",
+        "trace-cmd report -i",
+    ),
 ];
 
 /// Counts the bytes read of an input as stored, packed.

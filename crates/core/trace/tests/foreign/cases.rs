@@ -11,7 +11,10 @@ type Counts = [(u64, u64); 4];
 fn counts(ios: &[Io]) -> Counts {
     Operation::ALL.map(|operation| {
         let of = ios.iter().filter(|io| io.operation == operation);
-        (of.clone().count() as u64, of.map(|io| io.length_bytes).sum())
+        (
+            of.clone().count() as u64,
+            of.map(|io| io.length_bytes).sum(),
+        )
     })
 }
 
@@ -42,7 +45,10 @@ fn leniently() -> Options {
 }
 
 /// Reads bytes as the form that they look like.
-fn guessed(bytes: impl Into<Vec<u8>>, options: &Options) -> Result<(Vec<Io>, Importer), ImportError> {
+fn guessed(
+    bytes: impl Into<Vec<u8>>,
+    options: &Options,
+) -> Result<(Vec<Io>, Importer), ImportError> {
     let mut one = input("t", bytes);
     let format = one.sniff_with(options)?;
     import(vec![one], format, options)
@@ -80,7 +86,10 @@ fn a_stream_of_all_processors_in_turn_is_what_their_files_are() {
     let files = [bytes("blktrace.0.hex"), bytes("blktrace.1.hex")];
     let inputs = files.clone().map(|bytes| input("t", bytes)).into();
     let (merged, _) = import(inputs, Format::Blktrace, &Options::default()).unwrap();
-    for stream in [files.concat(), files.iter().rev().flatten().copied().collect()] {
+    for stream in [
+        files.concat(),
+        files.iter().rev().flatten().copied().collect(),
+    ] {
         let (ios, _) = guessed(stream, &Options::default()).unwrap();
         assert_eq!(ios, merged);
     }
@@ -101,7 +110,10 @@ fn a_request_that_is_requeued_counts_once_in_texts() {
                   w-1 [001] ..... 1.000002: block_rq_requeue: 8,0 WS () 2048 + 128 be,0,4 [0]\n\
                   w-1 [002] ..... 1.000003: block_rq_issue: 8,0 WS 65536 () 2048 + 128 be,0,4 [w]\n\
                   w-1 [001] ..... 1.000004: block_rq_complete: 8,0 WS () 2048 + 128 be,0,4 [0]\n";
-    let perf = ftrace.replace("w-1 [", "w 1 [").replace("..... ", "").replace("block_", "block:block_");
+    let perf = ftrace
+        .replace("w-1 [", "w 1 [")
+        .replace("..... ", "")
+        .replace("block_", "block:block_");
     for text in [blkparse, ftrace, &perf] {
         let (ios, importer) = read(text);
         assert_eq!(counts(&ios), writes(1, 65536), "{text}");
@@ -189,8 +201,14 @@ fn events_without_a_processor_and_with_headings_are_understood() {
 fn contexts(importer: &Importer) -> Vec<(ContextKind, String, Vec<String>)> {
     let rows = importer.tables().contexts.into_iter().skip(1);
     let frame = |frame: anabranch_trace::Frame| frame.symbol.unwrap_or(frame.object);
-    rows.map(|row| (row.kind, row.role, row.frames.into_iter().map(frame).collect()))
-        .collect()
+    rows.map(|row| {
+        (
+            row.kind,
+            row.role,
+            row.frames.into_iter().map(frame).collect(),
+        )
+    })
+    .collect()
 }
 
 #[test]
@@ -205,7 +223,10 @@ fn call_stacks_of_perf_are_the_contexts_of_their_requests() {
     let path = ["dl_main", "_dl_sysdep_start", "_dl_start_user"].map(str::to_owned);
     let with_path: Vec<_> = found.iter().filter(|row| !row.2.is_empty()).collect();
     assert_eq!(with_path.len(), 1, "{found:?}");
-    assert_eq!((with_path[0].1.as_str(), with_path[0].2.as_slice()), ("dd", &path[..]));
+    assert_eq!(
+        (with_path[0].1.as_str(), with_path[0].2.as_slice()),
+        ("dd", &path[..])
+    );
     assert_eq!(ios[0].context, ios[1].context);
     assert_ne!(ios[0].context, ios[2].context);
 }
@@ -238,7 +259,10 @@ fn stacks_of_ftrace_find_their_event_among_those_of_other_processors() {
     assert_eq!(counts(&ios), writes(2, 8192));
     let tables = importer.tables();
     let path = |io: &Io| tables.contexts[io.context.0 as usize].frames.clone();
-    let objects: Vec<String> = path(&ios[0]).into_iter().map(|frame| frame.object).collect();
+    let objects: Vec<String> = path(&ios[0])
+        .into_iter()
+        .map(|frame| frame.object)
+        .collect();
     assert_eq!(objects, ["/usr/lib/libc.so.6", "/usr/bin/a"]);
     assert_eq!(path(&ios[1]).len(), 1);
     assert_eq!(importer.skipped().malformed, 0);
@@ -250,7 +274,10 @@ fn stacks_of_ftrace_find_their_event_among_those_of_other_processors() {
 fn completions_alone_and_bios_alone_are_taken_when_asked_for() {
     let (ios, importer) = guessed(case("perf-complete-only.txt"), &Options::default()).unwrap();
     assert!(ios.is_empty());
-    assert_eq!(importer.skipped().most_untaken(), Some((Event::Complete, 3)));
+    assert_eq!(
+        importer.skipped().most_untaken(),
+        Some((Event::Complete, 3))
+    );
     let (ios, _) = guessed(case("perf-complete-only.txt"), &with_event(Event::Complete)).unwrap();
     assert_eq!(counts(&ios), [(0, 0), (2, 12288), (0, 0), (1, 0)]);
     let bios = "a-1 [000] ..... 1.1: block_bio_queue: 253,0 W 8 + 8 [a]\n\
@@ -263,21 +290,43 @@ fn completions_alone_and_bios_alone_are_taken_when_asked_for() {
     assert_eq!(importer.skipped().most_untaken(), Some((Event::Queue, 1)));
     let blkparse = "8,0 0 1 0.1 9 C W 8 + 8 [0]\n8,0 0 2 0.2 9 C W 16 + 8 [0]\n";
     let (_, importer) = read(blkparse);
-    assert_eq!(importer.skipped().most_untaken(), Some((Event::Complete, 2)));
+    assert_eq!(
+        importer.skipped().most_untaken(),
+        Some((Event::Complete, 2))
+    );
 }
 
 #[test]
 fn options_that_a_form_does_not_use_are_errors() {
     for (text, options, words) in [
-        ("7,W,0,512,1\n", with_event(Event::Queue), "alibaba does not use --event"),
-        ("1 0 0 8 0\n", with_columns("op=read"), "does not use the column map's op: it uses time-unit"),
-        ("7,W,0,512,1\n", with_columns("time-unit=s"), "does not use the column map's time-unit"),
-        ("8,0 0 1 0.1 9 D W 8 + 8 [w]\n", with_columns("id-unit=byte"), "blkparse does not use"),
+        (
+            "7,W,0,512,1\n",
+            with_event(Event::Queue),
+            "alibaba does not use --event",
+        ),
+        (
+            "1 0 0 8 0\n",
+            with_columns("op=read"),
+            "does not use the column map's op: it uses time-unit",
+        ),
+        (
+            "7,W,0,512,1\n",
+            with_columns("time-unit=s"),
+            "does not use the column map's time-unit",
+        ),
+        (
+            "8,0 0 1 0.1 9 D W 8 + 8 [w]\n",
+            with_columns("id-unit=byte"),
+            "blkparse does not use",
+        ),
     ] {
         let error = guessed(text, &options).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
-    for (event, format) in [(Event::Complete, Format::Ftrace), (Event::Queue, Format::Blktrace)] {
+    for (event, format) in [
+        (Event::Complete, Format::Ftrace),
+        (Event::Queue, Format::Blktrace),
+    ] {
         assert!(Importer::new(vec![], format, &with_event(event)).is_ok());
     }
 }
@@ -288,7 +337,12 @@ fn options_that_a_form_does_not_use_are_errors() {
 fn the_form_that_understands_most_lines_is_named_and_taken_where_bad_records_are_skipped() {
     let error = guessed(case("mqsim-stray-lines.trace"), &Options::default()).unwrap_err();
     let error = error.to_string();
-    for words in ["mqsim comes closest", "3 of the first 4 lines", "not line 4", "--skip-bad"] {
+    for words in [
+        "mqsim comes closest",
+        "3 of the first 4 lines",
+        "not line 4",
+        "--skip-bad",
+    ] {
         assert!(error.contains(words), "{error}");
     }
     let (ios, importer) = guessed(case("mqsim-stray-lines.trace"), &leniently()).unwrap();
@@ -310,7 +364,10 @@ fn a_byte_order_mark_and_zeros_at_the_end_are_no_content() {
         let (ios, importer) = guessed(bytes, &Options::default()).unwrap();
         assert_eq!((ios.len(), importer.skipped().malformed), (2, 0));
     }
-    let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(text.iter().flat_map(|byte| [*byte, 0])).collect();
+    let wide: Vec<u8> = [0xff, 0xfe]
+        .into_iter()
+        .chain(text.iter().flat_map(|byte| [*byte, 0]))
+        .collect();
     let error = anabranch_trace::foreign::Input::new("t", std::io::Cursor::new(wide)).unwrap_err();
     assert!(error.to_string().contains("iconv -f UTF-16"), "{error}");
     let records = [case("requeue.blktrace.hex"), vec![0; 4096]].concat();
@@ -324,12 +381,24 @@ fn a_byte_order_mark_and_zeros_at_the_end_are_no_content() {
 fn a_fraction_of_a_nanosecond_is_proof_of_another_unit() {
     let error = guessed(case("five-columns-seconds.trace"), &Options::default()).unwrap_err();
     let error = error.to_string();
-    assert!(error.contains("--columns time-unit=s") && error.contains("disksim"), "{error}");
-    let (ios, _) = guessed(case("five-columns-seconds.trace"), &with_columns("time-unit=s")).unwrap();
+    assert!(
+        error.contains("--columns time-unit=s") && error.contains("disksim"),
+        "{error}"
+    );
+    let (ios, _) = guessed(
+        case("five-columns-seconds.trace"),
+        &with_columns("time-unit=s"),
+    )
+    .unwrap();
     assert_eq!(counts(&ios), [(1, 32 * 512), (2, 32 * 512), (0, 0), (0, 0)]);
     assert_eq!(ios[2].time_ns, 60_500_000_000);
     let disksim = "64.823000 1 314080 8 1\n3600000.5 1 314088 16 0\n";
-    let (ios, _) = import(vec![input("t", disksim)], Format::DiskSim, &Options::default()).unwrap();
+    let (ios, _) = import(
+        vec![input("t", disksim)],
+        Format::DiskSim,
+        &Options::default(),
+    )
+    .unwrap();
     assert_eq!(counts(&ios), [(1, 4096), (1, 8192), (0, 0), (0, 0)]);
     assert_eq!(ios[1].time_ns, 3_599_935_677_000);
 }
@@ -384,7 +453,10 @@ fn a_cell_that_cannot_be_read_is_named_with_its_column() {
     let map = "time-col=1,op-col=2,obj-id-col=3,obj-size-col=4,id-unit=byte";
     for (text, words) in [
         ("1,W,abc,512\n", "its column 3 (obj-id-col) is \"abc\""),
-        ("1,W,0,1.5\n", "its column 4 (obj-size-col) is \"1.5\", but has to be a whole number of bytes"),
+        (
+            "1,W,0,1.5\n",
+            "its column 4 (obj-size-col) is \"1.5\", but has to be a whole number of bytes",
+        ),
         ("today,W,0,512\n", "its column 1 (time-col) is \"today\""),
         ("1,7,0,512\n", "its column 2 (op-col) is \"7\""),
         ("1,W,0\n", "it has no column 4 (obj-size-col)"),
@@ -404,7 +476,10 @@ fn all_volumes_are_one_where_that_is_asked_for() {
     let alibaba = "7,W,0,512,1\n8,W,512,512,2\n";
     for text in [blkparse, alibaba] {
         let (ios, importer) = guessed(text, &options).unwrap();
-        assert!(ios.len() == 2 && ios.iter().all(|io| io.tenant == 0), "{text}");
+        assert!(
+            ios.len() == 2 && ios.iter().all(|io| io.tenant == 0),
+            "{text}"
+        );
         assert_eq!(importer.skipped().other_volumes, 0);
     }
 }
@@ -427,7 +502,10 @@ fn biosnoops_table_is_read_with_and_without_its_heading_and_options() {
     assert_eq!(contexts(&importer)[0].1, "Web Content");
     let bare = "0.000004   supervise      1950   xvda1   W 13092560   4096     0.74\n\
                 0.000178   supervise      1950   xvda1   R 13092432   4096     0.61\n";
-    assert_eq!(counts(&read(bare).0), [(1, 4096), (1, 4096), (0, 0), (0, 0)]);
+    assert_eq!(
+        counts(&read(bare).0),
+        [(1, 4096), (1, 4096), (0, 0), (0, 0)]
+    );
 }
 
 #[test]
@@ -447,11 +525,17 @@ fn windows_event_traces_are_read_by_the_columns_of_their_heading() {
     };
     let (ios, importer) = guessed(text, &options).unwrap();
     assert_eq!(counts(&ios), [(1, 8192), (1, 4096), (0, 0), (1, 0)]);
-    assert_eq!((ios[0].offset_bytes, ios[1].time_ns), (0x0a_9a6b_4000, 100_000));
+    assert_eq!(
+        (ios[0].offset_bytes, ios[1].time_ns),
+        (0x0a_9a6b_4000, 100_000)
+    );
     assert_eq!(contexts(&importer)[1].1, "sqlservr.exe");
     assert_eq!(importer.skipped().other_events, 1);
     // Without the heading the usual columns are taken.
-    let bare: String = text.lines().filter(|line| line.contains("DiskWrite")).collect();
+    let bare: String = text
+        .lines()
+        .filter(|line| line.contains("DiskWrite"))
+        .collect();
     assert_eq!(counts(&read(&bare).0), writes(1, 4096));
 }
 
@@ -500,7 +584,10 @@ fn every_version_of_libcachesims_lcs_is_read() {
 fn passthrough_writes_keep_their_placement() {
     let (ios, importer) = guessed(case("nvme-passthrough.txt"), &Options::default()).unwrap();
     assert_eq!(counts(&ios), writes(2, 40 * 512));
-    assert_eq!((ios[0].length_bytes, ios[1].length_bytes), (8 * 512, 32 * 512));
+    assert_eq!(
+        (ios[0].length_bytes, ios[1].length_bytes),
+        (8 * 512, 32 * 512)
+    );
     let tables = importer.tables();
     let placements: Vec<(u32, u16)> = tables
         .capture
@@ -512,7 +599,10 @@ fn passthrough_writes_keep_their_placement() {
     assert!(importer.remarks().join("").contains("id-unit=4096"));
     let options = with_columns("id-unit=4096");
     let (ios, _) = guessed(case("nvme-passthrough.txt"), &options).unwrap();
-    assert_eq!((ios[0].offset_bytes, counts(&ios)), (2048 * 4096, writes(2, 40 * 4096)));
+    assert_eq!(
+        (ios[0].offset_bytes, counts(&ios)),
+        (2048 * 4096, writes(2, 40 * 4096))
+    );
 }
 
 #[test]

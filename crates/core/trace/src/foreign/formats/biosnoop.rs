@@ -86,7 +86,9 @@ impl LineReader for Biosnoop {
             // bcc did not see how the request began: it has no disk, and no sector.
             return Ok(Found::Passed(Passed::NoData));
         }
-        let split = split.filter(|split| *split > 0).ok_or(Fault::Missing("columns"))?;
+        let split = split
+            .filter(|split| *split > 0)
+            .ok_or(Fault::Missing("columns"))?;
         let (command, columns) = rest.split_at(split);
         let column = |which: usize| columns.get(self.places[which]).copied().unwrap_or_default();
         number(column(0)).ok_or(Fault::NotANumber("process"))?;

@@ -122,7 +122,9 @@ impl LineReader for Blkparse {
 
 /// The moment of a request's life that an action is (blkparse(1), "Action identifiers").
 fn moment(action: &[u8]) -> Option<Moment> {
-    let event = Event::ALL.into_iter().find(|event| event.letter() == action);
+    let event = Event::ALL
+        .into_iter()
+        .find(|event| event.letter() == action);
     match action {
         b"R" => Some(Moment::Requeue),
         b"X" => Some(Moment::Split),

@@ -138,7 +138,9 @@ impl Blktrace {
         }
         let has_cgroup = action & CGROUP != 0;
         let payload = record.get(head.bytes..).unwrap_or_default();
-        let payload = payload.get(if has_cgroup { CGROUP_BYTES } else { 0 }..).unwrap_or_default();
+        let payload = payload
+            .get(if has_cgroup { CGROUP_BYTES } else { 0 }..)
+            .unwrap_or_default();
         let length_bytes = u64::from(fields.u32(24));
         let (sector, length_bytes) = match (moment, payload.first_chunk()) {
             (Moment::Split, Some(rest)) => (u64::from_be_bytes(*rest), 0),

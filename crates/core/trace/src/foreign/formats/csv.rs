@@ -114,7 +114,12 @@ fn cell_bytes(row: &Row<'_>, column: usize, key: &'static str, unit: u64) -> Res
     match scaled(cell, unit) {
         Some((bytes, true)) => Ok(bytes),
         Some((_, false)) => Err(wrong(column, key, cell, "a whole number of bytes")),
-        None => Err(wrong(column, key, cell, "a number, whose bytes fit 64 bits")),
+        None => Err(wrong(
+            column,
+            key,
+            cell,
+            "a number, whose bytes fit 64 bits",
+        )),
     }
 }
 

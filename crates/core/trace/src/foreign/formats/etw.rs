@@ -158,5 +158,8 @@ fn flush(cells: &[&[u8]]) -> Result<Found, Fault> {
 /// The name in `sqlservr.exe (1234)`.
 fn name(process: &[u8]) -> &[u8] {
     let end = process.iter().rposition(|byte| *byte == b'(');
-    process.get(..end.unwrap_or(process.len())).unwrap_or(process).trim_ascii()
+    process
+        .get(..end.unwrap_or(process.len()))
+        .unwrap_or(process)
+        .trim_ascii()
 }

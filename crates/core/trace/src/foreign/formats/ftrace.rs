@@ -264,7 +264,10 @@ fn command(task: &[u8]) -> &[u8] {
         task.len() - digits.count()
     };
     let mut name = task.get(..without_number(task)).unwrap_or_default();
-    if let Some(process) = name.strip_suffix(b"/").filter(|rest| rest.last().is_some_and(u8::is_ascii_digit)) {
+    if let Some(process) = name
+        .strip_suffix(b"/")
+        .filter(|rest| rest.last().is_some_and(u8::is_ascii_digit))
+    {
         name = process.get(..without_number(process)).unwrap_or_default();
     }
     let name = name.trim_ascii_end();

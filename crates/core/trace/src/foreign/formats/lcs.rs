@@ -96,7 +96,10 @@ impl Lcs {
     fn heading(&mut self, input: &mut Input) -> Result<Record, ImportError> {
         input.fill(HEADING_BYTES)?;
         let Some(version) = version(input.unread()) else {
-            let record = bad(Fault::Shape("a heading of lcs, version 1 to 8"), input.unread());
+            let record = bad(
+                Fault::Shape("a heading of lcs, version 1 to 8"),
+                input.unread(),
+            );
             let rest = input.unread().len();
             input.consume(rest);
             // What follows would be read as records of a version that is not known.
@@ -123,11 +126,7 @@ impl Lcs {
 
     fn understand(&self, version: usize, record: Layout<'_>) -> Result<Found, Fault> {
         let time_ns = u64::from(record.u32(0)).checked_mul(self.columns.time_unit_ns());
-        let offset_bytes = bytes(
-            record.u64(4),
-            self.columns.id_unit_bytes(),
-            "object number",
-        )?;
+        let offset_bytes = bytes(record.u64(4), self.columns.id_unit_bytes(), "object number")?;
         let length_bytes = bytes(
             size(version, record),
             self.columns.size_unit_bytes(),

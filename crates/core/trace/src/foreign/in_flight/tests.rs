@@ -17,7 +17,9 @@ fn counted(taken: Event, steps: &[Step]) -> (Vec<(u64, u64)>, InFlight) {
     let (mut flight, mut ios) = (InFlight::new(taken), Vec::new());
     flight.take(steps, &mut ios);
     flight.drain(&mut ios);
-    let ranges = ios.iter().map(|io| (io.offset_bytes / KIB, io.length_bytes / KIB));
+    let ranges = ios
+        .iter()
+        .map(|io| (io.offset_bytes / KIB, io.length_bytes / KIB));
     (ranges.collect(), flight)
 }
 
@@ -53,7 +55,11 @@ fn a_request_that_is_done_in_parts_counts_its_bytes_once() {
 
 #[test]
 fn a_requeued_request_may_grow_before_it_is_issued_again() {
-    let steps = [step(ISSUE, 0, 8), step(Moment::Requeue, 0, 8), step(ISSUE, 0, 24)];
+    let steps = [
+        step(ISSUE, 0, 8),
+        step(Moment::Requeue, 0, 8),
+        step(ISSUE, 0, 24),
+    ];
     assert_eq!(counted(Event::Issue, &steps).0, [(0, 24)]);
 }
 
@@ -101,10 +107,17 @@ fn the_rest_of_a_split_that_is_queued_again_is_passed_over_once() {
 
 #[test]
 fn bytes_that_are_issued_and_completed_are_compared_where_the_trace_has_both() {
-    let twice = [step(ISSUE, 0, 64), step(ISSUE, 0, 64), step(COMPLETE, 0, 64)];
+    let twice = [
+        step(ISSUE, 0, 64),
+        step(ISSUE, 0, 64),
+        step(COMPLETE, 0, 64),
+    ];
     let (_, flight) = counted(Event::Issue, &twice);
     let words = flight.disagreement().unwrap();
-    assert!(words.contains("131072 bytes and completion events 65536"), "{words}");
+    assert!(
+        words.contains("131072 bytes and completion events 65536"),
+        "{words}"
+    );
     let (_, flight) = counted(Event::Issue, &twice[..2]);
     assert_eq!(flight.disagreement(), None);
 }

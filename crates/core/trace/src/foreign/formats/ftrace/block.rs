@@ -70,5 +70,6 @@ pub(super) fn event(
 /// Whether parentheses stand before the sector: at the beginning, or behind the bytes.
 fn has_parentheses(rest: &[u8]) -> bool {
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    rest.get(digits..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"("))
+    rest.get(digits..)
+        .is_some_and(|rest| rest.trim_ascii_start().starts_with(b"("))
 }

@@ -197,10 +197,19 @@ mod tests {
         for (text, processor) in [
             ("  a b-12   [001] d..1. 5.25: block_rq_issue: 8,0 W", "001"),
             ("  a b-12   [001]  5.25: block_rq_issue:  8,0 W", "001"),
-            ("  a b    12 [001]  5.25: block:block_rq_issue: 8,0 W", "001"),
-            ("  a b-12 (  12) [001] d... 5.25: block_rq_issue: 8,0 W", "001"),
+            (
+                "  a b    12 [001]  5.25: block:block_rq_issue: 8,0 W",
+                "001",
+            ),
+            (
+                "  a b-12 (  12) [001] d... 5.25: block_rq_issue: 8,0 W",
+                "001",
+            ),
             ("a b 12  5.25: block:block_rq_issue: 8,0 W", ""),
-            ("a b 12/12 [001] 5.25:  1 block:block_rq_issue: 8,0 W", "001"),
+            (
+                "a b 12/12 [001] 5.25:  1 block:block_rq_issue: 8,0 W",
+                "001",
+            ),
             ("5.25: block:block_rq_issue: 8,0 W", ""),
         ] {
             let Line::Event(event) = line(text.as_bytes()) else {
@@ -211,14 +220,25 @@ mod tests {
             assert_eq!(event.details, b"8,0 W", "{text}");
             assert_eq!(event.source.processor, processor.as_bytes(), "{text}");
         }
-        for text in ["x", "a-1 [001] 5.25 x: y", "a-1 [x] 5: x: y", "hello world (x)"] {
+        for text in [
+            "x",
+            "a-1 [001] 5.25 x: y",
+            "a-1 [x] 5: x: y",
+            "hello world (x)",
+        ] {
             assert!(matches!(line(text.as_bytes()), Line::Other), "{text}");
         }
     }
 
     #[test]
     fn headings_and_stacks_are_told_from_events() {
-        for text in ["", "# tracer: nop", "TRACE:", "cpus=4", "capturing trace... done"] {
+        for text in [
+            "",
+            "# tracer: nop",
+            "TRACE:",
+            "cpus=4",
+            "capturing trace... done",
+        ] {
             assert!(matches!(line(text.as_bytes()), Line::Note), "{text}");
         }
         for text in [
@@ -233,7 +253,10 @@ mod tests {
         for (text, side) in [
             ("a-1 [000] d..1. 5.25: <stack trace>", Side::Kernel),
             ("a-1 [000] ..... 5.25: <user stack trace>", Side::Program),
-            ("a-1 [000] 5.25: kernel_stack:  <stack trace >", Side::Kernel),
+            (
+                "a-1 [000] 5.25: kernel_stack:  <stack trace >",
+                Side::Kernel,
+            ),
         ] {
             assert!(
                 matches!(line(text.as_bytes()), Line::Stack(_, found) if found == side),

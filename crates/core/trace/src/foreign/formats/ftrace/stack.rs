@@ -74,7 +74,11 @@ impl Waiting {
     pub(super) fn pass(&mut self, source: Source<'_>, names: &mut Names) -> Result<(), Fault> {
         let source = hash(source);
         self.current = None;
-        for event in self.events.iter_mut().filter(|event| event.source == source) {
+        for event in self
+            .events
+            .iter_mut()
+            .filter(|event| event.source == source)
+        {
             event.is_whole = true;
         }
         self.release(false, names)
@@ -104,7 +108,9 @@ impl Waiting {
         let Some((number, side)) = self.current else {
             return;
         };
-        let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
+        let place = number
+            .checked_sub(self.first)
+            .and_then(|place| usize::try_from(place).ok());
         let Some(event) = place.and_then(|place| self.events.get_mut(place)) else {
             return;
         };
@@ -160,7 +166,10 @@ struct Step {
 /// Parses `1cbd1 dl_main+0xc11 (/usr/lib/ld.so+0x27f5)`; `None` for a frame of the kernel, or none at all.
 fn perf_frame(line: &[u8]) -> Option<Step> {
     let text = String::from_utf8_lossy(line);
-    let (text, object) = match text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
+    let (text, object) = match text
+        .strip_suffix(')')
+        .and_then(|text| text.rsplit_once(" ("))
+    {
         Some((before, object)) => (before.trim(), object),
         None => (text.trim(), ""),
     };
@@ -228,7 +237,9 @@ fn ftrace_frame(line: &[u8]) -> Option<Step> {
             (line.get(..at)?, offset, offset)
         }
         None => {
-            let inside = line.strip_prefix(b"<").and_then(|text| text.strip_suffix(b">"));
+            let inside = line
+                .strip_prefix(b"<")
+                .and_then(|text| text.strip_suffix(b">"));
             let address = address(inside.unwrap_or(line))?;
             (b"".as_slice(), 0, address & PAGE_BITS)
         }
@@ -272,11 +283,26 @@ mod tests {
             Some((object.to_owned(), offset, symbol.map(str::to_owned)))
         };
         for (line, expected) in [
-            ("1cbd1 dl_main+0xc11 (/lib/ld.so)", of("/lib/ld.so", 0x1cbd1, Some("dl_main"))),
-            ("7f12a45e0 main+0x1 (/bin/a b)", of("/bin/a b", 0x7_f12a_45e0, Some("main"))),
-            ("7f1234567890 [unknown] (/lib/libc.so)", of("/lib/libc.so", 0, None)),
-            ("7f1234567890 write+0x17 (/lib/libc.so+0x27f5)", of("/lib/libc.so", 0x27f5, Some("write"))),
-            ("7f1234567890 operator new(unsigned long)+0x17 (/lib/x)", of("/lib/x", 0, Some("operator new(unsigned long)"))),
+            (
+                "1cbd1 dl_main+0xc11 (/lib/ld.so)",
+                of("/lib/ld.so", 0x1cbd1, Some("dl_main")),
+            ),
+            (
+                "7f12a45e0 main+0x1 (/bin/a b)",
+                of("/bin/a b", 0x7_f12a_45e0, Some("main")),
+            ),
+            (
+                "7f1234567890 [unknown] (/lib/libc.so)",
+                of("/lib/libc.so", 0, None),
+            ),
+            (
+                "7f1234567890 write+0x17 (/lib/libc.so+0x27f5)",
+                of("/lib/libc.so", 0x27f5, Some("write")),
+            ),
+            (
+                "7f1234567890 operator new(unsigned long)+0x17 (/lib/x)",
+                of("/lib/x", 0, Some("operator new(unsigned long)")),
+            ),
             ("7f1234567890 [unknown] (//anon)", of("[anon]", 0, None)),
             ("main (inlined)", of("inlined", 0, Some("main"))),
         ] {
@@ -292,8 +318,17 @@ mod tests {
             "7fabcdef0890 [unknown] (/lib/libc.so)",
         );
         assert_eq!(place(one), place(other));
-        assert_eq!(ftrace_frame(b"/lib/libc.so.6[+0x11]").unwrap().frame.file_offset, 0x11);
-        assert_eq!(ftrace_frame(b"<00007f1234567890>").unwrap().distinction, 0x890);
+        assert_eq!(
+            ftrace_frame(b"/lib/libc.so.6[+0x11]")
+                .unwrap()
+                .frame
+                .file_offset,
+            0x11
+        );
+        assert_eq!(
+            ftrace_frame(b"<00007f1234567890>").unwrap().distinction,
+            0x890
+        );
         assert!(ftrace_frame(b"??").is_none());
     }
 }
