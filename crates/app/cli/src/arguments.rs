@@ -419,7 +419,7 @@ pub struct ReplayArguments {
     /// with each: other data on so much of the drive, written before
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
-    /// Form of the traces [default: by the file's name, native unless it ends in .u32]
+    /// Form of the traces [default: the one that each looks like; u32 by the end of its name]
     #[arg(long, value_parser = replayed())]
     pub format: Option<Format>,
     #[command(flatten)]

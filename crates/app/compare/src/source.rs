@@ -2,6 +2,7 @@
 
 use std::{
     cmp::Ordering,
+    io::Read as _,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -103,6 +104,33 @@ impl FromStr for Format {
     }
 }
 
+/// The form that a trace looks like, by its name and its beginning.
+fn by_looks(path: &Path) -> Format {
+    if path.extension().is_some_and(|extension| extension == "u32") {
+        return Format::U32;
+    }
+    let Ok(mut input) = regular(path) else {
+        return Format::Native;
+    };
+    // A file that looks like nothing is called no trace of ours, with the remedy.
+    input.sniff().map_or(Format::Native, Format::Foreign)
+}
+
+/// A regular file that is no Parquet; a pipe can be read only once.
+fn regular(path: &Path) -> Result<Input> {
+    let mut begin = [0; PARQUET.len()];
+    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let read =
+        is_file.then(|| std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin)));
+    match read {
+        Some(Ok(())) if begin != PARQUET => Ok(Input::open(path)?),
+        _ => Err(Fault::wrong_use("no other tool's trace")),
+    }
+}
+
+/// The first bytes of a Parquet file.
+const PARQUET: [u8; 4] = *b"PAR1";
+
 /// A trace file that is opened again for each pass over it, or a synthetic load that is made again.
 #[derive(Debug, Clone)]
 pub struct TraceFile {
@@ -122,7 +150,7 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// Opens a trace in the form asked for, or the one its name suggests.
+    /// Opens a trace in the form asked for, or the one that it looks like.
     ///
     /// # Errors
     /// When the trace cannot be opened, or is of another form.
@@ -139,8 +167,7 @@ impl TraceFile {
                 synthetic: Some(synthetic),
             });
         }
-        let raw = path.extension().is_some_and(|extension| extension == "u32");
-        let format = format.unwrap_or(if raw { Format::U32 } else { Format::Native });
+        let format = format.unwrap_or_else(|| by_looks(path));
         let mut has_digest = true;
         let tables = match format {
             Format::Native => {

@@ -72,6 +72,6 @@ pub use error::TraceError;
 pub use io::{ContextId, FileId, Io, Operation, WriteHint};
 pub use native::{ArrowTrace, Reader, Scratch, Writer};
 pub use raw::RawReader;
-pub use record::RecordFault;
+pub use record::RecordError;
 pub use sample::{NoRate, Rate, Sample, Sampled};
 pub use whole_file::WholeFile;

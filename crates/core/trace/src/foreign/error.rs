@@ -1,14 +1,14 @@
-//! What can go wrong with a foreign trace, and what to do about it.
+//! Foreign traces that cannot be imported, each with the remedy.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::fault::Fault;
+use super::parse_error::ParseError;
 use crate::error::TraceError;
 
-/// Where in an input a record stands. Both are counted from 1.
+/// The place of a record in an input, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// A line of a text.
@@ -42,8 +42,8 @@ pub enum ImportError {
         path: PathBuf,
         /// The line or record in the file.
         place: Place,
-        /// What is wrong with it.
-        fault: Fault,
+        /// The fault of the record.
+        fault: ParseError,
         /// The record, shortened: a text quoted, bytes in hexadecimal.
         content: String,
     },
@@ -54,8 +54,8 @@ pub enum ImportError {
         path: PathBuf,
         /// The line in the file.
         place: Place,
-        /// What is wrong with it.
-        fault: Fault,
+        /// The fault of the record.
+        fault: ParseError,
         /// The line, shortened.
         content: String,
     },

@@ -1,6 +1,6 @@
 //! Fields of a line, and the numbers in them.
 
-use super::fault::Fault;
+use super::parse_error::ParseError;
 
 /// Bytes of a sector, the unit of Linux block traces whatever the device's own sectors are
 /// (Linux `include/linux/blk_types.h`, `SECTOR_SHIFT`), and of most public traces.
@@ -23,13 +23,13 @@ impl<'a> Words<'a> {
     }
 
     /// The next word, which the record must have.
-    pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], Fault> {
-        self.next().ok_or(Fault::Missing(what))
+    pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], ParseError> {
+        self.next().ok_or(ParseError::Missing(what))
     }
 
     /// The next word, which must be a whole number.
-    pub(super) fn number(&mut self, what: &'static str) -> Result<u64, Fault> {
-        number(self.need(what)?).ok_or(Fault::NotANumber(what))
+    pub(super) fn number(&mut self, what: &'static str) -> Result<u64, ParseError> {
+        number(self.need(what)?).ok_or(ParseError::NotANumber(what))
     }
 }
 
@@ -65,19 +65,19 @@ impl<'a> Cells<'a> {
     }
 
     /// The next cell, which the record must have.
-    pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], Fault> {
-        self.next().ok_or(Fault::Missing(what))
+    pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], ParseError> {
+        self.next().ok_or(ParseError::Missing(what))
     }
 
     /// The next cell, which must be a whole number.
-    pub(super) fn number(&mut self, what: &'static str) -> Result<u64, Fault> {
-        number(self.need(what)?).ok_or(Fault::NotANumber(what))
+    pub(super) fn number(&mut self, what: &'static str) -> Result<u64, ParseError> {
+        number(self.need(what)?).ok_or(ParseError::NotANumber(what))
     }
 
     /// There are no more cells: a record of another shape is refused.
-    pub(super) fn end(&mut self, shape: &'static str) -> Result<(), Fault> {
+    pub(super) fn end(&mut self, shape: &'static str) -> Result<(), ParseError> {
         match self.next() {
-            Some(_) => Err(Fault::Shape(shape)),
+            Some(_) => Err(ParseError::Shape(shape)),
             None => Ok(()),
         }
     }
@@ -188,13 +188,13 @@ pub(super) fn scaled(text: &[u8], unit: u64) -> Option<(u64, bool)> {
 
 /// Parses a time, a decimal number of units of `unit_ns`, a power of ten. Digits finer than a
 /// nanosecond are cut off.
-pub(super) fn time_ns(text: &[u8], unit_ns: u64) -> Result<u64, Fault> {
+pub(super) fn time_ns(text: &[u8], unit_ns: u64) -> Result<u64, ParseError> {
     let point = text.iter().position(|byte| *byte == b'.');
     let (whole, fraction) = match point {
         Some(point) => (text.get(..point), text.get(point + 1..)),
         None => (Some(text), None),
     };
-    let bad = Fault::NotANumber("time");
+    let bad = ParseError::NotANumber("time");
     let units = whole.and_then(number).ok_or(bad.clone())?;
     let mut fraction_ns = 0;
     let mut digit_ns = unit_ns / 10;
@@ -202,18 +202,20 @@ pub(super) fn time_ns(text: &[u8], unit_ns: u64) -> Result<u64, Fault> {
         fraction_ns += u64::from(decimal_digit(*digit).ok_or(bad.clone())?) * digit_ns;
         digit_ns /= 10;
     }
-    let whole_ns = units.checked_mul(unit_ns).ok_or(Fault::Time)?;
-    whole_ns.checked_add(fraction_ns).ok_or(Fault::Time)
+    let whole_ns = units.checked_mul(unit_ns).ok_or(ParseError::Time)?;
+    whole_ns.checked_add(fraction_ns).ok_or(ParseError::Time)
 }
 
 /// Converts a number of units to bytes.
-pub(super) fn bytes(units: u64, unit_bytes: u64, what: &'static str) -> Result<u64, Fault> {
-    units.checked_mul(unit_bytes).ok_or(Fault::NotANumber(what))
+pub(super) fn bytes(units: u64, unit_bytes: u64, what: &'static str) -> Result<u64, ParseError> {
+    units
+        .checked_mul(unit_bytes)
+        .ok_or(ParseError::NotANumber(what))
 }
 
 /// Checks that a volume's number fits 32 bits.
-pub(super) fn volume(number: u64) -> Result<u32, Fault> {
-    u32::try_from(number).map_err(|_| Fault::NotANumber("volume"))
+pub(super) fn volume(number: u64) -> Result<u32, ParseError> {
+    u32::try_from(number).map_err(|_| ParseError::NotANumber("volume"))
 }
 
 fn decimal_digit(byte: u8) -> Option<u8> {
@@ -281,9 +283,9 @@ mod tests {
         assert_eq!(time_ns(b"0.0000000019", SECOND_NS), Ok(1));
         assert_eq!(time_ns(b"7", 100), Ok(700));
         assert_eq!(time_ns(b"7.5", 1), Ok(7));
-        assert_eq!(time_ns(b"18446744074", SECOND_NS), Err(Fault::Time));
+        assert_eq!(time_ns(b"18446744074", SECOND_NS), Err(ParseError::Time));
         for bad in [".5", "1e9", "-1", "", "1.2.3"] {
-            let fault = Err(Fault::NotANumber("time"));
+            let fault = Err(ParseError::NotANumber("time"));
             assert_eq!(time_ns(bad.as_bytes(), SECOND_NS), fault, "{bad}");
         }
     }

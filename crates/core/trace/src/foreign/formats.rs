@@ -173,7 +173,7 @@ impl Format {
         all.find(|one| one.name() == name)
     }
 
-    /// What the format is, in a few words with its units.
+    /// The format in a few words, with its units.
     pub fn about(self) -> &'static str {
         self.row().about
     }
@@ -196,12 +196,12 @@ impl Form {
         self.row().name.unwrap_or(self.format().name())
     }
 
-    /// What the form is, in a few words with its units.
+    /// The form in a few words, with its units.
     pub fn about(self) -> &'static str {
         self.row().about.unwrap_or(self.format().about())
     }
 
-    /// What the form can hold; the file of each format says why.
+    /// The requests that the form can hold; the file of each format says why.
     pub fn holds(self) -> Holds {
         self.row().holds
     }

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::fault::Fault;
 use super::names::Names;
 use super::options::Event;
+use super::parse_error::ParseError;
 use crate::io::{Io, Operation};
 
 /// The outcome of one record. The time of an [`Io`] is still on the trace's own clock.
@@ -55,7 +55,7 @@ pub(super) struct Step {
     pub(super) io: Io,
 }
 
-/// Why a record that is understood is no request.
+/// The reason for which a record that is understood is no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passed {
     /// An event of another kind than the one that is taken.
@@ -157,7 +157,7 @@ pub(super) fn request(
 /// The reader of one text format.
 pub(super) trait LineReader: Send {
     /// Understands one line, without its end.
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault>;
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError>;
 
     /// Takes the next event that was [`Found::Held`] and is whole now.
     fn ready(&mut self) -> Option<Found> {
@@ -165,7 +165,7 @@ pub(super) trait LineReader: Send {
     }
 
     /// Makes all held events whole: no line follows.
-    fn finish(&mut self, _names: &mut Names) -> Result<(), Fault> {
+    fn finish(&mut self, _names: &mut Names) -> Result<(), ParseError> {
         Ok(())
     }
 
@@ -192,7 +192,7 @@ impl<R> Headed<R> {
 }
 
 impl<R: LineReader> LineReader for Headed<R> {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         if std::mem::replace(&mut self.is_first, false) && is_heading(line) {
             return Ok(Found::Passed(Passed::Note));
         }

@@ -59,7 +59,7 @@ struct Merge {
     ahead: Vec<Ahead<Step>>,
 }
 
-/// How times of an input's clock become times of the trace.
+/// The step from times of an input's clock to times of the trace.
 #[derive(Clone, Copy)]
 struct Clock {
     input: usize,

@@ -4,7 +4,7 @@ use std::{collections::HashMap, hash::Hasher as _};
 
 use fnv::FnvHasher;
 
-use super::fault::Fault;
+use super::parse_error::ParseError;
 use crate::capture::{Capture, File, Placement, Tables};
 use crate::context::{Context, ContextKind, Frame};
 use crate::io::{ContextId, FileId};
@@ -42,7 +42,7 @@ impl Numbers {
     }
 
     /// A name's number, and whether it is new.
-    fn number(&mut self, name: &[u8]) -> Result<(u32, bool), Fault> {
+    fn number(&mut self, name: &[u8]) -> Result<(u32, bool), ParseError> {
         if let Some(number) = self.last_number
             && self.last == name
         {
@@ -58,7 +58,7 @@ impl Numbers {
         Ok((number, new))
     }
 
-    fn add(&mut self, name: &[u8]) -> Result<u32, Fault> {
+    fn add(&mut self, name: &[u8]) -> Result<u32, ParseError> {
         let number = u32::try_from(self.numbers.len()).map_err(|_| self.full())?;
         self.charge(name.len() + NAME_COST_BYTES)?;
         self.numbers.insert(name.into(), number);
@@ -66,14 +66,14 @@ impl Numbers {
     }
 
     /// Takes bytes from those that names of this kind may have.
-    fn charge(&mut self, bytes: usize) -> Result<(), Fault> {
+    fn charge(&mut self, bytes: usize) -> Result<(), ParseError> {
         let left_bytes = self.left_bytes.checked_sub(bytes);
         self.left_bytes = left_bytes.ok_or_else(|| self.full())?;
         Ok(())
     }
 
-    fn full(&self) -> Fault {
-        Fault::TooManyNames {
+    fn full(&self) -> ParseError {
+        ParseError::TooManyNames {
             what: self.what,
             most_bytes: MOST_NAME_BYTES,
         }
@@ -128,7 +128,7 @@ impl Names {
 
     /// The context of a command's name, as the kernel knows it. The name is all that such a trace
     /// tells of a writer, so the context is a role without a call path; see [`Context`].
-    pub(super) fn context(&mut self, command: &[u8]) -> Result<ContextId, Fault> {
+    pub(super) fn context(&mut self, command: &[u8]) -> Result<ContextId, ParseError> {
         if matches!(command, b"" | b"0" | b"(null)") {
             return Ok(ContextId::UNKNOWN);
         }
@@ -142,7 +142,11 @@ impl Names {
     }
 
     /// The context of a command's writes to one placement that it names itself.
-    pub(super) fn placed(&mut self, command: &[u8], placement: u16) -> Result<ContextId, Fault> {
+    pub(super) fn placed(
+        &mut self,
+        command: &[u8],
+        placement: u16,
+    ) -> Result<ContextId, ParseError> {
         let text = String::from_utf8_lossy(command);
         let role = format!("{} (placement {placement})", role(&text));
         let before = self.contexts.len();
@@ -159,7 +163,7 @@ impl Names {
         &mut self,
         context: ContextId,
         path: CallPath,
-    ) -> Result<ContextId, Fault> {
+    ) -> Result<ContextId, ParseError> {
         let mut hash = FnvHasher::default();
         let base = self.contexts.get(context.0 as usize);
         let base = base.cloned().unwrap_or_else(Context::unknown);
@@ -193,12 +197,12 @@ impl Names {
         Ok(context.copied().unwrap_or(ContextId::UNKNOWN))
     }
 
-    fn role(&mut self, command: &[u8]) -> Result<ContextId, Fault> {
+    fn role(&mut self, command: &[u8]) -> Result<ContextId, ParseError> {
         let text = String::from_utf8_lossy(command);
         self.add(kind(&text), role(&text))
     }
 
-    fn add(&mut self, kind: ContextKind, role: String) -> Result<ContextId, Fault> {
+    fn add(&mut self, kind: ContextKind, role: String) -> Result<ContextId, ParseError> {
         let key = [&[kind.number()], role.as_bytes()].concat();
         let (number, new) = self.roles.number(&key)?;
         if new {
@@ -211,13 +215,13 @@ impl Names {
         Ok(context.copied().unwrap_or(ContextId::UNKNOWN))
     }
 
-    fn next_context(&self) -> Result<ContextId, Fault> {
+    fn next_context(&self) -> Result<ContextId, ParseError> {
         let number = u32::try_from(self.contexts.len());
         number.map(ContextId).map_err(|_| self.roles.full())
     }
 
     /// Notes the name of a process.
-    pub(super) fn name_process(&mut self, process: u32, command: &[u8]) -> Result<(), Fault> {
+    pub(super) fn name_process(&mut self, process: u32, command: &[u8]) -> Result<(), ParseError> {
         let context = self.context(command)?;
         if self.processes.len() < MOST_PROCESSES || self.processes.contains_key(&process) {
             self.processes.insert(process, context);
@@ -232,7 +236,7 @@ impl Names {
     }
 
     /// The number of a file, and of the addresses within it.
-    pub(super) fn file(&mut self, path: &[u8]) -> Result<(FileId, u32), Fault> {
+    pub(super) fn file(&mut self, path: &[u8]) -> Result<(FileId, u32), ParseError> {
         let (number, new) = self.file_numbers.number(path)?;
         if new {
             let text = String::from_utf8_lossy(path);
@@ -249,7 +253,7 @@ impl Names {
         &mut self,
         key: &[u8],
         name: impl FnOnce() -> String,
-    ) -> Result<u32, Fault> {
+    ) -> Result<u32, ParseError> {
         let (number, new) = self.volume_numbers.number(key)?;
         if new {
             self.volumes.push(name());
@@ -258,7 +262,7 @@ impl Names {
     }
 
     /// The volume of a block device's numbers, named as Linux block traces name it: `8,0`.
-    pub(super) fn device(&mut self, major: u64, minor: u64) -> Result<u32, Fault> {
+    pub(super) fn device(&mut self, major: u64, minor: u64) -> Result<u32, ParseError> {
         if let Some((numbers, volume)) = self.last_device
             && numbers == (major, minor)
         {
@@ -270,7 +274,7 @@ impl Names {
     }
 
     /// The volume of a block device whose numbers are text already.
-    pub(super) fn device_text(&mut self, device: &[u8]) -> Result<u32, Fault> {
+    pub(super) fn device_text(&mut self, device: &[u8]) -> Result<u32, ParseError> {
         self.volume(device, || String::from_utf8_lossy(device).into_owned())
     }
 

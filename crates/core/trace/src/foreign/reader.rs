@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::error::{ColumnsError, ImportError, Place};
-use super::fault::Fault;
 use super::formats::Format;
 use super::found::{Found, LineReader, Moment, Passed, Skipped, Step};
 use super::input::{Input, LINE_BYTES, Line};
 use super::names::Names;
 use super::options::{ALL_VOLUMES, Event, Options};
+use super::parse_error::ParseError;
 use super::records::{Record, RecordReader};
 use super::row::Reads;
 use crate::io::Operation;
@@ -140,7 +140,7 @@ impl Reader {
             let (fault, content) = match &line {
                 Line::TooLong(beginning) => {
                     let bound_bytes = LINE_BYTES;
-                    (Fault::TooLong { bound_bytes }, quoted(beginning))
+                    (ParseError::TooLong { bound_bytes }, quoted(beginning))
                 }
                 Line::Whole(line) => {
                     let done = match parser.line(line, names) {
@@ -202,7 +202,7 @@ impl Tally {
         &mut self,
         path: &Path,
         place: Place,
-        fault: Fault,
+        fault: ParseError,
         content: String,
     ) -> Result<(), ImportError> {
         if !self.skip_bad {
@@ -227,7 +227,7 @@ impl Tally {
         filter: &Filter,
         names: &Names,
         steps: &mut Vec<Step>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ParseError> {
         for found in all {
             steps.extend(self.sift(found, filter, names)?);
         }
@@ -240,7 +240,7 @@ impl Tally {
         found: Found,
         filter: &Filter,
         names: &Names,
-    ) -> Result<Option<Step>, Fault> {
+    ) -> Result<Option<Step>, ParseError> {
         let (moment, mut io) = match found {
             Found::Io(io) => (Moment::Of(self.taken), io),
             Found::Event(moment, io) => (moment, io),

@@ -1,4 +1,4 @@
-//! What a format's file gives to the table: its reader, its writer, and what they hold.
+//! Rows of the table of formats: reader, writer, and what they hold.
 
 use super::error::{ColumnsError, ImportError};
 use super::fields::SECOND_NS;
@@ -14,7 +14,7 @@ use super::writer::FormWriter;
 pub(super) struct FormatRow {
     /// The word that names the format.
     pub(super) name: &'static str,
-    /// What the format is, in a few words with its units.
+    /// The format in a few words, with its units.
     pub(super) about: &'static str,
     /// The moment its times count from.
     pub(super) clock: Clock,
@@ -100,9 +100,9 @@ pub(super) enum Reads {
 pub(super) struct FormRow {
     /// The word that names the form, where it is not the format's.
     pub(super) name: Option<&'static str>,
-    /// What the form is, where it is not what the format's row says.
+    /// The form in a few words, where the format's row says something else.
     pub(super) about: Option<&'static str>,
-    /// What the form can hold.
+    /// The parts of a request that the form can hold.
     pub(super) holds: Holds,
     /// Makes the form's writer, given when the trace began in seconds since 1970 (0 where that is
     /// not known).

@@ -1,12 +1,12 @@
 //! The format that an input looks like.
 
 use super::error::ImportError;
-use super::fault::Fault;
 use super::formats::Format;
 use super::found::{Found, LineReader, Passed};
 use super::input::{Input, bare};
 use super::names::Names;
 use super::options::Options;
+use super::parse_error::ParseError;
 use super::reader::quoted;
 use super::row::Reads;
 
@@ -74,7 +74,7 @@ struct Verdict {
     /// Those that the reader understands.
     understood: usize,
     /// The first line that it does not: its number, the fault and the line.
-    first_bad: Option<(usize, Fault, String)>,
+    first_bad: Option<(usize, ParseError, String)>,
 }
 
 /// The first format whose reader understands the beginning of an input, or the one that understands most of it.
@@ -114,7 +114,7 @@ fn verdict(mut reader: Box<dyn LineReader>, head: &[u8]) -> Verdict {
         match reader.line(line, &mut names) {
             Ok(Found::Passed(Passed::Note)) => {}
             // The shape is the format's: only the unit is in doubt, which the reader will say.
-            Ok(_) | Err(Fault::Unit { .. }) => {
+            Ok(_) | Err(ParseError::Unit { .. }) => {
                 verdict.records += 1;
                 verdict.understood += 1;
             }

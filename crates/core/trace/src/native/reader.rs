@@ -15,7 +15,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::metadata::ParquetMetaData;
 
-use super::batch::{BatchFault, decode, schema};
+use super::batch::{BatchError, decode, schema};
 use super::digest::Check;
 use super::{BATCH_ROWS, metadata};
 use crate::ahead::Ahead;
@@ -175,10 +175,10 @@ impl Reader {
         damaged(&self.path, reason)
     }
 
-    fn refused(&self, fault: BatchFault) -> TraceError {
+    fn refused(&self, fault: BatchError) -> TraceError {
         match fault {
-            BatchFault::Columns => damaged(&self.path, "a column has nulls, or another type"),
-            BatchFault::Record { row, fault } => TraceError::Record {
+            BatchError::Columns => damaged(&self.path, "a column has nulls, or another type"),
+            BatchError::Record { row, fault } => TraceError::Record {
                 path: self.path.clone(),
                 row: self.decoded + row as u64,
                 fault,

@@ -14,11 +14,11 @@
 //! Source: README of github.com/alibaba/block-traces; Li et al., "An In-Depth Analysis of Cloud
 //! Block Storage Workloads in Large-Scale Production", IISWC 2020.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{Cells, MICROSECOND_NS, time_ns, volume};
 use crate::foreign::form::{BYTES, READ_WRITE};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::{Io, Operation};
@@ -42,7 +42,7 @@ pub(super) const FORM: FormRow =
 pub(super) struct Alibaba;
 
 impl LineReader for Alibaba {
-    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
@@ -51,7 +51,7 @@ impl LineReader for Alibaba {
         let operation = match cells.need("operation")? {
             b"R" => Operation::Read,
             b"W" => Operation::Write,
-            _ => return Err(Fault::Operation("R or W")),
+            _ => return Err(ParseError::Operation("R or W")),
         };
         let offset_bytes = cells.number("offset")?;
         let length_bytes = cells.number("length")?;

@@ -21,10 +21,10 @@
 //!
 //! Source: bcc, `tools/biosnoop.py` and `tools/biosnoop_example.txt`; `libbpf-tools/biosnoop.c`.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, Words, bytes, number, time_ns};
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::foreign::rwbs;
 
@@ -65,7 +65,7 @@ impl Default for Biosnoop {
 }
 
 impl LineReader for Biosnoop {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         let mut words = Words(line);
         let first = words.next().unwrap_or_default();
         if first.starts_with(b"TIME") {
@@ -88,18 +88,18 @@ impl LineReader for Biosnoop {
         }
         let split = split
             .filter(|split| *split > 0)
-            .ok_or(Fault::Missing("columns"))?;
+            .ok_or(ParseError::Missing("columns"))?;
         let (command, columns) = rest.split_at(split);
         let column = |which: usize| columns.get(self.places[which]).copied().unwrap_or_default();
-        number(column(0)).ok_or(Fault::NotANumber("process"))?;
-        let length_bytes = number(column(4)).ok_or(Fault::NotANumber("length"))?;
+        number(column(0)).ok_or(ParseError::NotANumber("process"))?;
+        let length_bytes = number(column(4)).ok_or(ParseError::NotANumber("length"))?;
         let Some(operation) = rwbs::operation(column(2), length_bytes > 0)? else {
             return Ok(Found::Passed(Passed::NoData));
         };
         let offset_bytes = if length_bytes == 0 {
             0
         } else {
-            let sector = number(column(3)).ok_or(Fault::NotANumber("sector"))?;
+            let sector = number(column(3)).ok_or(ParseError::NotANumber("sector"))?;
             bytes(sector, SECTOR_BYTES, "sector")?
         };
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);
@@ -118,12 +118,12 @@ fn lost(line: &[u8]) -> Option<u64> {
 
 impl Biosnoop {
     /// Takes the places of the columns from the heading, behind the time's and the process's name.
-    fn heading(&mut self, mut words: Words<'_>) -> Result<(), Fault> {
+    fn heading(&mut self, mut words: Words<'_>) -> Result<(), ParseError> {
         words.need("COMM")?;
         let columns: Vec<&[u8]> = words.take(MOST_WORDS).collect();
         for (place, name) in self.places.iter_mut().zip(NEEDED) {
             let found = columns.iter().position(|column| *column == name);
-            *place = found.ok_or(Fault::Shape("the heading of biosnoop's table"))?;
+            *place = found.ok_or(ParseError::Shape("the heading of biosnoop's table"))?;
         }
         self.columns = columns.len();
         Ok(())

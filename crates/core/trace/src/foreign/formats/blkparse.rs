@@ -25,12 +25,12 @@
 //! Source: blkparse(1), "Output description and formatting"; blktrace's `blkparse_fmt.c`,
 //! `process_default`; Linux `kernel/trace/blktrace.c`, `blk_log_generic`.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, Words, bytes, number, time_ns};
 use crate::foreign::form::SECTORS;
 use crate::foreign::found::{Found, LineReader, Moment, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::rwbs;
 use crate::foreign::writer::{FormWriter, Request, text};
@@ -52,7 +52,7 @@ pub(super) const ROW: FormatRow = FormatRow {
 pub(super) const FORM: FormRow =
     FormRow::new(SECTORS.named(), |_| Box::new(BlkparseWriter::default()));
 
-/// How the lines of blkparse's summary begin.
+/// The beginnings of lines of blkparse's summary.
 const SUMMARY: [&[u8]; 11] = [
     b"CPU",
     b"Reads",
@@ -74,7 +74,7 @@ pub(super) struct Blkparse {
 }
 
 impl LineReader for Blkparse {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         let mut words = Words(line);
         let Some(device) = words.next() else {
             return Ok(Found::Passed(Passed::Note));
@@ -84,11 +84,11 @@ impl LineReader for Blkparse {
             return if summary || is_comment(line) {
                 Ok(Found::Passed(Passed::Note))
             } else {
-                Err(Fault::Shape("an event, nor of the summary"))
+                Err(ParseError::Shape("an event, nor of the summary"))
             };
         }
         if !device.contains(&b',') {
-            return Err(Fault::Shape(
+            return Err(ParseError::Shape(
                 "an event, which begins with the device's numbers",
             ));
         }
@@ -140,7 +140,7 @@ fn event(
     mut words: Words<'_>,
     names: &mut Names,
     is_taken: bool,
-) -> Result<Found, Fault> {
+) -> Result<Found, ParseError> {
     let time_ns = time_ns(time, SECOND_NS)?;
     let letters = words.need("RWBS")?;
     let Some((sector, sectors)) = range(moment, &mut words)? else {
@@ -163,16 +163,16 @@ fn event(
 }
 
 /// The next word as a sector; kernels print -1 for a request without one.
-pub(super) fn sector(words: &mut Words<'_>) -> Result<u64, Fault> {
+pub(super) fn sector(words: &mut Words<'_>) -> Result<u64, ParseError> {
     match words.need("sector")? {
         b"-1" => Ok(u64::MAX),
-        word => number(word).ok_or(Fault::NotANumber("sector")),
+        word => number(word).ok_or(ParseError::NotANumber("sector")),
     }
 }
 
 /// First sector and number of sectors, of a split the first sector of its rest and 0; `None` for a passthrough command.
 /// The words left begin with the process's name.
-fn range(moment: Moment, words: &mut Words<'_>) -> Result<Option<(u64, u64)>, Fault> {
+fn range(moment: Moment, words: &mut Words<'_>) -> Result<Option<(u64, u64)>, ParseError> {
     // `D FN [kworker/3:1H]`: no range at all.
     if words.rest().first().is_none_or(|byte| *byte == b'[') {
         return Ok(Some((0, 0)));
@@ -181,7 +181,7 @@ fn range(moment: Moment, words: &mut Words<'_>) -> Result<Option<(u64, u64)>, Fa
     if moment == Moment::Split {
         // `X WS 32768 / 35328 [dd]`.
         if words.need("slash")? != b"/" {
-            return Err(Fault::Shape("a split with sector / sector"));
+            return Err(ParseError::Shape("a split with sector / sector"));
         }
         return Ok(Some((words.number("sector")?, 0)));
     }
@@ -192,7 +192,7 @@ fn range(moment: Moment, words: &mut Words<'_>) -> Result<Option<(u64, u64)>, Fa
         Some(b'(') => Ok(None),
         Some(_) => {
             if words.need("length")? != b"+" {
-                return Err(Fault::Shape("an event with sector + length"));
+                return Err(ParseError::Shape("an event with sector + length"));
             }
             Ok(Some((sector, words.number("length")?)))
         }

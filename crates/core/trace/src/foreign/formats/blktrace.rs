@@ -32,13 +32,13 @@ use std::collections::HashSet;
 use memchr::memmem;
 
 use crate::foreign::error::ImportError;
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECTOR_BYTES, bytes};
 use crate::foreign::form::{MOST_32_BIT_BYTES, SECTORS};
 use crate::foreign::found::{Found, Moment, Passed, request};
 use crate::foreign::input::Input;
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::records::{Layout, Record, RecordReader, bad};
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request};
@@ -113,7 +113,12 @@ struct Head {
 }
 
 impl Blktrace {
-    fn understand(&self, head: Head, record: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn understand(
+        &self,
+        head: Head,
+        record: &[u8],
+        names: &mut Names,
+    ) -> Result<Found, ParseError> {
         let fields = Layout {
             bytes: record,
             big_endian: head.big_endian,
@@ -200,7 +205,7 @@ impl RecordReader for Blktrace {
         }
         let Some(head) = head(input.unread()) else {
             let record = bad(
-                Fault::Shape("a record of blktrace, version 7 or 8"),
+                ParseError::Shape("a record of blktrace, version 7 or 8"),
                 input.unread(),
             );
             let only_zeros = pass_to_magic(input)?;
@@ -279,7 +284,7 @@ fn operation(action: u64, has_data: bool) -> Option<Operation> {
 
 fn cut_off(input: &mut Input) -> Record {
     let rest = input.unread();
-    let (record, length) = (bad(Fault::CutOff, rest), rest.len());
+    let (record, length) = (bad(ParseError::CutOff, rest), rest.len());
     input.consume(length);
     record
 }

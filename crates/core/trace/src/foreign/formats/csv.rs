@@ -12,11 +12,11 @@
 use crate::foreign::calendar::{clock_ns, date_ns, day};
 use crate::foreign::columns::{ColumnMap, KEYS};
 use crate::foreign::error::ColumnsError;
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{number, scaled, volume};
 use crate::foreign::form::{BYTES, WITH_DISCARD};
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, is_heading, request};
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::rwbs;
 use crate::foreign::writer::{FormWriter, Request, text};
@@ -87,20 +87,21 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn cell(&self, column: usize, key: &'static str) -> Result<&'a [u8], Fault> {
+    fn cell(&self, column: usize, key: &'static str) -> Result<&'a [u8], ParseError> {
         let column_of_map = column + 1;
         let cell = self.cells.get(column).copied();
-        cell.filter(|cell| !cell.is_empty()).ok_or(Fault::NoColumn {
-            column: column_of_map,
-            key,
-        })
+        cell.filter(|cell| !cell.is_empty())
+            .ok_or(ParseError::NoColumn {
+                column: column_of_map,
+                key,
+            })
     }
 }
 
 /// The error for a cell that cannot be read.
-fn wrong(column: usize, key: &'static str, cell: &[u8], expected: &'static str) -> Fault {
+fn wrong(column: usize, key: &'static str, cell: &[u8], expected: &'static str) -> ParseError {
     let shown = cell.get(..SHOWN_BYTES).unwrap_or(cell);
-    Fault::Column {
+    ParseError::Column {
         column: column + 1,
         key,
         cell: String::from_utf8_lossy(shown).into_owned(),
@@ -109,7 +110,12 @@ fn wrong(column: usize, key: &'static str, cell: &[u8], expected: &'static str) 
 }
 
 /// A whole number of bytes in a cell.
-fn cell_bytes(row: &Row<'_>, column: usize, key: &'static str, unit: u64) -> Result<u64, Fault> {
+fn cell_bytes(
+    row: &Row<'_>,
+    column: usize,
+    key: &'static str,
+    unit: u64,
+) -> Result<u64, ParseError> {
     let cell = row.cell(column, key)?;
     match scaled(cell, unit) {
         Some((bytes, true)) => Ok(bytes),
@@ -135,7 +141,7 @@ impl Csv {
         })
     }
 
-    fn time_ns(&self, row: &Row<'_>) -> Result<u64, Fault> {
+    fn time_ns(&self, row: &Row<'_>) -> Result<u64, ParseError> {
         let Some(column) = self.map.time else {
             return Ok(0);
         };
@@ -154,7 +160,7 @@ impl Csv {
             .ok_or_else(|| wrong(column, "time-col", cell, "a number or a date with a time"))
     }
 
-    fn operation(&self, row: &Row<'_>, has_data: bool) -> Result<Option<Operation>, Fault> {
+    fn operation(&self, row: &Row<'_>, has_data: bool) -> Result<Option<Operation>, ParseError> {
         let Some(column) = self.map.operation_column else {
             return Ok(Some(self.map.operation));
         };
@@ -170,7 +176,12 @@ impl Csv {
     }
 
     /// A row's volume: its number, or the place of its name where the first row names one.
-    fn volume(&mut self, row: &Row<'_>, column: usize, names: &mut Names) -> Result<u32, Fault> {
+    fn volume(
+        &mut self,
+        row: &Row<'_>,
+        column: usize,
+        names: &mut Names,
+    ) -> Result<u32, ParseError> {
         let cell = row.cell(column, "volume-col")?;
         let are_words = self
             .volumes_are_words
@@ -195,7 +206,7 @@ fn is_bpftrace(line: &[u8]) -> bool {
 }
 
 impl LineReader for Csv {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         if is_comment(line) || is_bpftrace(line) || self.is_heading(line) {
             return Ok(Found::Passed(Passed::Note));
         }

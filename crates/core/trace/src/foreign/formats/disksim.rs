@@ -18,10 +18,10 @@
 //! CMU-PDL-08-101, section "Input Workload", "Traces" (`ascii`).
 
 use super::mqsim::{UNITS, Units};
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{MICROSECOND_NS, hexadecimal, hexadecimal_digits};
 use crate::foreign::found::{Found, LineReader};
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
@@ -42,10 +42,10 @@ pub(super) const ROW: FormatRow = FormatRow {
 pub(super) struct DiskSim(Units);
 
 impl LineReader for DiskSim {
-    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, ParseError> {
         self.0.line(line, |word| {
             let flags = hexadecimal(word).or_else(|| hexadecimal_digits(word));
-            let flags = flags.ok_or(Fault::Operation("flags in hexadecimal"))?;
+            let flags = flags.ok_or(ParseError::Operation("flags in hexadecimal"))?;
             Ok(if flags & 1 == 1 {
                 Operation::Read
             } else {

@@ -21,11 +21,11 @@
 //! Worthington, Zhang and Sharda, "Characterization of Storage Workload Traces from Production Windows Servers",
 //! IISWC 2008.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{Cells, MICROSECOND_NS, hexadecimal, number, time_ns, volume};
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
@@ -79,7 +79,7 @@ impl Default for Etw {
 }
 
 impl LineReader for Etw {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         let trimmed = line.trim_ascii();
         let next = match trimmed {
             b"BeginHeader" => Some(Part::Heading),
@@ -107,7 +107,7 @@ impl LineReader for Etw {
             }
             // Only a heading makes other words names of events.
             _ if self.part == Part::Events => return Ok(Found::Passed(Passed::OtherEvent)),
-            _ => return Err(Fault::Shape("an event of a disk")),
+            _ => return Err(ParseError::Shape("an event of a disk")),
         };
         self.request(&cells, operation, names)
     }
@@ -131,13 +131,13 @@ impl Etw {
         cells: &[&[u8]],
         operation: Operation,
         names: &mut Names,
-    ) -> Result<Found, Fault> {
+    ) -> Result<Found, ParseError> {
         let [time, process, offset, length, disk] = self
             .places
             .map(|place| cells.get(place).copied().unwrap_or_default());
         let number_of = |cell: &[u8], what| {
             let found = hexadecimal(cell).or_else(|| number(cell));
-            found.ok_or(Fault::NotANumber(what))
+            found.ok_or(ParseError::NotANumber(what))
         };
         let time_ns = time_ns(time, MICROSECOND_NS)?;
         let offset_bytes = number_of(offset, "offset")?;
@@ -149,7 +149,7 @@ impl Etw {
     }
 }
 
-fn flush(cells: &[&[u8]]) -> Result<Found, Fault> {
+fn flush(cells: &[&[u8]]) -> Result<Found, ParseError> {
     let time = cells.get(FLUSH_TIME).copied().unwrap_or_default();
     let time_ns = time_ns(time, MICROSECOND_NS)?;
     Ok(Found::Io(request(time_ns, Operation::Flush, 0, 0)))

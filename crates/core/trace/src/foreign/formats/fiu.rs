@@ -17,11 +17,11 @@
 //!
 //! Source: README of SNIA IOTTA 391 ("I/O Deduplication"); Koller and Rangaswami, FAST 2010.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECTOR_BYTES, Words, bytes, time_ns};
 use crate::foreign::form::{READ_WRITE, SECTORS};
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
@@ -43,7 +43,7 @@ pub(super) const FORM: FormRow =
 pub(super) struct Fiu;
 
 impl LineReader for Fiu {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
@@ -56,7 +56,7 @@ impl LineReader for Fiu {
         let operation = match words.need("operation")? {
             b"R" => Operation::Read,
             b"W" => Operation::Write,
-            _ => return Err(Fault::Operation("R or W")),
+            _ => return Err(ParseError::Operation("R or W")),
         };
         let (major, minor) = (words.number("major number")?, words.number("minor number")?);
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);

@@ -39,12 +39,12 @@
 //! A trace may tell one request by several kinds of events: of the block layer, of NVMe, of cards. The kind that comes
 //! first is taken, the others are passed over, but for NVMe's passthrough commands, which no other kind tells.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{MICROSECOND_NS, SECOND_NS, time_ns};
 use crate::foreign::form::SECTORS;
 use crate::foreign::found::{Found, LineReader, Moment, Passed};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 
@@ -140,11 +140,13 @@ struct Ftrace {
 }
 
 impl LineReader for Ftrace {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         match line::line(line) {
             Line::Lost(events) => Ok(Found::Lost(events)),
             Line::Note => Ok(Found::Passed(Passed::Note)),
-            Line::Other => Err(Fault::Shape("an event with its time, nor of a call stack")),
+            Line::Other => Err(ParseError::Shape(
+                "an event with its time, nor of a call stack",
+            )),
             Line::Stack(source, side) => {
                 self.waiting.begin_stack(source, side);
                 Ok(Found::Passed(Passed::Note))
@@ -169,7 +171,7 @@ impl LineReader for Ftrace {
         self.waiting.ready()
     }
 
-    fn finish(&mut self, names: &mut Names) -> Result<(), Fault> {
+    fn finish(&mut self, names: &mut Names) -> Result<(), ParseError> {
         self.waiting.release(true, names)
     }
 
@@ -179,7 +181,7 @@ impl LineReader for Ftrace {
 }
 
 impl Ftrace {
-    fn event(&mut self, event: &line::Event<'_>, names: &mut Names) -> Result<Found, Fault> {
+    fn event(&mut self, event: &line::Event<'_>, names: &mut Names) -> Result<Found, ParseError> {
         let Some(kind) = Kind::of(event.name) else {
             return Ok(Found::Passed(Passed::OtherEvent));
         };
@@ -228,7 +230,7 @@ impl Ftrace {
     }
 }
 
-/// What one line tells of commands to cards.
+/// The command to a card that a line tells of.
 pub(in crate::foreign) enum MmcLine<'a> {
     /// A command to the card of a host.
     Command(&'a [u8], MmcCommand),
@@ -239,11 +241,13 @@ pub(in crate::foreign) enum MmcLine<'a> {
 }
 
 /// Understands a line of a trace with `mmc_request_start`.
-pub(in crate::foreign) fn mmc_line(line: &[u8]) -> Result<MmcLine<'_>, Fault> {
+pub(in crate::foreign) fn mmc_line(line: &[u8]) -> Result<MmcLine<'_>, ParseError> {
     match line::line(line) {
         Line::Lost(events) => Ok(MmcLine::Lost(events)),
         Line::Note | Line::Stack(..) | Line::Frame(_) => Ok(MmcLine::Other),
-        Line::Other => Err(Fault::Shape("an event with its time, nor of a call stack")),
+        Line::Other => Err(ParseError::Shape(
+            "an event with its time, nor of a call stack",
+        )),
         Line::Event(event) if event.name == MMC_EVENT => {
             let (host, command) = mmc::command(event.details)?;
             Ok(MmcLine::Command(host, command))

@@ -20,10 +20,10 @@
 //! Source: cacheMon/io-tracer, `docs/TRACE_FORMAT.md`, "Block Device Traces".
 
 use crate::foreign::calendar::date_ns;
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{Cells, SECTOR_BYTES, bytes};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
@@ -44,13 +44,13 @@ const COLUMNS: usize = 11;
 pub(super) struct IoTracer;
 
 impl LineReader for IoTracer {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
         let mut cells = Cells::new(line, b',');
         let time_ns = date_ns(cells.need("time")?)
-            .ok_or(Fault::Shape("a time like 2024-01-15 10:30:45.123456"))?;
+            .ok_or(ParseError::Shape("a time like 2024-01-15 10:30:45.123456"))?;
         cells.number("process")?;
         let command = cells.need("command")?;
         let sector = cells.number("sector")?;
@@ -60,11 +60,11 @@ impl LineReader for IoTracer {
             b"flush" => Operation::Flush,
             b"discard" | b"secure_erase" => Operation::Discard,
             b"none" => return Ok(Found::Passed(Passed::NoData)),
-            _ => return Err(Fault::Operation("read, write, flush or discard")),
+            _ => return Err(ParseError::Operation("read, write, flush or discard")),
         };
         let length_bytes = cells.number("size")?;
         if cells.count() + 6 != COLUMNS {
-            return Err(Fault::Shape("a line of eleven columns"));
+            return Err(ParseError::Shape("a line of eleven columns"));
         }
         if length_bytes == 0 && operation != Operation::Flush {
             return Ok(Found::Passed(Passed::NoData));

@@ -24,11 +24,11 @@
 use super::oracle_general::{GUESS_RECORDS, guess};
 use crate::foreign::columns::ColumnMap;
 use crate::foreign::error::ImportError;
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::bytes;
 use crate::foreign::found::{Found, Passed, request};
 use crate::foreign::input::Input;
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::records::{Layout, Record, RecordReader, bad};
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
@@ -76,7 +76,7 @@ impl RecordReader for Lcs {
         let length = record_bytes(version);
         if !input.fill(length)? {
             let rest = input.unread();
-            let cut_off = (!rest.is_empty()).then(|| bad(Fault::CutOff, rest));
+            let cut_off = (!rest.is_empty()).then(|| bad(ParseError::CutOff, rest));
             input.consume(length);
             return Ok(cut_off);
         }
@@ -97,7 +97,7 @@ impl Lcs {
         input.fill(HEADING_BYTES)?;
         let Some(version) = version(input.unread()) else {
             let record = bad(
-                Fault::Shape("a heading of lcs, version 1 to 8"),
+                ParseError::Shape("a heading of lcs, version 1 to 8"),
                 input.unread(),
             );
             let rest = input.unread().len();
@@ -124,7 +124,7 @@ impl Lcs {
         Ok(Record::Found(Found::Passed(Passed::Note)))
     }
 
-    fn understand(&self, version: usize, record: Layout<'_>) -> Result<Found, Fault> {
+    fn understand(&self, version: usize, record: Layout<'_>) -> Result<Found, ParseError> {
         let time_ns = u64::from(record.u32(0)).checked_mul(self.columns.time_unit_ns());
         let offset_bytes = bytes(record.u64(4), self.columns.id_unit_bytes(), "object number")?;
         let length_bytes = bytes(
@@ -140,7 +140,7 @@ impl Lcs {
         let has_operation = !self.columns.given.iter().any(|key| key == "op");
         let operation = has_operation.then(|| operation(word & 0xff)).flatten();
         let mut io = request(
-            time_ns.ok_or(Fault::Time)?,
+            time_ns.ok_or(ParseError::Time)?,
             operation.unwrap_or(self.columns.operation),
             offset_bytes,
             length_bytes,

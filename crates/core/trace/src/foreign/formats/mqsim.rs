@@ -17,12 +17,12 @@
 //! a fraction is proof of another unit, and refused until a column map's `time-unit` names it. Other tools write the
 //! same five columns: DiskSim has its own format. `id-unit` and `size-unit` name other units of offsets and lengths.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECTOR_BYTES, Words, bytes, time_ns, volume};
 use crate::foreign::form::{READ_WRITE, SECTORS};
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::options::Options;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
@@ -46,11 +46,11 @@ pub(super) const FORM: FormRow = FormRow::new(SECTORS.only(READ_WRITE), |_| Box:
 pub(super) struct MqSim(Units);
 
 impl LineReader for MqSim {
-    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, ParseError> {
         self.0.line(line, |word| match word {
             b"0" => Ok(Operation::Write),
             b"1" => Ok(Operation::Read),
-            _ => Err(Fault::Operation("0 (write) or 1 (read)")),
+            _ => Err(ParseError::Operation("0 (write) or 1 (read)")),
         })
     }
 
@@ -98,8 +98,8 @@ impl Units {
     pub(super) fn line(
         &mut self,
         line: &[u8],
-        operation: impl Fn(&[u8]) -> Result<Operation, Fault>,
-    ) -> Result<Found, Fault> {
+        operation: impl Fn(&[u8]) -> Result<Operation, ParseError>,
+    ) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
@@ -110,11 +110,11 @@ impl Units {
         let (offset, length) = (words.number("offset")?, words.number("length")?);
         let operation = operation(words.need("operation")?)?;
         if !words.rest().is_empty() {
-            return Err(Fault::Shape("five words"));
+            return Err(ParseError::Shape("five words"));
         }
         // Last, so that only a line of the right shape is said to be in another unit.
         if self.time_ns.is_none() && time.contains(&b'.') {
-            return Err(Fault::Unit {
+            return Err(ParseError::Unit {
                 unit: "nanoseconds",
                 other: "--format disksim has milliseconds",
             });

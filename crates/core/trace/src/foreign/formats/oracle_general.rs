@@ -21,12 +21,12 @@ use std::collections::BTreeMap;
 
 use crate::foreign::columns::ColumnMap;
 use crate::foreign::error::ImportError;
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, bytes};
 use crate::foreign::form::{BYTES, Holds, MOST_32_BIT_BYTES};
 use crate::foreign::found::{Found, request};
 use crate::foreign::input::Input;
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::records::{Layout, Record, RecordReader, bad};
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request};
@@ -77,7 +77,7 @@ pub(super) struct OracleGeneral {
     pub(super) columns: ColumnMap,
     /// Whether no unit of objects' numbers was given, and no record was seen yet.
     is_to_be_guessed: bool,
-    /// What objects' numbers were guessed to count, for people, if that was not said.
+    /// A sentence on the unit of objects' numbers, if it was guessed.
     remark: Option<&'static str>,
 }
 
@@ -103,7 +103,7 @@ impl RecordReader for OracleGeneral {
         }
         if !input.fill(RECORD_BYTES)? {
             let rest = input.unread();
-            let cut_off = (!rest.is_empty()).then(|| bad(Fault::CutOff, rest));
+            let cut_off = (!rest.is_empty()).then(|| bad(ParseError::CutOff, rest));
             input.consume(RECORD_BYTES);
             return Ok(cut_off);
         }
@@ -159,7 +159,7 @@ fn neighbours(objects: &BTreeMap<u64, u64>, unit_bytes: u64) -> usize {
 }
 
 impl OracleGeneral {
-    fn understand(&self, record: &[u8]) -> Result<Found, Fault> {
+    fn understand(&self, record: &[u8]) -> Result<Found, ParseError> {
         let fields = fields(record);
         let time_ns = u64::from(fields.u32(0)).checked_mul(self.columns.time_unit_ns());
         let offset_bytes = bytes(fields.u64(4), self.columns.id_unit_bytes(), "object number")?;
@@ -169,7 +169,7 @@ impl OracleGeneral {
             "size",
         )?;
         Ok(Found::Io(request(
-            time_ns.ok_or(Fault::Time)?,
+            time_ns.ok_or(ParseError::Time)?,
             self.columns.operation,
             offset_bytes,
             length_bytes,

@@ -8,7 +8,7 @@ use parquet::file::metadata::KeyValue;
 use super::super::batch::{Columns, schema};
 use super::super::metadata;
 use super::*;
-use crate::RecordFault;
+use crate::RecordError;
 
 fn error_of(path: &Path) -> TraceError {
     let error = read(path).unwrap_err();
@@ -205,28 +205,28 @@ fn a_record_that_breaks_a_promise_is_named_by_its_row() {
             length_bytes: 0,
             ..good
         }),
-        RecordFault::NoLength(Operation::Write)
+        RecordError::NoLength(Operation::Write)
     );
     assert_eq!(
         bad(Io {
             operation: flush,
             ..good
         }),
-        RecordFault::FlushRange
+        RecordError::FlushRange
     );
     assert!(matches!(
         bad(Io::write(u64::MAX, 1)),
-        RecordFault::Overflow { .. }
+        RecordError::Overflow { .. }
     ));
     assert!(matches!(
         bad(Io::write(1 << 30, 1)),
-        RecordFault::PastEnd { .. }
+        RecordError::PastEnd { .. }
     ));
     assert!(matches!(
         bad(Io { context, ..good }),
-        RecordFault::Context { .. }
+        RecordError::Context { .. }
     ));
-    assert!(matches!(bad(Io { file, ..good }), RecordFault::File { .. }));
+    assert!(matches!(bad(Io { file, ..good }), RecordError::File { .. }));
 }
 
 #[test]

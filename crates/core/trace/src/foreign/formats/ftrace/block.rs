@@ -6,11 +6,11 @@
 use memchr::memmem;
 
 use super::super::blkparse::{bracketed, sector};
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECTOR_BYTES, Words, bytes};
 use crate::foreign::found::{Found, Moment, Passed, request};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::rwbs;
 
 /// The moment of a request's life that an event is.
@@ -32,7 +32,7 @@ pub(super) fn event(
     details: &[u8],
     names: &mut Names,
     is_taken: bool,
-) -> Result<Found, Fault> {
+) -> Result<Found, ParseError> {
     let mut words = Words(details);
     let device = words.need("device")?;
     let letters = words.need("RWBS")?;
@@ -47,9 +47,9 @@ pub(super) fn event(
     let (first, sectors) = match (moment, sign) {
         // The rest of a split begins at its second number; how long it is, the request tells.
         (Moment::Split, b"/") => (number, 0),
-        (Moment::Split, _) | (_, b"/") => return Err(Fault::Shape("an event of this kind")),
+        (Moment::Split, _) | (_, b"/") => return Err(ParseError::Shape("an event of this kind")),
         (_, b"+") => (first, number),
-        _ => return Err(Fault::Shape("an event with sector + length")),
+        _ => return Err(ParseError::Shape("an event with sector + length")),
     };
     let has_data = sectors > 0 || moment == Moment::Split;
     let Some(operation) = rwbs::operation(letters, has_data)? else {

@@ -53,7 +53,7 @@ pub(super) struct Event<'a> {
     pub(super) details: &'a [u8],
 }
 
-/// How headings begin: of `trace-cmd report` (`cpus=4`, `version = 7`, `CPU 3 is empty`) and of Android's `atrace`
+/// The beginnings of headings: of `trace-cmd report` (`cpus=4`, `version = 7`, `CPU 3 is empty`) and of Android's `atrace`
 /// (`TRACE:`, `capturing trace... done`), which may stand in a page (`<!-- BEGIN TRACE -->`).
 const HEADINGS: [&[u8]; 9] = [
     b"cpus=",

@@ -18,11 +18,11 @@
 
 use std::collections::HashMap;
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECTOR_BYTES, bytes, hexadecimal, number};
 use crate::foreign::found::{Found, Moment, Passed, request};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
+use crate::foreign::parse_error::ParseError;
 use crate::io::{Io, Operation};
 
 /// Commands in flight that are remembered. Our choice: 64 queues of 1,024 commands.
@@ -77,7 +77,7 @@ impl Commands {
         task: &[u8],
         details: &[u8],
         names: &mut Names,
-    ) -> Result<Found, Fault> {
+    ) -> Result<Found, ParseError> {
         let command = Command::read(details)?;
         let operation = match command.name() {
             b"nvme_cmd_write" | b"nvme_cmd_zone_append" | b"nvme_cmd_write_zeroes" => {
@@ -92,7 +92,7 @@ impl Commands {
         if operation != Operation::Flush {
             self.has_any = true;
             let blocks = command.field("len")?.checked_add(1);
-            let blocks = blocks.ok_or(Fault::NotANumber("length"))?;
+            let blocks = blocks.ok_or(ParseError::NotANumber("length"))?;
             offset_bytes = bytes(command.field("slba")?, self.block_bytes, "slba")?;
             length_bytes = bytes(blocks, self.block_bytes, "length")?;
         }
@@ -115,7 +115,7 @@ impl Commands {
         time_ns: u64,
         details: &[u8],
         names: &mut Names,
-    ) -> Result<Found, Fault> {
+    ) -> Result<Found, ParseError> {
         let command = Command::read(details)?;
         if command.queue == 0 {
             // The admin queue's commands are not taken.
@@ -147,15 +147,15 @@ impl Commands {
 }
 
 impl<'a> Command<'a> {
-    fn read(details: &'a [u8]) -> Result<Command<'a>, Fault> {
+    fn read(details: &'a [u8]) -> Result<Command<'a>, ParseError> {
         let open = details.iter().position(|byte| *byte == b'(');
         let (head, command) = details.split_at(open.unwrap_or(details.len()));
         let command = command.strip_prefix(b"(").unwrap_or(command);
         let number = |key| value(head, key).and_then(either);
         Ok(Command {
             disk: value(head, "disk").unwrap_or_default(),
-            queue: number("qid").ok_or(Fault::Missing("queue (qid)"))?,
-            number: number("cmdid").ok_or(Fault::Missing("command (cmdid)"))?,
+            queue: number("qid").ok_or(ParseError::Missing("queue (qid)"))?,
+            number: number("cmdid").ok_or(ParseError::Missing("command (cmdid)"))?,
             namespace: number("nsid").unwrap_or(1),
             status: number("status").unwrap_or(0),
             command: command.strip_suffix(b")").unwrap_or(command),
@@ -167,9 +167,9 @@ impl<'a> Command<'a> {
         { name }.next().unwrap_or_default()
     }
 
-    fn field(&self, key: &'static str) -> Result<u64, Fault> {
-        let found = value(self.command, key).ok_or(Fault::Missing(key))?;
-        either(found).ok_or(Fault::NotANumber(key))
+    fn field(&self, key: &'static str) -> Result<u64, ParseError> {
+        let found = value(self.command, key).ok_or(ParseError::Missing(key))?;
+        either(found).ok_or(ParseError::NotANumber(key))
     }
 
     /// The directive specific value of a directive that places data.

@@ -26,10 +26,10 @@ use memchr::memmem;
 
 use super::line::{Side, Source};
 use crate::context::Frame;
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::hexadecimal_digits;
 use crate::foreign::found::{Found, Moment};
 use crate::foreign::names::{CallPath, Names};
+use crate::foreign::parse_error::ParseError;
 use crate::io::Io;
 
 /// Events that wait for their stacks. Our choice: more than the processors whose events stand between.
@@ -71,7 +71,7 @@ struct Event {
 
 impl Waiting {
     /// Notes an event of a source: earlier ones of it have their stack.
-    pub(super) fn pass(&mut self, source: Source<'_>, names: &mut Names) -> Result<(), Fault> {
+    pub(super) fn pass(&mut self, source: Source<'_>, names: &mut Names) -> Result<(), ParseError> {
         let source = hash(source);
         self.current = None;
         for event in self
@@ -127,7 +127,7 @@ impl Waiting {
     }
 
     /// Makes events whole that need not wait any longer, or all.
-    pub(super) fn release(&mut self, all: bool, names: &mut Names) -> Result<(), Fault> {
+    pub(super) fn release(&mut self, all: bool, names: &mut Names) -> Result<(), ParseError> {
         while let Some(event) = self.events.front() {
             if !all && !event.is_whole && self.events.len() <= MOST_WAITING {
                 break;

@@ -1,12 +1,12 @@
-//! What can be wrong with one record of a foreign trace.
+//! Records of foreign traces that cannot be understood.
 
 use thiserror::Error;
 
-use crate::record::RecordFault;
+use crate::record::RecordError;
 
-/// Why a record of a foreign trace cannot be understood.
+/// A record of a foreign trace that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Fault {
+pub enum ParseError {
     /// The record ends before this field.
     #[error("it has no {0}")]
     Missing(&'static str),
@@ -49,7 +49,7 @@ pub enum Fault {
     Operation(&'static str),
     /// The request contradicts itself.
     #[error(transparent)]
-    Record(#[from] RecordFault),
+    Record(#[from] RecordError),
     /// The line does not have the form of the format's lines.
     #[error("it is not {0}")]
     Shape(&'static str),
@@ -65,7 +65,7 @@ pub enum Fault {
     /// The trace has more names of one kind than are kept.
     #[error("it names one {what} too many: {most_bytes} bytes of names are kept")]
     TooManyNames {
-        /// What kind of thing they name.
+        /// The kind of thing that they name.
         what: &'static str,
         /// Bytes of names that are kept.
         most_bytes: usize,
