@@ -13,6 +13,8 @@ mod fuzzed;
 mod hostile;
 #[path = "foreign/inputs.rs"]
 mod inputs;
+#[path = "foreign/published.rs"]
+mod published;
 #[path = "foreign/round_trip.rs"]
 mod round_trip;
 #[path = "foreign/sample.rs"]

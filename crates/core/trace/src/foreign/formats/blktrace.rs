@@ -321,11 +321,16 @@ fn pass_to_magic(input: &mut Input) -> Result<bool, ImportError> {
 
 /// The category of a read (`BLK_TC_READ`); a reader tells a read by its length instead.
 const READ: u64 = 1 << 16;
-/// The category of a request that is issued (`BLK_TC_ISSUE`).
-const ISSUE: u64 = 1 << 22;
+/// The categories of events (`BLK_TC_QUEUE`, `BLK_TC_ISSUE`, `BLK_TC_COMPLETE`), and that of requests of file systems
+/// (`BLK_TC_FS`), which all are that carry data.
+const QUEUED: u64 = 1 << 20;
+const ISSUED: u64 = 1 << 22;
+const COMPLETED: u64 = 1 << 23;
+const FILE_SYSTEM: u64 = 1 << 24;
 
-/// Writes records of version 7, little-endian: the issue event of each request, on processor 0, and
-/// a notice with the name before the first request of each process.
+/// Writes records of version 7, little-endian, on processor 0: for each request its queue, issue and completion event,
+/// and a notice with the name before the first request of each process. fio replays queue events, btt wants all three.
+/// A trace of ours does not tell when a request ended, so that all three have one time.
 #[derive(Debug, Default)]
 pub(super) struct BlktraceWriter {
     events: u32,
@@ -374,7 +379,13 @@ impl FormWriter for BlktraceWriter {
             Operation::Discard => WRITE | DISCARD,
             Operation::Flush => FLUSH,
         };
-        let event = u64::from(Event::Issue.number());
-        self.record(request, category | ISSUE | event, &[], bytes);
+        for (event, of_event) in [
+            (Event::Queue, QUEUED),
+            (Event::Issue, ISSUED),
+            (Event::Complete, COMPLETED),
+        ] {
+            let action = category | FILE_SYSTEM | of_event | u64::from(event.number());
+            self.record(request, action, &[], bytes);
+        }
     }
 }
