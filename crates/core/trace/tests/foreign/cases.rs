@@ -297,6 +297,18 @@ fn completions_alone_and_bios_alone_are_taken_when_asked_for() {
 }
 
 #[test]
+fn events_that_are_not_taken_do_not_keep_the_cards_from_being_read() {
+    let text = "a-1 [000] ..... 1.1: block_bio_queue: 179,0 W 8 + 8 [a]\n\
+                a-1 [000] ..... 1.2: mmc_request_start: mmc0: start struct mmc_request[c669d954]: cmd_opcode=25 cmd_arg=0x8 blocks=8 block_size=512\n";
+    assert_eq!(counts(&read(text).0), writes(1, 4096));
+    let (ios, importer) = guessed(text, &with_event(Event::Queue)).unwrap();
+    assert_eq!(
+        (counts(&ios), importer.volumes()),
+        (writes(1, 4096), &["179,0".to_owned()][..])
+    );
+}
+
+#[test]
 fn options_that_a_form_does_not_use_are_errors() {
     for (text, options, words) in [
         (

@@ -185,7 +185,10 @@ impl Ftrace {
         let Some(kind) = Kind::of(event.name) else {
             return Ok(Found::Passed(Passed::OtherEvent));
         };
-        let is_taken = *self.taken.get_or_insert(kind.layer()) == kind.layer();
+        if self.decides(kind) {
+            self.taken.get_or_insert(kind.layer());
+        }
+        let is_taken = self.taken.is_none_or(|layer| layer == kind.layer());
         let is_nvme = kind.layer() == Layer::Nvme;
         if !is_taken && !(is_nvme && Commands::is_passthrough(event.details)) {
             return Ok(Found::Passed(Passed::OtherEvent));
@@ -220,6 +223,15 @@ impl Ftrace {
                 self.commands.setup(time_ns, task, event.details, names)
             }
             Kind::NvmeComplete => self.commands.complete(time_ns, event.details, names),
+        }
+    }
+
+    /// Whether the first event of this kind decides which layer is taken: only one of those that are asked for.
+    fn decides(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Block(moment) => moment == Moment::Of(self.event),
+            Kind::Mmc | Kind::NvmeSetup => self.event == Event::Issue,
+            Kind::NvmeComplete => self.event == Event::Complete,
         }
     }
 
