@@ -44,9 +44,8 @@ pub fn write(
     let mut volumes = Volumes::learn(&mut sparse)?;
     tables.capture.device_bytes = volumes.lay_out().ok_or_else(|| {
         Failure::wrong_use(format!(
-            "the pages that are ever written fill more than {} bytes, which no drive has: addresses are damaged or \
-             hashes, or in another unit",
-            MOST_BYTES
+            "the pages that are ever written fill more than {MOST_BYTES} bytes, which no drive has: addresses are damaged \
+             or hashes, or in another unit"
         ))
     })?;
     let left_out = volumes.apply(&mut sparse, output, &tables)?;

@@ -101,6 +101,19 @@ fn a_missing_file_is_an_error() {
 }
 
 #[test]
+fn a_value_that_unpacks_to_megabytes_is_refused_before_it_is_unpacked() {
+    let batch = batch_of(&some_ios(3));
+    let long = "x".repeat(8 << 20);
+    let words: ArrayRef = Arc::new(StringArray::from(vec!["write", "write", &long]));
+    let file = foreign(&with_column(&batch, "operation", words, false), entries());
+    let error = Reader::open(file.path()).unwrap_err().to_string();
+    assert!(error.contains("operation unpacks to"), "{error}");
+    // Many short values are as good as ever.
+    let (_directory, path) = written(300_000);
+    assert!(Reader::open(&path).is_ok());
+}
+
+#[test]
 fn a_parquet_file_of_someone_else_is_foreign() {
     let numbers: ArrayRef = Arc::new(UInt64Array::from(vec![1, 2, 3]));
     let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
