@@ -15,10 +15,12 @@
 mod rehearsal;
 mod sold_drive;
 mod tap;
+#[cfg(test)]
+mod tests;
 
 use anabranch_placement::{Boundaries, Collection, SchemeSpec};
 use anabranch_ssd::{
-    Config, ConfigError, Counters, Device, DeviceError, PageRange, StreamId, observe::Origin,
+    Config, ConfigError, Counters, Device, DeviceError, Origin, PageRange, StreamId,
     relocate::Relocate,
 };
 use serde::{Deserialize, Serialize};
@@ -191,8 +193,8 @@ fn handles_of(model: &Config) -> Vec<StreamId> {
     let (own, copies) = (model.handles(), model.internal_streams / groups);
     let each = own + copies;
     let host = (0..model.host_streams).map(|stream| stream / own * each + stream % own);
-    let internal = (0..model.internal_streams)
-        .map(|stream| stream / copies * each + own + stream % copies);
+    let internal =
+        (0..model.internal_streams).map(|stream| stream / copies * each + own + stream % copies);
     host.chain(internal).map(StreamId).collect()
 }
 
@@ -232,7 +234,9 @@ impl Collected {
         }
         let mut collected = Collected {
             config: drive.clone(),
-            memory_bytes: model.as_ref().map_or(0, |model| memory_bytes(&model.device)),
+            memory_bytes: model
+                .as_ref()
+                .map_or(0, |model| memory_bytes(&model.device)),
             model,
             drive: sold,
             boundaries: collection.boundaries,

@@ -136,30 +136,20 @@ impl Lane {
     }
 }
 
-fn policy(
-    spec: &SchemeSpec,
-    config: &Config,
-    start: &Start<'_>,
-) -> Result<Policy, UnfitLane> {
+fn policy(spec: &SchemeSpec, config: &Config, start: &Start<'_>) -> Result<Policy, UnfitLane> {
     let whole = start.shown.map(|shown| shown.whole(config));
     let shown = whole.as_ref().unwrap_or(config);
     Ok(spec.policy_of(shown, config, start.future)?)
 }
 
-fn lane(
-    policy: Policy,
-    collected: Collected,
-    drive: &Config,
-    start: &Start<'_>,
-) -> Lane {
+fn lane(policy: Policy, collected: Collected, drive: &Config, start: &Start<'_>) -> Lane {
     let whole = start.shown.map(|shown| shown.whole(drive));
     let shown = whole.as_ref().unwrap_or(drive);
-    Lane {
-        pages: Pages {
-            logical_pages: shown.logical_pages,
-            page_bytes: shown.page_bytes,
-        },
-        sample: start.shown.map(|shown| shown.sample),
-        ..Lane::new(policy, Engine::Collected(Box::new(collected)))
-    }
+    let mut lane = Lane::new(policy, Engine::Collected(Box::new(collected)));
+    lane.pages = Pages {
+        logical_pages: shown.logical_pages,
+        page_bytes: shown.page_bytes,
+    };
+    lane.sample = start.shown.map(|shown| shown.sample);
+    lane
 }

@@ -20,6 +20,17 @@ pub(super) struct SoldDrive {
     /// Writes under way, of which the drive may take any next.
     under_way: Vec<(u32, StreamId)>,
     most_under_way: usize,
+    /// All that was sent, for tests.
+    #[cfg(test)]
+    pub(super) sent: Vec<Sent>,
+}
+
+/// A command of the host to the drive.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Sent {
+    Write(u32, StreamId),
+    Discard(PageRange),
 }
 
 /// Another host on the same drive, which overwrites its pages at random.
@@ -65,6 +76,8 @@ impl SoldDrive {
             tenant,
             under_way: Vec::new(),
             most_under_way: collection.jitter as usize,
+            #[cfg(test)]
+            sent: Vec::new(),
         })
     }
 
@@ -111,6 +124,9 @@ impl SoldDrive {
 
     /// Writes pages, in order, with a handle.
     pub(super) fn write(&mut self, pages: &[u32], handle: StreamId) -> Result<(), DeviceError> {
+        #[cfg(test)]
+        self.sent
+            .extend(pages.iter().map(|&page| Sent::Write(page, handle)));
         if self.most_under_way == 0 {
             self.device
                 .write_scattered(&mut *self.relocation, pages, handle)?;
@@ -144,8 +160,11 @@ impl SoldDrive {
             tenant.due -= 1.0;
             let page = tenant.pages.first + self.draw.below(tenant.pages.count);
             self.foreign_pages += 1;
-            self.device
-                .write(&mut *self.relocation, PageRange::new(page, 1), StreamId::DEFAULT)?;
+            self.device.write(
+                &mut *self.relocation,
+                PageRange::new(page, 1),
+                StreamId::DEFAULT,
+            )?;
         }
         Ok(())
     }
@@ -167,6 +186,8 @@ impl SoldDrive {
 
     pub(super) fn discard(&mut self, pages: PageRange) -> Result<(), DeviceError> {
         self.settle()?;
+        #[cfg(test)]
+        self.sent.push(Sent::Discard(pages));
         self.device.discard(pages)
     }
 }

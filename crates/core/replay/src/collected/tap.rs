@@ -1,8 +1,7 @@
 //! A tap on the host's model of the drive: it takes down what the model programs, for the drive to do the same.
 
 use anabranch_ssd::{
-    StreamId,
-    observe::Origin,
+    Origin, StreamId,
     relocate::{Destination, Erased, Relocate, Survivor, Victim},
     victims::ClosedUnits,
 };
