@@ -1,5 +1,7 @@
 //! The choice between collecting and the host half alone, by a rehearsal of the latter on a drive of its own.
 
+use std::collections::VecDeque;
+
 use anabranch_placement::{Choice, Collection, KnownLifetimes, Names, Policy, SchemeSpec};
 use anabranch_ssd::{Config, Counters};
 use anabranch_trace::Io;
@@ -13,7 +15,9 @@ use crate::{
 
 /// Judgements per capacity of writes (our choice).
 const JUDGEMENTS_PER_CAPACITY: u64 = 16;
-/// The share of media bytes by which collecting may be behind before the host gives up (our choice: a fifth of the bound
+/// Judgements back to which both are compared: half a capacity (our choice: the first falls before two capacities).
+const WINDOW: usize = 8;
+/// The share of media pages by which collecting may be behind before the host gives up (our choice: a fifth of the bound
 /// of 0.5 % that the choice is to hold).
 const BEHIND: f64 = 0.001;
 
@@ -23,6 +27,8 @@ pub(crate) struct Rehearsal {
     half: Option<Box<Lane>>,
     logical_pages: u64,
     next_at: u64,
+    /// The counts of both at the last judgements, since the half began to copy.
+    past: VecDeque<(Counters, Counters)>,
     /// When the host forgets what it knew, and the policy and the model it begins anew with.
     restart: Option<(u64, Policy, HostModel)>,
 }
@@ -69,8 +75,17 @@ impl Rehearsal {
         if let Some((_, policy, model)) = self.restart.take_if(due) {
             return Some(Turn::Restart(policy, model));
         }
-        let half = self.half.as_ref()?;
-        if !is_behind(ours, half.counters(), self.logical_pages) {
+        let now = (*ours, *self.half.as_ref()?.counters());
+        // Whoever collects first is behind until the other does, too.
+        if now.1.copied_pages == 0 {
+            return None;
+        }
+        self.past.push_back(now);
+        if self.past.len() <= WINDOW {
+            return None;
+        }
+        let then = self.past.pop_front()?;
+        if !gives_up(&then, &now) {
             return None;
         }
         let half = self.half.take()?;
@@ -78,11 +93,12 @@ impl Rehearsal {
     }
 }
 
-/// Whether collecting cost more than the host half alone, by more than the bound.
-fn is_behind(ours: &Counters, half: &Counters, logical_pages: u64) -> bool {
-    let _ = logical_pages;
-    let bound = half.media_pages() as f64 * (1.0 + BEHIND);
-    ours.media_pages() as f64 > bound
+/// Whether collecting has cost more than the host half alone, both in all and since `then`. Counts are (ours, the half's).
+fn gives_up(then: &(Counters, Counters), now: &(Counters, Counters)) -> bool {
+    let behind = |ours: &Counters, half: &Counters| {
+        ours.media_pages() as f64 > half.media_pages() as f64 * (1.0 + BEHIND)
+    };
+    behind(&now.0, &now.1) && behind(&now.0.since(&then.0), &now.1.since(&then.1))
 }
 
 impl Lane {
@@ -130,6 +146,7 @@ impl Lane {
             half: rehearsed,
             logical_pages,
             next_at: 0,
+            past: VecDeque::new(),
             restart: restart.transpose()?,
         }));
         Ok(lane)
@@ -152,4 +169,32 @@ fn lane(policy: Policy, collected: Collected, drive: &Config, start: &Start<'_>)
     };
     lane.sample = start.shown.map(|shown| shown.sample);
     lane
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(host_pages: u64, copied_pages: u64) -> Counters {
+        Counters {
+            host_pages,
+            copied_pages,
+            ..Counters::default()
+        }
+    }
+
+    #[test]
+    fn a_host_gives_up_that_is_behind_in_all_and_lately() {
+        let then = (counts(1000, 100), counts(1000, 100));
+        let lately = |ours, half| gives_up(&then, &(counts(2000, ours), counts(2000, half)));
+        assert!(lately(203, 200));
+        assert!(!lately(202, 200), "within the bound");
+        assert!(!lately(190, 200));
+        let ahead = (counts(1000, 100), counts(1000, 150));
+        let since = |ours, half| gives_up(&ahead, &(counts(2000, ours), counts(2000, half)));
+        assert!(!since(220, 250), "behind lately, ahead in all");
+        let behind = (counts(1000, 150), counts(1000, 100));
+        let since = |ours, half| gives_up(&behind, &(counts(2000, ours), counts(2000, half)));
+        assert!(!since(250, 220), "behind in all, ahead lately");
+    }
 }
