@@ -85,16 +85,4 @@ impl Collection {
             copies => u16::try_from(copies).unwrap_or(u16::MAX),
         }
     }
-
-    /// Whether anything but the drive's own behaviour is simulated.
-    pub fn is_disturbed(&self) -> bool {
-        let undisturbed = Collection {
-            spare: self.spare,
-            copies: self.copies,
-            choice: self.choice,
-            boundaries: self.boundaries,
-            ..Collection::default()
-        };
-        *self != undisturbed
-    }
 }

@@ -171,6 +171,8 @@ pub(crate) fn model_of(
         internal_streams: copies * groups as u16,
         victim_rule: spec.victim_rule().unwrap_or(drive.victim_rule),
         chips: drive.chips,
+        gc_start_free_units: drive.gc_start_free_units,
+        gc_stop_free_units: drive.gc_stop_free_units,
         seed: drive.seed,
         reclaim_groups: groups,
         ..plain

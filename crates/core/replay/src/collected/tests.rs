@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[allow(dead_code)]
 #[path = "../../../ssd/tests/naive/mod.rs"]
 mod naive;
 
@@ -163,10 +164,11 @@ fn a_rewrite_is_of_a_page_that_lives_and_no_page_is_lost() {
                 let first = (io.offset_bytes / PAGE_BYTES) as u32;
                 let pages = first..first + (io.length_bytes / PAGE_BYTES) as u32;
                 let is_write = io.operation == Operation::Write;
-                pages.for_each(|page| match is_write {
-                    true => drop(living.insert(page)),
-                    false => drop(living.remove(&page)),
-                });
+                if is_write {
+                    living.extend(pages);
+                } else {
+                    living.retain(|page| !pages.contains(page));
+                }
             }
             let held: BTreeSet<u32> = (0..512)
                 .filter(|&page| drive.device().locate(page).is_some())
