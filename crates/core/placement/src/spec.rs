@@ -1,4 +1,4 @@
-//! A scheme as a person writes it: `host[+relocation][:key=value,…]`.
+//! A scheme as a person writes it: `host[+relocation][+host][:key=value,…]`; `+host` where the host makes the copies.
 
 mod sampled;
 
@@ -8,6 +8,7 @@ use anabranch_ssd::{Config, relocate::RelocationKind, victims::VictimRule};
 
 use crate::{
     assign::Assign,
+    collection::{Collection, SUFFIX},
     error::{DidYouMean, SchemeError},
     future::Future,
     geometry::HostGeometry,
@@ -15,7 +16,7 @@ use crate::{
     rules::{ReadText, Rules},
     scheme::{DeviceHalf, Host, HostScheme, Setting, Unfit},
     schemes::{SCHEMES, Scheme},
-    settings::{apply, written},
+    settings::{Settable, apply, written},
     tenants::Tenants,
 };
 
@@ -36,6 +37,8 @@ pub struct SchemeSpec {
     relocation: DeviceHalf,
     parameters: Vec<(String, String)>,
     tenants: u16,
+    /// How the host collects, where it does.
+    collection: Option<Collection>,
 }
 
 impl SchemeSpec {
@@ -98,9 +101,16 @@ impl SchemeSpec {
             Some((name, settings)) => (name, Some(settings)),
             None => (text, None),
         };
-        let (mut host, relocation) = parts(name)?;
-        let name = canonical_name(host.name(), relocation);
-        let applied = apply(&mut *host, &name, settings, read)?;
+        let collected = name.strip_suffix(SUFFIX);
+        let mut collection = collected.map(|_| Collection::default());
+        let (mut host, relocation) = parts(collected.unwrap_or(name))?;
+        let suffix = if collected.is_some() { SUFFIX } else { "" };
+        let name = canonical_name(host.name(), relocation) + suffix;
+        let mut settable = Settable {
+            host: &mut *host,
+            collection: collection.as_mut(),
+        };
+        let applied = apply(&mut settable, &name, settings, read)?;
         if applied.tenants > 1 && relocation == DeviceHalf::Own {
             return Err(SchemeError::NotShared { scheme: name });
         }
@@ -110,6 +120,7 @@ impl SchemeSpec {
             relocation,
             parameters: applied.parameters,
             tenants: applied.tenants,
+            collection,
         })
     }
 
@@ -122,6 +133,7 @@ impl SchemeSpec {
             relocation: DeviceHalf::Relocation(relocation),
             parameters: Vec::new(),
             tenants: 1,
+            collection: None,
         }
     }
 
@@ -136,14 +148,35 @@ impl SchemeSpec {
         self.relocation
     }
 
-    /// The same host half, with another device half.
+    /// How the host collects; `None` where it leaves that to the drive.
+    pub fn collection(&self) -> Option<&Collection> {
+        self.collection.as_ref()
+    }
+
+    /// Refuses a scheme whose host collects, where a drive is in use and not replayed.
+    ///
+    /// # Errors
+    /// When the host collects.
+    pub fn leaves_collection_to_the_drive(&self) -> Result<(), SchemeError> {
+        match self.collection {
+            None => Ok(()),
+            Some(_) => Err(SchemeError::OnlyReplayed {
+                scheme: self.name.clone(),
+            }),
+        }
+    }
+
+    /// The same host half, with another device half, which collects.
     pub fn with_relocation(&self, kind: RelocationKind) -> SchemeSpec {
         let relocation = DeviceHalf::Relocation(kind);
-        let settings = self.name.split_once(':').map(|(_, settings)| settings);
+        let settings = self.name.split_once(':');
+        let settings = settings.and_then(|(_, settings)| Collection::without(settings));
         let name = canonical_name(self.host.name(), relocation);
         SchemeSpec {
             name: settings.map_or(name.clone(), |settings| format!("{name}:{settings}")),
             relocation,
+            collection: None,
+            parameters: Collection::others(&self.parameters),
             ..self.clone()
         }
     }
@@ -446,6 +479,33 @@ mod tests {
         assert_eq!(spec(other.name()), other);
         let plain = spec("pcstream").with_relocation(RelocationKind::Mixed);
         assert_eq!(plain, spec("pcstream*"));
+    }
+
+    #[test]
+    fn any_scheme_can_be_collected_by_the_host_and_reads_back() {
+        for scheme in SCHEMES {
+            let collected = spec(&format!("{}+host", scheme.name));
+            assert_eq!(collected.name(), format!("{}+host", scheme.name));
+            assert_eq!(collected.relocation(), scheme.relocation);
+            assert!(collected.collection().is_some());
+            assert_eq!(spec(collected.name()), collected);
+            assert!(collected.leaves_collection_to_the_drive().is_err());
+        }
+        let set = spec("sepbit+age+host:classes=4,host-spare=2,host-ends=reckoned");
+        let collection = set.collection().unwrap();
+        assert_eq!(
+            (collection.spare, collection.boundaries),
+            (2, crate::Boundaries::Reckoned)
+        );
+        assert_eq!(spec(set.name()), set);
+        let half = set.with_relocation(RelocationKind::Gc);
+        assert_eq!(half.collection(), None);
+        assert!(!half.name().contains("host"), "{half}");
+        assert_eq!(spec(half.name()), half);
+        assert_eq!(spec("anabranch").collection(), None);
+        assert!(message("anabranch:host-spare=2").contains("no parameter `host-spare`"));
+        assert!(message("anabranch+host:host-spare=0").contains("from 1 to 4096"));
+        assert!(message("anabranch+host:host-ends=heard").contains("made, reckoned"));
     }
 
     #[test]

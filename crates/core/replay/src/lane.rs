@@ -16,6 +16,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
+    collected::{CannotCollect, CollectError, Rehearsal, Turn},
     details::{SchemeDetails, Watch},
     engine::Engine,
     pages::{BeyondDrive, Pages},
@@ -69,6 +70,21 @@ pub enum UnfitLane {
     /// The saved drive cannot be used as that drive.
     #[error("the saved drive {0}")]
     Aged(#[from] StateError),
+    /// The host cannot collect on that drive.
+    #[error(transparent)]
+    Collection(#[from] CannotCollect),
+    /// The drive refused what was written before the scheme began.
+    #[error("the drive refused what others had written before: {0}")]
+    Before(DeviceError),
+}
+
+impl From<CollectError> for UnfitLane {
+    fn from(error: CollectError) -> UnfitLane {
+        match error {
+            CollectError::Config(error) => UnfitLane::Drive(error),
+            CollectError::Device(error) => UnfitLane::Before(error),
+        }
+    }
 }
 
 /// The parts of a device with simulated time, besides its configuration.
@@ -135,9 +151,11 @@ pub struct Start<'a> {
 pub struct Lane {
     policy: Policy,
     driven: Driven,
-    pages: Pages,
+    pub(crate) pages: Pages,
     /// The sample of pages that the device has, where the scheme is shown more.
-    sample: Option<Sample>,
+    pub(crate) sample: Option<Sample>,
+    /// What a host that collects compares itself with.
+    pub(crate) rehearsal: Option<Box<Rehearsal>>,
     /// Pages the host has written since the drive was new, including those still in a batch: the
     /// clock that both halves of a scheme use.
     clock_pages: u64,
@@ -192,6 +210,7 @@ impl Lane {
                 page_bytes: config.page_bytes,
             },
             sample: None,
+            rehearsal: None,
             clock_pages: engine.clock_pages(),
             ahead: Vec::with_capacity(AHEAD),
             driven: Driven {
@@ -222,6 +241,9 @@ impl Lane {
     /// # Errors
     /// When the scheme does not fit the drive, or the drive's configuration is not possible.
     pub fn build(spec: &SchemeSpec, drive: &Config, start: &Start<'_>) -> Result<Lane, UnfitLane> {
+        if let Some(collection) = spec.collection() {
+            return Lane::collected(spec, collection, drive, start);
+        }
         let config = spec.drive(drive);
         let whole = start.shown.map(|shown| shown.whole(&config));
         let shown = whole.as_ref().unwrap_or(&config);
@@ -263,6 +285,9 @@ impl Lane {
     /// else.
     pub fn recall(&mut self, profile: &KnownLifetimes) {
         self.policy.recall(profile);
+        if let Some(rehearsal) = &mut self.rehearsal {
+            rehearsal.recall(profile);
+        }
     }
 
     /// Keeps from now on what [`Lane::placements`] answers with.
@@ -279,6 +304,9 @@ impl Lane {
     /// Gives the scheme names of contexts and files.
     pub fn learn(&mut self, names: &Names) {
         self.policy.learn(names);
+        if let Some(rehearsal) = &mut self.rehearsal {
+            rehearsal.learn(names);
+        }
     }
 
     /// Performs one request. Reads and flushes change nothing that is counted here.
@@ -291,6 +319,9 @@ impl Lane {
             return Ok(());
         }
         self.driven.begin(io.time_ns);
+        if self.rehearsal.is_some() {
+            self.rehearse(io)?;
+        }
         match io.operation {
             Operation::Write => self.write(io),
             Operation::Discard => self.discard(io),
@@ -298,6 +329,46 @@ impl Lane {
             Operation::Read => self.read(io),
             Operation::Flush => self.wait_for(Request::Flush),
         }
+    }
+
+    /// Performs a request on the rehearsal's drive, and does what the comparison with it calls for.
+    fn rehearse(&mut self, io: &Io) -> Result<(), LaneError> {
+        let Some(mut rehearsal) = self.rehearsal.take() else {
+            return Ok(());
+        };
+        let turn = rehearsal.turn(self.driven.engine.counters());
+        if turn.is_some() {
+            self.flush_batch()?;
+        }
+        let Engine::Collected(collected) = &mut self.driven.engine else {
+            return Ok(());
+        };
+        match turn {
+            Some(Turn::GiveUp(policy)) => {
+                self.policy = policy;
+                collected.give_up();
+                return Ok(());
+            }
+            Some(Turn::Restart(policy, model)) => {
+                self.policy = policy;
+                collected.restart(model);
+                self.clock_pages = 0;
+            }
+            None => {}
+        }
+        rehearsal.apply(io)?;
+        self.rehearsal = Some(rehearsal);
+        Ok(())
+    }
+
+    /// The policy, when the lane is needed no more.
+    pub(crate) fn into_policy(self) -> Policy {
+        self.policy
+    }
+
+    /// Bytes of memory that the host holds: the scheme's, and what it needs to collect.
+    pub fn memory_bytes(&self) -> u64 {
+        self.assign().memory_bytes() as u64 + self.driven.engine.memory_bytes()
     }
 
     /// Performs requests in order. What is known of the pages of short writes is read for many at once, so that it costs less than
@@ -432,7 +503,7 @@ fn sampled(sample: &Option<Sample>, pages: PageRange) -> Option<PageRange> {
 
 impl Shown {
     /// The configuration of the whole drive of a sampled one.
-    fn whole(&self, sampled: &Config) -> Config {
+    pub(crate) fn whole(&self, sampled: &Config) -> Config {
         let one_of = self.sample.rate().pages();
         Config {
             logical_pages: self.logical_pages,
