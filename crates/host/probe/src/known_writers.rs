@@ -244,8 +244,8 @@ impl KnownWriters {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::image::image_of;
     use crate::context_table::FoldLimits;
+    use crate::image::image_of;
 
     /// A writer of no process, in no control group.
     pub(crate) fn stack(hash: u64, kind: WriterKind, comm: &str) -> StackEvent {

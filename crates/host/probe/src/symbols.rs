@@ -103,7 +103,10 @@ impl Names {
     }
 
     fn ask(&mut self, call: &Call, is_wanted: &mut dyn FnMut() -> bool) -> Option<Option<String>> {
-        match self.inspector.ask(&Question::Symbol(call.clone()), is_wanted)? {
+        match self
+            .inspector
+            .ask(&Question::Symbol(call.clone()), is_wanted)?
+        {
             Answer::Text(name) => Some(name),
             _ => None,
         }

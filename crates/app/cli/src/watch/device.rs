@@ -26,9 +26,8 @@ use super::{
 };
 use crate::{
     failure::{Failure, Result},
-    live,
     kernel::said_by_kernel,
-    say,
+    live, say,
 };
 
 /// Contexts a snapshot lists of a device (our choice: what a person looks through).

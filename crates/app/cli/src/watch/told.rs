@@ -104,7 +104,9 @@ impl Told {
             let labels = devices.iter().map(|device| device.labels.clone());
             let labels: Vec<ContextLabels> = labels.collect();
             let mut late = snapshot.clone();
-            late.devices.iter_mut().for_each(|one| one.is_watched = false);
+            late.devices
+                .iter_mut()
+                .for_each(|one| one.is_watched = false);
             let (now, late) = (metrics(snapshot, &labels), metrics(&late, &labels));
             shown.show_for(now, self.lasts, late);
         }

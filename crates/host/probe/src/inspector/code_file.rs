@@ -51,7 +51,9 @@ pub(super) fn descriptor(file: &File) -> PathBuf {
 pub(super) fn is_of_system(file: &File) -> bool {
     let is_roots = |found: fs::Metadata| found.uid() == 0 && found.mode() & 0o022 == 0;
     let directory = fs::read_link(descriptor(file));
-    let directory = directory.ok().and_then(|path| Some(path.parent()?.to_owned()));
+    let directory = directory
+        .ok()
+        .and_then(|path| Some(path.parent()?.to_owned()));
     file.metadata().is_ok_and(is_roots)
         && directory.is_some_and(|path| fs::symlink_metadata(path).is_ok_and(is_roots))
 }

@@ -27,15 +27,15 @@ pub(super) fn mappings(tgid: u32) -> io::Result<Vec<MappedCode>> {
 }
 
 /// The device and inode of the file that is mapped at an address of this process.
-pub(super) fn mapping_at(start: u64) -> Option<(u32, u64)> {
+pub(super) fn mapping_at(address: u64) -> Option<(u32, u64)> {
     let lines = BufReader::new(File::open("/proc/self/maps").ok()?).split(b'\n');
     let mut found = lines.map_while(Result::ok).filter_map(|line| {
         let (mapping, _) = split(&String::from_utf8_lossy(&line))?;
-        (mapping.start == start).then_some((mapping.device, mapping.inode))
+        let is_there = mapping.start <= address && address < mapping.end;
+        is_there.then_some((mapping.device, mapping.inode))
     });
     found.next()
 }
-
 /// Parses a line; `None` unless it is well-formed and its mapping executable.
 fn parse(line: &str) -> Option<MappedCode> {
     let (mapping, executable) = split(line)?;

@@ -1,6 +1,6 @@
 //! The inspector's own process: it answers one question after another until nobody asks any more.
 
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::{env, io, process};
 
@@ -26,7 +26,7 @@ pub fn inspect_if_asked() {
 
 /// Answers what is asked on standard input.
 fn serve() -> io::Result<()> {
-    let mut stream = UnixStream::from(OwnedFd::from(io::stdin().as_fd().try_clone_to_owned()?));
+    let mut stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let Question::Begin(limits) = receive(&mut stream)? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
