@@ -84,14 +84,19 @@ fn a_request_that_is_requeued_on_another_processor_counts_once() {
 #[test]
 fn a_stream_of_all_processors_in_turn_is_what_their_files_are() {
     let files = [bytes("blktrace.0.hex"), bytes("blktrace.1.hex")];
+    // Volumes are numbered as they come, and named the same.
+    let named = |(ios, importer): (Vec<Io>, Importer)| -> Vec<(Io, String)> {
+        let name = |io: &Io| importer.volumes()[io.tenant as usize].clone();
+        ios.iter()
+            .map(|io| (Io { tenant: 0, ..*io }, name(io)))
+            .collect()
+    };
     let inputs = files.clone().map(|bytes| input("t", bytes)).into();
-    let (merged, _) = import(inputs, Format::Blktrace, &Options::default()).unwrap();
-    for stream in [
-        files.concat(),
-        files.iter().rev().flatten().copied().collect(),
-    ] {
-        let (ios, _) = guessed(stream, &Options::default()).unwrap();
-        assert_eq!(ios, merged);
+    let merged = named(import(inputs, Format::Blktrace, &Options::default()).unwrap());
+    let turned = files.iter().rev().flatten().copied().collect();
+    for stream in [files.concat(), turned] {
+        let found = guessed(stream, &Options::default()).unwrap();
+        assert_eq!(named(found), merged);
     }
     // The requeue stands before its issue in the stream, and behind it in time.
     let all = case("requeue.blktrace.hex");
