@@ -32,13 +32,7 @@ parameters! {
         /// Units that the model has fewer than each reclaim group of the drive.
         spare as "host-spare": Count(1..=4096) = 1,
             "units that the host's model has fewer than the drive. Our choice: with one the drive never copies first";
-        /// Leaves those parameters out that are of the collection.
-    pub(crate) fn others(parameters: &[(String, String)]) -> Vec<(String, String)> {
-        let other = |pair: &&(String, String)| !pair.0.starts_with(PREFIX);
-        parameters.iter().filter(other).cloned().collect()
-    }
-
-    /// Handles of each reclaim group for rewrites; 0 for a quarter of them, one at least.
+        /// Handles of each reclaim group for rewrites; 0 for a quarter of them, one at least.
         copies as "host-copies": Count(0..=256) = 0,
             "handles for rewrites; 0: a quarter of them. Our choice";
         /// When the host collects.
@@ -76,6 +70,12 @@ impl Collection {
         let own = |setting: &&str| !setting.starts_with(PREFIX);
         let rest: Vec<&str> = settings.split(',').filter(own).collect();
         (!rest.is_empty()).then(|| rest.join(","))
+    }
+
+    /// Leaves those parameters out that are of the collection.
+    pub(crate) fn others(parameters: &[(String, String)]) -> Vec<(String, String)> {
+        let other = |pair: &&(String, String)| !pair.0.starts_with(PREFIX);
+        parameters.iter().filter(other).cloned().collect()
     }
 
     /// Handles of each reclaim group that take rewrites, of so many.
