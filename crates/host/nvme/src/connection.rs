@@ -21,7 +21,10 @@ use thiserror::Error;
 use tokio::{
     io::{self, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
-    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
+    sync::{
+        mpsc::{self, UnboundedReceiver, UnboundedSender},
+        oneshot,
+    },
     task,
     time::{self, Duration, MissedTickBehavior},
 };
@@ -34,6 +37,7 @@ use crate::{
     options::{MOST_ADMIN_DATA, MOST_PDU_DATA},
     pdu::{Digests, Encoder, FatalError, Framing, Initialize, Pdu, Side},
     security::{Names, Tls},
+    server::places::Place,
     target::Target,
     totals::Tally,
 };
@@ -98,6 +102,8 @@ pub(crate) struct Connection {
     /// When the host last finished something it had begun.
     settled_ms: u64,
     notices: UnboundedSender<Notice>,
+    /// The place among connections, dropped last; `None` without a network.
+    place: Option<Place>,
 }
 
 /// Why a connection ended.
@@ -112,6 +118,9 @@ enum End {
     /// The host has gone.
     #[error("the host was silent for longer than its keep-alive timeout")]
     Silent,
+    /// The host had proven nothing yet, and newcomers were too many.
+    #[error("the host had not connected or authenticated yet, and its place went to a later one")]
+    GivenUp,
     /// The host made no sense, and was told so.
     #[error("the host broke the protocol: {0}")]
     Fatal(FatalError),
@@ -124,7 +133,12 @@ impl From<std::io::Error> for End {
 }
 
 /// Serves one connection to its end.
-pub(crate) async fn serve(mut stream: TcpStream, target: Arc<Target>, tls: Option<Arc<Tls>>) {
+pub(crate) async fn serve(
+    mut stream: TcpStream,
+    target: Arc<Target>,
+    tls: Option<Arc<Tls>>,
+    (place, mut given_up): (Place, oneshot::Receiver<()>),
+) {
     let Ok(address) = stream.local_addr() else {
         return;
     };
@@ -135,9 +149,14 @@ pub(crate) async fn serve(mut stream: TcpStream, target: Arc<Target>, tls: Optio
     let (notices, mut told) = mpsc::unbounded_channel();
     let peer = stream.peer_addr().ok();
     let mut connection = Connection::new(target, address, notices);
+    connection.place = Some(place);
     let end = if let Some(tls) = tls {
         let patience = connection.target.options.patience;
-        let accepted = time::timeout(patience, tls.accept(stream)).await;
+        let accepted = tokio::select! {
+            biased;
+            Ok(()) = &mut given_up => return connection.tell(peer, End::GivenUp),
+            accepted = time::timeout(patience, tls.accept(stream)) => accepted,
+        };
         let (stream, named) = match accepted {
             Ok(Ok(accepted)) => accepted,
             Ok(Err(reason)) => return warn!(?peer, %reason, "host refused"),
@@ -150,9 +169,13 @@ pub(crate) async fn serve(mut stream: TcpStream, target: Arc<Target>, tls: Optio
             }
         };
         connection.named = Some(named);
-        connection.run(io::split(stream), &mut told).await
+        connection
+            .run_in_place(io::split(stream), &mut told, given_up)
+            .await
     } else {
-        connection.run(stream.split(), &mut told).await
+        connection
+            .run_in_place(stream.split(), &mut told, given_up)
+            .await
     };
     connection.tell(peer, end.err().unwrap_or(End::Closed));
     connection.finish();
@@ -195,10 +218,33 @@ impl Connection {
             role: Role::Fresh,
             encoder: Encoder::default(),
             answers: Vec::new(),
+            place: None,
             target,
             address,
             framing,
             notices,
+        }
+    }
+
+    /// Runs the connection until it ends or loses its place. Once the host has proven itself, the sender of `given_up`
+    /// is gone, and only the end is awaited.
+    async fn run_in_place(
+        &mut self,
+        stream: (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+        told: &mut UnboundedReceiver<Notice>,
+        given_up: oneshot::Receiver<()>,
+    ) -> Result<(), End> {
+        tokio::select! {
+            biased;
+            Ok(()) = given_up => Err(End::GivenUp),
+            end = self.run(stream, told) => end,
+        }
+    }
+
+    /// Keeps the connection's place: its host has connected, and authenticated where it must.
+    fn keep_place(&self) {
+        if let Some(place) = &self.place {
+            place.prove();
         }
     }
 
@@ -503,7 +549,8 @@ impl Connection {
             Role::Admin(controller) => {
                 controller.end();
                 // IMPORTANT: its number is free last: another that had it would be taken for this one.
-                if controller.is_io() {
+                // A host that never authenticated holds nothing to be reset.
+                if controller.is_io() && controller.is_proven() {
                     self.target.reset(controller);
                 }
                 self.target.controllers().remove(controller.id);

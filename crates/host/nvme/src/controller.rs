@@ -66,6 +66,8 @@ pub(crate) struct Controller {
     pub(crate) host_name: String,
     keep_alive_ms: AtomicU32,
     seen_ms: AtomicU64,
+    /// Its host has authenticated, or need not.
+    proven: AtomicBool,
     /// It is enabled, ready, and not shut down.
     serving: AtomicBool,
     /// Namespaces that are attached to it.
@@ -120,6 +122,11 @@ impl State {
 impl Controller {
     pub(crate) fn is_io(&self) -> bool {
         self.purpose == Purpose::Io
+    }
+
+    /// Whether its host has authenticated, or need not.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.proven.load(Ordering::Relaxed)
     }
 
     /// The host, as streams tell them apart.
@@ -306,20 +313,37 @@ impl Controllers {
         self.by_id.get(&id).cloned()
     }
 
-    /// A new controller of a host; `None` where there are too many.
-    pub(crate) fn create(
-        &mut self,
-        purpose: Purpose,
-        host: (u128, String),
-        (keep_alive_ms, now_ms): (u32, u64),
-        notices: &UnboundedSender<Notice>,
-    ) -> Option<Arc<Controller>> {
+    /// Whether there are as many controllers of proven hosts as may be.
+    fn is_full(&self, purpose: Purpose) -> bool {
         let most = match purpose {
             Purpose::Io => self.most.into(),
             Purpose::Discovery => MOST_DISCOVERIES,
         };
-        let alike = self.by_id.values().filter(|one| one.purpose == purpose);
-        if alike.count() >= most {
+        let alike = |one: &&Arc<Controller>| one.purpose == purpose && one.is_proven();
+        self.by_id.values().filter(alike).count() >= most
+    }
+
+    /// Counts a controller among those of proven hosts: its host has authenticated. Fails where others were faster, or
+    /// the controller has ended.
+    pub(crate) fn prove(&mut self, controller: &Controller) -> bool {
+        let has_ended = controller.state().admin.is_none();
+        let is_free = !has_ended && !self.is_full(controller.purpose);
+        if is_free {
+            controller.proven.store(true, Ordering::Relaxed);
+        }
+        is_free
+    }
+
+    /// Creates a controller of a host; `None` where there are too many. Those of hosts that have not authenticated take
+    /// no place: the connections they come by are few ([`crate::server::places`]).
+    pub(crate) fn create(
+        &mut self,
+        (purpose, is_proven): (Purpose, bool),
+        host: (u128, String),
+        (keep_alive_ms, now_ms): (u32, u64),
+        notices: &UnboundedSender<Notice>,
+    ) -> Option<Arc<Controller>> {
+        if self.is_full(purpose) {
             return None;
         }
         // The lowest that is free, as on Linux' target: a host that resets its controller has the same again, which
@@ -334,6 +358,7 @@ impl Controllers {
             host_name: host.1,
             keep_alive_ms: AtomicU32::new(keep_alive_ms),
             seen_ms: AtomicU64::new(now_ms),
+            proven: AtomicBool::new(is_proven),
             serving: AtomicBool::new(false),
             namespaces: RwLock::default(),
             state: Mutex::new(State {

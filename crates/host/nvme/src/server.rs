@@ -1,5 +1,6 @@
 //! Listening for hosts.
 
+pub(crate) mod places;
 mod ticking;
 
 use std::{
@@ -15,7 +16,7 @@ use thiserror::Error;
 use tokio::{
     net::TcpListener,
     runtime::{self, Runtime},
-    sync::{Semaphore, oneshot},
+    sync::oneshot,
     time,
 };
 use tracing::warn;
@@ -28,9 +29,12 @@ use crate::{
     security::Tls,
     target::Target,
 };
+use places::Places;
 
-/// Connections beside those of queues: discovery, and handshakes under way (our choice).
-const HANDSHAKES: usize = MOST_DISCOVERIES + 64;
+/// Connections whose hosts have proven nothing yet: 64, and all queues of eight hosts (our choice). A Linux host opens
+/// the TCP connections of all its queues before it sends the first Connect.
+const NEWCOMERS: usize = 64;
+const HOSTS_AT_ONCE: usize = 8;
 /// How long to wait before accepting again where the system refuses (our choice): mostly too many
 /// open files, which others' closing ends.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -211,8 +215,10 @@ type Served = (Arc<Target>, Option<Arc<Tls>>);
 
 async fn accept(listener: TcpListener, (target, tls): Served, stopped: oneshot::Receiver<()>) {
     let options = &target.options;
-    let queues = usize::from(options.most_controllers) * (usize::from(options.most_queues) + 1);
-    let room = Arc::new(Semaphore::new(queues + HANDSHAKES));
+    let most_queues = usize::from(options.most_queues);
+    let queues = usize::from(options.most_controllers) * (most_queues + 1);
+    let newcomers = NEWCOMERS + HOSTS_AT_ONCE * most_queues;
+    let places = Places::new(queues + MOST_DISCOVERIES, newcomers);
     let mut stopped = std::pin::pin!(stopped);
     loop {
         let accepted = tokio::select! {
@@ -228,15 +234,14 @@ async fn accept(listener: TcpListener, (target, tls): Served, stopped: oneshot::
                 continue;
             }
         };
-        // Where there are too many, the host sees its connection closed.
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+        // Dropped, the stream closes, and the host may try again.
+        let Some(place) = places.admit(peer.ip()) else {
             warn!(%peer, "connection dropped: too many are open");
             continue;
         };
         let (target, tls) = (Arc::clone(&target), tls.clone());
         tokio::spawn(async move {
-            connection::serve(stream, target, tls).await;
-            drop(place);
+            connection::serve(stream, target, tls, place).await;
         });
     }
 }

@@ -154,7 +154,9 @@ impl Target {
     /// The names of the connected hosts, with the number of their I/O queues.
     pub fn hosts(&self) -> Vec<(String, usize)> {
         let controllers = self.controllers();
-        let io = controllers.iter().filter(|one| one.is_io());
+        let io = controllers
+            .iter()
+            .filter(|one| one.is_io() && one.is_proven());
         let mut hosts: Vec<_> = io
             .map(|one| (one.host_name.clone(), one.queues()))
             .collect();

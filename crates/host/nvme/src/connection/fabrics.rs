@@ -162,7 +162,7 @@ impl Connection {
         }
         let exchange = self.exchange(purpose, &who)?;
         let controller = match connect.queue {
-            0 => self.connect_admin(purpose, &who, &connect)?,
+            0 => self.connect_admin(purpose, &who, &connect, exchange.is_some())?,
             // Discovery controllers have no I/O queues (§3.1.3.3).
             _ if purpose == Purpose::Discovery => return Err(Refusal::command(QUEUE_AT)),
             queue => self.connect_io(queue, &who, exchange.is_some())?,
@@ -170,8 +170,9 @@ impl Connection {
         self.entries = connect.size.saturating_add(1);
         self.flow_control = !connect.no_flow_control;
         self.head = 1 % self.entries;
-        if let Some(exchange) = exchange {
-            self.guard(exchange);
+        match exchange {
+            Some(exchange) => self.guard(exchange),
+            None => self.keep_place(),
         }
         info!(
             host = controller.host_name,
@@ -187,6 +188,7 @@ impl Connection {
         purpose: Purpose,
         who: &ConnectData,
         connect: &ConnectCommand,
+        is_guarded: bool,
     ) -> Result<Arc<Controller>, Refusal> {
         // Controllers are dynamic: a host asks for any.
         if who.controller != ANY_CONTROLLER {
@@ -197,7 +199,7 @@ impl Connection {
         let created = self
             .target
             .controllers()
-            .create(purpose, host, times, &self.notices);
+            .create((purpose, !is_guarded), host, times, &self.notices);
         let controller = created.ok_or(Refusal::of(Status::CONNECT_BUSY))?;
         if controller.is_io() {
             self.target.attach_offered(&controller);

@@ -104,9 +104,10 @@ impl Connection {
         Ok(answer)
     }
 
-    /// Takes the number of an I/O queue, if nobody has it.
-    fn takes_number(&self, role: &Role) -> bool {
+    /// Takes the controller's place among hosts, or the number of an I/O queue, if nobody has it.
+    fn takes_place(&self, role: &Role) -> bool {
         match role {
+            Role::Admin(controller) => self.target.controllers().prove(controller),
             Role::Io(controller, queue) => controller.add_queue(*queue, &self.notices),
             _ => true,
         }
@@ -127,11 +128,13 @@ impl Connection {
             _ => (String::new(), 0),
         };
         let refused = match outcome {
-            Ok(()) if self.takes_number(&role) => {
+            Ok(()) if self.takes_place(&role) => {
                 info!(host, queue, "authenticated");
                 self.role = role;
+                self.keep_place();
                 return;
             }
+            Ok(()) if queue == 0 => "no controller is left for it".to_owned(),
             Ok(()) => "it has that queue already, or its controller has ended".to_owned(),
             Err(why) => format!("it did not authenticate: {why}"),
         };
