@@ -6,7 +6,7 @@ use crate::findings::{Handle, Isolation};
 use crate::random::Random;
 use crate::{CalibrateError, series};
 
-/// How long handles overwrite: until so much was copied, or so much sent, in capacities.
+/// Bounds of the handles' overwrites: until so much was copied, or so much sent, in capacities.
 #[derive(Clone, Copy)]
 struct Churn {
     copied_share: f64,
@@ -66,7 +66,7 @@ impl Parts {
     }
 }
 
-/// What the drive says, without measure.
+/// The drive's own report, without a measurement.
 fn unmeasured(about: &About) -> Vec<Handle> {
     let identifiers = about.identifiers.iter().enumerate();
     let told = |place: usize| match &about.placement {
@@ -96,7 +96,7 @@ pub(crate) fn unmeasured_and_mapped(
     Ok(handles)
 }
 
-/// What a measure cannot tell.
+/// Limits of the measurement.
 pub(crate) fn note(handles: &[Handle]) -> Option<String> {
     let initial = |handle: &&Handle| handle.told == Some(Isolation::Initial);
     let alone = handles.iter().filter(initial).count() == 1;

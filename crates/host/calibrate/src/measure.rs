@@ -23,7 +23,7 @@ const BURSTS: usize = 24;
 const BURST_SHARE: f64 = 0.5;
 const DISCARD_SHARE: f64 = 0.25;
 
-/// What is sent at most, in bytes, by series: lone writes, a fill, overwrites until something is copied, and for bursts,
+/// Most bytes that are sent, by series: lone writes, a fill, overwrites until something is copied, and for bursts,
 /// writes after a discard; and the series on isolation.
 pub fn most_sent_bytes(about: &About) -> u64 {
     let lone = LONE_WRITES * 2 * MOST_MAPPING_BYTES;
@@ -136,17 +136,17 @@ fn handles(
     }
 }
 
-/// What the lone writes showed.
+/// Findings of the lone writes.
 struct Sizes {
     /// Bytes of an overwrite.
     slot: u64,
     mapping_bytes: u64,
-    /// How far the count was behind.
+    /// Lag of the count.
     lag_bytes: u64,
 }
 
 impl Sizes {
-    /// How far the count may be behind: lone writes show its lag to within one of them.
+    /// Most that the count may lag: lone writes show its lag to within one of them.
     fn most_lag_bytes(&self) -> u64 {
         match self.lag_bytes {
             0 => 0,
@@ -230,7 +230,7 @@ fn lone_writes(
     Ok((series::mapping_unit(&costs), lag_bytes))
 }
 
-/// What a fill and overwriting showed.
+/// Findings of a fill and of overwriting.
 struct Overwritten {
     filled: Filled,
     /// Bytes sent before the first copies, if there were any.
@@ -360,7 +360,7 @@ fn discards(
     Ok((discard, reads_zeroes))
 }
 
-/// What of discards and of isolation was not measured, and why.
+/// Lists what of discards and of isolation was not measured, and why.
 fn unmeasured(about: &About, discard: Discard) -> Vec<String> {
     let why = match discard {
         Discard::FreesRoom => return Vec::new(),

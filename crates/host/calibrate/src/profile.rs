@@ -1,4 +1,4 @@
-//! What was learned, as a device profile.
+//! Findings as a device profile.
 
 use std::fmt::Write as _;
 

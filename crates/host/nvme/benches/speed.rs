@@ -1,4 +1,4 @@
-//! How fast a drive is served, beside TCP echoes of the same sizes in the same run.
+//! Throughput of a served drive, beside TCP echoes of the same sizes in the same run.
 //!
 //! `cargo bench -p anabranch-nvme --bench speed -- [SECONDS] [WORDS OF A LOAD'S NAME]`, such as `1 "writes, depth 64"`. Contents in memory, no simulated time, the translation layer on. Each
 //! load runs `ROUNDS` times, drive and echoes in turn; shown are medians, the least and the most. Below what the clock
@@ -41,7 +41,7 @@ const ECHO: &str = "echo";
 const COMMAND_BYTES: usize = 72;
 const RESPONSE_BYTES: usize = 24;
 
-/// What is asked of the drive.
+/// Load on the drive.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     name: &'static str,
@@ -119,7 +119,7 @@ fn serve() -> Server {
     Server::start(target, "127.0.0.1:0".parse().unwrap()).unwrap()
 }
 
-/// How many commands were done in a second, and in a second of processor time of the server's threads.
+/// Commands done in a second, and in a second of processor time of the server's threads.
 #[derive(Debug, Clone, Copy)]
 struct Rates {
     clock: f64,

@@ -56,10 +56,10 @@ struct Form {
     ages: bool,
 }
 
-/// What a piece is. Before its words stand its kind and two numbers, of 32 bits each.
+/// Kind of a piece. Its words follow its kind and two numbers, of 32 bits each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Piece {
-    /// Where logical pages lie, from the first number on as many as the second; the ages of as many
+    /// Physical places of logical pages, from the first number on as many as the second; the ages of as many
     /// follow, where there are any.
     Run = 1,
     /// As many pages as the first number says, where they lie, and their ages, as in a run.
@@ -76,7 +76,7 @@ pub enum CheckpointError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         problem: io::Error,
     },
     /// The file is not a drive's state, or is damaged.
@@ -84,16 +84,16 @@ pub enum CheckpointError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The contradiction found.
         problem: String,
     },
 }
 
-/// What the state says besides the translation layer.
+/// The part of the state beside the translation layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     version: u32,
-    /// How the drive places writes: mode and scheme, as whoever made it names them.
+    /// Placement of writes: mode and scheme, as whoever made it names them.
     pub placement: String,
     /// Whether it began as an aged drive: it then has pages that hold data to the translation
     /// layer alone.
@@ -116,7 +116,7 @@ pub struct Header {
     pub cleared_at: Counters,
 }
 
-/// What a drive with Flexible Data Placement begins with.
+/// The configuration that a drive with Flexible Data Placement begins with.
 #[allow(clippy::unnecessary_wraps, reason = "the field may be none")]
 fn first() -> Option<u8> {
     Some(0)
@@ -136,7 +136,7 @@ impl Header {
     }
 }
 
-/// What changes whenever the state does, time apart: two that are equal are of one state.
+/// Mark of a state: changes whenever the state does, time apart, so that equal marks are of one state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mark {
     counters: Counters,
@@ -165,7 +165,7 @@ impl Mark {
     }
 }
 
-/// What a state is written of: a drive that hosts may use meanwhile.
+/// Source of a state: a drive that hosts may use while it is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) drive: &'a Mutex<Drive>,
@@ -186,7 +186,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Where the state is kept.
+/// Place of a drive's state.
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
     files: Arc<dyn Files>,
@@ -195,10 +195,10 @@ pub struct Checkpoint {
     aged: bool,
 }
 
-/// What was found there.
+/// A state that was read.
 #[derive(Debug)]
 pub struct Found {
-    /// What the state says.
+    /// The state's header.
     pub header: Header,
     /// The translation layer.
     pub drive: SavedDrive,
@@ -333,7 +333,7 @@ impl Checkpoint {
         }
     }
 
-    /// What the system refused is no damage.
+    /// Tells an error of the system from a damaged file.
     fn refused(&self, error: StateError) -> CheckpointError {
         match error {
             StateError::Read(problem) | StateError::Write(problem) => self.failed(problem),

@@ -21,7 +21,7 @@ use crate::controller::Notice;
 pub(crate) struct Clock {
     began: Instant,
     last_tag: AtomicU64,
-    /// Who waits for which request.
+    /// The connection that waits for each request.
     waiting: Mutex<HashMap<u64, UnboundedSender<Notice>>>,
     thread: OnceLock<Thread>,
 }

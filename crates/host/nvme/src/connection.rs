@@ -54,7 +54,7 @@ use work::Work;
 const MOST_ANSWERS: usize = 1 << 20;
 /// Bytes of long commands that are taken in before some are done (our choice).
 const MOST_LONG: usize = 512 << 10;
-/// How often it is checked whether the host is silent.
+/// Period between two checks of the host's silence.
 const TICK: Duration = Duration::from_millis(500);
 
 /// The state of a connection: which queue it carries.
@@ -76,9 +76,9 @@ enum Role {
 #[derive(Debug)]
 pub(crate) struct Connection {
     target: Arc<Target>,
-    /// Where the host reached us: what the discovery log tells.
+    /// Our address, as the host reached it; the discovery log reports it.
     address: SocketAddr,
-    /// Whose key of TLS it came with, and for which subsystem.
+    /// Names of the host and subsystem that its TLS key is for.
     named: Option<Names>,
     role: Role,
     framing: Framing,
@@ -106,7 +106,7 @@ pub(crate) struct Connection {
     place: Option<Place>,
 }
 
-/// Why a connection ended.
+/// Cause of a connection's end.
 #[derive(Debug, Error)]
 enum End {
     /// The connection was closed in order.
@@ -276,6 +276,11 @@ impl Connection {
             }
             tokio::select! {
                 biased;
+                // First, so that a host that always has more to read does not outrun its patience.
+                _ = ticks.tick() => {
+                    self.check_patience()?;
+                    self.rest();
+                }
                 notice = told.recv() => {
                     self.hear(notice)?;
                     while self.answers.len() < MOST_ANSWERS
@@ -288,10 +293,6 @@ impl Connection {
                     0 => return Err(End::Closed),
                     count => self.inbox.fill(count),
                 },
-                _ = ticks.tick() => {
-                    self.check_patience()?;
-                    self.rest();
-                }
                 // The next slice, after everybody else who has something to do.
                 () = task::yield_now(), if !self.long.is_empty() => {}
             }
@@ -504,19 +505,24 @@ impl Connection {
         });
     }
 
-    /// Whether the host has kept us waiting too long, for the end of something it had begun or at
-    /// all.
+    /// Ends the connection when the host has been silent, or has left a handshake, a PDU or data asked for unfinished,
+    /// for too long. Other PDUs renew none of these times.
     fn check_patience(&mut self) -> Result<(), End> {
         let begun = match &self.role {
             Role::Fresh | Role::Unconnected | Role::Guarded(_) => true,
-            _ => !self.inbox.bytes().is_empty() || !self.transfers.is_empty(),
+            _ => !self.inbox.bytes().is_empty(),
         };
         let now_ms = self.target.now_ms();
         if !begun {
             self.settled_ms = now_ms;
         }
+        // Long commands hold the inbox up: the data may lie there.
+        if self.long.bytes() >= MOST_LONG {
+            self.transfers.forgive(now_ms);
+        }
         let patience_ms = self.target.options.patience.as_millis() as u64;
-        if now_ms.saturating_sub(self.settled_ms) > patience_ms {
+        let stalled = self.transfers.stalled_since_ms().unwrap_or(now_ms);
+        if now_ms.saturating_sub(self.settled_ms.min(stalled)) > patience_ms {
             return Err(End::Stalled);
         }
         match &self.role {
@@ -527,7 +533,7 @@ impl Connection {
         }
     }
 
-    /// Why it ended, for whoever asks why a host was dropped.
+    /// Logs the cause of the connection's end.
     fn tell(&self, peer: Option<SocketAddr>, end: End) {
         let (host, queue) = match self.role.behind() {
             Role::Admin(controller) => (controller.host_name.as_str(), 0),

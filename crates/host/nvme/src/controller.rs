@@ -25,7 +25,7 @@ use events::DISCOVERY_NOTICES;
 pub(crate) use events::HEALTH_WARNINGS;
 pub(crate) use properties::{CAPABILITIES_OFFSET, Change, VERSION};
 
-/// What a connection is told from outside.
+/// Notice to a connection from elsewhere.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Notice {
     /// A command is answered.
@@ -36,7 +36,7 @@ pub(crate) enum Notice {
     Gone,
 }
 
-/// What a controller is for.
+/// Purpose of a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The drive.
@@ -75,7 +75,7 @@ pub(crate) struct Controller {
     state: Mutex<State>,
 }
 
-/// What changes of a controller.
+/// Mutable state of a controller.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// Controller Configuration (CC) and Status (CSTS).
@@ -101,7 +101,7 @@ pub(crate) struct State {
     pub(crate) timestamp: Option<(u64, u64)>,
     /// Temperature thresholds, volatile write cache and the like: values kept as they were set.
     pub(crate) features: BTreeMap<(u8, u16), u32>,
-    /// Where the admin queue's connection is told of things, then those of I/O queues.
+    /// Senders of notices to the admin queue's connection, then to those of I/O queues.
     admin: Option<UnboundedSender<Notice>>,
     queues: BTreeMap<u16, UnboundedSender<Notice>>,
 }

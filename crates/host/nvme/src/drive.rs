@@ -31,7 +31,7 @@ use crate::{completion::Status, namespace::Namespaces};
 /// The device of a drive whose streams are the host's or a scheme's.
 pub type StreamDevice = Device<Watch>;
 
-/// What a write says of where it should go.
+/// Placement hint of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Hint {
     /// Nothing.
@@ -92,7 +92,7 @@ impl Drive {
     }
 
     /// A drive with the Streams Directive: identifiers of each host's own, or `shared` by all.
-    /// What has no identifier goes where `placement` says, and so do copies.
+    /// Writes without an identifier go where `placement` says, and so do copies.
     pub fn streams(device: StreamDevice, placement: Box<dyn Placement>, shared: bool) -> Drive {
         let table = StreamTable::new(device.config().host_streams - 1);
         let table = match shared {
@@ -137,7 +137,7 @@ impl Drive {
         }
     }
 
-    /// What the device was made of.
+    /// Configuration of the device.
     pub fn config(&self) -> &Config {
         match &self.kind {
             Kind::Streams { device, .. } => device.config(),
@@ -169,7 +169,7 @@ impl Drive {
         }
     }
 
-    /// Where a page lies: its unit, and the page in that; `None` where it holds nothing.
+    /// Looks up a page's place: its unit, and the page in that; `None` where it holds nothing.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
         match &self.kind {
@@ -297,7 +297,7 @@ impl Drive {
         }
     }
 
-    /// What a host holds of a namespace's streams is released.
+    /// Releases the streams of a namespace that a host holds.
     pub fn release_streams(&mut self, scope: Scope) {
         if let Some(table) = self.table_mut() {
             table.release_all(scope);

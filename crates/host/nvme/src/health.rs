@@ -27,7 +27,7 @@ const READ_ONLY: u8 = 1 << 3;
 /// bit that warns, and the event's information. Read-only media are a matter of reliability (00h).
 const EVENTS: [(u8, u32); 3] = [(READ_ONLY, 0x00), (TEMPERATURE, 0x01), (SPARE, 0x02)];
 
-/// How the drive is.
+/// Health of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Health {
     /// Share of the rated erases that the unit erased most has used, in percent; up to 255.

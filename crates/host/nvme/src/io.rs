@@ -1,4 +1,4 @@
-//! What I/O commands ask for: ranges of blocks, and reclaim unit handles.
+//! Operands of I/O commands: ranges of blocks, and reclaim unit handles.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ pub(crate) fn ranges(
     Ok((namespace, ranges))
 }
 
-/// What of a command's ranges is processed (NVM §3.3.3.1): the first [`MOST_RANGES`], and of all
+/// Selects the part of a command's ranges that is processed (NVM §3.3.3.1): the first [`MOST_RANGES`], and of all
 /// ranges' blocks in order those before [`MOST_DEALLOCATED`] bytes. A controller whose ONCS says that
 /// it has the command passes over the others, and does not refuse it.
 fn within_limits(ranges: &[Extent]) -> Vec<Extent> {

@@ -1,6 +1,6 @@
 //! The drive as another front end of this process uses it: without connections, controllers and queues.
 //!
-//! What a command costs and leaves is what the same NVMe command does: bytes go to the store, the translation layer hears
+//! A command costs and leaves the same as its NVMe counterpart: bytes go to the store, the translation layer hears
 //! of their pages, and both are told in the order that [`crate::store`] promises.
 
 use std::sync::Arc;
@@ -96,6 +96,10 @@ impl Local {
         for now in slices(all, ZEROED_AT_ONCE) {
             let _batch = self.target.enter();
             self.put(hint, now, |store| store.zero(now.at, now.length))?;
+            self.target.totals.add(&Tally {
+                zeroed_bytes: now.length,
+                ..Tally::default()
+            });
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What changes a drive's namespaces: made, deleted, attached, formatted.
+//! Management of a drive's namespaces: they are made, deleted, attached and formatted.
 
 use std::sync::{Arc, MutexGuard, PoisonError, atomic::Ordering};
 
@@ -59,6 +59,7 @@ impl Target {
             if let Err(status) = drive.configure(configuration) {
                 return status;
             }
+            self.totals.clear_statistics();
             self.places
                 .store(configuration.is_some(), Ordering::Relaxed);
         }
@@ -257,7 +258,7 @@ impl Target {
     }
 }
 
-/// Why a namespace was not made.
+/// Cause of a namespace's refusal.
 pub(crate) enum NotMade {
     /// It cannot be.
     Namespace(NamespaceError),

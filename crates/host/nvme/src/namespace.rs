@@ -23,17 +23,17 @@ pub const MOST_NAMESPACES: u32 = 128;
 /// The block sizes there are, as powers of two, by LBA format.
 pub(crate) const BLOCK_SHIFTS: [u32; 2] = [9, 12];
 
-/// What a namespace is, as a state keeps it.
+/// Layout of a namespace, as a state keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// Its identifier (NSID).
     pub id: u32,
-    /// How many namespaces the drive had had when this one was made, itself included: what tells it from
+    /// Number of namespaces that the drive had had when this one was made, itself included: tells it from
     /// one that had its identifier before.
     pub birth: u64,
     /// The first of the drive's logical pages that are its.
     pub first_page: u32,
-    /// How many there are.
+    /// Number of pages.
     pub pages: u32,
     /// Bytes that hosts address; the last page may have more.
     pub bytes: u64,
@@ -62,7 +62,7 @@ pub struct Wanted {
     pub handles: Vec<u16>,
 }
 
-/// Why a namespace cannot be.
+/// Cause of a namespace's refusal.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum NamespaceError {
     /// There is not so much room in one piece.
@@ -238,7 +238,7 @@ impl Namespace {
         self.host_pages.store(host, Ordering::Relaxed);
     }
 
-    /// What names its contents: another number after a Format, or its end, has begun, or ended.
+    /// Number of its contents: another after a Format, or its end, has begun, or ended.
     #[inline]
     pub(crate) fn formats(&self) -> u64 {
         self.formats.load(Ordering::Relaxed)
@@ -359,7 +359,7 @@ impl Namespaces {
         })
     }
 
-    /// What a namespace would be: in the smallest hole that it fits in, with the smallest identifier.
+    /// Plans a namespace: in the smallest hole that it fits in, with the smallest identifier.
     ///
     /// # Errors
     /// When there are too many, or there is no such hole.

@@ -35,10 +35,10 @@ use places::Places;
 /// the TCP connections of all its queues before it sends the first Connect.
 const NEWCOMERS: usize = 64;
 const HOSTS_AT_ONCE: usize = 8;
-/// How long to wait before accepting again where the system refuses (our choice): mostly too many
+/// Pause before accepting again where the system refuses (our choice): mostly too many
 /// open files, which others' closing ends.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long connections may take to end when the server stops.
+/// Longest time that connections may take to end when the server stops (our choice).
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// A server that cannot start.
@@ -49,7 +49,7 @@ pub enum ServerError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The system's error.
         problem: io::Error,
     },
     /// Connections cannot be encrypted.
@@ -135,12 +135,12 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it answers requests for metrics.
+    /// Address at which it answers requests for metrics.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics_address
     }
@@ -210,7 +210,7 @@ async fn farewell(target: &Target) {
     }
 }
 
-/// What connections are served with.
+/// Target and TLS context of connections.
 type Served = (Arc<Target>, Option<Arc<Tls>>);
 
 async fn accept(listener: TcpListener, (target, tls): Served, stopped: oneshot::Receiver<()>) {

@@ -1,4 +1,4 @@
-//! What the drive holds: bytes at their logical address.
+//! Contents of the drive: bytes at their logical address.
 //!
 //! The translation layer moves no bytes, so contents lie where the host addresses them, in memory
 //! or in a sparse file. That alone decides what a read answers: a page that was deallocated is
@@ -28,7 +28,7 @@ pub enum StoreError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         problem: io::Error,
     },
     /// Another process serves it.
@@ -49,7 +49,7 @@ pub enum StoreError {
     },
 }
 
-/// Where bytes lie. Any number of threads may use it; two that write the same bytes at a time leave
+/// Contents of a drive. Any number of threads may use it; two that write the same bytes at a time leave
 /// either's, as on any drive.
 pub trait Contents: fmt::Debug + Send + Sync {
     /// Whether what was written outlives the process.

@@ -46,9 +46,9 @@ pub struct Target {
     /// Whether it may become read-only: its units fail.
     pub(crate) can_fail: bool,
     drive: Mutex<Drive>,
-    /// Where the drive's state is kept, if anywhere.
+    /// Place of the drive's state, if it is kept.
     checkpoint: Option<Checkpoint>,
-    /// What was written there last; one writes it at a time.
+    /// Mark of the state written last; one thread writes it at a time.
     saved: Mutex<Option<Mark>>,
     /// Held by batches of I/O commands, and for a moment by a Format that begins.
     pub(crate) gate: RwLock<()>,
@@ -65,7 +65,7 @@ pub struct Target {
     pub(crate) places: AtomicBool,
     /// A host has reset the subsystem (NSSR).
     pub(crate) was_reset: AtomicBool,
-    /// What was lost when hosts were told last: units, and in the lowest bit whether the drive is
+    /// Losses when hosts were notified last: units, and in the lowest bit whether the drive is
     /// read-only for it.
     pub(crate) lost: AtomicU64,
     time: Time,
@@ -146,7 +146,7 @@ impl Target {
         &self.store
     }
 
-    /// What was counted of commands.
+    /// Counters of commands.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
@@ -335,7 +335,7 @@ impl Target {
         Ok(true)
     }
 
-    /// What its state is written of.
+    /// Source of the state to write.
     fn source(&self) -> Source<'_> {
         Source {
             drive: &self.drive,
@@ -421,7 +421,7 @@ impl Target {
         }
     }
 
-    /// Where a write goes whose data came after its command: streams may have been disabled in between,
+    /// The hint of a write whose data came after its command: streams may have been disabled in between,
     /// and then it opens none, which nobody would close.
     #[inline]
     pub(crate) fn still(&self, scope: Scope, hint: Hint) -> Hint {

@@ -217,7 +217,7 @@ fn a_state_that_has_not_changed_is_not_written_again() {
     assert!(state.exists(), "asked for outright, it always is");
 }
 
-/// What a monitoring system would do.
+/// Asks as a monitoring system does.
 fn get(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: drive\r\n\r\n").unwrap();
@@ -244,7 +244,8 @@ fn metrics_are_the_device_s_counters() {
         "anabranch_written_bytes_total 8192",
         "anabranch_mapped_bytes 8192.0",
         "anabranch_hosts 1.0",
-        "anabranch_stream_host_bytes_total{stream=\"1\",internal=\"false\"} 8192",
+        "anabranch_host_page_bytes_total 8192",
+        "anabranch_stream_host_page_bytes_total{stream=\"1\",internal=\"false\"} 8192",
         "# EOF",
     ] {
         assert!(

@@ -33,7 +33,7 @@ const SCOPE: Scope = Scope {
     host: Host::Anonymous(1),
 };
 
-/// Where a state is kept, and a drive of so many pages whose state is kept there.
+/// Place of a state, and a drive of so many pages whose state is kept there.
 struct Kept {
     _directory: tempfile::TempDir,
     path: PathBuf,
@@ -173,7 +173,7 @@ fn a_state_is_of_one_moment_though_hosts_write_while_it_is_copied_in_slices() {
     same(&target.drive(), &kept.read(), PAGES);
 }
 
-/// How long single writes took, one after the other with pauses, until `done`: nanoseconds, ascending.
+/// Latencies of single writes, one after the other with pauses, until `done`: nanoseconds, ascending.
 fn waits(target: &Target, pages: u32, done: &AtomicBool) -> Vec<u64> {
     let (mut page, mut waits) = (1_u32, Vec::new());
     while !done.load(Ordering::Relaxed) {
@@ -187,7 +187,7 @@ fn waits(target: &Target, pages: u32, done: &AtomicBool) -> Vec<u64> {
     waits
 }
 
-/// What a host's write waits for while the state of 1 TiB is written, beside what it waits for otherwise; takes
+/// Waits of a host's write while the state of 1 TiB is written, beside those without; takes
 /// 3.5 GiB of memory, and 1 GiB of disk.
 #[test]
 #[ignore = "large: by hand, with --release and --nocapture"]

@@ -11,13 +11,13 @@ use crate::{
 pub struct Blocks {
     /// The first of them.
     pub first: u64,
-    /// How many there are.
+    /// Number of blocks.
     pub count: u32,
     /// The byte of the command that says how many.
     pub count_byte: u16,
 }
 
-/// Where a write should go.
+/// Placement that a write asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// GROUP NUMBER (SBC-5, constrained streams): 0 says nothing.
@@ -43,7 +43,7 @@ pub struct ModePage {
     pub subpage: u8,
 }
 
-/// What REPORT SUPPORTED OPERATION CODES asks for (SPC §6.35).
+/// Question of REPORT SUPPORTED OPERATION CODES (SPC §6.35).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operations {
     /// All commands.

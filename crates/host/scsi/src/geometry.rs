@@ -1,4 +1,4 @@
-//! What hosts are told of a unit: its sizes, its limits, its name.
+//! Sizes, limits and name of a unit, as hosts see them.
 
 use std::hash::Hasher as _;
 
@@ -37,7 +37,7 @@ pub(crate) struct Geometry {
     pub(crate) streams: u16,
 }
 
-/// What tells the unit from others: made of its name.
+/// Identity of the unit, made of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// PRODUCT SERIAL NUMBER: 16 hexadecimal digits.

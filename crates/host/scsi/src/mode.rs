@@ -20,7 +20,7 @@ const ALL_SUBPAGES: u8 = 0xff;
 const CHANGEABLE: u8 = 1;
 const SAVED: u8 = 3;
 
-/// What changes of how the unit works.
+/// Settings of the unit that hosts can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State {
     /// WP: it takes no writes.

@@ -89,7 +89,7 @@ impl Unit {
         self.geometry.block_bytes
     }
 
-    /// What tells it from others.
+    /// Its identity.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }

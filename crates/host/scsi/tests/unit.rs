@@ -69,7 +69,7 @@ fn vital(unit: &Unit, page: u8) -> Vec<u8> {
     unit.execute(&[0x12, 1, page, 0, 255, 0], &[]).unwrap()
 }
 
-/// What Linux' `sd` goes by: RSCS; groups enabled by the mode page; the first streams permanent.
+/// Fields that Linux' `sd` goes by: RSCS; groups enabled by the mode page; the first streams permanent.
 #[test]
 fn its_streams_are_found_as_linux_looks_for_them() {
     let (_, unit) = unit();

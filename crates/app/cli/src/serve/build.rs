@@ -26,18 +26,18 @@ pub struct Built {
     pub store: Store,
     pub totals: Totals,
     pub checkpoint: Option<Checkpoint>,
-    /// What there is to say of how it came to be.
+    /// Lines for people on the drive's origin.
     pub told: Vec<String>,
 }
 
-/// How the drive places writes.
+/// The way in which the drive places writes.
 struct Plan {
     mode: ServeMode,
     profile: Profile,
     /// Mode and scheme in words, as the state names them.
     words: String,
     config: Config,
-    /// What places writes; of a drive with FDP, nothing.
+    /// The placement of writes; `None` for a drive with FDP.
     placement: Option<Box<dyn Placement>>,
 }
 
@@ -68,9 +68,15 @@ pub fn build(arguments: &ServeArguments) -> Result<Built> {
     let mut tally = Tally::default();
     if let Some(found) = &found {
         tally = found.header.tally;
+        if tally.cleared_host_bytes == 0 {
+            // States of older versions keep the moment of clearing in whole pages alone.
+            let pages = found.header.cleared_at.host_pages;
+            let cleared = pages * u64::from(plan.config.page_bytes);
+            tally.cleared_host_bytes = cleared.min(tally.host_bytes());
+        }
         told.push(format!(
             "the drive goes on with {} written before",
-            anabranch_report::bytes(tally.written_bytes)
+            anabranch_report::bytes(tally.host_bytes())
         ));
     }
     let watch = watch(arguments, &named, &plan.config)?;

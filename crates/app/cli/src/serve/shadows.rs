@@ -32,10 +32,10 @@ use crate::failure::{Failure, Result};
 /// Requests that are handed on together, and how often before hosts wait for the schemes (our choice: some 5 MiB).
 const BATCH: usize = 1024;
 const BATCHES: usize = 64;
-/// How often what they made of the writes is looked at (our choice).
+/// Period between two looks at the shadow drives' counters (our choice).
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What a drive's shadows made of what hosts wrote.
+/// Results of a drive's shadow drives for the writes of its hosts.
 #[derive(Debug, Serialize)]
 pub struct Shadowed {
     /// One page of how many was kept.
@@ -52,7 +52,7 @@ pub struct Shadows {
     told: Arc<Told>,
 }
 
-/// What shadow drives tell meanwhile.
+/// Figures that shadow drives report while hosts write.
 #[derive(Debug)]
 pub struct Told {
     drive: NamedDrive,
@@ -90,7 +90,7 @@ impl Told {
         }
     }
 
-    /// What they have made of the writes, as of a second ago or less.
+    /// Reads the schemes' results, as of a second ago or less.
     pub fn shadowed(&self) -> Shadowed {
         let unit_pages = self.drive.config.pages_per_unit;
         let rate = self.drive.rate();
@@ -182,7 +182,7 @@ impl Shadows {
         }))
     }
 
-    /// What tells of them meanwhile.
+    /// The figures that they report meanwhile.
     pub fn told(&self) -> Arc<Told> {
         Arc::clone(&self.told)
     }
@@ -211,7 +211,7 @@ fn written(progress: &Progress, config: &Config) -> Written {
     }
 }
 
-/// What a drive holds, as writes in the order of addresses.
+/// Lists the data that a drive holds, as writes in the order of addresses.
 fn held(drive: &Drive, mut feed: impl FnMut(&[Io])) {
     let page_bytes = u64::from(drive.config().page_bytes);
     let mut batch = Vec::with_capacity(BATCH);
@@ -255,7 +255,7 @@ struct Listener {
     page_bytes: u64,
     /// Empty where all is looked at.
     samples: Vec<Sample>,
-    /// What hosts tell writes apart by: a context each.
+    /// The context of a hint: each hint has its own.
     contexts: BTreeMap<(u8, u16), ContextId>,
     batch: Batch,
     sender: SyncSender<Batch>,

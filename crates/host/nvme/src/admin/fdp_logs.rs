@@ -70,12 +70,15 @@ impl Request<'_> {
         })
     }
 
-    /// FDP Statistics (22h): HBMW, MBMW and MBE.
+    /// FDP Statistics (22h): HBMW, MBMW and MBE. HBMW counts bytes as hosts wrote them; MBMW whole pages of the mapping,
+    /// so that MBMW over HBMW contains the amplification by rounding.
     pub(super) fn fdp_statistics(&self) -> Result<Vec<u8>, Status> {
+        let tally = self.target.totals.sums();
+        let host_bytes = tally.host_bytes().saturating_sub(tally.cleared_host_bytes);
         self.fdp(|device| {
             let statistics = device.statistics();
             let mut page = vec![0; 64];
-            put(&mut page, 0, &statistics.host_bytes.to_le_bytes());
+            put(&mut page, 0, &u128::from(host_bytes).to_le_bytes());
             put(&mut page, 16, &statistics.media_bytes.to_le_bytes());
             put(&mut page, 32, &statistics.erased_bytes.to_le_bytes());
             page

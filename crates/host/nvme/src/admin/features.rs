@@ -27,7 +27,7 @@ pub(super) mod feature {
     pub const HOST_IDENTIFIER: u8 = 0x81;
 }
 
-/// What Select asks for.
+/// The value that Select asks for.
 const CURRENT: u32 = 0;
 const DEFAULT: u32 = 1;
 const SAVED: u32 = 2;
@@ -164,7 +164,7 @@ impl Request<'_> {
         }
     }
 
-    /// What a value is kept by: a temperature threshold is of one direction.
+    /// Key of a kept value. A temperature threshold has one for each direction.
     fn key(&self, id: u8) -> (u8, u16) {
         match id {
             feature::TEMPERATURE_THRESHOLD => (id, (self.command.dword(11) >> 20) as u16 & 3),

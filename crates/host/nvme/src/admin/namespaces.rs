@@ -53,7 +53,7 @@ impl Request<'_> {
         }
     }
 
-    /// What the host says of a new namespace.
+    /// Decodes the host's wish for a new namespace.
     fn wanted(&self) -> Result<Wanted, Status> {
         let data = self.data.get(..PAGE).ok_or(Status::SGL_LENGTH)?;
         let (size, capacity) = (u64_at(data, SIZE_AT), u64_at(data, CAPACITY_AT));
@@ -155,7 +155,7 @@ impl Request<'_> {
     }
 }
 
-/// Why a namespace cannot be, in the words of the command.
+/// The command's status for a namespace that cannot be made.
 fn refusal(error: &NamespaceError) -> Status {
     match error {
         NamespaceError::NoRoom { .. } => Status::INSUFFICIENT_CAPACITY,

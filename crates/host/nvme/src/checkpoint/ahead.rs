@@ -18,7 +18,7 @@ const MOST_AHEAD: usize = 4;
 /// Bytes at the end of a file that its checksum does not cover: the checksum's own.
 const UNCOVERED: usize = size_of::<u64>();
 
-/// What comes of reading on.
+/// Outcome of reading the next chunk.
 enum Told {
     /// So many bytes of a chunk.
     Bytes(Vec<u8>, usize),
@@ -31,13 +31,13 @@ enum Told {
 pub(super) struct Ahead<'a> {
     source: Source<'a>,
     chunk: Vec<u8>,
-    /// What is left of the chunk.
+    /// Unread rest of the chunk.
     from: usize,
     to: usize,
     checksum: Option<u64>,
 }
 
-/// Who reads.
+/// The reading thread.
 enum Source<'a> {
     /// The thread; the memory of chunks goes back to it.
     Thread(Receiver<Told>, Sender<Vec<u8>>),

@@ -111,11 +111,11 @@ fn locked(source: Source<'_>, served: bool) -> MutexGuard<'_, Drive> {
     source.drive()
 }
 
-/// What is copied under one lock, in the form in which that is done soonest: words, then bytes.
+/// A slice of the state, copied under one lock. Its form is the fastest to copy into: words, then bytes.
 #[derive(Debug, Default)]
 struct Slice {
     words: Vec<u32>,
-    /// What goes behind the words; empty between pieces.
+    /// Bytes that follow the words; empty between pieces.
     ages: Vec<u32>,
     bytes: Vec<u8>,
 }
@@ -132,7 +132,7 @@ fn run(drive: &Drive, first: u32, end: u32, slice: &mut Slice) {
     slice.words.append(&mut slice.ages);
 }
 
-/// What has changed of the pages before `copied`; the others are still to be copied. Answers whether
+/// Copies changes of the pages before `copied`; the others are still to be copied. Returns whether
 /// that was all.
 fn changes(drive: &mut Drive, copied: u32, most: u32, slice: &mut Slice) -> bool {
     let (mut pages, all) = drive.changed(most);

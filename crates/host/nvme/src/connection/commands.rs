@@ -50,7 +50,7 @@ impl Connection {
         }
     }
 
-    /// What holds of every command: no fused operations, which no controller need have; its data are
+    /// Checks rules for every command: no fused operations, which no controller need have; its data are
     /// described by an SGL, and metadata, if any, by an address (§4.1.1: FUSE, and PSDT 01b, the only
     /// one over fabrics); and it is one that there is.
     fn check(&self, command: &Command) -> Result<(), Status> {
@@ -208,7 +208,7 @@ impl Connection {
         }
     }
 
-    /// Where a write wants to go.
+    /// Reads the placement hint of a write.
     fn hint(&self, command: &Command) -> Result<Hint, Status> {
         if self.target.is_read_only() {
             return Err(Status::WRITE_PROTECTED);

@@ -196,10 +196,10 @@ impl Connection {
         }
         let host = (who.host, who.host_name.clone());
         let times = (connect.keep_alive_ms, self.target.now_ms());
-        let created = self
-            .target
-            .controllers()
-            .create((purpose, !is_guarded), host, times, &self.notices);
+        let created =
+            self.target
+                .controllers()
+                .create((purpose, !is_guarded), host, times, &self.notices);
         let controller = created.ok_or(Refusal::of(Status::CONNECT_BUSY))?;
         if controller.is_io() {
             self.target.attach_offered(&controller);

@@ -23,7 +23,7 @@ pub(super) struct Guarded {
 }
 
 impl Role {
-    /// What it is, authenticated or not.
+    /// The role that the connection has, or will have once its host has authenticated.
     pub(super) fn behind(&self) -> &Role {
         match self {
             Role::Guarded(guarded) => &guarded.role,
@@ -31,7 +31,7 @@ impl Role {
         }
     }
 
-    /// What Connect answers besides the controller.
+    /// Bits of Connect's answer beside the controller: whether the host must authenticate.
     pub(super) fn required(&self) -> u64 {
         match self {
             Role::Guarded(_) => REQUIRED,

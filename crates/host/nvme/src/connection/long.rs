@@ -17,7 +17,7 @@ use crate::{
     target::Target,
 };
 
-/// What is done to the blocks.
+/// Operation on the blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Doing {
     /// The blocks are deallocated.
@@ -100,6 +100,9 @@ impl Connection {
             self.fail(&command, status);
             return true;
         }
+        if matches!(long.doing, Doing::Zero(_)) {
+            self.tally.zeroed_bytes += now.length;
+        }
         let last = long.left.is_empty();
         match long.doing.change(target, now) {
             Some((pages, change)) if last => self.work.change(&command, pages, change),
@@ -149,7 +152,7 @@ impl Doing {
         }
     }
 
-    /// What a slice is to the contents, before the translation layer hears of it. Blocks that are
+    /// Performs a slice on the contents, before the translation layer is notified. Blocks that are
     /// deallocated are zeroed after that ([`Change::Discard`]).
     fn contents(self, target: &Target, scope: Scope, extent: Extent) -> Result<(), Status> {
         let Extent { at, length } = extent;
@@ -166,7 +169,7 @@ impl Doing {
         }
     }
 
-    /// What it is to the translation layer.
+    /// The change of pages that a slice is to the translation layer.
     fn change(self, target: &Target, extent: Extent) -> Option<(PageRange, Change)> {
         let (Extent { at, length }, page_bytes) = (extent, target.page_bytes);
         match self {

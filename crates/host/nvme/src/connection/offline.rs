@@ -76,7 +76,7 @@ impl Offline {
     }
 }
 
-/// What connections answer to the bytes that come on each, one connection after the other and all of
+/// Collects the answers of connections to the bytes that come on each, one connection after the other and all of
 /// them open to the end.
 pub fn converse(target: &Arc<Target>, streams: &[&[u8]]) -> Vec<Vec<u8>> {
     let mut open = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Connection;
 use crate::{command::Command, completion::Status, drive::touched, extent::Extent, io};
 
-/// What is left to do when a command's time has come.
+/// Work that is left when a command's time has come.
 #[derive(Debug, Clone, Copy)]
 enum Rest {
     /// Read data, and answer.

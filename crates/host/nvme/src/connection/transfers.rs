@@ -23,14 +23,14 @@ const MOST_ASKED: usize = 256 << 10;
 /// Bytes of the longest logical block there is.
 const MOST_BLOCK: usize = 4096;
 
-/// What becomes of the data as they come.
+/// Destination of the data as they come.
 #[derive(Debug)]
 pub(super) enum Sink {
     /// The data are written to the store, from this byte on.
     Write {
         /// The first byte.
         at: u64,
-        /// Where the translation layer is to put them.
+        /// Placement hint for the translation layer.
         hint: Hint,
         /// The beginning of a logical block whose end has not come: a block is written whole or not
         /// at all, also when the host vanishes (NVM §2.1.4.2, AWUPF).
@@ -68,8 +68,10 @@ pub(super) struct Pending {
     /// The namespace that the data are of, and its Formats when the command came.
     pub(super) namespace: Option<Arc<Namespace>>,
     pub(super) format: u64,
-    /// What went wrong so far. The rest of the data is taken and thrown away.
+    /// The first failure. The rest of the data is taken and thrown away.
     pub(super) status: Status,
+    /// The time at which the data were asked for, or came last.
+    moved_ms: u64,
 }
 
 /// The transfers of a connection; a tag is an index.
@@ -92,6 +94,18 @@ impl Transfers {
     /// Commands whose data are under way, or will be asked for.
     pub(super) fn len(&self) -> usize {
         self.under_way + self.waiting.len()
+    }
+
+    /// The time at which the data that have kept us waiting longest moved last.
+    pub(super) fn stalled_since_ms(&self) -> Option<u64> {
+        let under_way = self.slots.iter().flatten();
+        under_way.map(|pending| pending.moved_ms).min()
+    }
+
+    /// Counts the wait for data anew: it was ours, not the host's.
+    pub(super) fn forgive(&mut self, now_ms: u64) {
+        let under_way = self.slots.iter_mut().flatten();
+        under_way.for_each(|pending| pending.moved_ms = now_ms);
     }
 
     /// Bytes of memory they take, or may come to.
@@ -176,6 +190,7 @@ impl Connection {
             format: wanted.namespace.as_ref().map_or(0, |one| one.formats()),
             namespace: wanted.namespace,
             status: Status::SUCCESS,
+            moved_ms: 0,
         });
         self.ask_next();
         Ok(())
@@ -183,7 +198,9 @@ impl Connection {
 
     /// Asks for the data of those commands that there is memory for.
     fn ask_next(&mut self) {
-        while let Some(pending) = self.transfers.next() {
+        let now_ms = self.target.now_ms();
+        while let Some(mut pending) = self.transfers.next() {
+            pending.moved_ms = now_ms;
             let (command, length) = (pending.command.identifier, pending.length);
             let transfer = Transfer {
                 command,
@@ -237,6 +254,7 @@ impl Connection {
             pending.status = taken.err().unwrap_or_default();
         }
         pending.received = end as u32;
+        pending.moved_ms = target.now_ms();
         if !transfer.last {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! What the translation layer has to hear of a batch of commands.
+//! A batch of commands: changes of pages, gathered for the translation layer.
 
 use anabranch_ssd::{
     PageRange,

@@ -1,4 +1,4 @@
-//! What changes of the mapping while a checkpoint copies it, a part at a time.
+//! Changes of the mapping while a checkpoint copies it, a part at a time.
 
 use std::{collections::VecDeque, ops::Range};
 

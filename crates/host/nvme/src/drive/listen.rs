@@ -1,4 +1,4 @@
-//! Who else is told what hosts write.
+//! A listener to the writes and discards of hosts.
 
 use std::fmt::Debug;
 

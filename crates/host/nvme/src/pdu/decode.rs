@@ -19,7 +19,7 @@ pub enum Pdu<'a> {
     Command {
         /// The submission queue entry.
         entry: [u8; 64],
-        /// What came with it; empty if nothing did.
+        /// Data of its capsule; empty if there are none.
         data: Data<'a>,
     },
     /// CapsuleResp: a completion queue entry.
@@ -47,7 +47,7 @@ pub enum Pdu<'a> {
     ReadyToTransfer(Transfer),
 }
 
-/// What both ends say first.
+/// The first PDU of both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Initialize {
     /// Version of the format (PFV); 0.
@@ -61,7 +61,7 @@ pub struct Initialize {
     pub limit: u32,
 }
 
-/// Why an end gives up.
+/// Reason of a termination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Termination {
     /// The side that gives up.

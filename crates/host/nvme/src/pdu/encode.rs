@@ -11,7 +11,7 @@ use crate::wire::put;
 pub struct Encoder {
     /// The digests in use.
     pub digests: Digests,
-    /// How the receiver wants data aligned: in dwords, 0's based.
+    /// Alignment of data that the receiver wants: in dwords, 0's based.
     pub alignment: u8,
 }
 

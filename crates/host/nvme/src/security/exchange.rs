@@ -23,7 +23,7 @@ pub struct Exchange {
     step: Step,
 }
 
-/// Who authenticates to whom.
+/// Names of both parties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
     /// The host.
@@ -32,7 +32,7 @@ pub struct Names {
     pub subsystem: String,
 }
 
-/// What comes next.
+/// Next step of an exchange.
 #[derive(Debug)]
 enum Step {
     /// The host says what it can do.
@@ -81,7 +81,7 @@ impl Exchange {
         })
     }
 
-    /// How it ended, if it has.
+    /// Outcome, once the exchange is over.
     pub fn outcome(&self) -> Option<Result<(), Explanation>> {
         match self.step {
             Step::Over(outcome) => Some(outcome),
@@ -106,7 +106,7 @@ impl Exchange {
         self.step = next.unwrap_or_else(|why| Step::Failure1(transaction, why));
     }
 
-    /// What the host is given when it asks (AUTH_Receive); `None` while a message of its own is awaited.
+    /// Hands out the message that the host asks for (AUTH_Receive); `None` while a message of its own is awaited.
     pub fn give(&mut self) -> Option<Vec<u8>> {
         let (bytes, next) =
             match std::mem::replace(&mut self.step, Step::Over(Err(Explanation::Message))) {
@@ -264,7 +264,7 @@ fn failed(transaction: u16, why: Explanation) -> (Vec<u8>, Step) {
     (failure1(transaction, why), Step::Over(Err(why)))
 }
 
-/// Whose response it is.
+/// The party that responds.
 #[derive(Debug, Clone, Copy)]
 enum Who {
     Host,

@@ -1,4 +1,4 @@
-//! Who may connect with which secret.
+//! Hosts that may connect, each with its secret.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::connect::is_name;
 
-/// What is asked of hosts that authenticate: one hash and one group.
+/// Terms of an authentication: one hash and one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Demand {
     /// The hash.
@@ -40,11 +40,11 @@ pub struct Keys {
     pub controller: Option<Secret>,
     /// Configured pre-shared keys of TLS, by the hosts' names; none: hosts speak in the clear.
     pub tls: Option<BTreeMap<String, Secret>>,
-    /// What is asked of hosts.
+    /// Terms of authentications.
     pub demand: Demand,
 }
 
-/// Why a host is refused for its secrets.
+/// Cause of a host's refusal.
 #[derive(Debug, Error)]
 pub enum NoExchange {
     /// It has none here.
@@ -80,7 +80,7 @@ impl Keys {
     }
 }
 
-/// Why a text is no list of secrets. No secret is in it.
+/// Error in a list of secrets. It holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BadList {
     /// A line does not have a name and a secret.

@@ -30,7 +30,7 @@ mod kind {
     pub const FAILURE1: (u8, u8) = (COMMON, 0xf1);
 }
 
-/// Why an authentication failed: the Reason Code Explanation of a failure (§8.3.4.5.1).
+/// Cause of a failed authentication: the Reason Code Explanation of a failure (§8.3.4.5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Explanation {
     /// 01h.
@@ -184,7 +184,7 @@ fn header(length: usize, (family, message): (u8, u8), transaction: u16) -> Vec<u
     bytes
 }
 
-/// What a challenge says.
+/// Fields of a challenge.
 #[derive(Debug, Clone, Copy)]
 pub struct Challenge<'a> {
     /// The transaction.
@@ -238,7 +238,7 @@ pub fn failure1(transaction: u16, explanation: Explanation) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// What Linux 7.3 offers.
+    /// The offer of Linux 7.3.
     fn offer() -> Vec<u8> {
         let mut bytes = vec![0; NEGOTIATE + DESCRIPTOR];
         put(&mut bytes, 4, &[7, 0, 0, 1, DHCHAP, 0]);

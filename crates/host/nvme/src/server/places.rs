@@ -168,8 +168,14 @@ mod tests {
 
     #[test]
     fn hosts_of_one_ipv6_network_are_one_origin() {
-        assert_eq!(origin(address("2001:db8::1")), origin(address("2001:db8::2:1")));
-        assert_ne!(origin(address("2001:db8::1")), origin(address("2001:db8:0:1::1")));
+        assert_eq!(
+            origin(address("2001:db8::1")),
+            origin(address("2001:db8::2:1"))
+        );
+        assert_ne!(
+            origin(address("2001:db8::1")),
+            origin(address("2001:db8:0:1::1"))
+        );
         assert_eq!(origin(address("::ffff:192.0.2.1")), address("192.0.2.1"));
     }
 }

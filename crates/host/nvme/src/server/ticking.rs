@@ -13,7 +13,7 @@ use anabranch_ssd::time::Flash;
 
 use crate::target::Target;
 
-/// How long the thread sleeps at most (our choice): then it looks whether the target still is.
+/// Longest sleep of the thread (our choice), which then checks whether the target still exists.
 const NAP: Duration = Duration::from_millis(50);
 
 /// Begins to tell the target's connections what is due.

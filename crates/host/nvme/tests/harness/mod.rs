@@ -23,7 +23,7 @@ pub const SUBSYSTEM: &str = "nqn.2014-08.org.example:drive";
 /// A drive that is served as long as this lives.
 pub struct Served {
     pub target: Arc<Target>,
-    /// Where it listens.
+    /// Address at which it listens.
     pub address: SocketAddr,
     server: Server,
 }

@@ -261,7 +261,7 @@ impl World {
         Ok(())
     }
 
-    /// What becomes of namespaces.
+    /// Commands that manage namespaces.
     fn lived(&mut self, what: &What, status: u16) {
         let done = status == 0;
         match what {

@@ -1,4 +1,4 @@
-//! What is served in a run: a drive drawn from the seed, made new or from its state.
+//! Plan of a run: a drive drawn from the seed, made new or from its state.
 
 use std::{path::Path, sync::Arc};
 
@@ -18,7 +18,7 @@ use anabranch_ssd::{
 
 use super::{disk::Disk, random::Random};
 
-/// How the drive places writes.
+/// The way in which the drive places writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Plain,
@@ -26,7 +26,7 @@ pub enum Kind {
     Fdp,
 }
 
-/// What counts as a drive's state where hosts see it.
+/// The part of a drive's state that hosts see.
 pub type Counted = (Counters, Vec<StreamCounters>);
 
 /// A namespace, with the pages of the drive that are its, and its handles.
@@ -134,7 +134,7 @@ impl Plan {
         part.first_page * 4096 / self.block_bytes
     }
 
-    /// What a host says of a namespace that it makes.
+    /// A host's wish for a namespace.
     pub fn made(&self, id: u32) -> Vec<u8> {
         let part = &self.parts[id as usize - 1];
         let new = NewNamespace {

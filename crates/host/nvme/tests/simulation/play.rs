@@ -1,4 +1,4 @@
-//! What happens in a run: one thing after the other, each drawn from the seed.
+//! Events of a run: one after the other, each drawn from the seed.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Where writes are counted: a model of streams and handles.
+//! Counts of writes by stream: a model of streams and handles.
 
 use anabranch_initiator::Tag;
 use anabranch_nvme::drive::Drive;
@@ -142,7 +142,7 @@ impl Streams {
         self.check(drive)
     }
 
-    /// What has no placement goes to a namespace's first handle, in the reclaim group that the drive
+    /// Writes without a placement go to a namespace's first handle, in the reclaim group that the drive
     /// chooses, and what has no room in its group to the same handle of another: those count as one.
     fn folded(&self, pages: &[u64], misplaces: bool) -> Vec<u64> {
         let mut folded = pages.to_vec();

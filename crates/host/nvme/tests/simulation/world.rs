@@ -43,7 +43,7 @@ pub struct World {
     pub target: Arc<Target>,
     pub lines: BTreeMap<u32, Line>,
     pub last_line: u32,
-    /// Who each host says it is, and where it is connected.
+    /// Name and connections of each host.
     pub identities: Vec<u8>,
     pub attached: Vec<Option<Attached>>,
     /// Whether each identity has streams of a namespace enabled, and since when.
@@ -65,7 +65,7 @@ pub struct World {
     pub saved: Vec<Option<Counted>>,
     /// Whether the drive was stopped; `None` where stopping failed.
     stopped: Option<bool>,
-    /// What happened, for whoever asks of a seed that failed.
+    /// Log of events, for a seed that failed.
     pub events: BTreeMap<&'static str, u64>,
     /// Whether everything is told as it happens.
     tells: bool,

@@ -16,12 +16,12 @@ use crate::{
     unit::Unit,
 };
 
-/// Where the kernel has its targets, and the devices of its rings.
+/// Directories of the kernel's targets, and of its rings' devices.
 const TARGETS: &str = "/sys/kernel/config/target";
 const RINGS: &str = "/sys/class/uio";
 /// MiB of memory for the data of commands under way at most (our choice; taken when it is used).
 const DATA_MIB: u32 = 64;
-/// How long the kernel may take to make a block device, and how often it is looked for (our choice).
+/// Longest time that the kernel may take to make a block device, and the period of looks for it (our choice).
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Tree {
     name: String,
-    /// What the kernel calls a unit of ours: its name, and which contents it has.
+    /// The kernel's name for a unit of ours: its name, and which contents it has.
     config: String,
     /// The unit, in the directory of all that are handled in user space.
     core: PathBuf,
@@ -62,7 +62,7 @@ impl Tree {
         fs::read_to_string(self.core.join("enable")).is_ok_and(|text| text.trim() == "1")
     }
 
-    /// What to do with a unit that is served no longer: contents in memory end with their server.
+    /// Remedy for a unit that is served no longer: contents in memory end with their server.
     pub(super) fn remedy(&self) -> String {
         match self.config == config(&self.name, None) {
             true => format!("take it away by hand ({})", self.by_hand()),
@@ -89,7 +89,7 @@ impl Tree {
         }
     }
 
-    /// How whoever has a shell takes all away.
+    /// Commands by which a person takes all away.
     fn by_hand(&self) -> String {
         let lun = self.group.join("lun/lun_0");
         let all = [&lun, &self.group, &self.port, &self.core];
@@ -243,7 +243,7 @@ pub fn check(name: &str) -> Result<(), TcmuError> {
     }
 }
 
-/// What the kernel calls a unit of ours.
+/// The kernel's name for a unit of ours.
 fn config(name: &str, contents: Option<&[u8]>) -> String {
     match contents {
         Some(contents) => format!("anabranch/{name}/{:016x}", hash(contents)),
@@ -258,7 +258,7 @@ fn is_of(info: &str, config: &str, bytes: u64, block_bytes: u32) -> bool {
         && after(info, "SectorSize:") == Some(&block_bytes.to_string())
 }
 
-/// What is a directory's name, and needs no quoting in the kernel's configuration.
+/// Whether a text can name a directory, and needs no quoting in the kernel's configuration.
 fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=32).contains(&name.len()) && name.bytes().all(is_plain)

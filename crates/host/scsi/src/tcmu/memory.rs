@@ -2,7 +2,7 @@
 
 /// Bytes that another one reads and writes as well. Nothing of it is trusted, and nothing is read twice.
 pub trait Memory {
-    /// How many bytes there are.
+    /// Number of bytes.
     fn bytes(&self) -> usize;
 
     /// Copies bytes from an offset; `None` where they lie beyond the end.

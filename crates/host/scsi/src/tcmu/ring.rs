@@ -74,7 +74,7 @@ struct Piece {
     length: usize,
 }
 
-/// How a command ended: with data and where they belong, or with none; or what was wrong.
+/// Outcome of a command: with data and where they belong, or with none; or what was wrong.
 type Done = Result<Option<(Vec<u8>, Vec<Piece>)>, Sense>;
 
 impl<M: Memory> Ring<M> {

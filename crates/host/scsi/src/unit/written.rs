@@ -15,7 +15,8 @@ const HEADER: usize = 8;
 const DESCRIPTOR: usize = 16;
 
 impl Unit {
-    /// Where a write goes. A group number that is no open stream's says nothing (SBC-5); WRITE STREAM names an open one.
+    /// Decides the stream of a write. A group number that is no open stream's places nothing (SBC-5); WRITE STREAM names
+    /// an open one.
     fn hint(&self, place: Place) -> Result<Hint, Sense> {
         let Some(streams) = self.streams.as_ref().map(|_| self.table()).transpose()? else {
             return Ok(Hint::None);
