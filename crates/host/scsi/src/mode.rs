@@ -38,9 +38,10 @@ pub(crate) fn sense(asked: ModePage, of: &Geometry, state: State) -> Result<Vec<
         return Err(Sense::NOT_SAVED);
     }
     let pages = pages(asked, of, state)?;
-    let descriptor = match asked.no_descriptors {
-        true => Vec::new(),
-        false => descriptor(asked, of),
+    let descriptor = if asked.no_descriptors {
+        Vec::new()
+    } else {
+        descriptor(asked, of)
     };
     // DPOFUA: FUA is heeded.
     let specific = u8::from(state.read_only) << 7 | 1 << 4;
@@ -80,9 +81,10 @@ fn pages(asked: ModePage, of: &Geometry, state: State) -> Result<Vec<u8>, Sense>
     let found: Vec<(u8, u8)> = PAGES.iter().filter(is_asked).copied().collect();
     if found.is_empty() {
         let known = PAGES.iter().any(|&(page, _)| page == asked.page);
-        return Err(match known {
-            true => Sense::command_byte(3),
-            false => Sense::command_field(2, Some(5)),
+        return Err(if known {
+            Sense::command_byte(3)
+        } else {
+            Sense::command_field(2, Some(5))
         });
     }
     let mut data = Vec::new();
