@@ -13,7 +13,7 @@ mod served;
 use std::{fs, path::Path, sync::Arc};
 
 use anabranch_initiator::{Host, HostOptions, Tag};
-use anabranch_nvme::{Options, Target, Totals, drive::Drive, store::Store};
+use anabranch_nvme::{Options, Target, Totals, drive::ServedDrive, store::Store};
 use anabranch_scsi::Unit;
 use anabranch_ssd::{Config, Device, relocate::RelocationKind};
 use anabranch_trace::{ContextId, Io, Operation, Writer};
@@ -129,7 +129,7 @@ fn over_nvme(ios: &[Io]) -> (Value, Config) {
 fn over_scsi(ios: &[Io], config: Config) -> Value {
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config.clone(), &*relocation, Default::default()).unwrap();
-    let drive = Drive::streams(device, Box::new(relocation), false);
+    let drive = ServedDrive::streams(device, Box::new(relocation), false);
     let drive = drive.whole(BLOCK as u32).unwrap();
     let store = Store::memory(config.logical_bytes());
     let options = Options::new(SUBSYSTEM);

@@ -126,7 +126,7 @@ pub(crate) fn in_order(
     })
 }
 
-/// Whether the unit that was looked at last is full by now.
+/// Whether the unit that was looked at last is full now.
 fn just_ended(rooms: &[(u64, u64)], sent_bytes: u64) -> bool {
     rooms
         .last()

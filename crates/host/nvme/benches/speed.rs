@@ -26,7 +26,7 @@ use std::{
 use anabranch_initiator::{Entry, Host, HostOptions, Queue, Tag, Transfer};
 use anabranch_nvme::{
     Options, Server, Target, Totals,
-    drive::{Drive, Watch},
+    drive::{ServedDrive, Watch},
     store::Store,
 };
 use anabranch_ssd::{Device, profile::Profile, relocate::RelocationKind};
@@ -106,7 +106,7 @@ fn serve() -> Server {
     let config = profile.resolve("demo").unwrap();
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config, &*relocation, Watch::default()).unwrap();
-    let drive = Drive::streams(device, Box::new(relocation), false);
+    let drive = ServedDrive::streams(device, Box::new(relocation), false);
     let drive = drive.whole(4096).unwrap();
     let store = Store::memory(drive.config().logical_bytes());
     let target = Target::new(

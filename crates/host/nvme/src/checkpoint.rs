@@ -6,7 +6,7 @@
 //! a part at a time, so that the drive is locked for no longer than a part takes. The file appears
 //! whole or not at all. Beside it lies a mark while the drive is served: where it is still there at the
 //! start, the drive was not stopped, and the file is older than the contents. Contents need no
-//! checkpoint; what the file then lacks is learned from them ([`Drive::reconcile`]).
+//! checkpoint; what the file then lacks is learned from them ([`ServedDrive::reconcile`]).
 
 mod ahead;
 mod files;
@@ -33,7 +33,7 @@ use files::System;
 pub use files::{Files, Input, Output};
 
 use crate::{
-    drive::Drive,
+    drive::ServedDrive,
     namespace::{Layout, NamespaceError},
     time::Time,
     totals::{Tally, Totals},
@@ -128,7 +128,7 @@ impl Header {
     ///
     /// # Errors
     /// When they are none of this drive's.
-    pub fn namespaces(&self, drive: Drive) -> Result<Drive, NamespaceError> {
+    pub fn namespaces(&self, drive: ServedDrive) -> Result<ServedDrive, NamespaceError> {
         match self.block_shift {
             Some(shift) => drive.whole(1_u32.checked_shl(shift).unwrap_or(0)),
             None => drive.with_kept(&self.namespaces, self.births, self.fdp_configuration),
@@ -151,7 +151,7 @@ pub(crate) struct Mark {
 
 impl Mark {
     /// That of a drive and what was counted of its commands.
-    pub(crate) fn of(drive: &Drive, totals: &Totals) -> Mark {
+    pub(crate) fn of(drive: &ServedDrive, totals: &Totals) -> Mark {
         let made = drive.namespaces().iter().filter(|one| one.is_made());
         Mark {
             counters: *drive.counters(),
@@ -168,7 +168,7 @@ impl Mark {
 /// Source of a state: a drive that hosts may use while it is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'a> {
-    pub(crate) drive: &'a Mutex<Drive>,
+    pub(crate) drive: &'a Mutex<ServedDrive>,
     pub(crate) totals: &'a Totals,
     /// The time since it is served: read when the state's last part is made, as its counters are.
     pub(crate) time: &'a Time,
@@ -177,7 +177,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn drive(&self) -> MutexGuard<'a, Drive> {
+    fn drive(&self) -> MutexGuard<'a, ServedDrive> {
         self.drive.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

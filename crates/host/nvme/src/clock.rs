@@ -64,7 +64,7 @@ impl Clock {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn tell(&self, answered: &[u64]) {
+    pub(crate) fn notify(&self, answered: &[u64]) {
         let mut waiting = self.waiting();
         for tag in answered {
             if let Some(notices) = waiting.remove(tag) {

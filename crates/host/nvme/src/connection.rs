@@ -4,15 +4,15 @@
 //! go to and from the store at once, the translation layer is then locked a single time for all
 //! writes of the batch, and their answers leave in a single write.
 
+mod authenticating;
+mod batch;
 mod buffer;
 mod commands;
+mod delayed;
 mod fabrics;
-mod guarded;
-mod long;
 mod offline;
-mod parked;
+mod sliced;
 mod transfers;
-mod work;
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -41,14 +41,14 @@ use crate::{
     target::Target,
     totals::Tally,
 };
+use authenticating::Authenticating;
+use batch::Batch;
 use buffer::Inbox;
-use guarded::Guarded;
-use long::LongWork;
+use delayed::DelayedCompletions;
 #[doc(hidden)]
 pub use offline::{Offline, converse};
-use parked::Parked;
+use sliced::SlicedCommands;
 use transfers::Transfers;
-use work::Work;
 
 /// Answers gathered before they are sent (our choice): what bounds a connection's memory.
 const MOST_ANSWERS: usize = 1 << 20;
@@ -66,7 +66,7 @@ enum Role {
     /// PDUs are exchanged, and a Connect is awaited.
     Unconnected,
     /// It becomes what it is behind this when the host has authenticated.
-    Guarded(Box<Guarded>),
+    Authenticating(Box<Authenticating>),
     /// The admin queue of a controller.
     Admin(Arc<Controller>),
     /// An I/O queue, by its number.
@@ -86,9 +86,9 @@ pub(crate) struct Connection {
     inbox: Inbox,
     answers: Vec<u8>,
     transfers: Transfers,
-    work: Work,
-    long: LongWork,
-    parked: Parked,
+    batch: Batch,
+    sliced: SlicedCommands,
+    delayed: DelayedCompletions,
     tally: Tally,
     /// Bytes of memory it was last known to take, and whether anything has come since the last tick.
     memory: u64,
@@ -121,7 +121,7 @@ enum End {
     /// The host had proven nothing yet, and newcomers were too many.
     #[error("the host had not connected or authenticated yet, and its place went to a later one")]
     GivenUp,
-    /// The host made no sense, and was told so.
+    /// The host broke the protocol, and got a termination request.
     #[error("the host broke the protocol: {0}")]
     Fatal(FatalError),
 }
@@ -144,9 +144,9 @@ pub(crate) async fn serve(
     };
     // Answers are written whole: waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
-    // A host that has gone without a word is noticed, be it one that keeps nothing alive itself.
+    // TCP's own keep-alive finds a host that has vanished, for hosts without one of NVMe's.
     let _ = SockRef::from(&stream).set_tcp_keepalive(&keep_alive());
-    let (notices, mut told) = mpsc::unbounded_channel();
+    let (notices, mut notices_in) = mpsc::unbounded_channel();
     let peer = stream.peer_addr().ok();
     let mut connection = Connection::new(target, address, notices);
     connection.place = Some(place);
@@ -154,7 +154,7 @@ pub(crate) async fn serve(
         let patience = connection.target.options.patience;
         let accepted = tokio::select! {
             biased;
-            Ok(()) = &mut given_up => return connection.tell(peer, End::GivenUp),
+            Ok(()) = &mut given_up => return connection.log_end(peer, End::GivenUp),
             accepted = time::timeout(patience, tls.accept(stream)) => accepted,
         };
         let (stream, named) = match accepted {
@@ -170,14 +170,14 @@ pub(crate) async fn serve(
         };
         connection.named = Some(named);
         connection
-            .run_in_place(io::split(stream), &mut told, given_up)
+            .run_in_place(io::split(stream), &mut notices_in, given_up)
             .await
     } else {
         connection
-            .run_in_place(stream.split(), &mut told, given_up)
+            .run_in_place(stream.split(), &mut notices_in, given_up)
             .await
     };
-    connection.tell(peer, end.err().unwrap_or(End::Closed));
+    connection.log_end(peer, end.err().unwrap_or(End::Closed));
     connection.finish();
 }
 
@@ -203,9 +203,9 @@ impl Connection {
         Connection {
             inbox: Inbox::new(framing.longest()),
             transfers: Transfers::default(),
-            work: Work::default(),
-            long: LongWork::default(),
-            parked: Parked::default(),
+            batch: Batch::default(),
+            sliced: SlicedCommands::default(),
+            delayed: DelayedCompletions::default(),
             tally: Tally::default(),
             memory: 0,
             busy: false,
@@ -231,13 +231,13 @@ impl Connection {
     async fn run_in_place(
         &mut self,
         stream: (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
-        told: &mut UnboundedReceiver<Notice>,
+        notices_in: &mut UnboundedReceiver<Notice>,
         given_up: oneshot::Receiver<()>,
     ) -> Result<(), End> {
         tokio::select! {
             biased;
             Ok(()) = given_up => Err(End::GivenUp),
-            end = self.run(stream, told) => end,
+            end = self.run(stream, notices_in) => end,
         }
     }
 
@@ -251,7 +251,7 @@ impl Connection {
     async fn run(
         &mut self,
         (mut reader, mut writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
-        told: &mut UnboundedReceiver<Notice>,
+        notices_in: &mut UnboundedReceiver<Notice>,
     ) -> Result<(), End> {
         let mut ticks = time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -279,14 +279,14 @@ impl Connection {
                 // First, so that a host that always has more to read does not outrun its patience.
                 _ = ticks.tick() => {
                     self.check_patience()?;
-                    self.rest();
+                    self.shrink();
                 }
-                notice = told.recv() => {
-                    self.hear(notice)?;
+                notice = notices_in.recv() => {
+                    self.on_notice(notice)?;
                     while self.answers.len() < MOST_ANSWERS
-                        && let Ok(notice) = told.try_recv()
+                        && let Ok(notice) = notices_in.try_recv()
                     {
-                        self.hear(Some(notice))?;
+                        self.on_notice(Some(notice))?;
                     }
                 }
                 read = reader.read(self.inbox.space()), if self.inbox.has_room() => match read? {
@@ -294,13 +294,13 @@ impl Connection {
                     count => self.inbox.fill(count),
                 },
                 // The next slice, after everybody else who has something to do.
-                () = task::yield_now(), if !self.long.is_empty() => {}
+                () = task::yield_now(), if !self.sliced.is_empty() => {}
             }
         }
     }
 
-    /// Something happened elsewhere.
-    fn hear(&mut self, notice: Option<Notice>) -> Result<(), End> {
+    /// Handles a notice from elsewhere.
+    fn on_notice(&mut self, notice: Option<Notice>) -> Result<(), End> {
         match notice {
             Some(Notice::Complete(completion)) => self.complete(completion),
             Some(Notice::Due(tag)) => self.due(tag),
@@ -324,22 +324,23 @@ impl Connection {
         Ok(())
     }
 
-    /// Decodes and performs what has come, as far as there is room for answers. Answers whether
-    /// more has come.
+    /// Decodes and performs received PDUs, as far as there is room for answers. Returns whether more
+    /// have come.
     fn process(&mut self) -> Result<bool, FatalError> {
         let target = Arc::clone(&self.target);
-        // A Format waits for what is under way, and what comes after it knows of it.
+        // A Format waits for the batches under way; later ones see its new generation.
         let _gate = match &self.role {
             Role::Io(..) => Some(target.enter()),
             _ => None,
         };
         let mut pdus = 0;
         let outcome = loop {
+            // Answers that the host does not take must not fill our memory.
             if self.answers.len() >= MOST_ANSWERS {
                 break Ok(true);
             }
-            // What is begun comes first.
-            if self.long.bytes() >= MOST_LONG {
+            // Commands that were begun come first.
+            if self.sliced.bytes() >= MOST_LONG {
                 break Ok(false);
             }
             match self.framing.length(self.inbox.bytes()) {
@@ -357,8 +358,8 @@ impl Connection {
         let sliced = outcome.is_ok() && self.slice();
         if pdus > 0 || sliced {
             self.busy = true;
-            self.perform_work();
-            if !matches!(self.role, Role::Unconnected | Role::Guarded(_)) {
+            self.perform_batch();
+            if !matches!(self.role, Role::Unconnected | Role::Authenticating(_)) {
                 self.settled_ms = target.now_ms();
             }
         }
@@ -367,36 +368,37 @@ impl Connection {
         outcome
     }
 
-    /// Tells the target how much memory the connection takes.
+    /// Reports the connection's memory to the target.
     fn account(&mut self) {
         let bytes = self.inbox.capacity()
             + self.answers.capacity()
             + self.transfers.bytes()
-            + self.work.bytes()
-            + self.long.bytes()
-            + self.parked.bytes();
+            + self.batch.bytes()
+            + self.sliced.bytes()
+            + self.delayed.bytes();
         let before = std::mem::replace(&mut self.memory, bytes as u64);
         self.target.takes_memory(before, self.memory);
     }
 
-    /// Gives back what memory a connection without work does not need.
-    fn rest(&mut self) {
+    /// Frees memory that an idle connection does not need.
+    fn shrink(&mut self) {
         if std::mem::take(&mut self.busy) {
             return;
         }
-        self.inbox.rest();
-        self.transfers.rest();
-        self.work.rest();
-        self.long.rest();
-        self.parked.rest();
+        self.inbox.shrink();
+        self.transfers.shrink();
+        self.batch.shrink();
+        self.sliced.shrink();
+        self.delayed.shrink();
         self.answers = Vec::new();
         self.account();
     }
 
-    /// No more commands may be under way than the queue has entries.
+    /// Refuses more commands under way than the queue has entries.
     fn check_entries(&self) -> Result<(), FatalError> {
         let under_way =
-            self.work.len() + self.parked.len() + self.long.len() + self.transfers.len();
+            self.batch.len() + self.delayed.len() + self.sliced.len() + self.transfers.len();
+        // Event Requests are not counted: they have a limit of their own.
         if under_way > usize::from(self.entries) {
             Err(FatalError::sequence())
         } else {
@@ -466,7 +468,7 @@ impl Connection {
             .response(&mut self.answers, &completion.to_bytes());
     }
 
-    /// Answers a command that succeeded without more to say.
+    /// Answers a command that succeeded without a result.
     fn succeed(&mut self, identifier: u16) {
         self.complete(Completion {
             identifier,
@@ -474,7 +476,7 @@ impl Connection {
         });
     }
 
-    /// Answers a command that failed, and notes it.
+    /// Answers a command that failed, and records it in the error log.
     fn fail(&mut self, command: &Command, status: Status) {
         self.fail_with(command, status, 0);
     }
@@ -485,10 +487,10 @@ impl Connection {
         let (controller, queue) = match &self.role {
             Role::Admin(controller) => (Some(controller), 0),
             Role::Io(controller, queue) => (Some(controller), *queue),
-            Role::Fresh | Role::Unconnected | Role::Guarded(_) => (None, 0),
+            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => (None, 0),
         };
         if let Some(controller) = controller {
-            controller.note_error(ErrorEntry {
+            controller.record_error(ErrorEntry {
                 count: 0,
                 queue,
                 identifier: command.identifier,
@@ -510,15 +512,15 @@ impl Connection {
     /// for too long. Other PDUs renew none of these times.
     fn check_patience(&mut self) -> Result<(), End> {
         let begun = match &self.role {
-            Role::Fresh | Role::Unconnected | Role::Guarded(_) => true,
+            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => true,
             _ => !self.inbox.bytes().is_empty(),
         };
         let now_ms = self.target.now_ms();
         if !begun {
             self.settled_ms = now_ms;
         }
-        // Long commands hold the inbox up: the data may lie there.
-        if self.long.bytes() >= MOST_LONG {
+        // SlicedCommand commands hold the inbox up: the data may lie there.
+        if self.sliced.bytes() >= MOST_LONG {
             self.transfers.forgive(now_ms);
         }
         let patience_ms = self.target.options.patience.as_millis() as u64;
@@ -535,7 +537,7 @@ impl Connection {
     }
 
     /// Logs the cause of the connection's end.
-    fn tell(&self, peer: Option<SocketAddr>, end: End) {
+    fn log_end(&self, peer: Option<SocketAddr>, end: End) {
         let (host, queue) = match self.role.behind() {
             Role::Admin(controller) => (controller.host_name.as_str(), 0),
             Role::Io(controller, queue) => (controller.host_name.as_str(), *queue),
@@ -547,7 +549,7 @@ impl Connection {
         }
     }
 
-    /// The connection has ended: what it held is given up.
+    /// Gives up all that the connection held.
     fn finish(mut self) {
         self.transfers.abandon(&self.target, &self.role);
         self.target.totals.add(&self.tally);
@@ -563,7 +565,7 @@ impl Connection {
                 self.target.controllers().remove(controller.id);
             }
             Role::Io(controller, queue) => controller.remove_queue(*queue, &self.notices),
-            Role::Fresh | Role::Unconnected | Role::Guarded(_) => {}
+            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => {}
         }
     }
 }

@@ -229,7 +229,9 @@ impl Controller {
     /// Ends the controller's I/O queues, as a reset does: their connections are told.
     pub(crate) fn end_queues(&self) {
         let queues = std::mem::take(&mut self.state().queues);
-        queues.into_values().for_each(|notices| tell_end(&notices));
+        queues
+            .into_values()
+            .for_each(|notices| notify_end(&notices));
     }
 
     /// Ends the controller: every connection of it is told.
@@ -238,7 +240,7 @@ impl Controller {
         let admin = self.state().admin.take();
         self.end_queues();
         if let Some(notices) = admin {
-            tell_end(&notices);
+            notify_end(&notices);
         }
     }
 
@@ -269,7 +271,7 @@ impl Controller {
     }
 
     /// Notes a command that failed.
-    pub(crate) fn note_error(&self, entry: ErrorEntry) {
+    pub(crate) fn record_error(&self, entry: ErrorEntry) {
         let mut state = self.state();
         state.error_count += 1;
         let count = state.error_count;
@@ -280,7 +282,7 @@ impl Controller {
     }
 }
 
-fn tell_end(notices: &UnboundedSender<Notice>) {
+fn notify_end(notices: &UnboundedSender<Notice>) {
     // A connection that has ended hears nothing, and need not.
     let _ = notices.send(Notice::Gone);
 }

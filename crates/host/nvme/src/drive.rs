@@ -58,7 +58,7 @@ pub enum Mode {
 
 /// A drive's translation layer, and the namespaces that lie on it.
 #[derive(Debug)]
-pub struct Drive {
+pub struct ServedDrive {
     kind: Kind,
     namespaces: Namespaces,
     /// The FDP configuration that is enabled, if any is.
@@ -81,10 +81,10 @@ enum Kind {
     Fdp(FdpDevice<Watch>),
 }
 
-impl Drive {
+impl ServedDrive {
     /// A drive that a scheme places the writes on.
-    pub fn plain(device: StreamDevice, placement: Box<dyn Placement>) -> Drive {
-        Drive::of(Kind::Streams {
+    pub fn plain(device: StreamDevice, placement: Box<dyn Placement>) -> ServedDrive {
+        ServedDrive::of(Kind::Streams {
             device,
             placement,
             table: None,
@@ -93,14 +93,18 @@ impl Drive {
 
     /// A drive with the Streams Directive: identifiers of each host's own, or `shared` by all.
     /// Writes without an identifier go where `placement` says, and so do copies.
-    pub fn streams(device: StreamDevice, placement: Box<dyn Placement>, shared: bool) -> Drive {
+    pub fn streams(
+        device: StreamDevice,
+        placement: Box<dyn Placement>,
+        shared: bool,
+    ) -> ServedDrive {
         let table = StreamTable::new(device.config().host_streams - 1);
         let table = if shared {
             table.sharing_identifiers()
         } else {
             table
         };
-        Drive::of(Kind::Streams {
+        ServedDrive::of(Kind::Streams {
             device,
             placement,
             table: Some(table),
@@ -108,13 +112,13 @@ impl Drive {
     }
 
     /// A drive with Flexible Data Placement.
-    pub fn fdp(device: FdpDevice<Watch>) -> Drive {
-        Drive::of(Kind::Fdp(device))
+    pub fn fdp(device: FdpDevice<Watch>) -> ServedDrive {
+        ServedDrive::of(Kind::Fdp(device))
     }
 
-    fn of(kind: Kind) -> Drive {
+    fn of(kind: Kind) -> ServedDrive {
         let none = Namespaces::new(0, 0, 0);
-        let mut drive = Drive {
+        let mut drive = ServedDrive {
             kind,
             namespaces: none,
             configuration: Some(0),
@@ -129,7 +133,24 @@ impl Drive {
         self.listener = listener;
     }
 
-    /// Which directives there are.
+    /// The device, of either kind.
+    #[inline]
+    fn device(&self) -> &StreamDevice {
+        match &self.kind {
+            Kind::Streams { device, .. } => device,
+            Kind::Fdp(fdp) => fdp.device(),
+        }
+    }
+
+    /// The observers of the device's flash.
+    fn watch_mut(&mut self) -> &mut Watch {
+        match &mut self.kind {
+            Kind::Streams { device, .. } => device.observer_mut(),
+            Kind::Fdp(fdp) => fdp.observer_mut(),
+        }
+    }
+
+    /// Directives that the drive has.
     pub fn mode(&self) -> Mode {
         match &self.kind {
             Kind::Streams { table: None, .. } => Mode::Plain,
@@ -140,94 +161,59 @@ impl Drive {
 
     /// Configuration of the device.
     pub fn config(&self) -> &Config {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.config(),
-            Kind::Fdp(fdp) => fdp.device().config(),
-        }
+        self.device().config()
     }
 
     /// The device's counters.
     pub fn counters(&self) -> &Counters {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.counters(),
-            Kind::Fdp(fdp) => fdp.device().counters(),
-        }
+        self.device().counters()
     }
 
     /// Those of each stream: the host's, then the internal ones.
     pub fn stream_counters(&self) -> &[StreamCounters] {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.stream_counters(),
-            Kind::Fdp(fdp) => fdp.device().stream_counters(),
-        }
+        self.device().stream_counters()
     }
 
     /// Pages that hold data.
     pub fn mapped_pages(&self) -> u64 {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.mapped_pages(),
-            Kind::Fdp(fdp) => fdp.device().mapped_pages(),
-        }
+        self.device().mapped_pages()
     }
 
     /// Looks up a page's place: its unit, and the page in that; `None` where it holds nothing.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.locate(page),
-            Kind::Fdp(fdp) => fdp.device().locate(page),
-        }
+        self.device().locate(page)
     }
 
     /// The drive's flash, where time is simulated.
     pub fn flash(&self) -> Option<&Flash> {
-        let watch = match &self.kind {
-            Kind::Streams { device, .. } => device.observer(),
-            Kind::Fdp(fdp) => fdp.device().observer(),
-        };
-        watch.flash.as_deref()
+        self.device().observer().flash.as_deref()
     }
 
     /// The drive's flash, to be told of requests and of the time.
     pub fn flash_mut(&mut self) -> Option<&mut Flash> {
-        let watch = match &mut self.kind {
-            Kind::Streams { device, .. } => device.observer_mut(),
-            Kind::Fdp(fdp) => fdp.observer_mut(),
-        };
-        watch.flash.as_deref_mut()
+        self.watch_mut().flash.as_deref_mut()
     }
 
     /// The stream whose unit holds a page.
     pub fn stream_of(&self, page: u32) -> Option<u16> {
-        let stream = match &self.kind {
-            Kind::Streams { device, .. } => device.stream_of(page),
-            Kind::Fdp(fdp) => fdp.device().stream_of(page),
-        };
+        let stream = self.device().stream_of(page);
         stream.map(|stream| stream.0)
     }
 
     /// Units of a reclaim group that are free.
     pub fn free_units(&self, group: u32) -> u32 {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.free_units(group),
-            Kind::Fdp(fdp) => fdp.device().free_units(group),
-        }
+        self.device().free_units(group)
     }
 
     /// Whether so many units have failed that the drive takes no more writes.
     pub fn is_read_only(&self) -> bool {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.is_read_only(),
-            Kind::Fdp(fdp) => fdp.device().is_read_only(),
-        }
+        self.device().is_read_only()
     }
 
     /// Erases of the unit erased most, and of the one erased least.
     pub fn erases(&self) -> (u32, u32) {
-        let erases = match &self.kind {
-            Kind::Streams { device, .. } => device.erases(),
-            Kind::Fdp(fdp) => fdp.device().erases(),
-        };
+        let erases = self.device().erases();
         let most = erases.iter().max().copied().unwrap_or(0);
         (most, erases.iter().min().copied().unwrap_or(0))
     }
@@ -271,9 +257,9 @@ impl Drive {
     /// A host discards pages, all of one namespace.
     ///
     /// # Errors
-    /// As [`Drive::write`].
+    /// As [`ServedDrive::write`].
     pub fn discard(&mut self, pages: PageRange) -> Result<(), Status> {
-        self.tell_discarded(pages);
+        self.record_discarded(pages);
         let mapped = self.mapped_pages();
         let discarded = match &mut self.kind {
             Kind::Streams {

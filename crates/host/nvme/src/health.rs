@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use crate::{
     controller::{Controller, State},
-    drive::Drive,
+    drive::ServedDrive,
     target::Target,
 };
 
@@ -39,7 +39,7 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    pub(crate) fn of(drive: &Drive) -> Health {
+    pub(crate) fn of(drive: &ServedDrive) -> Health {
         let ((erases, _), rated) = (drive.erases(), drive.config().wear.rated_erases);
         let used = match rated {
             0 => 0,
@@ -65,7 +65,7 @@ impl Health {
 
 /// Units beyond those the drive needs to take overwrites for ever, now and when it was new. One that
 /// cannot lose any has all of them for good.
-fn spare(drive: &Drive) -> u8 {
+fn spare(drive: &ServedDrive) -> u8 {
     let config = drive.config();
     let least = config.least_physical_units();
     let spare = |lost: u64| u64::from(config.physical_units).saturating_sub(lost + least);
@@ -106,7 +106,7 @@ impl State {
 
 impl Target {
     /// Tells all hosts, if the drive has lost units since they were told.
-    pub(crate) fn tell_losses(&self) {
+    pub(crate) fn report_losses(&self) {
         if !self.can_fail {
             return;
         }

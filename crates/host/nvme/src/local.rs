@@ -114,7 +114,7 @@ impl Local {
             let _batch = self.target.enter();
             let pages = covered(now.at, now.length, self.target.page_bytes);
             let discarded = self.target.drive().discard(pages);
-            succeeded(self.target.note(discarded))?;
+            succeeded(self.target.recorded(discarded))?;
             succeeded(self.target.zero(self.scope(), now, pages))?;
         }
         Ok(())
@@ -171,7 +171,7 @@ impl Local {
         drive.advance(target.now_ms());
         let written = drive.write(scope, hint, pages);
         drop(drive);
-        succeeded(target.note(written))
+        succeeded(target.recorded(written))
     }
 
     /// Counts a command: what it moved, or that it failed.

@@ -26,7 +26,7 @@ impl Target {
     /// first: a file may hold what no namespace had.
     pub(crate) fn create(&self, wanted: &Wanted) -> Result<u32, NotMade> {
         if self.is_read_only() {
-            return Err(NotMade::Drive(Status::WRITE_PROTECTED));
+            return Err(NotMade::ServedDrive(Status::WRITE_PROTECTED));
         }
         let made = {
             let mut drive = self.drive();
@@ -45,7 +45,7 @@ impl Target {
         };
         if !status.is_success() {
             self.remove(&made);
-            return Err(NotMade::Drive(status));
+            return Err(NotMade::ServedDrive(status));
         }
         made.end_format(None);
         Ok(made.id())
@@ -189,13 +189,14 @@ impl Target {
     /// From now on I/O commands of a namespace are refused.
     fn begin_format(&self, namespace: &Namespace) -> Result<(), Status> {
         let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
-        match namespace.is_formatting() {
-            true if namespace.is_deleted() => Err(Status::INVALID_FIELD),
-            true => Err(Status::FORMAT_IN_PROGRESS),
-            false => {
-                namespace.begin_format();
-                Ok(())
-            }
+        if !namespace.is_formatting() {
+            namespace.begin_format();
+            return Ok(());
+        }
+        if namespace.is_deleted() {
+            Err(Status::INVALID_FIELD)
+        } else {
+            Err(Status::FORMAT_IN_PROGRESS)
         }
     }
 
@@ -245,7 +246,7 @@ impl Target {
                 return Status::INTERNAL;
             }
             let result = self.drive().discard(touched(at, length, self.page_bytes));
-            let status = self.note(result);
+            let status = self.recorded(result);
             if !status.is_success() {
                 return status;
             }
@@ -263,5 +264,5 @@ pub(crate) enum NotMade {
     /// It cannot be.
     Namespace(NamespaceError),
     /// The drive cannot make it.
-    Drive(Status),
+    ServedDrive(Status),
 }

@@ -23,7 +23,7 @@ use tokio::{
 };
 
 use crate::{
-    drive::Drive, namespace::Namespace, server::places::Places, target::Target, totals::Tally,
+    drive::ServedDrive, namespace::Namespace, server::places::Places, target::Target, totals::Tally,
 };
 
 /// Connections at a time, and how long one may take (our choice).
@@ -175,7 +175,7 @@ fn commands(encoder: &mut DescriptorEncoder, tally: &Tally) -> std::fmt::Result 
     )
 }
 
-fn device(encoder: &mut DescriptorEncoder, drive: &Drive, tally: &Tally) -> std::fmt::Result {
+fn device(encoder: &mut DescriptorEncoder, drive: &ServedDrive, tally: &Tally) -> std::fmt::Result {
     let (config, counters) = (drive.config(), drive.counters());
     let page_bytes = u64::from(config.page_bytes);
     for (name, help, value) in [
@@ -246,7 +246,7 @@ fn device(encoder: &mut DescriptorEncoder, drive: &Drive, tally: &Tally) -> std:
 }
 
 /// The counters of each namespace.
-fn namespaces(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
+fn namespaces(encoder: &mut DescriptorEncoder, drive: &ServedDrive) -> std::fmt::Result {
     let page_bytes = u64::from(drive.config().page_bytes);
     let bytes = Unit::Bytes;
     let kind = ConstCounter::new(0_u64).metric_type();
@@ -283,7 +283,7 @@ fn namespaces(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Resul
 }
 
 /// Of each stream, the host's and the internal ones.
-fn streams(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
+fn streams(encoder: &mut DescriptorEncoder, drive: &ServedDrive) -> std::fmt::Result {
     let config = drive.config();
     let page_bytes = u64::from(config.page_bytes);
     let bytes = Unit::Bytes;

@@ -20,7 +20,7 @@ use crate::{
     completion::Status,
     connect::is_name,
     controller::{Controller, Controllers},
-    drive::{Drive, Hint, Mode, touched},
+    drive::{Hint, Mode, ServedDrive, touched},
     extent::Extent,
     namespace::Namespace,
     options::Options,
@@ -45,7 +45,7 @@ pub struct Target {
     pub(crate) page_bytes: u32,
     /// Whether it may become read-only: its units fail.
     pub(crate) can_fail: bool,
-    drive: Mutex<Drive>,
+    drive: Mutex<ServedDrive>,
     /// Place of the drive's state, if it is kept.
     checkpoint: Option<Checkpoint>,
     /// Mark of the state written last; one thread writes it at a time.
@@ -95,7 +95,7 @@ impl Target {
     /// When the subsystem's or a host's name is not a valid NQN.
     pub fn new(
         options: Options,
-        drive: Drive,
+        drive: ServedDrive,
         store: Store,
         totals: Totals,
         checkpoint: Option<Checkpoint>,
@@ -132,7 +132,7 @@ impl Target {
     }
 
     /// The translation layer, for as long as the guard lives. Nothing may wait meanwhile.
-    pub fn drive(&self) -> MutexGuard<'_, Drive> {
+    pub fn drive(&self) -> MutexGuard<'_, ServedDrive> {
         self.drive.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -179,7 +179,7 @@ impl Target {
     }
 
     /// Notes what a write or discard came to: a drive that has become read-only says so.
-    pub(crate) fn note(&self, result: Result<(), Status>) -> Status {
+    pub(crate) fn recorded(&self, result: Result<(), Status>) -> Status {
         match result {
             Ok(()) => Status::SUCCESS,
             Err(status) => {
@@ -376,7 +376,7 @@ impl Target {
             }
             let result = drive.write(scope, hint, pages);
             drop(drive);
-            self.note(result);
+            self.recorded(result);
         }
     }
 
@@ -386,7 +386,7 @@ impl Target {
         &self,
         (scope, hint): (Scope, Hint),
         Extent { at, length }: Extent,
-        heard: &mut u32,
+        reported: &mut u32,
         put: impl FnOnce(&Store) -> io::Result<()>,
     ) -> Result<(), Status> {
         let failed = |_| Status::INTERNAL;
@@ -398,13 +398,13 @@ impl Target {
         let hint = self.still(scope, hint);
         // Under one lock, so that no page is discarded in between.
         let mut drive = self.drive();
-        let known = pages.first < *heard && drive.locate(pages.first).is_some();
+        let known = pages.first < *reported && drive.locate(pages.first).is_some();
         let first = pages.first + u32::from(known);
-        let status = self.note(drive.write(scope, hint, PageRange::new(first, end - first)));
+        let status = self.recorded(drive.write(scope, hint, PageRange::new(first, end - first)));
         if !status.is_success() {
             return Err(status);
         }
-        *heard = end;
+        *reported = end;
         put(&self.store).map_err(failed)
     }
 
@@ -415,7 +415,7 @@ impl Target {
             Ok(()) => Status::SUCCESS,
             Err(_) => {
                 let result = self.drive().write(scope, Hint::None, pages);
-                self.note(result);
+                self.recorded(result);
                 Status::INTERNAL
             }
         }

@@ -15,7 +15,7 @@ use std::{
 use anabranch_initiator::{Entry, Tag};
 use anabranch_nvme::{
     Offline, Options, Target, Totals,
-    drive::{Drive, Watch},
+    drive::{ServedDrive, Watch},
     store::{Contents, Store},
 };
 use anabranch_ssd::{Config, Device, relocate::RelocationKind, wear::Faults};
@@ -94,7 +94,7 @@ fn target(faults: Faults, seed: u64) -> (Arc<Target>, Handle) {
         then: Mutex::new(None),
     }));
     let store = Store::of(Box::new(handle.clone()));
-    let drive = Drive::plain(device, Box::new(relocation))
+    let drive = ServedDrive::plain(device, Box::new(relocation))
         .whole(4096)
         .unwrap();
     let options = Options::new(session::SUBSYSTEM);

@@ -5,7 +5,7 @@
 mod harness;
 
 use anabranch_initiator::{Entry, Host, Tag, Transfer};
-use anabranch_nvme::drive::{Drive, Watch};
+use anabranch_nvme::drive::{ServedDrive, Watch};
 use anabranch_ssd::{
     Config,
     fdp::{FdpDevice, FdpOptions},
@@ -232,7 +232,7 @@ fn host_bytes_are_those_that_hosts_wrote_and_rounding_to_pages_is_amplification(
         ..harness::config()
     };
     let device = FdpDevice::watched(&config, &FdpOptions::default(), Watch::default()).unwrap();
-    let served = Served::new(Drive::fdp(device).whole(4096).unwrap(), |_| {});
+    let served = Served::new(ServedDrive::fdp(device).whole(4096).unwrap(), |_| {});
     let mut host = served.host(1);
     for block in (0..WRITTEN / 4096).map(|number| number * 4 % 8192) {
         write(&mut host, block, 1, Tag::Placement(1));

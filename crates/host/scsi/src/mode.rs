@@ -46,22 +46,17 @@ pub(crate) fn sense(asked: ModePage, of: &Geometry, state: State) -> Result<Vec<
     // DPOFUA: FUA is heeded.
     let specific = u8::from(state.read_only) << 7 | 1 << 4;
     let after = descriptor.len() + pages.len();
-    let mut data = match asked.long {
-        true => {
-            let mut header = vec![0; 8];
-            put(&mut header, 0, &(after as u16 + 6).to_be_bytes());
-            header[3] = specific;
-            header[4] = u8::from(descriptor.len() == 16);
-            put(&mut header, 6, &(descriptor.len() as u16).to_be_bytes());
-            header
-        }
+    let mut data = if asked.long {
+        let mut header = vec![0; 8];
+        put(&mut header, 0, &(after as u16 + 6).to_be_bytes());
+        header[3] = specific;
+        header[4] = u8::from(descriptor.len() == 16);
+        put(&mut header, 6, &(descriptor.len() as u16).to_be_bytes());
+        header
+    } else {
         // A length that does not fit (SPC §7.5.5): the longest that does.
-        false => vec![
-            narrow(after as u64 + 3, u8::MAX),
-            0,
-            specific,
-            descriptor.len() as u8,
-        ],
+        let length = narrow(after as u64 + 3, u8::MAX);
+        vec![length, 0, specific, descriptor.len() as u8]
     };
     data.extend(descriptor);
     data.extend(pages);

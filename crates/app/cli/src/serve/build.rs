@@ -5,7 +5,7 @@ use std::path::Path;
 use anabranch_compare::{NamedDrive, Origin, aged_drives, load, one_drive, open_saved};
 use anabranch_nvme::{
     Checkpoint, Found, Tally, Totals,
-    drive::{Drive, Placement, Watch},
+    drive::{Placement, ServedDrive, Watch},
     store::Store,
 };
 use anabranch_ssd::{
@@ -22,7 +22,7 @@ use crate::failure::{Failure, Result};
 /// Everything a target is made of.
 pub struct Built {
     pub name: String,
-    pub drive: Drive,
+    pub drive: ServedDrive,
     pub store: Store,
     pub totals: Totals,
     pub checkpoint: Option<Checkpoint>,
@@ -191,7 +191,7 @@ fn drive(
     aged: Option<SavedDrive>,
     arguments: &ServeArguments,
     watch: Watch,
-) -> Result<Drive> {
+) -> Result<ServedDrive> {
     if let Some(found) = &found {
         same(&plan, found)?;
     }
@@ -208,7 +208,7 @@ fn drive(
             Some(found) => FdpDevice::resume(found.drive, &options, found.header.cleared_at, watch)
                 .map_err(Failure::usage)?,
         };
-        return Ok(Drive::fdp(device));
+        return Ok(ServedDrive::fdp(device));
     };
     let relocation = placement.relocation_mut();
     let device = match (found, aged) {
@@ -222,8 +222,8 @@ fn drive(
         (None, None) => Device::watched(plan.config, relocation, watch)?,
     };
     Ok(match plan.mode {
-        ServeMode::Streams => Drive::streams(device, placement, arguments.shared_streams),
-        ServeMode::Plain | ServeMode::Fdp => Drive::plain(device, placement),
+        ServeMode::Streams => ServedDrive::streams(device, placement, arguments.shared_streams),
+        ServeMode::Plain | ServeMode::Fdp => ServedDrive::plain(device, placement),
     })
 }
 
@@ -280,7 +280,7 @@ fn store(data: Option<&Path>, bytes: u64) -> Result<Store> {
 
 /// The translation layer learns from the contents what its state lacks.
 fn reconcile(
-    drive: &mut Drive,
+    drive: &mut ServedDrive,
     store: &Store,
     killed: bool,
     give_up: bool,

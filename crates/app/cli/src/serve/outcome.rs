@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use anabranch_nvme::{Target, drive::Drive};
+use anabranch_nvme::{Target, drive::ServedDrive};
 use anabranch_report::foreign;
 use anabranch_trace::WholeFile;
 use comfy_table::{Table, presets};
@@ -138,7 +138,7 @@ fn told(target: &Target) -> String {
 }
 
 /// Lists the streams that were written, by hosts or by garbage collection.
-fn streams(drive: &Drive) -> Table {
+fn streams(drive: &ServedDrive) -> Table {
     let config = drive.config();
     let bytes = |pages: u64| anabranch_report::bytes(pages * u64::from(config.page_bytes));
     let mut table = Table::new();

@@ -16,7 +16,7 @@ use anabranch_compare::{
 };
 use anabranch_nvme::{
     More,
-    drive::{Drive, Hint, Listen},
+    drive::{Hint, Listen, ServedDrive},
 };
 use anabranch_placement::Names;
 use anabranch_replay::{Drawn, Progress, Start};
@@ -130,7 +130,7 @@ struct Batch {
 
 impl Shadows {
     /// Begins those that were asked for, with what the drive holds, and has them told of what hosts write.
-    pub fn start(arguments: &ServeArguments, drive: &mut Drive) -> Result<Option<Shadows>> {
+    pub fn start(arguments: &ServeArguments, drive: &mut ServedDrive) -> Result<Option<Shadows>> {
         if arguments.shadow.is_empty() {
             return Ok(None);
         }
@@ -212,7 +212,7 @@ fn written(progress: &Progress, config: &Config) -> Written {
 }
 
 /// Lists the data that a drive holds, as writes in the order of addresses.
-fn held(drive: &Drive, mut feed: impl FnMut(&[Io])) {
+fn held(drive: &ServedDrive, mut feed: impl FnMut(&[Io])) {
     let page_bytes = u64::from(drive.config().page_bytes);
     let mut batch = Vec::with_capacity(BATCH);
     for page in (0..drive.config().logical_pages).filter(|page| drive.locate(*page).is_some()) {

@@ -48,7 +48,7 @@ impl Request<'_> {
         let wanted = self.wanted()?;
         match block_in_place(|| self.target.create(&wanted)) {
             Ok(id) => Ok(Answer::Done(id.into())),
-            Err(NotMade::Drive(status)) => Err(status),
+            Err(NotMade::ServedDrive(status)) => Err(status),
             Err(NotMade::Namespace(error)) => Err(refusal(&error)),
         }
     }

@@ -37,7 +37,7 @@ impl Inbox {
     }
 
     /// Nothing has come for a while: its memory is given back but for what a PDU begins with.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn shrink(&mut self) {
         if self.begin == self.end && self.bytes.len() > SMALL {
             self.bytes = vec![0; SMALL];
             (self.begin, self.end) = (0, 0);

@@ -102,9 +102,9 @@ impl Connection {
             }
             (
                 kind @ (fabrics::AUTHENTICATION_SEND | fabrics::AUTHENTICATION_RECEIVE),
-                Role::Guarded(_),
+                Role::Authenticating(_),
             ) => self.authenticate(kind, command, data),
-            (_, Role::Guarded(_)) => Err(Status::AUTHENTICATION_REQUIRED),
+            (_, Role::Authenticating(_)) => Err(Status::AUTHENTICATION_REQUIRED),
             (_, Role::Unconnected | Role::Fresh) => Err(Status::COMMAND_SEQUENCE),
             _ => Err(Status::INVALID_OPCODE),
         };
@@ -188,7 +188,7 @@ impl Connection {
         purpose: Purpose,
         who: &ConnectData,
         connect: &ConnectCommand,
-        is_guarded: bool,
+        must_authenticate: bool,
     ) -> Result<Arc<Controller>, Refusal> {
         // Controllers are dynamic: a host asks for any.
         if who.controller != ANY_CONTROLLER {
@@ -196,10 +196,12 @@ impl Connection {
         }
         let host = (who.host, who.host_name.clone());
         let times = (connect.keep_alive_ms, self.target.now_ms());
-        let created =
-            self.target
-                .controllers()
-                .create((purpose, !is_guarded), host, times, &self.notices);
+        let created = self.target.controllers().create(
+            (purpose, !must_authenticate),
+            host,
+            times,
+            &self.notices,
+        );
         let controller = created.ok_or(Refusal::of(Status::CONNECT_BUSY))?;
         if controller.is_io() {
             self.target.attach_offered(&controller);
@@ -215,7 +217,7 @@ impl Connection {
         &mut self,
         queue: u16,
         who: &ConnectData,
-        is_guarded: bool,
+        must_authenticate: bool,
     ) -> Result<Arc<Controller>, Refusal> {
         let controller = self.target.controllers().get(who.controller);
         let controller = controller
@@ -229,7 +231,7 @@ impl Connection {
             return Err(Refusal::of(Status::COMMAND_SEQUENCE));
         }
         let fits = queue <= self.target.options.most_queues;
-        if !fits || !is_guarded && !controller.add_queue(queue, &self.notices) {
+        if !fits || !must_authenticate && !controller.add_queue(queue, &self.notices) {
             return Err(Refusal::command(QUEUE_AT));
         }
         self.framing.most_data = MOST_PDU_DATA;

@@ -12,7 +12,7 @@ use crate::{controller::Notice, target::Target};
 #[derive(Debug)]
 pub struct Offline {
     connection: Connection,
-    told: UnboundedReceiver<Notice>,
+    notices: UnboundedReceiver<Notice>,
     is_open: bool,
 }
 
@@ -20,10 +20,10 @@ impl Offline {
     /// A host connects.
     pub fn open(target: &Arc<Target>) -> Offline {
         let address = SocketAddr::from(([127, 0, 0, 1], 4420));
-        let (notices, told) = mpsc::unbounded_channel();
+        let (sender, notices) = mpsc::unbounded_channel();
         Offline {
-            connection: Connection::new(Arc::clone(target), address, notices),
-            told,
+            connection: Connection::new(Arc::clone(target), address, sender),
+            notices,
             is_open: true,
         }
     }
@@ -57,18 +57,18 @@ impl Offline {
             Encoder::termination(&mut self.connection.answers, Side::Controller, error, pdu);
         }
         while self.is_open
-            && let Ok(notice) = self.told.try_recv()
+            && let Ok(notice) = self.notices.try_recv()
         {
-            self.is_open = self.connection.hear(Some(notice)).is_ok();
+            self.is_open = self.connection.on_notice(Some(notice)).is_ok();
         }
-        let more = self.is_open && (outcome == Ok(true) || !self.connection.long.is_empty());
+        let more = self.is_open && (outcome == Ok(true) || !self.connection.sliced.is_empty());
         (std::mem::take(&mut self.connection.answers), more)
     }
 
     /// Time has passed: a host that was silent or slow for too long is dropped.
     pub fn tick(&mut self) {
         self.is_open &= self.connection.check_patience().is_ok();
-        self.connection.rest();
+        self.connection.shrink();
     }
 
     /// The connection ends, by whoever's will.

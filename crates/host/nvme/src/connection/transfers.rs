@@ -35,8 +35,8 @@ pub(super) enum Sink {
         /// The beginning of a logical block whose end has not come: a block is written whole or not
         /// at all, also when the host vanishes (NVM §2.1.4.2, AWUPF).
         part: Vec<u8>,
-        /// One past the last page that the translation layer has heard of ([`Target::put`]).
-        heard: u32,
+        /// One past the last page that the translation layer has reported of ([`Target::put`]).
+        reported: u32,
     },
     /// The data are compared with what the store holds from this byte on.
     Compare {
@@ -114,15 +114,16 @@ impl Transfers {
         slots * size_of::<Pending>() + self.asked_bytes
     }
 
-    /// The memory of what is done is given back.
-    pub(super) fn rest(&mut self) {
+    /// Frees the memory of transfers that are done.
+    pub(super) fn shrink(&mut self) {
         if self.is_empty() {
             *self = Transfers::default();
         }
     }
 
-    /// The one to be asked for next, if there is memory for it.
+    /// Takes the transfer to ask for next, if there is memory for it.
     fn next(&mut self) -> Option<Pending> {
+        // One may always be under way, however much memory it needs: else it would never be asked for.
         let need = self.waiting.front()?.need();
         let fits = self.under_way == 0 || self.asked_bytes + need <= MOST_ASKED;
         if fits { self.waiting.pop_front() } else { None }
@@ -154,12 +155,13 @@ impl Transfers {
         Some(pending)
     }
 
-    /// The connection has ended. What was written in part, the translation layer must know of.
+    /// Reports writes that came in part to the translation layer: the connection has ended.
     pub(super) fn abandon(&mut self, target: &Target, role: &Role) {
         let Role::Io(controller, _) = role else {
             return;
         };
         for pending in self.slots.drain(..).flatten() {
+            // A Format or deletion discarded these pages; reporting them would map them again.
             if pending.was_erased() {
                 continue;
             }
@@ -213,7 +215,7 @@ impl Connection {
         }
     }
 
-    /// Data have come.
+    /// Takes data that have come.
     pub(super) fn host_data(
         &mut self,
         transfer: Transfer,
@@ -244,6 +246,7 @@ impl Connection {
             && let Role::Io(controller, _) = &self.role
             && !controller.has(namespace.id())
         {
+            // The namespace was detached while its data were under way.
             pending.status = Status::INVALID_FIELD;
         }
         if data.damaged && pending.status.is_success() {
@@ -294,7 +297,7 @@ impl Pending {
                 at,
                 hint,
                 part,
-                heard,
+                reported,
             } => {
                 let at = *at + u64::from(offset);
                 let scope = Scope {
@@ -304,7 +307,7 @@ impl Pending {
                 let mut put = |at, bytes: &[u8]| {
                     let length = bytes.len() as u64;
                     let write = |store: &Store| store.write(at, bytes);
-                    target.put((scope, *hint), Extent { at, length }, heard, write)
+                    target.put((scope, *hint), Extent { at, length }, reported, write)
                 };
                 let block_bytes = self
                     .namespace

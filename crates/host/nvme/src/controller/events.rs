@@ -36,7 +36,7 @@ impl Controller {
             return Err(Status::EVENT_REQUEST_LIMIT);
         }
         state.requests.push_back(identifier);
-        state.tell();
+        state.report_events();
         Ok(())
     }
 
@@ -72,12 +72,12 @@ impl State {
     pub(crate) fn happened(&mut self, event: u32) {
         if self.events.len() < MOST_EVENTS {
             self.events.push_back(event);
-            self.tell();
+            self.report_events();
         }
     }
 
     /// Answers requests with events, as far as there are both.
-    fn tell(&mut self) {
+    fn report_events(&mut self) {
         while !self.requests.is_empty() {
             let Some(event) = self.events.pop_front() else {
                 return;

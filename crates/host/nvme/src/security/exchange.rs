@@ -1,4 +1,14 @@
 //! DH-HMAC-CHAP as the controller sees it: one authentication, message by message (§8.3.4.4).
+//!
+//! ```text
+//! host sends    AUTH_Negotiate       its hashes and groups: ours must be among them
+//! host fetches  DH-HMAC-CHAP_Challenge  a random value, a sequence number, half of the group's exchange
+//! host sends    DH-HMAC-CHAP_Reply   its response, which must be ours; its half; a challenge to us, if it wants one
+//! host fetches  DH-HMAC-CHAP_Success1   our response, if it asked: the end, unless it did
+//! host sends    DH-HMAC-CHAP_Success2   it confirms our response: the end
+//! ```
+//!
+//! A wrong message at any step becomes AUTH_Failure1, which the host fetches: the end.
 
 use openssl::{error::ErrorStack, memcmp, rand};
 use zeroize::Zeroizing;
@@ -35,7 +45,7 @@ pub struct Names {
 /// Next step of an exchange.
 #[derive(Debug)]
 enum Step {
-    /// The host says what it can do.
+    /// The host offers hashes and groups.
     Negotiate,
     /// The host fetches the challenge.
     Challenge(Sent),
@@ -45,7 +55,7 @@ enum Step {
     Success1(u16, Vec<u8>, bool),
     /// The host confirms that the controller is whom it took it for.
     Success2(u16),
-    /// The host fetches why it failed.
+    /// The host fetches the cause of its failure.
     Failure1(u16, Explanation),
     Over(Result<(), Explanation>),
 }
@@ -141,7 +151,7 @@ impl Exchange {
                 if concatenation != 0 {
                     return Err(Explanation::Concatenation);
                 }
-                // One of each is asked for, so that nobody between can have a weaker one taken.
+                // We accept one of each, so that nobody between can negotiate a weaker one.
                 if !hashes.contains(&self.demand.hash.code()) {
                     return Err(Explanation::Hash);
                 }
@@ -223,7 +233,7 @@ impl Exchange {
         let own = match (challenge, &self.controller_key) {
             (None, _) => None,
             (Some(challenge), Some(key)) => Some(answer(key, Who::Controller, challenge)?),
-            // It wants to know who we are, and we have no secret to tell it by.
+            // The host asks for our response, and we have no secret to make one with.
             (Some(_), None) => return Err(Explanation::Failed),
         };
         let own = own.as_ref().map(|own| own.as_slice());

@@ -44,7 +44,7 @@ fn tick(target: &Weak<Target>) {
                 None => return,
             }
         };
-        clock.tell(&answered);
+        clock.notify(&answered);
         let sleep = match next_ns {
             Some(next) => Duration::from_nanos(next.saturating_sub(clock.now_ns())).min(NAP),
             None => NAP,

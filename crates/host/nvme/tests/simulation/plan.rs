@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use anabranch_initiator::NewNamespace;
 use anabranch_nvme::{
     Checkpoint, Found,
-    drive::{Drive, Watch},
+    drive::{ServedDrive, Watch},
     namespace::Wanted,
     store::Contents,
 };
@@ -183,7 +183,7 @@ impl Plan {
     }
 
     /// The drive as its state says, or a new one.
-    pub fn drive(&self, found: Option<Found>) -> Drive {
+    pub fn drive(&self, found: Option<Found>) -> ServedDrive {
         let header = found.as_ref().map(|found| found.header.clone());
         let drive = self.device(found);
         match header {
@@ -192,7 +192,7 @@ impl Plan {
         }
     }
 
-    fn device(&self, found: Option<Found>) -> Drive {
+    fn device(&self, found: Option<Found>) -> ServedDrive {
         let config = self.config.clone();
         if self.kind == Kind::Fdp {
             let options = FdpOptions::default();
@@ -203,7 +203,7 @@ impl Plan {
                     FdpDevice::resume(found.drive, &options, cleared_at, Watch::default()).unwrap()
                 }
             };
-            return Drive::fdp(device);
+            return ServedDrive::fdp(device);
         }
         let mut relocation = RelocationKind::Gc.build(&config);
         let device = match found {
@@ -214,13 +214,13 @@ impl Plan {
                 .unwrap(),
         };
         match self.kind {
-            Kind::Streams { shared } => Drive::streams(device, Box::new(relocation), shared),
-            _ => Drive::plain(device, Box::new(relocation)),
+            Kind::Streams { shared } => ServedDrive::streams(device, Box::new(relocation), shared),
+            _ => ServedDrive::plain(device, Box::new(relocation)),
         }
     }
 }
 
-pub fn counted(drive: &Drive) -> Counted {
+pub fn counted(drive: &ServedDrive) -> Counted {
     (*drive.counters(), drive.stream_counters().to_vec())
 }
 

@@ -183,7 +183,7 @@ impl World {
     }
 
     /// The drive knows of the pages that have data, and of no others.
-    fn check_taken_in(&mut self, drive: &anabranch_nvme::drive::Drive) -> Check {
+    fn check_taken_in(&mut self, drive: &anabranch_nvme::drive::ServedDrive) -> Check {
         self.pages = Registers::new(self.plan.config.logical_pages.into());
         if drive.is_read_only() {
             return Ok(());
@@ -466,7 +466,11 @@ fn word(held: &[u8]) -> Option<u64> {
     (held[..rest.len()] == *rest).then_some(u64::from_le_bytes(*first))
 }
 
-fn target(plan: &Plan, disk: &Disk, drive: anabranch_nvme::drive::Drive) -> Check<Arc<Target>> {
+fn target(
+    plan: &Plan,
+    disk: &Disk,
+    drive: anabranch_nvme::drive::ServedDrive,
+) -> Check<Arc<Target>> {
     let options = Options {
         shared_streams: plan.kind == (Kind::Streams { shared: true }),
         queue_entries: 32,
