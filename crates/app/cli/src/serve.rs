@@ -33,7 +33,7 @@ use view::View;
 /// Period between two looks for signals (our choice).
 const TICK: Duration = Duration::from_millis(50);
 
-/// Serves a drive until it is told to stop.
+/// Serves a drive until a signal stops it.
 pub fn serve(arguments: &ServeArguments) -> Result {
     check(arguments)?;
     let keys = keys::read(arguments)?;

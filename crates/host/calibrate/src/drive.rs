@@ -23,7 +23,7 @@ pub(crate) const HEAD_BYTES: usize = anabranch_steer::contents::LOOKED_AT;
 /// Handles and streams that are tried (our choice).
 const MOST_HANDLES: usize = 16;
 
-/// Directive by which a drive is told where to put writes.
+/// Directive by which writes to a drive are placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placement {
     /// Flexible Data Placement.
@@ -73,7 +73,7 @@ pub struct About {
     pub granularity_bytes: Option<u64>,
     /// Bytes of a reclaim unit, where it says.
     pub unit_bytes: Option<u64>,
-    /// Directive by which it is told where to put writes.
+    /// Directive by which writes to it are placed.
     pub placement: Placement,
     /// Identifiers that writes may carry, the first few.
     pub identifiers: Vec<u16>,
@@ -166,7 +166,7 @@ impl<'a> Drive<'a> {
         self.sent_bytes
     }
 
-    /// Whether handles tell what may still be written to their units.
+    /// Whether handles report the room left in their units.
     pub(crate) fn has_rooms(&self) -> bool {
         matches!(self.about.placement, Placement::Fdp { .. })
     }

@@ -25,7 +25,7 @@ impl Band {
     }
 }
 
-/// Something the drive may tell, and that was measured if it could be.
+/// A figure that the drive may report, measured if it could be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Measured {
     /// Bytes that the drive reports.
@@ -35,13 +35,13 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// A figure that no drive tells, and that was only measured.
+    /// A figure that no drive reports, and that was only measured.
     pub fn alone(bytes: Option<Band>) -> Measured {
         let told_bytes = None;
         Measured { told_bytes, bytes }
     }
 
-    /// The best guess: what was measured, else what was told.
+    /// The best guess: the measured figure, else the reported one.
     pub fn best_bytes(&self) -> Option<u64> {
         let measured = self.bytes.map(|band| band.best.round() as u64);
         measured.or(self.told_bytes)
@@ -98,7 +98,7 @@ pub struct Findings {
     pub counter: &'static str,
     /// Bytes the host sees.
     pub logical_bytes: u64,
-    /// Directive by which it is told where to put writes: `fdp`, `streams` or `none`.
+    /// Directive by which writes to it are placed: `fdp`, `streams` or `none`.
     pub placement: &'static str,
     /// Reclaim groups it says it has.
     pub reclaim_groups: u32,

@@ -46,7 +46,7 @@ fn look_writes(about: &About, slot: u64) -> u64 {
     ((about.logical_bytes >> LOOK_BITS) / slot).max(1)
 }
 
-/// Learns a drive. Everything on it is lost. `tell` hears what is being done.
+/// Learns a drive. Everything on it is lost. `tell` receives each step as it begins.
 ///
 /// # Errors
 /// When the drive fails, or does not count finely enough for its size.
@@ -310,7 +310,7 @@ fn default_room(drive: &mut Drive<'_>, look: Sample) -> Result<Option<(u64, u64)
     Ok(Some((look.sent_bytes, room)))
 }
 
-/// The unit: by the room of a handle's unit where the drive tells that, else by the distance of bursts of copies.
+/// Measures the unit: by the room of a handle's unit where the drive reports that, else by the distance of bursts of copies.
 fn unit(about: &About, found: &Overwritten, slot: u64) -> (Measured, Option<&'static str>) {
     let error = slot * look_writes(about, slot);
     let measured = |bytes, by| {

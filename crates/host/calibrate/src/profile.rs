@@ -7,7 +7,7 @@ use anabranch_ssd::profile::Profile;
 use crate::CalibrateError;
 use crate::findings::{Band, Findings, Isolation};
 
-/// Internal streams of a drive without FDP, where nothing tells (our choice: as many as the shipped profiles have).
+/// Internal streams of a drive without FDP, where nothing shows their number (our choice: as many as the shipped profiles have).
 const INTERNAL_STREAMS: u16 = 8;
 /// The most pages of an erase block that a line has; more are said as dies.
 const MOST_BLOCK_PAGES: u64 = 1 << 20;

@@ -51,7 +51,7 @@ const MOST_HEADER: usize = 64 << 10;
 #[derive(Debug, Serialize, Deserialize)]
 struct Form {
     version: u32,
-    /// Whether the mapping tells when pages were written.
+    /// Whether the mapping records when pages were written.
     #[serde(default)]
     ages: bool,
 }

@@ -46,7 +46,7 @@ impl Clock {
         self.began.elapsed().as_nanos() as u64
     }
 
-    /// A name for a request of a connection, which will be told by it.
+    /// Draws a name for a request of a connection, by which the connection is notified.
     pub(crate) fn tag(&self, notices: &UnboundedSender<Notice>) -> u64 {
         let tag = self.last_tag.fetch_add(1, Ordering::Relaxed) + 1;
         self.waiting().insert(tag, notices.clone());

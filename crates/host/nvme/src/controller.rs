@@ -87,13 +87,13 @@ pub(crate) struct State {
     pub(crate) wanted_events: u32,
     /// Identifiers of Asynchronous Event Requests under way.
     requests: VecDeque<u16>,
-    /// Events nobody was told of yet.
+    /// Events that were not reported yet.
     events: VecDeque<u32>,
-    /// Critical warnings that the host was told of and that still hold.
+    /// Critical warnings that were reported to the host and still hold.
     pub(crate) warned: u8,
     /// Namespaces that have changed since the host read the list of those.
     pub(crate) changed_namespaces: BTreeSet<u32>,
-    /// The host was told by an event that there are such.
+    /// An event has reported to the host that there are such.
     pub(crate) told_changed: bool,
     pub(crate) errors: VecDeque<ErrorEntry>,
     pub(crate) error_count: u64,
@@ -129,7 +129,7 @@ impl Controller {
         self.proven.load(Ordering::Relaxed)
     }
 
-    /// The host, as streams tell them apart.
+    /// The host, as the key of streams.
     pub(crate) fn host_key(&self) -> Host {
         match self.host {
             0 => Host::Anonymous(self.id),
@@ -190,7 +190,7 @@ impl Controller {
         attached.insert(namespace.id(), Arc::clone(namespace));
     }
 
-    /// A namespace is attached no longer; the host hears of it, if it was.
+    /// Detaches a namespace, and notifies the host if it was attached.
     pub(crate) fn detach(&self, id: u32) {
         let attached = self.namespaces.write();
         let removed = attached.unwrap_or_else(PoisonError::into_inner).remove(&id);
@@ -226,7 +226,7 @@ impl Controller {
         }
     }
 
-    /// Ends the controller's I/O queues, as a reset does: their connections are told.
+    /// Ends the controller's I/O queues, as a reset does: their connections are notified.
     pub(crate) fn end_queues(&self) {
         let queues = std::mem::take(&mut self.state().queues);
         queues
@@ -234,7 +234,7 @@ impl Controller {
             .for_each(|notices| notify_end(&notices));
     }
 
-    /// Ends the controller: every connection of it is told.
+    /// Ends the controller: every connection of it is notified.
     pub(crate) fn end(&self) {
         // First, so that no queue is added after those there are were told.
         let admin = self.state().admin.take();
@@ -244,7 +244,7 @@ impl Controller {
         }
     }
 
-    /// The host was heard of.
+    /// Records that the host has sent a command.
     #[inline]
     pub(crate) fn seen(&self, now_ms: u64) {
         self.seen_ms.store(now_ms, Ordering::Relaxed);

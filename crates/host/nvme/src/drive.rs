@@ -82,7 +82,7 @@ enum Kind {
 }
 
 impl ServedDrive {
-    /// A drive that a scheme places the writes on.
+    /// Makes a drive on which a scheme places the writes.
     pub fn plain(device: StreamDevice, placement: Box<dyn Placement>) -> ServedDrive {
         ServedDrive::of(Kind::Streams {
             device,
@@ -91,7 +91,7 @@ impl ServedDrive {
         })
     }
 
-    /// A drive with the Streams Directive: identifiers of each host's own, or `shared` by all.
+    /// Makes a drive with the Streams Directive: identifiers of each host's own, or `shared` by all.
     /// Writes without an identifier go where `placement` says, and so do copies.
     pub fn streams(
         device: StreamDevice,
@@ -111,7 +111,7 @@ impl ServedDrive {
         })
     }
 
-    /// A drive with Flexible Data Placement.
+    /// Makes a drive with Flexible Data Placement.
     pub fn fdp(device: FdpDevice<Watch>) -> ServedDrive {
         ServedDrive::of(Kind::Fdp(device))
     }
@@ -128,7 +128,7 @@ impl ServedDrive {
         drive
     }
 
-    /// Has someone told from now on of what hosts write and discard; nobody with `None`.
+    /// Sets the listener to writes and discards; `None` removes it.
     pub fn listen(&mut self, listener: Option<Box<dyn Listen>>) {
         self.listener = listener;
     }
@@ -169,7 +169,7 @@ impl ServedDrive {
         self.device().counters()
     }
 
-    /// Those of each stream: the host's, then the internal ones.
+    /// Counters of each stream: the host's, then the internal ones.
     pub fn stream_counters(&self) -> &[StreamCounters] {
         self.device().stream_counters()
     }
@@ -190,7 +190,7 @@ impl ServedDrive {
         self.device().observer().flash.as_deref()
     }
 
-    /// The drive's flash, to be told of requests and of the time.
+    /// The drive's flash, to report requests and the time to.
     pub fn flash_mut(&mut self) -> Option<&mut Flash> {
         self.watch_mut().flash.as_deref_mut()
     }
@@ -218,7 +218,7 @@ impl ServedDrive {
         (most, erases.iter().min().copied().unwrap_or(0))
     }
 
-    /// A host writes pages of a namespace.
+    /// Writes pages of a namespace for a host.
     ///
     /// # Errors
     /// A status of write protection when the drive is read-only; an internal error when the pages
@@ -254,7 +254,7 @@ impl ServedDrive {
         written
     }
 
-    /// A host discards pages, all of one namespace.
+    /// Discards pages, all of one namespace, for a host.
     ///
     /// # Errors
     /// As [`ServedDrive::write`].
@@ -277,7 +277,7 @@ impl ServedDrive {
         discarded
     }
 
-    /// A namespace is formatted: stream identifiers are closed.
+    /// Closes the stream identifiers of a namespace that is formatted.
     pub fn close_streams(&mut self, namespace: u32) {
         if let Some(table) = self.table_mut() {
             table.close_namespace(namespace);
@@ -291,7 +291,7 @@ impl ServedDrive {
         }
     }
 
-    /// The last controller was reset or lost: events of Flexible Data Placement are to be enabled anew.
+    /// Disables the events of Flexible Data Placement: the last controller was reset or lost.
     pub fn forget_events(&mut self) {
         if let Kind::Fdp(device) = &mut self.kind {
             // It cannot fail: with `Keep` no unit is touched.
@@ -299,7 +299,7 @@ impl ServedDrive {
         }
     }
 
-    /// Tells the device the time; reclaim units' limits run by it.
+    /// Sets the device's time; reclaim units' limits run by it.
     pub fn advance(&mut self, now_ms: u64) {
         if let Kind::Fdp(device) = &mut self.kind {
             // Only a read-only drive refuses, and then no limit matters.
@@ -307,7 +307,7 @@ impl ServedDrive {
         }
     }
 
-    /// The host sets the time that events are told by.
+    /// Sets the time of events, as the host gives it.
     pub fn set_timestamp(&mut self, timestamp_ms: u64) {
         if let Kind::Fdp(device) = &mut self.kind {
             device.set_timestamp(timestamp_ms);

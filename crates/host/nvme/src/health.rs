@@ -84,7 +84,7 @@ impl Controller {
         self.state().warnings(health)
     }
 
-    /// Tells the host of what it was not told, as far as it wants to know.
+    /// Reports warnings to the host that were not reported yet and that it has enabled.
     pub(crate) fn warn(&self, health: Health) {
         let mut state = self.state();
         let now = state.warnings(health);
@@ -105,7 +105,7 @@ impl State {
 }
 
 impl Target {
-    /// Tells all hosts, if the drive has lost units since they were told.
+    /// Reports losses to all hosts, if the drive has lost units since the last report.
     pub(crate) fn report_losses(&self) {
         if !self.can_fail {
             return;
@@ -119,7 +119,7 @@ impl Target {
         }
     }
 
-    /// Tells all hosts, after the drive's health has changed.
+    /// Reports warnings to all hosts, after the drive's health has changed.
     pub(crate) fn warn(&self) {
         let health = Health::of(&self.drive());
         for controller in self.controllers().iter().filter(|one| one.is_io()) {

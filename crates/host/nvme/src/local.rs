@@ -1,7 +1,7 @@
 //! The drive as another front end of this process uses it: without connections, controllers and queues.
 //!
-//! A command costs and leaves the same as its NVMe counterpart: bytes go to the store, the translation layer hears
-//! of their pages, and both are told in the order that [`crate::store`] promises.
+//! A command costs and leaves the same as its NVMe counterpart: bytes go to the store, their pages to the
+//! translation layer, in the order that [`crate::store`] promises.
 
 use std::sync::Arc;
 
@@ -146,7 +146,7 @@ impl Local {
         }
     }
 
-    /// Bytes go to the store, and the translation layer hears of their pages: before that where its units fail, and
+    /// Writes bytes to the store, and reports their pages to the translation layer: before that where its units fail, and
     /// after it elsewhere.
     fn put(
         &self,

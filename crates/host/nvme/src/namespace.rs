@@ -99,7 +99,7 @@ pub struct Namespace {
     bytes: AtomicU64,
     block_shift: AtomicU32,
     offered: AtomicBool,
-    /// It is there: what it lies on is erased, and a state may tell of it.
+    /// It is there: what it lies on is erased, and a state may record it.
     made: AtomicBool,
     deleted: AtomicBool,
     /// Formats that were begun and that ended: odd while one is under way.
@@ -209,7 +209,7 @@ impl Namespace {
         self.offered.store(offered, Ordering::Relaxed);
     }
 
-    /// Whether a state may tell of it: one that is not erased yet is not made.
+    /// Whether a state may record it: one that is not erased yet is not made.
     pub(crate) fn is_made(&self) -> bool {
         self.made.load(Ordering::Relaxed)
     }

@@ -78,7 +78,7 @@ impl Server {
         Server::with_metrics(target, address, None, None)
     }
 
-    /// Begins to listen, and to answer requests for metrics at another address, with those that `more` tells.
+    /// Begins to listen, and to answer requests for metrics at another address, with those that `more` renders.
     ///
     /// # Errors
     /// When either cannot be.

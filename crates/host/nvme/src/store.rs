@@ -82,7 +82,7 @@ pub trait Contents: fmt::Debug + Send + Sync {
     /// As [`Store::data`].
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When it cannot be found out.
     fn data(&self) -> io::Result<Vec<(u64, u64)>>;
 }
 
@@ -173,13 +173,13 @@ impl Store {
     /// others read as zeroes. Of memory, nothing: it begins empty.
     ///
     /// # Errors
-    /// When the file's system does not tell.
+    /// When the file system does not report it.
     pub fn data(&self) -> io::Result<Vec<(u64, u64)>> {
         self.contents.data()
     }
 }
 
-/// Records why contents could not be reached: the host is told no more than that it failed.
+/// Logs the error of contents that could not be reached: the host gets no more than a status.
 fn failed(what: &str, at: u64, error: &io::Error) {
     warn!(%error, at, "contents cannot be {what}");
 }

@@ -178,7 +178,7 @@ impl Target {
         self.read_only.load(Ordering::Relaxed)
     }
 
-    /// Notes what a write or discard came to: a drive that has become read-only says so.
+    /// Records the outcome of a write or discard, which may show that the drive has become read-only.
     pub(crate) fn recorded(&self, result: Result<(), Status>) -> Status {
         match result {
             Ok(()) => Status::SUCCESS,
@@ -196,8 +196,8 @@ impl Target {
         self.time.now_ms()
     }
 
-    /// From now on it is so late, and no later until this is said again: for tests in which all that
-    /// happens follows from a seed.
+    /// Sets the time, and stops it until the next call: for tests in which all events follow from a
+    /// seed.
     #[doc(hidden)]
     pub fn set_now_ms(&self, now_ms: u64) {
         self.time.set_ms(now_ms);
@@ -227,7 +227,7 @@ impl Target {
         streaming.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A controller level reset: what the host held of streams is released, with its last controller.
+    /// Performs a controller level reset: releases the host's streams, if this was its last controller.
     pub(crate) fn reset(&self, controller: &Controller) {
         let host = controller.host_key();
         let (others, same) = {
@@ -254,7 +254,7 @@ impl Target {
         }
     }
 
-    /// The directive is disabled for a host at a namespace: what it holds of streams is released. Identifiers that
+    /// Disables the directive for a host at a namespace, and releases its streams. Identifiers that
     /// hosts share are theirs together, and stay while one of them has the directive enabled.
     pub(crate) fn stop_streaming(&self, scope: Scope) {
         let mut drive = self.drive();
@@ -268,7 +268,7 @@ impl Target {
         }
     }
 
-    /// A batch of I/O commands begins, and ends with the guard: no Format begins in between.
+    /// Begins a batch of I/O commands, which ends with the guard: no Format begins in between.
     pub(crate) fn enter(&self) -> RwLockReadGuard<'_, ()> {
         self.gate.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -278,7 +278,7 @@ impl Target {
         self.connection_bytes.load(Ordering::Relaxed)
     }
 
-    /// A connection that took so much memory takes as much now.
+    /// Counts a change of a connection's memory.
     pub(crate) fn takes_memory(&self, before: u64, now: u64) {
         if now >= before {
             self.connection_bytes
@@ -317,7 +317,7 @@ impl Target {
         Ok(())
     }
 
-    /// The same, unless nothing but time has passed since it was written last. Answers whether it
+    /// Writes the state unless nothing but time has passed since it was written last. Returns whether it
     /// was written.
     ///
     /// # Errors
@@ -362,8 +362,8 @@ impl Target {
         }
     }
 
-    /// Bytes that were transferred of a write whose end will never come are in the store: the
-    /// translation layer hears of them, so that it knows of all data there are.
+    /// Records the part of a write whose end will never come. Its bytes are in the store: the
+    /// translation layer records them, so that it maps all data there are.
     pub(crate) fn wrote_part(&self, scope: Scope, hint: Hint, at: u64, length: u64) {
         if length > 0 && !self.can_fail {
             let pages = touched(at, length, self.page_bytes);
@@ -380,8 +380,8 @@ impl Target {
         }
     }
 
-    /// Bytes of a write go to the store. Of a drive that can become read-only, the translation layer
-    /// hears of their pages first, each once, and of a drive that is so by then nothing is changed.
+    /// Puts bytes of a write into the store. Of a drive that can become read-only, the translation layer
+    /// records their pages first, each once, and a drive that is read-only by then is not changed.
     pub(crate) fn put(
         &self,
         (scope, hint): (Scope, Hint),
@@ -409,7 +409,7 @@ impl Target {
     }
 
     /// Zeroes bytes whose pages were discarded. Where that fails their data are still there, and the
-    /// translation layer hears of them again.
+    /// translation layer records them again.
     pub(crate) fn zero(&self, scope: Scope, bytes: Extent, pages: PageRange) -> Status {
         match self.store.zero(bytes.at, bytes.length) {
             Ok(()) => Status::SUCCESS,

@@ -19,14 +19,14 @@ pub const GROUPS: u16 = 64;
 /// the lowest identifiers).
 pub const PERMANENT: u16 = 6;
 
-/// A number that tells bytes from others, the same in every process.
+/// Hashes bytes, to the same number in every process.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mut hash = XxHash3_64::new();
     hash.write(bytes);
     hash.finish()
 }
 
-/// Sizes that hosts are told.
+/// Sizes that hosts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Geometry {
     pub(crate) blocks: u64,

@@ -4,7 +4,7 @@ use anabranch_nvme::completion::Status;
 
 use crate::bytes::put;
 
-/// Bytes of sense data in the fixed format with all that is told.
+/// Bytes of sense data in the fixed format, with all fields that are reported.
 pub const SENSE_BYTES: usize = 18;
 
 /// Which bit of a command, or of its parameters, is wrong (SPC §4.4.2.4.2).

@@ -35,7 +35,7 @@ pub struct Attached {
 
 impl Attached {
     /// Makes the kernel's device of that name, or takes over what a killed server of that name has left, and serves it.
-    /// `contents` tells what the unit holds from what others hold, and is the same once it is served again; none of a
+    /// `contents` is the identity of the unit's contents, and is the same once it is served again; none of a
     /// unit whose contents end with the process.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Attached {
         self.taken_over
     }
 
-    /// Whether it is no longer served, for a reason that [`Attached::detach`] tells.
+    /// Whether it is no longer served, for a reason that [`Attached::detach`] returns.
     pub fn has_ended(&self) -> bool {
         self.handler.as_ref().is_none_or(Handler::has_ended)
     }
@@ -113,7 +113,7 @@ impl Attached {
     ///
     /// # Errors
     /// When the kernel refuses a step, or the unit could not be served to the end: the host keeps a block device that is
-    /// no longer served. The error tells how to go on with it, or how to take it away.
+    /// no longer served. The error holds the remedy: to go on with it, or to take it away.
     pub fn detach(mut self) -> Result<(), TcmuError> {
         self.end()
     }

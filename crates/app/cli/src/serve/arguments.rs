@@ -177,7 +177,7 @@ pub struct ServeArguments {
     /// Bytes of a logical block, 512 or 4096, until a host formats its namespace
     #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = block)]
     pub block_bytes: u32,
-    /// Schemes that have what hosts write, each on a shadow drive of its own: at the end their WAF is told beside the
+    /// Schemes that have what hosts write, each on a shadow drive of its own: at the end their WAF is reported beside the
     /// drive's
     #[arg(
         long,
@@ -195,7 +195,7 @@ pub struct ServeArguments {
         help_heading = "Shadow drives"
     )]
     pub sample: Option<Rate>,
-    /// Samples whose mean is told, each of other pages; their spread is the error [default: 4]
+    /// Samples whose mean is reported, each of other pages; their spread is the error [default: 4]
     #[arg(
         long,
         value_name = "N",

@@ -107,7 +107,7 @@ impl Front {
         [found].into_iter().chain(metrics).collect()
     }
 
-    /// Whether it has ended by itself, for a reason that [`Front::end`] tells.
+    /// Whether it has ended by itself, for a reason that [`Front::end`] returns.
     pub fn has_ended(&self) -> bool {
         match self {
             Front::Network(_) => false,

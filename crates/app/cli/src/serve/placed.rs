@@ -8,7 +8,7 @@ use anabranch_trace::{ContextId, FileId, WriteHint};
 
 use crate::failure::{Failure, Result};
 
-/// A scheme that sees of a write where it goes and how long it is, as the network tells, no more: no
+/// A scheme that sees the address and length of a write, as the network gives them, no more: no
 /// context, no file, no hint, and so no names either.
 #[derive(Debug)]
 struct OfTheNetwork(Policy);

@@ -110,7 +110,7 @@ impl Told {
     }
 }
 
-/// The text of what they tell, for a monitoring system.
+/// Renders their figures for a monitoring system.
 pub fn metrics(told: Arc<Told>) -> More {
     Arc::new(move || {
         let shadowed = told.shadowed();
@@ -129,7 +129,7 @@ struct Batch {
 }
 
 impl Shadows {
-    /// Begins those that were asked for, with what the drive holds, and has them told of what hosts write.
+    /// Begins those that were asked for, with the drive's data, and has the drive report later writes to them.
     pub fn start(arguments: &ServeArguments, drive: &mut ServedDrive) -> Result<Option<Shadows>> {
         if arguments.shadow.is_empty() {
             return Ok(None);
@@ -187,7 +187,7 @@ impl Shadows {
         Arc::clone(&self.told)
     }
 
-    /// Ends them, after all they were told of; the drive's listener must be gone.
+    /// Ends them once they have taken all writes reported to them; the drive's listener must be gone.
     pub fn end(self) -> Result<Shadowed> {
         let failed = || {
             Failure::work(anyhow::anyhow!(

@@ -110,7 +110,7 @@ struct Chunks<'a> {
 }
 
 impl Chunks<'_> {
-    /// Reads and tells until the file ends or nobody listens any more.
+    /// Reads and sends chunks until the file ends or nobody receives them any more.
     fn tell(mut self, tell: &SyncSender<Told>, empty: &Receiver<Vec<u8>>) {
         loop {
             let told = self.next(empty.try_recv().unwrap_or_default());

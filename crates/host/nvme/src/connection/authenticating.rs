@@ -41,7 +41,7 @@ impl Role {
 }
 
 impl Connection {
-    /// The authentication that a host must pass before it may use what it connects to. Discovery tells where the
+    /// The authentication that a host must pass before it may use what it connects to. Discovery reports where the
     /// drive is, to hosts that are named.
     pub(super) fn exchange(
         &self,

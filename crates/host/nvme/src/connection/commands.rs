@@ -170,7 +170,7 @@ impl Connection {
         }
     }
 
-    /// The host at a command's namespace, as streams tell them apart.
+    /// The host at a command's namespace, as the key of streams.
     pub(super) fn scope(&self, command: &Command) -> Scope {
         let host = match &self.role {
             Role::Admin(controller) | Role::Io(controller, _) => controller.host_key(),

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use super::{Connection, Encoder, Side};
 use crate::{controller::Notice, target::Target};
 
-/// One connection of a target, which does nothing but when it is told to.
+/// One connection of a target, which acts only when it is called.
 #[derive(Debug)]
 pub struct Offline {
     connection: Connection,
@@ -42,8 +42,8 @@ impl Offline {
         count
     }
 
-    /// Does what is done between two reads of the network: what has come, one slice of a long command,
-    /// and what other connections have told. Answers what the host is sent, and whether there is more to
+    /// Performs one turn, as between two reads of the network: received PDUs, one slice of a long command,
+    /// and notices of other connections. Returns the bytes for the host, and whether there is more to
     /// do.
     pub fn turn(&mut self) -> (Vec<u8>, bool) {
         let outcome = if self.is_open {

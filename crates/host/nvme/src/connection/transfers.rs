@@ -16,7 +16,7 @@ use crate::{
     target::Target,
 };
 
-/// Most bytes of memory that data asked for may come to take on a connection (our choice: those of 32
+/// Most bytes of memory that data asked for may take on a connection (our choice: those of 32
 /// of the longest admin commands, or the beginnings of 64 blocks). Who would exceed it is asked later.
 const MOST_ASKED: usize = 256 << 10;
 
@@ -80,7 +80,7 @@ pub(super) struct Transfers {
     slots: Vec<Option<Pending>>,
     vacant: Vec<u16>,
     under_way: usize,
-    /// Bytes of memory that the data of those under way may come to take.
+    /// Bytes of memory that the data of those under way may take.
     asked_bytes: usize,
     /// Those that were not asked for yet.
     waiting: VecDeque<Pending>,
@@ -108,7 +108,7 @@ impl Transfers {
         under_way.for_each(|pending| pending.moved_ms = now_ms);
     }
 
-    /// Bytes of memory they take, or may come to.
+    /// Bytes of memory that they take, or may take.
     pub(super) fn bytes(&self) -> usize {
         let slots = self.slots.capacity() + self.waiting.capacity();
         slots * size_of::<Pending>() + self.asked_bytes
@@ -276,7 +276,7 @@ impl Pending {
         namespace.is_some_and(|namespace| namespace.has_erased_since(self.format))
     }
 
-    /// Bytes of memory its data may come to take: all that are collected, or the beginning of a block.
+    /// Bytes of memory that its data may take: all that are collected, or the beginning of a block.
     fn need(&self) -> usize {
         match self.sink {
             Sink::Write { .. } => MOST_BLOCK,

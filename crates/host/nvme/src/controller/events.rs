@@ -26,7 +26,7 @@ impl Controller {
         }
     }
 
-    /// The host is ready to hear of an event.
+    /// Takes a host's request for an event.
     ///
     /// # Errors
     /// When it said so too often.
@@ -68,7 +68,7 @@ impl Controller {
 }
 
 impl State {
-    /// The host is told of an event, when it is ready to hear of it.
+    /// Reports an event to the host, once it has requested one.
     pub(crate) fn happened(&mut self, event: u32) {
         if self.events.len() < MOST_EVENTS {
             self.events.push_back(event);

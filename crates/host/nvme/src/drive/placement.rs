@@ -73,7 +73,7 @@ pub(super) fn write(
     written.map_err(|error| status(&error))
 }
 
-/// Discards, and tells the scheme.
+/// Discards pages, and notifies the scheme first.
 pub(super) fn discard(
     device: &mut StreamDevice,
     placement: &mut dyn Placement,

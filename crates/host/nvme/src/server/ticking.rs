@@ -1,4 +1,4 @@
-//! The thread that lets the time of a drive's flash pass, and tells connections which of their commands are due.
+//! The thread that lets the time of a drive's flash pass, and notifies connections of their commands that are due.
 //!
 //! It sleeps from one event to the next; how exactly it wakes is the system's (about 60 us late on Linux).
 
@@ -16,7 +16,7 @@ use crate::target::Target;
 /// Longest sleep of the thread (our choice), which then checks whether the target still exists.
 const NAP: Duration = Duration::from_millis(50);
 
-/// Begins to tell the target's connections what is due.
+/// Begins to notify the target's connections of commands that are due.
 ///
 /// # Errors
 /// When there are no more threads.

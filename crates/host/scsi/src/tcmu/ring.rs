@@ -111,7 +111,7 @@ impl<M: Memory> Ring<M> {
     }
 
     /// Has the next command performed, if one has come: `perform` is given its bytes and the data it brings. Answers
-    /// whether there was one; the kernel is to be told then, before the next.
+    /// whether there was one; the kernel is to be notified then, before the next.
     ///
     /// # Errors
     /// When an entry is invalid.
