@@ -27,7 +27,7 @@ impl Filled {
         series::counts_room_twice(&self.ends)
     }
 
-    /// Reason for which bytes counted beyond those sent are not known to be copies, if any.
+    /// Gives the reason why bytes counted beyond those sent may be no copies, if there is one.
     pub fn counts_no_copies(&self) -> Option<&'static str> {
         if self.counts_room_twice() == Some(true) {
             return Some(

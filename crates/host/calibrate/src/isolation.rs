@@ -96,7 +96,7 @@ pub(crate) fn unmeasured_and_mapped(
     Ok(handles)
 }
 
-/// Limits of the measurement.
+/// Describes what the measurement of these handles cannot show.
 pub(crate) fn note(handles: &[Handle]) -> Option<String> {
     let initial = |handle: &&Handle| handle.told == Some(Isolation::Initial);
     let alone = handles.iter().filter(initial).count() == 1;

@@ -187,7 +187,7 @@ impl Digests {
         u8::from(self.header) | u8::from(self.data) << 1
     }
 
-    /// Digests that both ends want.
+    /// Keeps the digests that both ends want.
     #[must_use]
     pub fn and(self, other: Digests) -> Digests {
         Digests {

@@ -182,7 +182,7 @@ impl Shadows {
         }))
     }
 
-    /// The figures that they report meanwhile.
+    /// Shares the figures that they report meanwhile.
     pub fn told(&self) -> Arc<Told> {
         Arc::clone(&self.told)
     }
@@ -255,7 +255,7 @@ struct Listener {
     page_bytes: u64,
     /// Empty where all is looked at.
     samples: Vec<Sample>,
-    /// The context of a hint: each hint has its own.
+    /// Contexts of hints, by kind and number.
     contexts: BTreeMap<(u8, u16), ContextId>,
     batch: Batch,
     sender: SyncSender<Batch>,

@@ -27,7 +27,7 @@ const SEND_ENABLE: u8 = 1;
 const SEND_RELEASE: u8 = 1;
 const SEND_RELEASE_RESOURCES: u8 = 2;
 
-/// The operation in dword 11.
+/// Operands in dword 11.
 struct Directive {
     operation: u8,
     kind: u8,

@@ -27,7 +27,7 @@ pub(super) mod feature {
     pub const HOST_IDENTIFIER: u8 = 0x81;
 }
 
-/// The value that Select asks for.
+/// Values of Select (SEL).
 const CURRENT: u32 = 0;
 const DEFAULT: u32 = 1;
 const SAVED: u32 = 2;

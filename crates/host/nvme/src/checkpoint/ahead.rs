@@ -31,7 +31,7 @@ enum Told {
 pub(super) struct Ahead<'a> {
     source: Source<'a>,
     chunk: Vec<u8>,
-    /// Unread rest of the chunk.
+    /// Bounds of the chunk's unread rest.
     from: usize,
     to: usize,
     checksum: Option<u64>,

@@ -49,7 +49,7 @@ struct In<'a> {
 }
 
 impl In<'_> {
-    /// Its pieces; `None` if it is of the first version.
+    /// Reads its pieces; `None` if it is of the first version.
     fn found(mut self) -> Result<Option<Found>, StateError> {
         let form: Form = json(&self.line()?)?;
         match form.version {

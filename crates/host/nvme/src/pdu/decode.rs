@@ -47,7 +47,7 @@ pub enum Pdu<'a> {
     ReadyToTransfer(Transfer),
 }
 
-/// The first PDU of both ends.
+/// Parameters of ICReq and ICResp, the first PDU of each end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Initialize {
     /// Version of the format (PFV); 0.

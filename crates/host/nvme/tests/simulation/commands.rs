@@ -262,7 +262,7 @@ impl World {
         Ok(())
     }
 
-    /// Commands that manage namespaces.
+    /// Follows the lives of namespaces, from a command's outcome.
     fn lived(&mut self, what: &What, status: u16) {
         let done = status == 0;
         match what {
