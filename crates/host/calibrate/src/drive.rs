@@ -215,7 +215,7 @@ impl<'a> Drive<'a> {
         self.link.send(&commands, &mut self.data)
     }
 
-    /// Has everything that was sent on its media.
+    /// Flushes all data that were sent to its media.
     pub(crate) fn flush(&mut self) -> Result<(), CalibrateError> {
         let command = Command {
             what: "flush",

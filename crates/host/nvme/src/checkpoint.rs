@@ -150,7 +150,7 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// That of a drive and what was counted of its commands.
+    /// Makes the mark of a drive and of its commands' counters.
     pub(crate) fn of(drive: &ServedDrive, totals: &Totals) -> Mark {
         let made = drive.namespaces().iter().filter(|one| one.is_made());
         Mark {
@@ -215,13 +215,13 @@ impl Checkpoint {
         }
     }
 
-    /// The same, of a drive that began as an aged one.
+    /// Makes it the state of a drive that began as an aged one.
     #[must_use]
     pub fn of_aged(self, aged: bool) -> Checkpoint {
         Checkpoint { aged, ..self }
     }
 
-    /// The same, in other files than the system's.
+    /// Keeps the state in other files than the system's.
     #[must_use]
     pub fn within(self, files: Arc<dyn Files>) -> Checkpoint {
         Checkpoint { files, ..self }
@@ -265,7 +265,7 @@ impl Checkpoint {
         self.write_while(source, true)
     }
 
-    /// The same, whether or not hosts are served meanwhile.
+    /// Writes the state as [`Checkpoint::write`] does, whether or not hosts are served meanwhile.
     fn write_while(&self, source: Source<'_>, served: bool) -> Result<Mark, CheckpointError> {
         let new = self.beside(".new");
         let file = self.files.create(&new).map_err(StateError::Write);

@@ -36,7 +36,7 @@ impl Clock {
         }
     }
 
-    /// From now on `wake` wakes this thread, which lets the flash's time pass. There is one server, and so one thread: the
+    /// Sets the thread that `wake` wakes, which lets the flash's time pass. There is one server, and so one thread: the
     /// first.
     pub(crate) fn set_thread(&self, thread: Thread) {
         let _ = self.thread.set(thread);

@@ -65,7 +65,7 @@ enum Role {
     Fresh,
     /// PDUs are exchanged, and a Connect is awaited.
     Unconnected,
-    /// It becomes what it is behind this when the host has authenticated.
+    /// The host must authenticate; then the role behind this is the connection's.
     Authenticating(Box<Authenticating>),
     /// The admin queue of a controller.
     Admin(Arc<Controller>),

@@ -16,7 +16,7 @@ use crate::{
 const ERASED: u64 = 16 << 20;
 
 impl Target {
-    /// One at a time changes which namespaces there are, and who has them.
+    /// Locks the management of namespaces: one command at a time makes, deletes or attaches them.
     fn managing(&self) -> MutexGuard<'_, ()> {
         let locked = self.managing.lock();
         locked.unwrap_or_else(PoisonError::into_inner)
@@ -186,7 +186,7 @@ impl Target {
         }
     }
 
-    /// From now on I/O commands of a namespace are refused.
+    /// Begins a Format: I/O commands of the namespace are refused until it ends.
     fn begin_format(&self, namespace: &Namespace) -> Result<(), Status> {
         let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         if !namespace.is_formatting() {
@@ -261,7 +261,7 @@ impl Target {
 
 /// Cause of a namespace's refusal.
 pub(crate) enum NotMade {
-    /// It cannot be.
+    /// Its layout is refused.
     Namespace(NamespaceError),
     /// The drive cannot make it.
     ServedDrive(Status),

@@ -245,7 +245,7 @@ fn device(encoder: &mut DescriptorEncoder, drive: &ServedDrive, tally: &Tally) -
     gauge(encoder, "write_amplification", help, None, waf)
 }
 
-/// The counters of each namespace.
+/// Encodes the counters of each namespace.
 fn namespaces(encoder: &mut DescriptorEncoder, drive: &ServedDrive) -> std::fmt::Result {
     let page_bytes = u64::from(drive.config().page_bytes);
     let bytes = Unit::Bytes;
@@ -282,7 +282,7 @@ fn namespaces(encoder: &mut DescriptorEncoder, drive: &ServedDrive) -> std::fmt:
     Ok(())
 }
 
-/// Of each stream, the host's and the internal ones.
+/// Encodes the counters of each stream, the host's and the internal ones.
 fn streams(encoder: &mut DescriptorEncoder, drive: &ServedDrive) -> std::fmt::Result {
     let config = drive.config();
     let page_bytes = u64::from(config.page_bytes);

@@ -65,7 +65,7 @@ pub struct Wanted {
 /// Cause of a namespace's refusal.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum NamespaceError {
-    /// There is not so much room in one piece.
+    /// No hole is large enough.
     #[error("a namespace of {wanted} bytes does not fit: at most {most} are free in one piece")]
     NoRoom {
         /// Bytes that were asked for.
@@ -73,13 +73,13 @@ pub enum NamespaceError {
         /// Bytes there are.
         most: u64,
     },
-    /// There are as many as there may be.
+    /// The drive has the most namespaces that it may have.
     #[error("a drive has at most {MOST_NAMESPACES} namespaces")]
     TooMany,
-    /// It has no bytes, or blocks that are none, or lies where another does.
+    /// Its size or its blocks are invalid, or it overlaps another.
     #[error("namespace {0} cannot be: it has no bytes, lies beyond the drive or over another")]
     Impossible(u32),
-    /// There is no such FDP configuration.
+    /// The FDP configuration does not exist.
     #[error("the drive has no FDP configuration {0:?}")]
     Configuration(Option<u8>),
     /// The drive's reclaim unit handles are not such.
@@ -99,7 +99,7 @@ pub struct Namespace {
     bytes: AtomicU64,
     block_shift: AtomicU32,
     offered: AtomicBool,
-    /// It is there: what it lies on is erased, and a state may record it.
+    /// It is made: its pages are erased, and a state may record it.
     made: AtomicBool,
     deleted: AtomicBool,
     /// Formats that were begun and that ended: odd while one is under way.
@@ -228,7 +228,7 @@ impl Namespace {
         self.host_pages.load(Ordering::Relaxed)
     }
 
-    /// So many pages held data before, and do now; hosts wrote so many.
+    /// Counts a change: pages with data before and now, and pages that hosts wrote.
     #[inline]
     pub(crate) fn changed(&self, before: u64, now: u64, written: u64) {
         // One at a time changes it, under the drive's lock.
@@ -282,7 +282,7 @@ impl Namespace {
         }
     }
 
-    /// It is no more.
+    /// Whether it was deleted.
     pub(crate) fn is_deleted(&self) -> bool {
         self.deleted.load(Ordering::Relaxed)
     }
@@ -319,7 +319,7 @@ impl Namespaces {
         self.by_id.values()
     }
 
-    /// One of them.
+    /// Looks up a namespace by its identifier.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&Arc<Namespace>> {
         self.by_id.get(&id)

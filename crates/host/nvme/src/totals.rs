@@ -57,7 +57,7 @@ impl Tally {
     }
 }
 
-/// The same, counted by all connections.
+/// Counters that all connections add to.
 #[derive(Debug, Default)]
 pub struct Totals {
     zeroed_bytes: AtomicU64,

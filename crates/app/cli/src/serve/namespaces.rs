@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespaceList(Vec<Part>);
 
-/// One of them.
+/// A namespace of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
     /// Bytes; what is left, where none are named.

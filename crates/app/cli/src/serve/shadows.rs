@@ -38,7 +38,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Results of a drive's shadow drives for the writes of its hosts.
 #[derive(Debug, Serialize)]
 pub struct Shadowed {
-    /// One page of how many was kept.
+    /// Pages of which one was kept.
     pub rate: Rate,
     /// Pages of an erase unit in the sample.
     pub unit_pages: u32,

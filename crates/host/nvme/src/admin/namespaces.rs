@@ -96,7 +96,7 @@ impl Request<'_> {
         }
     }
 
-    /// Of all namespaces, where all are meant.
+    /// Deletes a namespace, or all, where all are meant.
     fn delete(&self) -> Result<Answer, Status> {
         let all = self.target.namespaces();
         let named = match self.command.namespace {

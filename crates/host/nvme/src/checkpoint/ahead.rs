@@ -20,7 +20,7 @@ const UNCOVERED: usize = size_of::<u64>();
 
 /// Outcome of reading the next chunk.
 enum Told {
-    /// So many bytes of a chunk.
+    /// A chunk, and its bytes that were read.
     Bytes(Vec<u8>, usize),
     /// The checksum of all bytes but the last [`UNCOVERED`].
     End(u64),

@@ -116,7 +116,7 @@ impl Connection {
         }
     }
 
-    /// Whoever has authenticated is let in; whoever has failed is dropped when the answer is sent.
+    /// Admits a host that has authenticated. One that has failed is dropped when the answer is sent.
     fn conclude(&mut self) {
         let Role::Authenticating(authenticating) = &mut self.role else {
             return;

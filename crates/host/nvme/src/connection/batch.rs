@@ -17,7 +17,7 @@ use crate::{
     target::Target,
 };
 
-/// Something done to pages.
+/// Change of pages.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Change {
     /// The pages were written.
@@ -167,7 +167,7 @@ fn apply(
     item: &Item,
 ) -> Result<(), Status> {
     match item.change {
-        // It was reported of before its data came ([`Target::put`]).
+        // Its pages were reported before its data came ([`Target::put`]).
         Some(Change::Write(_)) if target.can_fail => Ok(()),
         Some(Change::Write(hint)) => drive.write(scope, target.still(scope, hint), item.pages),
         Some(Change::Discard(_)) => drive.discard(item.pages),

@@ -212,7 +212,7 @@ impl Connection {
         Ok(controller)
     }
 
-    /// Of a host that has to authenticate first, the queue's number is taken when it has.
+    /// Connects an I/O queue. If the host must authenticate first, the queue's number is taken afterwards.
     fn connect_io(
         &mut self,
         queue: u16,

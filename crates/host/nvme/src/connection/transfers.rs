@@ -35,7 +35,7 @@ pub(super) enum Sink {
         /// The beginning of a logical block whose end has not come: a block is written whole or not
         /// at all, also when the host vanishes (NVM §2.1.4.2, AWUPF).
         part: Vec<u8>,
-        /// One past the last page that the translation layer has reported of ([`Target::put`]).
+        /// One past the last page that was reported to the translation layer ([`Target::put`]).
         reported: u32,
     },
     /// The data are compared with what the store holds from this byte on.
@@ -82,7 +82,7 @@ pub(super) struct Transfers {
     under_way: usize,
     /// Bytes of memory that the data of those under way may take.
     asked_bytes: usize,
-    /// Those that were not asked for yet.
+    /// Transfers that were not asked for yet.
     waiting: VecDeque<Pending>,
 }
 

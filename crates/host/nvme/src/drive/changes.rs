@@ -6,7 +6,7 @@ use anabranch_ssd::PageRange;
 
 use super::{Kind, ServedDrive, StateError};
 
-/// Something that may have changed where pages lie.
+/// Event that may have changed the mapping.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     /// Pages of a unit were programmed, from the first on: by the host or by a copy.
@@ -76,12 +76,12 @@ impl ServedDrive {
         }
     }
 
-    /// From now on it is kept which pages change their place.
+    /// Begins to record changes of the mapping.
     pub(crate) fn begin_copy(&mut self) {
         *self.changes() = Changes(Some(VecDeque::new()));
     }
 
-    /// From now on it is not.
+    /// Stops recording them.
     pub(crate) fn end_copy(&mut self) {
         *self.changes() = Changes(None);
     }

@@ -20,7 +20,7 @@ pub trait Placement: Send + fmt::Debug {
     /// The device half, at work.
     fn relocation_mut(&mut self) -> &mut dyn Relocate;
 
-    /// Has each part of a write performed on its stream, the whole in one or page by page.
+    /// Performs each part of a write on its stream, the whole in one or page by page.
     /// `now_pages` is what the host has written before.
     ///
     /// # Errors

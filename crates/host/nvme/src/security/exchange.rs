@@ -23,7 +23,7 @@ use super::{
 /// Behind the name that a secret is transformed with, and in front of names in responses (§8.3.4.5.7 and .4).
 const PROTOCOL: &[u8] = b"NVMe-over-Fabrics";
 
-/// One authentication.
+/// An authentication under way.
 #[derive(Debug)]
 pub struct Exchange {
     names: Names,

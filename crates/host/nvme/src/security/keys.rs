@@ -47,7 +47,7 @@ pub struct Keys {
 /// Cause of a host's refusal.
 #[derive(Debug, Error)]
 pub enum NoExchange {
-    /// It has none here.
+    /// No secret is kept for it.
     #[error("no secret is kept for it")]
     Unknown,
     /// The library refuses.

@@ -192,9 +192,9 @@ fn header(length: usize, (family, message): (u8, u8), transaction: u16) -> Vec<u
 pub struct Challenge<'a> {
     /// The transaction.
     pub transaction: u16,
-    /// Identifiers of hash and group.
+    /// Code of the hash.
     pub hash: u8,
-    /// The same of the group.
+    /// Code of the group.
     pub group: u8,
     /// The sequence number.
     pub sequence: u32,

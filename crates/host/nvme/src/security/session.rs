@@ -47,7 +47,7 @@ static INDEXES: LazyLock<Option<Indexes>> = LazyLock::new(|| {
     Some((keys, Ssl::new_ex_index().ok()?))
 });
 
-/// From now on connections of a context may come with these keys.
+/// Lets connections of a context come with these keys.
 pub(super) fn offer(context: &mut SslContextBuilder, psks: Psks) -> Result<(), ErrorStack> {
     let (keys, _) = (*INDEXES).ok_or_else(ErrorStack::get)?;
     context.set_ex_data(keys, Arc::new(psks));

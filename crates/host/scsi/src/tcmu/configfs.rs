@@ -99,7 +99,7 @@ impl Tree {
         format!("rm {}; rmdir {}", self.link().display(), all.join(" "))
     }
 
-    /// Has the kernel give up the commands of a server that was killed: what it has answered is taken, what is under way
+    /// Makes the kernel give up the commands of a server that was killed: what it has answered is taken, what is under way
     /// ends with BUSY, so that the host sends it again, and the ring is empty. A half written answer is never read
     /// (Linux, `tcmu_block_dev` and `tcmu_reset_ring`).
     pub(super) fn reset(&self) -> Result<(), TcmuError> {
