@@ -64,11 +64,11 @@ impl Places {
     /// connections have not ended yet.
     pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<(Place, oneshot::Receiver<()>)> {
         let mut held = self.held();
-        while held.newcomers.len() >= self.most_newcomers {
-            held.give_up_one()?;
-        }
         if held.all >= self.most {
             return None;
+        }
+        while held.newcomers.len() >= self.most_newcomers {
+            held.give_up_one()?;
         }
         let (given_up, notice) = oneshot::channel();
         let number = held.next;
