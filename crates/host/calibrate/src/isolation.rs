@@ -1,5 +1,13 @@
-//! Whether garbage collection keeps handles apart: all are written at once until much was copied, then one after the
-//! other is dropped, with more copying before each. What lay alone leaves nothing to copy.
+//! Whether garbage collection keeps handles apart.
+//!
+//! ```text
+//! fill the drive, each handle its part
+//! for each handle:
+//!     overwrite all parts at random, until enough was copied or sent; most before the first handle
+//!     discard its part
+//!     write it anew, but for the room of units that it may hold open: what is copied now lay mixed with others' data
+//!     write the rest
+//! ```
 
 use crate::drive::{About, Drive, Piece, Placement};
 use crate::findings::{Handle, Isolation};

@@ -1,4 +1,14 @@
 //! The order of the series.
+//!
+//! ```text
+//! discard all blocks
+//! lone writes of rising sizes       -> mapping unit, lag of the flash's count
+//! fill in order, then overwrite at random until copies are made, and through some bursts of them
+//!                                   -> reclaim unit, physical bytes, spare
+//! discard all blocks, write a part  -> effect of a discard
+//! write with all handles, drop one after the other, where a discard frees room and there are several
+//!                                   -> isolation of each handle
+//! ```
 
 use crate::CalibrateError;
 use crate::drive::{About, Drive, Piece};
@@ -15,11 +25,11 @@ const LONE_WRITES: u64 = 16;
 /// Overwrites are as large as makes this many of a capacity, as a power of two, so that a series has a bounded number
 /// of writes on any drive (our choice).
 const SLOTS_BITS: u32 = 18;
-/// Between two looks at the counters lies this much of a capacity, as a power of two, or one overwrite (our choice).
+/// Part of a capacity between two looks at the counters, as a power of two; at least one overwrite (our choice).
 const LOOK_BITS: u32 = 15;
 /// Bursts of copies that are waited for (our choice).
 const BURSTS: usize = 24;
-/// Of a capacity, what is overwritten for bursts at most, and what is written to see what a discard did.
+/// Shares of a capacity: most that is overwritten for bursts, and the part written after a discard (our choice).
 const BURST_SHARE: f64 = 0.5;
 const DISCARD_SHARE: f64 = 0.25;
 
