@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anabranch_nvme::{
     Options, Target, Totals, converse,
-    drive::{Drive, Watch},
+    drive::{ServedDrive, Watch},
     namespace::Wanted,
     pdu::{Digests, Framing, Pdu, Side},
     store::Store,
@@ -34,11 +34,11 @@ fn target(fdp: bool) -> Arc<Target> {
     };
     let drive = if fdp {
         let device = FdpDevice::watched(&config, &FdpOptions::default(), Watch::default());
-        Drive::fdp(device.expect("a drive"))
+        ServedDrive::fdp(device.expect("a drive"))
     } else {
         let relocation = RelocationKind::Gc.build(&config);
         let device = Device::watched(config, &*relocation, Watch::default());
-        Drive::streams(device.expect("a drive"), Box::new(relocation), false)
+        ServedDrive::streams(device.expect("a drive"), Box::new(relocation), false)
     };
     let drive = parted(drive);
     let store = Store::memory(drive.config().logical_bytes());
@@ -53,7 +53,7 @@ fn target(fdp: bool) -> Arc<Target> {
 }
 
 /// Two namespaces, the second of blocks of 512 bytes, and a quarter that is none's.
-fn parted(drive: Drive) -> Drive {
+fn parted(drive: ServedDrive) -> ServedDrive {
     let handles =
         |handles: std::ops::Range<u16>| drive.as_fdp().map_or(vec![], |_| handles.collect());
     let wanted = |bytes, block_shift, handles| Wanted {

@@ -53,7 +53,7 @@ mod version;
 mod watch;
 mod workloads;
 
-use std::process::ExitCode;
+use std::{panic, process::ExitCode};
 
 use arguments::{Arguments, Verb};
 use clap::CommandFactory as _;
@@ -61,6 +61,7 @@ use clap::CommandFactory as _;
 fn main() -> ExitCode {
     #[cfg(any(feature = "live", feature = "steer"))]
     anabranch_probe::inspect_if_asked();
+    keep_contained_panics_quiet();
     let mut arguments = Arguments::of_process();
     arguments.say.begin();
     match done(&mut arguments.verb) {
@@ -70,6 +71,16 @@ fn main() -> ExitCode {
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// Prints no panic that a trace's reader turns into an error: the error is printed.
+fn keep_contained_panics_quiet() {
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if !anabranch_trace::contains_panics() {
+            print(panic);
+        }
+    }));
 }
 
 /// Runs a verb, once it is certain that it destroys none of its files.

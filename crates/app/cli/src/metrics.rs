@@ -2,8 +2,9 @@
 //! at `/report`, as JSON, which `top` asks for.
 
 use std::{
+    collections::VecDeque,
     io::{self, Read as _, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -11,10 +12,11 @@ use std::{
 
 use crate::failure::{Failure, Result};
 
-/// The longest that one request may take, and below the most bytes it may have (our choice). Requests are answered one
-/// after another.
+/// Longest time that one request may take, and most bytes that it may have (our choice).
 const PATIENCE: Duration = Duration::from_secs(2);
 const MOST_ASKED: usize = 4096;
+/// Connections at a time (our choice); a later one takes the place of the oldest.
+const MOST_CONNECTIONS: usize = 16;
 /// The most bytes of an answer that are read (our choice: a report has some kilobytes).
 #[cfg(feature = "steer")]
 const MOST_ANSWERED: usize = 4 << 20;
@@ -23,7 +25,7 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 const JSON: &str = "application/json";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// What is answered.
+/// The texts that are answered.
 #[derive(Default)]
 struct Pages {
     metrics: String,
@@ -69,15 +71,7 @@ impl Metrics {
         let pages = Arc::new(Mutex::new(Pages::default()));
         let answered = Arc::clone(&pages);
         let thread = thread::Builder::new().name("metrics".to_owned());
-        let spawned = thread.spawn(move || {
-            for stream in listener.incoming() {
-                match stream {
-                    // What goes wrong there is the asker's loss.
-                    Ok(stream) => drop(answer(stream, &answered)),
-                    Err(_) => thread::sleep(PATIENCE),
-                }
-            }
-        });
+        let spawned = thread.spawn(move || accept(&listener, &answered));
         spawned.map_err(Failure::work)?;
         Ok(Metrics { pages, address })
     }
@@ -109,7 +103,7 @@ impl Metrics {
     }
 
     fn pages(&self) -> MutexGuard<'_, Pages> {
-        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.pages)
     }
 }
 
@@ -161,6 +155,56 @@ fn all_of(mut stream: TcpStream) -> io::Result<String> {
     }
 }
 
+/// Connections that are open, oldest first.
+#[derive(Default)]
+struct Open {
+    next: u64,
+    connections: VecDeque<(u64, TcpStream)>,
+}
+
+impl Open {
+    /// Adds a connection; the oldest ends if there are too many.
+    fn add(&mut self, stream: TcpStream) -> u64 {
+        if self.connections.len() >= MOST_CONNECTIONS
+            && let Some((_, oldest)) = self.connections.pop_front()
+        {
+            // It may have ended by itself.
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        self.next += 1;
+        self.connections.push_back((self.next, stream));
+        self.next
+    }
+}
+
+/// Answers each connection on a thread of its own, so that a silent one holds nobody up.
+fn accept(listener: &TcpListener, pages: &Arc<Mutex<Pages>>) {
+    let open = Arc::new(Mutex::new(Open::default()));
+    for stream in listener.incoming() {
+        let served = stream.and_then(|stream| {
+            let number = lock(&open).add(stream.try_clone()?);
+            let (pages, of_thread) = (Arc::clone(pages), Arc::clone(&open));
+            let spawned = thread::Builder::new().spawn(move || {
+                // A failure there is the asker's loss.
+                let _ = answer(stream, &pages);
+                lock(&of_thread).connections.retain(|one| one.0 != number);
+            });
+            if spawned.is_err() {
+                lock(&open).connections.retain(|one| one.0 != number);
+            }
+            spawned.map(drop)
+        });
+        if served.is_err() {
+            // Too many files or threads are open, which others' closing ends.
+            thread::sleep(PATIENCE);
+        }
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn answer(mut stream: TcpStream, pages: &Mutex<Pages>) -> io::Result<()> {
     let until = Instant::now() + PATIENCE;
     let mut asked = Vec::new();
@@ -179,7 +223,7 @@ fn answer(mut stream: TcpStream, pages: &Mutex<Pages>) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let page = |path: &str| asked.starts_with(format!("GET {path} ").as_bytes());
     let found = {
-        let pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let pages = lock(pages);
         match (page("/metrics"), page("/report")) {
             (true, _) => Some((OPENMETRICS, pages.now().clone())),
             (_, true) => pages.report.clone().map(|report| (JSON, report)),
@@ -240,5 +284,22 @@ mod tests {
         );
         assert!(ask(&metrics, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
         drop(silent);
+    }
+
+    #[test]
+    fn silent_connections_delay_no_answer() {
+        let metrics = Metrics::start("127.0.0.1:0".parse().unwrap(), None).unwrap();
+        metrics.show("a 1\n# EOF\n".to_owned());
+        let silent: Vec<TcpStream> = (0..3 * MOST_CONNECTIONS)
+            .map(|_| TcpStream::connect(metrics.address()).unwrap())
+            .collect();
+        let begin = Instant::now();
+        let answer = ask(&metrics, "GET /metrics HTTP/1.1\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+        // The oldest gave their places up.
+        let mut oldest = &silent[0];
+        oldest.set_read_timeout(Some(PATIENCE / 2)).unwrap();
+        assert_eq!(oldest.read(&mut [0]).unwrap(), 0);
     }
 }

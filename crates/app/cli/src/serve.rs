@@ -30,10 +30,10 @@ use front::Front;
 use shadows::Shadows;
 use view::View;
 
-/// How often signals are looked for (our choice).
+/// Period between two looks for signals (our choice).
 const TICK: Duration = Duration::from_millis(50);
 
-/// Serves a drive until it is told to stop.
+/// Serves a drive until a signal stops it.
 pub fn serve(arguments: &ServeArguments) -> Result {
     check(arguments)?;
     let keys = keys::read(arguments)?;
@@ -86,7 +86,7 @@ pub fn serve(arguments: &ServeArguments) -> Result {
     outcome::publish(arguments, &target, shadowed.as_ref(), file)
 }
 
-/// What clap does not know.
+/// Checks the arguments in ways that clap cannot.
 fn check(arguments: &ServeArguments) -> Result {
     check_reach(arguments)?;
     front::check(arguments)?;
@@ -99,7 +99,7 @@ fn check(arguments: &ServeArguments) -> Result {
     }
 }
 
-/// What can be reached from elsewhere is meant to be. Names of hosts guard the drive alone: whoever
+/// Refuses an address that can be reached from elsewhere unless that is meant. Names of hosts guard the drive alone: whoever
 /// asks for metrics gives none.
 fn check_reach(arguments: &ServeArguments) -> Result {
     let keyed = arguments.host_secret.is_some() || arguments.tls_key.is_some();

@@ -13,7 +13,7 @@ mod served;
 use std::{fs, path::Path, sync::Arc};
 
 use anabranch_initiator::{Host, HostOptions, Tag};
-use anabranch_nvme::{Options, Target, Totals, drive::Drive, store::Store};
+use anabranch_nvme::{Options, Target, Totals, drive::ServedDrive, store::Store};
 use anabranch_scsi::Unit;
 use anabranch_ssd::{Config, Device, relocate::RelocationKind};
 use anabranch_trace::{ContextId, Io, Operation, Writer};
@@ -75,13 +75,19 @@ fn trace(path: &Path, ios: &[Io]) {
     writer.finish(&tables).unwrap();
 }
 
+/// Bytes of a stream in whole pages, as a served drive names them or as a replay does.
+fn pages_of(stream: &Value) -> &Value {
+    let served = stream.get("host_page_bytes");
+    served.unwrap_or(&stream["host_bytes"])
+}
+
 /// What must be equal: bytes written, copied and erased, the WAF of them, and what each stream took.
 fn counts(device: &Value) -> Value {
     let streams = device["streams"].as_array().unwrap();
     let streams: Vec<Value> = streams
         .iter()
-        .filter(|one| one["host_bytes"] != 0 || one["copied_bytes"] != 0)
-        .map(|one| json!([one["id"], one["host_bytes"], one["copied_bytes"]]))
+        .filter(|one| *pages_of(one) != 0 || one["copied_bytes"] != 0)
+        .map(|one| json!([one["id"], pages_of(one), one["copied_bytes"]]))
         .collect();
     let names = ["host_bytes", "media_bytes", "copied_bytes", "erased_bytes"];
     json!([names.map(|name| &device[name]), streams])
@@ -123,7 +129,7 @@ fn over_nvme(ios: &[Io]) -> (Value, Config) {
 fn over_scsi(ios: &[Io], config: Config) -> Value {
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config.clone(), &*relocation, Default::default()).unwrap();
-    let drive = Drive::streams(device, Box::new(relocation), false);
+    let drive = ServedDrive::streams(device, Box::new(relocation), false);
     let drive = drive.whole(BLOCK as u32).unwrap();
     let store = Store::memory(config.logical_bytes());
     let options = Options::new(SUBSYSTEM);

@@ -23,7 +23,7 @@ pub(crate) const HEAD_BYTES: usize = anabranch_steer::contents::LOOKED_AT;
 /// Handles and streams that are tried (our choice).
 const MOST_HANDLES: usize = 16;
 
-/// How a drive is told where to put writes.
+/// Directive by which writes to a drive are placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placement {
     /// Flexible Data Placement.
@@ -58,7 +58,7 @@ impl Placement {
     }
 }
 
-/// What a drive says of itself.
+/// Description that a drive gives of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
     /// Serial number.
@@ -73,7 +73,7 @@ pub struct About {
     pub granularity_bytes: Option<u64>,
     /// Bytes of a reclaim unit, where it says.
     pub unit_bytes: Option<u64>,
-    /// How it is told where to put writes.
+    /// Directive by which writes to it are placed.
     pub placement: Placement,
     /// Identifiers that writes may carry, the first few.
     pub identifiers: Vec<u16>,
@@ -90,9 +90,9 @@ pub struct About {
 /// A write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Where it begins.
+    /// First byte.
     pub start_bytes: u64,
-    /// How much it brings.
+    /// Bytes.
     pub bytes: u64,
     /// The identifier it carries, if any.
     pub place: Option<u16>,
@@ -151,7 +151,7 @@ impl<'a> Drive<'a> {
         Ok(drive)
     }
 
-    /// What it says of itself.
+    /// Description that it gives of itself.
     pub fn about(&self) -> &About {
         &self.about
     }
@@ -166,7 +166,7 @@ impl<'a> Drive<'a> {
         self.sent_bytes
     }
 
-    /// Whether handles tell what may still be written to their units.
+    /// Whether handles report the room left in their units.
     pub(crate) fn has_rooms(&self) -> bool {
         matches!(self.about.placement, Placement::Fdp { .. })
     }
@@ -179,7 +179,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// What lies at its beginning; nothing where that is all zeroes.
+    /// Names the data at its beginning; `None` where that is all zeroes.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -215,7 +215,7 @@ impl<'a> Drive<'a> {
         self.link.send(&commands, &mut self.data)
     }
 
-    /// Has everything that was sent on its media.
+    /// Flushes all data that were sent to its media.
     pub(crate) fn flush(&mut self) -> Result<(), CalibrateError> {
         let command = Command {
             what: "flush",
@@ -393,7 +393,7 @@ fn about(
     })
 }
 
-/// How the drive takes placement: identifiers, the told unit, and how many handles there are.
+/// Reads the drive's placement: identifiers, the told unit, and how many handles there are.
 type Placed = (Placement, Vec<u16>, Option<u64>, u16);
 
 fn placement(
@@ -413,7 +413,7 @@ fn placement(
     Ok((Placement::None, Vec::new(), None, 0))
 }
 
-/// What the configuration in force says of these placement handles of the namespace.
+/// Reads the configuration in force for these placement handles of the namespace.
 fn told(
     link: &mut dyn Link,
     endurance_group: u16,
@@ -475,7 +475,7 @@ fn enable_streams(link: &mut dyn Link) -> Option<u16> {
     Some(number(&data, 0, 2) as u16).filter(|&count| count > 0)
 }
 
-/// How many namespaces are active (CNS 02h); one where the drive does not say.
+/// Number of active namespaces (CNS 02h); one where the drive does not say.
 fn namespaces(link: &mut dyn Link) -> usize {
     let list = identify(link, 2, false).unwrap_or_default();
     list.chunks_exact(4)

@@ -1,8 +1,8 @@
-//! What can go wrong while a drive is learned.
+//! Errors while a drive is learned.
 
 use thiserror::Error;
 
-/// Why a drive is not learned.
+/// Cause of a drive's refusal.
 #[derive(Debug, Error)]
 pub enum CalibrateError {
     /// The drive refused a command.
@@ -18,7 +18,7 @@ pub enum CalibrateError {
     Link {
         /// Which command.
         what: &'static str,
-        /// What the kernel or the connection said.
+        /// Error of the kernel or the connection.
         words: String,
     },
     /// The drive has not what calibrating needs.

@@ -9,7 +9,7 @@ const STEP_BYTES: u64 = 8 << 20;
 /// Ends of units that are looked at (our choice).
 const MOST_ENDS: usize = 4;
 
-/// What filling showed.
+/// Findings of a fill.
 pub(crate) struct Filled {
     pub begin: Sample,
     pub end: Sample,
@@ -22,12 +22,12 @@ pub(crate) struct Filled {
 }
 
 impl Filled {
-    /// What [`series::counts_room_twice`] says of it.
+    /// Result of [`series::counts_room_twice`].
     pub fn counts_room_twice(&self) -> Option<bool> {
         series::counts_room_twice(&self.ends)
     }
 
-    /// Why what is counted beyond what was sent is not known to be copies, if so.
+    /// Gives the reason why bytes counted beyond those sent may be no copies, if there is one.
     pub fn counts_no_copies(&self) -> Option<&'static str> {
         if self.counts_room_twice() == Some(true) {
             return Some(
@@ -126,7 +126,7 @@ pub(crate) fn in_order(
     })
 }
 
-/// Whether the unit that was looked at last is full by now.
+/// Whether the unit that was looked at last is full now.
 fn just_ended(rooms: &[(u64, u64)], sent_bytes: u64) -> bool {
     rooms
         .last()

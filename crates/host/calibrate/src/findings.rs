@@ -1,4 +1,4 @@
-//! What was learned of a drive.
+//! Findings on a drive.
 
 use serde::Serialize;
 
@@ -25,23 +25,23 @@ impl Band {
     }
 }
 
-/// Something the drive may tell, and that was measured if it could be.
+/// A figure that the drive may report, measured if it could be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Measured {
-    /// What the drive says of it, in bytes.
+    /// Bytes that the drive reports.
     pub told_bytes: Option<u64>,
-    /// What the series showed, in bytes.
+    /// Bytes that the series showed.
     pub bytes: Option<Band>,
 }
 
 impl Measured {
-    /// A figure that no drive tells, and that was only measured.
+    /// A figure that no drive reports, and that was only measured.
     pub fn alone(bytes: Option<Band>) -> Measured {
         let told_bytes = None;
         Measured { told_bytes, bytes }
     }
 
-    /// The best guess: what was measured, else what was told.
+    /// The best guess: the measured figure, else the reported one.
     pub fn best_bytes(&self) -> Option<u64> {
         let measured = self.bytes.map(|band| band.best.round() as u64);
         measured.or(self.told_bytes)
@@ -63,23 +63,23 @@ pub enum Isolation {
 pub struct Handle {
     /// The identifier that writes carry.
     pub identifier: u16,
-    /// What the drive says of it.
+    /// The drive's own report.
     pub told: Option<Isolation>,
-    /// What the series showed.
+    /// Result of the series.
     pub measured: Option<Isolation>,
     /// Bytes copied for each byte that was written again where all of the handle's data had been dropped.
     pub copied_share: Option<f64>,
-    /// What was written with the identifier was counted in a unit of its own; none where no count tells.
+    /// Whether writes with the identifier were counted in a unit of their own; `None` where no count shows it.
     pub has_own_unit: Option<bool>,
 }
 
-/// What a discard does.
+/// Effect of a discard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Discard {
     /// The room of what was discarded is had at once.
     FreesRoom,
-    /// What was discarded is still copied, or was not given up.
+    /// Discarded data are still copied, or were not given up.
     FreesNothing,
     /// Not known: no copy was ever counted that it could have saved.
     NotKnown,
@@ -87,7 +87,7 @@ pub enum Discard {
     NotTaken,
 }
 
-/// What was learned of a drive.
+/// Findings on a drive.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Findings {
     /// Its serial number.
@@ -98,17 +98,17 @@ pub struct Findings {
     pub counter: &'static str,
     /// Bytes the host sees.
     pub logical_bytes: u64,
-    /// How it is told where to put writes: `fdp`, `streams` or `none`.
+    /// Directive by which writes to it are placed: `fdp`, `streams` or `none`.
     pub placement: &'static str,
     /// Reclaim groups it says it has.
     pub reclaim_groups: u32,
     /// The mapping unit; told is the preferred write granularity (NPWG).
     pub mapping_unit: Measured,
-    /// How far the count of the flash was behind what had been sent.
+    /// Lag of the flash's count behind the bytes sent.
     pub write_buffer: Measured,
     /// The reclaim unit.
     pub unit: Measured,
-    /// Where the unit's measure comes from.
+    /// Source of the unit's measure.
     pub unit_by: Option<&'static str>,
     /// Flash for data, spare included; measured by the writes that it took until something had to be copied.
     pub physical: Measured,
@@ -118,11 +118,11 @@ pub struct Findings {
     pub handles: Vec<Handle>,
     /// Handles there are, tried or not.
     pub handle_count: u16,
-    /// What a discard does.
+    /// Effect of a discard.
     pub discard: Discard,
     /// Whether discarded blocks read as zeroes.
     pub discarded_read_as_zeroes: bool,
-    /// What could not be learned, and why; one sentence each.
+    /// Facts that could not be learned, and why; one sentence each.
     pub notes: Vec<String>,
     /// Bytes that were sent.
     pub sent_bytes: u64,
@@ -131,7 +131,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// What a discard does, in words.
+    /// Describes the effect of a discard.
     pub fn discard_words(&self) -> &'static str {
         match (self.discard, self.discarded_read_as_zeroes) {
             (Discard::FreesRoom, true) => "frees room at once; discarded blocks read as zeroes",

@@ -1,12 +1,20 @@
-//! Whether garbage collection keeps handles apart: all are written at once until much was copied, then one after the
-//! other is dropped, with more copying before each. What lay alone leaves nothing to copy.
+//! Whether garbage collection keeps handles apart.
+//!
+//! ```text
+//! fill the drive, each handle its part
+//! for each handle:
+//!     overwrite all parts at random, until enough was copied or sent; most before the first handle
+//!     discard its part
+//!     write it anew, but for the room of units that it may hold open: what is copied now lay mixed with others' data
+//!     write the rest
+//! ```
 
 use crate::drive::{About, Drive, Piece, Placement};
 use crate::findings::{Handle, Isolation};
 use crate::random::Random;
 use crate::{CalibrateError, series};
 
-/// How long handles overwrite: until so much was copied, or so much sent, in capacities.
+/// Bounds of the handles' overwrites: until so much was copied, or so much sent, in capacities.
 #[derive(Clone, Copy)]
 struct Churn {
     copied_share: f64,
@@ -66,7 +74,7 @@ impl Parts {
     }
 }
 
-/// What the drive says, without measure.
+/// The drive's own report, without a measurement.
 fn unmeasured(about: &About) -> Vec<Handle> {
     let identifiers = about.identifiers.iter().enumerate();
     let told = |place: usize| match &about.placement {
@@ -96,7 +104,7 @@ pub(crate) fn unmeasured_and_mapped(
     Ok(handles)
 }
 
-/// What a measure cannot tell.
+/// Describes what the measurement of these handles cannot show.
 pub(crate) fn note(handles: &[Handle]) -> Option<String> {
     let initial = |handle: &&Handle| handle.told == Some(Isolation::Initial);
     let alone = handles.iter().filter(initial).count() == 1;
@@ -112,9 +120,10 @@ pub(crate) fn note(handles: &[Handle]) -> Option<String> {
     if differing.is_empty() {
         return None;
     }
-    let why = match alone {
-        true => "; a single initially isolated handle has nobody to share with",
-        false => "",
+    let why = if alone {
+        "; a single initially isolated handle has nobody to share with"
+    } else {
+        ""
     };
     Some(format!(
         "handles {} behave otherwise than the drive says{why}",

@@ -1,6 +1,6 @@
 //! A drive learned from outside: by a bounded series of writes and by what the drive counts of itself.
 //!
-//! What is concluded is decided by small functions of (bytes sent, bytes counted) series ([`series`]); [`Drive`]
+//! Conclusions are drawn by small functions of (bytes sent, bytes counted) series ([`series`]); [`Drive`]
 //! turns writes and questions into NVMe commands, which a [`Link`] carries; [`calibrate`] is the order of the series,
 //! and [`Findings::profile`] writes what came of them as a device profile.
 //!

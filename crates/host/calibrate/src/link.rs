@@ -7,7 +7,7 @@ use crate::CalibrateError;
 /// A command. Which way its data go, its opcode says (bits 1:0; NVMe Base Specification 2.2, 4.1.1).
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
-    /// What it does, for messages.
+    /// Its operation, for messages.
     pub what: &'static str,
     /// The queue it goes to.
     pub queue: Queue,
@@ -19,7 +19,7 @@ pub struct Command {
     pub words: [u32; 6],
 }
 
-/// What carries commands to one namespace.
+/// Carrier of commands to one namespace.
 pub trait Link {
     /// Sends a command whose data are, or whose answer fills, `data`; gives the first word of the completion.
     ///

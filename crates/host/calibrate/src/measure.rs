@@ -1,4 +1,14 @@
 //! The order of the series.
+//!
+//! ```text
+//! discard all blocks
+//! lone writes of rising sizes       -> mapping unit, lag of the flash's count
+//! fill in order, then overwrite at random until copies are made, and through some bursts of them
+//!                                   -> reclaim unit, physical bytes, spare
+//! discard all blocks, write a part  -> effect of a discard
+//! write with all handles, drop one after the other, where a discard frees room and there are several
+//!                                   -> isolation of each handle
+//! ```
 
 use crate::CalibrateError;
 use crate::drive::{About, Drive, Piece};
@@ -15,15 +25,15 @@ const LONE_WRITES: u64 = 16;
 /// Overwrites are as large as makes this many of a capacity, as a power of two, so that a series has a bounded number
 /// of writes on any drive (our choice).
 const SLOTS_BITS: u32 = 18;
-/// Between two looks at the counters lies this much of a capacity, as a power of two, or one overwrite (our choice).
+/// Part of a capacity between two looks at the counters, as a power of two; at least one overwrite (our choice).
 const LOOK_BITS: u32 = 15;
 /// Bursts of copies that are waited for (our choice).
 const BURSTS: usize = 24;
-/// Of a capacity, what is overwritten for bursts at most, and what is written to see what a discard did.
+/// Shares of a capacity: most that is overwritten for bursts, and the part written after a discard (our choice).
 const BURST_SHARE: f64 = 0.5;
 const DISCARD_SHARE: f64 = 0.25;
 
-/// What is sent at most, in bytes, by series: lone writes, a fill, overwrites until something is copied, and for bursts,
+/// Most bytes that are sent, by series: lone writes, a fill, overwrites until something is copied, and for bursts,
 /// writes after a discard; and the series on isolation.
 pub fn most_sent_bytes(about: &About) -> u64 {
     let lone = LONE_WRITES * 2 * MOST_MAPPING_BYTES;
@@ -46,7 +56,7 @@ fn look_writes(about: &About, slot: u64) -> u64 {
     ((about.logical_bytes >> LOOK_BITS) / slot).max(1)
 }
 
-/// Learns a drive. Everything on it is lost. `tell` hears what is being done.
+/// Learns a drive. Everything on it is lost. `tell` receives each step as it begins.
 ///
 /// # Errors
 /// When the drive fails, or does not count finely enough for its size.
@@ -136,17 +146,17 @@ fn handles(
     }
 }
 
-/// What the lone writes showed.
+/// Findings of the lone writes.
 struct Sizes {
     /// Bytes of an overwrite.
     slot: u64,
     mapping_bytes: u64,
-    /// How far the count was behind.
+    /// Lag of the count.
     lag_bytes: u64,
 }
 
 impl Sizes {
-    /// How far the count may be behind: lone writes show its lag to within one of them.
+    /// Most that the count may lag: lone writes show its lag to within one of them.
     fn most_lag_bytes(&self) -> u64 {
         match self.lag_bytes {
             0 => 0,
@@ -230,7 +240,7 @@ fn lone_writes(
     Ok((series::mapping_unit(&costs), lag_bytes))
 }
 
-/// What a fill and overwriting showed.
+/// Findings of a fill and of overwriting.
 struct Overwritten {
     filled: Filled,
     /// Bytes sent before the first copies, if there were any.
@@ -310,7 +320,7 @@ fn default_room(drive: &mut Drive<'_>, look: Sample) -> Result<Option<(u64, u64)
     Ok(Some((look.sent_bytes, room)))
 }
 
-/// The unit: by the room of a handle's unit where the drive tells that, else by the distance of bursts of copies.
+/// Measures the unit: by the room of a handle's unit where the drive reports that, else by the distance of bursts of copies.
 fn unit(about: &About, found: &Overwritten, slot: u64) -> (Measured, Option<&'static str>) {
     let error = slot * look_writes(about, slot);
     let measured = |bytes, by| {
@@ -353,14 +363,15 @@ fn discards(
     let bytes = (about.logical_bytes as f64 * DISCARD_SHARE) as u64 >> 20 << 20;
     let before = drive.look()?;
     fill::unwatched(drive, bytes)?;
-    let discard = match drive.look()?.copied_since(before) > bytes / 100 + lag_bytes {
-        true => Discard::FreesNothing,
-        false => Discard::FreesRoom,
+    let discard = if drive.look()?.copied_since(before) > bytes / 100 + lag_bytes {
+        Discard::FreesNothing
+    } else {
+        Discard::FreesRoom
     };
     Ok((discard, reads_zeroes))
 }
 
-/// What of discards and of isolation was not measured, and why.
+/// Lists what of discards and of isolation was not measured, and why.
 fn unmeasured(about: &About, discard: Discard) -> Vec<String> {
     let why = match discard {
         Discard::FreesRoom => return Vec::new(),

@@ -1,4 +1,4 @@
-//! What was learned, as a device profile.
+//! Findings as a device profile.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use anabranch_ssd::profile::Profile;
 use crate::CalibrateError;
 use crate::findings::{Band, Findings, Isolation};
 
-/// Internal streams of a drive without FDP, where nothing tells (our choice: as many as the shipped profiles have).
+/// Internal streams of a drive without FDP, where nothing shows their number (our choice: as many as the shipped profiles have).
 const INTERNAL_STREAMS: u16 = 8;
 /// The most pages of an erase block that a line has; more are said as dies.
 const MOST_BLOCK_PAGES: u64 = 1 << 20;
@@ -109,10 +109,11 @@ impl Findings {
             |one: &&crate::Handle| one.measured.or(one.told) == Some(Isolation::Persistent);
         let found = self.handles.iter().filter(isolated).count() as u16;
         let tried = self.handles.len() as u16;
-        match found == tried && found > 0 {
-            // What holds for all that were tried is taken to hold for the others.
-            true => self.handle_count,
-            false => found,
+        if found == tried && found > 0 {
+            // A finding on all handles that were tried is taken to hold for the others.
+            self.handle_count
+        } else {
+            found
         }
     }
 

@@ -13,15 +13,15 @@ struct Model {
     block_bytes: u64,
     bytes: u64,
     unit_bytes: u64,
-    /// What a write of less costs.
+    /// Cost of a smaller write.
     mapping_bytes: u64,
     /// The largest command is 4 KiB << this.
     transfer_shift: u8,
     takes_discards: bool,
     groups: u32,
-    /// What it says of the room, whatever that is.
+    /// Room that it reports, true or not.
     said_room_bytes: Option<u64>,
-    /// What it counts is programmed by so many bytes, or when it is flushed.
+    /// Bytes after which its count is programmed, or at a flush.
     buffer_bytes: u64,
     /// It counts the room of a full unit once more.
     counts_twice: bool,

@@ -1,4 +1,4 @@
-//! How fast a drive is served, beside TCP echoes of the same sizes in the same run.
+//! Throughput of a served drive, beside TCP echoes of the same sizes in the same run.
 //!
 //! `cargo bench -p anabranch-nvme --bench speed -- [SECONDS] [WORDS OF A LOAD'S NAME]`, such as `1 "writes, depth 64"`. Contents in memory, no simulated time, the translation layer on. Each
 //! load runs `ROUNDS` times, drive and echoes in turn; shown are medians, the least and the most. Below what the clock
@@ -26,7 +26,7 @@ use std::{
 use anabranch_initiator::{Entry, Host, HostOptions, Queue, Tag, Transfer};
 use anabranch_nvme::{
     Options, Server, Target, Totals,
-    drive::{Drive, Watch},
+    drive::{ServedDrive, Watch},
     store::Store,
 };
 use anabranch_ssd::{Device, profile::Profile, relocate::RelocationKind};
@@ -41,7 +41,7 @@ const ECHO: &str = "echo";
 const COMMAND_BYTES: usize = 72;
 const RESPONSE_BYTES: usize = 24;
 
-/// What is asked of the drive.
+/// Load on the drive.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     name: &'static str,
@@ -93,9 +93,10 @@ impl Load {
     /// Bytes that one command sends and is answered.
     fn bytes(&self) -> (usize, usize) {
         let data = self.blocks as usize * 4096;
-        match self.read {
-            true => (COMMAND_BYTES, RESPONSE_BYTES + data),
-            false => (COMMAND_BYTES + data, RESPONSE_BYTES),
+        if self.read {
+            (COMMAND_BYTES, RESPONSE_BYTES + data)
+        } else {
+            (COMMAND_BYTES + data, RESPONSE_BYTES)
         }
     }
 }
@@ -105,7 +106,7 @@ fn serve() -> Server {
     let config = profile.resolve("demo").unwrap();
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config, &*relocation, Watch::default()).unwrap();
-    let drive = Drive::streams(device, Box::new(relocation), false);
+    let drive = ServedDrive::streams(device, Box::new(relocation), false);
     let drive = drive.whole(4096).unwrap();
     let store = Store::memory(drive.config().logical_bytes());
     let target = Target::new(
@@ -119,7 +120,7 @@ fn serve() -> Server {
     Server::start(target, "127.0.0.1:0".parse().unwrap()).unwrap()
 }
 
-/// How many commands were done in a second, and in a second of processor time of the server's threads.
+/// Commands done in a second, and in a second of processor time of the server's threads.
 #[derive(Debug, Clone, Copy)]
 struct Rates {
     clock: f64,
@@ -234,15 +235,16 @@ fn keep_busy(
 ) -> usize {
     while queue.outstanding() < load.depth {
         let first = next(random) % blocks / u64::from(load.blocks) * u64::from(load.blocks);
-        let (entry, transfer) = match load.read {
-            true => (
+        let (entry, transfer) = if load.read {
+            (
                 Entry::read(first, load.blocks),
                 Transfer::In(load.blocks as usize * 4096),
-            ),
-            false => (
+            )
+        } else {
+            (
                 Entry::write(first, load.blocks, Tag::None),
                 Transfer::Out(Arc::clone(data)),
-            ),
+            )
         };
         queue.submit(entry, transfer).unwrap();
     }
@@ -311,9 +313,10 @@ fn keep(load: Load, kept: &mut [u8], random: &mut u64, (came, goes): (&[u8], &mu
     let bytes = load.blocks as usize * 4096;
     let place = next(random) as usize % (kept.len() / bytes) * bytes;
     let place = &mut kept[place..][..bytes];
-    match load.read {
-        true => goes[RESPONSE_BYTES..][..bytes].copy_from_slice(place),
-        false => place.copy_from_slice(&came[..bytes]),
+    if load.read {
+        goes[RESPONSE_BYTES..][..bytes].copy_from_slice(place)
+    } else {
+        place.copy_from_slice(&came[..bytes])
     }
 }
 

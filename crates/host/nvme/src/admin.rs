@@ -28,7 +28,7 @@ use crate::{
 pub(crate) struct Request<'a> {
     pub(crate) target: &'a Target,
     pub(crate) controller: &'a Controller,
-    /// Where the host reached us.
+    /// Our address, as the host reached it.
     pub(crate) address: SocketAddr,
     pub(crate) command: &'a Command,
     pub(crate) data: &'a [u8],

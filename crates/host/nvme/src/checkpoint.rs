@@ -6,7 +6,7 @@
 //! a part at a time, so that the drive is locked for no longer than a part takes. The file appears
 //! whole or not at all. Beside it lies a mark while the drive is served: where it is still there at the
 //! start, the drive was not stopped, and the file is older than the contents. Contents need no
-//! checkpoint; what the file then lacks is learned from them ([`Drive::reconcile`]).
+//! checkpoint; what the file then lacks is learned from them ([`ServedDrive::reconcile`]).
 
 mod ahead;
 mod files;
@@ -33,7 +33,7 @@ use files::System;
 pub use files::{Files, Input, Output};
 
 use crate::{
-    drive::Drive,
+    drive::ServedDrive,
     namespace::{Layout, NamespaceError},
     time::Time,
     totals::{Tally, Totals},
@@ -51,15 +51,15 @@ const MOST_HEADER: usize = 64 << 10;
 #[derive(Debug, Serialize, Deserialize)]
 struct Form {
     version: u32,
-    /// Whether the mapping tells when pages were written.
+    /// Whether the mapping records when pages were written.
     #[serde(default)]
     ages: bool,
 }
 
-/// What a piece is. Before its words stand its kind and two numbers, of 32 bits each.
+/// Kind of a piece. Its words follow its kind and two numbers, of 32 bits each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Piece {
-    /// Where logical pages lie, from the first number on as many as the second; the ages of as many
+    /// Physical places of logical pages, from the first number on as many as the second; the ages of as many
     /// follow, where there are any.
     Run = 1,
     /// As many pages as the first number says, where they lie, and their ages, as in a run.
@@ -76,7 +76,7 @@ pub enum CheckpointError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         problem: io::Error,
     },
     /// The file is not a drive's state, or is damaged.
@@ -84,16 +84,16 @@ pub enum CheckpointError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The contradiction found.
         problem: String,
     },
 }
 
-/// What the state says besides the translation layer.
+/// The part of the state beside the translation layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     version: u32,
-    /// How the drive places writes: mode and scheme, as whoever made it names them.
+    /// Placement of writes: mode and scheme, as whoever made it names them.
     pub placement: String,
     /// Whether it began as an aged drive: it then has pages that hold data to the translation
     /// layer alone.
@@ -116,7 +116,7 @@ pub struct Header {
     pub cleared_at: Counters,
 }
 
-/// What a drive with Flexible Data Placement begins with.
+/// The configuration that a drive with Flexible Data Placement begins with.
 #[allow(clippy::unnecessary_wraps, reason = "the field may be none")]
 fn first() -> Option<u8> {
     Some(0)
@@ -128,7 +128,7 @@ impl Header {
     ///
     /// # Errors
     /// When they are none of this drive's.
-    pub fn namespaces(&self, drive: Drive) -> Result<Drive, NamespaceError> {
+    pub fn namespaces(&self, drive: ServedDrive) -> Result<ServedDrive, NamespaceError> {
         match self.block_shift {
             Some(shift) => drive.whole(1_u32.checked_shl(shift).unwrap_or(0)),
             None => drive.with_kept(&self.namespaces, self.births, self.fdp_configuration),
@@ -136,7 +136,7 @@ impl Header {
     }
 }
 
-/// What changes whenever the state does, time apart: two that are equal are of one state.
+/// Mark of a state: changes whenever the state does, time apart, so that equal marks are of one state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mark {
     counters: Counters,
@@ -150,8 +150,8 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// That of a drive and what was counted of its commands.
-    pub(crate) fn of(drive: &Drive, totals: &Totals) -> Mark {
+    /// Makes the mark of a drive and of its commands' counters.
+    pub(crate) fn of(drive: &ServedDrive, totals: &Totals) -> Mark {
         let made = drive.namespaces().iter().filter(|one| one.is_made());
         Mark {
             counters: *drive.counters(),
@@ -165,10 +165,10 @@ impl Mark {
     }
 }
 
-/// What a state is written of: a drive that hosts may use meanwhile.
+/// Source of a state: a drive that hosts may use while it is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'a> {
-    pub(crate) drive: &'a Mutex<Drive>,
+    pub(crate) drive: &'a Mutex<ServedDrive>,
     pub(crate) totals: &'a Totals,
     /// The time since it is served: read when the state's last part is made, as its counters are.
     pub(crate) time: &'a Time,
@@ -177,7 +177,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn drive(&self) -> MutexGuard<'a, Drive> {
+    fn drive(&self) -> MutexGuard<'a, ServedDrive> {
         self.drive.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -186,7 +186,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Where the state is kept.
+/// Place of a drive's state.
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
     files: Arc<dyn Files>,
@@ -195,10 +195,10 @@ pub struct Checkpoint {
     aged: bool,
 }
 
-/// What was found there.
+/// A state that was read.
 #[derive(Debug)]
 pub struct Found {
-    /// What the state says.
+    /// The state's header.
     pub header: Header,
     /// The translation layer.
     pub drive: SavedDrive,
@@ -215,13 +215,13 @@ impl Checkpoint {
         }
     }
 
-    /// The same, of a drive that began as an aged one.
+    /// Makes it the state of a drive that began as an aged one.
     #[must_use]
     pub fn of_aged(self, aged: bool) -> Checkpoint {
         Checkpoint { aged, ..self }
     }
 
-    /// The same, in other files than the system's.
+    /// Keeps the state in other files than the system's.
     #[must_use]
     pub fn within(self, files: Arc<dyn Files>) -> Checkpoint {
         Checkpoint { files, ..self }
@@ -265,7 +265,7 @@ impl Checkpoint {
         self.write_while(source, true)
     }
 
-    /// The same, whether or not hosts are served meanwhile.
+    /// Writes the state as [`Checkpoint::write`] does, whether or not hosts are served meanwhile.
     fn write_while(&self, source: Source<'_>, served: bool) -> Result<Mark, CheckpointError> {
         let new = self.beside(".new");
         let file = self.files.create(&new).map_err(StateError::Write);
@@ -333,7 +333,7 @@ impl Checkpoint {
         }
     }
 
-    /// What the system refused is no damage.
+    /// Tells an error of the system from a damaged file.
     fn refused(&self, error: StateError) -> CheckpointError {
         match error {
             StateError::Read(problem) | StateError::Write(problem) => self.failed(problem),

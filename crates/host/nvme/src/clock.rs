@@ -21,7 +21,7 @@ use crate::controller::Notice;
 pub(crate) struct Clock {
     began: Instant,
     last_tag: AtomicU64,
-    /// Who waits for which request.
+    /// The connection that waits for each request.
     waiting: Mutex<HashMap<u64, UnboundedSender<Notice>>>,
     thread: OnceLock<Thread>,
 }
@@ -36,7 +36,7 @@ impl Clock {
         }
     }
 
-    /// From now on `wake` wakes this thread, which lets the flash's time pass. There is one server, and so one thread: the
+    /// Sets the thread that `wake` wakes, which lets the flash's time pass. There is one server, and so one thread: the
     /// first.
     pub(crate) fn set_thread(&self, thread: Thread) {
         let _ = self.thread.set(thread);
@@ -46,7 +46,7 @@ impl Clock {
         self.began.elapsed().as_nanos() as u64
     }
 
-    /// A name for a request of a connection, which will be told by it.
+    /// Draws a name for a request of a connection, by which the connection is notified.
     pub(crate) fn tag(&self, notices: &UnboundedSender<Notice>) -> u64 {
         let tag = self.last_tag.fetch_add(1, Ordering::Relaxed) + 1;
         self.waiting().insert(tag, notices.clone());
@@ -64,7 +64,7 @@ impl Clock {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn tell(&self, answered: &[u64]) {
+    pub(crate) fn notify(&self, answered: &[u64]) {
         let mut waiting = self.waiting();
         for tag in answered {
             if let Some(notices) = waiting.remove(tag) {

@@ -54,7 +54,7 @@ pub const ALL_NAMESPACES: u32 = u32::MAX;
 /// A submission queue entry (§4.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
-    /// What to do.
+    /// Opcode.
     pub opcode: u8,
     /// FUSE and PSDT.
     pub flags: u8,
@@ -62,7 +62,7 @@ pub struct Command {
     pub identifier: u16,
     /// The namespace; of Fabrics commands, their type in the lowest byte.
     pub namespace: u32,
-    /// Where the data are.
+    /// Descriptor of the data.
     pub data: Descriptor,
     /// Command dwords 10 to 15.
     pub dwords: [u32; 6],

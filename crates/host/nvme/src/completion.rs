@@ -6,7 +6,7 @@ use crate::wire::{put, u16_at, u64_at};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Status(u16);
 
-/// What a command answers.
+/// Outcome of a command that succeeded.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// The command is done; dwords 0 and 1 of its completion.
@@ -137,11 +137,11 @@ impl Status {
 pub struct Completion {
     /// Dwords 0 and 1: what the command answers.
     pub result: u64,
-    /// Where the controller is in the submission queue.
+    /// The controller's place in the submission queue (SQHD).
     pub queue_head: u16,
     /// The command's identifier.
     pub identifier: u16,
-    /// How it went.
+    /// Status of the command.
     pub status: Status,
 }
 

@@ -14,7 +14,7 @@ const MOST_NAME: usize = 223;
 /// The controller identifier of a host that asks for any.
 pub const ANY_CONTROLLER: u16 = 0xffff;
 
-/// What a Connect command says besides its data.
+/// Fields of a Connect command, its data apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ConnectCommand {
     /// Record Format; 0.

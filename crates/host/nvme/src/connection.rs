@@ -4,15 +4,15 @@
 //! go to and from the store at once, the translation layer is then locked a single time for all
 //! writes of the batch, and their answers leave in a single write.
 
+mod authenticating;
+mod batch;
 mod buffer;
 mod commands;
+mod delayed;
 mod fabrics;
-mod guarded;
-mod long;
 mod offline;
-mod parked;
+mod sliced;
 mod transfers;
-mod work;
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -21,7 +21,10 @@ use thiserror::Error;
 use tokio::{
     io::{self, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
-    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
+    sync::{
+        mpsc::{self, UnboundedReceiver, UnboundedSender},
+        oneshot,
+    },
     task,
     time::{self, Duration, MissedTickBehavior},
 };
@@ -34,23 +37,24 @@ use crate::{
     options::{MOST_ADMIN_DATA, MOST_PDU_DATA},
     pdu::{Digests, Encoder, FatalError, Framing, Initialize, Pdu, Side},
     security::{Names, Tls},
+    server::places::Place,
     target::Target,
     totals::Tally,
 };
+use authenticating::Authenticating;
+use batch::Batch;
 use buffer::Inbox;
-use guarded::Guarded;
-use long::LongWork;
+use delayed::DelayedCompletions;
 #[doc(hidden)]
 pub use offline::{Offline, converse};
-use parked::Parked;
+use sliced::SlicedCommands;
 use transfers::Transfers;
-use work::Work;
 
 /// Answers gathered before they are sent (our choice): what bounds a connection's memory.
 const MOST_ANSWERS: usize = 1 << 20;
 /// Bytes of long commands that are taken in before some are done (our choice).
 const MOST_LONG: usize = 512 << 10;
-/// How often it is checked whether the host is silent.
+/// Period between two checks of the host's silence.
 const TICK: Duration = Duration::from_millis(500);
 
 /// The state of a connection: which queue it carries.
@@ -61,8 +65,8 @@ enum Role {
     Fresh,
     /// PDUs are exchanged, and a Connect is awaited.
     Unconnected,
-    /// It becomes what it is behind this when the host has authenticated.
-    Guarded(Box<Guarded>),
+    /// The host must authenticate; then the role behind this is the connection's.
+    Authenticating(Box<Authenticating>),
     /// The admin queue of a controller.
     Admin(Arc<Controller>),
     /// An I/O queue, by its number.
@@ -72,9 +76,9 @@ enum Role {
 #[derive(Debug)]
 pub(crate) struct Connection {
     target: Arc<Target>,
-    /// Where the host reached us: what the discovery log tells.
+    /// Our address, as the host reached it; the discovery log reports it.
     address: SocketAddr,
-    /// Whose key of TLS it came with, and for which subsystem.
+    /// Names of the host and subsystem that its TLS key is for.
     named: Option<Names>,
     role: Role,
     framing: Framing,
@@ -82,9 +86,9 @@ pub(crate) struct Connection {
     inbox: Inbox,
     answers: Vec<u8>,
     transfers: Transfers,
-    work: Work,
-    long: LongWork,
-    parked: Parked,
+    batch: Batch,
+    sliced: SlicedCommands,
+    delayed: DelayedCompletions,
     tally: Tally,
     /// Bytes of memory it was last known to take, and whether anything has come since the last tick.
     memory: u64,
@@ -98,9 +102,11 @@ pub(crate) struct Connection {
     /// When the host last finished something it had begun.
     settled_ms: u64,
     notices: UnboundedSender<Notice>,
+    /// The place among connections, dropped last; `None` without a network.
+    place: Option<Place>,
 }
 
-/// Why a connection ended.
+/// Cause of a connection's end.
 #[derive(Debug, Error)]
 enum End {
     /// The connection was closed in order.
@@ -112,7 +118,10 @@ enum End {
     /// The host has gone.
     #[error("the host was silent for longer than its keep-alive timeout")]
     Silent,
-    /// The host made no sense, and was told so.
+    /// The host had proven nothing yet, and newcomers were too many.
+    #[error("the host had not connected or authenticated yet, and its place went to a later one")]
+    GivenUp,
+    /// The host broke the protocol, and got a termination request.
     #[error("the host broke the protocol: {0}")]
     Fatal(FatalError),
 }
@@ -124,20 +133,30 @@ impl From<std::io::Error> for End {
 }
 
 /// Serves one connection to its end.
-pub(crate) async fn serve(mut stream: TcpStream, target: Arc<Target>, tls: Option<Arc<Tls>>) {
+pub(crate) async fn serve(
+    mut stream: TcpStream,
+    target: Arc<Target>,
+    tls: Option<Arc<Tls>>,
+    (place, mut given_up): (Place, oneshot::Receiver<()>),
+) {
     let Ok(address) = stream.local_addr() else {
         return;
     };
     // Answers are written whole: waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
-    // A host that has gone without a word is noticed, be it one that keeps nothing alive itself.
+    // TCP's own keep-alive finds a host that has vanished, for hosts without one of NVMe's.
     let _ = SockRef::from(&stream).set_tcp_keepalive(&keep_alive());
-    let (notices, mut told) = mpsc::unbounded_channel();
+    let (notices, mut notices_in) = mpsc::unbounded_channel();
     let peer = stream.peer_addr().ok();
     let mut connection = Connection::new(target, address, notices);
+    connection.place = Some(place);
     let end = if let Some(tls) = tls {
         let patience = connection.target.options.patience;
-        let accepted = time::timeout(patience, tls.accept(stream)).await;
+        let accepted = tokio::select! {
+            biased;
+            Ok(()) = &mut given_up => return connection.log_end(peer, End::GivenUp),
+            accepted = time::timeout(patience, tls.accept(stream)) => accepted,
+        };
         let (stream, named) = match accepted {
             Ok(Ok(accepted)) => accepted,
             Ok(Err(reason)) => return warn!(?peer, %reason, "host refused"),
@@ -150,11 +169,15 @@ pub(crate) async fn serve(mut stream: TcpStream, target: Arc<Target>, tls: Optio
             }
         };
         connection.named = Some(named);
-        connection.run(io::split(stream), &mut told).await
+        connection
+            .run_in_place(io::split(stream), &mut notices_in, given_up)
+            .await
     } else {
-        connection.run(stream.split(), &mut told).await
+        connection
+            .run_in_place(stream.split(), &mut notices_in, given_up)
+            .await
     };
-    connection.tell(peer, end.err().unwrap_or(End::Closed));
+    connection.log_end(peer, end.err().unwrap_or(End::Closed));
     connection.finish();
 }
 
@@ -180,9 +203,9 @@ impl Connection {
         Connection {
             inbox: Inbox::new(framing.longest()),
             transfers: Transfers::default(),
-            work: Work::default(),
-            long: LongWork::default(),
-            parked: Parked::default(),
+            batch: Batch::default(),
+            sliced: SlicedCommands::default(),
+            delayed: DelayedCompletions::default(),
             tally: Tally::default(),
             memory: 0,
             busy: false,
@@ -195,6 +218,7 @@ impl Connection {
             role: Role::Fresh,
             encoder: Encoder::default(),
             answers: Vec::new(),
+            place: None,
             target,
             address,
             framing,
@@ -202,10 +226,32 @@ impl Connection {
         }
     }
 
+    /// Runs the connection until it ends or loses its place. Once the host has proven itself, the sender of `given_up`
+    /// is gone, and only the end is awaited.
+    async fn run_in_place(
+        &mut self,
+        stream: (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+        notices_in: &mut UnboundedReceiver<Notice>,
+        given_up: oneshot::Receiver<()>,
+    ) -> Result<(), End> {
+        tokio::select! {
+            biased;
+            Ok(()) = given_up => Err(End::GivenUp),
+            end = self.run(stream, notices_in) => end,
+        }
+    }
+
+    /// Keeps the connection's place: its host has connected, and authenticated where it must.
+    fn keep_place(&self) {
+        if let Some(place) = &self.place {
+            place.prove();
+        }
+    }
+
     async fn run(
         &mut self,
         (mut reader, mut writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
-        told: &mut UnboundedReceiver<Notice>,
+        notices_in: &mut UnboundedReceiver<Notice>,
     ) -> Result<(), End> {
         let mut ticks = time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -230,30 +276,31 @@ impl Connection {
             }
             tokio::select! {
                 biased;
-                notice = told.recv() => {
-                    self.hear(notice)?;
+                // First, so that a host that always has more to read does not outrun its patience.
+                _ = ticks.tick() => {
+                    self.check_patience()?;
+                    self.shrink();
+                }
+                notice = notices_in.recv() => {
+                    self.on_notice(notice)?;
                     while self.answers.len() < MOST_ANSWERS
-                        && let Ok(notice) = told.try_recv()
+                        && let Ok(notice) = notices_in.try_recv()
                     {
-                        self.hear(Some(notice))?;
+                        self.on_notice(Some(notice))?;
                     }
                 }
                 read = reader.read(self.inbox.space()), if self.inbox.has_room() => match read? {
                     0 => return Err(End::Closed),
                     count => self.inbox.fill(count),
                 },
-                _ = ticks.tick() => {
-                    self.check_patience()?;
-                    self.rest();
-                }
                 // The next slice, after everybody else who has something to do.
-                () = task::yield_now(), if !self.long.is_empty() => {}
+                () = task::yield_now(), if !self.sliced.is_empty() => {}
             }
         }
     }
 
-    /// Something happened elsewhere.
-    fn hear(&mut self, notice: Option<Notice>) -> Result<(), End> {
+    /// Handles a notice from elsewhere.
+    fn on_notice(&mut self, notice: Option<Notice>) -> Result<(), End> {
         match notice {
             Some(Notice::Complete(completion)) => self.complete(completion),
             Some(Notice::Due(tag)) => self.due(tag),
@@ -277,22 +324,23 @@ impl Connection {
         Ok(())
     }
 
-    /// Decodes and performs what has come, as far as there is room for answers. Answers whether
-    /// more has come.
+    /// Decodes and performs received PDUs, as far as there is room for answers. Returns whether more
+    /// have come.
     fn process(&mut self) -> Result<bool, FatalError> {
         let target = Arc::clone(&self.target);
-        // A Format waits for what is under way, and what comes after it knows of it.
+        // A Format waits for the batches under way; later ones see its new generation.
         let _gate = match &self.role {
             Role::Io(..) => Some(target.enter()),
             _ => None,
         };
         let mut pdus = 0;
         let outcome = loop {
+            // Answers that the host does not take must not fill our memory.
             if self.answers.len() >= MOST_ANSWERS {
                 break Ok(true);
             }
-            // What is begun comes first.
-            if self.long.bytes() >= MOST_LONG {
+            // Commands that were begun come first.
+            if self.sliced.bytes() >= MOST_LONG {
                 break Ok(false);
             }
             match self.framing.length(self.inbox.bytes()) {
@@ -310,8 +358,8 @@ impl Connection {
         let sliced = outcome.is_ok() && self.slice();
         if pdus > 0 || sliced {
             self.busy = true;
-            self.perform_work();
-            if !matches!(self.role, Role::Unconnected | Role::Guarded(_)) {
+            self.perform_batch();
+            if !matches!(self.role, Role::Unconnected | Role::Authenticating(_)) {
                 self.settled_ms = target.now_ms();
             }
         }
@@ -320,39 +368,41 @@ impl Connection {
         outcome
     }
 
-    /// Tells the target how much memory the connection takes.
+    /// Reports the connection's memory to the target.
     fn account(&mut self) {
         let bytes = self.inbox.capacity()
             + self.answers.capacity()
             + self.transfers.bytes()
-            + self.work.bytes()
-            + self.long.bytes()
-            + self.parked.bytes();
+            + self.batch.bytes()
+            + self.sliced.bytes()
+            + self.delayed.bytes();
         let before = std::mem::replace(&mut self.memory, bytes as u64);
         self.target.takes_memory(before, self.memory);
     }
 
-    /// Gives back what memory a connection without work does not need.
-    fn rest(&mut self) {
+    /// Frees memory that an idle connection does not need.
+    fn shrink(&mut self) {
         if std::mem::take(&mut self.busy) {
             return;
         }
-        self.inbox.rest();
-        self.transfers.rest();
-        self.work.rest();
-        self.long.rest();
-        self.parked.rest();
+        self.inbox.shrink();
+        self.transfers.shrink();
+        self.batch.shrink();
+        self.sliced.shrink();
+        self.delayed.shrink();
         self.answers = Vec::new();
         self.account();
     }
 
-    /// No more commands may be under way than the queue has entries.
+    /// Refuses more commands under way than the queue has entries.
     fn check_entries(&self) -> Result<(), FatalError> {
         let under_way =
-            self.work.len() + self.parked.len() + self.long.len() + self.transfers.len();
-        match under_way > usize::from(self.entries) {
-            true => Err(FatalError::sequence()),
-            false => Ok(()),
+            self.batch.len() + self.delayed.len() + self.sliced.len() + self.transfers.len();
+        // Event Requests are not counted: they have a limit of their own.
+        if under_way > usize::from(self.entries) {
+            Err(FatalError::sequence())
+        } else {
+            Ok(())
         }
     }
 
@@ -418,7 +468,7 @@ impl Connection {
             .response(&mut self.answers, &completion.to_bytes());
     }
 
-    /// Answers a command that succeeded without more to say.
+    /// Answers a command that succeeded without a result.
     fn succeed(&mut self, identifier: u16) {
         self.complete(Completion {
             identifier,
@@ -426,7 +476,7 @@ impl Connection {
         });
     }
 
-    /// Answers a command that failed, and notes it.
+    /// Answers a command that failed, and records it in the error log.
     fn fail(&mut self, command: &Command, status: Status) {
         self.fail_with(command, status, 0);
     }
@@ -437,10 +487,10 @@ impl Connection {
         let (controller, queue) = match &self.role {
             Role::Admin(controller) => (Some(controller), 0),
             Role::Io(controller, queue) => (Some(controller), *queue),
-            Role::Fresh | Role::Unconnected | Role::Guarded(_) => (None, 0),
+            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => (None, 0),
         };
         if let Some(controller) = controller {
-            controller.note_error(ErrorEntry {
+            controller.record_error(ErrorEntry {
                 count: 0,
                 queue,
                 identifier: command.identifier,
@@ -458,19 +508,24 @@ impl Connection {
         });
     }
 
-    /// Whether the host has kept us waiting too long, for the end of something it had begun or at
-    /// all.
+    /// Ends the connection when the host has been silent, or has left a handshake, a PDU or data asked for unfinished,
+    /// for too long. Other PDUs renew none of these times.
     fn check_patience(&mut self) -> Result<(), End> {
         let begun = match &self.role {
-            Role::Fresh | Role::Unconnected | Role::Guarded(_) => true,
-            _ => !self.inbox.bytes().is_empty() || !self.transfers.is_empty(),
+            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => true,
+            _ => !self.inbox.bytes().is_empty(),
         };
         let now_ms = self.target.now_ms();
         if !begun {
             self.settled_ms = now_ms;
         }
+        // SlicedCommand commands hold the inbox up: the data may lie there.
+        if self.sliced.bytes() >= MOST_LONG {
+            self.transfers.forgive(now_ms);
+        }
         let patience_ms = self.target.options.patience.as_millis() as u64;
-        if now_ms.saturating_sub(self.settled_ms) > patience_ms {
+        let stalled = self.transfers.stalled_since_ms().unwrap_or(now_ms);
+        if now_ms.saturating_sub(self.settled_ms.min(stalled)) > patience_ms {
             return Err(End::Stalled);
         }
         match &self.role {
@@ -481,8 +536,8 @@ impl Connection {
         }
     }
 
-    /// Why it ended, for whoever asks why a host was dropped.
-    fn tell(&self, peer: Option<SocketAddr>, end: End) {
+    /// Logs the cause of the connection's end.
+    fn log_end(&self, peer: Option<SocketAddr>, end: End) {
         let (host, queue) = match self.role.behind() {
             Role::Admin(controller) => (controller.host_name.as_str(), 0),
             Role::Io(controller, queue) => (controller.host_name.as_str(), *queue),
@@ -494,7 +549,7 @@ impl Connection {
         }
     }
 
-    /// The connection has ended: what it held is given up.
+    /// Gives up all that the connection held.
     fn finish(mut self) {
         self.transfers.abandon(&self.target, &self.role);
         self.target.totals.add(&self.tally);
@@ -503,13 +558,14 @@ impl Connection {
             Role::Admin(controller) => {
                 controller.end();
                 // IMPORTANT: its number is free last: another that had it would be taken for this one.
-                if controller.is_io() {
+                // A host that never authenticated holds nothing to be reset.
+                if controller.is_io() && controller.is_proven() {
                     self.target.reset(controller);
                 }
                 self.target.controllers().remove(controller.id);
             }
             Role::Io(controller, queue) => controller.remove_queue(*queue, &self.notices),
-            Role::Fresh | Role::Unconnected | Role::Guarded(_) => {}
+            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => {}
         }
     }
 }

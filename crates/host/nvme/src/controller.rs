@@ -25,7 +25,7 @@ use events::DISCOVERY_NOTICES;
 pub(crate) use events::HEALTH_WARNINGS;
 pub(crate) use properties::{CAPABILITIES_OFFSET, Change, VERSION};
 
-/// What a connection is told from outside.
+/// Notice to a connection from elsewhere.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Notice {
     /// A command is answered.
@@ -36,7 +36,7 @@ pub(crate) enum Notice {
     Gone,
 }
 
-/// What a controller is for.
+/// Purpose of a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The drive.
@@ -66,6 +66,8 @@ pub(crate) struct Controller {
     pub(crate) host_name: String,
     keep_alive_ms: AtomicU32,
     seen_ms: AtomicU64,
+    /// Its host has authenticated, or need not.
+    proven: AtomicBool,
     /// It is enabled, ready, and not shut down.
     serving: AtomicBool,
     /// Namespaces that are attached to it.
@@ -73,7 +75,7 @@ pub(crate) struct Controller {
     state: Mutex<State>,
 }
 
-/// What changes of a controller.
+/// Mutable state of a controller.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// Controller Configuration (CC) and Status (CSTS).
@@ -85,13 +87,13 @@ pub(crate) struct State {
     pub(crate) wanted_events: u32,
     /// Identifiers of Asynchronous Event Requests under way.
     requests: VecDeque<u16>,
-    /// Events nobody was told of yet.
+    /// Events that were not reported yet.
     events: VecDeque<u32>,
-    /// Critical warnings that the host was told of and that still hold.
+    /// Critical warnings that were reported to the host and still hold.
     pub(crate) warned: u8,
     /// Namespaces that have changed since the host read the list of those.
     pub(crate) changed_namespaces: BTreeSet<u32>,
-    /// The host was told by an event that there are such.
+    /// An event has reported to the host that there are such.
     pub(crate) told_changed: bool,
     pub(crate) errors: VecDeque<ErrorEntry>,
     pub(crate) error_count: u64,
@@ -99,7 +101,7 @@ pub(crate) struct State {
     pub(crate) timestamp: Option<(u64, u64)>,
     /// Temperature thresholds, volatile write cache and the like: values kept as they were set.
     pub(crate) features: BTreeMap<(u8, u16), u32>,
-    /// Where the admin queue's connection is told of things, then those of I/O queues.
+    /// Senders of notices to the admin queue's connection, then to those of I/O queues.
     admin: Option<UnboundedSender<Notice>>,
     queues: BTreeMap<u16, UnboundedSender<Notice>>,
 }
@@ -122,7 +124,12 @@ impl Controller {
         self.purpose == Purpose::Io
     }
 
-    /// The host, as streams tell them apart.
+    /// Whether its host has authenticated, or need not.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.proven.load(Ordering::Relaxed)
+    }
+
+    /// The host, as the key of streams.
     pub(crate) fn host_key(&self) -> Host {
         match self.host {
             0 => Host::Anonymous(self.id),
@@ -183,7 +190,7 @@ impl Controller {
         attached.insert(namespace.id(), Arc::clone(namespace));
     }
 
-    /// A namespace is attached no longer; the host hears of it, if it was.
+    /// Detaches a namespace, and notifies the host if it was attached.
     pub(crate) fn detach(&self, id: u32) {
         let attached = self.namespaces.write();
         let removed = attached.unwrap_or_else(PoisonError::into_inner).remove(&id);
@@ -219,23 +226,25 @@ impl Controller {
         }
     }
 
-    /// Ends the controller's I/O queues, as a reset does: their connections are told.
+    /// Ends the controller's I/O queues, as a reset does: their connections are notified.
     pub(crate) fn end_queues(&self) {
         let queues = std::mem::take(&mut self.state().queues);
-        queues.into_values().for_each(|notices| tell_end(&notices));
+        queues
+            .into_values()
+            .for_each(|notices| notify_end(&notices));
     }
 
-    /// Ends the controller: every connection of it is told.
+    /// Ends the controller: every connection of it is notified.
     pub(crate) fn end(&self) {
         // First, so that no queue is added after those there are were told.
         let admin = self.state().admin.take();
         self.end_queues();
         if let Some(notices) = admin {
-            tell_end(&notices);
+            notify_end(&notices);
         }
     }
 
-    /// The host was heard of.
+    /// Records that the host has sent a command.
     #[inline]
     pub(crate) fn seen(&self, now_ms: u64) {
         self.seen_ms.store(now_ms, Ordering::Relaxed);
@@ -262,7 +271,7 @@ impl Controller {
     }
 
     /// Notes a command that failed.
-    pub(crate) fn note_error(&self, entry: ErrorEntry) {
+    pub(crate) fn record_error(&self, entry: ErrorEntry) {
         let mut state = self.state();
         state.error_count += 1;
         let count = state.error_count;
@@ -273,7 +282,7 @@ impl Controller {
     }
 }
 
-fn tell_end(notices: &UnboundedSender<Notice>) {
+fn notify_end(notices: &UnboundedSender<Notice>) {
     // A connection that has ended hears nothing, and need not.
     let _ = notices.send(Notice::Gone);
 }
@@ -306,20 +315,37 @@ impl Controllers {
         self.by_id.get(&id).cloned()
     }
 
-    /// A new controller of a host; `None` where there are too many.
-    pub(crate) fn create(
-        &mut self,
-        purpose: Purpose,
-        host: (u128, String),
-        (keep_alive_ms, now_ms): (u32, u64),
-        notices: &UnboundedSender<Notice>,
-    ) -> Option<Arc<Controller>> {
+    /// Whether there are as many controllers of proven hosts as may be.
+    fn is_full(&self, purpose: Purpose) -> bool {
         let most = match purpose {
             Purpose::Io => self.most.into(),
             Purpose::Discovery => MOST_DISCOVERIES,
         };
-        let alike = self.by_id.values().filter(|one| one.purpose == purpose);
-        if alike.count() >= most {
+        let alike = |one: &&Arc<Controller>| one.purpose == purpose && one.is_proven();
+        self.by_id.values().filter(alike).count() >= most
+    }
+
+    /// Counts a controller among those of proven hosts: its host has authenticated. Fails where others were faster, or
+    /// the controller has ended.
+    pub(crate) fn prove(&mut self, controller: &Controller) -> bool {
+        let has_ended = controller.state().admin.is_none();
+        let is_free = !has_ended && !self.is_full(controller.purpose);
+        if is_free {
+            controller.proven.store(true, Ordering::Relaxed);
+        }
+        is_free
+    }
+
+    /// Creates a controller of a host; `None` where there are too many. Those of hosts that have not authenticated take
+    /// no place: the connections they come by are few ([`crate::server::places`]).
+    pub(crate) fn create(
+        &mut self,
+        (purpose, is_proven): (Purpose, bool),
+        host: (u128, String),
+        (keep_alive_ms, now_ms): (u32, u64),
+        notices: &UnboundedSender<Notice>,
+    ) -> Option<Arc<Controller>> {
+        if self.is_full(purpose) {
             return None;
         }
         // The lowest that is free, as on Linux' target: a host that resets its controller has the same again, which
@@ -334,6 +360,7 @@ impl Controllers {
             host_name: host.1,
             keep_alive_ms: AtomicU32::new(keep_alive_ms),
             seen_ms: AtomicU64::new(now_ms),
+            proven: AtomicBool::new(is_proven),
             serving: AtomicBool::new(false),
             namespaces: RwLock::default(),
             state: Mutex::new(State {

@@ -31,7 +31,7 @@ use crate::{completion::Status, namespace::Namespaces};
 /// The device of a drive whose streams are the host's or a scheme's.
 pub type StreamDevice = Device<Watch>;
 
-/// What a write says of where it should go.
+/// Placement hint of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Hint {
     /// Nothing.
@@ -58,7 +58,7 @@ pub enum Mode {
 
 /// A drive's translation layer, and the namespaces that lie on it.
 #[derive(Debug)]
-pub struct Drive {
+pub struct ServedDrive {
     kind: Kind,
     namespaces: Namespaces,
     /// The FDP configuration that is enabled, if any is.
@@ -81,39 +81,44 @@ enum Kind {
     Fdp(FdpDevice<Watch>),
 }
 
-impl Drive {
-    /// A drive that a scheme places the writes on.
-    pub fn plain(device: StreamDevice, placement: Box<dyn Placement>) -> Drive {
-        Drive::of(Kind::Streams {
+impl ServedDrive {
+    /// Makes a drive on which a scheme places the writes.
+    pub fn plain(device: StreamDevice, placement: Box<dyn Placement>) -> ServedDrive {
+        ServedDrive::of(Kind::Streams {
             device,
             placement,
             table: None,
         })
     }
 
-    /// A drive with the Streams Directive: identifiers of each host's own, or `shared` by all.
-    /// What has no identifier goes where `placement` says, and so do copies.
-    pub fn streams(device: StreamDevice, placement: Box<dyn Placement>, shared: bool) -> Drive {
+    /// Makes a drive with the Streams Directive: identifiers of each host's own, or `shared` by all.
+    /// Writes without an identifier go where `placement` says, and so do copies.
+    pub fn streams(
+        device: StreamDevice,
+        placement: Box<dyn Placement>,
+        shared: bool,
+    ) -> ServedDrive {
         let table = StreamTable::new(device.config().host_streams - 1);
-        let table = match shared {
-            true => table.sharing_identifiers(),
-            false => table,
+        let table = if shared {
+            table.sharing_identifiers()
+        } else {
+            table
         };
-        Drive::of(Kind::Streams {
+        ServedDrive::of(Kind::Streams {
             device,
             placement,
             table: Some(table),
         })
     }
 
-    /// A drive with Flexible Data Placement.
-    pub fn fdp(device: FdpDevice<Watch>) -> Drive {
-        Drive::of(Kind::Fdp(device))
+    /// Makes a drive with Flexible Data Placement.
+    pub fn fdp(device: FdpDevice<Watch>) -> ServedDrive {
+        ServedDrive::of(Kind::Fdp(device))
     }
 
-    fn of(kind: Kind) -> Drive {
+    fn of(kind: Kind) -> ServedDrive {
         let none = Namespaces::new(0, 0, 0);
-        let mut drive = Drive {
+        let mut drive = ServedDrive {
             kind,
             namespaces: none,
             configuration: Some(0),
@@ -123,12 +128,29 @@ impl Drive {
         drive
     }
 
-    /// Has someone told from now on of what hosts write and discard; nobody with `None`.
+    /// Sets the listener to writes and discards; `None` removes it.
     pub fn listen(&mut self, listener: Option<Box<dyn Listen>>) {
         self.listener = listener;
     }
 
-    /// Which directives there are.
+    /// The device, of either kind.
+    #[inline]
+    fn device(&self) -> &StreamDevice {
+        match &self.kind {
+            Kind::Streams { device, .. } => device,
+            Kind::Fdp(fdp) => fdp.device(),
+        }
+    }
+
+    /// The observers of the device's flash.
+    fn watch_mut(&mut self) -> &mut Watch {
+        match &mut self.kind {
+            Kind::Streams { device, .. } => device.observer_mut(),
+            Kind::Fdp(fdp) => fdp.observer_mut(),
+        }
+    }
+
+    /// Directives that the drive has.
     pub fn mode(&self) -> Mode {
         match &self.kind {
             Kind::Streams { table: None, .. } => Mode::Plain,
@@ -137,101 +159,66 @@ impl Drive {
         }
     }
 
-    /// What the device was made of.
+    /// Configuration of the device.
     pub fn config(&self) -> &Config {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.config(),
-            Kind::Fdp(fdp) => fdp.device().config(),
-        }
+        self.device().config()
     }
 
     /// The device's counters.
     pub fn counters(&self) -> &Counters {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.counters(),
-            Kind::Fdp(fdp) => fdp.device().counters(),
-        }
+        self.device().counters()
     }
 
-    /// Those of each stream: the host's, then the internal ones.
+    /// Counters of each stream: the host's, then the internal ones.
     pub fn stream_counters(&self) -> &[StreamCounters] {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.stream_counters(),
-            Kind::Fdp(fdp) => fdp.device().stream_counters(),
-        }
+        self.device().stream_counters()
     }
 
     /// Pages that hold data.
     pub fn mapped_pages(&self) -> u64 {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.mapped_pages(),
-            Kind::Fdp(fdp) => fdp.device().mapped_pages(),
-        }
+        self.device().mapped_pages()
     }
 
-    /// Where a page lies: its unit, and the page in that; `None` where it holds nothing.
+    /// Looks up a page's place: its unit, and the page in that; `None` where it holds nothing.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.locate(page),
-            Kind::Fdp(fdp) => fdp.device().locate(page),
-        }
+        self.device().locate(page)
     }
 
     /// The drive's flash, where time is simulated.
     pub fn flash(&self) -> Option<&Flash> {
-        let watch = match &self.kind {
-            Kind::Streams { device, .. } => device.observer(),
-            Kind::Fdp(fdp) => fdp.device().observer(),
-        };
-        watch.flash.as_deref()
+        self.device().observer().flash.as_deref()
     }
 
-    /// The drive's flash, to be told of requests and of the time.
+    /// The drive's flash, to report requests and the time to.
     pub fn flash_mut(&mut self) -> Option<&mut Flash> {
-        let watch = match &mut self.kind {
-            Kind::Streams { device, .. } => device.observer_mut(),
-            Kind::Fdp(fdp) => fdp.observer_mut(),
-        };
-        watch.flash.as_deref_mut()
+        self.watch_mut().flash.as_deref_mut()
     }
 
     /// The stream whose unit holds a page.
     pub fn stream_of(&self, page: u32) -> Option<u16> {
-        let stream = match &self.kind {
-            Kind::Streams { device, .. } => device.stream_of(page),
-            Kind::Fdp(fdp) => fdp.device().stream_of(page),
-        };
+        let stream = self.device().stream_of(page);
         stream.map(|stream| stream.0)
     }
 
     /// Units of a reclaim group that are free.
     pub fn free_units(&self, group: u32) -> u32 {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.free_units(group),
-            Kind::Fdp(fdp) => fdp.device().free_units(group),
-        }
+        self.device().free_units(group)
     }
 
     /// Whether so many units have failed that the drive takes no more writes.
     pub fn is_read_only(&self) -> bool {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.is_read_only(),
-            Kind::Fdp(fdp) => fdp.device().is_read_only(),
-        }
+        self.device().is_read_only()
     }
 
     /// Erases of the unit erased most, and of the one erased least.
     pub fn erases(&self) -> (u32, u32) {
-        let erases = match &self.kind {
-            Kind::Streams { device, .. } => device.erases(),
-            Kind::Fdp(fdp) => fdp.device().erases(),
-        };
+        let erases = self.device().erases();
         let most = erases.iter().max().copied().unwrap_or(0);
         (most, erases.iter().min().copied().unwrap_or(0))
     }
 
-    /// A host writes pages of a namespace.
+    /// Writes pages of a namespace for a host.
     ///
     /// # Errors
     /// A status of write protection when the drive is read-only; an internal error when the pages
@@ -267,12 +254,12 @@ impl Drive {
         written
     }
 
-    /// A host discards pages, all of one namespace.
+    /// Discards pages, all of one namespace, for a host.
     ///
     /// # Errors
-    /// As [`Drive::write`].
+    /// As [`ServedDrive::write`].
     pub fn discard(&mut self, pages: PageRange) -> Result<(), Status> {
-        self.tell_discarded(pages);
+        self.record_discarded(pages);
         let mapped = self.mapped_pages();
         let discarded = match &mut self.kind {
             Kind::Streams {
@@ -290,21 +277,21 @@ impl Drive {
         discarded
     }
 
-    /// A namespace is formatted: stream identifiers are closed.
+    /// Closes the stream identifiers of a namespace that is formatted.
     pub fn close_streams(&mut self, namespace: u32) {
         if let Some(table) = self.table_mut() {
             table.close_namespace(namespace);
         }
     }
 
-    /// What a host holds of a namespace's streams is released.
+    /// Releases the streams of a namespace that a host holds.
     pub fn release_streams(&mut self, scope: Scope) {
         if let Some(table) = self.table_mut() {
             table.release_all(scope);
         }
     }
 
-    /// The last controller was reset or lost: events of Flexible Data Placement are to be enabled anew.
+    /// Disables the events of Flexible Data Placement: the last controller was reset or lost.
     pub fn forget_events(&mut self) {
         if let Kind::Fdp(device) = &mut self.kind {
             // It cannot fail: with `Keep` no unit is touched.
@@ -312,7 +299,7 @@ impl Drive {
         }
     }
 
-    /// Tells the device the time; reclaim units' limits run by it.
+    /// Sets the device's time; reclaim units' limits run by it.
     pub fn advance(&mut self, now_ms: u64) {
         if let Kind::Fdp(device) = &mut self.kind {
             // Only a read-only drive refuses, and then no limit matters.
@@ -320,7 +307,7 @@ impl Drive {
         }
     }
 
-    /// The host sets the time that events are told by.
+    /// Sets the time of events, as the host gives it.
     pub fn set_timestamp(&mut self, timestamp_ms: u64) {
         if let Kind::Fdp(device) = &mut self.kind {
             device.set_timestamp(timestamp_ms);

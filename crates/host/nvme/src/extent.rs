@@ -1,6 +1,6 @@
 //! A run of bytes of the drive.
 
-/// Where it begins, and its length, in bytes of all the drive.
+/// Its first byte and its length, in bytes of the whole drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) at: u64,

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use crate::{
     controller::{Controller, State},
-    drive::Drive,
+    drive::ServedDrive,
     target::Target,
 };
 
@@ -27,7 +27,7 @@ const READ_ONLY: u8 = 1 << 3;
 /// bit that warns, and the event's information. Read-only media are a matter of reliability (00h).
 const EVENTS: [(u8, u32); 3] = [(READ_ONLY, 0x00), (TEMPERATURE, 0x01), (SPARE, 0x02)];
 
-/// How the drive is.
+/// Health of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Health {
     /// Share of the rated erases that the unit erased most has used, in percent; up to 255.
@@ -39,7 +39,7 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    pub(crate) fn of(drive: &Drive) -> Health {
+    pub(crate) fn of(drive: &ServedDrive) -> Health {
         let ((erases, _), rated) = (drive.erases(), drive.config().wear.rated_erases);
         let used = match rated {
             0 => 0,
@@ -65,7 +65,7 @@ impl Health {
 
 /// Units beyond those the drive needs to take overwrites for ever, now and when it was new. One that
 /// cannot lose any has all of them for good.
-fn spare(drive: &Drive) -> u8 {
+fn spare(drive: &ServedDrive) -> u8 {
     let config = drive.config();
     let least = config.least_physical_units();
     let spare = |lost: u64| u64::from(config.physical_units).saturating_sub(lost + least);
@@ -84,7 +84,7 @@ impl Controller {
         self.state().warnings(health)
     }
 
-    /// Tells the host of what it was not told, as far as it wants to know.
+    /// Reports warnings to the host that were not reported yet and that it has enabled.
     pub(crate) fn warn(&self, health: Health) {
         let mut state = self.state();
         let now = state.warnings(health);
@@ -105,8 +105,8 @@ impl State {
 }
 
 impl Target {
-    /// Tells all hosts, if the drive has lost units since they were told.
-    pub(crate) fn tell_losses(&self) {
+    /// Reports losses to all hosts, if the drive has lost units since the last report.
+    pub(crate) fn report_losses(&self) {
         if !self.can_fail {
             return;
         }
@@ -119,7 +119,7 @@ impl Target {
         }
     }
 
-    /// Tells all hosts, after the drive's health has changed.
+    /// Reports warnings to all hosts, after the drive's health has changed.
     pub(crate) fn warn(&self) {
         let health = Health::of(&self.drive());
         for controller in self.controllers().iter().filter(|one| one.is_io()) {

@@ -1,4 +1,4 @@
-//! What I/O commands ask for: ranges of blocks, and reclaim unit handles.
+//! Operands of I/O commands: ranges of blocks, and reclaim unit handles.
 
 use std::sync::Arc;
 
@@ -43,9 +43,10 @@ pub(crate) fn transfer(
     command: &Command,
 ) -> Result<(Arc<Namespace>, Extent), Status> {
     let (namespace, extent) = extent(controller, command)?;
-    match extent.length <= u64::from(MOST_DATA) {
-        true => Ok((namespace, extent)),
-        false => Err(Status::INVALID_FIELD),
+    if extent.length <= u64::from(MOST_DATA) {
+        Ok((namespace, extent))
+    } else {
+        Err(Status::INVALID_FIELD)
     }
 }
 
@@ -54,9 +55,10 @@ pub(crate) fn transfer(
 #[inline]
 fn namespace(controller: &Controller, command: &Command) -> Result<Arc<Namespace>, Status> {
     let namespace = controller.namespace(command.namespace)?;
-    match namespace.is_formatting() {
-        true => Err(Status::FORMAT_IN_PROGRESS),
-        false => Ok(namespace),
+    if namespace.is_formatting() {
+        Err(Status::FORMAT_IN_PROGRESS)
+    } else {
+        Ok(namespace)
     }
 }
 
@@ -89,7 +91,7 @@ pub(crate) fn ranges(
     Ok((namespace, ranges))
 }
 
-/// What of a command's ranges is processed (NVM §3.3.3.1): the first [`MOST_RANGES`], and of all
+/// Selects the part of a command's ranges that is processed (NVM §3.3.3.1): the first [`MOST_RANGES`], and of all
 /// ranges' blocks in order those before [`MOST_DEALLOCATED`] bytes. A controller whose ONCS says that
 /// it has the command passes over the others, and does not refuse it.
 fn within_limits(ranges: &[Extent]) -> Vec<Extent> {

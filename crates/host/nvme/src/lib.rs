@@ -10,7 +10,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use anabranch_initiator::{Host, HostOptions, Tag};
-//! use anabranch_nvme::{Options, Server, Target, Totals, drive::{Drive, Watch}, store::Store};
+//! use anabranch_nvme::{Options, Server, Target, Totals, drive::{ServedDrive, Watch}, store::Store};
 //! use anabranch_ssd::{Config, Device, relocate::RelocationKind};
 //!
 //! const NAME: &str = "nqn.2014-08.org.example:drive";
@@ -19,7 +19,7 @@
 //! let relocation = RelocationKind::Gc.build(&config);
 //! let device = Device::watched(config, &*relocation, Watch::default())?;
 //! // One namespace, in blocks of 4 KiB.
-//! let drive = Drive::streams(device, Box::new(relocation), false).whole(4096)?;
+//! let drive = ServedDrive::streams(device, Box::new(relocation), false).whole(4096)?;
 //! let target = Target::new(Options::new(NAME), drive, Store::memory(32 << 20), Totals::default(), None)?;
 //! let server = Server::start(Arc::clone(&target), "127.0.0.1:0".parse()?)?;
 //!

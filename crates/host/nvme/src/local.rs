@@ -1,7 +1,7 @@
 //! The drive as another front end of this process uses it: without connections, controllers and queues.
 //!
-//! What a command costs and leaves is what the same NVMe command does: bytes go to the store, the translation layer hears
-//! of their pages, and both are told in the order that [`crate::store`] promises.
+//! A command costs and leaves the same as its NVMe counterpart: bytes go to the store, their pages to the
+//! translation layer, in the order that [`crate::store`] promises.
 
 use std::sync::Arc;
 
@@ -96,6 +96,10 @@ impl Local {
         for now in slices(all, ZEROED_AT_ONCE) {
             let _batch = self.target.enter();
             self.put(hint, now, |store| store.zero(now.at, now.length))?;
+            self.target.totals.add(&Tally {
+                zeroed_bytes: now.length,
+                ..Tally::default()
+            });
         }
         Ok(())
     }
@@ -110,7 +114,7 @@ impl Local {
             let _batch = self.target.enter();
             let pages = covered(now.at, now.length, self.target.page_bytes);
             let discarded = self.target.drive().discard(pages);
-            succeeded(self.target.note(discarded))?;
+            succeeded(self.target.recorded(discarded))?;
             succeeded(self.target.zero(self.scope(), now, pages))?;
         }
         Ok(())
@@ -132,16 +136,17 @@ impl Local {
     /// The bytes of the drive that bytes of the namespace are.
     fn extent(&self, at: u64, length: u64) -> Result<Extent, Status> {
         let end = at.checked_add(length);
-        match end.is_some_and(|end| end <= self.namespace.bytes()) {
-            true => Ok(Extent {
+        if end.is_some_and(|end| end <= self.namespace.bytes()) {
+            Ok(Extent {
                 at: self.namespace.begin() + at,
                 length,
-            }),
-            false => Err(Status::LBA_OUT_OF_RANGE),
+            })
+        } else {
+            Err(Status::LBA_OUT_OF_RANGE)
         }
     }
 
-    /// Bytes go to the store, and the translation layer hears of their pages: before that where its units fail, and
+    /// Writes bytes to the store, and reports their pages to the translation layer: before that where its units fail, and
     /// after it elsewhere.
     fn put(
         &self,
@@ -166,7 +171,7 @@ impl Local {
         drive.advance(target.now_ms());
         let written = drive.write(scope, hint, pages);
         drop(drive);
-        succeeded(target.note(written))
+        succeeded(target.recorded(written))
     }
 
     /// Counts a command: what it moved, or that it failed.
@@ -194,8 +199,9 @@ fn slices(all: Extent, most: u64) -> impl Iterator<Item = Extent> {
 }
 
 fn succeeded(status: Status) -> Result<(), Status> {
-    match status.is_success() {
-        true => Ok(()),
-        false => Err(status),
+    if status.is_success() {
+        Ok(())
+    } else {
+        Err(status)
     }
 }

@@ -1,4 +1,4 @@
-//! What changes a drive's namespaces: made, deleted, attached, formatted.
+//! Management of a drive's namespaces: they are made, deleted, attached and formatted.
 
 use std::sync::{Arc, MutexGuard, PoisonError, atomic::Ordering};
 
@@ -16,7 +16,7 @@ use crate::{
 const ERASED: u64 = 16 << 20;
 
 impl Target {
-    /// One at a time changes which namespaces there are, and who has them.
+    /// Locks the management of namespaces: one command at a time makes, deletes or attaches them.
     fn managing(&self) -> MutexGuard<'_, ()> {
         let locked = self.managing.lock();
         locked.unwrap_or_else(PoisonError::into_inner)
@@ -26,7 +26,7 @@ impl Target {
     /// first: a file may hold what no namespace had.
     pub(crate) fn create(&self, wanted: &Wanted) -> Result<u32, NotMade> {
         if self.is_read_only() {
-            return Err(NotMade::Drive(Status::WRITE_PROTECTED));
+            return Err(NotMade::ServedDrive(Status::WRITE_PROTECTED));
         }
         let made = {
             let mut drive = self.drive();
@@ -45,7 +45,7 @@ impl Target {
         };
         if !status.is_success() {
             self.remove(&made);
-            return Err(NotMade::Drive(status));
+            return Err(NotMade::ServedDrive(status));
         }
         made.end_format(None);
         Ok(made.id())
@@ -59,6 +59,7 @@ impl Target {
             if let Err(status) = drive.configure(configuration) {
                 return status;
             }
+            self.totals.clear_statistics();
             self.places
                 .store(configuration.is_some(), Ordering::Relaxed);
         }
@@ -185,16 +186,17 @@ impl Target {
         }
     }
 
-    /// From now on I/O commands of a namespace are refused.
+    /// Begins a Format: I/O commands of the namespace are refused until it ends.
     fn begin_format(&self, namespace: &Namespace) -> Result<(), Status> {
         let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
-        match namespace.is_formatting() {
-            true if namespace.is_deleted() => Err(Status::INVALID_FIELD),
-            true => Err(Status::FORMAT_IN_PROGRESS),
-            false => {
-                namespace.begin_format();
-                Ok(())
-            }
+        if !namespace.is_formatting() {
+            namespace.begin_format();
+            return Ok(());
+        }
+        if namespace.is_deleted() {
+            Err(Status::INVALID_FIELD)
+        } else {
+            Err(Status::FORMAT_IN_PROGRESS)
         }
     }
 
@@ -244,7 +246,7 @@ impl Target {
                 return Status::INTERNAL;
             }
             let result = self.drive().discard(touched(at, length, self.page_bytes));
-            let status = self.note(result);
+            let status = self.recorded(result);
             if !status.is_success() {
                 return status;
             }
@@ -257,10 +259,10 @@ impl Target {
     }
 }
 
-/// Why a namespace was not made.
+/// Cause of a namespace's refusal.
 pub(crate) enum NotMade {
-    /// It cannot be.
+    /// Its layout is refused.
     Namespace(NamespaceError),
     /// The drive cannot make it.
-    Drive(Status),
+    ServedDrive(Status),
 }

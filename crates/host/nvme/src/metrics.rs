@@ -1,4 +1,4 @@
-//! What a served drive tells a monitoring system: Prometheus' text, over HTTP.
+//! Metrics of a served drive for a monitoring system: Prometheus' text, over HTTP.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -19,11 +19,12 @@ use prometheus_client::{
 };
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     time,
 };
 
-use crate::{drive::Drive, namespace::Namespace, target::Target, totals::Tally};
+use crate::{
+    drive::ServedDrive, namespace::Namespace, server::places::Places, target::Target, totals::Tally,
+};
 
 /// Connections at a time, and how long one may take (our choice).
 const MOST_CONNECTIONS: usize = 16;
@@ -32,35 +33,38 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FORM: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
-/// What gives the text of further metrics, in the same form, when they are asked for.
+/// Renders further metrics in the same form, when they are asked for.
 pub type More = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// What ends a text of metrics, once.
+/// Last line of a text of metrics.
 const END: &str = "# EOF\n";
 
 /// Answers requests for metrics until it is dropped.
 pub(crate) async fn serve(listener: TcpListener, target: Arc<Target>, more: Option<More>) {
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let places = Places::new(0, MOST_CONNECTIONS);
     let mut registry = Registry::with_prefix("anabranch");
     registry.register_collector(Box::new(Metrics(target)));
     let told = Arc::new((registry, more));
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
             time::sleep(PATIENCE / 100).await;
             continue;
         };
-        if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
+        if let Some((place, given_up)) = places.admit(peer.ip()) {
             let told = Arc::clone(&told);
             tokio::spawn(async move {
-                // Whoever asks too slowly gets no answer.
-                let _ = time::timeout(PATIENCE, answer(stream, &told)).await;
+                // A slow reader gets no answer, and a silent one gives way to those that ask.
+                tokio::select! {
+                    _ = given_up => {}
+                    _ = time::timeout(PATIENCE, answer(stream, &told)) => {}
+                }
                 drop(place);
             });
         }
     }
 }
 
-/// What is told: the drive's metrics, and further ones.
+/// Sources of the text: the drive's metrics, and further ones.
 type Told = (Registry, Option<More>);
 
 async fn answer(stream: TcpStream, told: &Told) {
@@ -110,7 +114,8 @@ struct Metrics(Arc<Target>);
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let hosts = self.0.hosts();
-        commands(&mut encoder, &self.0.totals.sums())?;
+        let tally = self.0.totals.sums();
+        commands(&mut encoder, &tally)?;
         gauge(
             &mut encoder,
             "hosts",
@@ -134,7 +139,7 @@ impl Collector for Metrics {
             self.0.connection_bytes() as f64,
         )?;
         let drive = self.0.drive();
-        device(&mut encoder, &drive)?;
+        device(&mut encoder, &drive, &tally)?;
         namespaces(&mut encoder, &drive)?;
         streams(&mut encoder, &drive)
     }
@@ -170,13 +175,18 @@ fn commands(encoder: &mut DescriptorEncoder, tally: &Tally) -> std::fmt::Result 
     )
 }
 
-fn device(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
+fn device(encoder: &mut DescriptorEncoder, drive: &ServedDrive, tally: &Tally) -> std::fmt::Result {
     let (config, counters) = (drive.config(), drive.counters());
     let page_bytes = u64::from(config.page_bytes);
     for (name, help, value) in [
         (
             "host",
-            "Bytes written to the device, in whole pages (HBMW)",
+            "Bytes that hosts wrote, as they wrote them (HBMW)",
+            tally.host_bytes(),
+        ),
+        (
+            "host_page",
+            "Bytes that hosts wrote, rounded up to whole pages of the mapping",
             counters.host_pages * page_bytes,
         ),
         (
@@ -229,18 +239,19 @@ fn device(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
         bytes,
         logical,
     )?;
-    let waf = counters.waf().unwrap_or(f64::NAN);
-    let help = "Media bytes over host bytes, over the drive's life";
+    let media_bytes = counters.media_pages() * page_bytes;
+    let waf = tally.waf(media_bytes).unwrap_or(f64::NAN);
+    let help = "Media bytes over host bytes as hosts wrote them, over the drive's life";
     gauge(encoder, "write_amplification", help, None, waf)
 }
 
-/// The counters of each namespace.
-fn namespaces(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
+/// Encodes the counters of each namespace.
+fn namespaces(encoder: &mut DescriptorEncoder, drive: &ServedDrive) -> std::fmt::Result {
     let page_bytes = u64::from(drive.config().page_bytes);
     let bytes = Unit::Bytes;
     let kind = ConstCounter::new(0_u64).metric_type();
-    let help = "Bytes written to a namespace, in whole pages";
-    let mut family = encoder.encode_descriptor("namespace_host", help, Some(&bytes), kind)?;
+    let help = "Bytes written to a namespace, rounded up to whole pages of the mapping";
+    let mut family = encoder.encode_descriptor("namespace_host_page", help, Some(&bytes), kind)?;
     for one in drive.namespaces().iter() {
         let value = ConstCounter::new(one.host_pages() * page_bytes);
         value.encode(family.encode_family(&[("namespace", one.id().to_string())])?)?;
@@ -271,16 +282,18 @@ fn namespaces(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Resul
     Ok(())
 }
 
-/// Of each stream, the host's and the internal ones.
-fn streams(encoder: &mut DescriptorEncoder, drive: &Drive) -> std::fmt::Result {
+/// Encodes the counters of each stream, the host's and the internal ones.
+fn streams(encoder: &mut DescriptorEncoder, drive: &ServedDrive) -> std::fmt::Result {
     let config = drive.config();
     let page_bytes = u64::from(config.page_bytes);
     let bytes = Unit::Bytes;
     type Read = fn(&anabranch_ssd::StreamCounters) -> u64;
     let families: [(&str, &str, Read); 2] = [
-        ("stream_host", "Bytes written to a stream", |one| {
-            one.host_pages
-        }),
+        (
+            "stream_host_page",
+            "Bytes written to a stream, rounded up to whole pages of the mapping",
+            |one| one.host_pages,
+        ),
         ("stream_copied", "Bytes copied into a stream", |one| {
             one.copied_pages
         }),

@@ -23,17 +23,17 @@ pub const MOST_NAMESPACES: u32 = 128;
 /// The block sizes there are, as powers of two, by LBA format.
 pub(crate) const BLOCK_SHIFTS: [u32; 2] = [9, 12];
 
-/// What a namespace is, as a state keeps it.
+/// Layout of a namespace, as a state keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// Its identifier (NSID).
     pub id: u32,
-    /// How many namespaces the drive had had when this one was made, itself included: what tells it from
+    /// Number of namespaces that the drive had had when this one was made, itself included: tells it from
     /// one that had its identifier before.
     pub birth: u64,
     /// The first of the drive's logical pages that are its.
     pub first_page: u32,
-    /// How many there are.
+    /// Number of pages.
     pub pages: u32,
     /// Bytes that hosts address; the last page may have more.
     pub bytes: u64,
@@ -62,10 +62,10 @@ pub struct Wanted {
     pub handles: Vec<u16>,
 }
 
-/// Why a namespace cannot be.
+/// Cause of a namespace's refusal.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum NamespaceError {
-    /// There is not so much room in one piece.
+    /// No hole is large enough.
     #[error("a namespace of {wanted} bytes does not fit: at most {most} are free in one piece")]
     NoRoom {
         /// Bytes that were asked for.
@@ -73,13 +73,13 @@ pub enum NamespaceError {
         /// Bytes there are.
         most: u64,
     },
-    /// There are as many as there may be.
+    /// The drive has the most namespaces that it may have.
     #[error("a drive has at most {MOST_NAMESPACES} namespaces")]
     TooMany,
-    /// It has no bytes, or blocks that are none, or lies where another does.
+    /// Its size or its blocks are invalid, or it overlaps another.
     #[error("namespace {0} cannot be: it has no bytes, lies beyond the drive or over another")]
     Impossible(u32),
-    /// There is no such FDP configuration.
+    /// The FDP configuration does not exist.
     #[error("the drive has no FDP configuration {0:?}")]
     Configuration(Option<u8>),
     /// The drive's reclaim unit handles are not such.
@@ -99,7 +99,7 @@ pub struct Namespace {
     bytes: AtomicU64,
     block_shift: AtomicU32,
     offered: AtomicBool,
-    /// It is there: what it lies on is erased, and a state may tell of it.
+    /// It is made: its pages are erased, and a state may record it.
     made: AtomicBool,
     deleted: AtomicBool,
     /// Formats that were begun and that ended: odd while one is under way.
@@ -209,7 +209,7 @@ impl Namespace {
         self.offered.store(offered, Ordering::Relaxed);
     }
 
-    /// Whether a state may tell of it: one that is not erased yet is not made.
+    /// Whether a state may record it: one that is not erased yet is not made.
     pub(crate) fn is_made(&self) -> bool {
         self.made.load(Ordering::Relaxed)
     }
@@ -228,7 +228,7 @@ impl Namespace {
         self.host_pages.load(Ordering::Relaxed)
     }
 
-    /// So many pages held data before, and do now; hosts wrote so many.
+    /// Counts a change: pages with data before and now, and pages that hosts wrote.
     #[inline]
     pub(crate) fn changed(&self, before: u64, now: u64, written: u64) {
         // One at a time changes it, under the drive's lock.
@@ -238,7 +238,7 @@ impl Namespace {
         self.host_pages.store(host, Ordering::Relaxed);
     }
 
-    /// What names its contents: another number after a Format, or its end, has begun, or ended.
+    /// Number of its contents: another after a Format, or its end, has begun, or ended.
     #[inline]
     pub(crate) fn formats(&self) -> u64 {
         self.formats.load(Ordering::Relaxed)
@@ -275,13 +275,14 @@ impl Namespace {
 
     /// The status of a command that was under way when a Format, or the end, began.
     pub(crate) fn refusal(&self) -> Status {
-        match self.is_deleted() {
-            true => Status::INVALID_NAMESPACE,
-            false => Status::FORMAT_IN_PROGRESS,
+        if self.is_deleted() {
+            Status::INVALID_NAMESPACE
+        } else {
+            Status::FORMAT_IN_PROGRESS
         }
     }
 
-    /// It is no more.
+    /// Whether it was deleted.
     pub(crate) fn is_deleted(&self) -> bool {
         self.deleted.load(Ordering::Relaxed)
     }
@@ -318,7 +319,7 @@ impl Namespaces {
         self.by_id.values()
     }
 
-    /// One of them.
+    /// Looks up a namespace by its identifier.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&Arc<Namespace>> {
         self.by_id.get(&id)
@@ -359,7 +360,7 @@ impl Namespaces {
         })
     }
 
-    /// What a namespace would be: in the smallest hole that it fits in, with the smallest identifier.
+    /// Plans a namespace: in the smallest hole that it fits in, with the smallest identifier.
     ///
     /// # Errors
     /// When there are too many, or there is no such hole.

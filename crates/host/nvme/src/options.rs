@@ -1,4 +1,4 @@
-//! What a target is told before it serves.
+//! Options of a target.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -23,13 +23,13 @@ pub struct Options {
     pub in_capsule_bytes: u32,
     /// Whether stream identifiers mean the same to all hosts.
     pub shared_streams: bool,
-    /// Where hosts reach the drive, as discovery tells it, where that is not where they reach
+    /// Address of the drive that discovery reports, where it is not the one at which hosts reach
     /// discovery: behind address translation.
     pub advertised: Option<SocketAddr>,
-    /// How long a host may leave something unfinished: a handshake, a PDU, data asked for, or an
+    /// Longest time that a host may leave something unfinished: a handshake, a PDU, data asked for, or an
     /// answer not taken.
     pub patience: Duration,
-    /// How long a host without a keep-alive timeout may be silent at a discovery controller, or at one
+    /// Longest silence of a host without a keep-alive timeout at a discovery controller, or at one
     /// that it has not enabled or has shut down.
     pub idle: Duration,
 }

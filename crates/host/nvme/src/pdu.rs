@@ -99,7 +99,7 @@ impl Kind {
         })
     }
 
-    /// Who sends it.
+    /// The sending side.
     #[inline]
     pub fn sender(self) -> Side {
         match self {
@@ -187,7 +187,7 @@ impl Digests {
         u8::from(self.header) | u8::from(self.data) << 1
     }
 
-    /// What both ends want.
+    /// Keeps the digests that both ends want.
     #[must_use]
     pub fn and(self, other: Digests) -> Digests {
         Digests {
@@ -197,10 +197,10 @@ impl Digests {
     }
 }
 
-/// How PDUs from one side are cut from the stream of bytes.
+/// Rules by which PDUs of one side are cut from the stream of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framing {
-    /// Whose PDUs are read.
+    /// The side whose PDUs are read.
     pub sender: Side,
     /// The digests in use.
     pub digests: Digests,

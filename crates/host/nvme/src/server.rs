@@ -1,10 +1,11 @@
 //! Listening for hosts.
 
+pub(crate) mod places;
 mod ticking;
 
 use std::{
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -15,7 +16,7 @@ use thiserror::Error;
 use tokio::{
     net::TcpListener,
     runtime::{self, Runtime},
-    sync::{Semaphore, oneshot},
+    sync::oneshot,
     time,
 };
 use tracing::warn;
@@ -28,13 +29,19 @@ use crate::{
     security::Tls,
     target::Target,
 };
+use places::Places;
 
-/// Connections beside those of queues: discovery, and handshakes under way (our choice).
-const HANDSHAKES: usize = MOST_DISCOVERIES + 64;
-/// How long to wait before accepting again where the system refuses (our choice): mostly too many
+/// Connections whose hosts have proven nothing yet: 64, and all queues of eight hosts (our choice). A Linux host opens
+/// the TCP connections of all its queues before it sends the first Connect.
+const NEWCOMERS: usize = 64;
+const HOSTS_AT_ONCE: usize = 8;
+/// Looks for a place that is free, and the time between two (our choice).
+const LOOKS: u32 = 100;
+const LOOK: Duration = Duration::from_millis(1);
+/// Pause before accepting again where the system refuses (our choice): mostly too many
 /// open files, which others' closing ends.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long connections may take to end when the server stops.
+/// Longest time that connections may take to end when the server stops (our choice).
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// A server that cannot start.
@@ -45,7 +52,7 @@ pub enum ServerError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The system's error.
         problem: io::Error,
     },
     /// Connections cannot be encrypted.
@@ -74,7 +81,7 @@ impl Server {
         Server::with_metrics(target, address, None, None)
     }
 
-    /// Begins to listen, and to answer requests for metrics at another address, with those that `more` tells.
+    /// Begins to listen, and to answer requests for metrics at another address, with those that `more` renders.
     ///
     /// # Errors
     /// When either cannot be.
@@ -131,12 +138,12 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it answers requests for metrics.
+    /// Address at which it answers requests for metrics.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics_address
     }
@@ -206,13 +213,30 @@ async fn farewell(target: &Target) {
     }
 }
 
-/// What connections are served with.
+/// Target and TLS context of connections.
 type Served = (Arc<Target>, Option<Arc<Tls>>);
+
+/// Takes a place for a connection. Connections whose places were given up may need a moment to end.
+async fn admit(
+    places: &Arc<Places>,
+    peer: IpAddr,
+) -> Option<(places::Place, oneshot::Receiver<()>)> {
+    for _ in 0..LOOKS {
+        let place = places.admit(peer);
+        if place.is_some() {
+            return place;
+        }
+        time::sleep(LOOK).await;
+    }
+    None
+}
 
 async fn accept(listener: TcpListener, (target, tls): Served, stopped: oneshot::Receiver<()>) {
     let options = &target.options;
-    let queues = usize::from(options.most_controllers) * (usize::from(options.most_queues) + 1);
-    let room = Arc::new(Semaphore::new(queues + HANDSHAKES));
+    let most_queues = usize::from(options.most_queues);
+    let queues = usize::from(options.most_controllers) * (most_queues + 1);
+    let newcomers = NEWCOMERS + HOSTS_AT_ONCE * most_queues;
+    let places = Places::new(queues + MOST_DISCOVERIES, newcomers);
     let mut stopped = std::pin::pin!(stopped);
     loop {
         let accepted = tokio::select! {
@@ -228,15 +252,14 @@ async fn accept(listener: TcpListener, (target, tls): Served, stopped: oneshot::
                 continue;
             }
         };
-        // Where there are too many, the host sees its connection closed.
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+        // Dropped, the stream closes, and the host may try again.
+        let Some(place) = admit(&places, peer.ip()).await else {
             warn!(%peer, "connection dropped: too many are open");
             continue;
         };
         let (target, tls) = (Arc::clone(&target), tls.clone());
         tokio::spawn(async move {
-            connection::serve(stream, target, tls).await;
-            drop(place);
+            connection::serve(stream, target, tls, place).await;
         });
     }
 }

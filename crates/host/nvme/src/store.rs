@@ -1,4 +1,4 @@
-//! What the drive holds: bytes at their logical address.
+//! Contents of the drive: bytes at their logical address.
 //!
 //! The translation layer moves no bytes, so contents lie where the host addresses them, in memory
 //! or in a sparse file. That alone decides what a read answers: a page that was deallocated is
@@ -28,7 +28,7 @@ pub enum StoreError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         problem: io::Error,
     },
     /// Another process serves it.
@@ -49,7 +49,7 @@ pub enum StoreError {
     },
 }
 
-/// Where bytes lie. Any number of threads may use it; two that write the same bytes at a time leave
+/// Contents of a drive. Any number of threads may use it; two that write the same bytes at a time leave
 /// either's, as on any drive.
 pub trait Contents: fmt::Debug + Send + Sync {
     /// Whether what was written outlives the process.
@@ -82,7 +82,7 @@ pub trait Contents: fmt::Debug + Send + Sync {
     /// As [`Store::data`].
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When it cannot be found out.
     fn data(&self) -> io::Result<Vec<(u64, u64)>>;
 }
 
@@ -173,25 +173,26 @@ impl Store {
     /// others read as zeroes. Of memory, nothing: it begins empty.
     ///
     /// # Errors
-    /// When the file's system does not tell.
+    /// When the file system does not report it.
     pub fn data(&self) -> io::Result<Vec<(u64, u64)>> {
         self.contents.data()
     }
 }
 
-/// Records why contents could not be reached: the host is told no more than that it failed.
+/// Logs the error of contents that could not be reached: the host gets no more than a status.
 fn failed(what: &str, at: u64, error: &io::Error) {
     warn!(%error, at, "contents cannot be {what}");
 }
 
 /// Checks that bytes lie within a store.
 fn check(at: u64, length: u64, bytes: u64) -> io::Result<()> {
-    match at.checked_add(length).is_some_and(|end| end <= bytes) {
-        true => Ok(()),
-        false => Err(io::Error::new(
+    if at.checked_add(length).is_some_and(|end| end <= bytes) {
+        Ok(())
+    } else {
+        Err(io::Error::new(
             io::ErrorKind::UnexpectedEof,
             "beyond the end of the drive",
-        )),
+        ))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
     completion::Status,
     connect::is_name,
     controller::{Controller, Controllers},
-    drive::{Drive, Hint, Mode, touched},
+    drive::{Hint, Mode, ServedDrive, touched},
     extent::Extent,
     namespace::Namespace,
     options::Options,
@@ -45,10 +45,10 @@ pub struct Target {
     pub(crate) page_bytes: u32,
     /// Whether it may become read-only: its units fail.
     pub(crate) can_fail: bool,
-    drive: Mutex<Drive>,
-    /// Where the drive's state is kept, if anywhere.
+    drive: Mutex<ServedDrive>,
+    /// Place of the drive's state, if it is kept.
     checkpoint: Option<Checkpoint>,
-    /// What was written there last; one writes it at a time.
+    /// Mark of the state written last; one thread writes it at a time.
     saved: Mutex<Option<Mark>>,
     /// Held by batches of I/O commands, and for a moment by a Format that begins.
     pub(crate) gate: RwLock<()>,
@@ -65,7 +65,7 @@ pub struct Target {
     pub(crate) places: AtomicBool,
     /// A host has reset the subsystem (NSSR).
     pub(crate) was_reset: AtomicBool,
-    /// What was lost when hosts were told last: units, and in the lowest bit whether the drive is
+    /// Losses when hosts were notified last: units, and in the lowest bit whether the drive is
     /// read-only for it.
     pub(crate) lost: AtomicU64,
     time: Time,
@@ -95,7 +95,7 @@ impl Target {
     /// When the subsystem's or a host's name is not a valid NQN.
     pub fn new(
         options: Options,
-        drive: Drive,
+        drive: ServedDrive,
         store: Store,
         totals: Totals,
         checkpoint: Option<Checkpoint>,
@@ -132,7 +132,7 @@ impl Target {
     }
 
     /// The translation layer, for as long as the guard lives. Nothing may wait meanwhile.
-    pub fn drive(&self) -> MutexGuard<'_, Drive> {
+    pub fn drive(&self) -> MutexGuard<'_, ServedDrive> {
         self.drive.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -146,7 +146,7 @@ impl Target {
         &self.store
     }
 
-    /// What was counted of commands.
+    /// Counters of commands.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
@@ -154,7 +154,9 @@ impl Target {
     /// The names of the connected hosts, with the number of their I/O queues.
     pub fn hosts(&self) -> Vec<(String, usize)> {
         let controllers = self.controllers();
-        let io = controllers.iter().filter(|one| one.is_io());
+        let io = controllers
+            .iter()
+            .filter(|one| one.is_io() && one.is_proven());
         let mut hosts: Vec<_> = io
             .map(|one| (one.host_name.clone(), one.queues()))
             .collect();
@@ -176,8 +178,8 @@ impl Target {
         self.read_only.load(Ordering::Relaxed)
     }
 
-    /// Notes what a write or discard came to: a drive that has become read-only says so.
-    pub(crate) fn note(&self, result: Result<(), Status>) -> Status {
+    /// Records the outcome of a write or discard, which may show that the drive has become read-only.
+    pub(crate) fn recorded(&self, result: Result<(), Status>) -> Status {
         match result {
             Ok(()) => Status::SUCCESS,
             Err(status) => {
@@ -194,8 +196,8 @@ impl Target {
         self.time.now_ms()
     }
 
-    /// From now on it is so late, and no later until this is said again: for tests in which all that
-    /// happens follows from a seed.
+    /// Sets the time, and stops it until the next call: for tests in which all events follow from a
+    /// seed.
     #[doc(hidden)]
     pub fn set_now_ms(&self, now_ms: u64) {
         self.time.set_ms(now_ms);
@@ -225,7 +227,7 @@ impl Target {
         streaming.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A controller level reset: what the host held of streams is released, with its last controller.
+    /// Performs a controller level reset: releases the host's streams, if this was its last controller.
     pub(crate) fn reset(&self, controller: &Controller) {
         let host = controller.host_key();
         let (others, same) = {
@@ -252,7 +254,7 @@ impl Target {
         }
     }
 
-    /// The directive is disabled for a host at a namespace: what it holds of streams is released. Identifiers that
+    /// Disables the directive for a host at a namespace, and releases its streams. Identifiers that
     /// hosts share are theirs together, and stay while one of them has the directive enabled.
     pub(crate) fn stop_streaming(&self, scope: Scope) {
         let mut drive = self.drive();
@@ -266,7 +268,7 @@ impl Target {
         }
     }
 
-    /// A batch of I/O commands begins, and ends with the guard: no Format begins in between.
+    /// Begins a batch of I/O commands, which ends with the guard: no Format begins in between.
     pub(crate) fn enter(&self) -> RwLockReadGuard<'_, ()> {
         self.gate.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -276,7 +278,7 @@ impl Target {
         self.connection_bytes.load(Ordering::Relaxed)
     }
 
-    /// A connection that took so much memory takes as much now.
+    /// Counts a change of a connection's memory.
     pub(crate) fn takes_memory(&self, before: u64, now: u64) {
         if now >= before {
             self.connection_bytes
@@ -315,7 +317,7 @@ impl Target {
         Ok(())
     }
 
-    /// The same, unless nothing but time has passed since it was written last. Answers whether it
+    /// Writes the state unless nothing but time has passed since it was written last. Returns whether it
     /// was written.
     ///
     /// # Errors
@@ -333,7 +335,7 @@ impl Target {
         Ok(true)
     }
 
-    /// What its state is written of.
+    /// Source of the state to write.
     fn source(&self) -> Source<'_> {
         Source {
             drive: &self.drive,
@@ -360,8 +362,8 @@ impl Target {
         }
     }
 
-    /// Bytes that were transferred of a write whose end will never come are in the store: the
-    /// translation layer hears of them, so that it knows of all data there are.
+    /// Records the part of a write whose end will never come. Its bytes are in the store: the
+    /// translation layer records them, so that it maps all data there are.
     pub(crate) fn wrote_part(&self, scope: Scope, hint: Hint, at: u64, length: u64) {
         if length > 0 && !self.can_fail {
             let pages = touched(at, length, self.page_bytes);
@@ -374,17 +376,17 @@ impl Target {
             }
             let result = drive.write(scope, hint, pages);
             drop(drive);
-            self.note(result);
+            self.recorded(result);
         }
     }
 
-    /// Bytes of a write go to the store. Of a drive that can become read-only, the translation layer
-    /// hears of their pages first, each once, and of a drive that is so by then nothing is changed.
+    /// Puts bytes of a write into the store. Of a drive that can become read-only, the translation layer
+    /// records their pages first, each once, and a drive that is read-only by then is not changed.
     pub(crate) fn put(
         &self,
         (scope, hint): (Scope, Hint),
         Extent { at, length }: Extent,
-        heard: &mut u32,
+        reported: &mut u32,
         put: impl FnOnce(&Store) -> io::Result<()>,
     ) -> Result<(), Status> {
         let failed = |_| Status::INTERNAL;
@@ -396,30 +398,30 @@ impl Target {
         let hint = self.still(scope, hint);
         // Under one lock, so that no page is discarded in between.
         let mut drive = self.drive();
-        let known = pages.first < *heard && drive.locate(pages.first).is_some();
+        let known = pages.first < *reported && drive.locate(pages.first).is_some();
         let first = pages.first + u32::from(known);
-        let status = self.note(drive.write(scope, hint, PageRange::new(first, end - first)));
+        let status = self.recorded(drive.write(scope, hint, PageRange::new(first, end - first)));
         if !status.is_success() {
             return Err(status);
         }
-        *heard = end;
+        *reported = end;
         put(&self.store).map_err(failed)
     }
 
     /// Zeroes bytes whose pages were discarded. Where that fails their data are still there, and the
-    /// translation layer hears of them again.
+    /// translation layer records them again.
     pub(crate) fn zero(&self, scope: Scope, bytes: Extent, pages: PageRange) -> Status {
         match self.store.zero(bytes.at, bytes.length) {
             Ok(()) => Status::SUCCESS,
             Err(_) => {
                 let result = self.drive().write(scope, Hint::None, pages);
-                self.note(result);
+                self.recorded(result);
                 Status::INTERNAL
             }
         }
     }
 
-    /// Where a write goes whose data came after its command: streams may have been disabled in between,
+    /// The hint of a write whose data came after its command: streams may have been disabled in between,
     /// and then it opens none, which nobody would close.
     #[inline]
     pub(crate) fn still(&self, scope: Scope, hint: Hint) -> Hint {

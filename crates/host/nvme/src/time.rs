@@ -1,4 +1,4 @@
-//! What time it is for a target: the machine's, or what a test says.
+//! Time of a target: the machine's, or a test's.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},

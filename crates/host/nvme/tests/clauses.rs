@@ -8,7 +8,7 @@ use anabranch_initiator::{
     Completion, Entry, Host, HostOptions, InitiatorError, Kind, Queue, QueueOptions, Tag, Transfer,
     property, set_property,
 };
-use anabranch_nvme::drive::{Drive, Watch};
+use anabranch_nvme::drive::{ServedDrive, Watch};
 use anabranch_ssd::{Config, Device, relocate::RelocationKind};
 use harness::{SUBSYSTEM, Served, config, fdp_drive, pattern, status as run};
 
@@ -382,7 +382,7 @@ fn a_write_whose_data_come_after_a_detach_is_not_there() {
 }
 
 /// A drive whose units fail soon.
-fn failing() -> Drive {
+fn failing() -> ServedDrive {
     let mut config = Config {
         physical_units: 64 + 32,
         ..config()
@@ -390,7 +390,7 @@ fn failing() -> Drive {
     config.faults.pages_per_program_failure = 700;
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config, &*relocation, Watch::default()).unwrap();
-    Drive::streams(device, Box::new(relocation), false)
+    ServedDrive::streams(device, Box::new(relocation), false)
         .whole(4096)
         .unwrap()
 }

@@ -1,4 +1,4 @@
-//! What the drive holds, and what its translation layer knows of that.
+//! Contents of the drive, and their agreement with its translation layer.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,14 +7,15 @@
 mod session;
 
 use std::{
-    fmt, io,
+    fmt, fs, io,
+    os::unix::fs::PermissionsExt as _,
     sync::{Arc, Mutex},
 };
 
 use anabranch_initiator::{Entry, Tag};
 use anabranch_nvme::{
     Offline, Options, Target, Totals,
-    drive::{Drive, Watch},
+    drive::{ServedDrive, Watch},
     store::{Contents, Store},
 };
 use anabranch_ssd::{Config, Device, relocate::RelocationKind, wear::Faults};
@@ -93,7 +94,7 @@ fn target(faults: Faults, seed: u64) -> (Arc<Target>, Handle) {
         then: Mutex::new(None),
     }));
     let store = Store::of(Box::new(handle.clone()));
-    let drive = Drive::plain(device, Box::new(relocation))
+    let drive = ServedDrive::plain(device, Box::new(relocation))
         .whole(4096)
         .unwrap();
     let options = Options::new(session::SUBSYSTEM);
@@ -236,7 +237,7 @@ fn refused_at_once(seed: u64) -> u32 {
 /// Dword 10 of Namespace Management and Attachment: the second of their operations.
 const DELETE: u32 = 1;
 
-/// What a host says of a namespace of all pages, and of controller 1.
+/// A host's wish for a namespace of all pages, and of controller 1.
 fn made_and_attached() -> [(Entry, Vec<u8>); 2] {
     let mut data = vec![0; 4096];
     (data[0], data[8], data[26], data[30]) = (128, 128, 1, 1);
@@ -303,4 +304,17 @@ fn a_write_under_way_lands_in_no_namespace_that_comes_after() {
         }
     }
     target.drive().verify().unwrap();
+}
+
+#[test]
+fn a_new_file_of_contents_is_its_owner_s_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    drop(Store::file(&path, 1 << 20).unwrap());
+    assert_eq!(mode(), 0o600);
+    // A file that is there keeps the mode that its owner gave it.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    drop(Store::file(&path, 1 << 20).unwrap());
+    assert_eq!(mode(), 0o640);
 }

@@ -5,7 +5,7 @@
 mod harness;
 
 use anabranch_initiator::{Entry, Tag, Transfer};
-use anabranch_nvme::drive::{Drive, Hint};
+use anabranch_nvme::drive::{Hint, ServedDrive};
 use anabranch_ssd::{
     PageRange,
     streams::{Host, Scope},
@@ -37,7 +37,12 @@ fn steps(identifiers: &[u16]) -> Vec<Step> {
     steps
 }
 
-fn directly(mut drive: Drive, host: Host, steps: &[Step], hint: fn(u16) -> Hint) -> Drive {
+fn directly(
+    mut drive: ServedDrive,
+    host: Host,
+    steps: &[Step],
+    hint: fn(u16) -> Hint,
+) -> ServedDrive {
     let scope = Scope { namespace: 1, host };
     for (pages, identifier) in steps {
         match identifier {
@@ -103,7 +108,7 @@ fn through_the_network(served: &Served, steps: &[Step], tag: fn(u16) -> Tag) {
     }
 }
 
-fn same(served: &Served, drive: &Drive) {
+fn same(served: &Served, drive: &ServedDrive) {
     let there = served.target.drive();
     there.verify().unwrap();
     assert!(

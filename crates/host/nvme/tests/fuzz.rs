@@ -1,4 +1,4 @@
-//! What the fuzzers found, replayed, and a small fuzzer of its own that needs no nightly compiler.
+//! Findings of the fuzzers, replayed, and a small fuzzer of its own that needs no nightly compiler.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,18 +1,24 @@
-//! What one host may take: memory by its numbers, time by its commands, places by being there.
+//! Limits of one host: memory by its numbers, time by its commands, places by being there.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod harness;
 
-use std::time::{Duration, Instant};
+use std::{
+    io::{ErrorKind, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    time::{Duration, Instant},
+};
 
 use anabranch_initiator::{
     Completion, Entry, Host, HostOptions, InitiatorError, Kind, Queue, QueueOptions, Tag, Transfer,
 };
+use anabranch_nvme::{Options, Server, Target, Totals, store::Store};
 use harness::{SUBSYSTEM, Served, pattern};
+use socket2::{Domain, Socket, Type};
 
 const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
-/// What `docs/nvme.md` promises of one queue: what comes, what goes, data asked for, and long commands,
+/// Bound of one queue in `docs/nvme.md`: received bytes, answers, data asked for, and long commands,
 /// with a record of each of its 128 entries.
 const PROMISED: u64 = (512 << 10) + (2 << 20) + (256 << 10) + (516 << 10) + (128 << 10);
 
@@ -255,4 +261,68 @@ fn discovery_takes_no_host_s_place() {
         Err(InitiatorError::Command { status, .. }) => assert_eq!(status.number(), 0x181),
         other => panic!("a discovery controller too many: {other:?}"),
     }
+}
+
+/// An idle connection of an address of this machine.
+fn idle(served: &Served, from: [u8; 4]) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from((from, 0)).into()).unwrap();
+    socket.connect(&served.address.into()).unwrap();
+    socket.into()
+}
+
+#[test]
+fn idle_connections_keep_no_host_out_and_end_none_that_has_connected() {
+    let served = Served::new(harness::streams_drive(false), |options| {
+        options.most_controllers = 2;
+        options.most_queues = 1;
+    });
+    let mut first = served.host(1);
+    // More than there are places, for queues and newcomers together.
+    let _idle: Vec<TcpStream> = (0..400).map(|_| idle(&served, [127, 0, 0, 1])).collect();
+    let mut second = served.host(2);
+    second.write(0, &[2; 4096], Tag::None).unwrap();
+    first.write(1, &[1; 4096], Tag::None).unwrap();
+}
+
+#[test]
+fn a_flood_of_another_address_ends_no_handshake() {
+    let served = Served::new(harness::streams_drive(false), |options| {
+        options.most_queues = 1;
+    });
+    let mut slow = idle(&served, [127, 0, 0, 1]);
+    let flood: Vec<TcpStream> = (0..400).map(|_| idle(&served, [127, 0, 0, 2])).collect();
+    // The oldest of the flood are closed, and the slow host's connection is open.
+    let mut oldest = &flood[0];
+    let patience = Some(Duration::from_secs(10));
+    oldest.set_read_timeout(patience).unwrap();
+    assert_eq!(oldest.read(&mut [0]).unwrap(), 0);
+    slow.set_read_timeout(Some(Duration::from_millis(200)))
+        .unwrap();
+    let open = slow.read(&mut [0]).unwrap_err();
+    assert_eq!(open.kind(), ErrorKind::WouldBlock);
+}
+
+#[test]
+fn silent_connections_keep_nobody_from_the_metrics() {
+    let drive = harness::streams_drive(false);
+    let store = Store::memory(drive.config().logical_bytes());
+    let options = Options::new(SUBSYSTEM);
+    let target = Target::new(options, drive, store, Totals::default(), None).unwrap();
+    let any = "127.0.0.1:0".parse().unwrap();
+    let server = Server::with_metrics(target, any, Some(any), None).unwrap();
+    let address = server.metrics_address().unwrap();
+    let _silent: Vec<TcpStream> = (0..40)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    let mut asking = TcpStream::connect(address).unwrap();
+    asking
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
+    asking
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    asking.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
 }

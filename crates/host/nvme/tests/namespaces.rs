@@ -6,7 +6,7 @@
 mod harness;
 
 use anabranch_initiator::{Entry, Host, NewNamespace, Tag, Transfer};
-use anabranch_nvme::{drive::Drive, namespace::Wanted};
+use anabranch_nvme::{drive::ServedDrive, namespace::Wanted};
 use harness::{Served, admin, fdp_drive, io, pattern, streams_drive};
 
 const MIB: u64 = 1 << 20;
@@ -23,7 +23,7 @@ fn wanted(mib: u64, handles: &[u16]) -> Wanted {
 }
 
 /// Namespaces of 8 and 16 of the drive's 32 MiB.
-fn parted(drive: Drive) -> Served {
+fn parted(drive: ServedDrive) -> Served {
     let handles: [&[u16]; 2] = match drive.as_fdp() {
         Some(_) => [&[0, 1, 2], &[5, 2]],
         None => [&[], &[]],

@@ -5,6 +5,11 @@
 mod harness;
 
 use anabranch_initiator::{Entry, Host, Tag, Transfer};
+use anabranch_nvme::drive::{ServedDrive, Watch};
+use anabranch_ssd::{
+    Config,
+    fdp::{FdpDevice, FdpOptions},
+};
 use harness::{Served, io, pattern};
 
 /// Blocks left in the unit of a placement identifier.
@@ -213,4 +218,44 @@ fn a_drive_without_placement_has_none_of_it() {
     let entry = Entry::write(0, 1, Tag::Placement(0));
     let written = io(&mut host, entry, Transfer::out(vec![0; 4096]));
     assert_eq!(written, 0x02);
+}
+
+/// A drive whose mapping has pages of 16 KiB, as `fdp-pm9d3` has, gets writes of 4 KiB.
+#[test]
+fn host_bytes_are_those_that_hosts_wrote_and_rounding_to_pages_is_amplification() {
+    const PAGE: u32 = 16 << 10;
+    const WRITTEN: u64 = 16 << 20;
+    let config = Config {
+        page_bytes: PAGE,
+        pages_per_unit: 32,
+        logical_pages: 2048,
+        ..harness::config()
+    };
+    let device = FdpDevice::watched(&config, &FdpOptions::default(), Watch::default()).unwrap();
+    let served = Served::new(ServedDrive::fdp(device).whole(4096).unwrap(), |_| {});
+    let mut host = served.host(1);
+    for block in (0..WRITTEN / 4096).map(|number| number * 4 % 8192) {
+        write(&mut host, block, 1, Tag::Placement(1));
+    }
+    let statistics = host.fdp_statistics().unwrap();
+    let smart = host.smart().unwrap();
+    assert_eq!(statistics.host_bytes, u128::from(WRITTEN));
+    assert_eq!(smart.units_written, u128::from(WRITTEN.div_ceil(512_000)));
+    let tally = served.target.totals().sums();
+    assert_eq!(tally.host_bytes(), WRITTEN);
+    let drive = served.target.drive();
+    let counters = drive.counters();
+    let page = u64::from(PAGE);
+    assert_eq!(counters.host_pages * page, 4 * WRITTEN);
+    let media = counters.media_pages() * page;
+    assert_eq!(statistics.media_bytes, u128::from(media));
+    let waf = tally.waf(media).unwrap();
+    assert!(waf >= 4.0, "{waf}");
+    drop(drive);
+    // Zeroes are written too, but are no data units (NVM, Data Units Written).
+    let zeroes = Entry::blocks(0x08, 2, 16);
+    assert_eq!(io(&mut host, zeroes, Transfer::None), 0);
+    let statistics = host.fdp_statistics().unwrap();
+    assert_eq!(statistics.host_bytes, u128::from(WRITTEN) + 16 * 4096);
+    assert_eq!(host.smart().unwrap().units_written, smart.units_written);
 }

@@ -12,14 +12,14 @@ use std::{
 use anabranch_initiator::{Host, HostOptions, Tag};
 use anabranch_nvme::{
     Checkpoint, Options, Server, Tally, Target, Totals,
-    drive::{Drive, Watch},
+    drive::{ServedDrive, Watch},
     store::Store,
 };
 use anabranch_ssd::{Device, profile::Profile, relocate::RelocationKind, time::Flash};
 
 const NAME: &str = "nqn.2026-01.test:drive";
 
-fn serve(drive: Drive) -> (Arc<Target>, Server) {
+fn serve(drive: ServedDrive) -> (Arc<Target>, Server) {
     let store = Store::memory(drive.config().logical_bytes());
     let target = Target::new(Options::new(NAME), drive, store, Totals::default(), None).unwrap();
     let server = Server::start(Arc::clone(&target), "127.0.0.1:0".parse().unwrap()).unwrap();
@@ -34,11 +34,11 @@ fn profile(name: &str) -> Profile {
     Profile::shipped(name).unwrap()
 }
 
-fn streams(watch: Watch) -> Drive {
+fn streams(watch: Watch) -> ServedDrive {
     let config = profile("demo").resolve("demo").unwrap();
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config, &*relocation, watch).unwrap();
-    Drive::streams(device, Box::new(relocation), false)
+    ServedDrive::streams(device, Box::new(relocation), false)
         .whole(4096)
         .unwrap()
 }
@@ -64,7 +64,7 @@ fn a_drive_that_takes_time_answers_no_sooner_than_its_flash() {
     let flash = Flash::live(&config, timing, profile.layout()).unwrap();
     let relocation = RelocationKind::Mixed.build(&config);
     let device = Device::watched(config, &*relocation, Watch::timed(flash)).unwrap();
-    let drive = Drive::streams(device, Box::new(relocation), false);
+    let drive = ServedDrive::streams(device, Box::new(relocation), false);
     let (_target, server) = serve(drive.whole(4096).unwrap());
     let mut host = host(&server);
     // More than the write buffer holds, so that what was written first is on the flash by then.
@@ -108,15 +108,16 @@ impl Kept {
             }
         };
         let store = Store::file(&self.directory.path().join("data"), bytes).unwrap();
-        let drive = Drive::streams(device, Box::new(relocation), false);
+        let drive = ServedDrive::streams(device, Box::new(relocation), false);
         let drive = match header {
             None => drive.whole(4096),
             Some(header) => header.namespaces(drive),
         };
         let mut drive = drive.unwrap();
-        let learned = match killed || new {
-            true => drive.reconcile(&store.data().unwrap(), true).unwrap(),
-            false => (0, 0),
+        let learned = if killed || new {
+            drive.reconcile(&store.data().unwrap(), true).unwrap()
+        } else {
+            (0, 0)
         };
         checkpoint.begin().unwrap();
         let totals = Totals::after(tally);
@@ -217,7 +218,7 @@ fn a_state_that_has_not_changed_is_not_written_again() {
     assert!(state.exists(), "asked for outright, it always is");
 }
 
-/// What a monitoring system would do.
+/// Asks as a monitoring system does.
 fn get(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: drive\r\n\r\n").unwrap();
@@ -244,7 +245,8 @@ fn metrics_are_the_device_s_counters() {
         "anabranch_written_bytes_total 8192",
         "anabranch_mapped_bytes 8192.0",
         "anabranch_hosts 1.0",
-        "anabranch_stream_host_bytes_total{stream=\"1\",internal=\"false\"} 8192",
+        "anabranch_host_page_bytes_total 8192",
+        "anabranch_stream_host_page_bytes_total{stream=\"1\",internal=\"false\"} 8192",
         "# EOF",
     ] {
         assert!(

@@ -40,7 +40,7 @@ const SEEDS: Range<u64> = 0..2500;
 /// Things that happen in a run.
 const STEPS: u32 = 300;
 
-/// What runs them.
+/// Command that replays seeds.
 const COMMAND: &str = "cargo test --package anabranch-nvme --test simulation";
 
 fn run(seed: u64, tells: bool) -> Check<BTreeMap<&'static str, u64>> {

@@ -16,7 +16,7 @@ use std::{
 
 use anabranch_nvme::{
     Checkpoint, CheckpointError, Options, Target, Totals,
-    drive::{Drive, Hint, Watch},
+    drive::{Hint, ServedDrive, Watch},
     namespace::Wanted,
     store::Store,
 };
@@ -33,7 +33,7 @@ const SCOPE: Scope = Scope {
     host: Host::Anonymous(1),
 };
 
-/// Where a state is kept, and a drive of so many pages whose state is kept there.
+/// Place of a state, and a drive of so many pages whose state is kept there.
 struct Kept {
     _directory: tempfile::TempDir,
     path: PathBuf,
@@ -62,11 +62,11 @@ impl Kept {
         self.target_of(|drive| drive)
     }
 
-    fn target_of(&self, part: impl FnOnce(Drive) -> Drive) -> Arc<Target> {
+    fn target_of(&self, part: impl FnOnce(ServedDrive) -> ServedDrive) -> Arc<Target> {
         let relocation = self.kind.build(&self.config);
         let device = Device::watched(self.config.clone(), &*relocation, Watch::default()).unwrap();
         let store = Store::memory(self.config.logical_bytes());
-        let drive = Drive::streams(device, Box::new(relocation), false);
+        let drive = ServedDrive::streams(device, Box::new(relocation), false);
         let drive = drive.whole(4096).unwrap();
         Target::new(
             Options::new(SUBSYSTEM),
@@ -83,11 +83,11 @@ impl Kept {
     }
 
     /// The drive whose state is there.
-    fn read(&self) -> Drive {
+    fn read(&self) -> ServedDrive {
         let found = self.checkpoint().read().unwrap().unwrap();
         let mut relocation = self.kind.build(&self.config);
         let device = found.drive.resume(&mut *relocation, Watch::default());
-        let drive = Drive::streams(device.unwrap(), Box::new(relocation), false);
+        let drive = ServedDrive::streams(device.unwrap(), Box::new(relocation), false);
         found.header.namespaces(drive).unwrap()
     }
 }
@@ -98,7 +98,7 @@ fn write(target: &Target, first: u32, count: u32) {
     written.unwrap();
 }
 
-fn same(one: &Drive, other: &Drive, pages: u32) {
+fn same(one: &ServedDrive, other: &ServedDrive, pages: u32) {
     assert_eq!(one.counters(), other.counters());
     for page in 0..pages {
         assert_eq!(one.locate(page), other.locate(page), "page {page}");
@@ -173,7 +173,7 @@ fn a_state_is_of_one_moment_though_hosts_write_while_it_is_copied_in_slices() {
     same(&target.drive(), &kept.read(), PAGES);
 }
 
-/// How long single writes took, one after the other with pauses, until `done`: nanoseconds, ascending.
+/// Latencies of single writes, one after the other with pauses, until `done`: nanoseconds, ascending.
 fn waits(target: &Target, pages: u32, done: &AtomicBool) -> Vec<u64> {
     let (mut page, mut waits) = (1_u32, Vec::new());
     while !done.load(Ordering::Relaxed) {
@@ -187,7 +187,7 @@ fn waits(target: &Target, pages: u32, done: &AtomicBool) -> Vec<u64> {
     waits
 }
 
-/// What a host's write waits for while the state of 1 TiB is written, beside what it waits for otherwise; takes
+/// Waits of a host's write while the state of 1 TiB is written, beside those without; takes
 /// 3.5 GiB of memory, and 1 GiB of disk.
 #[test]
 #[ignore = "large: by hand, with --release and --nocapture"]
@@ -308,7 +308,7 @@ fn a_state_of_the_first_version_is_read() {
     fs::write(&kept.path, bytes).unwrap();
     let found = kept.checkpoint().read().unwrap().unwrap();
     assert_eq!(found.header.tally.writes, 7);
-    let drive = Drive::streams(device, Box::new(relocation), false);
+    let drive = ServedDrive::streams(device, Box::new(relocation), false);
     let drive = drive.whole(4096).unwrap();
     same(&drive, &kept.read(), 256);
     // What the state maps is the namespace's, and goes with a deallocation of all.
@@ -316,8 +316,8 @@ fn a_state_of_the_first_version_is_read() {
 }
 
 /// Namespaces of a drive have so many pages that hold data, and none when all are deallocated.
-fn deallocated(drive: &mut Drive, mapped: &[u64]) {
-    let counts = |drive: &Drive| -> Vec<u64> {
+fn deallocated(drive: &mut ServedDrive, mapped: &[u64]) {
+    let counts = |drive: &ServedDrive| -> Vec<u64> {
         let all = drive.namespaces().iter();
         all.map(|one| one.mapped_pages()).collect()
     };
@@ -339,7 +339,7 @@ fn an_aged_drive_s_pages_are_counted_for_its_namespaces() {
         let (mut device, pages) = (device.unwrap(), PageRange::new(200, 1000));
         let stream = anabranch_ssd::StreamId::DEFAULT;
         device.write(&mut *relocation, pages, stream).unwrap();
-        let drive = Drive::streams(device, Box::new(relocation), false);
+        let drive = ServedDrive::streams(device, Box::new(relocation), false);
         match parts {
             [] => drive.whole(4096).unwrap(),
             parts => drive.with(parts).unwrap(),
@@ -379,7 +379,7 @@ fn namespaces_are_kept_with_all_that_was_said_of_them() {
     let pages = PageRange::new(256, 1);
     target.drive().write(second, Hint::None, pages).unwrap();
     target.save().unwrap();
-    let layouts = |drive: &Drive| -> Vec<_> {
+    let layouts = |drive: &ServedDrive| -> Vec<_> {
         let all = drive.namespaces().iter();
         all.map(|one| (one.layout(), one.mapped_pages())).collect()
     };

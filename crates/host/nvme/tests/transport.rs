@@ -22,7 +22,7 @@ fn ended(error: &InitiatorError) -> bool {
     ))
 }
 
-/// What a connection comes to when so many bytes are sent on it: a termination's status and information.
+/// End of a connection on which so many bytes are sent: a termination's status and information.
 fn terminated(connection: &mut Connection) -> (u16, u32) {
     match connection.receive() {
         Err(InitiatorError::Terminated {
@@ -439,6 +439,26 @@ fn silent_and_slow_hosts_are_left() {
     let mut idle = served.host(2);
     std::thread::sleep(Duration::from_millis(2500));
     idle.write(0, &[7; 4096], Tag::None).unwrap();
+}
+
+/// Reads, ten a second, beside a write whose data never come.
+#[test]
+fn other_commands_renew_no_patience_for_data_that_were_asked_for() {
+    let served = Served::impatient(Duration::from_secs(1));
+    let mut host = served.host(1);
+    let queue = host.io().unwrap();
+    queue.in_capsule = 0;
+    queue
+        .submit(Entry::write(0, 1, Tag::None), Transfer::out(vec![1; 4096]))
+        .unwrap();
+    queue.flush().unwrap();
+    let asked = queue.connection().receive().unwrap();
+    assert_eq!(asked.kind, Kind::ReadyToTransfer);
+    let begin = Instant::now();
+    while queue.run(Entry::read(8, 1), Transfer::In(4096)).is_ok() {
+        assert!(begin.elapsed() < Duration::from_secs(10), "it is kept");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 #[test]

@@ -11,13 +11,13 @@ use crate::{
 pub struct Blocks {
     /// The first of them.
     pub first: u64,
-    /// How many there are.
+    /// Number of blocks.
     pub count: u32,
     /// The byte of the command that says how many.
     pub count_byte: u16,
 }
 
-/// Where a write should go.
+/// Placement that a write asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// GROUP NUMBER (SBC-5, constrained streams): 0 says nothing.
@@ -43,7 +43,7 @@ pub struct ModePage {
     pub subpage: u8,
 }
 
-/// What REPORT SUPPORTED OPERATION CODES asks for (SPC §6.35).
+/// Question of REPORT SUPPORTED OPERATION CODES (SPC §6.35).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operations {
     /// All commands.
@@ -202,9 +202,10 @@ fn mode_sense(cdb: &[u8]) -> Command {
             page: u8_at(cdb, 2) & 0x3f,
             subpage: u8_at(cdb, 3),
         },
-        room: match long {
-            true => u16_at(cdb, 7).into(),
-            false => u8_at(cdb, 4).into(),
+        room: if long {
+            u16_at(cdb, 7).into()
+        } else {
+            u8_at(cdb, 4).into()
         },
     }
 }

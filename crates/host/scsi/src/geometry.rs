@@ -1,4 +1,4 @@
-//! What hosts are told of a unit: its sizes, its limits, its name.
+//! Sizes, limits and name of a unit, as hosts see them.
 
 use std::hash::Hasher as _;
 
@@ -19,14 +19,14 @@ pub const GROUPS: u16 = 64;
 /// the lowest identifiers).
 pub const PERMANENT: u16 = 6;
 
-/// A number that tells bytes from others, the same in every process.
+/// Hashes bytes, to the same number in every process.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mut hash = XxHash3_64::new();
     hash.write(bytes);
     hash.finish()
 }
 
-/// Sizes that hosts are told.
+/// Sizes that hosts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Geometry {
     pub(crate) blocks: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Geometry {
     pub(crate) streams: u16,
 }
 
-/// What tells the unit from others: made of its name.
+/// Identity of the unit, made of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// PRODUCT SERIAL NUMBER: 16 hexadecimal digits.

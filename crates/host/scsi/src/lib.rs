@@ -14,7 +14,7 @@
 //! A unit needs no kernel: whoever has a command's bytes has it performed.
 //!
 //! ```
-//! use anabranch_nvme::{Options, Target, Totals, drive::{Drive, Watch}, store::Store};
+//! use anabranch_nvme::{Options, Target, Totals, drive::{ServedDrive, Watch}, store::Store};
 //! use anabranch_scsi::{Sense, Unit};
 //! use anabranch_ssd::{Config, Device, relocate::RelocationKind};
 //!
@@ -22,7 +22,7 @@
 //! let config = Config { host_streams: 8, internal_streams: 1, ..Config::new(8192, 128, 88) };
 //! let relocation = RelocationKind::Gc.build(&config);
 //! let device = Device::watched(config, &*relocation, Watch::default())?;
-//! let drive = Drive::streams(device, Box::new(relocation), false).whole(4096)?;
+//! let drive = ServedDrive::streams(device, Box::new(relocation), false).whole(4096)?;
 //! let options = Options::new("nqn.2014-08.org.example:drive");
 //! let target = Target::new(options, drive, Store::memory(32 << 20), Totals::default(), None)?;
 //! let unit = Unit::new(&target, "example")?;

@@ -20,7 +20,7 @@ const ALL_SUBPAGES: u8 = 0xff;
 const CHANGEABLE: u8 = 1;
 const SAVED: u8 = 3;
 
-/// What changes of how the unit works.
+/// Settings of the unit that hosts can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State {
     /// WP: it takes no writes.
@@ -38,29 +38,25 @@ pub(crate) fn sense(asked: ModePage, of: &Geometry, state: State) -> Result<Vec<
         return Err(Sense::NOT_SAVED);
     }
     let pages = pages(asked, of, state)?;
-    let descriptor = match asked.no_descriptors {
-        true => Vec::new(),
-        false => descriptor(asked, of),
+    let descriptor = if asked.no_descriptors {
+        Vec::new()
+    } else {
+        descriptor(asked, of)
     };
     // DPOFUA: FUA is heeded.
     let specific = u8::from(state.read_only) << 7 | 1 << 4;
     let after = descriptor.len() + pages.len();
-    let mut data = match asked.long {
-        true => {
-            let mut header = vec![0; 8];
-            put(&mut header, 0, &(after as u16 + 6).to_be_bytes());
-            header[3] = specific;
-            header[4] = u8::from(descriptor.len() == 16);
-            put(&mut header, 6, &(descriptor.len() as u16).to_be_bytes());
-            header
-        }
+    let mut data = if asked.long {
+        let mut header = vec![0; 8];
+        put(&mut header, 0, &(after as u16 + 6).to_be_bytes());
+        header[3] = specific;
+        header[4] = u8::from(descriptor.len() == 16);
+        put(&mut header, 6, &(descriptor.len() as u16).to_be_bytes());
+        header
+    } else {
         // A length that does not fit (SPC §7.5.5): the longest that does.
-        false => vec![
-            narrow(after as u64 + 3, u8::MAX),
-            0,
-            specific,
-            descriptor.len() as u8,
-        ],
+        let length = narrow(after as u64 + 3, u8::MAX);
+        vec![length, 0, specific, descriptor.len() as u8]
     };
     data.extend(descriptor);
     data.extend(pages);
@@ -80,9 +76,10 @@ fn pages(asked: ModePage, of: &Geometry, state: State) -> Result<Vec<u8>, Sense>
     let found: Vec<(u8, u8)> = PAGES.iter().filter(is_asked).copied().collect();
     if found.is_empty() {
         let known = PAGES.iter().any(|&(page, _)| page == asked.page);
-        return Err(match known {
-            true => Sense::command_byte(3),
-            false => Sense::command_field(2, Some(5)),
+        return Err(if known {
+            Sense::command_byte(3)
+        } else {
+            Sense::command_field(2, Some(5))
         });
     }
     let mut data = Vec::new();

@@ -57,7 +57,7 @@ const G: u8 = 0x3f;
 /// DPO and FUA of a read or write.
 const CACHE: u8 = 0x18;
 
-/// What is not here is no command of this unit. Bits that are 0 are reserved, obsolete, or of what there is not:
+/// Commands of the unit; there are no others. Bits that are 0 are reserved, obsolete, or of what there is not:
 /// protection information (RDPROTECT, WRPROTECT), command duration limits (DLD), rebuild assist (RARC), anchored blocks,
 /// NACA. REPORT LUNS and reservations are the kernel's, which answers them itself.
 const ALL: &[Operation] = &[

@@ -1,4 +1,4 @@
-//! What the unit reports of itself beside INQUIRY and MODE SENSE: its size, its streams, its commands.
+//! Reports of the unit beside INQUIRY and MODE SENSE: its size, its streams, its commands.
 
 use crate::{
     bytes::{narrow, put},

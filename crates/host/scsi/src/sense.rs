@@ -4,7 +4,7 @@ use anabranch_nvme::completion::Status;
 
 use crate::bytes::put;
 
-/// Bytes of sense data in the fixed format with all that is told.
+/// Bytes of sense data in the fixed format, with all fields that are reported.
 pub const SENSE_BYTES: usize = 18;
 
 /// Which bit of a command, or of its parameters, is wrong (SPC §4.4.2.4.2).
@@ -18,7 +18,7 @@ pub struct Field {
     pub bit: Option<u8>,
 }
 
-/// Why a command failed: key, code and qualifier, and where it can be said, the field.
+/// Cause of a command's failure: key, code and qualifier, and where it is known, the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sense {
     /// The sense key.
@@ -99,7 +99,7 @@ impl Sense {
         }
     }
 
-    /// What a status of the drive is in SCSI's words, where nothing else is known than what was tried: `failed`.
+    /// Translates a status of the drive; `failed` stands where no more is known than what was tried.
     pub fn of_status(status: Status, failed: Sense) -> Sense {
         match status {
             Status::WRITE_PROTECTED => Sense::WRITE_PROTECTED,

@@ -35,7 +35,7 @@ pub struct Attached {
 
 impl Attached {
     /// Makes the kernel's device of that name, or takes over what a killed server of that name has left, and serves it.
-    /// `contents` tells what the unit holds from what others hold, and is the same once it is served again; none of a
+    /// `contents` is the identity of the unit's contents, and is the same once it is served again; none of a
     /// unit whose contents end with the process.
     ///
     /// # Errors
@@ -49,9 +49,12 @@ impl Attached {
         let tree = Tree::of(name, unit, contents)?;
         let taken_over = tree.is_enabled();
         let is_new = !taken_over && tree.make(unit)?;
-        let prepare = || match taken_over {
-            true => tree.check(unit).and_then(|()| tree.reset()),
-            false => Ok(()),
+        let prepare = || {
+            if taken_over {
+                tree.check(unit).and_then(|()| tree.reset())
+            } else {
+                Ok(())
+            }
         };
         let handler = tree
             .ring(prepare)
@@ -101,7 +104,7 @@ impl Attached {
         self.taken_over
     }
 
-    /// Whether it is no longer served, for a reason that [`Attached::detach`] tells.
+    /// Whether it is no longer served, for a reason that [`Attached::detach`] returns.
     pub fn has_ended(&self) -> bool {
         self.handler.as_ref().is_none_or(Handler::has_ended)
     }
@@ -110,7 +113,7 @@ impl Attached {
     ///
     /// # Errors
     /// When the kernel refuses a step, or the unit could not be served to the end: the host keeps a block device that is
-    /// no longer served. The error tells how to go on with it, or how to take it away.
+    /// no longer served. The error holds the remedy: to go on with it, or to take it away.
     pub fn detach(mut self) -> Result<(), TcmuError> {
         self.end()
     }

@@ -7,7 +7,7 @@ mod harness;
 
 use std::sync::Arc;
 
-use anabranch_nvme::{Options, Target, Totals, drive::Drive, store::Store};
+use anabranch_nvme::{Options, Target, Totals, drive::ServedDrive, store::Store};
 use anabranch_scsi::{Sense, Unit, UnitError};
 use anabranch_ssd::{Device, relocate::RelocationKind};
 use harness::{config, fdp_drive, pattern, streams_drive};
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 const PAGE: usize = 4096;
 
-fn target(drive: Drive) -> Arc<Target> {
+fn target(drive: ServedDrive) -> Arc<Target> {
     let store = Store::memory(drive.config().logical_bytes());
     let options = Options::new(harness::SUBSYSTEM);
     Target::new(options, drive, store, Totals::default(), None).unwrap()
@@ -69,7 +69,7 @@ fn vital(unit: &Unit, page: u8) -> Vec<u8> {
     unit.execute(&[0x12, 1, page, 0, 255, 0], &[]).unwrap()
 }
 
-/// What Linux' `sd` goes by: RSCS; groups enabled by the mode page; the first streams permanent.
+/// Fields that Linux' `sd` goes by: RSCS; groups enabled by the mode page; the first streams permanent.
 #[test]
 fn its_streams_are_found_as_linux_looks_for_them() {
     let (_, unit) = unit();
@@ -270,7 +270,7 @@ fn a_drive_whose_scheme_places_writes_has_no_streams() {
     let config = config();
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config, &*relocation, Default::default()).unwrap();
-    let drive = Drive::plain(device, Box::new(relocation))
+    let drive = ServedDrive::plain(device, Box::new(relocation))
         .whole(512)
         .unwrap();
     let target = target(drive);

@@ -3,7 +3,7 @@
 use anabranch_compare::{Result, Watch};
 use anabranch_lifetime::Weighted;
 use anabranch_placement::{KnownLifetime, KnownLifetimes};
-use anabranch_report::bytes;
+use anabranch_report::{bytes, line};
 use anabranch_trace::Context;
 
 use super::{
@@ -108,9 +108,10 @@ fn table(rows: &[Row<'_>], streams: &[u16], page_bytes: u64) -> String {
     table
 }
 
-/// A cell quoted for a CSV (RFC 4180: quotes are doubled).
+/// Quotes a cell for a CSV (RFC 4180: quotes are doubled). Names of programs are foreign text: control characters are
+/// escaped.
 fn cell(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
+    format!("\"{}\"", line(text).replace('"', "\"\""))
 }
 
 /// Makes placement identifiers of contexts of which only lifetimes are known.
@@ -146,4 +147,15 @@ pub fn of_lifetimes(profile: &KnownLifetimes, streams: u16) -> Vec<File> {
         file("fdp.csv", table),
         file("fdp.toml", document(told, &lines)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_holds_no_raw_control_character() {
+        assert_eq!(cell("a\u{1b}[2J\n\"b\""), "\"a\\u001b[2J\\n\"\"b\"\"\"");
+        assert_eq!(cell("db < write"), "\"db < write\"");
+    }
 }

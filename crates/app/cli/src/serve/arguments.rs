@@ -1,4 +1,4 @@
-//! What `anabranch serve` understands.
+//! Arguments of `anabranch serve`.
 
 use std::{
     net::SocketAddr,
@@ -48,7 +48,7 @@ pub enum Time {
 /// The verb's arguments.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    /// How hosts place their writes [default: fdp where the profile has it, else streams; with --scsi, streams]
+    /// Directives by which hosts place their writes [default: fdp where the profile has it, else streams; with --scsi, streams]
     #[arg(long)]
     pub mode: Option<ServeMode>,
     /// With `--mode plain`: the scheme that assigns streams in the host's place
@@ -63,10 +63,10 @@ pub struct ServeArguments {
     /// Begin with the drive in FILE (`anabranch precondition`) unless there is a state already
     #[arg(long = "drive", value_name = "FILE")]
     pub drive_file: Option<PathBuf>,
-    /// Where contents lie: a file, made sparse if it is not there, or `memory`
+    /// The contents: a file, made sparse if it is not there, or `memory`
     #[arg(long, value_name = "FILE", default_value = "memory")]
     pub data: PathBuf,
-    /// Where the drive's state is kept [default: beside the data, with `.state`]
+    /// File of the drive's state [default: beside the data, with `.state`]
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
     /// Seconds after which the state is written again, if it has changed
@@ -89,7 +89,7 @@ pub struct ServeArguments {
         ]
     )]
     pub scsi: Option<String>,
-    /// Where to listen
+    /// Address to listen at
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -100,7 +100,7 @@ pub struct ServeArguments {
     /// Answer requests for metrics, http://ADDRESS/metrics, in Prometheus' text
     #[arg(long, value_name = "ADDRESS", help_heading = "Network")]
     pub metrics: Option<SocketAddr>,
-    /// Where discovery says that the drive is, behind address translation [default: where the host
+    /// Address of the drive that discovery reports, behind address translation [default: where the host
     /// reached it]
     #[arg(long, value_name = "ADDRESS", help_heading = "Network")]
     pub advertise: Option<SocketAddr>,
@@ -177,7 +177,7 @@ pub struct ServeArguments {
     /// Bytes of a logical block, 512 or 4096, until a host formats its namespace
     #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = block)]
     pub block_bytes: u32,
-    /// Schemes that have what hosts write, each on a shadow drive of its own: at the end their WAF is told beside the
+    /// Schemes that have what hosts write, each on a shadow drive of its own: at the end their WAF is reported beside the
     /// drive's
     #[arg(
         long,
@@ -195,7 +195,7 @@ pub struct ServeArguments {
         help_heading = "Shadow drives"
     )]
     pub sample: Option<Rate>,
-    /// Samples whose mean is told, each of other pages; their spread is the error [default: 4]
+    /// Samples whose mean is reported, each of other pages; their spread is the error [default: 4]
     #[arg(
         long,
         value_name = "N",

@@ -5,7 +5,7 @@ use std::path::Path;
 use anabranch_compare::{NamedDrive, Origin, aged_drives, load, one_drive, open_saved};
 use anabranch_nvme::{
     Checkpoint, Found, Tally, Totals,
-    drive::{Drive, Placement, Watch},
+    drive::{Placement, ServedDrive, Watch},
     store::Store,
 };
 use anabranch_ssd::{
@@ -22,22 +22,22 @@ use crate::failure::{Failure, Result};
 /// Everything a target is made of.
 pub struct Built {
     pub name: String,
-    pub drive: Drive,
+    pub drive: ServedDrive,
     pub store: Store,
     pub totals: Totals,
     pub checkpoint: Option<Checkpoint>,
-    /// What there is to say of how it came to be.
+    /// Lines for people on the drive's origin.
     pub told: Vec<String>,
 }
 
-/// How the drive places writes.
+/// The way in which the drive places writes.
 struct Plan {
     mode: ServeMode,
     profile: Profile,
     /// Mode and scheme in words, as the state names them.
     words: String,
     config: Config,
-    /// What places writes; of a drive with FDP, nothing.
+    /// The placement of writes; `None` for a drive with FDP.
     placement: Option<Box<dyn Placement>>,
 }
 
@@ -68,9 +68,15 @@ pub fn build(arguments: &ServeArguments) -> Result<Built> {
     let mut tally = Tally::default();
     if let Some(found) = &found {
         tally = found.header.tally;
+        if tally.cleared_host_bytes == 0 {
+            // States of older versions keep the moment of clearing in whole pages alone.
+            let pages = found.header.cleared_at.host_pages;
+            let cleared = pages * u64::from(plan.config.page_bytes);
+            tally.cleared_host_bytes = cleared.min(tally.host_bytes());
+        }
         told.push(format!(
             "the drive goes on with {} written before",
-            anabranch_report::bytes(tally.written_bytes)
+            anabranch_report::bytes(tally.host_bytes())
         ));
     }
     let watch = watch(arguments, &named, &plan.config)?;
@@ -185,7 +191,7 @@ fn drive(
     aged: Option<SavedDrive>,
     arguments: &ServeArguments,
     watch: Watch,
-) -> Result<Drive> {
+) -> Result<ServedDrive> {
     if let Some(found) = &found {
         same(&plan, found)?;
     }
@@ -202,7 +208,7 @@ fn drive(
             Some(found) => FdpDevice::resume(found.drive, &options, found.header.cleared_at, watch)
                 .map_err(Failure::usage)?,
         };
-        return Ok(Drive::fdp(device));
+        return Ok(ServedDrive::fdp(device));
     };
     let relocation = placement.relocation_mut();
     let device = match (found, aged) {
@@ -216,8 +222,8 @@ fn drive(
         (None, None) => Device::watched(plan.config, relocation, watch)?,
     };
     Ok(match plan.mode {
-        ServeMode::Streams => Drive::streams(device, placement, arguments.shared_streams),
-        ServeMode::Plain | ServeMode::Fdp => Drive::plain(device, placement),
+        ServeMode::Streams => ServedDrive::streams(device, placement, arguments.shared_streams),
+        ServeMode::Plain | ServeMode::Fdp => ServedDrive::plain(device, placement),
     })
 }
 
@@ -255,12 +261,13 @@ fn same(plan: &Plan, found: &Found) -> Result {
         internal_streams: internal,
         ..asked.clone()
     };
-    match *kept == asked {
-        true => Ok(()),
-        false => Err(Failure::wrong_use(
+    if *kept == asked {
+        Ok(())
+    } else {
+        Err(Failure::wrong_use(
             "the state is of another drive: ask for the same device and options, or name another \
              --state",
-        )),
+        ))
     }
 }
 
@@ -273,7 +280,7 @@ fn store(data: Option<&Path>, bytes: u64) -> Result<Store> {
 
 /// The translation layer learns from the contents what its state lacks.
 fn reconcile(
-    drive: &mut Drive,
+    drive: &mut ServedDrive,
     store: &Store,
     killed: bool,
     give_up: bool,
@@ -286,9 +293,10 @@ fn reconcile(
         ))
     })?;
     Ok((killed || written + discarded > 0).then(|| {
-        let why = match killed {
-            true => "the drive was not stopped",
-            false => "the drive is new, its contents are not",
+        let why = if killed {
+            "the drive was not stopped"
+        } else {
+            "the drive is new, its contents are not"
         };
         format!("{why}: {written} pages taken in, {discarded} given up")
     }))

@@ -1,4 +1,4 @@
-//! How hosts reach the drive: over the network as an NVMe drive, or as a SCSI drive of this machine.
+//! Front ends by which hosts reach the drive: over the network as an NVMe drive, or as a SCSI drive of this machine.
 
 use std::{os::unix::ffi::OsStrExt as _, sync::Arc};
 
@@ -12,7 +12,7 @@ use anabranch_scsi::{
 use super::arguments::{ServeArguments, ServeMode, Time};
 use crate::failure::{Failure, Result};
 
-/// What answers hosts.
+/// The front end that answers hosts.
 #[derive(Debug)]
 pub enum Front {
     /// NVMe/TCP.
@@ -21,7 +21,7 @@ pub enum Front {
     Scsi(Box<Attached>, Option<Server>),
 }
 
-/// What of the arguments a SCSI drive cannot have, and whether this kernel can have one, before any file is made.
+/// Refuses arguments that a SCSI drive cannot have, and a kernel without its target, before any file is made.
 pub fn check(arguments: &ServeArguments) -> Result {
     let Some(name) = &arguments.scsi else {
         return Ok(());
@@ -44,7 +44,7 @@ fn failure(error: TcmuError) -> Failure {
     }
 }
 
-/// What tells the contents that lie in a file from others: the file, and how writes to it are placed.
+/// Identity of contents that lie in a file: the file, and the mode in which writes are placed.
 fn contents(arguments: &ServeArguments, target: &Target) -> Result<Option<Vec<u8>>> {
     let Some(data) = arguments.data_file() else {
         return Ok(None);
@@ -78,7 +78,7 @@ impl Front {
         Ok(Front::Scsi(Box::new(attached), metrics))
     }
 
-    /// Where hosts find a drive that is so large and parted so.
+    /// Lines for people: the address of the drive, of its size and namespaces, and of the metrics.
     pub fn told(&self, target: &Target, bytes: &str, parted: &str) -> Vec<String> {
         let (found, server) = match self {
             Front::Network(server) => {
@@ -93,9 +93,10 @@ impl Front {
             }
             Front::Scsi(attached, server) => {
                 let device = attached.device().display();
-                let again = match attached.was_taken_over() {
-                    true => ", as a server before left it",
-                    false => "",
+                let again = if attached.was_taken_over() {
+                    ", as a server before left it"
+                } else {
+                    ""
                 };
                 let found = format!("serving {bytes} {parted} at {device}{again}");
                 (found, server.as_ref())
@@ -106,7 +107,7 @@ impl Front {
         [found].into_iter().chain(metrics).collect()
     }
 
-    /// Whether it has ended by itself, for a reason that [`Front::end`] tells.
+    /// Whether it has ended by itself, for a reason that [`Front::end`] returns.
     pub fn has_ended(&self) -> bool {
         match self {
             Front::Network(_) => false,

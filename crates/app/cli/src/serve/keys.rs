@@ -39,7 +39,7 @@ pub fn read(arguments: &ServeArguments) -> Result<Keys> {
     })
 }
 
-/// What the text of a file says that only its owner may read.
+/// Reads the text of a file that only its owner may read.
 fn read_private<T, E: std::fmt::Display>(
     option: &str,
     path: &Path,

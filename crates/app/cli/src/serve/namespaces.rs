@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use anabranch_compare::bytes;
 use anabranch_nvme::{
-    drive::{Drive, MOST_HANDLES},
+    drive::{MOST_HANDLES, ServedDrive},
     namespace::{MOST_NAMESPACES, Wanted},
 };
 
@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespaceList(Vec<Part>);
 
-/// One of them.
+/// A namespace of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
     /// Bytes; what is left, where none are named.
@@ -36,10 +36,10 @@ impl FromStr for NamespaceList {
             return Err(format!("a drive has at most {MOST_NAMESPACES} namespaces"));
         }
         let before = parts.iter().rev().skip(1);
-        match { before }.any(|part| part.bytes.is_none()) {
-            true => Err("`rest` leaves nothing to those behind it: name it last".to_owned()),
-            false => Ok(NamespaceList(parts)),
+        if { before }.any(|part| part.bytes.is_none()) {
+            return Err("`rest` leaves nothing to those behind it: name it last".to_owned());
         }
+        Ok(NamespaceList(parts))
     }
 }
 
@@ -72,7 +72,11 @@ fn list(text: &str) -> Result<Vec<u16>, String> {
 }
 
 /// A new drive with blocks of so many bytes, parted; whole, where no list is given.
-pub fn new(drive: Drive, list: Option<&NamespaceList>, block_bytes: u32) -> Result<Drive> {
+pub fn new(
+    drive: ServedDrive,
+    list: Option<&NamespaceList>,
+    block_bytes: u32,
+) -> Result<ServedDrive> {
     let Some(NamespaceList(parts)) = list else {
         return drive.whole(block_bytes).map_err(Failure::usage);
     };

@@ -8,7 +8,7 @@ use anabranch_trace::{ContextId, FileId, WriteHint};
 
 use crate::failure::{Failure, Result};
 
-/// A scheme that sees of a write where it goes and how long it is, as the network tells, no more: no
+/// A scheme that sees the address and length of a write, as the network gives them, no more: no
 /// context, no file, no hint, and so no names either.
 #[derive(Debug)]
 struct OfTheNetwork(Policy);
@@ -51,9 +51,10 @@ pub fn scheme(name: &str) -> Result<SchemeSpec> {
     let spec = SchemeSpec::read(name, &read_text).map_err(Failure::usage)?;
     spec.leaves_collection_to_the_drive()
         .map_err(Failure::usage)?;
-    match spec.needs_future() {
-        true => Err(Failure::usage(spec.refused())),
-        false => Ok(spec),
+    if spec.needs_future() {
+        Err(Failure::usage(spec.refused()))
+    } else {
+        Ok(spec)
     }
 }
 

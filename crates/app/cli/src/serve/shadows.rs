@@ -16,7 +16,7 @@ use anabranch_compare::{
 };
 use anabranch_nvme::{
     More,
-    drive::{Drive, Hint, Listen},
+    drive::{Hint, Listen, ServedDrive},
 };
 use anabranch_placement::Names;
 use anabranch_replay::{Drawn, Progress, Start};
@@ -32,13 +32,13 @@ use crate::failure::{Failure, Result};
 /// Requests that are handed on together, and how often before hosts wait for the schemes (our choice: some 5 MiB).
 const BATCH: usize = 1024;
 const BATCHES: usize = 64;
-/// How often what they made of the writes is looked at (our choice).
+/// Period between two looks at the shadow drives' counters (our choice).
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What a drive's shadows made of what hosts wrote.
+/// Results of a drive's shadow drives for the writes of its hosts.
 #[derive(Debug, Serialize)]
 pub struct Shadowed {
-    /// One page of how many was kept.
+    /// Pages of which one was kept.
     pub rate: Rate,
     /// Pages of an erase unit in the sample.
     pub unit_pages: u32,
@@ -52,7 +52,7 @@ pub struct Shadows {
     told: Arc<Told>,
 }
 
-/// What shadow drives tell meanwhile.
+/// Figures that shadow drives report while hosts write.
 #[derive(Debug)]
 pub struct Told {
     drive: NamedDrive,
@@ -90,7 +90,7 @@ impl Told {
         }
     }
 
-    /// What they have made of the writes, as of a second ago or less.
+    /// Reads the schemes' results, as of a second ago or less.
     pub fn shadowed(&self) -> Shadowed {
         let unit_pages = self.drive.config.pages_per_unit;
         let rate = self.drive.rate();
@@ -110,7 +110,7 @@ impl Told {
     }
 }
 
-/// The text of what they tell, for a monitoring system.
+/// Renders their figures for a monitoring system.
 pub fn metrics(told: Arc<Told>) -> More {
     Arc::new(move || {
         let shadowed = told.shadowed();
@@ -129,8 +129,8 @@ struct Batch {
 }
 
 impl Shadows {
-    /// Begins those that were asked for, with what the drive holds, and has them told of what hosts write.
-    pub fn start(arguments: &ServeArguments, drive: &mut Drive) -> Result<Option<Shadows>> {
+    /// Begins those that were asked for, with the drive's data, and has the drive report later writes to them.
+    pub fn start(arguments: &ServeArguments, drive: &mut ServedDrive) -> Result<Option<Shadows>> {
         if arguments.shadow.is_empty() {
             return Ok(None);
         }
@@ -182,12 +182,12 @@ impl Shadows {
         }))
     }
 
-    /// What tells of them meanwhile.
+    /// Shares the figures that they report meanwhile.
     pub fn told(&self) -> Arc<Told> {
         Arc::clone(&self.told)
     }
 
-    /// Ends them, after all they were told of; the drive's listener must be gone.
+    /// Ends them once they have taken all writes reported to them; the drive's listener must be gone.
     pub fn end(self) -> Result<Shadowed> {
         let failed = || {
             Failure::work(anyhow::anyhow!(
@@ -211,8 +211,8 @@ fn written(progress: &Progress, config: &Config) -> Written {
     }
 }
 
-/// What a drive holds, as writes in the order of addresses.
-fn held(drive: &Drive, mut feed: impl FnMut(&[Io])) {
+/// Lists the data that a drive holds, as writes in the order of addresses.
+fn held(drive: &ServedDrive, mut feed: impl FnMut(&[Io])) {
     let page_bytes = u64::from(drive.config().page_bytes);
     let mut batch = Vec::with_capacity(BATCH);
     for page in (0..drive.config().logical_pages).filter(|page| drive.locate(*page).is_some()) {
@@ -255,7 +255,7 @@ struct Listener {
     page_bytes: u64,
     /// Empty where all is looked at.
     samples: Vec<Sample>,
-    /// What hosts tell writes apart by: a context each.
+    /// Contexts of hints, by kind and number.
     contexts: BTreeMap<(u8, u16), ContextId>,
     batch: Batch,
     sender: SyncSender<Batch>,

@@ -1,4 +1,4 @@
-//! What a person sees while a drive is served: a line on standard error, on a terminal only.
+//! The live view of a served drive: lines on standard error, on a terminal only.
 
 use std::{
     sync::Arc,
@@ -14,7 +14,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use super::{front::Front, shadows::Told};
 use crate::say;
 
-/// How often the view is drawn anew (our choice).
+/// Period between two drawings of the view (our choice).
 const EVERY: Duration = Duration::from_secs(1);
 /// Streams shown, those written most (our choice).
 const STREAMS: usize = 8;
@@ -77,7 +77,10 @@ impl View {
         let seconds = elapsed.as_secs_f64();
         let rate = |now: u64, then: u64| (now.saturating_sub(then)) as f64 / seconds;
         let bytes = |pages: u64| anabranch_report::bytes(pages * u64::from(config.page_bytes));
-        let window = counters.since(&before);
+        let media_bytes = counters.media_pages() * u64::from(config.page_bytes);
+        let page_bytes = u64::from(config.page_bytes);
+        let window = counters.since(&before).media_pages() * page_bytes;
+        let written = tally.written_since(&tally_before);
         lines[0].set_message(format!(
             "writes {:.0}/s {}/s, reads {:.0}/s {}/s",
             rate(tally.writes, tally_before.writes),
@@ -87,10 +90,10 @@ impl View {
         ));
         lines[1].set_message(format!(
             "WAF {} (now {}), full {:.1} %, host {}, copied {}, erases {}; streams {}",
-            anabranch_report::ratio(counters.waf()),
-            anabranch_report::ratio(window.waf()),
+            anabranch_report::ratio(tally.waf(media_bytes)),
+            anabranch_report::ratio(written.waf(window)),
             mapped as f64 / f64::from(config.logical_pages) * 100.0,
-            bytes(counters.host_pages),
+            anabranch_report::bytes(tally.host_bytes()),
             bytes(counters.copied_pages),
             counters.erased_units,
             most_written(
@@ -103,9 +106,10 @@ impl View {
             .into_iter()
             .map(|(name, queues)| format!("{} ({queues} queues)", foreign(&name)))
             .collect();
-        lines[2].set_message(match hosts.is_empty() {
-            true => "no host is connected".to_owned(),
-            false => hosts.join(", "),
+        lines[2].set_message(if hosts.is_empty() {
+            "no host is connected".to_owned()
+        } else {
+            hosts.join(", ")
         });
         if let Some((told, line)) = &self.shadows {
             let shadowed = told.shadowed();
@@ -130,7 +134,7 @@ impl View {
     }
 }
 
-/// What the drive is parted into.
+/// Describes the drive's namespaces.
 fn parted(target: &Target) -> String {
     let namespaces = target.namespaces();
     match &namespaces[..] {

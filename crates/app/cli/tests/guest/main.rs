@@ -48,7 +48,7 @@ fn amount(short: u32, long: u32) -> String {
 fn host_bytes(counters: &Value) -> Vec<u64> {
     let streams = counters["device"]["streams"].as_array().unwrap().iter();
     let host = streams.filter(|stream| stream["internal"] == false);
-    host.map(|stream| stream["host_bytes"].as_u64().unwrap())
+    host.map(|stream| stream["host_page_bytes"].as_u64().unwrap())
         .collect()
 }
 

@@ -29,7 +29,7 @@ streams() {
     sync
     wget -q -O /tmp/metrics http://127.0.0.1:9100/metrics || return
     for stream in 0 1 2 3 4 5 6 7; do
-        echo $(sed -n "s/^anabranch_stream_host_bytes_total{stream=\"$stream\"[^}]*} //p" /tmp/metrics)
+        echo $(sed -n "s/^anabranch_stream_host_page_bytes_total{stream=\"$stream\"[^}]*} //p" /tmp/metrics)
     done
 }
 # Bytes that hosts have given up.

@@ -1,4 +1,4 @@
-//! What is supported, and what it does: log pages 00h, 05h and 12h.
+//! Supported commands, features and log pages, with their effects: log pages 00h, 05h and 12h.
 
 use super::{Request, features::feature};
 use crate::{

@@ -70,12 +70,15 @@ impl Request<'_> {
         })
     }
 
-    /// FDP Statistics (22h): HBMW, MBMW and MBE.
+    /// FDP Statistics (22h): HBMW, MBMW and MBE. HBMW counts bytes as hosts wrote them; MBMW whole pages of the mapping,
+    /// so that MBMW over HBMW contains the amplification by rounding.
     pub(super) fn fdp_statistics(&self) -> Result<Vec<u8>, Status> {
+        let tally = self.target.totals.sums();
+        let host_bytes = tally.host_bytes().saturating_sub(tally.cleared_host_bytes);
         self.fdp(|device| {
             let statistics = device.statistics();
             let mut page = vec![0; 64];
-            put(&mut page, 0, &statistics.host_bytes.to_le_bytes());
+            put(&mut page, 0, &u128::from(host_bytes).to_le_bytes());
             put(&mut page, 16, &statistics.media_bytes.to_le_bytes());
             put(&mut page, 32, &statistics.erased_bytes.to_le_bytes());
             page
@@ -87,9 +90,10 @@ impl Request<'_> {
         // Log specific parameter: FDP Event Report Type.
         let of_host = self.command.dword(10) >> 8 & 1 != 0;
         self.fdp(|device| {
-            let events: Vec<FdpEvent> = match of_host {
-                true => device.events().host().copied().collect(),
-                false => device.events().controller().copied().collect(),
+            let events: Vec<FdpEvent> = if of_host {
+                device.events().host().copied().collect()
+            } else {
+                device.events().controller().copied().collect()
             };
             let mut page = vec![0; EVENT];
             put(&mut page, 0, &(events.len() as u32).to_le_bytes());

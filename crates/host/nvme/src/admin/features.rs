@@ -27,7 +27,7 @@ pub(super) mod feature {
     pub const HOST_IDENTIFIER: u8 = 0x81;
 }
 
-/// What Select asks for.
+/// Values of Select (SEL).
 const CURRENT: u32 = 0;
 const DEFAULT: u32 = 1;
 const SAVED: u32 = 2;
@@ -61,13 +61,16 @@ impl Request<'_> {
 
     fn feature(&self, id: u8, current: bool) -> Result<Answer, Status> {
         let state = self.controller.state();
-        let kept = |default: u32| match current {
-            true => state
-                .features
-                .get(&self.key(id))
-                .copied()
-                .unwrap_or(default),
-            false => default,
+        let kept = |default: u32| {
+            if current {
+                state
+                    .features
+                    .get(&self.key(id))
+                    .copied()
+                    .unwrap_or(default)
+            } else {
+                default
+            }
         };
         let value = match id {
             feature::TEMPERATURE_THRESHOLD => {
@@ -164,7 +167,7 @@ impl Request<'_> {
         }
     }
 
-    /// What a value is kept by: a temperature threshold is of one direction.
+    /// Key of a kept value. A temperature threshold has one for each direction.
     fn key(&self, id: u8) -> (u8, u16) {
         match id {
             feature::TEMPERATURE_THRESHOLD => (id, (self.command.dword(11) >> 20) as u16 & 3),

@@ -115,7 +115,7 @@ impl Request<'_> {
         }
     }
 
-    /// What both kinds of controllers say of themselves.
+    /// Fields that both kinds of controllers have.
     fn common_controller(&self) -> Vec<u8> {
         let mut page = vec![0; PAGE];
         let names = Names::of(&self.target.options.subsystem);
@@ -316,7 +316,7 @@ fn data(page: Vec<u8>) -> Answer {
     Answer::Data(page, 0)
 }
 
-/// What is the same in all command sets: whether it is shared, our endurance group, and that it is ready.
+/// Fields that are the same in all command sets: whether it is shared, our endurance group, and that it is ready.
 fn independent_namespace(is_shared: bool) -> Vec<u8> {
     let mut page = vec![0; PAGE];
     put(&mut page, 1, &[is_shared.into()]);

@@ -22,7 +22,7 @@ enum Of {
     Discovery,
 }
 
-/// A log page: its identifier, which controllers have it, and what it tells.
+/// A log page: its identifier, the controllers that have it, and its contents.
 type Page = (u8, Of, fn(&Request<'_>) -> Result<Vec<u8>, Status>);
 
 /// Every log page.

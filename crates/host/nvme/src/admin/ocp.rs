@@ -9,7 +9,7 @@ const BYTES: usize = 512;
 /// The version of the page, and its GUID, which names it.
 const PAGE_VERSION: u16 = 3;
 const GUID: u128 = 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5;
-/// What is as good as new (normalized counts), and the health of capacitors that are not there.
+/// Normalized count of parts that are as good as new, and the health of capacitors where there are none.
 const AS_NEW: u16 = 100;
 const NO_CAPACITORS: u16 = 0xffff;
 

@@ -18,9 +18,9 @@ const MOST_AHEAD: usize = 4;
 /// Bytes at the end of a file that its checksum does not cover: the checksum's own.
 const UNCOVERED: usize = size_of::<u64>();
 
-/// What comes of reading on.
+/// Outcome of reading the next chunk.
 enum Told {
-    /// So many bytes of a chunk.
+    /// A chunk, and its bytes that were read.
     Bytes(Vec<u8>, usize),
     /// The checksum of all bytes but the last [`UNCOVERED`].
     End(u64),
@@ -31,13 +31,13 @@ enum Told {
 pub(super) struct Ahead<'a> {
     source: Source<'a>,
     chunk: Vec<u8>,
-    /// What is left of the chunk.
+    /// Bounds of the chunk's unread rest.
     from: usize,
     to: usize,
     checksum: Option<u64>,
 }
 
-/// Who reads.
+/// The reading thread.
 enum Source<'a> {
     /// The thread; the memory of chunks goes back to it.
     Thread(Receiver<Told>, Sender<Vec<u8>>),
@@ -110,7 +110,7 @@ struct Chunks<'a> {
 }
 
 impl Chunks<'_> {
-    /// Reads and tells until the file ends or nobody listens any more.
+    /// Reads and sends chunks until the file ends or nobody receives them any more.
     fn tell(mut self, tell: &SyncSender<Told>, empty: &Receiver<Vec<u8>>) {
         loop {
             let told = self.next(empty.try_recv().unwrap_or_default());

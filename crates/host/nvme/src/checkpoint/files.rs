@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// Where a state is kept: the system's files, or a test's replacement of them.
+/// Files of a state: the system's, or a test's replacement of them.
 pub trait Files: fmt::Debug + Send + Sync {
     /// Opens a file to be read.
     ///

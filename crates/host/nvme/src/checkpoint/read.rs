@@ -49,7 +49,7 @@ struct In<'a> {
 }
 
 impl In<'_> {
-    /// What is in it; `None` if it is of the first version.
+    /// Reads its pieces; `None` if it is of the first version.
     fn found(mut self) -> Result<Option<Found>, StateError> {
         let form: Form = json(&self.line()?)?;
         match form.version {
@@ -188,7 +188,7 @@ impl In<'_> {
     }
 }
 
-/// What was read of the mapping.
+/// The mapping as far as it was read.
 #[derive(Debug, Default)]
 struct Mapping {
     places: Vec<u32>,

@@ -1,4 +1,15 @@
 //! Writing a state while the drive is served.
+//!
+//! ```text
+//! begin to record changes of the mapping
+//! for each slice of pages, under a lock of its own:
+//!     copy recorded changes of the pages before it, at most a slice of them
+//!     copy where its own pages lie
+//! until the recorded changes are used up, each time under a lock of its own:
+//!     copy as many changes as a slice; ever more where hosts are faster
+//! under the lock that used them up: stop recording, copy all that is not of each page
+//! append the checksum, and make the file safe
+//! ```
 
 use std::{
     hash::Hasher as _,
@@ -11,7 +22,7 @@ use anabranch_ssd::state::StateError;
 use twox_hash::XxHash3_64;
 
 use super::{Form, Header, Mark, Output, Piece, Source, VERSION};
-use crate::drive::Drive;
+use crate::drive::ServedDrive;
 
 /// Pages copied, and changes looked at, under one lock (our choice: 256 KiB of the mapping, or twice that
 /// where ages are kept).
@@ -20,10 +31,9 @@ const SLICE: u32 = 1 << 16;
 /// choice).
 const PATIENT_ROUNDS: u32 = 64;
 
-/// Writes the state to a new file, and makes it safe. If hosts are `served`, they come first. The drive is locked for a slice at a time. The
-/// last lock is held for what has changed since the one before, which is a slice unless hosts change
-/// the mapping faster than it is copied, and for what is not of each page: the units, and what the
-/// relocation has learned.
+/// Writes the state to a new file, and makes it safe. If hosts are `served`, they come first. The drive is locked for a
+/// slice at a time. The last lock is held for the changes since the one before, which are a slice unless hosts change
+/// the mapping faster than it is copied, and for the state that is not of each page: the units, and the relocation's.
 pub(super) fn write(
     source: Source<'_>,
     served: bool,
@@ -55,14 +65,14 @@ fn copy(
         drive.begin_copy();
         (drive.config().logical_pages, drive.keeps_ages())
     };
-    // What is a single slice keeps nobody waiting.
+    // A drive of a single slice keeps nobody waiting.
     let served = served && pages > SLICE;
     let form = Form {
         version: VERSION,
         ages,
     };
     out.write(&line(&form)?).map_err(StateError::Write)?;
-    // All memory that a slice takes, so that none is made ready under the lock.
+    // All memory that a slice takes, so that none is allocated under the lock.
     let mut slice = Slice::default();
     slice.words.reserve(4 * SLICE as usize);
     slice.ages.reserve(if ages { SLICE as usize } else { 0 });
@@ -78,13 +88,14 @@ fn copy(
         first = end;
     }
     for round in 0_u32.. {
-        // Where more changes in between than is copied, ever more is copied at a time.
+        // Hosts may change the mapping faster than it is copied: ever more is copied at a time.
         let most = SLICE << (round / PATIENT_ROUNDS).min(15);
         let mark = {
             let mut drive = locked(source, served);
-            match changes(&mut drive, pages, most, &mut slice) {
-                true => Some(rest(source, &mut drive, &header, &mut slice)?),
-                false => None,
+            if changes(&mut drive, pages, most, &mut slice) {
+                Some(rest(source, &mut drive, &header, &mut slice)?)
+            } else {
+                None
             }
         };
         out.take(source, &mut slice)?;
@@ -104,18 +115,18 @@ fn line(value: &impl serde::Serialize) -> Result<Vec<u8>, StateError> {
 
 /// The drive, locked. While it is served, the processor is left to others first: whoever waits for the drive comes
 /// before the next slice, and where threads share a processor, this one rarely loses it with the drive locked.
-fn locked(source: Source<'_>, served: bool) -> MutexGuard<'_, Drive> {
+fn locked(source: Source<'_>, served: bool) -> MutexGuard<'_, ServedDrive> {
     if served {
         thread::yield_now();
     }
     source.drive()
 }
 
-/// What is copied under one lock, in the form in which that is done soonest: words, then bytes.
+/// A slice of the state, copied under one lock. Its form is the fastest to copy into: words, then bytes.
 #[derive(Debug, Default)]
 struct Slice {
     words: Vec<u32>,
-    /// What goes behind the words; empty between pieces.
+    /// Ages that follow the words of a piece; empty between pieces.
     ages: Vec<u32>,
     bytes: Vec<u8>,
 }
@@ -126,15 +137,15 @@ impl Slice {
     }
 }
 
-fn run(drive: &Drive, first: u32, end: u32, slice: &mut Slice) {
+fn run(drive: &ServedDrive, first: u32, end: u32, slice: &mut Slice) {
     slice.begin(Piece::Run, [first, end - first]);
     drive.mapping(first..end, &mut slice.words, &mut slice.ages);
     slice.words.append(&mut slice.ages);
 }
 
-/// What has changed of the pages before `copied`; the others are still to be copied. Answers whether
+/// Copies changes of the pages before `copied`; the others are still to be copied. Returns whether
 /// that was all.
-fn changes(drive: &mut Drive, copied: u32, most: u32, slice: &mut Slice) -> bool {
+fn changes(drive: &mut ServedDrive, copied: u32, most: u32, slice: &mut Slice) -> bool {
     let (mut pages, all) = drive.changed(most);
     pages.retain(|&page| page < copied);
     if !pages.is_empty() {
@@ -150,7 +161,7 @@ fn changes(drive: &mut Drive, copied: u32, most: u32, slice: &mut Slice) -> bool
 
 fn rest(
     source: Source<'_>,
-    drive: &mut Drive,
+    drive: &mut ServedDrive,
     header: impl Fn(&Mark) -> Header,
     slice: &mut Slice,
 ) -> Result<Mark, StateError> {

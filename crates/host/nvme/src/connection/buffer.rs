@@ -29,15 +29,15 @@ impl Inbox {
         }
     }
 
-    /// From now on PDUs may be longer.
+    /// Grows the buffer for PDUs up to `longest`.
     pub(super) fn grow(&mut self, longest: usize) {
         self.longest = longest;
         self.full = LARGE.max(2 * longest);
         self.bytes.resize(self.full, 0);
     }
 
-    /// Nothing has come for a while: its memory is given back but for what a PDU begins with.
-    pub(super) fn rest(&mut self) {
+    /// Frees the buffer of an idle connection, down to a small one.
+    pub(super) fn shrink(&mut self) {
         if self.begin == self.end && self.bytes.len() > SMALL {
             self.bytes = vec![0; SMALL];
             (self.begin, self.end) = (0, 0);

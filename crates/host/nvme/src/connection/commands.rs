@@ -4,9 +4,9 @@ use anabranch_ssd::streams::{Host, Scope};
 
 use super::{
     Connection, Role,
-    long::Doing,
+    batch::Change,
+    sliced::Doing,
     transfers::{Pending, Sink, Wanted, is_same},
-    work::Change,
 };
 use crate::{
     admin,
@@ -38,7 +38,7 @@ impl Connection {
             (Role::Io(..), nvm::READ) => self.read(command).map(|()| None),
             (Role::Io(..) | Role::Admin(_), _) => self.small(command, data),
             (Role::Fresh | Role::Unconnected, _) => Err(Status::COMMAND_SEQUENCE),
-            (Role::Guarded(_), _) => Err(Status::AUTHENTICATION_REQUIRED),
+            (Role::Authenticating(_), _) => Err(Status::AUTHENTICATION_REQUIRED),
         };
         match performed {
             Ok(None) => Ok(()),
@@ -50,7 +50,7 @@ impl Connection {
         }
     }
 
-    /// What holds of every command: no fused operations, which no controller need have; its data are
+    /// Checks rules for every command: no fused operations, which no controller need have; its data are
     /// described by an SGL, and metadata, if any, by an address (§4.1.1: FUSE, and PSDT 01b, the only
     /// one over fabrics); and it is one that there is.
     fn check(&self, command: &Command) -> Result<(), Status> {
@@ -63,7 +63,7 @@ impl Connection {
             _ if opcode == fabrics::OPCODE => true,
             Role::Admin(controller) => admin::has_opcode(controller.is_io(), mode, opcode),
             Role::Io(..) => admin::has_io_opcode(mode, opcode),
-            Role::Fresh | Role::Unconnected | Role::Guarded(_) => true,
+            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => true,
         };
         match &self.role {
             _ if !known => Err(Status::INVALID_OPCODE),
@@ -109,7 +109,7 @@ impl Connection {
                 at,
                 hint: self.hint(command)?,
                 part: Vec::new(),
-                heard: 0,
+                reported: 0,
             },
             _ => Sink::Compare { at, differ: false },
         };
@@ -122,12 +122,12 @@ impl Connection {
         };
         match &mut sink {
             Sink::Compare { differ, .. } => *differ = !is_same(&self.target, at, bytes)?,
-            Sink::Write { hint, heard, .. } => {
+            Sink::Write { hint, reported, .. } => {
                 let extent = Extent { at, length };
                 let write = |store: &Store| store.write(at, bytes);
                 let put = self
                     .target
-                    .put((self.scope(command), *hint), extent, heard, write);
+                    .put((self.scope(command), *hint), extent, reported, write);
                 if let Err(status) = put {
                     self.wrote_part(command, &sink, length);
                     return Err(status);
@@ -170,11 +170,11 @@ impl Connection {
         }
     }
 
-    /// The host at a command's namespace, as streams tell them apart.
+    /// The host at a command's namespace, as the key of streams.
     pub(super) fn scope(&self, command: &Command) -> Scope {
         let host = match &self.role {
             Role::Admin(controller) | Role::Io(controller, _) => controller.host_key(),
-            Role::Fresh | Role::Unconnected | Role::Guarded(_) => Host::Anonymous(0),
+            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => Host::Anonymous(0),
         };
         Scope {
             namespace: command.namespace,
@@ -187,7 +187,7 @@ impl Connection {
         match &self.role {
             Role::Admin(controller) | Role::Io(controller, _) => Ok(controller),
             Role::Fresh | Role::Unconnected => Err(Status::COMMAND_SEQUENCE),
-            Role::Guarded(_) => Err(Status::AUTHENTICATION_REQUIRED),
+            Role::Authenticating(_) => Err(Status::AUTHENTICATION_REQUIRED),
         }
     }
 
@@ -198,7 +198,7 @@ impl Connection {
                 self.tally.writes += 1;
                 self.tally.written_bytes += length;
                 let pages = touched(at, length, self.target.page_bytes);
-                self.work.change(command, pages, Change::Write(hint));
+                self.batch.change(command, pages, Change::Write(hint));
             }
             Sink::Compare { differ: true, .. } => self.fail(command, Status::COMPARE_FAILURE),
             _ => {
@@ -208,7 +208,7 @@ impl Connection {
         }
     }
 
-    /// Where a write wants to go.
+    /// Reads the placement hint of a write.
     fn hint(&self, command: &Command) -> Result<Hint, Status> {
         if self.target.is_read_only() {
             return Err(Status::WRITE_PROTECTED);
@@ -216,9 +216,10 @@ impl Connection {
         match (command.directive(), self.target.mode) {
             ((0, _), _) => Ok(Hint::None),
             ((1, identifier), Mode::Streams) => {
-                match self.target.is_streaming(self.scope(command)) {
-                    true => Ok(Hint::Stream(identifier)),
-                    false => Err(Status::INVALID_FIELD),
+                if self.target.is_streaming(self.scope(command)) {
+                    Ok(Hint::Stream(identifier))
+                } else {
+                    Err(Status::INVALID_FIELD)
                 }
             }
             ((2, identifier), Mode::Fdp) if self.target.places() => Ok(Hint::Placement(identifier)),
@@ -331,7 +332,7 @@ impl Connection {
             }
             Role::Io(..) => self.io(command, data),
             Role::Fresh | Role::Unconnected => Err(Status::COMMAND_SEQUENCE),
-            Role::Guarded(_) => Err(Status::AUTHENTICATION_REQUIRED),
+            Role::Authenticating(_) => Err(Status::AUTHENTICATION_REQUIRED),
         };
         self.answer(command, result);
     }
@@ -384,7 +385,7 @@ impl Connection {
                 if command.namespace != ALL_NAMESPACES {
                     self.controller()?.namespace(command.namespace)?;
                 }
-                self.work.end(command, true);
+                self.batch.end(command, true);
                 Ok(Answer::Later)
             }
             nvm::WRITE_ZEROES => self.write_zeroes(command),
@@ -393,7 +394,7 @@ impl Connection {
                 let (namespace, blocks) = io::extent(self.controller()?, command)?;
                 self.tally.reads += 1;
                 self.tally.read_bytes += blocks.length;
-                self.begin_long(command, Doing::Verify, (namespace, vec![blocks]));
+                self.begin_sliced(command, Doing::Verify, (namespace, vec![blocks]));
                 Ok(Answer::Later)
             }
             nvm::IO_MANAGEMENT_RECEIVE => {
@@ -414,7 +415,7 @@ impl Connection {
             0 => Doing::Zero(hint),
             _ => Doing::Discard,
         };
-        self.begin_long(command, doing, (namespace, vec![blocks]));
+        self.begin_sliced(command, doing, (namespace, vec![blocks]));
         Ok(Answer::Later)
     }
 
@@ -427,7 +428,7 @@ impl Connection {
         if self.target.is_read_only() {
             return Err(Status::WRITE_PROTECTED);
         }
-        self.begin_long(command, Doing::Discard, ranges);
+        self.begin_sliced(command, Doing::Discard, ranges);
         Ok(Answer::Later)
     }
 }

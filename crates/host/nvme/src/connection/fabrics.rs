@@ -102,9 +102,9 @@ impl Connection {
             }
             (
                 kind @ (fabrics::AUTHENTICATION_SEND | fabrics::AUTHENTICATION_RECEIVE),
-                Role::Guarded(_),
+                Role::Authenticating(_),
             ) => self.authenticate(kind, command, data),
-            (_, Role::Guarded(_)) => Err(Status::AUTHENTICATION_REQUIRED),
+            (_, Role::Authenticating(_)) => Err(Status::AUTHENTICATION_REQUIRED),
             (_, Role::Unconnected | Role::Fresh) => Err(Status::COMMAND_SEQUENCE),
             _ => Err(Status::INVALID_OPCODE),
         };
@@ -162,7 +162,7 @@ impl Connection {
         }
         let exchange = self.exchange(purpose, &who)?;
         let controller = match connect.queue {
-            0 => self.connect_admin(purpose, &who, &connect)?,
+            0 => self.connect_admin(purpose, &who, &connect, exchange.is_some())?,
             // Discovery controllers have no I/O queues (§3.1.3.3).
             _ if purpose == Purpose::Discovery => return Err(Refusal::command(QUEUE_AT)),
             queue => self.connect_io(queue, &who, exchange.is_some())?,
@@ -170,8 +170,9 @@ impl Connection {
         self.entries = connect.size.saturating_add(1);
         self.flow_control = !connect.no_flow_control;
         self.head = 1 % self.entries;
-        if let Some(exchange) = exchange {
-            self.guard(exchange);
+        match exchange {
+            Some(exchange) => self.guard(exchange),
+            None => self.keep_place(),
         }
         info!(
             host = controller.host_name,
@@ -187,6 +188,7 @@ impl Connection {
         purpose: Purpose,
         who: &ConnectData,
         connect: &ConnectCommand,
+        must_authenticate: bool,
     ) -> Result<Arc<Controller>, Refusal> {
         // Controllers are dynamic: a host asks for any.
         if who.controller != ANY_CONTROLLER {
@@ -194,10 +196,12 @@ impl Connection {
         }
         let host = (who.host, who.host_name.clone());
         let times = (connect.keep_alive_ms, self.target.now_ms());
-        let created = self
-            .target
-            .controllers()
-            .create(purpose, host, times, &self.notices);
+        let created = self.target.controllers().create(
+            (purpose, !must_authenticate),
+            host,
+            times,
+            &self.notices,
+        );
         let controller = created.ok_or(Refusal::of(Status::CONNECT_BUSY))?;
         if controller.is_io() {
             self.target.attach_offered(&controller);
@@ -208,12 +212,12 @@ impl Connection {
         Ok(controller)
     }
 
-    /// Of a host that has to authenticate first, the queue's number is taken when it has.
+    /// Connects an I/O queue. If the host must authenticate first, the queue's number is taken afterwards.
     fn connect_io(
         &mut self,
         queue: u16,
         who: &ConnectData,
-        is_guarded: bool,
+        must_authenticate: bool,
     ) -> Result<Arc<Controller>, Refusal> {
         let controller = self.target.controllers().get(who.controller);
         let controller = controller
@@ -227,7 +231,7 @@ impl Connection {
             return Err(Refusal::of(Status::COMMAND_SEQUENCE));
         }
         let fits = queue <= self.target.options.most_queues;
-        if !fits || !is_guarded && !controller.add_queue(queue, &self.notices) {
+        if !fits || !must_authenticate && !controller.add_queue(queue, &self.notices) {
             return Err(Refusal::command(QUEUE_AT));
         }
         self.framing.most_data = MOST_PDU_DATA;

@@ -8,11 +8,11 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use super::{Connection, Encoder, Side};
 use crate::{controller::Notice, target::Target};
 
-/// One connection of a target, which does nothing but when it is told to.
+/// One connection of a target, which acts only when it is called.
 #[derive(Debug)]
 pub struct Offline {
     connection: Connection,
-    told: UnboundedReceiver<Notice>,
+    notices: UnboundedReceiver<Notice>,
     is_open: bool,
 }
 
@@ -20,10 +20,10 @@ impl Offline {
     /// A host connects.
     pub fn open(target: &Arc<Target>) -> Offline {
         let address = SocketAddr::from(([127, 0, 0, 1], 4420));
-        let (notices, told) = mpsc::unbounded_channel();
+        let (sender, notices) = mpsc::unbounded_channel();
         Offline {
-            connection: Connection::new(Arc::clone(target), address, notices),
-            told,
+            connection: Connection::new(Arc::clone(target), address, sender),
+            notices,
             is_open: true,
         }
     }
@@ -42,13 +42,14 @@ impl Offline {
         count
     }
 
-    /// Does what is done between two reads of the network: what has come, one slice of a long command,
-    /// and what other connections have told. Answers what the host is sent, and whether there is more to
+    /// Performs one turn, as between two reads of the network: received PDUs, one slice of a long command,
+    /// and notices of other connections. Returns the bytes for the host, and whether there is more to
     /// do.
     pub fn turn(&mut self) -> (Vec<u8>, bool) {
-        let outcome = match self.is_open {
-            true => self.connection.process(),
-            false => Ok(false),
+        let outcome = if self.is_open {
+            self.connection.process()
+        } else {
+            Ok(false)
         };
         self.is_open &= outcome.is_ok() && !self.connection.closing;
         if let Err(error) = outcome {
@@ -56,18 +57,18 @@ impl Offline {
             Encoder::termination(&mut self.connection.answers, Side::Controller, error, pdu);
         }
         while self.is_open
-            && let Ok(notice) = self.told.try_recv()
+            && let Ok(notice) = self.notices.try_recv()
         {
-            self.is_open = self.connection.hear(Some(notice)).is_ok();
+            self.is_open = self.connection.on_notice(Some(notice)).is_ok();
         }
-        let more = self.is_open && (outcome == Ok(true) || !self.connection.long.is_empty());
+        let more = self.is_open && (outcome == Ok(true) || !self.connection.sliced.is_empty());
         (std::mem::take(&mut self.connection.answers), more)
     }
 
     /// Time has passed: a host that was silent or slow for too long is dropped.
     pub fn tick(&mut self) {
         self.is_open &= self.connection.check_patience().is_ok();
-        self.connection.rest();
+        self.connection.shrink();
     }
 
     /// The connection ends, by whoever's will.
@@ -76,7 +77,7 @@ impl Offline {
     }
 }
 
-/// What connections answer to the bytes that come on each, one connection after the other and all of
+/// Collects the answers of connections to the bytes that come on each, one connection after the other and all of
 /// them open to the end.
 pub fn converse(target: &Arc<Target>, streams: &[&[u8]]) -> Vec<Vec<u8>> {
     let mut open = Vec::new();

@@ -16,27 +16,27 @@ use crate::{
     target::Target,
 };
 
-/// Most bytes of memory that data asked for may come to take on a connection (our choice: those of 32
+/// Most bytes of memory that data asked for may take on a connection (our choice: those of 32
 /// of the longest admin commands, or the beginnings of 64 blocks). Who would exceed it is asked later.
 const MOST_ASKED: usize = 256 << 10;
 
 /// Bytes of the longest logical block there is.
 const MOST_BLOCK: usize = 4096;
 
-/// What becomes of the data as they come.
+/// Destination of the data as they come.
 #[derive(Debug)]
 pub(super) enum Sink {
     /// The data are written to the store, from this byte on.
     Write {
         /// The first byte.
         at: u64,
-        /// Where the translation layer is to put them.
+        /// Placement hint for the translation layer.
         hint: Hint,
         /// The beginning of a logical block whose end has not come: a block is written whole or not
         /// at all, also when the host vanishes (NVM §2.1.4.2, AWUPF).
         part: Vec<u8>,
-        /// One past the last page that the translation layer has heard of ([`Target::put`]).
-        heard: u32,
+        /// One past the last page that was reported to the translation layer ([`Target::put`]).
+        reported: u32,
     },
     /// The data are compared with what the store holds from this byte on.
     Compare {
@@ -68,8 +68,10 @@ pub(super) struct Pending {
     /// The namespace that the data are of, and its Formats when the command came.
     pub(super) namespace: Option<Arc<Namespace>>,
     pub(super) format: u64,
-    /// What went wrong so far. The rest of the data is taken and thrown away.
+    /// The first failure. The rest of the data is taken and thrown away.
     pub(super) status: Status,
+    /// The time at which the data were asked for, or came last.
+    moved_ms: u64,
 }
 
 /// The transfers of a connection; a tag is an index.
@@ -78,9 +80,9 @@ pub(super) struct Transfers {
     slots: Vec<Option<Pending>>,
     vacant: Vec<u16>,
     under_way: usize,
-    /// Bytes of memory that the data of those under way may come to take.
+    /// Bytes of memory that the data of those under way may take.
     asked_bytes: usize,
-    /// Those that were not asked for yet.
+    /// Transfers that were not asked for yet.
     waiting: VecDeque<Pending>,
 }
 
@@ -94,21 +96,34 @@ impl Transfers {
         self.under_way + self.waiting.len()
     }
 
-    /// Bytes of memory they take, or may come to.
+    /// The time at which the data that have kept us waiting longest moved last.
+    pub(super) fn stalled_since_ms(&self) -> Option<u64> {
+        let under_way = self.slots.iter().flatten();
+        under_way.map(|pending| pending.moved_ms).min()
+    }
+
+    /// Counts the wait for data anew: it was ours, not the host's.
+    pub(super) fn forgive(&mut self, now_ms: u64) {
+        let under_way = self.slots.iter_mut().flatten();
+        under_way.for_each(|pending| pending.moved_ms = now_ms);
+    }
+
+    /// Bytes of memory that they take, or may take.
     pub(super) fn bytes(&self) -> usize {
         let slots = self.slots.capacity() + self.waiting.capacity();
         slots * size_of::<Pending>() + self.asked_bytes
     }
 
-    /// The memory of what is done is given back.
-    pub(super) fn rest(&mut self) {
+    /// Frees the memory of transfers that are done.
+    pub(super) fn shrink(&mut self) {
         if self.is_empty() {
             *self = Transfers::default();
         }
     }
 
-    /// The one to be asked for next, if there is memory for it.
+    /// Takes the transfer to ask for next, if there is memory for it.
     fn next(&mut self) -> Option<Pending> {
+        // One may always be under way, however much memory it needs: else it would never be asked for.
         let need = self.waiting.front()?.need();
         let fits = self.under_way == 0 || self.asked_bytes + need <= MOST_ASKED;
         if fits { self.waiting.pop_front() } else { None }
@@ -140,12 +155,13 @@ impl Transfers {
         Some(pending)
     }
 
-    /// The connection has ended. What was written in part, the translation layer must know of.
+    /// Reports writes that came in part to the translation layer: the connection has ended.
     pub(super) fn abandon(&mut self, target: &Target, role: &Role) {
         let Role::Io(controller, _) = role else {
             return;
         };
         for pending in self.slots.drain(..).flatten() {
+            // A Format or deletion discarded these pages; reporting them would map them again.
             if pending.was_erased() {
                 continue;
             }
@@ -176,6 +192,7 @@ impl Connection {
             format: wanted.namespace.as_ref().map_or(0, |one| one.formats()),
             namespace: wanted.namespace,
             status: Status::SUCCESS,
+            moved_ms: 0,
         });
         self.ask_next();
         Ok(())
@@ -183,7 +200,9 @@ impl Connection {
 
     /// Asks for the data of those commands that there is memory for.
     fn ask_next(&mut self) {
-        while let Some(pending) = self.transfers.next() {
+        let now_ms = self.target.now_ms();
+        while let Some(mut pending) = self.transfers.next() {
+            pending.moved_ms = now_ms;
             let (command, length) = (pending.command.identifier, pending.length);
             let transfer = Transfer {
                 command,
@@ -196,7 +215,7 @@ impl Connection {
         }
     }
 
-    /// Data have come.
+    /// Takes data that have come.
     pub(super) fn host_data(
         &mut self,
         transfer: Transfer,
@@ -227,6 +246,7 @@ impl Connection {
             && let Role::Io(controller, _) = &self.role
             && !controller.has(namespace.id())
         {
+            // The namespace was detached while its data were under way.
             pending.status = Status::INVALID_FIELD;
         }
         if data.damaged && pending.status.is_success() {
@@ -237,6 +257,7 @@ impl Connection {
             pending.status = taken.err().unwrap_or_default();
         }
         pending.received = end as u32;
+        pending.moved_ms = target.now_ms();
         if !transfer.last {
             return Ok(());
         }
@@ -255,7 +276,7 @@ impl Pending {
         namespace.is_some_and(|namespace| namespace.has_erased_since(self.format))
     }
 
-    /// Bytes of memory its data may come to take: all that are collected, or the beginning of a block.
+    /// Bytes of memory that its data may take: all that are collected, or the beginning of a block.
     fn need(&self) -> usize {
         match self.sink {
             Sink::Write { .. } => MOST_BLOCK,
@@ -276,7 +297,7 @@ impl Pending {
                 at,
                 hint,
                 part,
-                heard,
+                reported,
             } => {
                 let at = *at + u64::from(offset);
                 let scope = Scope {
@@ -286,7 +307,7 @@ impl Pending {
                 let mut put = |at, bytes: &[u8]| {
                     let length = bytes.len() as u64;
                     let write = |store: &Store| store.write(at, bytes);
-                    target.put((scope, *hint), Extent { at, length }, heard, write)
+                    target.put((scope, *hint), Extent { at, length }, reported, write)
                 };
                 let block_bytes = self
                     .namespace

@@ -19,13 +19,14 @@ const NAMESPACE_CHANGED: u32 = 0x02 | 0x04 << 16;
 impl Controller {
     /// Notices that a host may ask for (OAES).
     pub(crate) fn notices(&self) -> u32 {
-        match self.is_io() {
-            true => NAMESPACE_NOTICES,
-            false => DISCOVERY_NOTICES,
+        if self.is_io() {
+            NAMESPACE_NOTICES
+        } else {
+            DISCOVERY_NOTICES
         }
     }
 
-    /// The host is ready to hear of an event.
+    /// Takes a host's request for an event.
     ///
     /// # Errors
     /// When it said so too often.
@@ -35,7 +36,7 @@ impl Controller {
             return Err(Status::EVENT_REQUEST_LIMIT);
         }
         state.requests.push_back(identifier);
-        state.tell();
+        state.report_events();
         Ok(())
     }
 
@@ -67,16 +68,16 @@ impl Controller {
 }
 
 impl State {
-    /// The host is told of an event, when it is ready to hear of it.
+    /// Reports an event to the host, once it has requested one.
     pub(crate) fn happened(&mut self, event: u32) {
         if self.events.len() < MOST_EVENTS {
             self.events.push_back(event);
-            self.tell();
+            self.report_events();
         }
     }
 
     /// Answers requests with events, as far as there are both.
-    fn tell(&mut self) {
+    fn report_events(&mut self) {
         while !self.requests.is_empty() {
             let Some(event) = self.events.pop_front() else {
                 return;

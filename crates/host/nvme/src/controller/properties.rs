@@ -34,12 +34,12 @@ const SHUTTING_DOWN: u32 = 1 << 2;
 const SHUT_DOWN: u32 = 2 << 2;
 /// CSTS.NSSRO: the subsystem was reset before this controller began; the host clears it by writing 1.
 const SUBSYSTEM_WAS_RESET: u32 = 1 << 4;
-/// What a host writes to NSSR (§3.1.4.8): "NVMe".
+/// Value that a host writes to NSSR (§3.1.4.8): "NVMe".
 const SUBSYSTEM_RESET: u32 = 0x4e56_4d65;
-/// How long to wait for a controller to be ready: 15 s, in units of 500 ms (CAP.TO, CRTO.CRWMT).
+/// Time until a controller is ready: at most 15 s, in units of 500 ms (CAP.TO, CRTO.CRWMT).
 const READY_TIMEOUT: u32 = 30;
 
-/// What becomes of a controller by a write to its configuration.
+/// Effect of a write to a controller's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     /// The write changed no state of the controller.

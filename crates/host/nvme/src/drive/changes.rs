@@ -1,12 +1,12 @@
-//! What changes of the mapping while a checkpoint copies it, a part at a time.
+//! Changes of the mapping while a checkpoint copies it, a part at a time.
 
 use std::{collections::VecDeque, ops::Range};
 
 use anabranch_ssd::PageRange;
 
-use super::{Drive, Kind, StateError};
+use super::{Kind, ServedDrive, StateError};
 
-/// Something that may have changed where pages lie.
+/// Event that may have changed the mapping.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     /// Pages of a unit were programmed, from the first on: by the host or by a copy.
@@ -64,27 +64,24 @@ impl Changes {
     }
 }
 
-impl Drive {
+impl ServedDrive {
     fn changes(&mut self) -> &mut Changes {
-        match &mut self.kind {
-            Kind::Streams { device, .. } => &mut device.observer_mut().changes,
-            Kind::Fdp(fdp) => &mut fdp.observer_mut().changes,
-        }
+        &mut self.watch_mut().changes
     }
 
     /// Pages are discarded: what lies beyond the drive is refused, and is no change.
-    pub(super) fn tell_discarded(&mut self, pages: PageRange) {
+    pub(super) fn record_discarded(&mut self, pages: PageRange) {
         if pages.first.checked_add(pages.count).is_some() {
             self.changes().discarded(pages);
         }
     }
 
-    /// From now on it is kept which pages change their place.
+    /// Begins to record changes of the mapping.
     pub(crate) fn begin_copy(&mut self) {
         *self.changes() = Changes(Some(VecDeque::new()));
     }
 
-    /// From now on it is not.
+    /// Stops recording them.
     pub(crate) fn end_copy(&mut self) {
         *self.changes() = Changes(None);
     }
@@ -114,26 +111,17 @@ impl Drive {
     }
 
     fn page_at(&self, unit: u32, offset: u32) -> Option<u32> {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.page_at(unit, offset),
-            Kind::Fdp(fdp) => fdp.device().page_at(unit, offset),
-        }
+        self.device().page_at(unit, offset)
     }
 
     /// Appends where each of these pages lies and, where ages are kept, when it was written.
     pub(crate) fn mapping(&self, pages: Range<u32>, places: &mut Vec<u32>, ages: &mut Vec<u32>) {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.mapping(pages, places, ages),
-            Kind::Fdp(fdp) => fdp.device().mapping(pages, places, ages),
-        }
+        self.device().mapping(pages, places, ages)
     }
 
     /// Whether it is kept when each page was written.
     pub(crate) fn keeps_ages(&self) -> bool {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.keeps_ages(),
-            Kind::Fdp(fdp) => fdp.device().keeps_ages(),
-        }
+        self.device().keeps_ages()
     }
 
     /// Writes the translation layer's state but for the mapping.

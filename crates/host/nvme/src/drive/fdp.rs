@@ -5,13 +5,13 @@ use anabranch_ssd::{
     fdp::{FdpDevice, FdpError, PlacementIdentifier},
 };
 
-use super::{Drive, Hint, Watch};
+use super::{Hint, ServedDrive, Watch};
 use crate::completion::Status;
 
 /// The most placement handles a namespace can have (NVM, Namespace Management).
 pub const MOST_HANDLES: u16 = 128;
 
-impl Drive {
+impl ServedDrive {
     /// The FDP configuration that is enabled, if any is.
     pub fn fdp_configuration(&self) -> Option<u8> {
         self.configuration.filter(|_| self.as_fdp().is_some())

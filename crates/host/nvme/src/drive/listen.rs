@@ -1,4 +1,4 @@
-//! Who else is told what hosts write.
+//! A listener to the writes and discards of hosts.
 
 use std::fmt::Debug;
 
@@ -6,7 +6,7 @@ use anabranch_ssd::PageRange;
 
 use super::Hint;
 
-/// Is told of every write and discard that the translation layer has taken, in that order. IMPORTANT: the drive is locked
+/// Receives every write and discard that the translation layer has taken, in that order. IMPORTANT: the drive is locked
 /// meanwhile, so hosts wait.
 pub trait Listen: Debug + Send {
     /// A host has written pages.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Drive, Kind, fdp};
+use super::{Kind, ServedDrive, fdp};
 use crate::namespace::{Layout, Namespace, NamespaceError, Namespaces, Wanted};
 
-impl Drive {
+impl ServedDrive {
     /// The namespaces there are.
     pub fn namespaces(&self) -> &Namespaces {
         &self.namespaces
@@ -20,7 +20,7 @@ impl Drive {
     ///
     /// # Errors
     /// When its device has namespaces already.
-    pub fn whole(self, block_bytes: u32) -> Result<Drive, NamespaceError> {
+    pub fn whole(self, block_bytes: u32) -> Result<ServedDrive, NamespaceError> {
         let handles = self.as_fdp().map_or(0, |device| {
             device.configuration().handles.min(fdp::MOST_HANDLES)
         });
@@ -35,7 +35,7 @@ impl Drive {
 
     /// The drive without any.
     #[must_use]
-    pub fn without_namespaces(mut self) -> Drive {
+    pub fn without_namespaces(mut self) -> ServedDrive {
         let ids: Vec<u32> = self.namespaces.iter().map(|one| one.id()).collect();
         ids.into_iter().for_each(|id| self.remove(id));
         self
@@ -45,7 +45,7 @@ impl Drive {
     ///
     /// # Errors
     /// When they do not fit, or their handles are none.
-    pub fn with(mut self, wanted: &[Wanted]) -> Result<Drive, NamespaceError> {
+    pub fn with(mut self, wanted: &[Wanted]) -> Result<ServedDrive, NamespaceError> {
         for wanted in wanted {
             let namespace = self.create(wanted)?;
             self.count(&namespace);
@@ -64,7 +64,7 @@ impl Drive {
         layouts: &[Layout],
         births: u64,
         configuration: Option<u8>,
-    ) -> Result<Drive, NamespaceError> {
+    ) -> Result<ServedDrive, NamespaceError> {
         self.namespaces = self.no_namespaces(births);
         let configured = self.use_configuration(configuration);
         configured.map_err(|_| NamespaceError::Configuration(configuration))?;

@@ -20,7 +20,7 @@ pub trait Placement: Send + fmt::Debug {
     /// The device half, at work.
     fn relocation_mut(&mut self) -> &mut dyn Relocate;
 
-    /// Has each part of a write performed on its stream, the whole in one or page by page.
+    /// Performs each part of a write on its stream, the whole in one or page by page.
     /// `now_pages` is what the host has written before.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ pub(super) fn write(
     written.map_err(|error| status(&error))
 }
 
-/// Discards, and tells the scheme.
+/// Discards pages, and notifies the scheme first.
 pub(super) fn discard(
     device: &mut StreamDevice,
     placement: &mut dyn Placement,

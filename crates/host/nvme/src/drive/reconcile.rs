@@ -1,11 +1,18 @@
 //! Making the translation layer agree with the contents, after a kill.
+//!
+//! ```text
+//! for each namespace, for each part of the contents that may hold data, in order:
+//!     discard mapped pages before it        (if pages may be given up)
+//!     write pages of it that are not mapped
+//! discard mapped pages behind the last part, and those of no namespace   (the same)
+//! ```
 
 use anabranch_ssd::{PageRange, streams::Scope};
 
-use super::{Drive, Hint, touched};
+use super::{Hint, ServedDrive, touched};
 use crate::completion::Status;
 
-impl Drive {
+impl ServedDrive {
     /// Makes the translation layer agree with the contents, of which `data` are the parts that may
     /// hold any, in order: pages of namespaces with data that it does not know are written to it, and
     /// those without that it knows are discarded, if it should `give_up` any. Answers with how many pages
@@ -13,7 +20,7 @@ impl Drive {
     /// contents are read all the same.
     ///
     /// # Errors
-    /// As [`Drive::write`], write protection apart.
+    /// As [`ServedDrive::write`], write protection apart.
     pub fn reconcile(&mut self, data: &[(u64, u64)], give_up: bool) -> Result<(u64, u64), Status> {
         let mut counts = (0, 0);
         match self.take_in_all(data, give_up, &mut counts) {

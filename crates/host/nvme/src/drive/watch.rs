@@ -1,4 +1,4 @@
-//! Who watches the flash: its clock, where time is simulated, and what tells a checkpoint of changes.
+//! Observers of the flash: its clock, where time is simulated, and the changes that a checkpoint needs.
 
 use anabranch_ssd::{Observe, Origin, time::Flash};
 

@@ -43,9 +43,9 @@ impl FatalStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[error("{status} (at byte {field} of the PDU)")]
 pub struct FatalError {
-    /// What is wrong.
+    /// Kind of error.
     pub status: FatalStatus,
-    /// Where.
+    /// Offset of the field at fault.
     pub field: u32,
 }
 

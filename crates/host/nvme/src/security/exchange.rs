@@ -1,4 +1,14 @@
 //! DH-HMAC-CHAP as the controller sees it: one authentication, message by message (§8.3.4.4).
+//!
+//! ```text
+//! host sends    AUTH_Negotiate       its hashes and groups: ours must be among them
+//! host fetches  DH-HMAC-CHAP_Challenge  a random value, a sequence number, half of the group's exchange
+//! host sends    DH-HMAC-CHAP_Reply   its response, which must be ours; its half; a challenge to us, if it wants one
+//! host fetches  DH-HMAC-CHAP_Success1   our response, if it asked: the end, unless it did
+//! host sends    DH-HMAC-CHAP_Success2   it confirms our response: the end
+//! ```
+//!
+//! A wrong message at any step becomes AUTH_Failure1, which the host fetches: the end.
 
 use openssl::{error::ErrorStack, memcmp, rand};
 use zeroize::Zeroizing;
@@ -13,7 +23,7 @@ use super::{
 /// Behind the name that a secret is transformed with, and in front of names in responses (§8.3.4.5.7 and .4).
 const PROTOCOL: &[u8] = b"NVMe-over-Fabrics";
 
-/// One authentication.
+/// An authentication under way.
 #[derive(Debug)]
 pub struct Exchange {
     names: Names,
@@ -23,7 +33,7 @@ pub struct Exchange {
     step: Step,
 }
 
-/// Who authenticates to whom.
+/// Names of both parties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
     /// The host.
@@ -32,10 +42,10 @@ pub struct Names {
     pub subsystem: String,
 }
 
-/// What comes next.
+/// Next step of an exchange.
 #[derive(Debug)]
 enum Step {
-    /// The host says what it can do.
+    /// The host offers hashes and groups.
     Negotiate,
     /// The host fetches the challenge.
     Challenge(Sent),
@@ -45,7 +55,7 @@ enum Step {
     Success1(u16, Vec<u8>, bool),
     /// The host confirms that the controller is whom it took it for.
     Success2(u16),
-    /// The host fetches why it failed.
+    /// The host fetches the cause of its failure.
     Failure1(u16, Explanation),
     Over(Result<(), Explanation>),
 }
@@ -81,7 +91,7 @@ impl Exchange {
         })
     }
 
-    /// How it ended, if it has.
+    /// Outcome, once the exchange is over.
     pub fn outcome(&self) -> Option<Result<(), Explanation>> {
         match self.step {
             Step::Over(outcome) => Some(outcome),
@@ -106,7 +116,7 @@ impl Exchange {
         self.step = next.unwrap_or_else(|why| Step::Failure1(transaction, why));
     }
 
-    /// What the host is given when it asks (AUTH_Receive); `None` while a message of its own is awaited.
+    /// Hands out the message that the host asks for (AUTH_Receive); `None` while a message of its own is awaited.
     pub fn give(&mut self) -> Option<Vec<u8>> {
         let (bytes, next) =
             match std::mem::replace(&mut self.step, Step::Over(Err(Explanation::Message))) {
@@ -141,7 +151,7 @@ impl Exchange {
                 if concatenation != 0 {
                     return Err(Explanation::Concatenation);
                 }
-                // One of each is asked for, so that nobody between can have a weaker one taken.
+                // We accept one of each, so that nobody between can negotiate a weaker one.
                 if !hashes.contains(&self.demand.hash.code()) {
                     return Err(Explanation::Hash);
                 }
@@ -223,7 +233,7 @@ impl Exchange {
         let own = match (challenge, &self.controller_key) {
             (None, _) => None,
             (Some(challenge), Some(key)) => Some(answer(key, Who::Controller, challenge)?),
-            // It wants to know who we are, and we have no secret to tell it by.
+            // The host asks for our response, and we have no secret to make one with.
             (Some(_), None) => return Err(Explanation::Failed),
         };
         let own = own.as_ref().map(|own| own.as_slice());
@@ -264,7 +274,7 @@ fn failed(transaction: u16, why: Explanation) -> (Vec<u8>, Step) {
     (failure1(transaction, why), Step::Over(Err(why)))
 }
 
-/// Whose response it is.
+/// The party that responds.
 #[derive(Debug, Clone, Copy)]
 enum Who {
     Host,

@@ -148,7 +148,7 @@ impl Half {
         padded(half.public_key(), half.prime_p().num_bytes())
     }
 
-    /// What both sides know and nobody else, as long as the prime. Of public values that are none of the group
+    /// Computes the secret that both sides share, as long as the prime. Of public values that are none of the group
     /// (0, 1, p - 1, or of another order) there is none.
     pub(crate) fn agree(&self, public: &[u8]) -> Result<Zeroizing<Vec<u8>>, ErrorStack> {
         let half = self.0.dh()?;

@@ -1,4 +1,4 @@
-//! Who may connect with which secret.
+//! Hosts that may connect, each with its secret.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::connect::is_name;
 
-/// What is asked of hosts that authenticate: one hash and one group.
+/// Terms of an authentication: one hash and one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Demand {
     /// The hash.
@@ -40,14 +40,14 @@ pub struct Keys {
     pub controller: Option<Secret>,
     /// Configured pre-shared keys of TLS, by the hosts' names; none: hosts speak in the clear.
     pub tls: Option<BTreeMap<String, Secret>>,
-    /// What is asked of hosts.
+    /// Terms of authentications.
     pub demand: Demand,
 }
 
-/// Why a host is refused for its secrets.
+/// Cause of a host's refusal.
 #[derive(Debug, Error)]
 pub enum NoExchange {
-    /// It has none here.
+    /// No secret is kept for it.
     #[error("no secret is kept for it")]
     Unknown,
     /// The library refuses.
@@ -80,7 +80,7 @@ impl Keys {
     }
 }
 
-/// Why a text is no list of secrets. No secret is in it.
+/// Error in a list of secrets. It holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BadList {
     /// A line does not have a name and a secret.
@@ -123,9 +123,10 @@ pub fn list(form: Form, text: &str) -> Result<BTreeMap<String, Secret>, BadList>
             return Err(BadList::Twice(number));
         }
     }
-    match hosts.is_empty() {
-        true => Err(BadList::Empty(form)),
-        false => Ok(hosts),
+    if hosts.is_empty() {
+        Err(BadList::Empty(form))
+    } else {
+        Ok(hosts)
     }
 }
 

@@ -30,7 +30,7 @@ mod kind {
     pub const FAILURE1: (u8, u8) = (COMMON, 0xf1);
 }
 
-/// Why an authentication failed: the Reason Code Explanation of a failure (§8.3.4.5.1).
+/// Cause of a failed authentication: the Reason Code Explanation of a failure (§8.3.4.5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Explanation {
     /// 01h.
@@ -114,9 +114,12 @@ impl<'a> Message<'a> {
     /// When it is none, or shorter than what it says that it holds.
     pub fn of(bytes: &'a [u8], hash_length: usize) -> Result<Message<'a>, Explanation> {
         let transaction = u16_at(bytes, 4);
-        let least = |length: usize| match bytes.len() < length {
-            true => Err(Explanation::Payload),
-            false => Ok(()),
+        let least = |length: usize| {
+            if bytes.len() < length {
+                Err(Explanation::Payload)
+            } else {
+                Ok(())
+            }
         };
         match (u8_at(bytes, 0), u8_at(bytes, 1)) {
             kind::NEGOTIATE => negotiate(bytes, transaction),
@@ -184,14 +187,14 @@ fn header(length: usize, (family, message): (u8, u8), transaction: u16) -> Vec<u
     bytes
 }
 
-/// What a challenge says.
+/// Fields of a challenge.
 #[derive(Debug, Clone, Copy)]
 pub struct Challenge<'a> {
     /// The transaction.
     pub transaction: u16,
-    /// Identifiers of hash and group.
+    /// Code of the hash.
     pub hash: u8,
-    /// The same of the group.
+    /// Code of the group.
     pub group: u8,
     /// The sequence number.
     pub sequence: u32,
@@ -238,7 +241,7 @@ pub fn failure1(transaction: u16, explanation: Explanation) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// What Linux 7.3 offers.
+    /// The offer of Linux 7.3.
     fn offer() -> Vec<u8> {
         let mut bytes = vec![0; NEGOTIATE + DESCRIPTOR];
         put(&mut bytes, 4, &[7, 0, 0, 1, DHCHAP, 0]);

@@ -19,7 +19,7 @@ impl std::fmt::Debug for Psk {
     }
 }
 
-/// How labels are laid out.
+/// Layout of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
     /// As RFC 8446, §7.1 has it, and the standard with it.
@@ -59,7 +59,10 @@ pub(crate) fn identities(secret: &Secret, names: &Names) -> Result<Vec<(String, 
             Ok::<_, ErrorStack>(())
         };
         add(first, &context)?;
-        if layout == Layout::Standard {
+        // The length of a label's context is one byte (RFC 8446, §7.1): longer names have no identity of version 0, which
+        // is its own context.
+        let fits = "NVMe0R01 ".len() + both.len() <= usize::from(u8::MAX);
+        if layout == Layout::Standard && fits {
             let zeroth = format!("NVMe0R{:02} {both}", hash.code());
             add(zeroth.clone(), &zeroth)?;
         }
@@ -117,7 +120,7 @@ mod tests {
     use super::*;
     use crate::security::Form;
 
-    /// What `nvme gen-tls-key` of nvme-cli 2.13 printed for keys of 00h to 1Fh and to 2Fh.
+    /// Output of `nvme gen-tls-key` of nvme-cli 2.13 for keys of 00h to 1Fh and to 2Fh.
     const SHORT: &str = "NVMeTLSkey-1:01:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh+KfiaR:";
     const LONG: &str =
         "NVMeTLSkey-1:02:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vcSEgBQ==:";
@@ -181,5 +184,21 @@ mod tests {
         // Both layouts have the same retained key then, and the same identity.
         assert_eq!(found[0].0, found[2].0);
         assert!(found[1].0.starts_with("NVMe0R01 "));
+    }
+
+    #[test]
+    fn names_too_long_for_a_label_have_no_identity_of_version_0() {
+        let secret = Secret::of(Form::Tls, SHORT).unwrap();
+        let of_length = |length: usize| {
+            let host = "h".repeat(length);
+            let subsystem = "s".repeat(223);
+            let found = identities(&secret, &Names { host, subsystem }).unwrap();
+            let zeroth = |(one, _): &&(String, Psk)| one.starts_with("NVMe0R01 ");
+            (found.len(), found.iter().filter(zeroth).count())
+        };
+        // "NVMe0R01 ", 22 characters, a blank and 223 are 255 bytes.
+        assert_eq!(of_length(22), (3, 1));
+        assert_eq!(of_length(23), (2, 0));
+        assert_eq!(of_length(223), (2, 0));
     }
 }

@@ -13,7 +13,7 @@ const MOST_TEXT: usize = 160;
 /// Bytes of the checksum behind the key.
 const CHECKSUM: usize = 4;
 
-/// What a secret is for, and how it is written.
+/// Purpose of a secret, which decides its form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// DH-HMAC-CHAP (§8.3.4.5.7).
@@ -23,7 +23,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What its text begins with.
+    /// Prefix of its text.
     pub fn prefix(self) -> &'static str {
         match self {
             Form::Dhchap => "DHHC-1",
@@ -66,7 +66,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why a text is no secret. Nothing of the text is in it.
+/// Error in a secret. It holds nothing of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum BadSecret {
     /// It does not have the parts.
@@ -140,7 +140,7 @@ impl Secret {
 mod tests {
     use super::*;
 
-    /// What `nvme gen-dhchap-key` and `nvme gen-tls-key` of nvme-cli 2.13 printed for these keys.
+    /// Output of `nvme gen-dhchap-key` and `nvme gen-tls-key` of nvme-cli 2.13 for these keys.
     const DHCHAP: &str = "DHHC-1:00:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh+KfiaR:";
 
     #[test]

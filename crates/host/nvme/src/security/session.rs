@@ -40,14 +40,14 @@ unsafe extern "C" {
     fn SSL_CIPHER_find(ssl: *mut SSL, identifier: *const u8) -> *const SSL_CIPHER;
 }
 
-/// Where the keys of a context are, and whose key a connection came with.
+/// Indexes of a context's keys, and of the names of a connection's key.
 type Indexes = (Index<SslContext, Arc<Psks>>, Index<Ssl, Names>);
 static INDEXES: LazyLock<Option<Indexes>> = LazyLock::new(|| {
     let keys = SslContext::new_ex_index().ok()?;
     Some((keys, Ssl::new_ex_index().ok()?))
 });
 
-/// From now on connections of a context may come with these keys.
+/// Lets connections of a context come with these keys.
 pub(super) fn offer(context: &mut SslContextBuilder, psks: Psks) -> Result<(), ErrorStack> {
     let (keys, _) = (*INDEXES).ok_or_else(ErrorStack::get)?;
     context.set_ex_data(keys, Arc::new(psks));
@@ -56,7 +56,7 @@ pub(super) fn offer(context: &mut SslContextBuilder, psks: Psks) -> Result<(), E
     Ok(())
 }
 
-/// Whose key a connection came with, after its handshake.
+/// Reads the names of a connection's key, after its handshake.
 pub(super) fn identified(ssl: &SslRef) -> Option<Names> {
     let (_, names) = (*INDEXES)?;
     ssl.ex_data(names).cloned()

@@ -62,7 +62,7 @@ fn offer(concatenation: u8, hashes: &[u8], groups: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What the host makes of a challenge: its reply, and the key that both sides agreed on.
+/// Answers a challenge as a host: with its reply, and the key that both sides agreed on.
 fn reply(demand: Demand, challenge: &[u8], key: &[u8], asks: bool) -> (Vec<u8>, Vec<u8>) {
     let length = usize::from(challenge[6]);
     let (value, theirs) = challenge[16..].split_at(length);

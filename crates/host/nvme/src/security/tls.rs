@@ -26,7 +26,7 @@ fn suite(hash: Hash) -> &'static str {
     }
 }
 
-/// What connections are encrypted with.
+/// TLS context of connections.
 #[derive(Debug)]
 pub struct Tls(SslContext);
 
@@ -45,7 +45,7 @@ pub enum TlsError {
 }
 
 impl Tls {
-    /// What the keys ask for, at these subsystems; `None` where hosts speak in the clear.
+    /// Builds the context that the keys ask for, at these subsystems; `None` where hosts speak in the clear.
     ///
     /// # Errors
     /// When the library refuses.

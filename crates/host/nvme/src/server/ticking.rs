@@ -1,4 +1,4 @@
-//! The thread that lets the time of a drive's flash pass, and tells connections which of their commands are due.
+//! The thread that lets the time of a drive's flash pass, and notifies connections of their commands that are due.
 //!
 //! It sleeps from one event to the next; how exactly it wakes is the system's (about 60 us late on Linux).
 
@@ -13,10 +13,10 @@ use anabranch_ssd::time::Flash;
 
 use crate::target::Target;
 
-/// How long the thread sleeps at most (our choice): then it looks whether the target still is.
+/// Longest sleep of the thread (our choice), which then checks whether the target still exists.
 const NAP: Duration = Duration::from_millis(50);
 
-/// Begins to tell the target's connections what is due.
+/// Begins to notify the target's connections of commands that are due.
 ///
 /// # Errors
 /// When there are no more threads.
@@ -44,7 +44,7 @@ fn tick(target: &Weak<Target>) {
                 None => return,
             }
         };
-        clock.tell(&answered);
+        clock.notify(&answered);
         let sleep = match next_ns {
             Some(next) => Duration::from_nanos(next.saturating_sub(clock.now_ns())).min(NAP),
             None => NAP,

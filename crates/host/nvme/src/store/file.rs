@@ -3,7 +3,7 @@
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, OpenOptionsExt as _},
     path::Path,
     sync::{PoisonError, RwLock},
 };
@@ -56,6 +56,8 @@ impl FileStore {
         };
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
+        // A new file is its owner's alone: it holds what a host's file permissions guard.
+        options.mode(0o600);
         let file = options.open(path).map_err(wrong)?;
         let busy = || StoreError::Busy {
             path: path.to_owned(),

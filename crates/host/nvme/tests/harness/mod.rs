@@ -7,7 +7,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anabranch_initiator::{Entry, Host, HostOptions, Queue, Transfer};
 use anabranch_nvme::{
     Options, Server, Target, Totals,
-    drive::{Drive, Watch},
+    drive::{ServedDrive, Watch},
     store::Store,
 };
 use anabranch_ssd::{
@@ -23,7 +23,7 @@ pub const SUBSYSTEM: &str = "nqn.2014-08.org.example:drive";
 /// A drive that is served as long as this lives.
 pub struct Served {
     pub target: Arc<Target>,
-    /// Where it listens.
+    /// Address at which it listens.
     pub address: SocketAddr,
     server: Server,
 }
@@ -43,24 +43,24 @@ pub fn config() -> Config {
 }
 
 /// A drive with the Streams Directive.
-pub fn streams_drive(shared: bool) -> Drive {
+pub fn streams_drive(shared: bool) -> ServedDrive {
     let config = config();
     let relocation = RelocationKind::Gc.build(&config);
     let device = Device::watched(config, &*relocation, Watch::default()).unwrap();
-    Drive::streams(device, Box::new(relocation), shared)
+    ServedDrive::streams(device, Box::new(relocation), shared)
         .whole(4096)
         .unwrap()
 }
 
 /// A drive with Flexible Data Placement: eight handles, initially isolated.
-pub fn fdp_drive() -> Drive {
+pub fn fdp_drive() -> ServedDrive {
     let device = FdpDevice::watched(&config(), &FdpOptions::default(), Watch::default()).unwrap();
-    Drive::fdp(device).whole(4096).unwrap()
+    ServedDrive::fdp(device).whole(4096).unwrap()
 }
 
 impl Served {
     /// Serves a drive.
-    pub fn new(drive: Drive, change: impl FnOnce(&mut Options)) -> Served {
+    pub fn new(drive: ServedDrive, change: impl FnOnce(&mut Options)) -> Served {
         let mut options = Options::new(SUBSYSTEM);
         change(&mut options);
         let store = Store::memory(drive.config().logical_bytes());

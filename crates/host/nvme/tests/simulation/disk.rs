@@ -1,4 +1,4 @@
-//! What lies below a target: pages of contents and a few files, with every fault they may have.
+//! Layer below a target: pages of contents and a few files, with every fault they may have.
 //!
 //! A process that dies leaves what it had written, the call it was in done in part. A power failure leaves what
 //! was made safe, and of all later writes any: pages each by itself, files cut short or with gaps, names
@@ -33,12 +33,12 @@ struct State {
     random: Random,
     pages: Vec<Page>,
     kept: Vec<Page>,
-    /// What pages have been since they were made safe.
+    /// Versions of pages since they were made safe.
     since: BTreeMap<usize, Vec<Page>>,
     inodes: Vec<Inode>,
     names: BTreeMap<PathBuf, usize>,
     kept_names: BTreeMap<PathBuf, usize>,
-    /// What names have been since they were made safe.
+    /// Versions of names since they were made safe.
     names_since: Vec<BTreeMap<PathBuf, usize>>,
     dead: bool,
     until_death: Option<u64>,
@@ -247,7 +247,7 @@ impl Contents for Disk {
         result
     }
 
-    /// What could not be made safe never is by another call, as on Linux: its pages count as clean.
+    /// Pages that could not be made safe never are by another call, as on Linux: its pages count as clean.
     /// Holes are the file system's journal's.
     fn flush(&self) -> io::Result<()> {
         let mut state = self.state();

@@ -17,7 +17,7 @@ pub struct Blocks {
     pub count: u32,
 }
 
-/// What a command is to the model.
+/// Meaning of a command to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
     Connect,
@@ -60,7 +60,7 @@ pub struct Command {
     pub received: Vec<u8>,
 }
 
-/// What the target has said and the host has not answered yet: data are wanted, from where on and how
+/// Request of the target that the host has not answered yet: data are wanted, from where on and how
 /// many.
 #[derive(Debug)]
 pub struct Wanted {
@@ -81,7 +81,7 @@ pub struct Link {
     pub in_capsule: usize,
 }
 
-/// What a target said.
+/// Answers of a target.
 #[derive(Debug)]
 pub enum Said {
     Nothing,

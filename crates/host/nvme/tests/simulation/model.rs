@@ -1,6 +1,6 @@
-//! What a drive holds, by what was asked of it and answered.
+//! Model of a drive's contents, from requests and answers.
 
-/// What a command makes of a block or page.
+/// Effect of a command on a block or page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// Data, by their number; 0 are zeroes.
@@ -84,7 +84,7 @@ impl Registers {
         });
     }
 
-    /// What was answered before a flush began is safe.
+    /// Makes safe all that was answered before a flush began.
     pub fn flushed(&mut self, begun: u64) {
         for change in self.places.iter_mut().flatten() {
             change.kept |= change.done && !change.doubtful && change.ended < Some(begun);
@@ -107,7 +107,7 @@ impl Registers {
         }
     }
 
-    /// What a place may hold for someone who began to look at a time.
+    /// Values that a place may hold for a reader that began at a time.
     pub fn values(&self, place: u64, begun: u64) -> Vec<Value> {
         let changes = &self.places[place as usize];
         let hidden = |old: &Change| changes.iter().any(|new| new.hides(old, begun));
@@ -122,7 +122,7 @@ impl Registers {
             .any(|one| one.ended.is_none())
     }
 
-    /// What a place holds after a power failure is seen, and so certain and safe.
+    /// Settles a place on the value seen after a power failure: it is certain and safe.
     pub fn see(&mut self, place: u64, holds: impl Fn(Value) -> bool) {
         let changes = &mut self.places[place as usize];
         changes.retain(|change| holds(change.value));

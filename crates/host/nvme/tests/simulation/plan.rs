@@ -1,11 +1,11 @@
-//! What is served in a run: a drive drawn from the seed, made new or from its state.
+//! Plan of a run: a drive drawn from the seed, made new or from its state.
 
 use std::{path::Path, sync::Arc};
 
 use anabranch_initiator::NewNamespace;
 use anabranch_nvme::{
     Checkpoint, Found,
-    drive::{Drive, Watch},
+    drive::{ServedDrive, Watch},
     namespace::Wanted,
     store::Contents,
 };
@@ -18,7 +18,7 @@ use anabranch_ssd::{
 
 use super::{disk::Disk, random::Random};
 
-/// How the drive places writes.
+/// The way in which the drive places writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Plain,
@@ -26,7 +26,7 @@ pub enum Kind {
     Fdp,
 }
 
-/// What counts as a drive's state where hosts see it.
+/// The part of a drive's state that hosts see.
 pub type Counted = (Counters, Vec<StreamCounters>);
 
 /// A namespace, with the pages of the drive that are its, and its handles.
@@ -93,9 +93,10 @@ impl Plan {
         let (all, mut first_page) = (u64::from(config.logical_pages), 0);
         let mut parts = Vec::new();
         for id in 1..=count {
-            let pages = match id == count {
-                true => all - first_page,
-                false => all / 8 + random.below(all / 4),
+            let pages = if id == count {
+                all - first_page
+            } else {
+                all / 8 + random.below(all / 4)
             };
             let handles = config.host_streams / config.reclaim_groups as u16;
             let (start, most) = match count {
@@ -134,7 +135,7 @@ impl Plan {
         part.first_page * 4096 / self.block_bytes
     }
 
-    /// What a host says of a namespace that it makes.
+    /// A host's wish for a namespace.
     pub fn made(&self, id: u32) -> Vec<u8> {
         let part = &self.parts[id as usize - 1];
         let new = NewNamespace {
@@ -182,7 +183,7 @@ impl Plan {
     }
 
     /// The drive as its state says, or a new one.
-    pub fn drive(&self, found: Option<Found>) -> Drive {
+    pub fn drive(&self, found: Option<Found>) -> ServedDrive {
         let header = found.as_ref().map(|found| found.header.clone());
         let drive = self.device(found);
         match header {
@@ -191,7 +192,7 @@ impl Plan {
         }
     }
 
-    fn device(&self, found: Option<Found>) -> Drive {
+    fn device(&self, found: Option<Found>) -> ServedDrive {
         let config = self.config.clone();
         if self.kind == Kind::Fdp {
             let options = FdpOptions::default();
@@ -202,7 +203,7 @@ impl Plan {
                     FdpDevice::resume(found.drive, &options, cleared_at, Watch::default()).unwrap()
                 }
             };
-            return Drive::fdp(device);
+            return ServedDrive::fdp(device);
         }
         let mut relocation = RelocationKind::Gc.build(&config);
         let device = match found {
@@ -213,13 +214,13 @@ impl Plan {
                 .unwrap(),
         };
         match self.kind {
-            Kind::Streams { shared } => Drive::streams(device, Box::new(relocation), shared),
-            _ => Drive::plain(device, Box::new(relocation)),
+            Kind::Streams { shared } => ServedDrive::streams(device, Box::new(relocation), shared),
+            _ => ServedDrive::plain(device, Box::new(relocation)),
         }
     }
 }
 
-pub fn counted(drive: &Drive) -> Counted {
+pub fn counted(drive: &ServedDrive) -> Counted {
     (*drive.counters(), drive.stream_counters().to_vec())
 }
 

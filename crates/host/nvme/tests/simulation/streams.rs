@@ -1,7 +1,7 @@
-//! Where writes are counted: a model of streams and handles.
+//! Counts of writes by stream: a model of streams and handles.
 
 use anabranch_initiator::Tag;
-use anabranch_nvme::drive::Drive;
+use anabranch_nvme::drive::ServedDrive;
 use anabranch_ssd::streams::{Host, Scope, StreamTable};
 
 use super::plan::{Kind, Part, Plan};
@@ -94,7 +94,7 @@ impl Streams {
     }
 
     /// The drive has counted as it should; where nobody could know, it is believed.
-    pub fn check(&mut self, drive: &Drive) -> Result<(), String> {
+    pub fn check(&mut self, drive: &ServedDrive) -> Result<(), String> {
         let counters = &drive.stream_counters()[..self.pages.len()];
         let counted: Vec<u64> = counters.iter().map(|one| one.host_pages).collect();
         if self.can_fail {
@@ -128,7 +128,7 @@ impl Streams {
     pub fn restart(
         &mut self,
         plan: &Plan,
-        drive: &Drive,
+        drive: &ServedDrive,
         saved: &[u64],
         taken_in: u64,
     ) -> Result<(), String> {
@@ -142,7 +142,7 @@ impl Streams {
         self.check(drive)
     }
 
-    /// What has no placement goes to a namespace's first handle, in the reclaim group that the drive
+    /// Writes without a placement go to a namespace's first handle, in the reclaim group that the drive
     /// chooses, and what has no room in its group to the same handle of another: those count as one.
     fn folded(&self, pages: &[u64], misplaces: bool) -> Vec<u64> {
         let mut folded = pages.to_vec();

@@ -43,7 +43,7 @@ pub struct World {
     pub target: Arc<Target>,
     pub lines: BTreeMap<u32, Line>,
     pub last_line: u32,
-    /// Who each host says it is, and where it is connected.
+    /// Name and connections of each host.
     pub identities: Vec<u8>,
     pub attached: Vec<Option<Attached>>,
     /// Whether each identity has streams of a namespace enabled, and since when.
@@ -65,7 +65,7 @@ pub struct World {
     pub saved: Vec<Option<Counted>>,
     /// Whether the drive was stopped; `None` where stopping failed.
     stopped: Option<bool>,
-    /// What happened, for whoever asks of a seed that failed.
+    /// Log of events, for a seed that failed.
     pub events: BTreeMap<&'static str, u64>,
     /// Whether everything is told as it happens.
     tells: bool,
@@ -183,7 +183,7 @@ impl World {
     }
 
     /// The drive knows of the pages that have data, and of no others.
-    fn check_taken_in(&mut self, drive: &anabranch_nvme::drive::Drive) -> Check {
+    fn check_taken_in(&mut self, drive: &anabranch_nvme::drive::ServedDrive) -> Check {
         self.pages = Registers::new(self.plan.config.logical_pages.into());
         if drive.is_read_only() {
             return Ok(());
@@ -316,10 +316,7 @@ impl World {
             }
         }
         self.check_streams()?;
-        match is_open {
-            true => Ok(()),
-            false => self.close(key),
-        }
+        if is_open { Ok(()) } else { self.close(key) }
     }
 
     /// A connection ends, by whoever's will.
@@ -469,7 +466,11 @@ fn word(held: &[u8]) -> Option<u64> {
     (held[..rest.len()] == *rest).then_some(u64::from_le_bytes(*first))
 }
 
-fn target(plan: &Plan, disk: &Disk, drive: anabranch_nvme::drive::Drive) -> Check<Arc<Target>> {
+fn target(
+    plan: &Plan,
+    disk: &Disk,
+    drive: anabranch_nvme::drive::ServedDrive,
+) -> Check<Arc<Target>> {
     let options = Options {
         shared_streams: plan.kind == (Kind::Streams { shared: true }),
         queue_entries: 32,

@@ -16,12 +16,12 @@ use crate::{
     unit::Unit,
 };
 
-/// Where the kernel has its targets, and the devices of its rings.
+/// Directories of the kernel's targets, and of its rings' devices.
 const TARGETS: &str = "/sys/kernel/config/target";
 const RINGS: &str = "/sys/class/uio";
 /// MiB of memory for the data of commands under way at most (our choice; taken when it is used).
 const DATA_MIB: u32 = 64;
-/// How long the kernel may take to make a block device, and how often it is looked for (our choice).
+/// Longest time that the kernel may take to make a block device, and the period of looks for it (our choice).
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Tree {
     name: String,
-    /// What the kernel calls a unit of ours: its name, and which contents it has.
+    /// The kernel's name for a unit of ours: its name, and which contents it has.
     config: String,
     /// The unit, in the directory of all that are handled in user space.
     core: PathBuf,
@@ -62,11 +62,12 @@ impl Tree {
         fs::read_to_string(self.core.join("enable")).is_ok_and(|text| text.trim() == "1")
     }
 
-    /// What to do with a unit that is served no longer: contents in memory end with their server.
+    /// Remedy for a unit that is served no longer: contents in memory end with their server.
     pub(super) fn remedy(&self) -> String {
-        match self.config == config(&self.name, None) {
-            true => format!("take it away by hand ({})", self.by_hand()),
-            false => "start the server again to go on".to_owned(),
+        if self.config == config(&self.name, None) {
+            format!("take it away by hand ({})", self.by_hand())
+        } else {
+            "start the server again to go on".to_owned()
         }
     }
 
@@ -80,16 +81,17 @@ impl Tree {
                 by_hand: self.by_hand(),
             });
         }
-        match is_of(&found, &self.config, unit.bytes(), unit.block_bytes()) {
-            true => Ok(()),
-            false => Err(TcmuError::Other {
+        if is_of(&found, &self.config, unit.bytes(), unit.block_bytes()) {
+            Ok(())
+        } else {
+            Err(TcmuError::Other {
                 path: self.core.clone(),
                 found: found.split_whitespace().collect::<Vec<_>>().join(" "),
-            }),
+            })
         }
     }
 
-    /// How whoever has a shell takes all away.
+    /// Commands by which a person takes all away.
     fn by_hand(&self) -> String {
         let lun = self.group.join("lun/lun_0");
         let all = [&lun, &self.group, &self.port, &self.core];
@@ -97,7 +99,7 @@ impl Tree {
         format!("rm {}; rmdir {}", self.link().display(), all.join(" "))
     }
 
-    /// Has the kernel give up the commands of a server that was killed: what it has answered is taken, what is under way
+    /// Makes the kernel give up the commands of a server that was killed: what it has answered is taken, what is under way
     /// ends with BUSY, so that the host sends it again, and the ring is empty. A half written answer is never read
     /// (Linux, `tcmu_block_dev` and `tcmu_reset_ring`).
     pub(super) fn reset(&self) -> Result<(), TcmuError> {
@@ -243,7 +245,7 @@ pub fn check(name: &str) -> Result<(), TcmuError> {
     }
 }
 
-/// What the kernel calls a unit of ours.
+/// The kernel's name for a unit of ours.
 fn config(name: &str, contents: Option<&[u8]>) -> String {
     match contents {
         Some(contents) => format!("anabranch/{name}/{:016x}", hash(contents)),
@@ -258,7 +260,7 @@ fn is_of(info: &str, config: &str, bytes: u64, block_bytes: u32) -> bool {
         && after(info, "SectorSize:") == Some(&block_bytes.to_string())
 }
 
-/// What is a directory's name, and needs no quoting in the kernel's configuration.
+/// Whether a text can name a directory, and needs no quoting in the kernel's configuration.
 fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=32).contains(&name.len()) && name.bytes().all(is_plain)

@@ -1,4 +1,4 @@
-//! What can go wrong with the kernel's target.
+//! Errors of the kernel's target.
 
 use std::{io, path::PathBuf};
 
@@ -22,7 +22,7 @@ pub enum TcmuError {
     /// Another process serves it.
     #[error("another process serves a SCSI drive of this name: choose another")]
     Busy,
-    /// What was left of that name had its contents in a memory that is gone.
+    /// The unit left of that name had its contents in a memory that is gone.
     #[error(
         "{} is left of a server whose contents were in its memory: take it away by hand ({by_hand}), or choose \
          another name",
@@ -37,12 +37,12 @@ pub enum TcmuError {
     /// It is no longer served, and the host still has it.
     #[error("{problem}; the drive is left to the host: {remedy}")]
     Left {
-        /// Why it is no longer served.
+        /// Reason for which it is no longer served.
         problem: Box<TcmuError>,
-        /// How to go on with it, or how to take it away.
+        /// Remedy: to go on with it, or to take it away.
         remedy: String,
     },
-    /// What was left of that name is another drive.
+    /// The unit left of that name is another drive.
     #[error(
         "{} is left of another drive (\"{found}\"): serve that again and stop it, or choose another name",
         path.display()
@@ -50,7 +50,7 @@ pub enum TcmuError {
     Other {
         /// Its directory.
         path: PathBuf,
-        /// What the kernel says of it.
+        /// The kernel's description of it.
         found: String,
     },
     /// The kernel made no character device for the ring.
@@ -62,9 +62,9 @@ pub enum TcmuError {
     /// A step was refused.
     #[error("{}: {problem}", path.display())]
     Step {
-        /// What was to be made, written or taken away.
+        /// Path that was to be made, written or taken away.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         problem: io::Error,
     },
     /// The ring cannot be mapped, waited for, or written to.

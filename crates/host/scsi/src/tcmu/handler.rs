@@ -16,7 +16,7 @@ use nix::{
 use super::{Memory, Ring, TcmuError};
 use crate::unit::Unit;
 
-/// The thread, which ends when it is told to, or by an error.
+/// The thread, which ends on request, or by an error.
 #[derive(Debug)]
 pub(super) struct Handler {
     /// Closed, it ends the thread.

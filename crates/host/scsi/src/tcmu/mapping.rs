@@ -36,7 +36,7 @@ impl Mapping {
         Ok(Mapping { start, bytes })
     }
 
-    /// Where so many bytes are from an offset on, if all lie within.
+    /// Address of so many bytes from an offset on, if all lie within.
     fn place(&self, at: usize, length: usize) -> Option<*mut u8> {
         let end = at.checked_add(length)?;
         (end <= self.bytes.get()).then(|| {

@@ -2,7 +2,7 @@
 
 /// Bytes that another one reads and writes as well. Nothing of it is trusted, and nothing is read twice.
 pub trait Memory {
-    /// How many bytes there are.
+    /// Number of bytes.
     fn bytes(&self) -> usize;
 
     /// Copies bytes from an offset; `None` where they lie beyond the end.
@@ -11,9 +11,9 @@ pub trait Memory {
     /// Copies bytes to an offset.
     fn write(&self, at: usize, bytes: &[u8]) -> Option<()>;
 
-    /// A number that the other one writes after what it tells of.
+    /// A number that the other side writes after the entries that it counts.
     fn load(&self, at: usize) -> Option<u32>;
 
-    /// A number that the other one reads before what it tells of.
+    /// A number that the other side reads before the entries that it counts.
     fn store(&self, at: usize, number: u32) -> Option<()>;
 }

@@ -28,7 +28,7 @@ const OUR_FLAGS: usize = 7;
 const UNKNOWN_KIND: u8 = 1;
 const HAS_LENGTH: u8 = 1 << 1;
 
-/// Of a command: how many pieces of memory its data are, where its bytes are, and the pieces, each an offset and a length.
+/// Offsets in a command: the number of pieces of its data, where its bytes are, and the pieces, each an offset and a length.
 const PIECES_COUNT: usize = 8;
 const COMMAND_AT: usize = 24;
 const PIECES: usize = 48;
@@ -38,7 +38,7 @@ const MOST_PIECES: usize = MOST_TRANSFER as usize / 4096 + 2;
 /// Bytes of a command that are looked at: no command that is served has more.
 const MOST_COMMAND: usize = 16;
 
-/// Of an answer: the status, how much was read, and the sense data.
+/// Offsets in an answer: the status, how much was read, and the sense data.
 const STATUS: usize = 8;
 const READ_LENGTH: usize = 12;
 const SENSE: usize = 16;
@@ -74,7 +74,7 @@ struct Piece {
     length: usize,
 }
 
-/// How a command ended: with data and where they belong, or with none; or what was wrong.
+/// Outcome of a command: with data and where they belong, or with none; or what was wrong.
 type Done = Result<Option<(Vec<u8>, Vec<Piece>)>, Sense>;
 
 impl<M: Memory> Ring<M> {
@@ -110,8 +110,8 @@ impl<M: Memory> Ring<M> {
         })
     }
 
-    /// Has the next command performed, if one has come: `perform` is given its bytes and the data it brings. Answers
-    /// whether there was one; the kernel is to be told then, before the next.
+    /// Performs the next command, if one has come: `perform` is given its bytes and the data it brings. Answers
+    /// whether there was one; the kernel is to be notified then, before the next.
     ///
     /// # Errors
     /// When an entry is invalid.
@@ -149,13 +149,14 @@ impl<M: Memory> Ring<M> {
         let length = (word & !KIND) as usize;
         // Entries do not wrap: the kernel fills the end up.
         let fits = length >= HEADER && self.tail + length <= self.bytes;
-        match fits {
-            true => Ok((at, length, word & KIND)),
-            false => Err(wrong),
+        if fits {
+            Ok((at, length, word & KIND))
+        } else {
+            Err(wrong)
         }
     }
 
-    /// Has a command performed. Answers its data with where they belong.
+    /// Performs a command. Returns its data with their pieces of memory.
     fn take(
         &self,
         entry: usize,

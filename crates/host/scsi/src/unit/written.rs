@@ -15,7 +15,8 @@ const HEADER: usize = 8;
 const DESCRIPTOR: usize = 16;
 
 impl Unit {
-    /// Where a write goes. A group number that is no open stream's says nothing (SBC-5); WRITE STREAM names an open one.
+    /// Decides the stream of a write. A group number that is no open stream's places nothing (SBC-5); WRITE STREAM names
+    /// an open one.
     fn hint(&self, place: Place) -> Result<Hint, Sense> {
         let Some(streams) = self.streams.as_ref().map(|_| self.table()).transpose()? else {
             return Ok(Hint::None);
@@ -46,9 +47,10 @@ impl Unit {
         if !data.is_empty() {
             self.local.write(hint, at, data).map_err(failed)?;
         }
-        match safe {
-            true => self.local.flush().map_err(failed),
-            false => Ok(()),
+        if safe {
+            self.local.flush().map_err(failed)
+        } else {
+            Ok(())
         }
     }
 
@@ -117,9 +119,10 @@ impl Unit {
             }
         };
         let Some(block) = block else {
-            let done = match unmap {
-                true => self.local.discard(at, length),
-                false => self.local.write_zeroes(hint, at, length),
+            let done = if unmap {
+                self.local.discard(at, length)
+            } else {
+                self.local.write_zeroes(hint, at, length)
             };
             return done.map_err(failed);
         };

@@ -17,31 +17,31 @@ const REQUIRED: u64 = 1 << 17;
 
 /// A queue behind an authentication.
 #[derive(Debug)]
-pub(super) struct Guarded {
+pub(super) struct Authenticating {
     exchange: Exchange,
     role: Role,
 }
 
 impl Role {
-    /// What it is, authenticated or not.
+    /// The role that the connection has, or will have once its host has authenticated.
     pub(super) fn behind(&self) -> &Role {
         match self {
-            Role::Guarded(guarded) => &guarded.role,
+            Role::Authenticating(authenticating) => &authenticating.role,
             role => role,
         }
     }
 
-    /// What Connect answers besides the controller.
+    /// Bits of Connect's answer beside the controller: whether the host must authenticate.
     pub(super) fn required(&self) -> u64 {
         match self {
-            Role::Guarded(_) => REQUIRED,
+            Role::Authenticating(_) => REQUIRED,
             _ => 0,
         }
     }
 }
 
 impl Connection {
-    /// The authentication that a host must pass before it may use what it connects to. Discovery tells where the
+    /// The authentication that a host must pass before it may use what it connects to. Discovery reports where the
     /// drive is, to hosts that are named.
     pub(super) fn exchange(
         &self,
@@ -67,7 +67,7 @@ impl Connection {
     /// The queue that was connected is one only when the host has authenticated.
     pub(super) fn guard(&mut self, exchange: Exchange) {
         let role = std::mem::take(&mut self.role);
-        self.role = Role::Guarded(Box::new(Guarded { exchange, role }));
+        self.role = Role::Authenticating(Box::new(Authenticating { exchange, role }));
     }
 
     /// AUTH_Send brings a message of the host, AUTH_Receive takes one of ours.
@@ -77,7 +77,7 @@ impl Connection {
         command: &Command,
         data: &[u8],
     ) -> Result<Answer, Status> {
-        let Role::Guarded(guarded) = &mut self.role else {
+        let Role::Authenticating(authenticating) = &mut self.role else {
             return Err(Status::COMMAND_SEQUENCE);
         };
         let entry = &command.entry;
@@ -90,10 +90,13 @@ impl Connection {
             if length != data.len() {
                 return Err(Status::INVALID_FIELD);
             }
-            guarded.exchange.take(data);
+            authenticating.exchange.take(data);
             Answer::Done(0)
         } else {
-            let given = guarded.exchange.give().ok_or(Status::COMMAND_SEQUENCE)?;
+            let given = authenticating
+                .exchange
+                .give()
+                .ok_or(Status::COMMAND_SEQUENCE)?;
             // A host with less room loses the message, and fails by it.
             if length < given.len() {
                 return Err(Status::INVALID_FIELD);
@@ -104,40 +107,43 @@ impl Connection {
         Ok(answer)
     }
 
-    /// Takes the number of an I/O queue, if nobody has it.
-    fn takes_number(&self, role: &Role) -> bool {
+    /// Takes the controller's place among hosts, or the number of an I/O queue, if nobody has it.
+    fn takes_place(&self, role: &Role) -> bool {
         match role {
+            Role::Admin(controller) => self.target.controllers().prove(controller),
             Role::Io(controller, queue) => controller.add_queue(*queue, &self.notices),
             _ => true,
         }
     }
 
-    /// Whoever has authenticated is let in; whoever has failed is dropped when the answer is sent.
+    /// Admits a host that has authenticated. One that has failed is dropped when the answer is sent.
     fn conclude(&mut self) {
-        let Role::Guarded(guarded) = &mut self.role else {
+        let Role::Authenticating(authenticating) = &mut self.role else {
             return;
         };
-        let Some(outcome) = guarded.exchange.outcome() else {
+        let Some(outcome) = authenticating.exchange.outcome() else {
             return;
         };
-        let role = std::mem::take(&mut guarded.role);
+        let role = std::mem::take(&mut authenticating.role);
         let (host, queue) = match &role {
             Role::Admin(controller) => (controller.host_name.clone(), 0),
             Role::Io(controller, queue) => (controller.host_name.clone(), *queue),
             _ => (String::new(), 0),
         };
         let refused = match outcome {
-            Ok(()) if self.takes_number(&role) => {
+            Ok(()) if self.takes_place(&role) => {
                 info!(host, queue, "authenticated");
                 self.role = role;
+                self.keep_place();
                 return;
             }
+            Ok(()) if queue == 0 => "no controller is left for it".to_owned(),
             Ok(()) => "it has that queue already, or its controller has ended".to_owned(),
             Err(why) => format!("it did not authenticate: {why}"),
         };
         warn!(host, queue, reason = refused, "host refused");
-        if let Role::Guarded(guarded) = &mut self.role {
-            guarded.role = role;
+        if let Role::Authenticating(authenticating) = &mut self.role {
+            authenticating.role = role;
         }
         self.closing = true;
     }

@@ -1,11 +1,21 @@
 //! Commands over more blocks than are worked on at once: done a slice at a time, so that the
 //! commands of other queues get in between.
+//!
+//! ```text
+//! slice():  take the oldest command
+//!           its namespace was formatted since it began? fail it
+//!           cut the next extent, at a slice's boundary
+//!           change the contents, and add the change of pages to the batch
+//!           blocks are left? put the command back to the front
+//! ```
+//!
+//! Deallocated blocks are zeroed after the batch, when the translation layer has discarded their pages.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use anabranch_ssd::{PageRange, streams::Scope};
 
-use super::{Connection, work::Change};
+use super::{Connection, batch::Change};
 use crate::{
     command::Command,
     completion::Status,
@@ -17,7 +27,7 @@ use crate::{
     target::Target,
 };
 
-/// What is done to the blocks.
+/// Operation on the blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Doing {
     /// The blocks are deallocated.
@@ -30,7 +40,7 @@ pub(super) enum Doing {
 
 /// A command with what is left of it.
 #[derive(Debug)]
-struct Long {
+struct SlicedCommand {
     command: Command,
     doing: Doing,
     left: VecDeque<Extent>,
@@ -39,11 +49,11 @@ struct Long {
     format: u64,
 }
 
-/// Long commands of a connection, in order.
+/// SlicedCommand commands of a connection, in order.
 #[derive(Debug, Default)]
-pub(super) struct LongWork(VecDeque<Long>);
+pub(super) struct SlicedCommands(VecDeque<SlicedCommand>);
 
-impl LongWork {
+impl SlicedCommands {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -54,25 +64,25 @@ impl LongWork {
 
     /// Bytes of memory they take.
     pub(super) fn bytes(&self) -> usize {
-        let ranges = |long: &Long| long.left.capacity() * size_of::<Extent>();
-        self.0.capacity() * size_of::<Long>() + self.0.iter().map(ranges).sum::<usize>()
+        let ranges = |long: &SlicedCommand| long.left.capacity() * size_of::<Extent>();
+        self.0.capacity() * size_of::<SlicedCommand>() + self.0.iter().map(ranges).sum::<usize>()
     }
 
-    /// The memory of what is done is given back.
-    pub(super) fn rest(&mut self) {
+    /// Frees the memory of commands that are done.
+    pub(super) fn shrink(&mut self) {
         self.0.shrink_to_fit();
     }
 }
 
 impl Connection {
-    /// A command over blocks is begun.
-    pub(super) fn begin_long(
+    /// Begins a command over blocks.
+    pub(super) fn begin_sliced(
         &mut self,
         command: &Command,
         doing: Doing,
         (namespace, blocks): (Arc<Namespace>, Vec<Extent>),
     ) {
-        self.long.0.push_back(Long {
+        self.sliced.0.push_back(SlicedCommand {
             command: *command,
             doing,
             left: blocks.into(),
@@ -81,9 +91,9 @@ impl Connection {
         });
     }
 
-    /// Does one slice of the longest waiting command. Answers whether there was any.
+    /// Performs one slice of the command that waits longest. Returns whether there was one.
     pub(super) fn slice(&mut self) -> bool {
-        let Some(mut long) = self.long.0.pop_front() else {
+        let Some(mut long) = self.sliced.0.pop_front() else {
             return false;
         };
         let (target, command) = (&self.target, long.command);
@@ -93,34 +103,38 @@ impl Connection {
         }
         target.sliced();
         let Some(now) = long.cut() else {
-            self.work.end(&command, false);
+            self.batch.end(&command, false);
             return true;
         };
         if let Err(status) = long.doing.contents(target, self.scope(&command), now) {
             self.fail(&command, status);
             return true;
         }
+        if matches!(long.doing, Doing::Zero(_)) {
+            self.tally.zeroed_bytes += now.length;
+        }
         let last = long.left.is_empty();
         match long.doing.change(target, now) {
-            Some((pages, change)) if last => self.work.change(&command, pages, change),
-            Some((pages, change)) => self.work.one_of_many(&command, pages, change),
-            None if last => self.work.end(&command, false),
+            Some((pages, change)) if last => self.batch.change(&command, pages, change),
+            Some((pages, change)) => self.batch.one_of_many(&command, pages, change),
+            None if last => self.batch.end(&command, false),
             None => {}
         }
         if !last {
-            self.long.0.push_front(long);
+            self.sliced.0.push_front(long);
         }
         true
     }
 
-    /// The translation layer refused a slice: its command ends.
-    pub(super) fn give_up_long(&mut self, command: &Command, status: Status) {
-        self.long.0.pop_front();
+    /// Ends a command of which the translation layer refused a slice.
+    pub(super) fn give_up_sliced(&mut self, command: &Command, status: Status) {
+        // It is the one at the front: a batch holds at most one slice, of the command put back last.
+        self.sliced.0.pop_front();
         self.fail(command, status);
     }
 }
 
-impl Long {
+impl SlicedCommand {
     /// The next slice; `None` where nothing is left.
     fn cut(&mut self) -> Option<Extent> {
         let most = self.doing.most();
@@ -140,7 +154,7 @@ impl Long {
 }
 
 impl Doing {
-    /// Bytes of a slice.
+    /// Most bytes of a slice.
     fn most(self) -> u64 {
         match self {
             Doing::Discard => DISCARDED_AT_ONCE,
@@ -149,7 +163,7 @@ impl Doing {
         }
     }
 
-    /// What a slice is to the contents, before the translation layer hears of it. Blocks that are
+    /// Performs a slice on the contents, before the translation layer is notified. Blocks that are
     /// deallocated are zeroed after that ([`Change::Discard`]).
     fn contents(self, target: &Target, scope: Scope, extent: Extent) -> Result<(), Status> {
         let Extent { at, length } = extent;
@@ -166,7 +180,7 @@ impl Doing {
         }
     }
 
-    /// What it is to the translation layer.
+    /// The change of pages that a slice is to the translation layer.
     fn change(self, target: &Target, extent: Extent) -> Option<(PageRange, Change)> {
         let (Extent { at, length }, page_bytes) = (extent, target.page_bytes);
         match self {

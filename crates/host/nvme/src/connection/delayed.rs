@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Connection;
 use crate::{command::Command, completion::Status, drive::touched, extent::Extent, io};
 
-/// What is left to do when a command's time has come.
+/// Batch that is left when a command's time has come.
 #[derive(Debug, Clone, Copy)]
 enum Rest {
     /// Read data, and answer.
@@ -15,9 +15,9 @@ enum Rest {
 
 /// Commands that wait for the flash, by the names the clock has for them.
 #[derive(Debug, Default)]
-pub(super) struct Parked(HashMap<u64, Rest>);
+pub(super) struct DelayedCompletions(HashMap<u64, Rest>);
 
-impl Parked {
+impl DelayedCompletions {
     /// Commands that wait.
     pub(super) fn len(&self) -> usize {
         self.0.len()
@@ -28,19 +28,19 @@ impl Parked {
         self.0.capacity() * size_of::<(u64, Rest)>()
     }
 
-    /// The memory of what is done is given back.
-    pub(super) fn rest(&mut self) {
+    /// Frees the memory of commands that are done.
+    pub(super) fn shrink(&mut self) {
         self.0.shrink_to_fit();
     }
 
-    /// A command whose work is done.
+    /// Delays the answer to a command whose changes are made.
     pub(super) fn answer_later(&mut self, tag: u64, command: &Command) {
         self.0.insert(tag, Rest::Answer(*command));
     }
 }
 
 impl Connection {
-    /// A read waits for its pages to come from the flash.
+    /// Delays a read until the flash has delivered its pages.
     pub(super) fn read_later(&mut self, command: &Command) -> Result<(), Status> {
         let (_, Extent { at, length }) = io::transfer(self.controller()?, command)?;
         let pages = touched(at, length, self.target.page_bytes);
@@ -48,7 +48,7 @@ impl Connection {
             return Ok(());
         };
         let tag = clock.tag(&self.notices);
-        self.parked.0.insert(tag, Rest::Read(*command));
+        self.delayed.0.insert(tag, Rest::Read(*command));
         let mut drive = self.target.drive();
         let places: Vec<(u32, u32)> = (pages.first..pages.first + pages.count)
             .filter_map(|page| drive.locate(page))
@@ -62,9 +62,9 @@ impl Connection {
         Ok(())
     }
 
-    /// A command's time has come.
+    /// Completes a command whose time has come.
     pub(super) fn due(&mut self, tag: u64) {
-        match self.parked.0.remove(&tag) {
+        match self.delayed.0.remove(&tag) {
             Some(Rest::Answer(command)) => self.succeed(command.identifier),
             Some(Rest::Read(command)) => {
                 if let Err(status) = self.read(&command) {

@@ -1,4 +1,4 @@
-//! What the translation layer has to hear of a batch of commands.
+//! A batch of commands: changes of pages, gathered for the translation layer.
 
 use anabranch_ssd::{
     PageRange,
@@ -12,12 +12,12 @@ use crate::{
     command::Command,
     completion::Status,
     controller::Notice,
-    drive::{Drive, Hint},
+    drive::{Hint, ServedDrive},
     extent::Extent,
     target::Target,
 };
 
-/// Something done to pages.
+/// Change of pages.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Change {
     /// The pages were written.
@@ -41,14 +41,14 @@ struct Item {
 
 /// Changes gathered over a batch, in order.
 #[derive(Debug, Default)]
-pub(super) struct Work {
+pub(super) struct Batch {
     items: Vec<Item>,
     results: Vec<Status>,
     /// The clock's names of commands that take time; 0 of those that do not.
     tags: Vec<u64>,
 }
 
-impl Work {
+impl Batch {
     /// Changes there are.
     pub(super) fn len(&self) -> usize {
         self.items.len()
@@ -61,10 +61,10 @@ impl Work {
             + self.tags.capacity() * size_of::<u64>()
     }
 
-    /// The memory of what is done is given back.
-    pub(super) fn rest(&mut self) {
+    /// Frees the memory of batches that are done.
+    pub(super) fn shrink(&mut self) {
         if self.items.is_empty() {
-            *self = Work::default();
+            *self = Batch::default();
         }
     }
 
@@ -102,7 +102,7 @@ impl Work {
         });
     }
 
-    /// Tells the translation layer, under one lock. Answers whether anything is to be made safe.
+    /// Performs the changes on the translation layer, under one lock. Returns whether any data must be made safe.
     fn perform(&mut self, target: &Target, host: Host, notices: &UnboundedSender<Notice>) -> bool {
         let now_ms = target.now_ms();
         let mut drive = target.drive();
@@ -117,13 +117,16 @@ impl Work {
                 namespace: item.command.namespace,
                 host,
             };
-            let status = target.note(apply(target, &mut drive, scope, item));
+            let status = target.recorded(apply(target, &mut drive, scope, item));
             self.results.push(status);
             let tag = match (&target.clock, drive.flash_mut()) {
-                (Some(clock), Some(flash)) if status.is_success() => match item.last {
-                    true => item.time(flash, clock.tag(notices)),
-                    false => item.time(flash, 0),
-                },
+                (Some(clock), Some(flash)) if status.is_success() => {
+                    if item.last {
+                        item.time(flash, clock.tag(notices))
+                    } else {
+                        item.time(flash, 0)
+                    }
+                }
                 _ => 0,
             };
             self.tags.push(tag);
@@ -132,14 +135,14 @@ impl Work {
             clock.wake();
         }
         if drive.is_read_only() {
-            target.note(Err(Status::WRITE_PROTECTED));
+            target.recorded(Err(Status::WRITE_PROTECTED));
         }
         self.items.iter().any(|item| item.flush)
     }
 }
 
 impl Item {
-    /// Tells the flash of a command it knows by `tag`.
+    /// Reports a command to the flash, which knows it by `tag`.
     fn time(&self, flash: &mut Flash, tag: u64) -> u64 {
         let pages = self.pages.count;
         match self.change {
@@ -157,9 +160,14 @@ impl Item {
 }
 
 #[inline]
-fn apply(target: &Target, drive: &mut Drive, scope: Scope, item: &Item) -> Result<(), Status> {
+fn apply(
+    target: &Target,
+    drive: &mut ServedDrive,
+    scope: Scope,
+    item: &Item,
+) -> Result<(), Status> {
     match item.change {
-        // It was heard of before its data came ([`Target::put`]).
+        // Its pages were reported before its data came ([`Target::put`]).
         Some(Change::Write(_)) if target.can_fail => Ok(()),
         Some(Change::Write(hint)) => drive.write(scope, target.still(scope, hint), item.pages),
         Some(Change::Discard(_)) => drive.discard(item.pages),
@@ -168,26 +176,27 @@ fn apply(target: &Target, drive: &mut Drive, scope: Scope, item: &Item) -> Resul
 }
 
 impl Connection {
-    /// Ends a batch: the translation layer hears of it, and its commands are answered.
-    pub(super) fn perform_work(&mut self) {
+    /// Ends a batch: performs its changes on the translation layer, and answers its commands.
+    pub(super) fn perform_batch(&mut self) {
         let Role::Io(controller, _) = &self.role else {
             return;
         };
         let host = controller.host_key();
         controller.seen(self.target.now_ms());
         self.target.totals.add(&std::mem::take(&mut self.tally));
-        self.target.tell_losses();
-        if self.work.items.is_empty() {
+        self.target.report_losses();
+        if self.batch.items.is_empty() {
             return;
         }
-        let mut work = std::mem::take(&mut self.work);
-        let flush = work.perform(&self.target, host, &self.notices);
-        let flushed = match flush {
-            true => tokio::task::block_in_place(|| self.target.store.flush()),
-            false => Ok(()),
+        let mut batch = std::mem::take(&mut self.batch);
+        let flush = batch.perform(&self.target, host, &self.notices);
+        let flushed = if flush {
+            tokio::task::block_in_place(|| self.target.store.flush())
+        } else {
+            Ok(())
         };
-        let outcomes = work.results.iter().zip(&work.tags);
-        for (item, (&result, &tag)) in work.items.iter().zip(outcomes) {
+        let outcomes = batch.results.iter().zip(&batch.tags);
+        for (item, (&result, &tag)) in batch.items.iter().zip(outcomes) {
             let result = match item.change {
                 Some(Change::Discard(bytes)) if result.is_success() => {
                     let scope = self.scope(&item.command);
@@ -197,7 +206,7 @@ impl Connection {
             };
             if !item.last {
                 if !result.is_success() {
-                    self.give_up_long(&item.command, result);
+                    self.give_up_sliced(&item.command, result);
                 }
                 continue;
             }
@@ -207,11 +216,11 @@ impl Connection {
             };
             match (status.is_success(), tag) {
                 (true, 0) => self.succeed(item.command.identifier),
-                (true, tag) => self.parked.answer_later(tag, &item.command),
+                (true, tag) => self.delayed.answer_later(tag, &item.command),
                 (false, _) => self.fail(&item.command, status),
             }
         }
-        work.items.clear();
-        self.work = work;
+        batch.items.clear();
+        self.batch = batch;
     }
 }
