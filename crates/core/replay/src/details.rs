@@ -107,7 +107,7 @@ pub struct SchemeDetails {
     pub leaders: Vec<Leader>,
 }
 
-/// A setting of the scheme that leads from some time on. At most 256 are kept, the first.
+/// A setting of the scheme that leads from some time on. At most 64 are kept, the first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Leader {
     /// Bytes the host had written when it took over.

@@ -37,6 +37,7 @@ use crate::{
     assign::{Assign, Names, Write},
     by_page::place_each,
     geometry::HostGeometry,
+    leaders::Leader,
     parameter::{named, one_of, parameters},
     scheme::{DeviceHalf, Host, HostScheme, Unfit},
 };
@@ -257,7 +258,10 @@ impl Assign for Anabranch {
     }
 
     fn leaders(&self) -> &[Leader] {
-        self.tuner.as_ref().map_or(&[], Tuner::leaders)
+        match &self.tuner {
+            Some(tuner) => tuner.leaders(),
+            None => &[],
+        }
     }
 
     fn goes_by_page(&self) -> bool {

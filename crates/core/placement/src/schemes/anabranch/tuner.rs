@@ -39,8 +39,8 @@ const EVALUATIONS: u32 = 16;
 /// choice).
 const RULED_PARTS: u64 = 64;
 
-/// Leaders that are remembered, the first ones (our choice: a change an evaluation over sixteen capacities).
-const MOST_LEADERS: usize = 256;
+/// Leaders that are remembered, the first ones (our choice: most runs have fewer than ten).
+const MOST_LEADERS: usize = 64;
 
 /// Pages that the rules over files' names matched, of the sampled pages written.
 #[derive(Debug, Default)]

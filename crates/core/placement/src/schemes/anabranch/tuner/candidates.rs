@@ -12,7 +12,7 @@ const CLASSES: u32 = 6;
 
 /// A setting and the name that reports give it, one of its kind on a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Candidate {
+pub(super) struct Candidate {
     pub name: &'static str,
     pub setting: Setting,
 }
