@@ -61,7 +61,9 @@ pub fn doctor(arguments: &DoctorArguments) -> Result {
     let below = below(&found, asked)?;
     let mut json = as_json(&found, &verdicts, &proofs);
     if !below.is_empty() {
-        let each = below.iter().map(|(found, verdicts)| as_json(found, verdicts, &[]));
+        let each = below
+            .iter()
+            .map(|(found, verdicts)| as_json(found, verdicts, &[]));
         json["below"] = each.collect();
     }
     give(&json, arguments.output.as_deref(), arguments.json, || {

@@ -21,8 +21,8 @@ use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_report::{message, printable};
 use anabranch_ssd::{Config, StreamId};
 use anabranch_steer::{
-    BEAT, Guard, NoWriters, Options, Placer, Pulse, Server, SteeredDrive, Writers, Written, give_up,
-    nvme::usage::listed, own_mounts, stay_in_memory,
+    BEAT, Guard, NoWriters, Options, Placer, Pulse, Server, SteeredDrive, Writers, Written,
+    give_up, nvme::usage::listed, own_mounts, stay_in_memory,
 };
 use anabranch_trace::WholeFile;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -41,8 +41,8 @@ use crate::{
 };
 use arguments::{Metadata, Shadow as Wanted};
 use lifetimes::Lifetimes;
-use shadow::{Counted, Shadow};
 use report::SteerReport;
+use shadow::{Counted, Shadow};
 use writers::Watched;
 
 /// Between two checks for signals (our choice).
@@ -393,17 +393,21 @@ fn give_all(
         let (Some(mut file), Some(path)) = (file, path) else {
             return Ok(());
         };
-        let put = file.write_all(text?.as_bytes());
-        put.and_then(|()| Ok(file.finish()?)).map_err(|error| {
+        file.write_all(text?.as_bytes()).map_err(|error| {
             Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
-        })
+        })?;
+        Ok(file.finish()?)
     };
     let written = put(files.json, &arguments.output, Ok(format!("{json:#}\n")));
     let page = files.page.is_some().then(|| {
         let page = anabranch_report::steered_page(json.clone());
         page.map_err(Failure::work)
     });
-    let page = put(files.page, &arguments.html, page.unwrap_or(Ok(String::new())));
+    let page = put(
+        files.page,
+        &arguments.html,
+        page.unwrap_or(Ok(String::new())),
+    );
     printed.and(written).and(page)
 }
 
@@ -466,7 +470,7 @@ fn view() -> ProgressBar {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
+    use std::{cell::RefCell, ffi::OsStr};
 
     use clap::Parser as _;
 
@@ -484,12 +488,14 @@ mod tests {
         let gone = directory.path().join("gone");
         std::fs::create_dir(&gone).unwrap();
         let (lost, kept) = (gone.join("report.json"), directory.path().join("page.html"));
+        let words = ["steer", "--device=/dev/ng0n1", "-o", "--html"].map(OsStr::new);
+        let [verb, device, output, html] = words;
         let words = [
-            "steer".as_ref(),
-            "--device=/dev/ng0n1".as_ref(),
-            "-o".as_ref(),
+            verb,
+            device,
+            output,
             lost.as_os_str(),
-            "--html".as_ref(),
+            html,
             kept.as_os_str(),
         ];
         let arguments = Asked::parse_from(words).steer;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use anabranch_placement::{Assign, Write};
 use anabranch_ssd::StreamId;
 use anabranch_steer::nvme::{Namespace, Queue, opcode};
-use anabranch_steer::{Directive, SteeredDrive, NoWriters, Options, Placer, Server};
+use anabranch_steer::{Directive, NoWriters, Options, Placer, Server, SteeredDrive};
 use io_uring::{IoUring, opcode::Write as RingWrite, types::Fd};
 use nix::libc::{O_DIRECT, O_EXCL};
 use serde::Serialize;

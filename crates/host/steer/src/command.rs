@@ -4,9 +4,9 @@ use anabranch_ssd::{PageRange, StreamId};
 use nix::libc::{EIO, ENODATA, ENOSPC, EOPNOTSUPP};
 
 use crate::abi::{NvmeCommand, request};
-use crate::retry::is_cut_off;
 use crate::drive::Directive;
 use crate::memory::Descriptor;
+use crate::retry::is_cut_off;
 use crate::split::PAGE_BYTES;
 
 /// Bytes of a sector of the block layer.

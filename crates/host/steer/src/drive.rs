@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 
 use nix::libc::{O_DIRECT, O_EXCL};
 
-use crate::retry::Controllers;
 use crate::contents;
 use crate::error::SteerError;
 use crate::nvme::{Namespace, usage};
+use crate::retry::Controllers;
 use crate::take_over::{Counter, Facts};
 use identity::{identity, unique};
 

@@ -195,7 +195,11 @@ fn watch(socket: BorrowedFd<'_>, limit: u64) -> (End, Option<Held>) {
 /// Keeps a drive held as long as both it and the block device are there.
 fn keep_held(held: &Held) {
     // Whoever reads what the server printed must not wait for us.
-    if let Ok(nowhere) = fs::OpenOptions::new().read(true).write(true).open("/dev/null") {
+    if let Ok(nowhere) = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")
+    {
         let _ = rustix::stdio::dup2_stdin(&nowhere);
         let _ = rustix::stdio::dup2_stdout(&nowhere);
         let _ = rustix::stdio::dup2_stderr(&nowhere);

@@ -67,7 +67,7 @@ mod writers;
 
 pub use control::features;
 pub use counters::{Count, Counters};
-pub use drive::{Abilities, Directive, SteeredDrive, Log, Shape, Written, hold, written};
+pub use drive::{Abilities, Directive, Log, Shape, SteeredDrive, Written, hold, written};
 pub use error::SteerError;
 pub use file_handle::hint;
 pub use file_hints::{FileHints, HintCounts, hint_of};

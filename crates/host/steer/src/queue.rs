@@ -15,11 +15,11 @@ use io_uring::{IoUring, cqueue, opcode, opcode::UringCmd80, squeue, types};
 use nix::libc::{ENODEV, ETIME};
 
 use crate::abi::{self, io_command};
-use crate::retry;
 use crate::command::Request;
 use crate::error::SteerError;
 use crate::memory::{Buffers, Descriptors};
 use crate::requests::{Requests, Step};
+use crate::retry;
 use crate::shared::Shared;
 
 /// The longest wait of a queue without work (our choice): the pulse that the watchdog reads.

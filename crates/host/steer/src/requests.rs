@@ -12,9 +12,9 @@ use anabranch_ssd::PageRange;
 use nix::libc::{EIO, EOPNOTSUPP};
 
 use crate::abi::NvmeCommand;
-use crate::retry::is_cut_off;
 use crate::command::{Asked, Command, Request, error_of, refuses_directive, whole_pages};
 use crate::counters::Counters;
+use crate::retry::is_cut_off;
 use crate::shared::Shared;
 use crate::split::{Piece, Run, pages_of, split};
 

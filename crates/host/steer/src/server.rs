@@ -24,13 +24,8 @@ use crate::placer::Placer;
 use crate::queue::{Make, Queue};
 use crate::shared::{Shared, slowest};
 use crate::surroundings;
-use crate::waiting::{disk_of, find, inherit};
+use crate::waiting::{PATIENCE, PAUSE, disk_of, find, inherit};
 use crate::writers::{NoWriters, Writers};
-
-/// The time that the kernel is given to notice a dead server (our choice).
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two looks meanwhile (our choice).
-pub(crate) const PAUSE: Duration = Duration::from_millis(10);
 
 /// Settings of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]

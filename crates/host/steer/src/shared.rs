@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use crate::retry::Controllers;
 use crate::command::Target;
 use crate::counters::Counters;
 use crate::ledger::Ledger;
 use crate::placer::Placer;
+use crate::retry::Controllers;
 use crate::writers::Writers;
 
 /// State shared by all queues of a device.

@@ -70,7 +70,8 @@ pub fn judge(then: &Facts, now: &Facts, sent_bytes: u64, is_shared: bool) -> Res
         _ => false,
     };
     if !is_seen && now.unique == 0 {
-        let words = "it was away meanwhile, and without EUI-64, NGUID and UUID it may be another namespace";
+        let words =
+            "it was away meanwhile, and without EUI-64, NGUID and UUID it may be another namespace";
         return Err(Obstacle::Written(words.to_owned()));
     }
     match foreign_bytes(then, now, sent_bytes) {
@@ -102,7 +103,10 @@ fn is_same(then: &Facts, now: &Facts) -> Result<(), String> {
         return Err(format!("it has {} bytes and had {}", now.bytes, then.bytes));
     }
     if then.block_shift != now.block_shift {
-        let (now, then) = (1_u64 << (now.block_shift & 63), 1_u64 << (then.block_shift & 63));
+        let (now, then) = (
+            1_u64 << (now.block_shift & 63),
+            1_u64 << (then.block_shift & 63),
+        );
         return Err(format!("its blocks have {now} bytes and had {then}"));
     }
     if now.most_bytes < then.most_bytes {
@@ -171,7 +175,10 @@ mod tests {
         assert_eq!(verdict(|_| {}, false), Ok(()));
         // Killed before the drive had done all that was sent.
         assert_eq!(
-            verdict(|now| now.host_bytes = Some((Counter::Placement, 1000)), false),
+            verdict(
+                |now| now.host_bytes = Some((Counter::Placement, 1000)),
+                false
+            ),
             Ok(())
         );
         // Away and back, with the same count.

@@ -14,9 +14,12 @@ use crate::error::SteerError;
 use crate::guard;
 use crate::ledger::{self, Ledger};
 use crate::nvme::Namespace;
-use crate::server::{PATIENCE, PAUSE};
 use crate::take_over::{Obstacle, judge};
 
+/// The time that the kernel is given to notice a dead server (our choice).
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks meanwhile (our choice).
+pub(crate) const PAUSE: Duration = Duration::from_millis(10);
 /// The time that a server which seems to live is given to die: it may have been killed a moment ago (our choice).
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -114,7 +117,11 @@ pub(crate) fn disk_of(device: u32) -> PathBuf {
 }
 
 /// Holds the drive of a device that a dead server left, if it may go on with it, and opens the device's ledger.
-pub(crate) fn inherit(drive: &mut SteeredDrive, left: &Info, accepts: bool) -> Result<Ledger, SteerError> {
+pub(crate) fn inherit(
+    drive: &mut SteeredDrive,
+    left: &Info,
+    accepts: bool,
+) -> Result<Ledger, SteerError> {
     let sequence = sequence(&disk_of(left.device));
     let ledger = Ledger::open(left.device, sequence);
     // Before its guard lets go: a device that must not go on stays as it is.

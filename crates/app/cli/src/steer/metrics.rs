@@ -4,7 +4,7 @@ use anabranch_probe::HandoverCounts;
 use anabranch_report::{Exposition, Labels, Metric};
 use anabranch_steer::{Counters, Written};
 
-use super::{shadow::Counted, report::SteerReport};
+use super::{report::SteerReport, shadow::Counted};
 
 /// The counts, as OpenMetrics text.
 pub fn text(report: &SteerReport<'_>) -> String {

@@ -94,7 +94,8 @@ impl SteerReport<'_> {
     /// Adds to the limitations that the drive's log counts more than the steered namespace, where it does.
     pub fn limit_drive(&mut self, is_counted_with_others: bool) {
         if is_counted_with_others && self.drive.is_some() {
-            let words = "the drive's log counts its whole endurance group: other namespaces are in its WAF";
+            let words =
+                "the drive's log counts its whole endurance group: other namespaces are in its WAF";
             self.limitations.push(words.to_owned());
         }
     }
@@ -220,7 +221,7 @@ impl SteerReport<'_> {
                 bytes(unplaced)
             );
         }
-        for words in self.verdict() {
+        if let Some(words) = self.verdict() {
             text += &(words + "\n");
         }
         text
@@ -237,7 +238,8 @@ fn verdict(steered: &Modelled, one: &Modelled) -> String {
         return "nothing was written yet: there is no verdict".to_owned();
     };
     if steered.copied_pages == 0 && one.copied_pages == 0 {
-        return "no verdict yet: the models of the drive are not full, and have copied nothing".to_owned();
+        return "no verdict yet: the models of the drive are not full, and have copied nothing"
+            .to_owned();
     }
     let saved = 1.0 - with / without;
     let percent = 100.0 * saved.abs();
@@ -278,7 +280,9 @@ mod tests {
     #[test]
     fn the_verdict_says_what_steering_saves_or_costs_once_a_model_has_copied() {
         let words = |steered, one| verdict(&copied(steered), &copied(one));
-        assert!(verdict(&Modelled::default(), &Modelled::default()).contains("nothing was written"));
+        assert!(
+            verdict(&Modelled::default(), &Modelled::default()).contains("nothing was written")
+        );
         assert!(words(0, 0).starts_with("no verdict yet"));
         assert!(words(0, 100).starts_with("steering saves 9.1 % of flash writes"));
         assert!(words(109, 100).starts_with("steering costs 0.8 % more flash writes"));

@@ -14,7 +14,7 @@ use anabranch_ssd::{
     Config, Counters, Device, DeviceError, PageRange, StreamId,
     relocate::{Relocate, RelocationKind},
 };
-use anabranch_steer::{Directive, SteeredDrive, PAGE_BYTES, Witness};
+use anabranch_steer::{Directive, PAGE_BYTES, SteeredDrive, Witness};
 
 use crate::failure::{Failure, Result};
 
@@ -211,7 +211,9 @@ mod tests {
         assert_eq!(one.physical_units, config.physical_units);
         let mut model = Model::new(&one, kind).unwrap();
         for page in (0..1024).chain((0..4096).map(|step| step * 7 % 1024)) {
-            model.write(PageRange::new(page, 1), StreamId::DEFAULT).unwrap();
+            model
+                .write(PageRange::new(page, 1), StreamId::DEFAULT)
+                .unwrap();
         }
         let streams = model.device.streams();
         let copied: Vec<u64> = streams.iter().map(|one| one.copied_pages).collect();

@@ -197,7 +197,7 @@ fn a_drive_that_was_written_or_made_anew_meanwhile_is_not_written_over_by_the_ne
     let waits = "/dev/ublkb0 waits for a server";
     for (name, words) in [
         ("read-only", "is set read-only"),
-        ("held", "busy"),
+        ("held", "failed"),
         ("unproved", "/dev/ublkb0, which waits for its server"),
         ("written", waits),
         ("written", "was written meanwhile"),
@@ -209,7 +209,10 @@ fn a_drive_that_was_written_or_made_anew_meanwhile_is_not_written_over_by_the_ne
     }
     for name in ["waits", "unheld"] {
         let shown = &report.section(name).output;
-        assert!(shown.contains("/dev/ublkb0, which waits for its server"), "{shown}");
+        assert!(
+            shown.contains("/dev/ublkb0, which waits for its server"),
+            "{shown}"
+        );
     }
     assert!(report.section("waits").output.contains("(ublkb0-waits)"));
     for name in ["going-on", "taken-over", "after"] {

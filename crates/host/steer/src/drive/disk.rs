@@ -37,7 +37,9 @@ fn sectors(counts: &str) -> Option<u64> {
         .map(|field| field.parse().ok())
         .collect();
     let fields = fields?;
-    fields.get(6)?.checked_add(fields.get(13).copied().unwrap_or(0))
+    fields
+        .get(6)?
+        .checked_add(fields.get(13).copied().unwrap_or(0))
 }
 
 /// The kernel's number of a disk, which no other gets until the next boot (Linux 5.15 or newer).
@@ -74,7 +76,11 @@ mod tests {
         for (place, number) in disks.iter().zip(["5\n", "6\n"]) {
             disk(
                 place,
-                &[("stat", STAT), ("diskseq", number), ("queue/iostats", "1\n")],
+                &[
+                    ("stat", STAT),
+                    ("diskseq", number),
+                    ("queue/iostats", "1\n"),
+                ],
             );
         }
         let both = counted(&disks).unwrap();

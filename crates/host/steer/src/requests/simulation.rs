@@ -28,11 +28,11 @@ use nix::libc::EOPNOTSUPP;
 
 use super::{Requests, Step};
 use crate::abi::NvmeCommand;
-use crate::retry::{PAUSE_NS, is_cut_off};
 use crate::command::{Asked, Request, refuses_directive};
 use crate::counters::Counters;
 use crate::drive::Directive;
 use crate::ledger::Ledger;
+use crate::retry::{PAUSE_NS, is_cut_off};
 use crate::shared::Shared;
 use crate::take_over::Facts;
 use crate::writers::{KnownWriters, Writer, Writers};

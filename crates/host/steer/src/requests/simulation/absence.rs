@@ -1,8 +1,8 @@
 //! Changes of a drive while no server is there: the facts that the next one finds.
 
-use super::{SECTOR_BYTES, SECTORS, World};
 use super::drive::{Drive, LIVE, RESETTING};
 use super::random::Random;
+use super::{SECTOR_BYTES, SECTORS, World};
 use crate::take_over::{Counter, Disk, Facts, judge};
 
 /// The facts about a drive, as a server finds them.

@@ -10,11 +10,11 @@ use anabranch_ssd::StreamId;
 
 use super::STREAMS;
 use super::drive::Drive;
-use crate::retry::Controllers;
 use crate::command::Target;
 use crate::counters::Counters;
 use crate::ledger::Ledger;
 use crate::placer::Placer;
+use crate::retry::Controllers;
 use crate::shared::Shared;
 use crate::writers::{KnownWriters, Writers};
 
