@@ -61,9 +61,9 @@ def lifetimes(result: Result, comparison: int = 0, axes: Axes | None = None) -> 
     """How many times longer the flash lasts than under ``baseline``, a bar a scheme."""
     axes = _axes(axes)
     schemes = _of(result.schemes, comparison)
-    if schemes["lifetime_vs_baseline"].isna().all():
+    if schemes["lifetime_vs_ordinary"].isna().all():
         raise UsageError("lifetimes are against baseline: compare it, too")
-    _bars(axes, schemes, "lifetime_vs_baseline", "lifetime against baseline", "{:.2f}x")
+    _bars(axes, schemes, "lifetime_vs_ordinary", "lifetime against baseline", "{:.2f}x")
     axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
     return axes
 

@@ -213,7 +213,7 @@ fn waf(group: &Group, of: fn(&Quantiles) -> f64) -> Cell {
 }
 
 fn life(group: &Group, of: fn(&Quantiles) -> f64) -> Cell {
-    let life = group.lifetime_vs_baseline.as_ref().map(of);
+    let life = group.lifetime_vs_ordinary.as_ref().map(of);
     Cell::maybe(life, |times| format!("{times:.2}x"))
 }
 
@@ -260,7 +260,7 @@ fn figures(is_csv: bool, are_few: bool) -> Vec<Figure> {
             true,
         ),
         (
-            ("worse", 1, |one| Cell::from(one.worse_than_baseline)),
+            ("worse", 1, |one| Cell::from(one.worse_than_ordinary)),
             true,
             true,
         ),
@@ -375,10 +375,10 @@ mod tests {
             steady: cells,
             waf: some,
             waf_of_all: Some(1.2),
-            lifetime_vs_baseline: some,
+            lifetime_vs_ordinary: some,
             copies_removed: None,
             best: 0,
-            worse_than_baseline: 0,
+            worse_than_ordinary: 0,
         }
     }
 

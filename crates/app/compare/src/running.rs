@@ -4,8 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap, num::NonZeroUsize, sync::Arc, thr
 
 use anabranch_placement::{DeviceHalf, Future, Names, SchemeSpec};
 use anabranch_replay::{
-    Clock, Comparison, Drawn, Drive, Fleet, Lane, Progress, SampledDrive, Source, Start, Survey,
-    Verdict, close_gaps, outcome, pooled,
+    Clock, Comparison, Drawn, Drive, Fleet, Lane, Progress, SampledDrive, Source, Start, Survey, Verdict, close_gaps, outcome, pooled,
 };
 use anabranch_ssd::Config;
 use anabranch_trace::{Context, Io, Sample};
@@ -17,6 +16,7 @@ use crate::{
     feed::{Feeds, Trial, kept},
     lifetimes::Lifetimes,
     options::ComparisonOptions,
+    other_victims,
 };
 
 /// Schemes at work on one drive.
@@ -38,6 +38,8 @@ pub struct Running {
     contexts: Vec<Context>,
     /// Whether a lane has failed.
     has_failed: bool,
+    /// The drive that is sold and the ordinary one again, with other victims.
+    other_victims: Option<Box<Running>>,
 }
 
 impl Running {
@@ -71,6 +73,7 @@ impl Running {
                 .filter(|(trial, _)| trial.sample == 0);
             shown.for_each(|(_, (_, lane))| lane.watch());
         }
+        let other_victims = other_victims::start(&drive, options, start, samples)?;
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Running {
             specs: specs.to_vec(),
@@ -85,6 +88,7 @@ impl Running {
             survey,
             contexts: Vec::new(),
             has_failed: false,
+            other_victims: other_victims.map(Box::new),
         })
     }
 
@@ -92,6 +96,9 @@ impl Running {
     pub fn learn(&mut self, names: Names) {
         if let Some(survey) = &mut self.survey {
             survey.learn(&names);
+        }
+        if let Some(others) = &mut self.other_victims {
+            others.learn(names.clone());
         }
         if !names.is_empty() {
             // An error here is that of the lanes, as in `feed`.
@@ -116,6 +123,10 @@ impl Running {
             // A lane that has failed closes its channel; `finish` tells why.
             *has_failed |= fleet.send_to(feed, batch).is_err();
         });
+        if let Some(others) = &mut self.other_victims {
+            others.feed(ios);
+            self.has_failed |= others.has_failed;
+        }
     }
 
     /// Tells what the whole trace asks for, if requests of which no sample keeps a page were not fed.
@@ -128,6 +139,10 @@ impl Running {
     /// the call; counts then differ from a replay's.
     pub fn drain(&mut self) {
         self.has_failed |= self.fleet.drain().is_err();
+        if let Some(others) = &mut self.other_victims {
+            others.drain();
+            self.has_failed |= others.has_failed;
+        }
     }
 
     /// The samples whose pages alone change anything; empty where a scheme is fed all requests as they come.
@@ -215,6 +230,10 @@ impl Running {
                 DeviceHalf::Own => "own".to_owned(),
             });
         }
+        outcome.other_victims = self
+            .other_victims
+            .map(|others| other_victims::finish(*others))
+            .transpose()?;
         outcome.verdict = Some(Verdict::of(&outcome));
         outcome.details = self.survey.map(|survey| survey.details(&self.contexts));
         Ok(outcome)

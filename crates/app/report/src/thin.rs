@@ -353,7 +353,7 @@ mod tests {
                 "name": "x", "parameters": {}, "streams_used": 1, "host_bytes": 1, "media_bytes": 1,
                 "copied_bytes": 0, "erased_bytes": 0, "erased_units": 0, "sealed_units": 0,
                 "discarded_bytes": 0, "mapped_bytes": 0, "waf": waf, "waf_window": null,
-                "waf_second_half": null, "lifetime_vs_baseline": null, "steady": true,
+                "waf_second_half": null, "lifetime_vs_ordinary": null, "steady": true,
                 "memory_bytes": 0, "streams": [], "series": [],
             });
             let result = serde_json::json!({

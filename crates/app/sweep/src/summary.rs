@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cells::{Cell, cells};
 
 /// The scheme with which groups are compared.
-const BASELINE: &str = "baseline";
+const BASELINE: &str = anabranch_replay::ORDINARY;
 
 /// With fewer values than this only the least and the most are shown, since tenths would mean little (our choice).
 pub const FEW: usize = 20;
@@ -77,14 +77,14 @@ pub struct Group {
     /// WAF of all cells' bytes together, as in a fleet of such drives.
     pub waf_of_all: Option<f64>,
     /// WAF of `baseline` over the cell's, where both were swept.
-    pub lifetime_vs_baseline: Option<Quantiles>,
+    pub lifetime_vs_ordinary: Option<Quantiles>,
     /// The share of `baseline`'s copies that the cell saves, where `baseline` copied any; below 0 where it copies more.
     pub copies_removed: Option<Quantiles>,
     /// Cells that write as little as the best scheme on the same drive and trace. Several may tie, and bounds do not
     /// compete.
     pub best: usize,
     /// Cells that copied more than `baseline` did.
-    pub worse_than_baseline: usize,
+    pub worse_than_ordinary: usize,
 }
 
 /// Sums a sweep's directory up: groups by drive and scheme, in the order of their names.
@@ -158,8 +158,8 @@ impl Rivals<'_> {
             waf: Quantiles::of(wafs),
             waf_of_all: (host > 0).then(|| media as f64 / host as f64),
             best: cells.iter().filter(best).count(),
-            worse_than_baseline: lifetimes.iter().filter(|&&times| times < 1.0).count(),
-            lifetime_vs_baseline: Quantiles::of(lifetimes),
+            worse_than_ordinary: lifetimes.iter().filter(|&&times| times < 1.0).count(),
+            lifetime_vs_ordinary: Quantiles::of(lifetimes),
             copies_removed: Quantiles::of(removed),
         }
     }
@@ -202,10 +202,10 @@ mod tests {
         let of = |name: &str| groups.iter().find(|group| group.scheme == name).unwrap();
         let (base, sepbit) = (of("baseline"), of("sepbit"));
         assert_eq!((base.best, sepbit.best, of("oracle").best), (2, 2, 0));
-        assert_eq!((sepbit.cells, sepbit.worse_than_baseline), (3, 1));
+        assert_eq!((sepbit.cells, sepbit.worse_than_ordinary), (3, 1));
         let removed = sepbit.copies_removed.unwrap();
         assert_eq!((removed.least, removed.most), (-0.5, 0.5));
-        assert_eq!(base.lifetime_vs_baseline.unwrap().p50, 1.0);
+        assert_eq!(base.lifetime_vs_ordinary.unwrap().p50, 1.0);
     }
 
     #[test]

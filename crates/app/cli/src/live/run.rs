@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_compare::{NamedDrive, Origin, Running, Sampling, one_drive, one_sampled, samples};
+use anabranch_compare::{
+    NamedDrive, Origin, Running, Sampling, complete, one_drive, one_sampled, samples,
+};
 use anabranch_disk::{
     DiskError, Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code,
 };
@@ -29,8 +31,12 @@ use crate::{
     arguments::RunArguments,
     comparison::{keep, live_schemes, publish},
     failure::{Failure, INTERRUPTED, Result},
+    output::is_standard_output,
+    progress::Bar,
     rate::NO_AUTO,
-    say, tenants,
+    say,
+    source::open,
+    tenants,
     workloads::workloads,
 };
 
@@ -84,10 +90,18 @@ pub fn run(arguments: &RunArguments) -> Result {
              ANABRANCH_DIR name it, --chdir starts it there",
         );
     }
-    if !is_void || arguments.trace.is_some() {
+    let is_kept = !is_void || arguments.trace.is_some();
+    let kept = plan.trace.as_deref().filter(|_| is_kept);
+    if is_kept {
         plan.keep(recorded)?;
     }
-    let results = [result?];
+    let mut result = result?;
+    if !is_void && let Some(trace) = kept.filter(|trace| !is_standard_output(trace)) {
+        let source = open(trace, None, false)?;
+        let options = arguments.comparison.options();
+        complete(&mut result, &options, &source, &mut Bar::default())?;
+    }
+    let results = [result];
     match is_void {
         true => drop(keep(&results, &arguments.comparison.publish)?),
         false => publish(&results, &arguments.comparison.publish)?,
