@@ -153,7 +153,7 @@ def test_a_summary_tells_how_volumes_differ(alone: Path) -> None:
     assert len(summary) == 50
     assert (summary["cells"] == 4).all()
     assert (summary["waf.least"] <= summary["waf.p50"]).all()
-    base = summary[summary["scheme"] == "baseline"]
+    base = summary[summary["scheme"] == "baseline+gc"]
     assert (base["lifetime_vs_ordinary.p50"] == 1.0).all()
 
 

@@ -26,7 +26,7 @@ pub const EXAMPLE: &str = "\
 Example: every volume of a fleet, three schemes, drives 80 % and 90 % full
   cat > grid.toml <<'END'
   traces = ['volumes/*.parquet']
-  schemes = ['baseline', 'sepbit', 'pcstream']
+  schemes = ['baseline+gc', 'sepbit', 'pcstream']
   fill = ['80%', '90%']
   [drive]
   device = 'pm963'
@@ -309,8 +309,8 @@ fn told(groups: &[Group], look: &Look) -> String {
         false => "pN is what N % lie at or below",
     };
     let notes = format!(
-        "over the traces: {spread}; of all: media bytes / host bytes of all together; lifetime = WAF of baseline / \
-         of the scheme; worse: cells that copy more than baseline; steady: cells whose WAF had settled"
+        "over the traces: {spread}; of all: media bytes / host bytes of all together; all of the whole run; lifetime = WAF of an ordinary drive, \
+         baseline+gc, / of the scheme; worse: cells that copy more than that drive; steady: cells whose WAF had settled"
     );
     look.wrapped(&format!("{}\n\n{table}\n\n{notes}\n", line(&common)))
 }

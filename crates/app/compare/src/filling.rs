@@ -91,6 +91,31 @@ pub fn filled(
     Ok(best)
 }
 
+/// The answer for a recording of a drive in use, of which the size and the age are not those of a comparison: on a drive
+/// that it fills.
+///
+/// # Errors
+/// When the recording cannot be read, or fills no drive.
+pub fn of_recording(source: &dyn Requests, watch: &mut dyn Watch) -> Result<Option<Comparison>> {
+    let comparison = ComparisonOptions::default();
+    let specs = schemes(&comparison, true, &read_text)?;
+    let options = options_of(&["--fill", "90%"].map(str::to_owned), &comparison)?;
+    let Some(first) = replay(&options, &specs, &[source], watch)?.pop() else {
+        return Ok(None);
+    };
+    let mut found = filled(&first, &comparison, source, watch)?.unwrap_or(first);
+    let pack = if found.config.get("pack") == Some(&json!(true)) {
+        " --pack"
+    } else {
+        ""
+    };
+    if let Some(verdict) = &mut found.verdict {
+        verdict.about =
+            format!("This is the recording replayed on a drive that it fills (--fill 90%{pack}).");
+    }
+    Ok(Some(found))
+}
+
 /// Adds the bound to a result, from its recording.
 fn add_bound(
     result: &mut Comparison,

@@ -1,10 +1,13 @@
 //! Schemes at work on drives: made from options, fed with requests, and turned into a result.
 
+mod other_victims;
+
 use std::{cmp::Reverse, collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
 
 use anabranch_placement::{DeviceHalf, Future, Names, SchemeSpec};
 use anabranch_replay::{
-    Clock, Comparison, Drawn, Drive, Fleet, Lane, Progress, SampledDrive, Source, Start, Survey, Verdict, close_gaps, outcome, pooled,
+    Clock, Comparison, Drawn, Drive, Fleet, Lane, Progress, SampledDrive, Source, Start, Survey,
+    Verdict, close_gaps, outcome, pooled,
 };
 use anabranch_ssd::Config;
 use anabranch_trace::{Context, Io, Sample};
@@ -16,7 +19,6 @@ use crate::{
     feed::{Feeds, Trial, kept},
     lifetimes::Lifetimes,
     options::ComparisonOptions,
-    other_victims,
 };
 
 /// Schemes at work on one drive.
@@ -38,6 +40,8 @@ pub struct Running {
     contexts: Vec<Context>,
     /// Whether a lane has failed.
     has_failed: bool,
+    /// Whether no schemes were named.
+    is_default: bool,
     /// The drive that is sold and the ordinary one again, with other victims.
     other_victims: Option<Box<Running>>,
 }
@@ -88,6 +92,7 @@ impl Running {
             survey,
             contexts: Vec::new(),
             has_failed: false,
+            is_default: options.is_default(),
             other_victims: other_victims.map(Box::new),
         })
     }
@@ -229,6 +234,10 @@ impl Running {
                 DeviceHalf::Relocation(kind) => kind.name().to_owned(),
                 DeviceHalf::Own => "own".to_owned(),
             });
+        }
+        if self.is_default && self.source.hinted_bytes == 0 {
+            // Without hints it is the ordinary drive, and nobody asked for it.
+            outcome.schemes.retain(|scheme| !scheme.goes_by_hints);
         }
         outcome.other_victims = self
             .other_victims

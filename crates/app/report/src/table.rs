@@ -43,8 +43,12 @@ fn figures() -> Vec<Figure> {
             Column::number("copied GiB").key("copied_bytes").rank(2),
             |one| gib(one.copied_bytes),
         ),
-        (Column::number("WAF whole run").key("waf").rank(2), |one| waf(one.waf)),
-        (Column::number("WAF").key("waf_window"), |one| waf(one.waf_window)),
+        (Column::number("WAF whole run").key("waf").rank(2), |one| {
+            waf(one.waf)
+        }),
+        (Column::number("WAF").key("waf_window"), |one| {
+            waf(one.waf_window)
+        }),
         (Column::number("erases").rank(5), |one| {
             Cell::from(one.erased_units)
         }),
@@ -261,35 +265,50 @@ pub fn notes(outcome: &Comparison) -> String {
     lines.join("\n")
 }
 
-/// A note on whether the two schemes that the verdict compares have settled, with the others that have not.
+/// A note on whether the two schemes that the verdict compares have settled, and on the others that have not; of all
+/// schemes, where none are compared.
 fn steady(outcome: &Comparison) -> String {
     let verdict = verdict(outcome);
-    let is_compared = |scheme: &SchemeResult| {
-        [&verdict.before, &verdict.best].contains(&&Some(scheme.name.clone()))
+    let (before, best) = (verdict.before.as_deref(), verdict.best.as_deref());
+    let is_named = |one: &SchemeResult| {
+        let name = Some(one.name.as_str());
+        name == before || name == best
     };
-    let mut compared = outcome.schemes.iter().filter(|one| is_compared(one));
-    let unsteady = compared.clone().find(|one| !one.steady);
-    let state = match (unsteady, compared.next()) {
-        (Some(one), _) => format!("NO - {}: {}", one.name, one.steady_reason),
-        (None, Some(one)) => {
-            let band = one.steady_band.map_or_else(String::new, |band| {
-                format!(": {} {:.2} to {:.2}", one.name, band.least, band.most)
-            });
-            format!(
-                "yes (the WAF of the two compared, in the last five windows of half a capacity, stays within 10 % of \
-                 their mean, without a trend{band})"
-            )
-        }
-        (None, None) if outcome.steady => "yes (of all schemes)".to_owned(),
-        (None, None) => format!("NO - {}", outcome.steady_reason),
+    let all: Vec<&SchemeResult> = outcome.schemes.iter().collect();
+    let (named, rest): (Vec<&SchemeResult>, Vec<&SchemeResult>) =
+        all.iter().partition(|one| is_named(one));
+    let (judged, others, whose) = if named.is_empty() {
+        (all, Vec::new(), "each scheme's")
+    } else {
+        (named, rest, "the compared schemes'")
     };
-    let others = outcome.schemes.iter();
-    let others = others.filter(|one| !is_compared(one) && !one.steady);
-    let names: Vec<&str> = others.map(|one| one.name.as_str()).collect();
-    match (names.is_empty(), compared.next().is_some() || unsteady.is_some()) {
-        (false, true) => format!("steady state: {state}; not of {}", names.join(", ")),
-        _ => format!("steady state: {state}"),
+    let others = others.iter().filter(|one| !one.steady);
+    let others: Vec<&str> = others.map(|one| one.name.as_str()).collect();
+    let others = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; others have not settled: {}", others.join(", "))
+    };
+    match judged.iter().find(|one| !one.steady) {
+        Some(one) => format!(
+            "steady state: NO - {}: {}{others}",
+            one.name, one.steady_reason
+        ),
+        None => format!(
+            "steady state: yes ({whose} WAF in the last five windows of half a capacity stays within 10 % of its mean, \
+             without a trend{}){others}",
+            band(&judged)
+        ),
     }
+}
+
+/// The WAF's band of the first scheme, as an example.
+fn band(judged: &[&SchemeResult]) -> String {
+    let first = judged.first();
+    let band = first.and_then(|one| Some((one, one.steady_band?)));
+    band.map_or_else(String::new, |(one, band)| {
+        format!(": {} {:.2} to {:.2}", one.name, band.least, band.most)
+    })
 }
 
 /// Whole pages written beyond what was asked for that are worth a note, as a share (our choice).

@@ -127,7 +127,10 @@ fn shelf(package: &Value) -> (&str, usize) {
     let shelf = inside.iter().next().and_then(|part| part.to_str()).unwrap();
     let number = SHELVES.iter().position(|known| *known == shelf);
     let room = name.strip_prefix("anabranch-").unwrap_or(name);
-    (room, number.unwrap_or_else(|| panic!("{shelf} is no shelf")))
+    (
+        room,
+        number.unwrap_or_else(|| panic!("{shelf} is no shelf")),
+    )
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::{Known, percent, waf};
 use crate::{
     outcome::SchemeResult,
-    verdict::{Answer, DriveAnswer, DriveKind},
+    verdict::{Answer, DriveAnswer, DriveKind, OtherVictims},
 };
 
 impl Known<'_> {
@@ -29,7 +29,7 @@ impl Known<'_> {
         let spared = spared.filter(|_| life.is_some());
         let others = self.outcome.other_victims.as_ref();
         let others = others.filter(|_| drive == DriveKind::Sold && life.is_some());
-        let life_other_victims = others.and_then(|others| others.life());
+        let life_other_victims = others.and_then(OtherVictims::life);
         let words = match life {
             None => format!(
                 "no answer yet; so far a WAF of {:.2}, an ordinary drive's {before:.2}",

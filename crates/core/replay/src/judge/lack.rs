@@ -79,10 +79,9 @@ impl fmt::Display for Lack {
                 f,
                 "nothing was written, and reads cost no flash; record a program that writes"
             ),
-            Lack::NeverCollected => write!(
-                f,
-                "the drive never filled, so nothing had to be copied"
-            ),
+            Lack::NeverCollected => {
+                write!(f, "the drive never filled, so nothing had to be copied")
+            }
             Lack::Empty(share) => write!(
                 f,
                 "the drive was {} full at most, and empty room works like spare flash",

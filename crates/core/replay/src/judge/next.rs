@@ -62,7 +62,10 @@ impl Known<'_> {
             "Next, the same writes on a drive they fill"
         };
         let words = options.iter().map(|word| format!(" {}", quoted(word)));
-        format!("{why}: anabranch replay {trace}{}", words.collect::<String>())
+        format!(
+            "{why}: anabranch replay {trace}{}",
+            words.collect::<String>()
+        )
     }
 
     /// The options of `replay` for a fuller drive; `None` where there is none.
@@ -98,7 +101,9 @@ impl Known<'_> {
         if bytes >= UNITS / 2 * self.outcome.device.unit_bytes {
             return Some(None);
         }
-        let unit = (bytes / UNITS).checked_ilog2().map_or(0, |log| 1_u64 << log);
+        let unit = (bytes / UNITS)
+            .checked_ilog2()
+            .map_or(0, |log| 1_u64 << log);
         (unit >= LEAST_UNIT_BYTES).then(|| Some(format!("{}KiB", unit >> 10)))
     }
 

@@ -81,14 +81,16 @@ fn three_drives_are_answered_in_order_and_the_first_is_the_headline() {
         (Some("baseline+gc"), Some("anabranch+fdp"))
     );
     assert!(
-        verdict.takes.contains("2 of its handles, and `anabranch steer --scheme anabranch`"),
+        verdict
+            .takes
+            .contains("2 of its handles, and `anabranch steer --scheme anabranch`"),
         "{}",
         verdict.takes
     );
     assert!(
-        verdict
-            .next
-            .ends_with("export 'my app.parquet' --scheme anabranch+fdp --to rules,fdp,fio -o advice"),
+        verdict.next.ends_with(
+            "export 'my app.parquet' --scheme anabranch+fdp --to rules,fdp,fio -o advice"
+        ),
         "{}",
         verdict.next
     );
@@ -105,7 +107,11 @@ fn a_drive_that_mixes_copies_is_not_what_others_are_compared_with() {
         (verdict.answer, verdict.life, verdict.before),
         (Answer::NotCompared, None, None)
     );
-    assert!(verdict.headline.contains("`baseline+gc`"), "{}", verdict.headline);
+    assert!(
+        verdict.headline.contains("`baseline+gc`"),
+        "{}",
+        verdict.headline
+    );
     assert!(verdict.drives.is_empty());
 }
 
@@ -173,13 +179,21 @@ fn a_drive_that_was_never_full_never_settled_or_was_hardly_written_gives_no_answ
     assert!(empty.contains("25 % full at most"), "{empty}");
     let short = answer(&|outcome| outcome.source.capacities_written = 1.2);
     assert!(short.contains("1.20 capacities"), "{short}");
-    let young = answer(&|outcome| outcome.schemes.iter_mut().for_each(|one| one.erased_units = 0));
+    let young = answer(&|outcome| {
+        outcome
+            .schemes
+            .iter_mut()
+            .for_each(|one| one.erased_units = 0)
+    });
     assert!(young.contains("never filled"), "{young}");
     let moving = answer(&|outcome| {
         outcome.schemes[2].steady = false;
         outcome.schemes[2].steady_reason = "it moves".to_owned();
     });
-    assert!(moving.contains("`anabranch+fdp` has not settled: it moves"), "{moving}");
+    assert!(
+        moving.contains("`anabranch+fdp` has not settled: it moves"),
+        "{moving}"
+    );
 }
 
 #[test]
@@ -196,8 +210,16 @@ fn a_trace_of_reads_alone_is_told_to_record_a_program_that_writes() {
     let mut outcome = whole(1.0, 1.0, 1.0, 1.0);
     outcome.source.host_bytes = 0;
     let verdict = Verdict::of(&outcome);
-    assert!(verdict.headline.contains("nothing was written"), "{}", verdict.headline);
-    assert!(verdict.next.ends_with("anabranch run -- PROGRAM"), "{}", verdict.next);
+    assert!(
+        verdict.headline.contains("nothing was written"),
+        "{}",
+        verdict.headline
+    );
+    assert!(
+        verdict.next.ends_with("anabranch run -- PROGRAM"),
+        "{}",
+        verdict.next
+    );
 }
 
 #[test]
@@ -249,7 +271,14 @@ fn each_fuller_drive_is_fuller_than_the_one_before_until_there_is_none() {
     let mut outcome = whole(1.61, 1.24, 1.1, 1.05);
     let each = outcome.schemes.iter_mut();
     each.for_each(|one| (one.mapped_bytes, one.peak_mapped_bytes) = (1 << 28, 1 << 28));
-    let options = json!(["--device", "my drive.toml", "--size", "1GiB", "--unit", "4MiB"]);
+    let options = json!([
+        "--device",
+        "my drive.toml",
+        "--size",
+        "1GiB",
+        "--unit",
+        "4MiB"
+    ]);
     outcome.config.insert("drive_options".to_owned(), options);
     let next = Verdict::of(&outcome).next;
     let told = "replay 'my app.parquet' --device 'my drive.toml' --unit 4MiB --fill 90%";
@@ -257,7 +286,10 @@ fn each_fuller_drive_is_fuller_than_the_one_before_until_there_is_none() {
     // Erase units of which the data fill too few are made smaller.
     outcome.device.unit_bytes = 1 << 30;
     let next = Verdict::of(&outcome).next;
-    assert!(next.ends_with("--device 'my drive.toml' --unit 2048KiB --fill 90%"), "{next}");
+    assert!(
+        next.ends_with("--device 'my drive.toml' --unit 2048KiB --fill 90%"),
+        "{next}"
+    );
     outcome.config.insert("fill".to_owned(), json!(0.9));
     let next = Verdict::of(&outcome).next;
     assert!(next.ends_with("--fill 90% --pack"), "{next}");

@@ -8,11 +8,11 @@ use anabranch_replay::{ORDINARY, OtherVictims, SOLD, Start};
 use anabranch_ssd::victims::VictimRule;
 use anabranch_trace::Sample;
 
+use super::Running;
 use crate::{
     drives::NamedDrive,
     fault::{Fault, Result},
     options::ComparisonOptions,
-    running::Running,
 };
 
 /// Starts the ordinary drive and the one that is sold once more, with victims by benefit and age. `None` where the drive
@@ -20,7 +20,7 @@ use crate::{
 ///
 /// # Errors
 /// When a scheme does not fit the drive.
-pub(crate) fn start(
+pub(super) fn start(
     drive: &NamedDrive,
     options: &ComparisonOptions,
     start: &Start<'_>,
@@ -47,7 +47,7 @@ pub(crate) fn start(
 ///
 /// # Errors
 /// When a lane has failed.
-pub(crate) fn finish(pair: Running) -> Result<OtherVictims> {
+pub(super) fn finish(pair: Running) -> Result<OtherVictims> {
     let found = pair.finish(BTreeMap::new(), 0)?;
     let waf = |name: &str| {
         let mut schemes = found.schemes.iter();
