@@ -38,8 +38,8 @@ pub fn options_of(words: &[String], comparison: &ComparisonOptions) -> Result<Re
     })
 }
 
-/// Completes the answer of a live run from its recording. Where its own drive gives no answer yet, the recording is
-/// replayed on a drive that it fills, and that one answers. Otherwise the bound is added, which no live run can know.
+/// Completes the answer of a live run from its recording: adds the bound, which no live run can know. Where its own
+/// drive gives no answer yet, the recording is replayed on a drive that it fills, and that one answers.
 ///
 /// # Errors
 /// When a scheme is wrong, or the recording cannot be read.
@@ -53,10 +53,11 @@ pub fn complete(
         lifetimes: None,
         ..comparison.clone()
     };
-    match filled(result, &comparison, source, watch)? {
-        Some(filled) => result.answer_with(filled),
-        None if comparison.is_default() => add_bound(result, comparison, source, watch)?,
-        None => {}
+    if comparison.is_default() {
+        add_bound(result, comparison.clone(), source, watch)?;
+    }
+    if let Some(filled) = filled(result, &comparison, source, watch)? {
+        result.answer_with(filled);
     }
     Ok(())
 }
