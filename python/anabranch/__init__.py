@@ -2,7 +2,7 @@
 
 >>> import anabranch
 >>> trace = anabranch.Trace.from_arrays(offset_bytes=[0, 4096, 0], length_bytes=4096)
->>> result = anabranch.replay(trace, schemes=["baseline", "pcstream"])
+>>> result = anabranch.replay(trace, schemes=["baseline+gc", "pcstream"])
 >>> list(result.schemes["waf"])
 [1.0, 1.0]
 

@@ -65,9 +65,9 @@ def replay(
 
     The interpreter is free while the core runs; Ctrl-C ends it.
 
-    >>> result = replay("traces/rocksdb-demo.parquet", ["baseline", "pcstream"], quick=True)
+    >>> result = replay("traces/rocksdb-demo.parquet", ["baseline+gc", "pcstream"], quick=True)
     >>> result.schemes["scheme"].tolist()
-    ['baseline', 'pcstream']
+    ['baseline+gc', 'pcstream']
     """
     traces = [trace] if isinstance(trace, (Trace, str, PathLike)) else list(trace)
     wanted = listed(schemes)

@@ -62,9 +62,9 @@ class Result:
         words; of several comparisons a line each.
 
         >>> import anabranch
-        >>> result = anabranch.replay("traces/rocksdb-demo.parquet", ["baseline", "pcstream"])
+        >>> result = anabranch.replay("traces/rocksdb-demo.parquet", ["baseline+gc", "pcstream"])
         >>> print(result.answer.split(":")[0])
-        Worth it so far, but not settled
+        No answer yet
         """
         return str(self._shown["answer"])
 
@@ -104,7 +104,7 @@ class Result:
 
     @cached_property
     def schemes(self) -> pandas.DataFrame:
-        """A row a scheme: WAF, bytes, erases, lifetime against ``baseline``.
+        """A row a scheme: WAF, bytes, erases, lifetime against an ordinary drive (``baseline+gc``).
 
         >>> import anabranch
         >>> result = anabranch.replay("traces/rocksdb-demo.parquet", "baseline", quick=True)
@@ -161,7 +161,7 @@ class Result:
         return plots.bars(self, comparison, axes)
 
     def plot_lifetimes(self, comparison: int = 0, axes: Axes | None = None) -> Axes:
-        """Drive lifetime against baseline; see :func:`anabranch.plots.lifetimes`."""
+        """Drive lifetime against an ordinary drive; see :func:`anabranch.plots.lifetimes`."""
         from anabranch import plots
 
         return plots.lifetimes(self, comparison, axes)

@@ -19,7 +19,7 @@ class Scheme:
     ...     def assign(self, write):
     ...         return write.first_page % 2
     >>> trace = anabranch.Trace.from_arrays(offset_bytes=[0, 4096, 8192], length_bytes=4096)
-    >>> result = anabranch.replay(trace, schemes=["baseline", Parity])
+    >>> result = anabranch.replay(trace, schemes=["baseline+gc", Parity])
     >>> result.streams.query("scheme == 'Parity'")["host_bytes"].tolist()
     [8192, 4096]
     """

@@ -3,7 +3,7 @@
 >>> import anabranch, tempfile
 >>> grid = '''
 ... traces = "traces/rocksdb-demo.parquet"
-... schemes = ["baseline", "pcstream"]
+... schemes = ["baseline+gc", "pcstream"]
 ... quick = true
 ... [drive]
 ... streams = [2, 4]

@@ -4,7 +4,7 @@ Every function draws on ``axes``, or on new ones, and hands them back.
 
 >>> import anabranch, matplotlib
 >>> matplotlib.use("agg")
->>> result = anabranch.replay("traces/rocksdb-demo.parquet", ["baseline", "pcstream"], quick=True)
+>>> result = anabranch.replay("traces/rocksdb-demo.parquet", ["baseline+gc", "pcstream"], quick=True)
 >>> anabranch.plots.bars(result).get_ylabel()
 'write amplification'
 """
@@ -58,12 +58,12 @@ def bars(result: Result, comparison: int = 0, axes: Axes | None = None) -> Axes:
 
 
 def lifetimes(result: Result, comparison: int = 0, axes: Axes | None = None) -> Axes:
-    """How many times longer the flash lasts than under ``baseline``, a bar a scheme."""
+    """How many times as long the flash lasts as an ordinary drive's (``baseline+gc``), a bar a scheme."""
     axes = _axes(axes)
     schemes = _of(result.schemes, comparison)
-    if schemes["lifetime_vs_baseline"].isna().all():
-        raise UsageError("lifetimes are against baseline: compare it, too")
-    _bars(axes, schemes, "lifetime_vs_baseline", "lifetime against baseline", "{:.2f}x")
+    if schemes["lifetime_vs_ordinary"].isna().all():
+        raise UsageError("lifetimes are against an ordinary drive: compare baseline+gc, too")
+    _bars(axes, schemes, "lifetime_vs_ordinary", "lifetime against an ordinary drive", "{:.2f}x")
     axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
     return axes
 

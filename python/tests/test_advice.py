@@ -103,11 +103,11 @@ def test_a_page_is_of_results_or_of_sweeps(tmp_path: Path) -> None:
 
 
 def test_a_result_shows_its_verdict_and_table_in_a_notebook() -> None:
-    result = anabranch.replay(DEMO, ["baseline", "pcstream"])
+    result = anabranch.replay(DEMO, ["baseline+gc", "pcstream"])
     shown = result._repr_html_()
     assert result.answer.splitlines()[0] in shown
     assert shown.count("<tr>") == 3 and "<td>pcstream</td>" in shown
-    grid = anabranch.replay(SMALL, ["baseline", "pcstream"], fill=[0.6, 0.7], unit="1MiB")
+    grid = anabranch.replay(SMALL, ["baseline+gc", "pcstream"], fill=[0.6, 0.7], unit="1MiB")
     assert grid._repr_html_().count("<tr>") == 5
 
 

@@ -65,12 +65,12 @@ def test_the_notebook_runs_from_its_first_cell_to_its_last() -> None:
 
 
 def test_every_plot_draws_every_scheme() -> None:
-    result = anabranch.replay(DEMO, ["baseline", "pcstream"])
+    result = anabranch.replay(DEMO, ["baseline+gc", "pcstream"])
     assert len(plots.waf(result).lines) == 2
     assert len(plots.waf(result, window=False).lines) == 2
     assert len(plots.bars(result).patches) == 2
     assert len(plots.lifetimes(result).patches) == 2
-    with pytest.raises(anabranch.UsageError, match="against baseline"):
+    with pytest.raises(anabranch.UsageError, match="against an ordinary drive"):
         plots.lifetimes(anabranch.replay(DEMO, "pcstream", quick=True))
     with pytest.raises(anabranch.UsageError, match="no comparison 3"):
         result.plot_waf(comparison=3)

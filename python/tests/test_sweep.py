@@ -153,8 +153,8 @@ def test_a_summary_tells_how_volumes_differ(alone: Path) -> None:
     assert len(summary) == 50
     assert (summary["cells"] == 4).all()
     assert (summary["waf.least"] <= summary["waf.p50"]).all()
-    base = summary[summary["scheme"] == "baseline"]
-    assert (base["lifetime_vs_baseline.p50"] == 1.0).all()
+    base = summary[summary["scheme"] == "baseline+gc"]
+    assert (base["lifetime_vs_ordinary.p50"] == 1.0).all()
 
 
 def test_a_grid_that_grows_does_only_what_is_new(tmp_path: Path) -> None:

@@ -55,6 +55,8 @@ pub fn keep(results: &[Comparison], arguments: &PublishArguments) -> Result {
 
 /// The text of results: a table with their answers; several results are one table.
 fn told(results: &[Comparison], look: &Look) -> String {
+    let answering: Vec<Comparison> = results.iter().map(Comparison::answering).cloned().collect();
+    let results = &answering[..];
     let table = anabranch_report::comparison(results, look);
     if look.csv {
         return format!("{table}\n");
@@ -74,8 +76,8 @@ fn told(results: &[Comparison], look: &Look) -> String {
             anabranch_report::answer(result, look)
         ),
         _ => format!(
-            "{title}{table}\n\nwindow = the last capacity of writes; lifetime = media bytes of baseline / of \
-             the scheme\n\n{}\n\n",
+            "{title}{table}\n\n{}\n\n{}\n\n",
+            anabranch_report::TERMS,
             anabranch_report::answers(results, look)
         ),
     };

@@ -26,7 +26,7 @@ pub const EXAMPLE: &str = "\
 Example: every volume of a fleet, three schemes, drives 80 % and 90 % full
   cat > grid.toml <<'END'
   traces = ['volumes/*.parquet']
-  schemes = ['baseline', 'sepbit', 'pcstream']
+  schemes = ['baseline+gc', 'sepbit', 'pcstream']
   fill = ['80%', '90%']
   [drive]
   device = 'pm963'
@@ -213,7 +213,7 @@ fn waf(group: &Group, of: fn(&Quantiles) -> f64) -> Cell {
 }
 
 fn life(group: &Group, of: fn(&Quantiles) -> f64) -> Cell {
-    let life = group.lifetime_vs_baseline.as_ref().map(of);
+    let life = group.lifetime_vs_ordinary.as_ref().map(of);
     Cell::maybe(life, |times| format!("{times:.2}x"))
 }
 
@@ -260,7 +260,7 @@ fn figures(is_csv: bool, are_few: bool) -> Vec<Figure> {
             true,
         ),
         (
-            ("worse", 1, |one| Cell::from(one.worse_than_baseline)),
+            ("worse", 1, |one| Cell::from(one.worse_than_ordinary)),
             true,
             true,
         ),
@@ -309,8 +309,8 @@ fn told(groups: &[Group], look: &Look) -> String {
         false => "pN is what N % lie at or below",
     };
     let notes = format!(
-        "over the traces: {spread}; of all: media bytes / host bytes of all together; lifetime = WAF of baseline / \
-         of the scheme; worse: cells that copy more than baseline; steady: cells whose WAF had settled"
+        "over the traces: {spread}; of all: media bytes / host bytes of all together; all of the whole run; lifetime = WAF of an ordinary drive, \
+         baseline+gc, / of the scheme; worse: cells that copy more than that drive; steady: cells whose WAF had settled"
     );
     look.wrapped(&format!("{}\n\n{table}\n\n{notes}\n", line(&common)))
 }
@@ -375,10 +375,10 @@ mod tests {
             steady: cells,
             waf: some,
             waf_of_all: Some(1.2),
-            lifetime_vs_baseline: some,
+            lifetime_vs_ordinary: some,
             copies_removed: None,
             best: 0,
-            worse_than_baseline: 0,
+            worse_than_ordinary: 0,
         }
     }
 

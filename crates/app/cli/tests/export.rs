@@ -364,7 +364,7 @@ fn what_cannot_be_exported_is_named_with_the_reason() {
     let directory = TempDir::new().unwrap();
     let path = |name: &str| directory.path().join(name);
     let to = path("x");
-    fs::write(path("grid.json"), r#"{"schema": 1, "results": []}"#).unwrap();
+    fs::write(path("grid.json"), r#"{"schema": 2, "results": []}"#).unwrap();
     fs::write(path("odd.json"), "{}").unwrap();
     fs::write(path("binary"), [0xff, 0xfe, 0, 1]).unwrap();
     for (source, more, expected) in [

@@ -103,7 +103,7 @@ fn the_verdict_is_of_the_summary(page: &Path, summary: &Value) {
     );
     let facts = words(&mut browser, ".facts");
     assert!(facts.contains(&format!("{:.2}", waf(best))), "{facts}");
-    let worse = format!("{} of {VOLUMES}", best["worse_than_baseline"]);
+    let worse = format!("{} of {VOLUMES}", best["worse_than_ordinary"]);
     assert!(facts.contains(&worse), "{facts}");
 }
 

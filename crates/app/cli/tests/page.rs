@@ -229,7 +229,9 @@ fn sentences(result: &Value) -> Vec<String> {
     let verdict = &result["verdict"];
     let warnings = verdict["warnings"].as_array().unwrap().iter();
     let all = ["headline", "evidence", "takes", "next"].map(|key| &verdict[key]);
-    let all = all.into_iter().chain(warnings);
+    let drives = verdict["drives"].as_array().unwrap().iter();
+    let drives = drives.flat_map(|drive| [&drive["title"], &drive["words"]]);
+    let all = all.into_iter().chain(warnings).chain(drives);
     let all = all.map(|words| words.as_str().unwrap().to_owned());
     all.filter(|words| !words.is_empty()).collect()
 }
@@ -417,7 +419,7 @@ fn an_experiments_file_is_a_grid_over_what_it_varied() {
     let run =
         serde_json::json!({ "name": "one", "comparisons": [cell("a"), cell("b"), cell("c")] });
     let file = directory.path().join("experiment.json");
-    let json = serde_json::json!({ "schema": 1, "name": "mine", "runs": [run] });
+    let json = serde_json::json!({ "schema": 2, "name": "mine", "runs": [run] });
     fs::write(&file, json.to_string()).unwrap();
     let made = anabranch(&["report", text(&file), "-o", text(&page)]);
     assert!(made.status.success(), "{made:?}");

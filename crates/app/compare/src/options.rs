@@ -14,9 +14,9 @@ use crate::{
     texts::{number, parsed_list, text, text_list},
 };
 
-/// What is compared unless other schemes are named: both baselines, what the papers compare, and ours.
-pub const DEFAULT_SCHEMES: &str =
-    "baseline,baseline+gc,hints,autostream-sfr,pcstream*,pcstream,anabranch";
+/// The schemes compared unless others are named: an ordinary drive; host halves on a drive that is sold; schemes in
+/// a drive's firmware; and the bound, where the future can be known.
+pub const DEFAULT_SCHEMES: &str = "baseline+gc,anabranch+fdp,manual+fdp,hints+fdp,autostream-sfr+fdp,pcstream+fdp,pcstream,anabranch,oracle";
 
 /// The most requests under way, unless an option says otherwise (our choice, a common depth of NVMe benchmarks).
 const QUEUE_DEPTH: u32 = 32;
@@ -216,6 +216,13 @@ pub struct ComparisonOptions {
         arg(long, value_name = "N", value_parser = from_one)
     )]
     pub threads: Option<NonZeroUsize>,
+}
+
+impl ComparisonOptions {
+    /// Whether no other schemes are named, so that all that an answer needs is compared.
+    pub(crate) fn is_default(&self) -> bool {
+        self.schemes == [DEFAULT_SCHEMES] && self.relocation.is_empty()
+    }
 }
 
 impl Default for ComparisonOptions {

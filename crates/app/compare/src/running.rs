@@ -1,5 +1,7 @@
 //! Schemes at work on drives: made from options, fed with requests, and turned into a result.
 
+mod other_victims;
+
 use std::{cmp::Reverse, collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
 
 use anabranch_placement::{DeviceHalf, Future, Names, SchemeSpec};
@@ -38,6 +40,10 @@ pub struct Running {
     contexts: Vec<Context>,
     /// Whether a lane has failed.
     has_failed: bool,
+    /// Whether no schemes were named.
+    is_default: bool,
+    /// The drive that is sold and the ordinary one again, with other victims.
+    other_victims: Option<Box<Running>>,
 }
 
 impl Running {
@@ -71,6 +77,7 @@ impl Running {
                 .filter(|(trial, _)| trial.sample == 0);
             shown.for_each(|(_, (_, lane))| lane.watch());
         }
+        let other_victims = other_victims::start(&drive, options, start, samples)?;
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Running {
             specs: specs.to_vec(),
@@ -85,6 +92,8 @@ impl Running {
             survey,
             contexts: Vec::new(),
             has_failed: false,
+            is_default: options.is_default(),
+            other_victims: other_victims.map(Box::new),
         })
     }
 
@@ -92,6 +101,9 @@ impl Running {
     pub fn learn(&mut self, names: Names) {
         if let Some(survey) = &mut self.survey {
             survey.learn(&names);
+        }
+        if let Some(others) = &mut self.other_victims {
+            others.learn(names.clone());
         }
         if !names.is_empty() {
             // An error here is that of the lanes, as in `feed`.
@@ -116,6 +128,10 @@ impl Running {
             // A lane that has failed closes its channel; `finish` tells why.
             *has_failed |= fleet.send_to(feed, batch).is_err();
         });
+        if let Some(others) = &mut self.other_victims {
+            others.feed(ios);
+            self.has_failed |= others.has_failed;
+        }
     }
 
     /// Tells what the whole trace asks for, if requests of which no sample keeps a page were not fed.
@@ -128,6 +144,10 @@ impl Running {
     /// the call; counts then differ from a replay's.
     pub fn drain(&mut self) {
         self.has_failed |= self.fleet.drain().is_err();
+        if let Some(others) = &mut self.other_victims {
+            others.drain();
+            self.has_failed |= others.has_failed;
+        }
     }
 
     /// The samples whose pages alone change anything; empty where a scheme is fed all requests as they come.
@@ -216,6 +236,14 @@ impl Running {
                 DeviceHalf::Own => "own".to_owned(),
             });
         }
+        if self.is_default && self.source.hinted_bytes == 0 {
+            // Without hints it is the ordinary drive, and nobody asked for it.
+            outcome.schemes.retain(|scheme| !scheme.goes_by_hints);
+        }
+        outcome.other_victims = self
+            .other_victims
+            .map(|others| other_victims::finish(*others))
+            .transpose()?;
         outcome.verdict = Some(Verdict::of(&outcome));
         outcome.details = self.survey.map(|survey| survey.details(&self.contexts));
         Ok(outcome)

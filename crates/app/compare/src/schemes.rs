@@ -12,7 +12,7 @@ use crate::{
     small_file::settings,
 };
 
-/// The schemes asked for, in order, each once. `all` leaves out those that must know the future
+/// The schemes asked for, in order, each once. `all` and the default leave out those that must know the future
 /// where it cannot be known, and those that cannot be sampled where the drive is. `read` gives the
 /// text of a file that a scheme's parameter names.
 ///
@@ -32,6 +32,9 @@ pub fn schemes(
     for list in &options.schemes {
         let read = SchemeSpec::read_list_where(list, read, belongs);
         for spec in read.map_err(Fault::usage)? {
+            if options.is_default() && spec.needs_future() && !future_is_known {
+                continue;
+            }
             for spec in halves(spec, &options.relocation) {
                 if !specs.contains(&spec) {
                     specs.push(spec);

@@ -51,7 +51,7 @@ pub struct Figures {
     /// Units erased.
     pub erased_units: u64,
     /// How many times longer the flash lasts than with `baseline`.
-    pub lifetime_vs_baseline: Option<f64>,
+    pub lifetime_vs_ordinary: Option<f64>,
     /// Whether the WAF had settled.
     pub steady: bool,
     /// Simulated time that passed, where time was simulated.
@@ -69,7 +69,7 @@ impl Figures {
             host_bytes: scheme.host_bytes,
             copied_bytes: scheme.copied_bytes,
             erased_units: scheme.erased_units,
-            lifetime_vs_baseline: scheme.lifetime_vs_baseline,
+            lifetime_vs_ordinary: scheme.lifetime_vs_ordinary,
             steady: scheme.steady,
             elapsed_ns: time.map(|time| time.elapsed_ns),
             write_p99_9_ns: time.map(|time| time.latency.write.p99_9_ns),

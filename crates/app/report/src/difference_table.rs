@@ -72,7 +72,7 @@ fn row(moved: &Moved) -> [Cell; 9] {
         Cell::maybe(copied, |copied| bytes(*copied))
     };
     let lifetime = |figures: Option<Figures>| {
-        let times = figures.and_then(|figures| figures.lifetime_vs_baseline);
+        let times = figures.and_then(|figures| figures.lifetime_vs_ordinary);
         Cell::maybe(times, |times| format!("{times:.2}x"))
     };
     let percent = |of: fn(Figures) -> Option<f64>| {

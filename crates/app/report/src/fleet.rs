@@ -11,6 +11,7 @@ use crate::page::{MOST_DATA_BYTES, assembled, embeddable};
 /// Programs of a sweep's page, in order.
 const PROGRAMS: &[&str] = &[
     include_str!("page/heat.js"),
+    include_str!("page/median.js"),
     include_str!("page/fleet/fleet.js"),
     include_str!("page/fleet/verdict.js"),
     include_str!("page/fleet/distribution.js"),

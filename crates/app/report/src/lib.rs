@@ -28,5 +28,5 @@ pub use heading::{Heading, heading};
 pub use lost::lost_events;
 pub use page::page;
 pub use steered::{Steered, SteeredError, steered_page};
-pub use table::{answer, answers, comparison, notes, verdict};
+pub use table::{TERMS, answer, answers, comparison, notes, verdict};
 pub use time::times;

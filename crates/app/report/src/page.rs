@@ -50,6 +50,7 @@ const PROGRAMS: &[&str] = &[
     include_str!("page/over_time.js"),
     include_str!("page/erases.js"),
     include_str!("page/heat.js"),
+    include_str!("page/median.js"),
     include_str!("page/grid.js"),
     include_str!("page/main.js"),
 ];
@@ -113,7 +114,8 @@ pub(crate) fn assembled(title: &str, library: &str, own: &[&str], data: &str) ->
 fn fitting(results: &[Comparison]) -> Result<String, serde_json::Error> {
     let mut json = String::new();
     for level in LEVELS {
-        let mut results = results.to_vec();
+        let answering = results.iter().map(Comparison::answering);
+        let mut results: Vec<Comparison> = answering.cloned().collect();
         for result in &mut results {
             result.verdict = Some(verdict(result));
         }

@@ -13,6 +13,10 @@ use crate::{
     time::{self, Figure},
 };
 
+/// The terms of the table's columns.
+pub const TERMS: &str = "WAF = of the last capacity of writes; lifetime = WAF of an ordinary drive, baseline+gc, / of the \
+                         scheme; streams = the host's + those of copies";
+
 /// The columns for a scheme's figures, in the order in which they are shown.
 fn figures() -> Vec<Figure> {
     fn gib(bytes: u64) -> Cell {
@@ -22,13 +26,11 @@ fn figures() -> Vec<Figure> {
         Cell::maybe(waf, |waf| ratio(Some(*waf)))
     }
     fn life(scheme: &SchemeResult) -> Cell {
-        Cell::maybe(scheme.lifetime_vs_baseline, |times| format!("{times:.2}x"))
+        Cell::maybe(scheme.lifetime_vs_ordinary, |times| format!("{times:.2}x"))
     }
     vec![
         (Column::words("scheme"), |one| Cell::from(&one.name)),
-        (Column::number("streams").rank(1), |one| {
-            Cell::from(one.streams_used)
-        }),
+        (Column::number("streams").rank(1), |one| streams(one)),
         (
             Column::number("host GiB").key("host_bytes").rank(3),
             |one| gib(one.host_bytes),
@@ -41,13 +43,24 @@ fn figures() -> Vec<Figure> {
             Column::number("copied GiB").key("copied_bytes").rank(2),
             |one| gib(one.copied_bytes),
         ),
-        (Column::number("WAF"), |one| waf(one.waf)),
-        (Column::number("WAF window"), |one| waf(one.waf_window)),
+        (Column::number("WAF whole run").key("waf").rank(2), |one| {
+            waf(one.waf)
+        }),
+        (Column::number("WAF").key("waf_window"), |one| {
+            waf(one.waf_window)
+        }),
         (Column::number("erases").rank(5), |one| {
             Cell::from(one.erased_units)
         }),
         (Column::number("lifetime"), life),
     ]
+}
+
+/// The streams used, the host's and those of copies, as in `6+1`.
+fn streams(scheme: &SchemeResult) -> Cell {
+    let internal = scheme.streams.iter().filter(|one| one.internal).count();
+    let host = scheme.streams.len() - internal;
+    Cell::new(format!("{host}+{internal}"), scheme.streams_used)
 }
 
 /// The schemes side by side, a row each; several comparisons as one table, told apart by the
@@ -59,7 +72,7 @@ pub fn comparison(outcomes: &[Comparison], look: &Look) -> String {
     if outcomes.iter().flat_map(|one| &one.schemes).any(is_sampled) {
         let behind = figures
             .iter()
-            .position(|(column, _)| column.name() == "WAF");
+            .position(|(column, _)| column.name() == "WAF whole run");
         let column = Column::number("±").key("waf_error");
         figures.insert(
             behind.map_or(0, |at| at + 1),
@@ -184,7 +197,7 @@ fn bounds(outcomes: &[Comparison]) -> BTreeSet<&str> {
         .collect()
 }
 
-/// The share of the gap between `baseline` and a bound that a scheme closes.
+/// The share of the gap between the ordinary drive and a bound that a scheme closes.
 fn gap(scheme: &SchemeResult, bound: &str) -> Cell {
     Cell::maybe(scheme.gap_closed.get(bound), |share| {
         format!("{:.1} %", 100.0 * **share)
@@ -206,18 +219,24 @@ pub fn answers(outcomes: &[Comparison], look: &Look) -> String {
 }
 
 fn coloured(verdict: &Verdict, look: &Look) -> String {
-    match (verdict.answer, verdict.is_settled) {
-        (Answer::WorthIt, true) => look.good(&verdict.headline),
-        _ => look.bad(&verdict.headline),
+    match verdict.answer {
+        Answer::WorthIt => look.good(&verdict.headline),
+        Answer::NotWorthIt => look.bad(&verdict.headline),
+        // No answer is neither.
+        Answer::NoAnswerYet | Answer::NotCompared => line(&verdict.headline),
     }
 }
 
-/// The answer of a comparison: its sentence, its evidence, its warnings, and the next command.
+/// The answer of a comparison: its sentence, the answer for each kind of drive, the evidence, warnings, and the next
+/// command.
 pub fn answer(outcome: &Comparison, look: &Look) -> String {
     let verdict = verdict(outcome);
+    let drives = verdict.drives.iter();
+    let drives = drives.map(|drive| line(&format!("  {}: {}", drive.title, drive.words)));
     let warnings = verdict.warnings.iter().map(|warning| look.bad(warning));
-    let lines = [coloured(&verdict, look), line(&verdict.evidence)];
-    let lines = lines.into_iter().chain(warnings);
+    let head = [coloured(&verdict, look), line(&verdict.about)];
+    let lines = head.into_iter().chain(drives);
+    let lines = lines.chain([line(&verdict.evidence)]).chain(warnings);
     let lines = lines.chain([line(&verdict.takes), line(&verdict.next)]);
     let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
     lines.join("\n")
@@ -247,8 +266,7 @@ pub fn notes(outcome: &Comparison) -> String {
             device.internal_streams,
         ),
         format!(
-            "written: {} = {:.2} capacities; at the end {:.0} % of the drive held data; window = the \
-             last capacity of writes; lifetime = media bytes of baseline / of the scheme",
+            "written: {} = {:.2} capacities; at the end {:.0} % of the drive held data; {TERMS}",
             bytes(outcome.source.host_bytes),
             outcome.source.capacities_written,
             100.0
@@ -259,17 +277,10 @@ pub fn notes(outcome: &Comparison) -> String {
                 / device.logical_bytes.max(1) as f64,
         ),
     ];
-    lines.push(match outcome.steady {
-        true => format!(
-            "steady state: yes (the WAF of each scheme's last five windows of half a capacity stays \
-             within 10 % of their mean, without a trend{})",
-            steady_band(outcome)
-        ),
-        false => format!("steady state: NO - {}", outcome.steady_reason),
-    });
+    lines.push(steady(outcome));
     if !bounds(std::slice::from_ref(outcome)).is_empty() {
         lines.push(
-            "gap: of the copies between baseline and a bound, the share that a scheme saves"
+            "gap: of the copies of the whole run between baseline+gc and a bound, the share that a scheme saves"
                 .to_owned(),
         );
     }
@@ -288,12 +299,49 @@ pub fn notes(outcome: &Comparison) -> String {
     lines.join("\n")
 }
 
-/// The WAF's band of the first scheme that has one, as an example.
-fn steady_band(outcome: &Comparison) -> String {
-    let first = outcome.schemes.first();
-    let band = first.and_then(|scheme| scheme.steady_band.map(|band| (&scheme.name, band)));
-    band.map_or_else(String::new, |(name, band)| {
-        format!(": {name} {:.2} to {:.2}", band.least, band.most)
+/// A note on whether the two schemes that the verdict compares have settled, and on the others that have not; of all
+/// schemes, where none are compared.
+fn steady(outcome: &Comparison) -> String {
+    let verdict = verdict(outcome);
+    let (before, best) = (verdict.before.as_deref(), verdict.best.as_deref());
+    let is_named = |one: &SchemeResult| {
+        let name = Some(one.name.as_str());
+        name == before || name == best
+    };
+    let all: Vec<&SchemeResult> = outcome.schemes.iter().collect();
+    let (named, rest): (Vec<&SchemeResult>, Vec<&SchemeResult>) =
+        all.iter().partition(|one| is_named(one));
+    let (judged, others, whose) = if named.is_empty() {
+        (all, Vec::new(), "each scheme's")
+    } else {
+        (named, rest, "the compared schemes'")
+    };
+    let others = others.iter().filter(|one| !one.steady);
+    let others: Vec<&str> = others.map(|one| one.name.as_str()).collect();
+    let others = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; others have not settled: {}", others.join(", "))
+    };
+    match judged.iter().find(|one| !one.steady) {
+        Some(one) => format!(
+            "steady state: NO - {}: {}{others}",
+            one.name, one.steady_reason
+        ),
+        None => format!(
+            "steady state: yes ({whose} WAF in the last five windows of half a capacity stays within 10 % of its mean, \
+             without a trend{}){others}",
+            band(&judged)
+        ),
+    }
+}
+
+/// The WAF's band of the first scheme, as an example.
+fn band(judged: &[&SchemeResult]) -> String {
+    let first = judged.first();
+    let band = first.and_then(|one| Some((one, one.steady_band?)));
+    band.map_or_else(String::new, |(one, band)| {
+        format!(": {} {:.2} to {:.2}", one.name, band.least, band.most)
     })
 }
 

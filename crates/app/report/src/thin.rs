@@ -12,7 +12,7 @@ pub struct Level {
     intervals: usize,
     /// Moments of each map.
     moments: usize,
-    /// Schemes whose maps are kept: `baseline` and those that copied least.
+    /// Schemes whose maps are kept: the ordinary drive and those that copied least.
     maps: usize,
     /// Contexts listed.
     contexts: usize,
@@ -114,7 +114,7 @@ impl Said {
             (
                 self.maps,
                 format!(
-                    "maps are kept of {} schemes: baseline and those that copied least",
+                    "maps are kept of {} schemes: the ordinary drive and those that copied least",
                     level.maps
                 ),
             ),
@@ -180,7 +180,12 @@ fn leave_figures(result: &mut Comparison) {
 /// For each scheme, whether it keeps its maps.
 fn mapped(schemes: &[SchemeResult], most: usize) -> Vec<bool> {
     let mut ranks: Vec<usize> = (0..schemes.len()).collect();
-    ranks.sort_by_key(|&row| (schemes[row].name != "baseline", schemes[row].copied_bytes));
+    ranks.sort_by_key(|&row| {
+        (
+            schemes[row].name != anabranch_replay::ORDINARY,
+            schemes[row].copied_bytes,
+        )
+    });
     let mut keeps = vec![false; schemes.len()];
     for row in ranks.into_iter().take(most) {
         keeps[row] = true;
@@ -353,7 +358,7 @@ mod tests {
                 "name": "x", "parameters": {}, "streams_used": 1, "host_bytes": 1, "media_bytes": 1,
                 "copied_bytes": 0, "erased_bytes": 0, "erased_units": 0, "sealed_units": 0,
                 "discarded_bytes": 0, "mapped_bytes": 0, "waf": waf, "waf_window": null,
-                "waf_second_half": null, "lifetime_vs_baseline": null, "steady": true,
+                "waf_second_half": null, "lifetime_vs_ordinary": null, "steady": true,
                 "memory_bytes": 0, "streams": [], "series": [],
             });
             let result = serde_json::json!({

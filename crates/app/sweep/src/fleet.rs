@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{Cell, cells, summed_up};
 
 /// The scheme with which the others are compared.
-const BASELINE: &str = "baseline";
+const BASELINE: &str = anabranch_replay::ORDINARY;
 
 /// Collects the data for the page of these sweeps.
 ///

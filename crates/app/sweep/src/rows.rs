@@ -205,7 +205,7 @@ pub fn schema() -> SchemaRef {
 pub(crate) fn file(batch: &Batch, outcome: &Comparison) -> Result<Vec<u8>> {
     // These figures depend on the schemes that happen to be in the same comparison, not on the cell.
     let apart = |scheme: &SchemeResult| SchemeResult {
-        lifetime_vs_baseline: None,
+        lifetime_vs_ordinary: None,
         gap_closed: Default::default(),
         ..scheme.clone()
     };

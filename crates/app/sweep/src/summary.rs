@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cells::{Cell, cells};
 
 /// The scheme with which groups are compared.
-const BASELINE: &str = "baseline";
+const BASELINE: &str = anabranch_replay::ORDINARY;
 
 /// With fewer values than this only the least and the most are shown, since tenths would mean little (our choice).
 pub const FEW: usize = 20;
@@ -76,15 +76,15 @@ pub struct Group {
     pub waf: Option<Quantiles>,
     /// WAF of all cells' bytes together, as in a fleet of such drives.
     pub waf_of_all: Option<f64>,
-    /// WAF of `baseline` over the cell's, where both were swept.
-    pub lifetime_vs_baseline: Option<Quantiles>,
-    /// The share of `baseline`'s copies that the cell saves, where `baseline` copied any; below 0 where it copies more.
+    /// WAF of an ordinary drive, `baseline+gc`, over the cell's, where both were swept.
+    pub lifetime_vs_ordinary: Option<Quantiles>,
+    /// The share of an ordinary drive's copies that the cell saves, where that copied any; below 0 where it copies more.
     pub copies_removed: Option<Quantiles>,
     /// Cells that write as little as the best scheme on the same drive and trace. Several may tie, and bounds do not
     /// compete.
     pub best: usize,
-    /// Cells that copied more than `baseline` did.
-    pub worse_than_baseline: usize,
+    /// Cells that copied more than an ordinary drive did.
+    pub worse_than_ordinary: usize,
 }
 
 /// Sums a sweep's directory up: groups by drive and scheme, in the order of their names.
@@ -109,7 +109,7 @@ pub fn summed_up(cells: &[Cell]) -> Vec<Group> {
 
 /// The cells with which each cell is compared.
 struct Rivals<'a> {
-    /// The cell of `baseline` in each comparison.
+    /// The cell of the ordinary drive in each comparison.
     bases: HashMap<&'a str, &'a Cell>,
     /// The fewest media bytes that a scheme of each comparison writes; bounds do not count.
     least_bytes: HashMap<&'a str, u64>,
@@ -158,8 +158,8 @@ impl Rivals<'_> {
             waf: Quantiles::of(wafs),
             waf_of_all: (host > 0).then(|| media as f64 / host as f64),
             best: cells.iter().filter(best).count(),
-            worse_than_baseline: lifetimes.iter().filter(|&&times| times < 1.0).count(),
-            lifetime_vs_baseline: Quantiles::of(lifetimes),
+            worse_than_ordinary: lifetimes.iter().filter(|&&times| times < 1.0).count(),
+            lifetime_vs_ordinary: Quantiles::of(lifetimes),
             copies_removed: Quantiles::of(removed),
         }
     }
@@ -189,23 +189,23 @@ mod tests {
     #[test]
     fn who_is_best_is_counted_volume_by_volume_and_without_bounds() {
         let groups = summed_up(&[
-            cell("a", "baseline", 100),
+            cell("a", "baseline+gc", 100),
             cell("a", "sepbit", 50),
             cell("a", "oracle", 0),
-            cell("b", "baseline", 20),
+            cell("b", "baseline+gc", 20),
             cell("b", "sepbit", 30),
             cell("b", "oracle", 10),
-            cell("c", "baseline", 0),
+            cell("c", "baseline+gc", 0),
             cell("c", "sepbit", 0),
             cell("c", "oracle", 0),
         ]);
         let of = |name: &str| groups.iter().find(|group| group.scheme == name).unwrap();
-        let (base, sepbit) = (of("baseline"), of("sepbit"));
+        let (base, sepbit) = (of("baseline+gc"), of("sepbit"));
         assert_eq!((base.best, sepbit.best, of("oracle").best), (2, 2, 0));
-        assert_eq!((sepbit.cells, sepbit.worse_than_baseline), (3, 1));
+        assert_eq!((sepbit.cells, sepbit.worse_than_ordinary), (3, 1));
         let removed = sepbit.copies_removed.unwrap();
         assert_eq!((removed.least, removed.most), (-0.5, 0.5));
-        assert_eq!(base.lifetime_vs_baseline.unwrap().p50, 1.0);
+        assert_eq!(base.lifetime_vs_ordinary.unwrap().p50, 1.0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Would streams pay here? A rule over the schemes' figures.
 
-use anabranch_replay::WORTH;
+use anabranch_replay::{DriveKind, ORDINARY, WORTH};
 use anabranch_report::ratio;
 use serde::Serialize;
 
@@ -39,21 +39,19 @@ pub struct Answer {
     pub life: Option<f64>,
 }
 
-/// Whether a scheme is a drive without streams.
-fn is_baseline(scheme: &SchemeView) -> bool {
-    scheme.name.split(['+', ':']).next() == Some("baseline")
+/// The best of the schemes for a kind of drive.
+fn best(schemes: &[SchemeView], kind: DriveKind) -> Option<&SchemeView> {
+    let waf = |scheme: &SchemeView| scheme.waf_window.unwrap_or(f64::INFINITY);
+    let rivals = schemes.iter();
+    let rivals = rivals.filter(|scheme| DriveKind::of_name(&scheme.name) == Some(kind));
+    rivals.min_by(|one, other| waf(one).total_cmp(&waf(other)))
 }
 
 impl Answer {
     /// The answer after so many capacities of writes.
     pub fn of(schemes: &[SchemeView], capacities: f64) -> Answer {
-        let before = schemes.iter().find(|scheme| is_baseline(scheme));
-        let by_waf = |one: &&SchemeView, other: &&SchemeView| {
-            let waf = |scheme: &SchemeView| scheme.waf_window.unwrap_or(f64::INFINITY);
-            waf(one).total_cmp(&waf(other))
-        };
-        let rivals = schemes.iter().filter(|scheme| !is_baseline(scheme));
-        let best = rivals.min_by(by_waf);
+        let before = schemes.iter().find(|scheme| scheme.name == ORDINARY);
+        let best = best(schemes, DriveKind::Sold).or_else(|| best(schemes, DriveKind::Firmware));
         let waf = |scheme: Option<&SchemeView>| scheme.and_then(|scheme| scheme.waf_window);
         let life = waf(before)
             .zip(waf(best))
@@ -66,13 +64,13 @@ impl Answer {
         };
         let name = best.map_or("", |best| best.name.as_str());
         let figures = format!(
-            "WAF {} without streams, {} with {name}",
+            "WAF {} on an ordinary drive, {} with {name}",
             told(before),
             told(best)
         );
         let words = match kind {
             Kind::WorthIt => format!(
-                "streams pay: the flash lasts {:.2} times as long ({figures})",
+                "streams pay: the flash lasts {:.2} times as long as on an ordinary drive ({figures})",
                 life.unwrap_or(1.0)
             ),
             Kind::NotWorthIt => format!("streams do not pay: {figures}"),
@@ -85,7 +83,9 @@ impl Answer {
                 "too early to tell: {capacities:.2} capacities written, {CAPACITIES} are needed ({figures} so far)"
             ),
             Kind::NotCompared => {
-                "nothing to compare: name baseline and another scheme with --scheme".to_owned()
+                format!(
+                    "nothing to compare: name {ORDINARY}, an ordinary drive, and another scheme with --scheme"
+                )
             }
         };
         Answer {
@@ -100,10 +100,12 @@ impl Answer {
 fn judged(before: &SchemeView, best: &SchemeView, life: f64) -> Kind {
     let errors = before.window_error.unwrap_or(0.0) + best.window_error.unwrap_or(0.0);
     let gain = before.waf_window.unwrap_or(1.0) - best.waf_window.unwrap_or(1.0);
-    match life >= WORTH {
-        false => Kind::NotWorthIt,
-        true if gain > errors => Kind::WorthIt,
-        true => Kind::Unclear,
+    if life < WORTH {
+        Kind::NotWorthIt
+    } else if gain > errors {
+        Kind::WorthIt
+    } else {
+        Kind::Unclear
     }
 }
 
@@ -136,22 +138,24 @@ mod tests {
     fn streams_pay_where_they_save_more_than_the_errors_hide() {
         let answer = |with: f64, error: f64, capacities| {
             let schemes = [
-                scheme("baseline", 1.5, Some(error)),
-                scheme("pcstream", with, Some(error)),
+                scheme("baseline", 9.0, Some(error)),
+                scheme("baseline+gc", 1.5, Some(error)),
+                scheme("pcstream+fdp", with, Some(error)),
                 scheme("autostream-sfr", 1.6, Some(error)),
+                scheme("anabranch", 1.0, Some(error)),
             ];
             Answer::of(&schemes, capacities)
         };
         let pays = answer(1.2, 0.01, 3.0);
         assert_eq!(
             (pays.kind, pays.best.as_deref()),
-            (Kind::WorthIt, Some("pcstream"))
+            (Kind::WorthIt, Some("pcstream+fdp"))
         );
         assert!(pays.words.contains("1.25 times"), "{}", pays.words);
         assert_eq!(answer(1.2, 0.2, 3.0).kind, Kind::Unclear);
         assert_eq!(answer(1.49, 0.0, 3.0).kind, Kind::NotWorthIt);
         assert_eq!(answer(1.2, 0.01, 0.5).kind, Kind::TooEarly);
-        let alone = Answer::of(&[scheme("baseline", 1.5, None)], 3.0);
+        let alone = Answer::of(&[scheme("baseline+gc", 1.5, None)], 3.0);
         assert_eq!((alone.kind, alone.life), (Kind::NotCompared, None));
     }
 }

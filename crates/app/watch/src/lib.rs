@@ -18,7 +18,7 @@
 //!     SchemeView::new(name.to_owned(), &[track], Drawn { sample: 1, trace: 1, unit_pages: 256 })
 //! };
 //!
-//! let answer = Answer::of(&[scheme("baseline", 50), scheme("pcstream", 20)], 3.0);
+//! let answer = Answer::of(&[scheme("baseline+gc", 50), scheme("pcstream", 20)], 3.0);
 //! assert_eq!(answer.kind, Kind::WorthIt);
 //! assert_eq!(answer.best.as_deref(), Some("pcstream"));
 //! assert!(answer.words.starts_with("streams pay: the flash lasts 1.25 times as long"));

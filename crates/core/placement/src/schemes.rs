@@ -51,14 +51,14 @@ pub const SCHEMES: &[Scheme] = &[
         name: "baseline",
         host: || Box::<single::Parameters>::default(),
         relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
-        summary: "one stream, copies mixed with new data: the papers' legacy drive",
+        summary: "one stream, copies mixed with new data, also named mixed: the papers' legacy drive",
         source: "PCStream draft, section 4",
     },
     Scheme {
         name: "baseline+gc",
         host: || Box::<single::Parameters>::default(),
         relocation: DeviceHalf::Relocation(RelocationKind::Gc),
-        summary: "one stream, copies in units of their own: what a good legacy drive does",
+        summary: "one stream, copies in units of their own: an ordinary drive, which others are compared with",
         source: "SepBIT (FAST'22) as SepGC",
     },
     Scheme {

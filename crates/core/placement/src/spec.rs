@@ -383,6 +383,9 @@ impl fmt::Display for SchemeSpec {
     }
 }
 
+/// Another name of `baseline`, which says what that drive does: it mixes copies with new data.
+const MIXED: &str = "mixed";
+
 /// Both halves of what stands before the `:`.
 fn parts(name: &str) -> Result<(Box<dyn HostScheme>, DeviceHalf), SchemeError> {
     if let Some(scheme) = find(name) {
@@ -411,6 +414,7 @@ fn parts(name: &str) -> Result<(Box<dyn HostScheme>, DeviceHalf), SchemeError> {
 }
 
 fn find(name: &str) -> Option<&'static Scheme> {
+    let name = if name == MIXED { "baseline" } else { name };
     SCHEMES.iter().find(|scheme| scheme.name == name)
 }
 
@@ -465,6 +469,7 @@ mod tests {
             ("pcstream+mixed", "pcstream*", RelocationKind::Mixed),
             ("pcstream+gc", "pcstream*+gc", RelocationKind::Gc),
             ("baseline+mixed", "baseline", RelocationKind::Mixed),
+            ("mixed", "baseline", RelocationKind::Mixed),
         ] {
             assert_eq!(spec(text).name(), name);
             assert_eq!(spec(text).relocation(), DeviceHalf::Relocation(relocation));

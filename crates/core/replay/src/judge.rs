@@ -1,38 +1,44 @@
 //! The answer of a comparison, found in its figures. It is computed once; terminal, page and JSON show the same.
 
-use anabranch_trace::Capture;
+mod answers;
+mod lack;
+mod next;
 
 use crate::{
     outcome::{Comparison, SchemeResult},
-    verdict::{Answer, Verdict, WORTH},
+    verdict::{Answer, DriveAnswer, DriveKind, ORDINARY, Verdict, WORTH},
 };
+use lack::Lack;
 
 /// A scheme that goes by hints is not recommended where the kernel refused more than this share of
 /// the bytes hinted (our choice).
 const REFUSED: f64 = 0.01;
-/// Capacities of writes needed to judge a steady state.
-const CAPACITIES_TO_JUDGE: f64 = 2.5;
-/// A drive that held less than this share of data has room that works like spare flash (our choice).
-const FULL: f64 = 0.85;
+/// Another scheme is named in place of ours only where its WAF is lower by more than this share (our choice: less
+/// is within what another run changes).
+const BETTER: f64 = 0.01;
 
 impl Verdict {
     /// The answer of a comparison.
     pub fn of(outcome: &Comparison) -> Verdict {
         let known = Known::of(outcome);
         let answer = known.answer();
+        let drives = known.drive_answers();
+        let first = drives.first().filter(|_| known.best.is_some());
         Verdict {
             answer,
-            headline: known.headline(answer),
+            headline: known.headline(answer, first),
+            about: String::new(),
             evidence: known.evidence(answer),
-            warnings: known.warnings(answer),
+            warnings: known.refusal().into_iter().chain(known.loss()).collect(),
             takes: known.takes(answer),
             next: known.next(answer),
             before: known.before.map(|scheme| scheme.name.clone()),
             best: known.best.map(|scheme| scheme.name.clone()),
             waf_before: known.before.and_then(|scheme| scheme.waf_window),
             waf_with: known.best.and_then(|scheme| scheme.waf_window),
-            life: known.life(),
-            is_settled: known.unsettled().is_none() && known.before.or(known.best).is_some(),
+            life: first.and_then(|first| first.life),
+            is_settled: known.judged().all(|scheme| scheme.steady) && known.judged().count() > 0,
+            drives,
         }
     }
 }
@@ -40,103 +46,110 @@ impl Verdict {
 /// The results that the sentences are made from.
 struct Known<'a> {
     outcome: &'a Comparison,
+    /// The ordinary drive.
     before: Option<&'a SchemeResult>,
+    /// The scheme of the headline: that of a drive that is sold, else of one with a scheme in its firmware.
     best: Option<&'a SchemeResult>,
-    /// The best scheme among those that go by hints the kernel refused, if it is better than `best`.
-    refused: Option<&'a SchemeResult>,
+    /// Whether the kernel refused the hints that schemes go by.
+    are_refused: bool,
 }
 
 impl<'a> Known<'a> {
     fn of(outcome: &'a Comparison) -> Known<'a> {
         let source = &outcome.source;
         let refused_share = source.refused_hint_bytes as f64 / source.hinted_bytes.max(1) as f64;
-        let are_refused = refused_share > REFUSED;
-        let all = || outcome.schemes.iter();
-        let before = all().find(|scheme| scheme.name == BASELINE);
-        let before = before.or_else(|| all().find(|scheme| is_without_streams(scheme)));
-        let rivals = || all().filter(|one| !is_without_streams(one) && !one.is_bound);
-        let is_refused = |scheme: &&SchemeResult| are_refused && scheme.goes_by_hints;
-        let best = least(rivals().filter(|scheme| !is_refused(scheme)));
-        let refused = least(rivals().filter(is_refused));
-        let beats = |one: &SchemeResult| best.is_none_or(|best| waf(one) < waf(best));
-        Known {
+        let mut known = Known {
             outcome,
-            before,
-            best,
-            refused: refused.filter(|scheme| beats(scheme)),
-        }
+            before: outcome.ordinary(),
+            best: None,
+            are_refused: refused_share > REFUSED,
+        };
+        let kinds = [DriveKind::Sold, DriveKind::Firmware];
+        known.best = kinds.into_iter().find_map(|kind| known.chosen(kind));
+        known
     }
 
-    fn life(&self) -> Option<f64> {
-        Some(self.before?.waf_window? / self.best?.waf_window?)
+    /// The schemes of a kind of drive that can be recommended.
+    fn rivals(&self, kind: DriveKind) -> impl Iterator<Item = &'a SchemeResult> {
+        let are_refused = self.are_refused;
+        let schemes = self.outcome.schemes.iter();
+        schemes.filter(move |one| one.kind() == kind && !(are_refused && one.goes_by_hints))
+    }
+
+    /// Our scheme on that kind of drive, or another that is better by more than [`BETTER`].
+    fn chosen(&self, kind: DriveKind) -> Option<&'a SchemeResult> {
+        let best = least(self.rivals(kind))?;
+        let ours = self.ours(kind);
+        let is_level = |ours: &&SchemeResult| waf(ours) <= waf(best) * (1.0 + BETTER);
+        Some(ours.filter(is_level).unwrap_or(best))
+    }
+
+    fn ours(&self, kind: DriveKind) -> Option<&'a SchemeResult> {
+        let is_ours = |one: &&SchemeResult| one.name.split(['+', ':']).next() == Some("anabranch");
+        least(self.rivals(kind).filter(is_ours))
+    }
+
+    /// The two schemes that the headline compares.
+    fn judged(&self) -> impl Iterator<Item = &'a SchemeResult> {
+        [self.before, self.best].into_iter().flatten()
     }
 
     fn answer(&self) -> Answer {
-        let judged = [self.before, self.best];
-        let mut judged = judged.into_iter().flatten().peekable();
-        let is_none = judged.peek().is_none();
-        if !is_none && judged.all(|scheme| scheme.erased_units == 0) {
-            return Answer::TooLittleWritten;
+        match (self.before, self.best) {
+            _ if self.outcome.source.host_bytes == 0 => Answer::NoAnswerYet,
+            (Some(_), Some(best)) => self.answer_with(best),
+            _ => Answer::NotCompared,
         }
-        match self.life() {
+    }
+
+    /// The kind of answer for a scheme beside the ordinary drive.
+    fn answer_with(&self, scheme: &SchemeResult) -> Answer {
+        if self.lack(scheme).is_some() {
+            return Answer::NoAnswerYet;
+        }
+        match self.life_with(scheme) {
             None => Answer::NotCompared,
             Some(life) if life >= WORTH => Answer::WorthIt,
             Some(_) => Answer::NotWorthIt,
         }
     }
 
-    /// The reason why the figures of the two schemes have not settled; `None` if they have.
-    fn unsettled(&self) -> Option<String> {
-        let judged = [self.before, self.best].into_iter().flatten();
-        let mut unsteady = judged.filter(|scheme| !scheme.steady);
-        unsteady
-            .next()
-            .map(|scheme| format!("{}: {}", scheme.name, scheme.steady_reason))
+    fn life_with(&self, scheme: &SchemeResult) -> Option<f64> {
+        Some(self.before?.waf_window? / scheme.waf_window?)
     }
 
-    fn headline(&self, answer: Answer) -> String {
-        let life = self.life().unwrap_or(1.0);
-        let (before, best) = (self.before.map(waf), self.best.map(waf));
-        let name = self.best.map_or("", |best| best.name.as_str());
-        let so_far = match self.unsettled() {
-            None => "",
-            Some(_) => " so far",
-        };
-        match (answer, before, best) {
-            (Answer::TooLittleWritten, ..) => {
-                "No answer yet: the drive never filled, so nothing had to be copied.".to_owned()
-            }
-            (Answer::WorthIt, Some(before), Some(best)) => {
-                let spared = (before - best) / (before - 1.0).max(1e-9);
-                let unsettled = if so_far.is_empty() {
-                    ""
-                } else {
-                    ", but not settled"
-                };
-                format!(
-                    "Worth it{so_far}{unsettled}: with {name} the flash lasts {life:.2} times as long, and {} of the copies are spared.",
-                    percent(spared)
-                )
-            }
-            (Answer::NotWorthIt, Some(before), Some(best)) if best < before => format!(
-                "Not worth it{so_far}: without streams each byte written costs {before:.2} bytes of flash, and with \
-                 {name}, the best, {best:.2}."
+    /// The reason why a scheme beside the ordinary drive has no answer yet.
+    fn lack(&self, scheme: &SchemeResult) -> Option<Lack> {
+        Lack::of(self.outcome, &[self.before?, scheme])
+    }
+
+    fn headline(&self, answer: Answer, first: Option<&DriveAnswer>) -> String {
+        if self.outcome.source.host_bytes == 0 {
+            return format!("No answer yet: {}.", Lack::NothingWritten);
+        }
+        match (answer, self.before, self.best, first) {
+            (Answer::NoAnswerYet, _, Some(best), _) => match self.lack(best) {
+                Some(lack) => format!("No answer yet: {lack}."),
+                None => "No answer yet.".to_owned(),
+            },
+            (_, Some(_), Some(_), Some(first)) => answers::headline(first),
+            (_, None, Some(best), _) if self.outcome.schemes.len() == 1 => format!(
+                "With {} each byte written costs {:.2} bytes of flash.",
+                best.name,
+                waf(best)
             ),
-            (Answer::NotWorthIt, Some(before), Some(_)) => format!(
-                "Not worth it{so_far}: no scheme compared does better than none at all, at {before:.2} bytes of flash \
-                 for each byte written."
+            (_, None, Some(best), _) => format!(
+                "Not compared with an ordinary drive, `{ORDINARY}`; of these schemes {} does best: each byte \
+                 written costs {:.2} bytes of flash.",
+                best.name,
+                waf(best)
             ),
-            (_, None, Some(best)) if self.outcome.schemes.len() == 1 => {
-                format!("With {name} each byte written costs {best:.2} bytes of flash.")
-            }
-            (_, None, Some(best)) => format!(
-                "The best of these schemes is {name}: each byte written costs {best:.2} bytes of flash."
+            (_, Some(before), ..) => format!(
+                "On an ordinary drive each byte written costs {:.2} bytes of flash; no scheme was compared \
+                 with that.",
+                waf(before)
             ),
-            (_, Some(before), _) => format!(
-                "Without streams each byte written costs {before:.2} bytes of flash; no scheme was compared \
-                 with that."
-            ),
-            (_, None, None) => "No scheme was compared.".to_owned(),
+            (_, None, None, _) => "No scheme was compared.".to_owned(),
         }
     }
 
@@ -144,13 +157,13 @@ impl<'a> Known<'a> {
         let (Some(before), Some(best)) = (self.before, self.best) else {
             return String::new();
         };
-        if answer == Answer::TooLittleWritten {
+        if answer == Answer::NoAnswerYet {
             return String::new();
         }
         let whole = |scheme: &SchemeResult| scheme.waf.unwrap_or(1.0);
         format!(
-            "Write amplification over the last capacity of writes: {:.2} with {}, {:.2} with {}; over the \
-             whole run, from the drive it began with: {:.2} and {:.2}.",
+            "Write amplification over the last capacity of writes: {:.2} on the ordinary drive (`{}`), {:.2} with \
+             `{}`; over the whole run, from the drive it began with: {:.2} and {:.2}.",
             waf(before),
             before.name,
             waf(best),
@@ -160,18 +173,14 @@ impl<'a> Known<'a> {
         )
     }
 
-    fn warnings(&self, answer: Answer) -> Vec<String> {
-        let unsettled = self.unsettled().map(|why| format!("Not settled: {why}."));
-        let unsettled = unsettled.filter(|_| answer != Answer::TooLittleWritten);
-        unsettled
-            .into_iter()
-            .chain(self.refusal())
-            .chain(self.loss())
-            .collect()
-    }
-
+    /// The warning that a better scheme goes by hints which the kernel refused.
     fn refusal(&self) -> Option<String> {
-        let scheme = self.refused?;
+        let all = self.outcome.schemes.iter();
+        let hinted = all.filter(|one| one.goes_by_hints && one.kind() == DriveKind::Sold);
+        let scheme = least(hinted).filter(|_| self.are_refused)?;
+        if self.best.is_some_and(|best| waf(best) <= waf(scheme)) {
+            return None;
+        }
         let source = &self.outcome.source;
         Some(format!(
             "{} would come to {:.2}, but not as things are: it goes by the life-time hints the application asked \
@@ -199,129 +208,33 @@ impl<'a> Known<'a> {
             return String::new();
         };
         let streams = best.streams.iter().filter(|stream| !stream.internal);
-        let mut words = format!(
-            "What it takes: a drive that offers {} streams, or as many FDP placement handles",
-            streams.count()
-        );
-        if best.goes_by_hints {
-            words += ", and an application that sets write life-time hints";
-        }
-        words += match best.drive_half.as_deref() {
-            None => ".",
-            Some("mixed") => "; its garbage collection stays as it is.",
-            Some(_) => ", and one whose garbage collection keeps copies apart as the scheme says",
+        let streams = streams.count();
+        let hints = if best.goes_by_hints {
+            ", and an application that sets write life-time hints"
+        } else {
+            ""
         };
-        if best
-            .drive_half
-            .as_deref()
-            .is_none_or(|half| half == "mixed")
-        {
-            return words;
+        if best.kind() == DriveKind::Firmware {
+            return format!(
+                "What it takes: a drive with {streams} streams whose firmware runs the scheme `{}`{hints}; none is \
+                 sold.",
+                best.name
+            );
         }
-        let mut others = self.outcome.schemes.iter();
-        let host_only = least(others.by_ref().filter(|one| {
-            let is_host_only = one.drive_half.as_deref() == Some("mixed");
-            is_host_only && !one.is_bound && !is_without_streams(one) && !one.goes_by_hints
-        }));
-        let before = self.before.map_or(1.0, waf);
-        let host_only = host_only.filter(|other| before / waf(other) >= WORTH);
-        match host_only {
-            Some(other) => format!(
-                "{words}. The best that needs streams alone is {}, at {:.2}.",
-                other.name,
-                waf(other)
-            ),
-            None => words + ".",
-        }
-    }
-
-    /// Whether the trace was imported, so that its writers are at most names of processes.
-    fn is_foreign(&self) -> bool {
-        match self.outcome.config.get("capture") {
-            Some(capture) => {
-                let capture = serde_json::from_value::<Capture>(capture.clone());
-                capture.is_ok_and(|capture| capture.is_imported())
-            }
-            // One without tables; who runs a program live knows its calls.
-            None => self
-                .outcome
-                .config
-                .get("verb")
-                .is_some_and(|verb| verb == "replay"),
-        }
-    }
-
-    /// The options that made the drive, without those in `but`, for a command that is to use the same drive.
-    fn drive_options(&self, but: &[&str]) -> String {
-        let words = self.outcome.config.get("drive_options");
-        let words = words
-            .and_then(|words| words.as_array())
-            .into_iter()
-            .flatten();
-        let words: Vec<&str> = words.filter_map(|word| word.as_str()).collect();
-        let pairs = words.chunks(2).filter(|pair| !but.contains(&pair[0]));
-        pairs
-            .flatten()
-            .map(|word| format!(" {}", quoted(word)))
-            .collect()
-    }
-
-    fn next(&self, answer: Answer) -> String {
-        let Some(trace) = self
-            .outcome
-            .config
-            .get("trace")
-            .and_then(|name| name.as_str())
-        else {
-            return String::new();
+        let host = best.name.split('+').next().unwrap_or(&best.name);
+        let way = if best.goes_by_hints {
+            String::new()
+        } else {
+            format!(
+                ", and `anabranch steer --scheme {}` in front of it",
+                quoted(host)
+            )
         };
-        let trace = quoted(trace);
-        let fuller = |why: &str| {
-            if self.outcome.config.contains_key("fill") {
-                String::new()
-            } else {
-                format!(
-                    "{why}: anabranch replay {trace}{} --fill 90%",
-                    self.drive_options(&["--size"])
-                )
-            }
-        };
-        let drive = self.outcome.device.logical_bytes.max(1) as f64;
-        let mapped = self.before.map_or(0, |scheme| scheme.mapped_bytes) as f64 / drive;
-        let is_young = self.outcome.source.capacities_written < CAPACITIES_TO_JUDGE;
-        match (answer, self.best) {
-            (Answer::TooLittleWritten, _) => fuller("Next, the same writes on a drive they fill"),
-            (Answer::WorthIt, _) if self.is_foreign() => {
-                "Next, as this trace does not tell which calls wrote: see what your own program would gain: anabranch \
-                 run -- PROGRAM"
-                    .to_owned()
-            }
-            (Answer::WorthIt, Some(best)) => format!(
-                "Next, what to do about it: anabranch export {trace}{} --scheme {} --to rules,fdp,fio -o advice",
-                self.drive_options(&[]),
-                quoted(&best.name)
-            ),
-            (Answer::NotWorthIt, _) if is_young => {
-                fuller("Next, a smaller drive, overwritten more often")
-            }
-            (Answer::NotWorthIt, _) if mapped < FULL => fuller(&format!(
-                "This drive was {} full at the end; next, a fuller one",
-                percent(mapped)
-            )),
-            (Answer::NotCompared, _) => format!(
-                "Next, other schemes beside it: anabranch replay {trace}{}",
-                self.drive_options(&[])
-            ),
-            _ => String::new(),
-        }
+        format!(
+            "What it takes: a drive with FDP or streams, {streams} of its handles{hints}{way}; its garbage collection \
+             stays as it is."
+        )
     }
-}
-
-const BASELINE: &str = "baseline";
-
-/// Whether a scheme's host half is that of a drive without streams.
-fn is_without_streams(scheme: &SchemeResult) -> bool {
-    scheme.name.split(['+', ':']).next() == Some(BASELINE)
 }
 
 /// The scheme with the fewest bytes written to flash; of equals, the first.

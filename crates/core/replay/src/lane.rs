@@ -171,6 +171,8 @@ struct Driven {
     batch: Vec<u32>,
     batch_stream: StreamId,
     series: Series,
+    /// The most pages that ever held data.
+    peak_mapped_pages: u64,
     records: u64,
     /// Collects the details that pictures need, where they are wanted.
     watch: Option<Box<Watch>>,
@@ -215,6 +217,7 @@ impl Lane {
             ahead: Vec::with_capacity(AHEAD),
             driven: Driven {
                 series: Series::new(u64::from(config.logical_pages) / POINTS_PER_CAPACITY),
+                peak_mapped_pages: engine.mapped_pages(),
                 engine,
                 time_ns: 0,
                 batch: Vec::with_capacity(BATCH),
@@ -484,6 +487,11 @@ impl Lane {
         Some(watch.details(&self.driven.engine, self.assign()))
     }
 
+    /// The most pages that ever held data, looked at between batches.
+    pub fn peak_mapped_pages(&self) -> u64 {
+        self.driven.peak_mapped_pages
+    }
+
     /// Counters over the run.
     pub fn series(&self) -> &Series {
         &self.driven.series
@@ -595,6 +603,7 @@ impl Driven {
     /// Takes the details of the device when no write waits in the batch.
     fn remember(&mut self) {
         self.series.record(self.engine.counters());
+        self.peak_mapped_pages = self.peak_mapped_pages.max(self.engine.mapped_pages());
         if let Some(watch) = &mut self.watch {
             watch.look(&self.engine);
         }

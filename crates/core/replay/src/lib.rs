@@ -75,4 +75,4 @@ pub use anabranch_ssd::{
     wear::WearReport,
 };
 pub use steady::{Band, Steady, verdict};
-pub use verdict::{Answer, Verdict, WORTH};
+pub use verdict::{Answer, DriveAnswer, DriveKind, ORDINARY, OtherVictims, SOLD, Verdict, WORTH};

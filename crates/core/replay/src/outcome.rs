@@ -13,11 +13,12 @@ use crate::{
     lane::Lane,
     sampled::{SampledDrive, SampledWaf},
     steady::{Band, Steady, verdict},
-    verdict::Verdict,
+    verdict::{DriveKind, ORDINARY, OtherVictims, Verdict},
 };
 
-/// Version of the result's form. Fields are added, never renamed.
-pub const SCHEMA: u32 = 1;
+/// Version of the result's form. Fields are added; the number rises where one changes its meaning. 2: figures are
+/// against an ordinary drive, `baseline+gc`, over the last capacity of writes (1: against `baseline`, over the whole run).
+pub const SCHEMA: u32 = 2;
 
 /// The result of a run or a replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +42,12 @@ pub struct Comparison {
     pub steady_reason: String,
     /// The schemes, in the order asked for.
     pub schemes: Vec<SchemeResult>,
+    /// The figures of a drive that is sold with other victims of garbage collection, where they were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_victims: Option<OtherVictims>,
+    /// The same requests on a drive that they fill, where this one was not: then the verdict is of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filled: Option<Box<Comparison>>,
     /// The answer in sentences; results of older versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
@@ -198,6 +205,9 @@ pub struct SchemeResult {
     pub discarded_bytes: u64,
     /// Bytes that held data at the end.
     pub mapped_bytes: u64,
+    /// The most bytes that ever held data.
+    #[serde(default)]
+    pub peak_mapped_bytes: u64,
     /// Write amplification of the whole run; null before the first write.
     pub waf: Option<f64>,
     /// The WAF of each sample and its error, where the drive is sampled.
@@ -207,10 +217,11 @@ pub struct SchemeResult {
     pub waf_window: Option<f64>,
     /// Write amplification of the second half of the host's writes.
     pub waf_second_half: Option<f64>,
-    /// WAF of `baseline` over that of this scheme: how many times longer the flash lasts. Null where `baseline` was not compared.
-    pub lifetime_vs_baseline: Option<f64>,
-    /// Shares of the copies between `baseline` and each bound compared that this scheme saves: 1 is as good as the
-    /// bound, 0 as `baseline`. Empty where `baseline` or bounds are missing.
+    /// WAF of the ordinary drive over that of this scheme, over the last capacity of writes: how many times as long the
+    /// flash lasts. Null where `baseline+gc` was not compared.
+    pub lifetime_vs_ordinary: Option<f64>,
+    /// Shares of the copies between the ordinary drive and each bound compared that this scheme saves, over the whole
+    /// run: 1 is as good as the bound, 0 as `baseline+gc`. Empty where `baseline+gc` or bounds are missing.
     #[serde(default)]
     pub gap_closed: BTreeMap<String, f64>,
     /// Whether the WAF had settled.
@@ -303,11 +314,12 @@ impl SchemeResult {
             read_only: lane.engine().is_read_only(),
             discarded_bytes: now.discarded_pages * page,
             mapped_bytes: lane.engine().mapped_pages() * page,
+            peak_mapped_bytes: lane.peak_mapped_pages() * page,
             waf: now.waf(),
             sampled: None,
             waf_window: since(now.host_pages.saturating_sub(logical)),
             waf_second_half: since(now.host_pages / 2),
-            lifetime_vs_baseline: None,
+            lifetime_vs_ordinary: None,
             gap_closed: BTreeMap::new(),
             steady: steady_band.is_some(),
             steady_reason,
@@ -378,6 +390,8 @@ pub fn outcome(
         steady: unsteady.is_none(),
         steady_reason: unsteady.unwrap_or_default(),
         schemes,
+        other_victims: None,
+        filled: None,
         verdict: None,
         details: None,
     };
@@ -387,17 +401,33 @@ pub fn outcome(
 
 impl Comparison {
     /// Computes the figures that compare schemes with each other, from the results of each.
-    pub(crate) fn compare_schemes(&mut self) {
+    pub fn compare_schemes(&mut self) {
         let most = self.schemes.iter().map(|scheme| scheme.host_bytes).max();
         self.source.host_bytes = most.unwrap_or(0);
         let logical = self.device.logical_bytes.max(1);
         self.source.capacities_written = self.source.host_bytes as f64 / logical as f64;
-        let baseline = self.schemes.iter().find(|scheme| scheme.name == "baseline");
-        let baseline = baseline.and_then(|scheme| scheme.waf);
+        let ordinary = self.ordinary().and_then(|scheme| scheme.waf_window);
         for scheme in &mut self.schemes {
-            scheme.lifetime_vs_baseline = baseline
-                .zip(scheme.waf)
-                .map(|(baseline, own)| baseline / own);
+            scheme.lifetime_vs_ordinary = ordinary
+                .zip(scheme.waf_window)
+                .map(|(ordinary, own)| ordinary / own);
         }
+    }
+
+    /// The result of the ordinary drive, with which the others are compared.
+    pub fn ordinary(&self) -> Option<&SchemeResult> {
+        self.schemes.iter().find(|scheme| scheme.name == ORDINARY)
+    }
+
+    /// The comparison that answers: that on a drive the requests fill, where there is one.
+    pub fn answering(&self) -> &Comparison {
+        self.filled.as_deref().unwrap_or(self)
+    }
+}
+
+impl SchemeResult {
+    /// The kind of drive that the scheme needs.
+    pub fn kind(&self) -> DriveKind {
+        DriveKind::of_halves(&self.name, self.drive_half.as_deref(), self.is_bound)
     }
 }

@@ -47,6 +47,7 @@ fn pool(scheme: &mut SchemeResult, others: &[&SchemeResult], drawn: Drawn) {
     scheme.retired_units = mean(|one| one.retired_units);
     scheme.discarded_bytes = mean(|one| one.discarded_bytes);
     scheme.mapped_bytes = mean(|one| one.mapped_bytes);
+    scheme.peak_mapped_bytes = mean(|one| one.peak_mapped_bytes);
     scheme.memory_bytes = mean(|one| one.memory_bytes);
     scheme.read_only = all().any(|one| one.read_only);
     scheme.streams = streams(all());
@@ -114,7 +115,7 @@ mod tests {
     fn counted(count: u64) -> Value {
         let mut result = json!({
             "name": "baseline", "parameters": {}, "streams_used": 0, "media_bytes": 2 * count, "waf": 2.0,
-            "waf_window": null, "waf_second_half": null, "lifetime_vs_baseline": null, "steady": true,
+            "waf_window": null, "waf_second_half": null, "lifetime_vs_ordinary": null, "steady": true,
             "memory_bytes": count, "streams": [], "series": [],
         });
         for name in COUNTS {

@@ -6,9 +6,10 @@ use std::{
     process::{Child, Command},
 };
 
-use anabranch_compare::bytes;
+use anabranch_compare::{bytes, of_recording};
 use anabranch_disk::InterruptSource;
 use anabranch_probe::{LeftOut, Whose};
+use anabranch_replay::Comparison;
 use anabranch_report::line;
 use anabranch_trace::{Capture, Rate, Sampled};
 use nix::{
@@ -21,14 +22,20 @@ use super::{capture::Capturing, interrupt::Interrupt, meter::Meter};
 use crate::{
     arguments::RecordArguments,
     failure::{Failure, Result, all},
+    look::TableArguments,
     output::is_standard_output,
     output::print,
-    say, tenants,
+    progress::Bar,
+    say,
+    source::open,
+    tenants,
     watch::Block,
 };
 
 /// Bytes of the pages that are sampled: pages of memory, which is what file systems write.
 const PAGE_BYTES: u32 = 4096;
+/// More than this is not replayed as soon as it is recorded (our choice: a few minutes at 500 MiB a second, 10 lanes).
+const MOST_REPLAYED_BYTES: u64 = 64 << 30;
 
 /// Records a device while a program runs, or until interrupted.
 pub fn record(arguments: &RecordArguments) -> Result {
@@ -91,7 +98,8 @@ pub fn record(arguments: &RecordArguments) -> Result {
         Ok(older) => (Some(older), Ok(())),
         Err(failure) => (None, Err(failure)),
     };
-    let printed = report(arguments, &meter, &capture, left_out, kept);
+    let answer = kept.as_ref().and_then(|_| answer(arguments, &meter));
+    let printed = report(arguments, &meter, &capture, left_out, kept, answer.as_ref());
     let ended = match status.map(anabranch_disk::status_code) {
         None | Some(0) => Ok(()),
         Some(status) => Err(Failure {
@@ -120,6 +128,26 @@ fn only(arguments: &RecordArguments) -> Result<Vec<Whose>> {
     }
 }
 
+/// The answer for what was recorded, on a drive that it fills; `None` where the recording is too large to replay at
+/// once, writes nothing, is on standard output, or gives none, which is noted.
+fn answer(arguments: &RecordArguments, meter: &Meter) -> Option<Comparison> {
+    let is_there = !is_standard_output(&arguments.output) && meter.written_bytes() > 0;
+    if !is_there || meter.written_bytes() > MOST_REPLAYED_BYTES {
+        return None;
+    }
+    let found = open(&arguments.output, None, false)
+        .and_then(|trace| Ok(of_recording(&trace, &mut Bar::default())?));
+    match found {
+        Ok(answer) => answer,
+        Err(failure) => {
+            if let Some(error) = failure.error {
+                say::note(&format!("no answer from the recording: {error:#}"));
+            }
+            None
+        }
+    }
+}
+
 /// Prints a report on the recording, unless the trace itself is on standard output. `kept` is `None` if the trace could
 /// not be written, else it holds the name that the older trace has now.
 fn report(
@@ -128,6 +156,7 @@ fn report(
     capture: &Capture,
     left_out: Option<LeftOut>,
     kept: Option<Option<PathBuf>>,
+    answer: Option<&Comparison>,
 ) -> Result {
     let trace = line(&arguments.output.to_string_lossy());
     if is_standard_output(&arguments.output) {
@@ -149,6 +178,7 @@ fn report(
                     "reads": left_out.reads,
                 })),
                 "capture": capture,
+                "verdict": answer.and_then(|answer| answer.verdict.as_ref()),
             })
         ));
     }
@@ -163,7 +193,14 @@ fn report(
         capture.lost_events
     ))?;
     let mut lines = tenants::told(&capture.tenants, &capture.limitations, "note: ");
-    lines.try_for_each(|line| print(&(line + "\n")))
+    lines.try_for_each(|line| print(&(line + "\n")))?;
+    match answer {
+        Some(answer) => print(&format!(
+            "\n{}\n",
+            anabranch_report::answer(answer, &TableArguments::default().look())
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The program that runs while the device is recorded.

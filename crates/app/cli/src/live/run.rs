@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_compare::{NamedDrive, Origin, Running, Sampling, one_drive, one_sampled, samples};
+use anabranch_compare::{
+    NamedDrive, Origin, Running, Sampling, complete, one_drive, one_sampled, samples,
+};
 use anabranch_disk::{
     DiskError, Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code,
 };
@@ -29,8 +31,12 @@ use crate::{
     arguments::RunArguments,
     comparison::{keep, live_schemes, publish},
     failure::{Failure, INTERRUPTED, Result, all},
+    output::is_standard_output,
+    progress::Bar,
     rate::NO_AUTO,
-    say, tenants,
+    say,
+    source::open,
+    tenants,
     workloads::workloads,
 };
 
@@ -85,17 +91,31 @@ pub fn run(arguments: &RunArguments) -> Result {
              ANABRANCH_DIR name it, --chdir starts it there",
         );
     }
-    // IMPORTANT: each by itself, and the figures first. The disk may be full by now, and the program ran for hours.
-    let published = result.map_err(Failure::from).and_then(|result| {
-        let publish = if is_void { keep } else { publish };
-        publish(&[result], &arguments.comparison.publish)
-    });
-    let kept = if is_void && arguments.trace.is_none() {
-        Ok(())
-    } else {
+    // IMPORTANT: each by itself. The disk may be full by now, and the program ran for hours: a trace that cannot be
+    // written costs the bound, which comes of the recording, and no other figure.
+    let is_kept = !is_void || arguments.trace.is_some();
+    let kept = if is_kept {
         plan.keep(recorded)
+    } else {
+        Ok(())
     };
+    let trace = plan.trace.as_deref().filter(|_| kept.is_ok() && !is_void);
+    let published = result.map_err(Failure::from).and_then(|mut result| {
+        let completed = bounded(&mut result, trace, arguments);
+        let publish = if is_void { keep } else { publish };
+        all([publish(&[result], &arguments.comparison.publish), completed])
+    });
     all([published, kept, unmounted, end.conclude(is_void, bytes)])
+}
+
+/// Adds to a live result what only its recording can give, such as the bound; nothing where the trace is not a file.
+fn bounded(result: &mut Comparison, trace: Option<&Path>, arguments: &RunArguments) -> Result {
+    let Some(trace) = trace.filter(|trace| !is_standard_output(trace)) else {
+        return Ok(());
+    };
+    let source = open(trace, None, false)?;
+    let options = arguments.comparison.options();
+    Ok(complete(result, &options, &source, &mut Bar::default())?)
 }
 
 /// The drive that every scheme gets, whole or sampled, and the samples.

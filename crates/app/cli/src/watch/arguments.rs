@@ -17,9 +17,9 @@ What the screen tells is told as JSON with -o (a file that is always whole) and 
 Drives, partitions, LVM, dm-crypt and md are watched as they are named; of two that lie on each other name one, \
 or both tell the same writes.";
 
-/// Schemes where none are named (our choice: both drives without streams, the scheme that hosts can have today,
-/// and ours).
-const SCHEMES: &str = "baseline,baseline+gc,pcstream,anabranch";
+/// Schemes where none are named (our choice: an ordinary drive, a drive that is sold, and one with our scheme in its
+/// firmware).
+const SCHEMES: &str = "baseline+gc,anabranch+fdp,anabranch";
 
 /// The verb's arguments.
 #[derive(Debug, Args)]

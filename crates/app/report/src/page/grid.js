@@ -35,14 +35,14 @@ function varyingKeys(results) {
 }
 
 const MEASURES = {
-  best: ["least WAF of any scheme, last capacity", (result) => result.verdict.waf_with ?? null, tellRatio],
-  life: ["how many times longer the flash lasts, best scheme", (result) => result.verdict.life ?? null, (value) => (value === null ? "–" : `${tellRatio(value)}×`)],
+  best: ["WAF with the verdict's scheme, last capacity", (result) => result.verdict.waf_with ?? null, tellRatio],
+  life: ["how many times as long the flash lasts, with the verdict's scheme", (result) => result.verdict.life ?? null, (value) => (value === null ? "–" : `${tellRatio(value)}×`)],
 };
 
 function measureOf(key) {
   if (key in MEASURES) return MEASURES[key];
   const name = key.slice(4);
-  return [`WAF of ${name}`, (result) => result.schemes.find((scheme) => scheme.name === name)?.waf ?? null, tellRatio];
+  return [`WAF of ${name}, last capacity`, (result) => result.schemes.find((scheme) => scheme.name === name)?.waf_window ?? null, tellRatio];
 }
 
 function drawHeat(place, width, grid, choose) {
@@ -66,19 +66,16 @@ function drawHeat(place, width, grid, choose) {
   drawHeatMap(place, width, heat);
 }
 
-/** The best of all results, in words. */
+/** All results, in words: how many are worth it, and the median and the range of their lifetimes. */
 function gridVerdict(results) {
-  const all = results.map((result) => result.verdict).filter((each) => each.waf_with !== null);
-  const worth = all.filter((each) => each.answer === "worth-it");
-  const longest = worth.reduce((best, each) => (best && best.life >= each.life ? best : each), null);
-  const least = all.reduce((best, each) => (best && best.waf_with <= each.waf_with ? best : each), null);
-  const words = longest
-    ? `Worth it in ${worth.length} of ${results.length} comparisons, most with ${longest.best}: the flash lasts ${tellRatio(longest.life)} times as long.`
-    : least && least.waf_before !== null
-      ? `Worth it in none of ${results.length} comparisons.`
-      : least
-        ? `Of ${results.length} comparisons, ${least.best} does best: each byte written costs ${tellRatio(least.waf_with)} bytes of flash.`
-        : `${results.length} comparisons.`;
+  const all = results.map((result) => result.verdict);
+  const answered = all.filter((each) => each.life !== null && each.life !== undefined);
+  const worth = answered.filter((each) => each.answer === "worth-it").length;
+  const open = all.filter((each) => each.answer === "no-answer-yet").length;
+  const rest = open > 0 ? ` No answer yet in ${open}.` : "";
+  const words = answered.length > 0
+    ? `Worth it in ${worth === 0 ? "none" : worth} of ${results.length} comparisons: the flash lasts ${medianAndRange(answered.map((each) => each.life), tellRatio)} times as long as on an ordinary drive${answered.length > 1 ? ", in the median" : ""}.${rest}`
+    : `${results.length} comparisons.${rest || " None is with an ordinary drive."}`;
   return html("h1", null, words);
 }
 
@@ -87,7 +84,7 @@ function gridFigure(results, keys, choose) {
   const title = "The grid";
   if (keys.length === 0) return figure("grid", title, "These results do not differ in any setting.");
   const names = [...new Set(results.flatMap((result) => result.schemes.map((scheme) => scheme.name)))];
-  const grid = { results, columnKey: keys[0], rowKey: keys[1] ?? null, measure: results.some((result) => understand(result).best) ? "best" : `waf:${names[0]}` };
+  const grid = { results, columnKey: keys[0], rowKey: keys[1] ?? null, measure: results.some((result) => understand(result).best) ? "life" : `waf:${names[0]}` };
   const holder = html("div");
   const show = () => holder.replaceChildren(plot(`${measureOf(grid.measure)[0]} over ${settingName(grid.columnKey)}${grid.rowKey ? ` and ${settingName(grid.rowKey)}` : ""}`,
     (place, width) => drawHeat(place, width, grid, choose), "group"));
@@ -107,8 +104,9 @@ function gridFigure(results, keys, choose) {
       column("result", "result", (row) => row.at),
       ...keys.map((key) => column(key, settingName(key), (row) => row.flat[key], (value) => tellSetting(key, value), { text: true })),
       column("scheme", "scheme", (row) => row.scheme.name, null, { text: true }),
-      column("waf", "WAF", (row) => row.scheme.waf, tellRatioExactly),
+      column("waf_window", "WAF", (row) => row.scheme.waf_window, tellRatioExactly),
+      column("waf", "WAF, whole run", (row) => row.scheme.waf, tellRatioExactly),
       column("copied_bytes", "copied", (row) => row.scheme.copied_bytes, tellBytes),
-      column("lifetime_vs_baseline", "lifetime", (row) => row.scheme.lifetime_vs_baseline, tellRatioExactly),
+      column("lifetime_vs_ordinary", "lifetime", (row) => row.scheme.lifetime_vs_ordinary, tellRatioExactly),
     ], rows));
 }

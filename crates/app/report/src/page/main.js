@@ -1,15 +1,21 @@
 // The page, put together.
 
+/** The streams used, the host's and those of copies. */
+function streamsWords(scheme) {
+  const internal = scheme.streams.filter((stream) => stream.internal).length;
+  return `${scheme.streams.length - internal}+${internal}`;
+}
+
 /** Every scheme's figures, as the terminal shows them. */
 function schemesFigure(known) {
   const columns = () => [
     column("scheme", "scheme", (row) => row.name, null, { text: true }),
-    column("waf", "WAF", (row) => row.waf, tellRatioExactly),
+    column("waf_window", "WAF", (row) => row.waf_window, tellRatioExactly),
+    column("waf", "WAF, whole run", (row) => row.waf, tellRatioExactly),
     ...(known.schemes.some((row) => row.sampled)
       ? [column("waf_error", "±", (row) => row.sampled?.error ?? null, (error) => (error === null ? "–" : tellRatioExactly(error)))] : []),
-    column("waf_window", "WAF, last capacity", (row) => row.waf_window, tellRatioExactly),
-    column("lifetime_vs_baseline", "lifetime", (row) => row.lifetime_vs_baseline, (times) => (times === null ? "–" : `${tellRatio(times)}×`)),
-    column("streams_used", "streams", (row) => row.streams_used),
+    column("lifetime_vs_ordinary", "lifetime", (row) => row.lifetime_vs_ordinary, (times) => (times === null ? "–" : `${tellRatio(times)}×`)),
+    column("streams_used", "streams", (row) => row.streams_used, null, { show: streamsWords }),
     column("host_bytes", "host", (row) => row.host_bytes, tellBytes),
     column("media_bytes", "media", (row) => row.media_bytes, tellBytes),
     column("copied_bytes", "copied", (row) => row.copied_bytes, tellBytes),
@@ -17,7 +23,7 @@ function schemesFigure(known) {
     column("steady", "steady", (row) => row.steady, (steady) => (steady ? "yes" : "no")),
     column("is_bound", "bound", (row) => row.is_bound ?? false, (bound) => (bound ? "yes" : "")),
   ];
-  return figure("schemes", "Every scheme", "Lifetime is that of the flash against baseline. A bound knows the future and cannot be built.",
+  return figure("schemes", "Every scheme", "WAF is of the last capacity of writes; lifetime that of the flash against an ordinary drive's, baseline+gc; streams the host's + those of copies. A bound knows the future and cannot be built.",
     dataTable("schemes", columns(), known.schemes, { label: "every scheme's figures" }));
 }
 

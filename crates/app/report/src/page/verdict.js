@@ -13,23 +13,23 @@ function subline(known) {
     + `${drive.victim_rule} victims), ${significant(result.source.capacities_written)} times its capacity.${sampled}`;
 }
 
-function wafFact(known) {
-  const { before, best, answer } = known;
-  const window = "bytes of flash written for each of yours, over the last capacity of writes";
-  if (!best || best === before) return [fact("Write amplification", tellRatio(before.waf_window), window)];
-  const tone = answer.answer === "worth-it" ? "good" : "";
-  return [
-    fact("Write amplification now", tellRatio(answer.waf_before), window),
-    fact(`With ${best.name}`, tellRatio(answer.waf_with), `${tellBytes(before.copied_bytes)} copied over the whole run before, ${tellBytes(best.copied_bytes)} with it`, tone),
-  ];
+/** The answer for one kind of drive, in the words it came with; without an answer, grey and without a figure. */
+function driveAnswer(drive) {
+  const tones = { "worth-it": "good", "not-worth-it": "bad" };
+  const value = drive.life === null || drive.life === undefined ? "no answer yet" : `${tellRatio(drive.life)}×`;
+  return fact(drive.title, value, drive.words, drive.drive === "bound" ? "" : tones[drive.answer] ?? "none small");
 }
 
-function lifeFact(known) {
-  const { life, answer } = known.answer;
-  if (life === null || life === undefined) return null;
-  const rated = known.best.wear?.life_bytes;
-  const note = rated ? `as long; ${tellBytes(rated)} of your writes until its rated erases are used up` : "as long, until it is worn out";
-  return fact("The flash lasts", `${tellRatio(life)}×`, note, answer === "worth-it" ? "good" : "");
+function wafFacts(known) {
+  const { before, best, answer } = known;
+  const window = "bytes of flash for each of yours, over the last capacity of writes";
+  if (!best || best === before) return [fact("Write amplification", tellRatio(before.waf_window), window, "small")];
+  const rated = best.wear?.life_bytes;
+  return [
+    fact("Write amplification of an ordinary drive", tellRatio(answer.waf_before), window, "small"),
+    fact(`With ${best.name}`, tellRatio(answer.waf_with),
+      rated ? `${tellBytes(rated)} of your writes until its rated erases are used up` : window, "small"),
+  ];
 }
 
 function timeFacts(known) {
@@ -56,7 +56,7 @@ function trustFacts(known) {
   const lost = known.result.source.lost_events;
   const settled = known.answer.is_settled;
   return [
-    fact("Steady state", settled ? "reached" : "not reached", settled ? "by the schemes compared here" : "longer runs may show more", settled ? "good small" : "bad small"),
+    fact("Steady state", settled ? "reached" : "not reached", "by the two schemes compared here", settled ? "small" : "none small"),
     fact("Events lost", tellCount(lost), lost === 0 ? "all writes were seen" : "copies and WAF may be off either way",
       lost === 0 ? "small" : "bad small"),
   ];
@@ -74,9 +74,12 @@ function verdict(known, isOneOfMany) {
   const { answer } = known;
   const section = html("section", { id: "verdict", "aria-label": "verdict" },
     html(isOneOfMany ? "h2" : "h1", { class: isOneOfMany ? "headline" : null }, answer.headline),
+    answer.about ? html("p", { class: "warning", role: "note" }, answer.about) : null,
     html("p", { class: "lead" }, subline(known)));
   if (!known.before) return section;
-  section.append(html("div", { class: "facts" }, wafFact(known), lifeFact(known), timeFacts(known), trustFacts(known)));
+  const drives = (answer.drives ?? []).map(driveAnswer);
+  if (drives.length > 0) section.append(html("div", { class: "facts answers" }, drives));
+  section.append(html("div", { class: "facts" }, wafFacts(known), timeFacts(known), trustFacts(known)));
   for (const sentence of [answer.evidence, answer.takes]) if (sentence) section.append(html("p", null, sentence));
   for (const warning of answer.warnings) section.append(html("p", { class: "warning", role: "note" }, warning));
   if (answer.next) section.append(html("p", null, withCommand(answer.next)));

@@ -61,7 +61,10 @@ function fillStrip(known, places, unit, sync) {
 
 /** The picture of WAF over the run. */
 function wafFigure(known) {
-  const { schemes, result } = known;
+  const { result } = known;
+  // The compared are drawn last, on top of the others.
+  const isCompared = (scheme) => scheme === known.before || scheme === known.best;
+  const schemes = [...known.schemes].sort((a, b) => isCompared(a) - isCompared(b));
   const places = commonPlaces(schemes);
   if (places.length === 0) return null;
   const unit = byteUnit(places[places.length - 1]);

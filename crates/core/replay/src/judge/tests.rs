@@ -1,5 +1,7 @@
 use serde_json::{Value, json};
 
+use anabranch_trace::Capture;
+
 use super::*;
 
 /// A scheme of a settled run that wrote 10 GiB, with its WAF over the last capacity.
@@ -7,9 +9,9 @@ fn scheme(name: &str, waf_window: f64) -> Value {
     json!({
         "name": name, "parameters": {}, "streams_used": 1, "host_bytes": 10_u64 << 30,
         "media_bytes": 0, "copied_bytes": 0, "erased_bytes": 0, "erased_units": 9,
-        "sealed_units": 0, "discarded_bytes": 0, "mapped_bytes": 1 << 30, "waf": 1.2,
-        "waf_window": waf_window, "waf_second_half": null, "lifetime_vs_baseline": null,
-        "steady": true, "memory_bytes": 0, "series": [], "drive_half": "mixed",
+        "sealed_units": 0, "discarded_bytes": 0, "mapped_bytes": 1 << 30, "peak_mapped_bytes": 1 << 30, "waf": 1.2,
+        "waf_window": waf_window, "waf_second_half": null, "lifetime_vs_ordinary": null,
+        "steady": true, "memory_bytes": 0, "series": [], "drive_half": half(name),
         "streams": [
             { "id": 0, "internal": false, "host_bytes": 1, "copied_bytes": 0, "media_bytes": 1, "erased_bytes": 0 },
             { "id": 1, "internal": false, "host_bytes": 1, "copied_bytes": 0, "media_bytes": 1, "erased_bytes": 0 },
@@ -18,47 +20,77 @@ fn scheme(name: &str, waf_window: f64) -> Value {
     })
 }
 
+/// What places the copies of a scheme with that name.
+fn half(name: &str) -> &str {
+    match name.split_once('+') {
+        Some((_, half)) => half,
+        None if name == "baseline" => "mixed",
+        None => "own",
+    }
+}
+
 fn outcome(schemes: &[Value]) -> Comparison {
     let result = json!({
-        "schema": 1, "config": { "trace": "my app.parquet" }, "seed": 0, "steady": true,
+        "schema": 2, "config": { "trace": "my app.parquet" }, "seed": 0, "steady": true,
         "steady_reason": "",
         "source": { "records": 0, "write_bytes": 0, "host_bytes": 10_u64 << 30, "discarded_bytes": 0,
             "read_bytes": 0, "flushes": 0, "lost_events": 0, "capacities_written": 10.0 },
         "device": { "profile": "", "logical_bytes": 1 << 30, "physical_bytes": 1 << 30,
-            "unit_bytes": 1, "page_bytes": 4096, "physical_units": 1, "host_streams": 8,
+            "unit_bytes": 1 << 20, "page_bytes": 4096, "physical_units": 1, "host_streams": 8,
             "internal_streams": 8 },
         "schemes": schemes,
     });
     serde_json::from_value(result).unwrap()
 }
 
+/// The default comparison: an ordinary drive, one that is sold, firmware and bound.
+fn whole(ordinary: f64, sold: f64, firmware: f64, bound: f64) -> Comparison {
+    let mut oracle = scheme("oracle", bound);
+    oracle["is_bound"] = json!(true);
+    outcome(&[
+        scheme("baseline", 9.0),
+        scheme("baseline+gc", ordinary),
+        scheme("anabranch+fdp", sold),
+        scheme("anabranch", firmware),
+        oracle,
+    ])
+}
+
 #[test]
-fn what_is_told_is_of_the_last_capacity_and_not_of_the_way_there() {
-    let verdict = Verdict::of(&outcome(&[
-        scheme("baseline", 1.61),
-        scheme("pcstream*", 1.06),
-    ]));
+fn three_drives_are_answered_in_order_and_the_first_is_the_headline() {
+    let verdict = Verdict::of(&whole(1.61, 1.24, 1.1, 1.05));
     assert_eq!(verdict.answer, Answer::WorthIt);
     assert_eq!(
         verdict.headline,
-        "Worth it: with pcstream* the flash lasts 1.52 times as long, and 90 % of the copies are spared."
+        "Worth it: on a drive that is sold the flash lasts 1.30 times as long as on an ordinary drive, and 61 % of \
+         the copies are spared."
+    );
+    let kinds: Vec<DriveKind> = verdict.drives.iter().map(|one| one.drive).collect();
+    assert_eq!(
+        kinds,
+        [DriveKind::Sold, DriveKind::Firmware, DriveKind::Bound]
+    );
+    let lives: Vec<String> = verdict
+        .drives
+        .iter()
+        .map(|one| format!("{:.2}", one.life.unwrap()))
+        .collect();
+    assert_eq!(lives, ["1.30", "1.46", "1.53"]);
+    assert_eq!(
+        (verdict.before.as_deref(), verdict.best.as_deref()),
+        (Some("baseline+gc"), Some("anabranch+fdp"))
     );
     assert!(
         verdict
-            .evidence
-            .contains("1.61 with baseline, 1.06 with pcstream*"),
-        "{}",
-        verdict.evidence
-    );
-    assert!(
-        verdict.takes.contains("offers 2 streams") && verdict.takes.contains("stays as it is"),
+            .takes
+            .contains("2 of its handles, and `anabranch steer --scheme anabranch`"),
         "{}",
         verdict.takes
     );
     assert!(
-        verdict
-            .next
-            .ends_with("export 'my app.parquet' --scheme 'pcstream*' --to rules,fdp,fio -o advice"),
+        verdict.next.ends_with(
+            "export 'my app.parquet' --scheme anabranch+fdp --to rules,fdp,fio -o advice"
+        ),
         "{}",
         verdict.next
     );
@@ -66,62 +98,145 @@ fn what_is_told_is_of_the_last_capacity_and_not_of_the_way_there() {
 }
 
 #[test]
-fn a_drive_that_hardly_copies_is_not_worth_it_whatever_share_of_its_copies_is_spared() {
+fn a_drive_that_mixes_copies_is_not_what_others_are_compared_with() {
     let verdict = Verdict::of(&outcome(&[
-        scheme("baseline", 1.03),
-        scheme("pcstream", 1.0),
+        scheme("baseline", 3.4),
+        scheme("anabranch+fdp", 1.9),
     ]));
+    assert_eq!(
+        (verdict.answer, verdict.life, verdict.before),
+        (Answer::NotCompared, None, None)
+    );
+    assert!(
+        verdict.headline.contains("`baseline+gc`"),
+        "{}",
+        verdict.headline
+    );
+    assert!(verdict.drives.is_empty());
+}
+
+#[test]
+fn firmware_that_would_pay_does_not_make_a_drive_that_is_sold_worth_it() {
+    let verdict = Verdict::of(&whole(1.65, 1.63, 1.2, 1.1));
     assert_eq!(verdict.answer, Answer::NotWorthIt);
     assert!(
         verdict
             .headline
-            .starts_with("Not worth it: without streams each byte written costs 1.03"),
+            .starts_with("Not worth it: on a drive that is sold the flash lasts 1.01 times"),
         "{}",
         verdict.headline
     );
+    assert_eq!(verdict.drives[1].answer, Answer::WorthIt);
     assert!(verdict.takes.is_empty() && verdict.next.is_empty());
 }
 
 #[test]
-fn only_the_two_schemes_compared_need_to_have_settled() {
-    let mut other = scheme("autostream-sfr", 2.0);
-    other["steady"] = json!(false);
-    other["steady_reason"] = json!("it moves");
-    let schemes = [
-        scheme("baseline", 1.6),
-        other.clone(),
-        scheme("pcstream", 1.1),
-    ];
-    assert!(Verdict::of(&outcome(&schemes)).is_settled);
-    other["name"] = json!("baseline");
-    let verdict = Verdict::of(&outcome(&[other, scheme("pcstream", 1.1)]));
+fn another_host_half_is_named_only_where_it_is_better_by_more_than_a_hundredth() {
+    let with = |other: f64| {
+        let schemes = [
+            scheme("baseline+gc", 1.6),
+            scheme("anabranch+fdp", 1.2),
+            scheme("manual+fdp", other),
+        ];
+        Verdict::of(&outcome(&schemes))
+    };
+    assert_eq!(with(1.19).best.as_deref(), Some("anabranch+fdp"));
+    let better = with(1.1);
+    assert_eq!(better.best.as_deref(), Some("manual+fdp"));
+    let words = &better.drives[0].words;
+    assert!(words.contains("(`anabranch+fdp` 1.33 times)"), "{words}");
+}
+
+#[test]
+fn a_drive_that_is_sold_is_answered_with_the_other_end_of_its_band() {
+    let mut outcome = whole(1.61, 1.24, 1.1, 1.05);
+    outcome.other_victims = Some(crate::OtherVictims {
+        victim_rule: "cost-benefit-root".to_owned(),
+        waf_before: Some(1.5),
+        waf_with: Some(1.25),
+    });
+    let sold = &Verdict::of(&outcome).drives[0];
+    let band = "; 1.20 times with cost-benefit-root victims in place of greedy";
+    assert!(sold.words.ends_with(band), "{}", sold.words);
+    assert_eq!(sold.life_other_victims, Some(1.2));
+}
+
+#[test]
+fn a_drive_that_was_never_full_never_settled_or_was_hardly_written_gives_no_answer() {
+    let answer = |change: &dyn Fn(&mut Comparison)| {
+        let mut outcome = whole(1.61, 1.24, 1.1, 1.05);
+        change(&mut outcome);
+        let verdict = Verdict::of(&outcome);
+        assert_eq!(verdict.answer, Answer::NoAnswerYet, "{}", verdict.headline);
+        assert_eq!((verdict.life, verdict.drives[0].life), (None, None));
+        assert!(verdict.next.ends_with("--fill 90%"), "{}", verdict.next);
+        verdict.headline
+    };
+    let empty = answer(&|outcome| {
+        let each = outcome.schemes.iter_mut();
+        each.for_each(|one| (one.mapped_bytes, one.peak_mapped_bytes) = (1 << 27, 1 << 28));
+    });
+    assert!(empty.contains("25 % full at most"), "{empty}");
+    let short = answer(&|outcome| outcome.source.capacities_written = 1.2);
+    assert!(short.contains("1.20 capacities"), "{short}");
+    let young = answer(&|outcome| {
+        outcome
+            .schemes
+            .iter_mut()
+            .for_each(|one| one.erased_units = 0)
+    });
+    assert!(young.contains("never filled"), "{young}");
+    let moving = answer(&|outcome| {
+        outcome.schemes[2].steady = false;
+        outcome.schemes[2].steady_reason = "it moves".to_owned();
+    });
     assert!(
-        !verdict.is_settled && verdict.headline.contains("not settled"),
+        moving.contains("`anabranch+fdp` has not settled: it moves"),
+        "{moving}"
+    );
+}
+
+#[test]
+fn a_scheme_that_is_not_compared_need_not_have_settled() {
+    let mut outcome = whole(1.61, 1.24, 1.1, 1.05);
+    outcome.schemes[3].steady = false;
+    let verdict = Verdict::of(&outcome);
+    assert!(verdict.is_settled && verdict.answer == Answer::WorthIt);
+    assert_eq!(verdict.drives[1].answer, Answer::NoAnswerYet);
+}
+
+#[test]
+fn a_trace_of_reads_alone_is_told_to_record_a_program_that_writes() {
+    let mut outcome = whole(1.0, 1.0, 1.0, 1.0);
+    outcome.source.host_bytes = 0;
+    let verdict = Verdict::of(&outcome);
+    assert!(
+        verdict.headline.contains("nothing was written"),
         "{}",
         verdict.headline
     );
-    assert_eq!(verdict.warnings, ["Not settled: baseline: it moves."]);
-    let mut calm = scheme("baseline", 1.03);
-    calm["steady"] = json!(false);
-    let verdict = Verdict::of(&outcome(&[calm, scheme("pcstream", 1.0)]));
     assert!(
-        verdict.headline.starts_with("Not worth it so far: "),
+        verdict.next.ends_with("anabranch run -- PROGRAM"),
         "{}",
-        verdict.headline
+        verdict.next
     );
 }
 
 #[test]
 fn hints_that_the_kernel_refused_are_not_recommended_as_they_are() {
-    let mut hints = scheme("hints", 1.02);
+    let mut hints = scheme("hints+fdp", 1.02);
     hints["goes_by_hints"] = json!(true);
-    let schemes = [scheme("baseline", 1.6), hints, scheme("pcstream", 1.1)];
+    let schemes = [
+        scheme("baseline+gc", 1.6),
+        hints,
+        scheme("anabranch+fdp", 1.1),
+    ];
     let mut outcome = outcome(&schemes);
     outcome.source.hinted_bytes = 100;
-    assert_eq!(Verdict::of(&outcome).best.as_deref(), Some("hints"));
+    assert_eq!(Verdict::of(&outcome).best.as_deref(), Some("hints+fdp"));
     outcome.source.refused_hint_bytes = 100;
     let verdict = Verdict::of(&outcome);
-    assert_eq!(verdict.best.as_deref(), Some("pcstream"));
+    assert_eq!(verdict.best.as_deref(), Some("anabranch+fdp"));
     assert!(
         verdict.warnings[0].contains("the kernel refused 100 %"),
         "{:?}",
@@ -130,38 +245,8 @@ fn hints_that_the_kernel_refused_are_not_recommended_as_they_are() {
 }
 
 #[test]
-fn a_scheme_that_asks_more_of_the_drive_than_streams_names_the_best_that_does_not() {
-    let mut whole = scheme("sepbit", 1.02);
-    whole["drive_half"] = json!("own");
-    let verdict = Verdict::of(&outcome(&[
-        scheme("baseline", 1.6),
-        whole,
-        scheme("pcstream*", 1.1),
-    ]));
-    assert!(
-        verdict
-            .takes
-            .ends_with("The best that needs streams alone is pcstream*, at 1.10."),
-        "{}",
-        verdict.takes
-    );
-}
-
-#[test]
-fn what_needs_streams_alone_and_gains_nothing_is_not_named() {
-    let mut whole = scheme("sepbit", 1.9);
-    whole["drive_half"] = json!("own");
-    let verdict = Verdict::of(&outcome(&[
-        scheme("baseline", 4.01),
-        whole,
-        scheme("pcstream*", 4.12),
-    ]));
-    assert!(!verdict.takes.contains("pcstream*"), "{}", verdict.takes);
-}
-
-#[test]
 fn of_a_trace_of_other_tools_no_advice_by_calls_is_promised() {
-    let mut outcome = outcome(&[scheme("baseline", 1.6), scheme("pcstream", 1.1)]);
+    let mut outcome = whole(1.61, 1.24, 1.1, 1.05);
     let mut capture = Capture::default();
     outcome.config.insert("capture".to_owned(), json!(capture));
     assert!(Verdict::of(&outcome).next.contains("anabranch export"));
@@ -182,25 +267,10 @@ fn bounds_and_drives_without_streams_are_never_recommended() {
 }
 
 #[test]
-fn a_drive_that_never_filled_gives_no_answer_but_a_drive_that_would() {
-    let mut young = scheme("baseline", 1.0);
-    young["erased_units"] = json!(0);
-    let mut other = young.clone();
-    other["name"] = json!("pcstream");
-    let verdict = Verdict::of(&outcome(&[young, other]));
-    assert_eq!(verdict.answer, Answer::TooLittleWritten);
-    assert!(
-        verdict
-            .next
-            .ends_with("anabranch replay 'my app.parquet' --fill 90%"),
-        "{}",
-        verdict.next
-    );
-}
-
-#[test]
-fn advice_is_made_on_the_drive_that_was_judged() {
-    let mut outcome = outcome(&[scheme("baseline", 1.6), scheme("pcstream", 1.1)]);
+fn each_fuller_drive_is_fuller_than_the_one_before_until_there_is_none() {
+    let mut outcome = whole(1.61, 1.24, 1.1, 1.05);
+    let each = outcome.schemes.iter_mut();
+    each.for_each(|one| (one.mapped_bytes, one.peak_mapped_bytes) = (1 << 28, 1 << 28));
     let options = json!([
         "--device",
         "my drive.toml",
@@ -211,18 +281,32 @@ fn advice_is_made_on_the_drive_that_was_judged() {
     ]);
     outcome.config.insert("drive_options".to_owned(), options);
     let next = Verdict::of(&outcome).next;
-    let drive = "--device 'my drive.toml' --size 1GiB --unit 4MiB";
-    let told = format!("export 'my app.parquet' {drive} --scheme pcstream");
-    assert!(next.contains(&told), "{next}");
-    let streams = outcome.schemes.split_off(1);
-    let next = Verdict::of(&outcome).next;
-    let told = format!("replay 'my app.parquet' {drive}");
-    assert!(next.ends_with(&told), "{next}");
-    outcome.schemes.extend(streams);
-    for scheme in &mut outcome.schemes {
-        scheme.erased_units = 0;
-    }
-    let next = Verdict::of(&outcome).next;
     let told = "replay 'my app.parquet' --device 'my drive.toml' --unit 4MiB --fill 90%";
     assert!(next.ends_with(told), "{next}");
+    // Erase units of which the data fill too few are made smaller.
+    outcome.device.unit_bytes = 1 << 30;
+    let next = Verdict::of(&outcome).next;
+    assert!(
+        next.ends_with("--device 'my drive.toml' --unit 2048KiB --fill 90%"),
+        "{next}"
+    );
+    outcome.config.insert("fill".to_owned(), json!(0.9));
+    let next = Verdict::of(&outcome).next;
+    assert!(next.ends_with("--fill 90% --pack"), "{next}");
+    outcome.config.insert("pack".to_owned(), json!(true));
+    // That drive is as full as the data ever are.
+    assert_eq!(Verdict::of(&outcome).answer, Answer::WorthIt);
+    outcome.source.capacities_written = 1.0;
+    let next = Verdict::of(&outcome).next;
+    assert!(next.starts_with("Next, record for longer"), "{next}");
+}
+
+#[test]
+fn advice_is_made_on_the_drive_that_was_judged() {
+    let mut outcome = whole(1.61, 1.24, 1.1, 1.05);
+    let options = json!(["--size", "1GiB", "--unit", "4MiB"]);
+    outcome.config.insert("drive_options".to_owned(), options);
+    let next = Verdict::of(&outcome).next;
+    let told = "export 'my app.parquet' --size 1GiB --unit 4MiB --scheme anabranch+fdp";
+    assert!(next.contains(told), "{next}");
 }

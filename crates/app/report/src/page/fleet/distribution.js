@@ -2,8 +2,8 @@
 
 const FLEET_MEASURES = {
   waf: ["write amplification", (cell) => cell.waf, tellRatio, (group) => group.waf],
-  lifetime: ["lifetime against baseline", (cell) => cell.lifetime, times, (group) => group.lifetime_vs_baseline],
-  removed: ["share of baseline's copies spared", (cell) => cell.removed, tellShare, (group) => group.copies_removed],
+  lifetime: ["lifetime against an ordinary drive", (cell) => cell.lifetime, times, (group) => group.lifetime_vs_ordinary],
+  removed: ["share of an ordinary drive's copies spared", (cell) => cell.removed, tellShare, (group) => group.copies_removed],
 };
 const CURVE_HEIGHT = 340;
 const FLEET_BOX_ROW = 34;
@@ -54,7 +54,7 @@ function distributionFigure(fleet, drive) {
     const [name, of] = FLEET_MEASURES[state.measure];
     const lines = valuesByScheme(drive, of).map((line) => ({ ...line, label: line.scheme, colour: schemeColour(fleet, line.scheme), dash: schemeDash(fleet, line.scheme) }));
     if (lines.length === 0) {
-      holder.replaceChildren(html("p", null, "There is nothing to compare with: baseline was not swept, or never copied."));
+      holder.replaceChildren(html("p", null, "There is nothing to compare with: baseline+gc, an ordinary drive, was not swept, or never copied."));
       return;
     }
     const picture = plot(`Share of volumes at or below each ${name}, a line a scheme`, (place, width) => drawShares(place, width, fleet, lines, state.measure));

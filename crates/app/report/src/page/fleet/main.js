@@ -6,7 +6,7 @@ function fleetWords(data) {
     ["cell", "one scheme on one drive fed with one volume"],
     ["pN", "what N of a hundred volumes lie at or below, a value that occurs"],
     ["write amplification", "bytes programmed into the flash for each byte the host wrote: the rest are copies"],
-    ["lifetime", "write amplification of baseline over that of the scheme: how many times longer the flash lasts"],
+    ["lifetime", "write amplification of an ordinary drive, baseline+gc, over that of the scheme, of the whole run: how many times as long the flash lasts"],
     ["bound", "a scheme that knows the future; it cannot be built, and is best nowhere"],
   ];
   const footer = html("footer", null, html("h3", null, "Words"),

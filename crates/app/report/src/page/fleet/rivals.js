@@ -1,4 +1,4 @@
-// Who wins where, and by how much: schemes against baseline, settings against each other, every cell.
+// Who wins where, and by how much: schemes against an ordinary drive, settings against each other, every cell.
 
 const WIN_ROW = 30;
 
@@ -27,20 +27,20 @@ function winsFigure(fleet, drive) {
   const rows = drive.groups.filter((group) => !group.is_bound);
   const told = fleet.traces < FEW ? ["least", "p50", "most"] : ["p10", "p50", "p90"];
   const at = (key, of, tell) => column(`${key}_${of}`, `${key === "lifetime" ? "lifetime" : "spared"} ${of}`,
-    (row) => (key === "lifetime" ? row.lifetime_vs_baseline : row.copies_removed)?.[of] ?? null, tell);
+    (row) => (key === "lifetime" ? row.lifetime_vs_ordinary : row.copies_removed)?.[of] ?? null, tell);
   const columns = [
     column("scheme", "scheme", (row) => row.scheme, null, { text: true }),
     column("cells", "volumes", (row) => row.cells, tellCount),
     column("best", "best on", (row) => row.best, tellCount),
-    column("worse_than_baseline", "worse off", (row) => row.worse_than_baseline, tellCount),
+    column("worse_than_ordinary", "worse off", (row) => row.worse_than_ordinary, tellCount),
     ...told.map((of) => at("lifetime", of, times)),
     ...told.map((of) => at("removed", of, tellShare)),
   ];
   return figure("wins", "Which scheme wins where",
-    "A scheme is best on a volume if no other that can be built writes less; of several that tie, each counts. Lifetimes are times that of baseline, and copies spared a share of its copies (below 0: more copies), at the volumes of which so many of a hundred (pN) lie at or below, or, of few, the least and the most.",
+    "A scheme is best on a volume if no other that can be built writes less; of several that tie, each counts. Lifetimes are times that of an ordinary drive, baseline+gc, and copies spared a share of its copies (below 0: more copies), at the volumes of which so many of a hundred (pN) lie at or below, or, of few, the least and the most.",
     plot(`Best on: ${rows.map((row) => `${row.scheme} ${tellShare(row.best / Math.max(row.cells, 1))}`).join("; ")}`,
       (place, width) => drawWins(place, width, fleet, rows)),
-    dataTable("wins", columns, drive.groups, { label: "schemes against baseline" }));
+    dataTable("wins", columns, drive.groups, { label: "schemes against an ordinary drive" }));
 }
 
 const HEAT_VALUES = {
@@ -48,9 +48,9 @@ const HEAT_VALUES = {
   "waf.p50": ["median WAF", (group) => group.waf?.p50 ?? null, tellRatio],
   "waf.p90": ["WAF at p90", (group) => group.waf?.p90 ?? null, tellRatio],
   waf_of_all: ["WAF of all bytes", (group) => group.waf_of_all, tellRatio],
-  "lifetime.least": ["least lifetime against baseline", (group) => group.lifetime_vs_baseline?.least ?? null, times],
-  "lifetime.p10": ["lifetime against baseline at p10", (group) => group.lifetime_vs_baseline?.p10 ?? null, times],
-  "lifetime.p50": ["median lifetime against baseline", (group) => group.lifetime_vs_baseline?.p50 ?? null, times],
+  "lifetime.least": ["least lifetime against an ordinary drive", (group) => group.lifetime_vs_ordinary?.least ?? null, times],
+  "lifetime.p10": ["lifetime against an ordinary drive at p10", (group) => group.lifetime_vs_ordinary?.p10 ?? null, times],
+  "lifetime.p50": ["median lifetime against an ordinary drive", (group) => group.lifetime_vs_ordinary?.p50 ?? null, times],
 };
 
 /** What the heat map may show of so many volumes. */

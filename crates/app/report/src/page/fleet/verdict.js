@@ -15,8 +15,8 @@ function fleetHeadline(drive) {
   const lead = median !== null && median > 0
     ? `${best.scheme} spares the median of ${all} ${tellShare(median)} of its copies`
     : `${best.scheme} spares ${all} together ${tellShare((base.waf_of_all - best.waf_of_all) / (base.waf_of_all - 1))} of their copies, and the median one none`;
-  const worse = best.worse_than_baseline;
-  const tail = worse === 0 ? "none is worse off" : `${tellCount(worse)} ${worse === 1 ? "is" : "are"} worse off`;
+  const worse = best.worse_than_ordinary;
+  const tail = worse === 0 ? "none is worse off on this drive" : `${tellCount(worse)} ${worse === 1 ? "is" : "are"} worse off`;
   return `${lead}; ${tail}.`;
 }
 
@@ -40,11 +40,11 @@ function fleetFacts(drive) {
   if (best && best !== base) {
     facts.push(fact(`With ${best.scheme}`, tellRatio(best.waf_of_all), `of all bytes together; ${spread(best.waf, tellRatio, best.cells)}`,
       base && best.waf_of_all < base.waf_of_all - 0.005 ? "good" : ""));
-    if (best.lifetime_vs_baseline) {
-      const life = best.lifetime_vs_baseline;
+    if (best.lifetime_vs_ordinary) {
+      const life = best.lifetime_vs_ordinary;
       facts.push(fact("The median drive lasts", times(life.p50), `as long; ${spread(life, times, best.cells)}`, life.p50 > 1.005 ? "good" : ""));
-      facts.push(fact("Worse off", `${tellCount(best.worse_than_baseline)} of ${tellCount(best.cells)}`, `copy more under ${best.scheme} than without streams`,
-        best.worse_than_baseline > 0 ? "bad" : "good"));
+      facts.push(fact("Worse off", `${tellCount(best.worse_than_ordinary)} of ${tellCount(best.cells)}`, `copy more under ${best.scheme} than on an ordinary drive`,
+        best.worse_than_ordinary > 0 ? "bad" : "good"));
     }
     facts.push(fact("Best of all schemes", tellShare(best.best / Math.max(best.cells, 1)), `of volumes under ${best.scheme}; ties count for each`));
   }
@@ -62,10 +62,12 @@ function allDrivesHeadline(fleet) {
   }).filter((each) => each !== null);
   const kinds = `${tellCount(fleet.drives.length)} kinds of drives`;
   if (gains.length === 0) return `${volumes(fleet.traces)} on ${kinds}: no scheme wrote the flash less than none at all.`;
-  const [least, most] = [Math.min(...gains.map((each) => each.gain)), Math.max(...gains.map((each) => each.gain))];
+  const worse = gains.reduce((sum, each) => sum + each.best.worse_than_ordinary, 0);
+  const compared = gains.reduce((sum, each) => sum + each.best.cells, 0);
+  const losers = worse === 0 ? "none is worse off" : `${tellCount(worse)} of ${tellCount(compared)} are worse off`;
   const names = [...new Set(gains.map((each) => each.best.scheme))];
-  const how = least === most || tellRatio(least) === tellRatio(most) ? `${tellRatio(most)} times` : `${tellRatio(least)} to ${tellRatio(most)} times`;
-  return `On ${gains.length === fleet.drives.length ? `each of ${kinds}` : `${tellCount(gains.length)} of ${kinds}`}, the best scheme (${names.join(", ")}) makes the flash of ${volumes(fleet.traces)} last ${how} as long.`;
+  const how = `${medianAndRange(gains.map((each) => each.gain), tellRatio)} times`;
+  return `On ${gains.length === fleet.drives.length ? `each of ${kinds}` : `${tellCount(gains.length)} of ${kinds}`}, the best scheme (${names.join(", ")}) makes the flash of ${volumes(fleet.traces)} last ${how} as long as on ordinary drives; ${losers}.`;
 }
 
 /** The verdict over the volumes on one kind of drive. */
