@@ -45,7 +45,7 @@ pub struct Common {
     pub no_discards: bool,
     /// The drive.
     pub drive: NamedDrive,
-    /// How its time is simulated.
+    /// Settings of simulated time.
     pub time: TimeOptions,
     /// Seed of everything random.
     pub seed: u64,

@@ -210,9 +210,10 @@ struct Flag<'a>(&'a Mutex<bool>);
 
 impl Watch for Flag<'_> {
     fn done(&mut self, _share: f64) -> Result {
-        match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            true => Err(Fault::interrupted()),
-            false => Ok(()),
+        if *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Err(Fault::interrupted())
+        } else {
+            Ok(())
         }
     }
 }

@@ -58,13 +58,15 @@ impl Needs<'_> {
             ),
         };
         let written = self.seen.written_bytes / u64::from(config.page_bytes.max(1));
-        let future = match specs.iter().any(SchemeSpec::needs_future) {
-            true => written * FUTURE_WRITTEN_BYTES + logical * FUTURE_LOGICAL_BYTES,
-            false => 0,
+        let future = if specs.iter().any(SchemeSpec::needs_future) {
+            written * FUTURE_WRITTEN_BYTES + logical * FUTURE_LOGICAL_BYTES
+        } else {
+            0
         };
-        let numbers = match self.fills {
-            true => 2 * RANGE_BYTES * self.seen.requests.min(whole),
-            false => 0,
+        let numbers = if self.fills {
+            2 * RANGE_BYTES * self.seen.requests.min(whole)
+        } else {
+            0
         };
         let pack = if self.packs { whole * PACK_BYTES } else { 0 };
         Ok(BASE_BYTES + samples * (lanes * lane + future) + numbers + pack)

@@ -43,9 +43,10 @@ impl Grid {
         self.check_size(traces.len(), specs.len())?;
         let fills = !self.fill.is_empty();
         let follows = self.drive.profiles.is_empty() && self.drive.size.is_none();
-        let page_bytes = match fills {
-            true => self.page_bytes()?,
-            false => Vec::new(),
+        let page_bytes = if fills {
+            self.page_bytes()?
+        } else {
+            Vec::new()
         };
         let look = |(trace, trace_bytes): &(String, u64)| Look {
             trace: trace.clone(),
