@@ -23,7 +23,7 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 const JSON: &str = "application/json";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// What is answered.
+/// An answer.
 #[derive(Default)]
 struct Pages {
     metrics: String,
