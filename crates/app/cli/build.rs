@@ -4,7 +4,7 @@
 
 use std::{env, fs, process::Command};
 
-/// What `git archive` writes the commit into (`.gitattributes`); in a clone the placeholder stands.
+/// The text that `git archive` replaces with the commit (`.gitattributes`); in a clone the placeholder stands.
 const ARCHIVED: &str = "commit";
 
 fn main() {

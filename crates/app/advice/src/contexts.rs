@@ -7,7 +7,7 @@ use anabranch_lifetime::ContextProfiles;
 use anabranch_placement::{Names, Policy, Write};
 use anabranch_replay::{FilesWritten, labels};
 use anabranch_ssd::PageRange;
-use anabranch_trace::{Context, ContextKind, Frame, Io, Tables};
+use anabranch_trace::{Context, ContextId, ContextKind, Frame, Io, Tables};
 use serde::Serialize;
 
 use crate::reading::{Measure, PAGE_BYTES, Reading, TABLE_BYTES, addresses, host_policy, tables};
@@ -43,7 +43,7 @@ pub struct ContextRow {
     pub label: String,
     /// The file it wrote most to, or what the names of several such files have in common.
     pub file: String,
-    /// What kind of writer it is.
+    /// The kind of writer.
     pub kind: ContextKind,
     /// The thread's name without its digits.
     pub role: String,
@@ -138,7 +138,12 @@ impl Survey {
         let profiles = self.profiles.profiles();
         let wrote = |context: &&Context| profiles[context.id.0 as usize].writes > 0;
         let writers = contexts.iter().filter(wrote);
-        let labels = labels(writers.clone(), &self.files);
+        let median_life = |id: ContextId| {
+            let lifetimes = &profiles.get(id.0 as usize)?.lifetimes;
+            Some(lifetimes.quantile_pages(0.5)? * page)
+        };
+        let labels = labels(writers.clone(), &self.files, &median_life);
+        let titles = self.files.titles();
         let mut rows: Vec<ContextRow> = writers
             .zip(labels)
             .map(|(context, label)| {
@@ -154,7 +159,7 @@ impl Survey {
                     id: context.id.0,
                     signature: format!("{:016x}", context.signature),
                     label,
-                    file: self.files.most_of(context.id.0),
+                    file: titles.get(&context.id.0).cloned().unwrap_or_default(),
                     kind: context.kind,
                     role: context.role.clone(),
                     path: context.frames.iter().map(call).collect(),
@@ -186,7 +191,7 @@ pub(crate) fn call(frame: &Frame) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_trace::{Capture, ContextId, File, FileId};
+    use anabranch_trace::{Capture, File, FileId};
 
     use super::*;
 

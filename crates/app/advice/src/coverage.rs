@@ -1,4 +1,4 @@
-//! How well contexts, files and addresses predict how long data will live.
+//! Predictability of lifetimes by context, file and address.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ pub struct CoverageRow {
     pub history: Way,
 }
 
-/// How well the groups of some traces' writes predict lifetimes.
+/// The predictability of lifetimes in some traces, by each way of grouping writes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Coverage {
     /// Version of the JSON.
@@ -162,7 +162,7 @@ impl Survey {
     }
 }
 
-/// How many of the largest numbers make up most ([`MOST_BYTES`]) of the sum.
+/// Counts the largest numbers that make up most ([`MOST_BYTES`]) of the sum.
 fn most(written_pages: &[u64]) -> usize {
     let mut sorted = written_pages.to_vec();
     sorted.sort_unstable_by(|a, b| b.cmp(a));

@@ -19,6 +19,7 @@ use anabranch_placement::KnownLifetimes;
 
 use crate::{ExportOptions, Target};
 pub use advice::{Advice, Checked};
+pub use check::Cost;
 pub use plan::Source;
 use plan::{Given, Plan};
 use survey::Survey;
@@ -31,7 +32,7 @@ const STREAMS: u16 = 8;
 pub struct Kind {
     /// The name by which it is asked for.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub about: &'static str,
     /// Makes its files, and checks what they are worth.
     make: fn(&Plan, &Survey, &mut Advice, &mut dyn Watch) -> Result,
@@ -47,6 +48,11 @@ const FDP: Kind = Kind {
 impl Kind {
     /// Every kind of advice. A kind is one row and one function.
     pub const ALL: &[Kind] = &[
+        Kind {
+            name: "auto",
+            about: "rules, fdp, and the text for the database whose files are seen",
+            make: namespaces::auto,
+        },
         Kind {
             name: "rules",
             about: "Rules by file name and thread: for people, and for the scheme `manual`",

@@ -39,6 +39,6 @@ mod reading;
 pub use contexts::{ContextRow, Contexts, contexts};
 pub use convert::{Converted, convert};
 pub use coverage::{Coverage, CoverageRow, Way, coverage};
-pub use export::{Advice, Checked, Source, advise};
+pub use export::{Advice, Checked, Cost, Source, advise};
 pub use lifetimes::{Group, Grouping, lifetimes};
 pub use options::{ExportOptions, Kind, Target};

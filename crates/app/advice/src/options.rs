@@ -32,7 +32,7 @@ impl Target {
         }
     }
 
-    /// What the target is, in a few words.
+    /// A description in a few words.
     pub fn about(&self) -> &'static str {
         match self {
             Target::Advice(kind) => kind.about,
@@ -63,12 +63,12 @@ impl fmt::Display for Target {
     }
 }
 
-/// What is exported, from what.
+/// Source, drive and targets of an export.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 pub struct ExportOptions {
-    /// What to write
+    /// Targets to write
     #[serde(rename = "to", deserialize_with = "parsed_list")]
     #[cfg_attr(
         feature = "clap",
@@ -84,7 +84,7 @@ pub struct ExportOptions {
     /// The trace of a result, where it lies elsewhere now
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub trace: Option<PathBuf>,
-    /// What earlier runs learned of contexts (`replay --lifetimes`)
+    /// Lifetimes of contexts that earlier runs learned (`replay --lifetimes`)
     #[serde(rename = "profile", alias = "lifetimes")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", alias = "profile"))]
     pub lifetimes: Option<PathBuf>,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{failure::Result, look::TableArguments, output::give};
 
-/// Where the answer of a verb goes that has one table.
+/// Outputs of a verb that has one table.
 #[derive(Debug, Args)]
 pub struct AnswerArguments {
     /// Print as JSON, with all rows

@@ -1,4 +1,4 @@
-//! What the command understands.
+//! Verbs and options of the command.
 
 #[cfg(feature = "live")]
 use std::time::Duration;
@@ -163,8 +163,8 @@ Or one of the applications that `anabranch workloads` lists:
 #[cfg(feature = "live")]
 const RECORD_EXAMPLE: &str = "\
 Examples, as root: record /dev/nvme0n1 while a program runs, for a time, or until Ctrl-C
-  anabranch record --device /dev/nvme0n1 -o day.parquet -- fio job.fio
-  anabranch record --device /dev/nvme0n1 -o day.parquet --for 1h --max 100GiB
+  anabranch record --device /dev/nvme0n1 -t day.parquet -- fio job.fio
+  anabranch record --device /dev/nvme0n1 -t day.parquet --for 1h --max 100GiB
 One of several programs on it: its writes, and everybody's discards
   anabranch record --device /dev/nvme0n1 --cgroup system.slice/mysql.service --for 1h";
 
@@ -201,7 +201,7 @@ const CONTEXTS_EXAMPLE: &str = "\
 Example: the ten contexts that wrote most
   anabranch contexts rocksdb.parquet --most 10";
 
-/// Where the result goes.
+/// Outputs of a comparison.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Comparison")]
 pub struct PublishArguments {
@@ -295,7 +295,7 @@ const TRACE: &str = "anabranch.parquet";
 
 #[cfg(feature = "live")]
 impl RunArguments {
-    /// Where the trace is kept, if it is.
+    /// The trace's file, if it is kept.
     pub fn trace_file(&self) -> Option<PathBuf> {
         let named = || self.trace.clone().unwrap_or_else(|| TRACE.into());
         (!self.no_trace).then(named)
@@ -306,16 +306,16 @@ impl RunArguments {
 #[derive(Debug, Args)]
 pub struct RecordArguments {
     /// The block device to watch, a disk or a partition
-    #[arg(short = 'd', long, value_name = "DEV")]
+    #[arg(long, short_alias = 'd', value_name = "DEV")]
     pub device: PathBuf,
     /// The trace
     #[arg(
-        short = 'o',
-        long = "output",
-        visible_short_alias = 't',
-        visible_alias = "trace",
+        short = 't',
+        long = "trace",
+        short_alias = 'o',
+        alias = "output",
         value_name = "FILE",
-        default_value = "trace.parquet"
+        default_value = TRACE
     )]
     pub output: PathBuf,
     /// End after TIME, as by Ctrl-C: `90s`, `10m`, `2h`
@@ -348,7 +348,7 @@ pub struct RecordArguments {
     pub command: Vec<OsString>,
 }
 
-/// What is captured.
+/// Options of the capture.
 #[cfg(feature = "live")]
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Capture")]
@@ -419,7 +419,7 @@ pub struct ReplayArguments {
     /// with each: other data on so much of the drive, written before
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
-    /// Form of the traces [default: the one that each looks like; u32 by the end of its name]
+    /// Form of the traces [default: u32 where the name ends in .u32, else the one it looks like, native or another tool's]
     #[arg(long, value_parser = replayed())]
     pub format: Option<Format>,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! `anabranch calibrate`: a drive learned from outside, kept as a profile.
 
-mod told;
+mod summary;
 mod way;
 
 use std::{
@@ -101,7 +101,7 @@ pub fn calibrate(arguments: &CalibrateArguments) -> Result {
     profile.map(drop).map_err(failed)
 }
 
-/// What was learned, beside the profile.
+/// The findings beside the profile.
 fn publish(arguments: &CalibrateArguments, found: &Findings, is_kept: bool) -> Result {
     if is_kept && is_standard_output(&arguments.output) {
         return Ok(());
@@ -113,7 +113,7 @@ fn publish(arguments: &CalibrateArguments, found: &Findings, is_kept: bool) -> R
                 json!({ "schema": 1, "seed": arguments.seed, "profile": kept, "found": found });
             print(&format!("{json:#}\n"))
         }
-        false => print(&told::told(found, kept.map(PathBuf::as_path))),
+        false => print(&summary::render(found, kept.map(PathBuf::as_path))),
     }
 }
 

@@ -1,10 +1,44 @@
 //! `anabranch contexts`: the contexts of a trace, with what they wrote and how long it lived.
 
+use std::collections::BTreeSet;
+
 use anabranch_advice::{ContextRow, Contexts};
 use anabranch_replay::without_parameters;
 use anabranch_report::{Cell, Column, Grid, Look, foreign};
 
 use crate::{arguments::ContextsArguments, failure::Result, output::json, progress::Bar, source};
+
+const GENERATIONS: &str = "generation N: what was made of files of generation N-1 that the thread had read; \
+                           generation 0 was made of none\n";
+
+/// A program that runs others, whose own calls say nothing of what these do.
+struct Runtime {
+    name: &'static str,
+    /// Beginnings of the names of its functions.
+    calls: &'static [&'static str],
+}
+
+const RUNTIMES: [Runtime; 3] = [
+    Runtime {
+        name: "Python",
+        calls: &["Py", "_Py", "method_vectorcall", "cfunction_"],
+    },
+    Runtime {
+        name: "Java",
+        calls: &["JavaCalls::", "jni_invoke", "JavaThread::", "Java_java_"],
+    },
+    Runtime {
+        name: "Node",
+        calls: &["node::", "v8::"],
+    },
+];
+
+impl Runtime {
+    fn runs(&self, row: &ContextRow) -> bool {
+        let is_own = |call: &String| self.calls.iter().any(|own| call.starts_with(own));
+        row.path.iter().any(is_own)
+    }
+}
 
 /// Prints the contexts of a trace, those with most bytes first.
 pub fn contexts(arguments: &ContextsArguments) -> Result {
@@ -29,7 +63,7 @@ fn describe(found: &Contexts, most: usize, look: &Look) -> String {
         text += &format!(
             "#{} {} (innermost call first)\n",
             row.id,
-            foreign(&row.label)
+            foreign(label(row))
         );
         for call in &row.path {
             text += &format!("    {}\n", foreign(without_parameters(call)));
@@ -45,6 +79,12 @@ fn describe(found: &Contexts, most: usize, look: &Look) -> String {
     }
     text += "\nlifetime: bytes written to the drive between a page's write and its overwrite or discard; \
              samples: pages whose life ended within the trace\n";
+    if shown.iter().any(|row| row.label.contains(", generation ")) {
+        text += GENERATIONS;
+    }
+    for remedy in remedies(shown) {
+        text += &format!("{}\n", foreign(&remedy));
+    }
     if found.lost_events > 0 {
         text += &format!(
             "LOST EVENTS: {} kernel events were not captured\n",
@@ -52,6 +92,46 @@ fn describe(found: &Contexts, most: usize, look: &Look) -> String {
         );
     }
     look.wrapped(&text)
+}
+
+/// The label without the number that the table shows beside it.
+fn label(row: &ContextRow) -> &str {
+    let number = format!(" #{}", row.id);
+    row.label.strip_suffix(&number).unwrap_or(&row.label)
+}
+
+/// Sentences on calls that have no name: programs without symbols, and interpreters.
+fn remedies(rows: &[ContextRow]) -> Vec<String> {
+    let mut bare = BTreeSet::new();
+    let mut managed = BTreeSet::new();
+    for row in rows {
+        let offsets = row.path.iter().filter_map(|call| call.split_once("+0x"));
+        let is_runtime = |object: &str| object.starts_with("lib") || object.starts_with("ld-");
+        bare.extend(
+            offsets
+                .map(|(object, _)| object)
+                .filter(|object| !is_runtime(object)),
+        );
+        managed.extend(
+            RUNTIMES
+                .iter()
+                .find(|runtime| runtime.runs(row))
+                .map(|runtime| runtime.name),
+        );
+    }
+    let managed = managed.into_iter().map(|name| {
+        format!("the calls of {name} are the runtime's own: functions of its scripts or classes have no names in a trace, so that files and threads tell them apart")
+    });
+    let names: Vec<&str> = bare.into_iter().collect();
+    let bare = (!names.is_empty()).then(|| {
+        format!(
+            "calls without a name are offsets, as in {0}+0x…: no symbols were found for {1}. Install the distribution's \
+             debug package for it (…-dbgsym, …-debuginfo) before you record",
+            names[0],
+            names.join(", ")
+        )
+    });
+    bare.into_iter().chain(managed).collect()
 }
 
 fn table(rows: &[ContextRow]) -> Grid {
@@ -72,7 +152,7 @@ fn table(rows: &[ContextRow]) -> Grid {
     for row in rows {
         grid.push([
             Cell::new(format!("#{}", row.id), row.id),
-            Cell::from(&row.label),
+            Cell::from(label(row)),
             told(row.written_bytes),
             Cell::new(format!("{:.1} %", 100.0 * row.share), row.share),
             Cell::from(row.samples),
@@ -83,4 +163,69 @@ fn table(rows: &[ContextRow]) -> Grid {
         ]);
     }
     grid
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_trace::ContextKind;
+
+    use super::*;
+
+    fn row(label: &str, path: &[&str]) -> ContextRow {
+        ContextRow {
+            id: 61,
+            signature: String::new(),
+            label: label.to_owned(),
+            file: String::new(),
+            kind: ContextKind::Application,
+            role: "mariadbd".to_owned(),
+            path: path.iter().map(|call| (*call).to_owned()).collect(),
+            generation: 0,
+            writes: 1,
+            written_bytes: 4096,
+            share: 1.0,
+            samples: 0,
+            lifetime_p25_bytes: None,
+            lifetime_p50_bytes: None,
+            lifetime_p75_bytes: None,
+            stream: None,
+        }
+    }
+
+    fn described(row: ContextRow) -> String {
+        let found = Contexts {
+            schema: 1,
+            page_bytes: 4096,
+            contexts: vec![row],
+            lost_events: 0,
+        };
+        describe(&found, 20, &Look::default())
+    }
+
+    #[test]
+    fn a_contexts_number_stands_once_in_its_row() {
+        let text = described(row("ibdata1 · mariadbd #61", &[]));
+        assert_eq!(text.matches("#61").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn a_generation_is_explained_where_one_is_shown() {
+        assert!(described(row("*.o · as, generation 1", &[])).contains("generation N:"));
+        assert!(!described(row("*.o · as", &[])).contains("generation N:"));
+    }
+
+    #[test]
+    fn calls_without_names_come_with_the_remedy() {
+        let text = described(row("x", &["pwrite64", "mariadbd+0x5d", "libc.so.6+0x1"]));
+        assert!(
+            text.contains("no symbols were found for mariadbd"),
+            "{text}"
+        );
+        let text = described(row("x", &["write", "method_vectorcall_O"]));
+        assert!(
+            text.contains("the calls of Python are the runtime's own"),
+            "{text}"
+        );
+        assert!(!text.contains("no symbols"), "{text}");
+    }
 }

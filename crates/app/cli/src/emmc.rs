@@ -57,7 +57,7 @@ struct Breach {
     rule: Rule,
 }
 
-/// What came of a trace.
+/// The outcome of a trace.
 struct Done {
     card: EmmcCard,
     commands: MmcCommands,
@@ -85,7 +85,7 @@ pub fn emmc(arguments: &EmmcArguments) -> Result {
     }
     arguments
         .answer
-        .give(&as_json(&done), |look| told(&done, look))
+        .give(&as_json(&done), |look| render(&done, look))
 }
 
 fn perform(mut card: EmmcCard, mut commands: MmcCommands) -> Result<Done> {
@@ -165,7 +165,7 @@ fn asked_bytes(card: &EmmcCard) -> u64 {
         .sum()
 }
 
-fn told(done: &Done, look: &Look) -> String {
+fn render(done: &Done, look: &Look) -> String {
     let card = &done.card;
     let contexts = contexts(card);
     if look.csv {

@@ -10,7 +10,7 @@ mod grid;
 mod lifetimes;
 mod pivot;
 mod run;
-mod tell;
+mod summary;
 
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ pub fn experiment(arguments: &ExperimentArguments) -> Result {
     if arguments.names == ["list"] {
         let all = all(&arguments.directory)?;
         let all = all.iter().map(|path| Experiment::read(path));
-        return print(&tell::list(&all.collect::<Result<Vec<_>>>()?));
+        return print(&summary::list(&all.collect::<Result<Vec<_>>>()?));
     }
     let experiments = chosen(arguments)?;
     check(&experiments, arguments)?;
@@ -92,7 +92,7 @@ pub fn experiment(arguments: &ExperimentArguments) -> Result {
             document::write(path, &found)?;
         }
         if !arguments.json {
-            print(&tell::found(&found))?;
+            print(&summary::found(&found))?;
         }
         results.push(json);
         if arguments.html.is_some() {
@@ -188,6 +188,13 @@ fn paths(arguments: &ExperimentArguments) -> Result<Vec<PathBuf>> {
         }
     };
     arguments.names.iter().map(path).collect()
+}
+
+/// The names of the experiments where we are, and the words for all of them.
+pub fn names() -> Vec<String> {
+    let files = all(Path::new(DIRECTORY)).unwrap_or_default();
+    let names = files.iter().filter_map(|path| path.file_stem()?.to_str());
+    names.chain(["all", "list"]).map(str::to_owned).collect()
 }
 
 /// The files of all experiments, by name.

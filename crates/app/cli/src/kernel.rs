@@ -1,4 +1,4 @@
-//! What the kernel says of itself.
+//! The kernel's version.
 
 /// The content of a file in /proc/sys/kernel.
 pub fn said_by_kernel(name: &str) -> String {

@@ -52,6 +52,7 @@ mod version;
 #[cfg(feature = "live")]
 mod watch;
 mod workloads;
+mod wrong_file;
 
 use std::{panic, process::ExitCode};
 

@@ -25,7 +25,7 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 const JSON: &str = "application/json";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// The texts that are answered.
+/// An answer.
 #[derive(Default)]
 struct Pages {
     metrics: String,

@@ -1,4 +1,4 @@
-//! What a verb gives: text and JSON on standard output, and files that appear whole or not at all.
+//! Outputs of a verb: text and JSON on standard output, and files that appear whole or not at all.
 
 use std::{io::Write as _, path::Path};
 
@@ -30,9 +30,10 @@ pub fn give(
     if let Some(path) = output {
         write_json(path, json)?;
     }
-    match as_json {
-        true => print(&format!("{json:#}\n")),
-        false => print(&told()),
+    if as_json {
+        print(&format!("{json:#}\n"))
+    } else {
+        print(&told())
     }
 }
 

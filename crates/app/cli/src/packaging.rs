@@ -3,12 +3,19 @@
 
 use std::{fs, io, path::PathBuf};
 
-use clap::{Args, Command};
+use anabranch_placement::SCHEMES;
+use anabranch_ssd::profile::Profile;
+use clap::{
+    Args, Command,
+    builder::{PossibleValuesParser, Resettable},
+};
 use clap_complete::Shell;
 
 use crate::{
+    experiment,
     failure::{Failure, Result},
     output::print,
+    scenario::{Scale, all},
 };
 
 #[derive(Debug, Args)]
@@ -31,10 +38,45 @@ fn shown(command: Command) -> Command {
     whole.disable_help_subcommand(true)
 }
 
+/// The command whose options complete to the schemes, profiles, workloads and experiments there are. Users may give
+/// others as well, so that it completes and never parses.
+fn with_values(command: Command) -> Command {
+    // The parser wants names that live as long as the process, which ends here.
+    let kept = |names: Vec<String>| -> Vec<&'static str> {
+        names.into_iter().map(|name| &*name.leak()).collect()
+    };
+    let schemes: Vec<&str> = SCHEMES.iter().map(|one| one.name).collect();
+    let profiles: Vec<&str> = Profile::names().collect();
+    let workloads = all(Scale::Quick).unwrap_or_default();
+    let workloads = kept(workloads.into_iter().map(|one| one.name).collect());
+    let values = [
+        ("schemes", schemes.clone()),
+        ("scheme", schemes),
+        ("profiles", profiles.clone()),
+        ("show", profiles),
+        ("workload", workloads),
+        ("names", kept(experiment::names())),
+    ];
+    command.mut_subcommands(|verb| {
+        verb.mut_args(|option| {
+            let known = values
+                .iter()
+                .find(|(id, _)| option.get_id().as_str() == *id);
+            match known.filter(|(_, values)| !values.is_empty()) {
+                None => option,
+                Some((_, values)) => option
+                    .default_value(Resettable::Reset)
+                    .value_parser(PossibleValuesParser::new(values.iter().copied())),
+            }
+        })
+    })
+}
+
 /// Prints the completions for a shell.
 pub fn completions(arguments: &CompletionsArguments, command: Command) -> Result {
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut shown(command), "anabranch", &mut text);
+    let mut command = with_values(shown(command));
+    clap_complete::generate(arguments.shell, &mut command, "anabranch", &mut text);
     print(&String::from_utf8_lossy(&text))
 }
 
@@ -65,9 +107,10 @@ fn with_examples(page: &str) -> String {
     let Some((before, examples)) = page.split_once(".SH EXTRA\n") else {
         return page.to_owned();
     };
-    let heading = match examples.starts_with("Example") {
-        true => "EXAMPLES",
-        false => "NOTES",
+    let heading = if examples.starts_with("Example") {
+        "EXAMPLES"
+    } else {
+        "NOTES"
     };
     let mut text = format!("{before}.SH {heading}\n");
     let mut is_command = false;

@@ -48,7 +48,7 @@ pub fn precondition(arguments: &PreconditionArguments) -> Result {
             "{:#}\n",
             as_json(&plan, &device, &aged, &arguments.output)
         )),
-        false => print(&told(&device, &aged, &arguments.output)),
+        false => print(&render(&device, &aged, &arguments.output)),
     }
 }
 
@@ -79,7 +79,7 @@ fn pattern(text: &str) -> Result<Pattern> {
         })
 }
 
-fn told(device: &Device, aged: &Aged, path: &Path) -> String {
+fn render(device: &Device, aged: &Aged, path: &Path) -> String {
     let (config, counters, wear) = (device.config(), device.counters(), device.wear());
     let bytes = |pages: u64| anabranch_report::bytes(pages * u64::from(config.page_bytes));
     let verdict = match &aged.steady {

@@ -2,7 +2,7 @@
 
 use anabranch_trace::Rate;
 
-/// Why such a sample takes no `auto`, and what does.
+/// The refusal of `auto`, with the verb that takes it.
 pub const NO_AUTO: &str = "auto needs the same writes at several rates, and here they pass by once: give a rate, as in \
     --sample 1/64, or record them whole and replay the trace with --sample auto";
 

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     failure::{Failure, Result},
     output::{print, write_text},
+    wrong_file::is_trace,
 };
 
 pub const REPORT_EXAMPLE: &str = "\
@@ -49,7 +50,7 @@ pub fn report(arguments: &ReportArguments) -> Result {
             let fleet = anabranch_sweep::fleet(&arguments.results)?;
             let page = anabranch_report::fleet_page(&fleet).map_err(Failure::work)?;
             write_text(&arguments.output, &page)?;
-            return tell(
+            return print_summary(
                 arguments,
                 &json!({ "traces": fleet.traces, "groups": fleet.groups }),
             );
@@ -73,7 +74,7 @@ pub fn report(arguments: &ReportArguments) -> Result {
         let verdict = anabranch_report::verdict(result);
         json!({ "heading": anabranch_report::heading(result), "verdict": verdict })
     });
-    tell(arguments, &json!(answers.collect::<Vec<_>>()))
+    print_summary(arguments, &json!(answers.collect::<Vec<_>>()))
 }
 
 /// Whether this is what `steer` told at its end.
@@ -100,11 +101,11 @@ fn report_steered(arguments: &ReportArguments, path: &Path, text: &str) -> Resul
     let told: Value = serde_json::from_str(text).map_err(Failure::wrong_use)?;
     let page = anabranch_report::steered_page(told.clone()).map_err(Failure::wrong_use)?;
     write_text(&arguments.output, &page)?;
-    tell(arguments, &json!([{ "steered": told }]))
+    print_summary(arguments, &json!([{ "steered": told }]))
 }
 
 /// Prints the headings and answers of the page, if that is asked for.
-fn tell(arguments: &ReportArguments, shown: &Value) -> Result {
+fn print_summary(arguments: &ReportArguments, shown: &Value) -> Result {
     match arguments.json {
         true => print(&format!(
             "{:#}\n",
@@ -141,6 +142,12 @@ fn parsed(path: &Path, text: &str) -> Result<Vec<Comparison>> {
 }
 
 fn text(path: &Path) -> Result<String> {
+    if is_trace(path) {
+        let path = path.display();
+        return Err(Failure::wrong_use(format!(
+            "{path} is a trace and no result: `anabranch replay {path} -o RESULT.json` makes one of it"
+        )));
+    }
     small_file::results(path).map_err(|error| {
         let path = path.display();
         Failure::wrong_use(match error.kind() {

@@ -10,7 +10,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use indicatif::ProgressBar;
 use tracing::Level;
 
-/// How much is said.
+/// Verbosity of standard error.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Standard error")]
 pub struct SayArguments {
@@ -73,7 +73,7 @@ pub fn draws() -> bool {
     io::stderr().is_terminal() && !is_quiet() && asked().verbose == 0
 }
 
-/// What is drawn in place until it is taken away: lines that are printed stay above it.
+/// The screen that is drawn in place: lines that are printed stay above it.
 static SCREEN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Has lines printed above a screen from now on; without one, where they come.

@@ -27,7 +27,7 @@ const FOLDER: &str = "workloads";
 /// The file that describes a scenario.
 const DESCRIPTION: &str = "workload.toml";
 
-/// How much a scenario does.
+/// The scale of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
@@ -148,9 +148,9 @@ struct Description {
 pub struct Scenario {
     /// The name of its folder.
     pub name: String,
-    /// What the scenario is, in one line.
+    /// A description in one line.
     pub summary: String,
-    /// What the scenario writes, in one line.
+    /// Its writes, in one line.
     pub writes: String,
     /// Its scale.
     pub scale: Scale,
@@ -165,6 +165,30 @@ pub struct Scenario {
     tools: Vec<Tool>,
 }
 
+/// Programs by another name than the one a scenario has.
+const ALIASES: [(&str, &str); 3] = [
+    ("mysql", "mariadb"),
+    ("innodb", "mariadb"),
+    ("postgresql", "postgres"),
+];
+
+/// The question whether a scenario of a similar name was meant; empty where there is none.
+fn near<'a>(asked: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let asked = asked.to_ascii_lowercase();
+    let alias = ALIASES.iter().find(|(other, _)| asked.starts_with(other));
+    let asked = alias.map_or(asked.as_str(), |(_, own)| own);
+    // Of a misspelt name the beginning is mostly right.
+    let begin = asked.get(..4).unwrap_or(asked);
+    let names: Vec<&str> = known
+        .filter(|name| !begin.is_empty() && name.contains(begin))
+        .collect();
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!("did you mean {}? ", names.join(" or "))
+    }
+}
+
 impl Scenario {
     /// Reads a scenario by its name, or by the path of its folder.
     pub fn open(name: &str, scale: Scale) -> Result<Scenario> {
@@ -174,8 +198,10 @@ impl Scenario {
             home()?.join(FOLDER).join(name)
         };
         if !folder.join(DESCRIPTION).exists() {
+            let known = all(Scale::Quick).unwrap_or_default();
+            let near = near(name, known.iter().map(|one| one.name.as_str()));
             return Err(Failure::wrong_use(format!(
-                "{name}: no such workload, for there is no {}; `anabranch workloads` lists those there are",
+                "{name}: no such workload, for there is no {}; {near}`anabranch workloads` lists those there are",
                 folder.join(DESCRIPTION).display()
             )));
         }
@@ -366,6 +392,17 @@ mod tests {
             program: program.to_owned(),
             install: "make it".to_owned(),
         }
+    }
+
+    #[test]
+    fn a_workload_of_another_name_is_asked_about() {
+        let known = || ["mariadb-tpcc", "postgres-pgbench"].into_iter();
+        assert_eq!(near("mysql", known()), "did you mean mariadb-tpcc? ");
+        assert_eq!(
+            near("postgress", known()),
+            "did you mean postgres-pgbench? "
+        );
+        assert_eq!(near("x", known()), "");
     }
 
     #[test]

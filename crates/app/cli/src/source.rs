@@ -6,11 +6,19 @@ use anabranch_compare::{Format, ReplayOptions, Requests, TraceFile, read_text, s
 use anabranch_replay::Comparison;
 use anabranch_trace::foreign;
 
-use crate::{failure::Result, progress::Bar, say};
+use crate::{
+    failure::{Failure, Result},
+    progress::Bar,
+    say, wrong_file,
+};
 
 /// Opens a trace file in the form asked for, or the one that it looks like. The form of a foreign
 /// trace is printed.
 pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFile> {
+    if let Some(words) = wrong_file::no_trace(path) {
+        return Err(Failure::wrong_use(words));
+    }
+    let format = format.or_else(|| wrong_file::is_foreign(path).then_some(Format::Auto));
     let trace = TraceFile::open(path, format, quick)?;
     if let Format::Foreign(found) = trace.format {
         note_format(format.unwrap_or(Format::Auto), found);

@@ -41,6 +41,15 @@ and the columns of fleet/cells/*.parquet.";
 /// The variable that names the interpreter with the Python package.
 const PYTHON: &str = "ANABRANCH_PYTHON";
 
+/// Checks for the package and its Dask; follows [`APART`].
+const HAS_PACKAGE: &str = "import anabranch, distributed";
+/// Runs the package as its command; follows [`APART`].
+const RUN_PACKAGE: &str =
+    "import runpy; runpy.run_module('anabranch', run_name='__main__', alter_sys=True)";
+/// Takes the current directory off the places of modules: whatever lies there would be run as the user of the sweep,
+/// who may be root. `-P` does the same, but is new in Python 3.11; with it there is no such entry.
+const APART: &str = "import sys; sys.path[:] = [place for place in sys.path if place]; ";
+
 #[derive(Debug, Args)]
 pub struct SweepArguments {
     /// The grid: a TOML file of traces, schemes, drives and parameters
@@ -81,7 +90,7 @@ pub fn sweep(arguments: &SweepArguments) -> Result {
     }?;
     // What could be done is summed up all the same.
     match (summary(&arguments.output), done) {
-        (Ok(groups), _) => tell(&groups, arguments)?,
+        (Ok(groups), _) => print_summary(&groups, arguments)?,
         (Err(fault), true) => return Err(fault.into()),
         (Err(_), false) => {}
     }
@@ -94,11 +103,11 @@ pub fn sweep(arguments: &SweepArguments) -> Result {
     }
 }
 
-fn tell(groups: &[Group], arguments: &SweepArguments) -> Result {
+fn print_summary(groups: &[Group], arguments: &SweepArguments) -> Result {
     if arguments.json {
         return print(&format!("{:#}\n", json!({ "schema": 1, "groups": groups })));
     }
-    print(&told(groups, &arguments.tables.look()))
+    print(&render(groups, &arguments.tables.look()))
 }
 
 /// Runs the sweep on the cores of this machine. Answers whether all cells could be done.
@@ -176,7 +185,7 @@ fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Result {
         ))
     };
     let has_package = Command::new(&python)
-        .args(["-c", "import anabranch, distributed"])
+        .args(["-c", &[APART, HAS_PACKAGE].concat()])
         .stderr(std::process::Stdio::null())
         .status()
         .map_err(|error| lacks(&error))?;
@@ -185,7 +194,7 @@ fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Result {
     }
     let mut command = Command::new(&python);
     command
-        .args(["-m", "anabranch", "sweep"])
+        .args(["-c", &[APART, RUN_PACKAGE].concat(), "sweep"])
         .arg(grid)
         .arg("--output")
         .arg(&arguments.output)
@@ -265,15 +274,15 @@ fn figures(is_csv: bool, are_few: bool) -> Vec<Figure> {
             true,
         ),
     ];
-    let is_told = |of_few: bool, of_many: bool| is_csv || if are_few { of_few } else { of_many };
+    let is_shown = |of_few: bool, of_many: bool| is_csv || if are_few { of_few } else { of_many };
     let told = all
         .into_iter()
-        .filter(|(_, few, many)| is_told(*few, *many));
+        .filter(|(_, few, many)| is_shown(*few, *many));
     told.map(|(figure, ..)| figure).collect()
 }
 
 /// The groups as one table. Settings that all drives share stand above it, and those that differ in a column.
-fn told(groups: &[Group], look: &Look) -> String {
+fn render(groups: &[Group], look: &Look) -> String {
     let are_few = groups.iter().all(|group| group.cells < FEW);
     let figures = figures(look.csv, are_few);
     let (common, own) = match look.csv {
@@ -304,9 +313,10 @@ fn told(groups: &[Group], look: &Look) -> String {
     if look.csv {
         return format!("{table}\n");
     }
-    let spread = match are_few {
-        true => "p50 is the median; of so few there are no tenths, but the least and the most",
-        false => "pN is what N % lie at or below",
+    let spread = if are_few {
+        "p50 is the median; of so few there are no tenths, but the least and the most"
+    } else {
+        "pN is what N % lie at or below"
     };
     let notes = format!(
         "over the traces: {spread}; of all: media bytes / host bytes of all together; all of the whole run; lifetime = WAF of an ordinary drive, \
@@ -385,7 +395,7 @@ mod tests {
     #[test]
     fn what_drives_have_in_common_is_told_once() {
         let drives = ["demo, 80 % full, greedy", "demo, 90 % full, greedy"];
-        let text = told(&drives.map(|drive| group(drive, 30)), &Look::default());
+        let text = render(&drives.map(|drive| group(drive, 30)), &Look::default());
         assert!(text.starts_with("demo, greedy\n\n| drive"), "{text}");
         assert!(text.contains("| 80 % full | sepbit"), "{text}");
     }
@@ -393,10 +403,10 @@ mod tests {
     #[test]
     fn few_volumes_have_no_tenths_but_as_csv() {
         let groups = [group("demo", FEW - 1)];
-        let text = told(&groups, &Look::default());
+        let text = render(&groups, &Look::default());
         assert!(!text.contains("p90") && !text.contains("p99"), "{text}");
         assert!(text.contains("WAF least"), "{text}");
-        let csv = told(
+        let csv = render(
             &groups,
             &Look {
                 csv: true,
@@ -407,7 +417,7 @@ mod tests {
             csv.contains("WAF_p10") && csv.contains("WAF_least"),
             "{csv}"
         );
-        let text = told(&[group("demo", FEW)], &Look::default());
+        let text = render(&[group("demo", FEW)], &Look::default());
         assert!(
             text.contains("p99") && !text.contains("WAF least"),
             "{text}"

@@ -4,7 +4,7 @@ use anabranch_report::line;
 use anabranch_trace::Tenant;
 use clap::Args;
 
-/// What makes tenants, for every verb that watches who writes.
+/// Tenants, for every verb that watches writers.
 #[derive(Debug, Clone, Args)]
 pub struct TenantArguments {
     /// A control group whose writes are those of one tenant, such as system.slice/mysql.service; in the last name a

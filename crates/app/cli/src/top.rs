@@ -24,7 +24,7 @@ use crate::{
     output::give,
 };
 
-/// Between two checks whether the view is to end (our choice).
+/// Time between checks for the end of the view (our choice).
 const TICK: Duration = Duration::from_millis(50);
 
 pub const EXAMPLE: &str = "\

@@ -192,3 +192,37 @@ fn what_is_no_sweep_is_wrong_input_and_leaves_no_page() {
     assert!(said.contains("pages of their own"), "{said}");
     assert!(!page.exists());
 }
+
+#[test]
+fn a_sweep_elsewhere_runs_no_module_of_the_current_directory() {
+    let directory = TempDir::new().unwrap();
+    let planted = "import pathlib; pathlib.Path(__file__).with_suffix('.ran').touch()\n";
+    for module in ["anabranch.py", "distributed.py", "runpy.py"] {
+        fs::write(directory.path().join(module), planted).unwrap();
+    }
+    fs::write(
+        directory.path().join("grid.toml"),
+        "traces = ['x.parquet']\n",
+    )
+    .unwrap();
+    let words = [
+        "sweep",
+        "grid.toml",
+        "-o",
+        "fleet",
+        "--scheduler",
+        "tcp://127.0.0.1:1",
+    ];
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(words)
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let ran: Vec<_> = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .filter(|name| Path::new(name).extension().is_some_and(|end| end == "ran"))
+        .collect();
+    assert!(ran.is_empty(), "{ran:?}");
+}

@@ -4,7 +4,7 @@
 
 mod command;
 
-use std::{collections::BTreeSet, fs, process::Command};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use tempfile::TempDir;
 
@@ -115,5 +115,43 @@ fn version_names_release_commit_verbs_and_kernel() {
         &format!("\nkernel: {}", kernel.trim()),
     ] {
         assert!(long.contains(part), "{long}");
+    }
+}
+
+/// The metrics of the watcher that a text names.
+fn metrics(text: &str) -> BTreeSet<&str> {
+    let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+    let words = text.split(|letter| !is_name(letter));
+    words
+        .filter(|word| word.starts_with("anabranch_watch_"))
+        .collect()
+}
+
+#[test]
+fn alerts_ask_for_metrics_that_the_dashboard_shows() {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts");
+    let read = |name: &str| fs::read_to_string(scripts.join(name)).unwrap();
+    let (rules, dashboard) = (
+        read("anabranch-watch.rules.yml"),
+        read("anabranch-watch.grafana.json"),
+    );
+    let asked = metrics(&rules);
+    assert!(asked.len() >= 4, "{asked:?}");
+    let unknown: Vec<_> = asked.difference(&metrics(&dashboard)).copied().collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+#[test]
+fn completions_know_schemes_profiles_workloads_and_experiments() {
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let output = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(["completions", "bash"])
+        .current_dir(tree)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    for name in ["sepbit", "pcstream-emulator", "sqlite-wal", "hotstorage14"] {
+        assert!(text.contains(&format!(" {name} ")), "{name}");
     }
 }

@@ -45,7 +45,7 @@ pub struct Common {
     pub no_discards: bool,
     /// The drive.
     pub drive: NamedDrive,
-    /// Simulation of time.
+    /// Settings of simulated time.
     pub time: TimeOptions,
     /// Seed of everything random.
     pub seed: u64,

@@ -114,7 +114,7 @@ pub fn keep(directory: &Path, batch: &Batch, file: &[u8]) -> Result {
     write(&directory.join(CELLS), &name, file)
 }
 
-/// Findings of an earlier inspection of a trace, if there was one.
+/// The findings of an earlier look at a trace, if there was one.
 pub fn recall(directory: &Path, look: &Look) -> Option<Seen> {
     let path = directory.join(LOOKS).join(format!("{}.json", look.key()));
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()

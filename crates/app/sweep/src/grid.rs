@@ -26,7 +26,7 @@ pub struct Grid {
     /// Seeds of everything random.
     #[serde(default = "one_seed", deserialize_with = "parsed_list")]
     pub seeds: Vec<u64>,
-    /// Sampling of the drives: a rate, `1/64`.
+    /// The rate at which drives are sampled, `1/64`.
     #[serde(default, deserialize_with = "number")]
     pub sample: Option<Sampling>,
     /// Number of samples of each drive.
@@ -48,7 +48,7 @@ pub struct Grid {
     /// The drives.
     #[serde(default)]
     pub drive: DriveOptions,
-    /// Simulation of time.
+    /// Settings of simulated time.
     #[serde(default)]
     pub time: TimeOptions,
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{batch::parse_format, key::key};
 
-/// Request to inspect a trace.
+/// The subject of a look at a trace.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Look {
     /// The trace, as the grid names it.
@@ -32,7 +32,7 @@ pub struct Look {
     pub counts_writes: bool,
 }
 
-/// Findings of the inspection of a trace.
+/// The findings of a look at a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// The trace, as the grid names it.

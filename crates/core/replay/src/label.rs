@@ -1,10 +1,15 @@
 //! Labels of contexts for people: the files they write, the innermost calls of the application's own code, and the role
 //! of the thread. No two contexts of a comparison have the same label.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use anabranch_placement::{FileClasses, Names};
-use anabranch_trace::{Context, ContextKind, FileId, Frame};
+use anabranch_trace::{Context, ContextId, ContextKind, Frame};
+
+mod files;
+mod patterns;
+
+pub use files::FilesWritten;
+pub use patterns::NamePatterns;
 
 /// Calls of a path that a label shows (our choice).
 const CALLS: usize = 3;
@@ -41,107 +46,78 @@ const EVERYWHERE: [&str; 6] = [
     "clone",
 ];
 
-/// The files that contexts wrote, with the bytes of each.
-#[derive(Debug, Default)]
-pub struct FilesWritten {
-    names: Vec<String>,
-    classes: FileClasses,
-    written: HashMap<(u32, u16), Written>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Written {
-    first: FileId,
-    last: FileId,
-    bytes: u64,
-}
-
-impl FilesWritten {
-    /// Learns names of files.
-    pub fn learn(&mut self, names: &Names) {
-        for (file, name) in &names.files {
-            let row = file.0 as usize;
-            if row >= self.names.len() {
-                self.names.resize(row + 1, String::new());
-            }
-            self.names[row].clone_from(name);
-            self.classes.learn(*file, name);
-        }
-    }
-
-    /// Counts bytes that a context wrote to a file.
-    pub fn count(&mut self, context: u32, file: FileId, bytes: u64) {
-        let class = self.classes.class_of(file);
-        let new = Written {
-            first: file,
-            last: file,
-            bytes: 0,
-        };
-        let written = self.written.entry((context, class)).or_insert(new);
-        written.last = file;
-        written.bytes += bytes;
-    }
-
-    /// The file a context wrote most to, or what the names of several such files have in common;
-    /// empty where that is not known.
-    pub fn most_of(&self, context: u32) -> String {
-        let own = self.written.iter().filter(|((row, _), _)| *row == context);
-        let most =
-            own.max_by_key(|((_, class), written)| (written.bytes, std::cmp::Reverse(*class)));
-        let Some(((_, class), written)) = most.filter(|((_, class), _)| *class > 0) else {
-            return String::new();
-        };
-        let name = |file: FileId| self.names.get(file.0 as usize).map_or("", String::as_str);
-        if name(written.first) == name(written.last) {
-            name(written.first).to_owned()
-        } else {
-            match self.classes.name(*class) {
-                Some(class) if class.starts_with('.') => format!("*{class}"),
-                class => class.unwrap_or_default().replace('#', "*"),
-            }
-        }
-    }
-}
-
-/// A label for each of these contexts, in their order.
+/// A label for each of these contexts, in their order. `median_life` is the median lifetime of what a context wrote, in
+/// bytes written to the drive.
 pub fn labels<'a>(
-    contexts: impl Iterator<Item = &'a Context> + Clone,
+    contexts: impl Iterator<Item = &'a Context>,
     files: &FilesWritten,
+    median_life: &dyn Fn(ContextId) -> Option<u64>,
 ) -> Vec<String> {
-    let paths: Vec<Vec<String>> = contexts
-        .clone()
-        .map(|context| own_calls(&context.frames))
-        .collect();
-    let shares = |call: &String| paths.iter().filter(|path| path.contains(call)).count();
-    let many = paths.iter().filter(|path| !path.is_empty()).count();
-    let telling = |most: usize| {
-        let tells = |path: &Vec<String>| -> Vec<String> {
-            path.iter()
-                .filter(|call| shares(call) <= most)
-                .cloned()
-                .collect()
-        };
-        paths.iter().map(tells).collect::<Vec<_>>()
-    };
-    // Calls of few contexts tell most; where a path has none, those that not all have, or any.
-    let choices = [
-        telling(many / 2),
-        telling(many.saturating_sub(1)),
-        paths.clone(),
-    ];
-    let rows = contexts.enumerate().map(|(row, context)| {
-        let calls = choices
-            .iter()
-            .map(|choice| &choice[row])
-            .find(|calls| !calls.is_empty());
-        let calls = calls.map_or(&[][..], |calls| &calls[..calls.len().min(CALLS)]);
-        Wording {
+    let contexts: Vec<&Context> = contexts.collect();
+    let named = contexts.iter().map(|context| own_calls(&context.frames));
+    let paths: Vec<Path> = contexts.iter().zip(named).map(Path::of).collect();
+    let shown = telling_calls(&paths);
+    let titles = files.titles();
+    let rows: Vec<Wording<'_>> = contexts
+        .iter()
+        .zip(shown.iter().zip(&paths))
+        .map(|(context, (calls, path))| Wording {
             context,
-            file: files.most_of(context.id.0),
+            file: titles.get(&context.id.0).cloned().unwrap_or_default(),
             calls,
+            apart: None,
+            generation: None,
+            life: (!path.is_named).then(|| median_life(context.id)).flatten(),
+        })
+        .collect();
+    told_apart(rows, &paths, median_life)
+}
+
+/// The calls of a context that may stand in its label, innermost first.
+struct Path {
+    calls: Vec<String>,
+    /// Whether they are names of functions, and not offsets in a module.
+    is_named: bool,
+    /// The offsets of the calls that have no name.
+    offsets: Vec<String>,
+}
+
+impl Path {
+    fn of((context, named): (&&Context, Vec<String>)) -> Path {
+        let offsets = offsets(&context.frames);
+        let is_named = !named.is_empty() || offsets.is_empty();
+        let calls = if is_named { named } else { offsets.clone() };
+        Path {
+            calls,
+            is_named,
+            offsets,
         }
-    });
-    unlike(&rows.collect::<Vec<_>>(), &paths)
+    }
+}
+
+/// The calls that each label shows: those of few contexts, which tell most; where a path has none, those that not all
+/// have, or any.
+fn telling_calls(paths: &[Path]) -> Vec<Vec<String>> {
+    let many = paths.iter().filter(|path| !path.calls.is_empty()).count();
+    let mut sharing: HashMap<&str, usize> = HashMap::new();
+    for path in paths {
+        let own: HashSet<&str> = path.calls.iter().map(String::as_str).collect();
+        own.into_iter()
+            .for_each(|call| *sharing.entry(call).or_default() += 1);
+    }
+    let of_path = |path: &Path| {
+        let shared_by = |most: usize| -> Vec<String> {
+            let calls = path
+                .calls
+                .iter()
+                .filter(|call| sharing[call.as_str()] <= most);
+            calls.take(CALLS).cloned().collect()
+        };
+        let choices = [many / 2, many.saturating_sub(1), many];
+        let mut shown = choices.into_iter().map(shared_by);
+        shown.find(|calls| !calls.is_empty()).unwrap_or_default()
+    };
+    paths.iter().map(of_path).collect()
 }
 
 /// The parts of a label.
@@ -149,32 +125,55 @@ struct Wording<'a> {
     context: &'a Context,
     file: String,
     calls: &'a [String],
+    /// The call that tells it from another.
+    apart: Option<&'a str>,
+    generation: Option<u8>,
+    life: Option<u64>,
 }
 
-/// A label for each context. Those that would be the same get the call that tells them apart or, where no call does,
-/// their numbers.
-fn unlike(rows: &[Wording<'_>], paths: &[Vec<String>]) -> Vec<String> {
-    let labels: Vec<String> = rows.iter().map(|row| row.worded(None)).collect();
-    let mut changed = labels.clone();
-    for same in groups(&labels) {
+/// A label for each context. Those that would be the same get the call that tells them apart, then the generation of
+/// their files, how long their data live, an offset in their program or, where nothing else does, their numbers.
+fn told_apart<'a>(
+    mut rows: Vec<Wording<'a>>,
+    paths: &'a [Path],
+    median_life: &dyn Fn(ContextId) -> Option<u64>,
+) -> Vec<String> {
+    let same = |rows: &[Wording<'_>]| groups(&rows.iter().map(Wording::text).collect::<Vec<_>>());
+    for same in same(&rows) {
         for &row in &same {
-            // The call that fewest of the others have; of equals the innermost.
-            let others = || same.iter().filter(|other| **other != row);
-            let sharing = |call: &String| {
-                others()
-                    .filter(|other| paths[**other].contains(call))
-                    .count()
-            };
-            let call = paths[row].iter().min_by_key(|call| sharing(call));
-            if let Some(call) = call.filter(|call| sharing(call) < same.len() - 1) {
-                changed[row] = rows[row].worded(Some(call));
-            }
+            rows[row].apart = apart(row, &same, &|row| &paths[row].calls);
         }
     }
-    for row in groups(&changed).into_iter().flatten() {
-        changed[row] += &format!(" #{}", rows[row].context.id.0);
+    for row in same(&rows).into_iter().flatten() {
+        let generation = rows[row].context.generation;
+        rows[row].generation = Some(generation).filter(|generation| *generation > 0);
     }
-    changed
+    for row in same(&rows).into_iter().flatten() {
+        rows[row].life = median_life(rows[row].context.id);
+    }
+    for same in same(&rows) {
+        for &row in &same {
+            let offset = apart(row, &same, &|row| &paths[row].offsets);
+            rows[row].apart = offset.or(rows[row].apart);
+        }
+    }
+    let mut labels: Vec<String> = rows.iter().map(Wording::text).collect();
+    for row in groups(&labels).into_iter().flatten() {
+        labels[row] += &format!(" #{}", rows[row].context.id.0);
+    }
+    labels
+}
+
+/// The call of a row that fewest of the others have; of equals the innermost. `None` if all others have all its calls.
+fn apart<'a>(row: usize, same: &[usize], calls: &dyn Fn(usize) -> &'a [String]) -> Option<&'a str> {
+    let others = || same.iter().filter(|other| **other != row);
+    let sharing = |call: &String| {
+        others()
+            .filter(|other| calls(**other).contains(call))
+            .count()
+    };
+    let call = calls(row).iter().min_by_key(|call| sharing(call))?;
+    (sharing(call) < same.len() - 1).then_some(call.as_str())
 }
 
 /// The positions of labels that are the same as another, in groups.
@@ -187,11 +186,11 @@ fn groups(labels: &[String]) -> Vec<Vec<usize>> {
 }
 
 impl Wording<'_> {
-    /// The text of a label: file, calls and role. `apart` is the call that tells it from another; it is never cut off.
-    fn worded(&self, apart: Option<&str>) -> String {
+    /// The text of a label: file, calls and role. The call that tells it from another is never cut off.
+    fn text(&self) -> String {
         let role = self.context.role.trim_end_matches(['-', '/', ':', '.']);
         let is_made = role.starts_with("mkfs");
-        let who = match self.context.kind {
+        let mut who = match self.context.kind {
             _ if is_made => "making the file system".to_owned(),
             ContextKind::Journal => "journal of the file system".to_owned(),
             ContextKind::Metadata => "metadata of the file system".to_owned(),
@@ -200,19 +199,28 @@ impl Wording<'_> {
             ContextKind::Folded => format!("{role}, rare call paths"),
             ContextKind::Application => role.to_owned(),
         };
-        let who = match self.context.generation {
-            0 => who,
-            generation => format!("{who}, generation {generation}"),
-        };
+        if let Some(generation) = self.generation {
+            who += &format!(", generation {generation}");
+        }
+        if let Some(life) = self.life {
+            who += &format!(", lives {}", class_of_life(life));
+        }
         let known = if is_made { &[][..] } else { self.calls };
         let around = [&self.file, "", &who].map(str::trim);
         let around: Vec<&str> = around.into_iter().filter(|part| !part.is_empty()).collect();
         let room = WIDTH.saturating_sub(around.join(" · ").chars().count() + 3);
-        let calls = joined(known, apart, room);
+        let calls = joined(known, self.apart, room);
         let parts = [&self.file, calls.as_str(), &who].map(str::trim);
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         parts.collect::<Vec<_>>().join(" · ")
     }
+}
+
+/// A lifetime to the next lower power of two: `4 MiB`.
+fn class_of_life(bytes: u64) -> String {
+    let power = bytes.max(1).ilog2();
+    let unit = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"][power as usize / 10];
+    format!("{} {unit}", 1u64 << (power % 10))
 }
 
 /// As many calls as `room` characters hold, then `apart`, which must stay. If not even the innermost call fits, it is
@@ -261,11 +269,7 @@ fn own_calls(frames: &[Frame]) -> Vec<String> {
     };
     let is_go =
         named().any(|(_, symbol)| symbol.starts_with("runtime.") || symbol.starts_with("main."));
-    let tells = |frame: &Frame, symbol: &str| {
-        let object = frame.object.rsplit('/').next().unwrap_or_default();
-        let is_runtime = RUNTIMES.iter().any(|runtime| object.starts_with(runtime));
-        !is_runtime && !EVERYWHERE.contains(&symbol)
-    };
+    let tells = |frame: &Frame, symbol: &str| !is_runtime(frame) && !EVERYWHERE.contains(&symbol);
     let is_own = |symbol: &str| {
         let is_interpreter = INTERPRETERS.iter().any(|prefix| symbol.starts_with(prefix));
         let is_library = is_go && GO.contains(&package(symbol));
@@ -286,6 +290,25 @@ fn own_calls(frames: &[Frame]) -> Vec<String> {
         calls.drain(..hands_on);
     }
     calls
+}
+
+/// The offsets of the application's own calls that have no name, innermost first: `fio+0x5dd0d`.
+fn offsets(frames: &[Frame]) -> Vec<String> {
+    let own = frames
+        .iter()
+        .filter(|frame| frame.symbol.is_none() && !frame.object.is_empty() && !is_runtime(frame));
+    own.map(|frame| format!("{}+{:#x}", object(frame), frame.file_offset))
+        .collect()
+}
+
+fn object(frame: &Frame) -> &str {
+    frame.object.rsplit('/').next().unwrap_or_default()
+}
+
+fn is_runtime(frame: &Frame) -> bool {
+    RUNTIMES
+        .iter()
+        .any(|runtime| object(frame).starts_with(runtime))
 }
 
 /// The class of a C++ method; `None` if the name has none.

@@ -58,7 +58,7 @@ pub use engine::Engine;
 pub use fleet::{Fleet, FleetError, Progress};
 pub use future::Foresight;
 pub use gap::close_gaps;
-pub use label::{FilesWritten, labels, short, without_parameters};
+pub use label::{FilesWritten, NamePatterns, labels, short, without_parameters};
 pub use lane::{Clock, Lane, LaneError, Shown, Start, UnfitLane, best};
 pub use outcome::{Comparison, Drive, Point, SCHEMA, SchemeResult, Source, StreamResult, outcome};
 pub use pack::Pack;

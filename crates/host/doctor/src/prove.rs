@@ -90,6 +90,22 @@ pub fn prove(found: &Found, accept_contents: bool) -> Result<Vec<Proof>, String>
     Ok(proofs)
 }
 
+/// The refusal of a drive that is mounted. Nobody can unmount what the system itself runs from.
+fn mounted(whole: &str, place: &str) -> String {
+    if is_the_systems(place) {
+        format!(
+            "{whole} is mounted on {place}, which this system runs from: take another drive; nothing was written"
+        )
+    } else {
+        format!("{whole} is mounted on {place}: `umount {place}` first, nothing was written")
+    }
+}
+
+/// Whether a running system needs what is mounted there (Filesystem Hierarchy Standard 3.0, section 3).
+pub(crate) fn is_the_systems(place: &str) -> bool {
+    ["/", "/boot", "/boot/efi", "/etc", "/usr", "/var"].contains(&place)
+}
+
 /// Refuses a drive that is mounted, parted or used by anybody: writes would disturb its user, and the user the counts.
 ///
 /// # Errors
@@ -103,10 +119,7 @@ pub fn refuse(device: &Device) -> Result<(), String> {
         ));
     }
     if let Some(mount) = device.mounts.first() {
-        return Err(format!(
-            "{whole} is mounted on {}: `umount {}` first, nothing was written",
-            mount.place, mount.place
-        ));
+        return Err(mounted(whole, &mount.place));
     }
     let users = device.holders.iter().chain(&device.users);
     match users.into_iter().next() {
@@ -431,6 +444,18 @@ impl Assign for OneStream {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_is_told_to_unmount_what_the_system_runs_from() {
+        for place in ["/", "/boot/efi", "/var"] {
+            let words = mounted("/dev/vda", place);
+            assert!(
+                !words.contains("umount") && words.contains("another drive"),
+                "{words}"
+            );
+        }
+        assert!(mounted("/dev/vdb", "/mnt").contains("`umount /mnt` first"));
+    }
 
     #[test]
     fn a_write_is_proved_when_all_of_it_is_in_the_handle_that_was_asked_for() {

@@ -5,7 +5,10 @@ mod company;
 use anabranch_steer::{Shape, feature, require};
 use serde::Serialize;
 
-use crate::found::{Device, Drive, Found, Mount, Placement};
+use crate::{
+    found::{Device, Drive, Found, Mount, Placement},
+    prove::is_the_systems,
+};
 
 /// A way by which writes, or information about them, get to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -317,8 +320,11 @@ fn unseen(found: &Found) -> Option<Verdict> {
 fn in_use(device: &Device) -> Option<Verdict> {
     let carried = |words: String| no_ublk(format!("ublk would carry each write, but {words}."));
     if let Some(Mount { place, file_system }) = device.mounts.first() {
-        let remedy =
-            format!("`umount {place}`, then `anabranch steer`, and mount the device it gives");
+        let remedy = if is_the_systems(place) {
+            "this system runs from it: steer another drive".to_owned()
+        } else {
+            format!("`umount {place}`, then `anabranch steer`, and mount the device it gives")
+        };
         let words = format!("{file_system} is mounted on {place}");
         return Some(carried(words).remedy(remedy));
     }

@@ -8,7 +8,7 @@ use anabranch_ssd::Counters;
 use anabranch_trace::WholeFile;
 use serde_json::{Value, json};
 
-use super::{plan::Plan, survey::Survey};
+use super::{check::Cost, plan::Plan, survey::Survey};
 use crate::convert::cannot_write;
 
 /// The most by which a piece may exceed the promised cost without a note that it loses something (our choice).
@@ -28,9 +28,9 @@ pub struct File {
 pub struct Checked {
     /// The file, and how it was made where there were several ways.
     pub what: String,
-    /// Counters of the drive that followed the piece.
-    pub counters: Counters,
-    /// What the piece cannot express of the scheme it stands for; `None` for a piece that is measured beside the
+    /// The cost on the drive that followed the piece.
+    pub cost: Cost,
+    /// The part that the piece cannot express of the scheme it stands for; `None` for a piece that is measured beside the
     /// scheme.
     pub loses: Option<String>,
 }
@@ -40,11 +40,11 @@ pub struct Checked {
 pub struct Advice {
     /// The scheme that the advice stands for; empty where it was made from lifetimes only.
     pub scheme: String,
-    /// The counters of the drive with the scheme itself.
-    pub promised: Option<Counters>,
+    /// The cost of the scheme itself.
+    pub promised: Option<Cost>,
     /// The files to write.
     pub files: Vec<File>,
-    /// What each piece of advice is worth.
+    /// The price of each piece of advice.
     pub checks: Vec<Checked>,
     /// Further sentences for people.
     pub notes: Vec<String>,
@@ -60,9 +60,14 @@ impl Advice {
             bytes(drive.unit_bytes()),
             drive.host_streams,
             drive.internal_streams,
-            survey.written_pages as f64 / f64::from(drive.logical_pages)
+            survey.promised.whole.host_pages as f64 / f64::from(drive.logical_pages)
         )];
-        if survey.promised.copied_pages == 0 {
+        notes.push(
+            "made from the first half of the writes, and priced on the second, which it has not seen: off by, and \
+             whether the promise holds, are those of the second half"
+                .to_owned(),
+        );
+        if survey.promised.whole.copied_pages == 0 {
             notes.push(
                 "NOTHING was ever copied on this drive, so that every placement is as good as any: give a \
                  smaller one (--size), or larger erase units (--unit)"
@@ -101,10 +106,10 @@ impl Advice {
         });
     }
 
-    /// The share by which the flash writes more than the scheme promised; negative if less.
+    /// The share by which the flash writes more of the second half than the scheme promised; negative if less.
     pub fn off(&self, checked: &Checked) -> Option<f64> {
-        let promised = self.promised?.waf()?;
-        Some(checked.counters.waf()? / promised - 1.0)
+        let promised = self.promised?.unseen.waf()?;
+        Some(checked.cost.unseen.waf()? / promised - 1.0)
     }
 
     /// Whether the piece costs no more than the scheme promised; `None` where nothing was promised.
@@ -138,7 +143,8 @@ impl Advice {
         let checks = self.checks.iter().map(|checked| {
             json!({
                 "what": checked.what,
-                "under_it": of(&checked.counters),
+                "under_it": of(&checked.cost.whole),
+                "second_half": of(&checked.cost.unseen),
                 "off_by": self.off(checked),
                 "holds": self.holds(checked),
                 "loses": checked.loses.as_ref().filter(|_| self.holds(checked) == Some(false)),
@@ -147,7 +153,8 @@ impl Advice {
         json!({
             "schema": anabranch_replay::SCHEMA,
             "scheme": self.scheme,
-            "promised": self.promised.as_ref().map(of),
+            "promised": self.promised.as_ref().map(|cost| of(&cost.whole)),
+            "promised_second_half": self.promised.as_ref().map(|cost| of(&cost.unseen)),
             "files": self.files.iter().map(|file| &file.name).collect::<Vec<_>>(),
             "checks": checks.collect::<Vec<_>>(),
             "notes": self.notes,

@@ -8,11 +8,15 @@ use anabranch_trace::Context;
 
 use super::{
     advice::{Advice, Checked, File},
+    names::issued,
     plan::Plan,
     rules::{Line, MAX_RULES, Way, best, document, groups, lost, told, ways},
     survey::{Survey, Tally},
 };
 use crate::contexts::call;
+
+const BY_KERNEL: &str = "what sees call paths, `anabranch steer --scheme manual:rules=fdp.toml`; or the application, \
+                         which gives each of its writes the identifier";
 
 /// Makes placement identifiers by program context: as a table, and as rules.
 pub fn by_context(
@@ -30,11 +34,10 @@ pub fn by_context(
         (way.told, lines.collect::<Vec<Line>>())
     };
     let told = "placement identifiers by program context";
-    let Some((way, text, counters)) = best(plan, told, ways.iter().map(lines).collect(), watch)?
-    else {
+    let Some((way, text, cost)) = best(plan, told, ways.iter().map(lines).collect(), watch)? else {
         return Ok(());
     };
-    advice.file("fdp.toml", text);
+    advice.file("fdp.toml", issued(BY_KERNEL, &text));
     let chosen = ways.iter().find(|one| one.told == way);
     let streams = chosen.map_or(&[][..], |way| way.streams.as_slice());
     advice.file(
@@ -44,7 +47,7 @@ pub fn by_context(
     let own: Vec<u16> = tallies.iter().map(|tally| tally.stream()).collect();
     advice.checks.push(Checked {
         what: format!("fdp.toml and fdp.csv, {way}"),
-        counters,
+        cost,
         loses: lost(&tallies, &own, survey.written_pages, "contexts"),
     });
     Ok(())

@@ -4,11 +4,35 @@ use std::{num::NonZeroUsize, sync::Arc, thread};
 
 use anabranch_compare::{Fault, Result, Watch};
 use anabranch_placement::{DeviceHalf, SchemeSpec};
-use anabranch_replay::Fleet;
+use anabranch_replay::{Fleet, Lane};
 use anabranch_ssd::{Counters, relocate::RelocationKind};
 use anabranch_trace::Io;
 
-use super::plan::Plan;
+use super::plan::{Half, Plan};
+
+/// The cost of a placement: on all writes, and on the half of them from which no advice was made.
+#[derive(Debug, Clone, Copy)]
+pub struct Cost {
+    /// The counters of the drive over all writes.
+    pub whole: Counters,
+    /// Those of the second half of the writes.
+    pub unseen: Counters,
+}
+
+impl Cost {
+    /// The cost by the counters at the end, and those when half was written.
+    pub fn new(whole: Counters, at_half: Option<Counters>) -> Cost {
+        Cost {
+            whole,
+            unseen: whole.since(&at_half.unwrap_or_default()),
+        }
+    }
+
+    /// Pages that were copied during the first half of the writes.
+    pub fn seen_copied_pages(&self) -> u64 {
+        self.whole.copied_pages - self.unseen.copied_pages
+    }
+}
 
 /// The scheme `manual` with these rules, and the device half of the scheme they stand for. Where a
 /// scheme's device half is its own, `substream` takes its place.
@@ -21,25 +45,45 @@ pub fn under_rules(plan: &Plan, rules: &str) -> Result<SchemeSpec> {
     }))
 }
 
-/// The counters of each scheme's drive, over one pass over the trace.
-pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Result<Vec<Counters>> {
+/// The cost of each scheme, by one pass over the trace.
+pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Result<Vec<Cost>> {
     let lanes = specs.iter().map(|spec| plan.lane(spec));
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let fleet = Fleet::start(lanes.collect::<Result<Vec<_>>>()?, cores);
-    plan.each_batch("fed back: ", watch, &mut |ios, _| {
-        // A lane that has failed closes its channel; `finish` tells why.
+    let lanes = lanes.collect::<Result<Vec<_>>>()?;
+    let mut fleet = Fleet::start(lanes, cores);
+    let counters =
+        |lanes: &[Lane]| -> Vec<Counters> { lanes.iter().map(|lane| *lane.counters()).collect() };
+    let mut at_half: Option<Vec<Counters>> = None;
+    plan.each_batch("fed back: ", watch, &mut |ios, half| {
+        if half == Half::Second && at_half.is_none() {
+            // The lanes must come to rest before they can be asked what they counted.
+            let full = std::mem::replace(&mut fleet, Fleet::start(Vec::new(), cores));
+            let lanes = full.finish().map_err(Fault::usage)?;
+            at_half = Some(counters(&lanes));
+            fleet = Fleet::start(lanes, cores);
+        }
+        // A lane that has failed closes its channel; `finish` reports why.
         let _ = fleet.send(&Arc::from(ios));
         Ok(())
     })?;
-    let lanes = fleet.finish().map_err(Fault::usage)?;
-    Ok(lanes.iter().map(|lane| *lane.counters()).collect())
+    let whole: Vec<Counters> = counters(&fleet.finish().map_err(Fault::usage)?);
+    let halves = at_half.unwrap_or_else(|| vec![Counters::default(); whole.len()]);
+    let costs = whole.into_iter().zip(halves);
+    Ok(costs
+        .map(|(whole, half)| Cost::new(whole, Some(half)))
+        .collect())
 }
 
-/// The counters of one scheme's drive, for requests in memory.
-pub fn measure_these(plan: &Plan, spec: &SchemeSpec, ios: &[Io]) -> Result<Counters> {
+/// The cost of one scheme, for requests in memory.
+pub fn measure_these(plan: &Plan, spec: &SchemeSpec, ios: &[Io]) -> Result<Cost> {
     let mut lane = plan.lane(spec)?;
-    lane.apply_all(ios)
-        .and_then(|()| lane.flush_batch())
-        .map_err(Fault::work)?;
-    Ok(*lane.counters())
+    let (first, second) = ios.split_at(plan.first_half.min(ios.len()));
+    let mut counted = |ios: &[Io]| -> Result<Counters> {
+        lane.apply_all(ios)
+            .and_then(|()| lane.flush_batch())
+            .map_err(Fault::work)?;
+        Ok(*lane.counters())
+    };
+    let at_half = counted(first)?;
+    Ok(Cost::new(counted(second)?, Some(at_half)))
 }

@@ -90,7 +90,7 @@ pub fn jobs(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn W
     }
     let (rules, ios) = by_tenant(&logs)?;
     let ios = plan.at_the_drive(ios);
-    let counters = measure_these(plan, &under_rules(plan, &rules)?, &ios)?;
+    let cost = measure_these(plan, &under_rules(plan, &rules)?, &ios)?;
     for (stream, text) in (0..).zip(logs.of_stream).filter(|(_, text)| used(text)) {
         advice.file(&format!("fio/{}.iolog", name(StreamId(stream))), text);
     }
@@ -98,13 +98,14 @@ pub fn jobs(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn W
     advice.file("fio/ranges.fio", format!("{GLOBAL}{RANGES}"));
     advice.checks.push(Checked {
         what: "fio/streams.fio, a job for each stream".to_owned(),
-        counters,
+        cost,
         loses: Some("fio knows microseconds: requests of one of them may change places".to_owned()),
     });
     Ok(())
 }
 
 const GLOBAL: &str = "\
+# Issued by: whoever tests a drive, with `fio streams.fio` or `fio ranges.fio`.
 # Plays a recorded trace at its own pace, with its placement, on an NVMe drive with FDP: it OVERWRITES
 # that drive. For a drive with the Streams Directive: dataplacement=streams.
 # fio 3.38 or newer; the device: replay_redirect.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anabranch_compare::{Result, Watch};
 use anabranch_trace::{ContextKind, WriteHint};
+use glob::Pattern;
 
 use super::{
     advice::{Advice, Checked},
@@ -12,6 +13,8 @@ use super::{
     survey::{Name, Survey, Tally},
 };
 
+/// Rules for less than one page of so many are left out (our choice: a thousandth).
+const LEAST_SHARE: u64 = 1000;
 /// The hints that stand for one handle each; writes without a hint go to the default handle.
 const HINTS: [WriteHint; 4] = [
     WriteHint::Short,
@@ -19,6 +22,15 @@ const HINTS: [WriteHint; 4] = [
     WriteHint::Long,
     WriteHint::Extreme,
 ];
+
+const BY_ADMIN: &str = "an administrator, with `anabranch steer --scheme manual:rules=rules.toml`";
+const BY_APPLICATION: &str =
+    "the application, with fcntl(F_SET_RW_HINT) on each file when it opens it";
+
+/// A file of advice whose first line names who puts it to work.
+pub fn issued(by: &str, text: &str) -> String {
+    format!("# Issued by: {by}\n{text}")
+}
 
 /// Makes rules by file and thread.
 pub fn by_name(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
@@ -31,7 +43,7 @@ pub fn by_name(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dy
             name_lines(plan, survey, &rows, &way.streams, None),
         )
     };
-    let Some((way, text, counters)) = best(
+    let Some((way, text, cost)) = best(
         plan,
         "streams by file and thread",
         ways.iter().map(lines).collect(),
@@ -40,11 +52,11 @@ pub fn by_name(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dy
     else {
         return Ok(());
     };
-    advice.file("rules.toml", text);
+    advice.file("rules.toml", issued(BY_ADMIN, &text));
     let own: Vec<u16> = tallies.iter().map(|tally| tally.stream()).collect();
     advice.checks.push(Checked {
         what: format!("rules.toml, {way}"),
-        counters,
+        cost,
         loses: lost(&tallies, &own, survey.written_pages, "file and thread"),
     });
     Ok(())
@@ -73,15 +85,15 @@ pub fn as_hints(
             name_lines(plan, survey, &rows, &streams, Some(&HINTS)),
         )
     });
-    let Some((way, text, counters)) = best(plan, "write life-time hints", lines.collect(), watch)?
+    let Some((way, text, cost)) = best(plan, "write life-time hints", lines.collect(), watch)?
     else {
         return Ok(());
     };
-    advice.file("hints.toml", text);
+    advice.file("hints.toml", issued(BY_APPLICATION, &text));
     let own: Vec<u16> = tallies.iter().map(|tally| tally.stream()).collect();
     advice.checks.push(Checked {
         what: format!("hints.toml, {way}"),
-        counters,
+        cost,
         loses: lost(
             &tallies,
             &own,
@@ -92,7 +104,7 @@ pub fn as_hints(
     Ok(())
 }
 
-/// The rules by name: by the file alone where its writers agree, the narrowest first.
+/// The rules by name: by the file alone where its writers agree.
 fn name_lines(
     plan: &Plan,
     survey: &Survey,
@@ -135,11 +147,24 @@ fn name_lines(
             )),
         }
     }
+    let least = survey.written_pages / LEAST_SHARE;
+    lines.retain(|(pages, _)| *pages >= least.max(1));
     lines.sort_by_key(|(pages, _)| std::cmp::Reverse(*pages));
     lines.truncate(MAX_RULES);
-    let mut lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
-    lines.sort_by_key(|line| std::cmp::Reverse(narrowness(&line.asks)));
-    lines
+    in_order(lines.into_iter().map(|(_, line)| line).collect())
+}
+
+/// Sorts rules, those with most bytes first as they come. The first that matches wins, so that a rule which another one
+/// also covers stands before that.
+fn in_order(lines: Vec<Line>) -> Vec<Line> {
+    let mut sorted: Vec<Line> = Vec::new();
+    let mut left = lines;
+    while !left.is_empty() {
+        let is_free = |at: &usize| !left.iter().any(|other| left[*at].covers(other));
+        let next = (0..left.len()).find(is_free).unwrap_or(0);
+        sorted.push(left.remove(next));
+    }
+    sorted
 }
 
 pub fn kind(kind: ContextKind) -> String {
@@ -166,18 +191,43 @@ fn asks(name: &Name, file_alone: bool) -> Vec<(&'static str, String)> {
     asks
 }
 
-/// The key that sorts rules, since the first that matches wins: rules with a file first, then those
-/// with more letters.
-fn narrowness(asks: &[(&'static str, String)]) -> (bool, usize, usize) {
-    let file = asks.iter().find(|(key, _)| *key == "file");
-    let letters = |text: &str| {
-        text.chars()
-            .filter(|letter| !"*?".contains(*letter))
-            .count()
-    };
-    (
-        file.is_some(),
-        file.map_or(0, |(_, pattern)| letters(pattern)),
-        asks.len(),
-    )
+impl Line {
+    /// Whether it is broader than the other one: all that the other matches, it matches as well.
+    fn covers(&self, other: &Line) -> bool {
+        self.asks != other.asks
+            && self.asks.iter().all(|(key, wide)| {
+                let narrow = other.asks.iter().find(|(other, _)| other == key);
+                narrow.is_some_and(|(_, narrow)| {
+                    wide == narrow || Pattern::new(wide).is_ok_and(|wide| wide.matches(narrow))
+                })
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(asks: &[(&'static str, &str)]) -> Line {
+        Line {
+            asks: asks
+                .iter()
+                .map(|(key, text)| (*key, (*text).to_owned()))
+                .collect(),
+            stream: 0,
+            hint: None,
+            comments: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn rules_stand_by_bytes_but_after_those_that_they_cover() {
+        let most = line(&[("file", "*.sst")]);
+        let all = line(&[("file", "*")]);
+        let log = line(&[("file", "*.log")]);
+        let by_thread = line(&[("file", "*.sst"), ("role", "low")]);
+        let given = vec![most.clone(), all.clone(), by_thread.clone(), log.clone()];
+        let sorted: Vec<_> = in_order(given).into_iter().map(|line| line.asks).collect();
+        assert_eq!(sorted, [by_thread.asks, most.asks, log.asks, all.asks]);
+    }
 }

@@ -1,18 +1,17 @@
 //! Advice as a text for one application: what it writes, what its own options can keep apart, and what each way costs.
 //!
-//! Where no hint reaches the drive, a directory can: an FDP namespace has placement handles of its own
+//! A directory reaches the drive even if no hint does: an FDP namespace has placement handles of its own
 //! (NVMe TP4146; `nvme create-ns --phndls`), and what is written without a directive goes to its
 //! first.
 
 use anabranch_compare::{Fault, Result, Watch, read_text};
 use anabranch_placement::SchemeSpec;
 use anabranch_report::{foreign, ratio};
-use anabranch_ssd::Counters;
 use glob::Pattern;
 
 use super::{
     advice::{Advice, Checked},
-    check::{measure, under_rules},
+    check::{Cost, measure, under_rules},
     names::kind,
     plan::Plan,
     rules::{Line, document, told},
@@ -27,13 +26,35 @@ struct Application {
     name: &'static str,
     /// Patterns of file names, of which a trace of the application has at least one.
     files: &'static [&'static str],
-    /// What its own options can keep apart: a phrase, and patterns of file names.
+    /// Files that its own options can keep apart: a phrase, and patterns of file names.
     apart: &'static [(&'static str, &'static [&'static str])],
     /// Whether it gives the kernel life-time hints.
     gives_hints: bool,
     file: &'static str,
     text: &'static str,
 }
+
+impl Application {
+    /// Whether the trace has a file that only this application has.
+    fn has_files(&self, survey: &Survey) -> bool {
+        let patterns = self
+            .files
+            .iter()
+            .filter_map(|pattern| Pattern::new(pattern).ok());
+        let patterns: Vec<Pattern> = patterns.collect();
+        let is_of_it = |file: &str| patterns.iter().any(|pattern| pattern.matches(file));
+        let names = survey.names.by_weight();
+        names.iter().any(|(name, _)| is_of_it(&name.file))
+    }
+}
+
+/// The applications that are recognised, by the targets of `--to`.
+const APPLICATIONS: [(&str, &Application); 4] = [
+    ("rocksdb", &ROCKSDB),
+    ("mysql", &MYSQL),
+    ("postgres", &POSTGRES),
+    ("cassandra", &CASSANDRA),
+];
 
 const LOG_APART: &str = "the log in a namespace of its own";
 
@@ -127,6 +148,22 @@ whose), which `--to rules` therefore cannot tell apart.
 ",
 };
 
+/// Makes rules, placement identifiers, and the text for each application whose files are in the trace.
+pub fn auto(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
+    super::names::by_name(plan, survey, advice, watch)?;
+    super::by_context::by_context(plan, survey, advice, watch)?;
+    for (target, application) in APPLICATIONS {
+        if application.has_files(survey) {
+            advice.notes.push(format!(
+                "the files are those of {}: {} is what `--to {target}` makes",
+                application.name, application.file
+            ));
+            write(application, plan, survey, advice, watch)?;
+        }
+    }
+    Ok(())
+}
+
 /// Makes the text for RocksDB, if the trace has its files.
 pub fn rocksdb(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
     write(&ROCKSDB, plan, survey, advice, watch)
@@ -164,13 +201,7 @@ fn write(
     advice: &mut Advice,
     watch: &mut dyn Watch,
 ) -> Result {
-    let patterns = application.files.iter();
-    let patterns: Vec<Pattern> = patterns
-        .filter_map(|pattern| Pattern::new(pattern).ok())
-        .collect();
-    let is_of_it = |file: &str| patterns.iter().any(|pattern| pattern.matches(file));
-    let names = survey.names.by_weight();
-    if !names.iter().any(|(name, _)| is_of_it(&name.file)) {
+    if !application.has_files(survey) {
         return Err(Fault::wrong_use(format!(
             "there is no {} in {}: no file is called {}",
             application.name,
@@ -182,19 +213,19 @@ fn write(
     let specs: Vec<SchemeSpec> = ways.iter().map(|(_, spec)| spec.clone()).collect();
     let costs = measure(plan, &specs, watch)?;
     let mut text = format!(
-        "{}: what it writes, and what keeps it apart\n\n{}\n{}\n{}",
+        "Issued by: the administrator of {0}, by its options\n\n{0}: what it writes, and what keeps it apart\n\n{1}\n{2}\n{3}",
         application.name,
         writers(plan, survey),
         application.text,
         NAMESPACES
     );
-    text += "\nFed back on the recorded writes\n";
+    text += "\nFed back on the recorded writes, the second half of which is counted\n";
     for ((way, _), cost) in ways.iter().zip(&costs) {
-        text += &format!("  WAF {}  {way}\n", ratio(cost.waf()));
+        text += &format!("  WAF {}  {way}\n", ratio(cost.unseen.waf()));
     }
     text += &format!(
         "  WAF {}  {}, from which the rules of `--to rules` are made\n",
-        ratio(survey.promised.waf()),
+        ratio(survey.promised.unseen.waf()),
         foreign(plan.scheme.name())
     );
     advice.file(application.file, text);
@@ -205,11 +236,11 @@ fn write(
 fn checks(
     application: &Application,
     ways: Vec<(String, SchemeSpec)>,
-    costs: Vec<Counters>,
+    costs: Vec<Cost>,
 ) -> Vec<Checked> {
-    let check = |((way, _), counters)| Checked {
+    let check = |((way, _), cost)| Checked {
         what: format!("{}: {way}", application.file),
-        counters,
+        cost,
         loses: None,
     };
     ways.into_iter().zip(costs).map(check).collect()

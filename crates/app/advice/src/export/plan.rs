@@ -13,7 +13,7 @@ use anabranch_compare::{
 use anabranch_placement::{KnownLifetimes, Names, SchemeSpec};
 use anabranch_replay::{Comparison, Lane, Start};
 use anabranch_ssd::Config;
-use anabranch_trace::{Io, Tables};
+use anabranch_trace::{Io, Operation, Tables};
 
 use crate::ExportOptions;
 
@@ -43,26 +43,76 @@ pub struct Plan {
     pub drive: Config,
     pub scheme: SchemeSpec,
     pub known: KnownLifetimes,
-    /// How addresses of the trace became addresses of the drive, where the drive was sized for the pages ever written.
+    /// The mapping from addresses of the trace to addresses of the drive, where the drive was sized for the pages ever written.
     pub numbers: Option<Arc<Numbers>>,
+    /// Requests until half the bytes are written. Advice is made from these, and priced on the others.
+    pub first_half: usize,
+}
+
+/// Requests between two places at which a trace may be halved (our choice: 64 KiB of them for 2^24 requests).
+const EACH: usize = 4096;
+
+/// The half of the writes that a batch belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Half {
+    First,
+    Second,
 }
 
 impl Plan {
-    /// Passes every batch of writes at the drive's addresses to `sink`, with the share that is done.
+    /// Finds where the first half of the writes ends.
+    fn halve(&mut self, watch: &mut dyn Watch) -> Result {
+        self.first_half = usize::MAX;
+        let (mut all, mut requests) = (0, 0);
+        // Where every 4096th request ends: half is found to that many.
+        let mut marks: Vec<(u64, usize)> = Vec::new();
+        self.each_batch("halves: ", watch, &mut |ios, _| {
+            for io in ios {
+                requests += 1;
+                if io.operation == Operation::Write {
+                    all += io.length_bytes;
+                }
+                if requests % EACH == 0 {
+                    marks.push((all, requests));
+                }
+            }
+            Ok(())
+        })?;
+        let before = marks.iter().rfind(|(written, _)| *written <= all / 2);
+        // A trace of so few requests is halved by their number.
+        self.first_half = before.map_or(requests / 2, |(_, requests)| *requests);
+        Ok(())
+    }
+
+    /// Passes every batch of requests at the drive's addresses to `sink`, with its half.
     pub fn each_batch(
         &self,
         what: &str,
         watch: &mut dyn Watch,
-        sink: &mut dyn FnMut(&[Io], f64) -> Result,
+        sink: &mut dyn FnMut(&[Io], Half) -> Result,
     ) -> Result {
         // A pass begins with what was learned.
         let mut numbers = self.numbers.as_deref().cloned();
+        let mut left = self.first_half;
+        let mut halved = |ios: &[Io]| {
+            let (first, second) = ios.split_at(left.min(ios.len()));
+            left -= first.len();
+            let mut some = |ios: &[Io], half| {
+                if ios.is_empty() {
+                    Ok(())
+                } else {
+                    sink(ios, half)
+                }
+            };
+            some(first, Half::First)?;
+            some(second, Half::Second)
+        };
         watch.begin(what);
         self.source.each_batch(&mut |ios, share| {
             watch.done(share)?;
             match &mut numbers {
-                Some(numbers) => sink(&renumbered(numbers, ios), share),
-                None => sink(ios, share),
+                Some(numbers) => halved(&renumbered(numbers, ios)),
+                None => halved(ios),
             }
         })?;
         watch.end();
@@ -191,14 +241,16 @@ fn with_drive(
     let cell = one_cell(&replay, source.as_ref(), one, watch)?;
     let scheme = scheme(options.scheme.as_deref().unwrap_or(SCHEME))?;
     let scheme = with_relocation(scheme, options)?;
-    Ok(Given::Plan(Box::new(Plan {
+    let plan = Plan {
         source,
         tables,
         drive: cell.drive.config,
         scheme,
         known,
         numbers: cell.filled.map(|filled| filled.numbers),
-    })))
+        first_half: 0,
+    };
+    halved(plan, watch)
 }
 
 /// A trace with its tables.
@@ -276,18 +328,26 @@ fn of_result(
     };
     let scheme = with_relocation(scheme, options)?;
     let (source, tables) = native(&trace)?;
-    let numbers = match result.config.contains_key("fill") {
-        true => Some(learn(source.as_ref(), drive.page_bytes, false, watch)?.numbers),
-        false => None,
+    let numbers = if result.config.contains_key("fill") {
+        Some(learn(source.as_ref(), drive.page_bytes, false, watch)?.numbers)
+    } else {
+        None
     };
-    Ok(Given::Plan(Box::new(Plan {
+    let plan = Plan {
         source,
         tables,
         drive,
         scheme,
         known: KnownLifetimes::default(),
         numbers,
-    })))
+        first_half: 0,
+    };
+    halved(plan, watch)
+}
+
+fn halved(mut plan: Plan, watch: &mut dyn Watch) -> Result<Given> {
+    plan.halve(watch)?;
+    Ok(Given::Plan(Box::new(plan)))
 }
 
 /// The scheme of a result that wrote least to the flash, with its settings, among those that do not know the future.

@@ -62,8 +62,8 @@ pub fn by_address(
     let best = tried
         .into_iter()
         .zip(costs)
-        .min_by_key(|(_, cost)| cost.copied_pages);
-    let Some(((told, ranges, _), counters)) = best else {
+        .min_by_key(|(_, cost)| cost.seen_copied_pages());
+    let Some(((told, ranges, _), cost)) = best else {
         return Ok(());
     };
     let text = ranges.iter().map(|range| {
@@ -78,7 +78,7 @@ pub fn by_address(
         .sum();
     advice.checks.push(Checked {
         what: format!("fio/dp_scheme, {} ranges, {told}", ranges.len()),
-        counters,
+        cost,
         loses: Some(format!(
             "addresses do not tell apart what the scheme does: {:.0} % of the pages went to another stream \
              than most at their addresses, and the file holds at most {MAX_RANGES} ranges",

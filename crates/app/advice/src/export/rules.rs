@@ -4,19 +4,18 @@ use anabranch_compare::{Result, Watch};
 use anabranch_lifetime::{Weighted, cluster};
 use anabranch_placement::SchemeSpec;
 use anabranch_report::bytes;
-use anabranch_ssd::Counters;
 use anabranch_trace::WriteHint;
 use toml::{Table, Value};
 
 use super::{
-    check::{measure, under_rules},
+    check::{Cost, measure, under_rules},
     plan::Plan,
     survey::Tally,
 };
 
 /// The most rules of a set ([`anabranch_placement::Rules`]).
 pub const MAX_RULES: usize = 64;
-/// Where fewer groups are tried, groups of lifetimes are merged unless they lower the sum of
+/// With fewer groups on trial, groups of lifetimes are merged unless they lower the sum of
 /// squares by this share (our choice).
 pub const LEAST_GAIN: f64 = 0.05;
 /// Conditions of a rule whose values are numbers.
@@ -107,13 +106,13 @@ pub fn groups(points: &[Weighted], groups: u16, gain: f64) -> Vec<u16> {
     points.iter().map(nearest).collect()
 }
 
-/// Feeds back the rules of each choice, and keeps the best.
+/// Feeds back the rules of each choice, and keeps the one that copies least of the first half of the writes.
 pub fn best(
     plan: &Plan,
     told: &str,
     ways: Vec<(&'static str, Vec<Line>)>,
     watch: &mut dyn Watch,
-) -> Result<Option<(String, String, Counters)>> {
+) -> Result<Option<(String, String, Cost)>> {
     let describe = |way: &str| format!("{told}, {way}; made from {}", plan.scheme.name());
     let texts: Vec<(String, String)> = ways
         .iter()
@@ -125,8 +124,8 @@ pub fn best(
         .collect::<Result<_>>()?;
     let costs = measure(plan, &specs, watch)?;
     let tried = texts.into_iter().zip(costs);
-    let best = tried.min_by_key(|(_, counters)| counters.copied_pages);
-    Ok(best.map(|((way, text), counters)| (way, text, counters)))
+    let best = tried.min_by_key(|(_, cost)| cost.seen_copied_pages());
+    Ok(best.map(|((way, text), cost)| (way, text, cost)))
 }
 
 /// A sentence on what a choice of streams loses of the scheme's own placement; `None` if nothing.

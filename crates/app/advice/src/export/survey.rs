@@ -4,11 +4,14 @@ use std::collections::HashMap;
 
 use anabranch_compare::{Fault, Result, Watch};
 use anabranch_lifetime::{ContextProfile, ContextProfiles};
-use anabranch_replay::{Lane, LaneError, Pages};
+use anabranch_replay::{Lane, LaneError, NamePatterns, Pages};
 use anabranch_ssd::{Counters, PageRange, StreamId};
 use anabranch_trace::{ContextId, ContextKind, Io, Operation, Tables};
 
-use super::plan::Plan;
+use super::{
+    check::Cost,
+    plan::{Half, Plan},
+};
 use crate::reading::TABLE_BYTES;
 
 /// Number of equal parts that the address space is divided into (our choice: fine enough to cut 32
@@ -18,8 +21,8 @@ pub const PARTS: u32 = 1024;
 /// choice).
 const MAX_NAMES: usize = 4096;
 
-/// A writer by what stays the same in the next run: the file's name without its numbers, the
-/// thread's name without its own, and the kind of writer.
+/// A writer by what stays the same in the next run: the pattern of the file's name, the thread's name without its
+/// numbers, and the kind of writer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Name {
     /// A pattern of file names as in rules; empty where the file is not known.
@@ -34,7 +37,7 @@ pub struct Tally {
     pub profile: ContextProfile,
     /// Pages by the stream that the scheme chose, over the whole trace.
     pub by_stream: Vec<u64>,
-    /// Pages by stream over the second half of the trace, when the scheme had learned.
+    /// Pages by stream over the later half of what is surveyed, when the scheme had learned.
     pub late_by_stream: Vec<u64>,
 }
 
@@ -104,7 +107,7 @@ impl<K> Group<K> {
     }
 }
 
-/// The groups that one pass over the trace found.
+/// The groups that one pass over the first half of the writes found.
 #[derive(Debug)]
 pub struct Survey {
     pub names: Group<Name>,
@@ -113,19 +116,22 @@ pub struct Survey {
     /// Writes by part of the address space.
     pub parts: Group<u32>,
     pub written_pages: u64,
-    /// The counters of the drive with the scheme itself.
-    pub promised: Counters,
+    /// The cost of the scheme itself.
+    pub promised: Cost,
 }
 
-/// Reads the trace once, with the scheme at work on its drive.
+/// Reads the trace once, with the scheme at work on its drive. The second half of the writes is not looked at: it is
+/// what the advice is priced on.
 pub fn survey(plan: &Plan, watch: &mut dyn Watch) -> Result<Survey> {
     let mut lane = plan.lane(&plan.scheme)?;
     lane.keep_placements();
     let mut reading = Reading::new(plan, lane);
-    plan.each_batch("what the scheme does: ", watch, &mut |ios, share| {
-        ios.iter()
-            .try_for_each(|io| reading.apply(io, share > 0.5))
-            .map_err(Fault::usage)
+    plan.each_batch("what the scheme does: ", watch, &mut |ios, half| {
+        let done = match half {
+            Half::First => ios.iter().try_for_each(|io| reading.survey(io)),
+            Half::Second => reading.pass(ios),
+        };
+        done.map_err(Fault::usage)
     })?;
     reading.finish()
 }
@@ -134,6 +140,10 @@ struct Reading {
     lane: Lane,
     pages: Pages,
     counted: Counted,
+    /// Requests of the first half, and how many of them were read.
+    first_half: usize,
+    read: usize,
+    at_half: Option<Counters>,
 }
 
 impl Reading {
@@ -145,11 +155,25 @@ impl Reading {
                 page_bytes: plan.drive.page_bytes,
             },
             counted: Counted::new(plan),
+            first_half: plan.first_half,
+            read: 0,
+            at_half: None,
         }
     }
 
-    fn apply(&mut self, io: &Io, late: bool) -> Result<(), LaneError> {
+    /// Places requests of the second half.
+    fn pass(&mut self, ios: &[Io]) -> Result<(), LaneError> {
+        if self.at_half.is_none() {
+            self.lane.flush_batch()?;
+            self.at_half = Some(*self.lane.counters());
+        }
+        ios.iter().try_for_each(|io| self.lane.apply(io))
+    }
+
+    fn survey(&mut self, io: &Io) -> Result<(), LaneError> {
         self.lane.apply(io)?;
+        self.read += 1;
+        let late = self.read > self.first_half / 2;
         match io.operation {
             Operation::Write => self.counted.write(io, self.lane.placements(), late),
             Operation::Discard => {
@@ -164,7 +188,8 @@ impl Reading {
 
     fn finish(mut self) -> Result<Survey> {
         self.lane.flush_batch().map_err(Fault::usage)?;
-        Ok(self.counted.finish(*self.lane.counters()))
+        let cost = Cost::new(*self.lane.counters(), self.at_half);
+        Ok(self.counted.finish(cost))
     }
 }
 
@@ -215,7 +240,7 @@ impl Counted {
         }
     }
 
-    fn finish(self, promised: Counters) -> Survey {
+    fn finish(self, promised: Cost) -> Survey {
         let contexts = (0..self.contexts.tallies.len() as u32).collect();
         Survey {
             promised,
@@ -271,15 +296,13 @@ impl NameTable {
             kind: ContextKind::Unknown,
         };
         let writer = |context: &anabranch_trace::Context| (context.role.clone(), context.kind);
+        let files = || tables.files.iter().map(|file| file.name.as_str());
+        let patterns = NamePatterns::of(files());
         NameTable {
             rows: HashMap::from([(unknown.clone(), 0)]),
             names: vec![unknown],
             known: HashMap::new(),
-            files: tables
-                .files
-                .iter()
-                .map(|file| pattern(&file.name))
-                .collect(),
+            files: files().map(|name| patterns.of_name(name)).collect(),
             writers: tables.contexts.iter().map(writer).collect(),
         }
     }
@@ -314,39 +337,9 @@ impl NameTable {
     }
 }
 
-/// The file's name as a pattern, with `*` for its numbers, so that later generations of the file
-/// match. Characters that mean something in patterns become `?`.
-fn pattern(name: &str) -> String {
-    let mut pattern = String::with_capacity(name.len());
-    for letter in name.chars() {
-        match letter {
-            '0'..='9' if pattern.ends_with('*') => {}
-            '0'..='9' => pattern.push('*'),
-            '*' | '?' | '[' | ']' => pattern.push('?'),
-            other => pattern.push(other),
-        }
-    }
-    pattern
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_is_called_as_its_next_generation_will_be() {
-        for (name, expected) in [
-            ("000123.sst", "*.sst"),
-            ("MANIFEST-000004", "MANIFEST-*"),
-            ("nb-12-big-Data.db", "nb-*-big-Data.db"),
-            ("ibdata1", "ibdata*"),
-            ("plain", "plain"),
-            ("odd[1]*", "odd?*??"),
-            ("", ""),
-        ] {
-            assert_eq!(pattern(name), expected);
-        }
-    }
 
     #[test]
     fn where_most_went_late_counts_before_where_most_went() {

@@ -33,7 +33,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// What carries commands.
+    /// The carrier of commands.
     pub fn link(&mut self) -> &mut dyn Link {
         match self {
             Way::Kernel(link) => link,

@@ -10,7 +10,7 @@ use super::{
 /// A description of the comparisons that a claim looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Basis {
-    /// How full the drives are: at their fullest moment if the experiment says so, otherwise at the end.
+    /// Fill of the drives: at their fullest moment if the experiment says so, otherwise at the end.
     pub fill: String,
     /// The size of their erase units.
     pub unit: String,

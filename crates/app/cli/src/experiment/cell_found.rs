@@ -90,7 +90,7 @@ impl CellFound {
         })
     }
 
-    /// How full the drive is: at its fullest moment if the run says so, otherwise as the first scheme left it.
+    /// Fill of the drive: at its fullest moment if the run says so, otherwise as the first scheme left it.
     pub fn fill(&self) -> String {
         if let Some(Ok(share)) = self.at.get("fill").map(|fill| fill.parse::<f64>()) {
             return percent(share, 0);

@@ -42,15 +42,15 @@ pub struct Experiment {
     pub claim: Vec<Claim>,
 }
 
-/// How long data lives, by what a scheme could go by.
+/// Lifetimes of data, grouped by what a scheme could go by.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Lifetimes {
-    /// What claims call it.
+    /// The name in claims.
     pub name: String,
     /// The trace.
     pub trace: String,
-    /// What pages are brought together by: `context`, `role` of the thread, `hint`, `file`, `address`
+    /// The grouping of pages: `context`, `role` of the thread, `hint`, `file`, `address`
     /// (chunks of 1 MiB), `before` (how long what lay in the chunk lived the time before), or a
     /// scheme, whose streams are meant.
     pub by: Vec<String>,
@@ -135,9 +135,10 @@ impl Figures for Planned<'_> {
         };
         let cell = only(cells(planned), |cell| cell, run, at)?;
         // `all` is known when the drive is.
-        match cell.schemes.iter().any(|one| one == scheme || one == "all") {
-            true => Ok(1.0),
-            false => Err(format!("run {run} does not compare scheme {scheme}")),
+        if cell.schemes.iter().any(|one| one == scheme || one == "all") {
+            Ok(1.0)
+        } else {
+            Err(format!("run {run} does not compare scheme {scheme}"))
         }
     }
 

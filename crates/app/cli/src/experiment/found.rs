@@ -17,7 +17,10 @@ use super::{
     root,
     run::Run,
 };
-use crate::failure::{Failure, Result};
+use crate::{
+    failure::{Failure, Result},
+    say,
+};
 
 /// The findings of an experiment.
 #[derive(Debug, Serialize)]
@@ -44,12 +47,14 @@ impl Found {
             arguments.claim.is_empty() || asked.iter().any(|(_, claim)| claim.wants(run, options))
         };
         let mut runs = Vec::new();
+        let wanted = |run: &Run| -> Vec<Cell> {
+            let mut cells = cells(run);
+            cells.retain(|cell| is_wanted(&run.name, &cell.labels));
+            cells
+        };
+        let all: usize = experiment.run.iter().map(|run| wanted(run).len()).sum();
+        let mut begun = 0;
         for run in &experiment.run {
-            let wanted = |run: &Run| -> Vec<Cell> {
-                let mut cells = cells(run);
-                cells.retain(|cell| is_wanted(&run.name, &cell.labels));
-                cells
-            };
             if wanted(run).is_empty() {
                 continue;
             }
@@ -60,7 +65,11 @@ impl Found {
             };
             let found = wanted(&run)
                 .iter()
-                .map(|cell| CellFound::new(&run, cell, &root, arguments.threads))
+                .map(|cell| {
+                    begun += 1;
+                    say::note(&step(begun, all, &run.name, &cell.labels));
+                    CellFound::new(&run, cell, &root, arguments.threads)
+                })
                 .collect::<Result<Vec<CellFound>>>()?;
             runs.push(RunFound {
                 name: run.name,
@@ -141,6 +150,17 @@ impl Found {
     }
 }
 
+/// The line on a comparison that begins: a single one can take minutes.
+fn step(number: usize, all: usize, run: &str, labels: &[(String, String)]) -> String {
+    let options = labels
+        .iter()
+        .map(|(key, value)| format!(" --{key} {value}"));
+    format!(
+        "comparison {number} of {all}: {run}{}",
+        options.collect::<String>()
+    )
+}
+
 /// The findings, and the origins of the figures that were looked at.
 struct Looked<'a> {
     found: &'a Found,
@@ -181,4 +201,18 @@ fn asked<'a>(experiment: &'a Experiment, rows: &[usize]) -> Result<Vec<(usize, &
     Ok(all
         .filter(|(row, _)| rows.is_empty() || rows.contains(row))
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_that_begins_is_named_with_its_options_and_its_place() {
+        let labels = [("unit".to_owned(), "8MiB".to_owned())];
+        assert_eq!(
+            step(2, 9, "demo", &labels),
+            "comparison 2 of 9: demo --unit 8MiB"
+        );
+    }
 }

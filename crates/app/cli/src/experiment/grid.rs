@@ -168,9 +168,10 @@ fn command(words: &[String]) -> String {
 
 /// A trace that an experiment names: a load by rule, or a file found from `root`.
 pub fn located(trace: &str, root: &Path) -> PathBuf {
-    match trace.starts_with("synthetic:") {
-        true => PathBuf::from(trace),
-        false => root.join(trace),
+    if trace.starts_with("synthetic:") {
+        PathBuf::from(trace)
+    } else {
+        root.join(trace)
     }
 }
 

@@ -14,7 +14,7 @@ use anabranch_disk::{
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Comparison;
 use anabranch_report::foreign;
-use anabranch_trace::Sample;
+use anabranch_trace::{Sample, Tables};
 use nix::sys::statvfs::statvfs;
 use serde_json::{Value, json};
 
@@ -84,12 +84,14 @@ pub fn run(arguments: &RunArguments) -> Result {
         tenants::told(&capture.tenants, &capture.limitations, "").for_each(|line| say::note(&line));
     }
     let seen_nothing = result.as_ref().is_ok_and(is_void);
-    let is_void = seen_nothing && end.has_failed();
-    if seen_nothing && !is_void && !stages.knows_the_drive() {
-        say::note(
-            "the program was not told where the drive is: {dir} in its arguments and the variable \
-             ANABRANCH_DIR name it, --chdir starts it there",
-        );
+    let wrote_nothing = seen_nothing && names_no_file(&recorded.tables);
+    let is_void = wrote_nothing || seen_nothing && end.has_failed();
+    if wrote_nothing {
+        say::note(&wrote_nothing_words(stages.knows_the_drive()));
+    } else if seen_nothing && !is_void && !stages.knows_the_drive() {
+        say::note(&format!(
+            "the program was not told where the drive is: {DRIVE}"
+        ));
     }
     // IMPORTANT: each by itself. The disk may be full by now, and the program ran for hours: a trace that cannot be
     // written costs the bound, which comes of the recording, and no other figure.
@@ -116,6 +118,24 @@ fn bounded(result: &mut Comparison, trace: Option<&Path>, arguments: &RunArgumen
     let source = open(trace, None, false)?;
     let options = arguments.comparison.options();
     Ok(complete(result, &options, &source, &mut Bar::default())?)
+}
+
+/// The ways by which a program learns where the drive is.
+const DRIVE: &str =
+    "{dir} in its arguments and the variable ANABRANCH_DIR name it, --chdir starts it there";
+
+/// Whether no program wrote a file on the drive: what was written is the file system's own.
+fn names_no_file(tables: &Tables) -> bool {
+    tables.files.iter().all(|file| file.name.is_empty())
+}
+
+fn wrote_nothing_words(knows_the_drive: bool) -> String {
+    let nothing = "the program wrote nothing to the drive, so that there is nothing to compare";
+    if knows_the_drive {
+        format!("{nothing}: it was told where the drive is, but no file was written there")
+    } else {
+        format!("{nothing}; it was not told where the drive is: {DRIVE}")
+    }
 }
 
 /// The drive that every scheme gets, whole or sampled, and the samples.
@@ -372,5 +392,31 @@ fn drive_failure(error: DiskError) -> Failure {
     match error {
         DiskError::TooSmall { .. } => Failure::usage(error),
         _ => Failure::work(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_trace::{Capture, Context, File};
+
+    use super::*;
+
+    #[test]
+    fn a_program_that_wrote_no_file_is_told_how_to_name_the_drive() {
+        let tables = |names: &[&str]| Tables {
+            contexts: vec![Context::unknown()],
+            files: names
+                .iter()
+                .map(|name| File {
+                    name: (*name).to_owned(),
+                })
+                .collect(),
+            capture: Capture::default(),
+        };
+        assert!(names_no_file(&tables(&["", ""])));
+        assert!(!names_no_file(&tables(&["", "db"])));
+        let words = wrote_nothing_words(false);
+        assert!(words.contains("wrote nothing to the drive") && words.contains("{dir}"));
+        assert!(!wrote_nothing_words(true).contains("{dir}"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use anabranch_compare::{DEFAULT_PROFILE, bytes};
+use anabranch_compare::{DEFAULT_PROFILE, DriveOptions, Origin, bytes, one_drive};
 
 use crate::{
     arguments::RunArguments,
@@ -85,6 +85,7 @@ pub fn list_wanted(arguments: &RunArguments) -> bool {
 pub fn fit(arguments: &RunArguments) -> Result<RunArguments> {
     let mut arguments = arguments.clone();
     let Some(scenario) = scenario(&arguments)? else {
+        scale_units(&mut arguments.drive);
         return Ok(arguments);
     };
     let drive = &mut arguments.drive;
@@ -104,6 +105,41 @@ pub fn fit(arguments: &RunArguments) -> Result<RunArguments> {
     Ok(arguments)
 }
 
+/// The fewest erase units of a drive whose unit nobody asked for (our choice: as many as `demo` has, and as
+/// `replay --fill` gives a drive).
+const LEAST_UNITS: u32 = 56;
+/// The smallest erase unit that is tried (our choice, as of `replay --fill`).
+const LEAST_UNIT_BYTES: u64 = 64 << 10;
+
+/// Makes the erase units of a small drive smaller, if only its size is given.
+fn scale_units(drive: &mut DriveOptions) {
+    if drive.size.is_none() || !drive.unit.is_empty() || !drive.profiles.is_empty() {
+        return;
+    }
+    let config = |drive: &DriveOptions| {
+        one_drive(drive, &Origin::default(), "one").map(|drive| drive.0.config)
+    };
+    // What is wrong with the options is reported where they are checked.
+    let Ok(profile) = config(&DriveOptions::default()) else {
+        return;
+    };
+    let halves = std::iter::successors(Some(profile.unit_bytes()), |bytes| Some(bytes / 2));
+    let halves = halves.take_while(|bytes| *bytes >= LEAST_UNIT_BYTES);
+    let mut scaled = halves.enumerate().map(|(halved, bytes)| DriveOptions {
+        unit: if halved == 0 {
+            Vec::new()
+        } else {
+            vec![bytes.to_string()]
+        },
+        ..drive.clone()
+    });
+    let is_enough =
+        |drive: &DriveOptions| config(drive).is_ok_and(|drive| drive.physical_units >= LEAST_UNITS);
+    if let Some(scaled) = scaled.find(is_enough) {
+        *drive = scaled;
+    }
+}
+
 fn is_scale(text: &str) -> bool {
     Scale::from_name(text).is_some()
 }
@@ -117,4 +153,31 @@ fn scenario(arguments: &RunArguments) -> Result<Option<Scenario>> {
     let mut scenario = Scenario::open(name, scale.unwrap_or(Scale::Quick))?;
     scenario.set(&arguments.set)?;
     Ok(Some(scenario))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(drive: DriveOptions) -> Vec<String> {
+        let mut drive = drive;
+        scale_units(&mut drive);
+        drive.unit
+    }
+
+    #[test]
+    fn a_small_drive_has_as_many_units_as_the_profile() {
+        let sized = |size: &str| DriveOptions {
+            size: Some(size.to_owned()),
+            ..DriveOptions::default()
+        };
+        assert_eq!(unit(sized("64MiB")), ["786432"]);
+        assert!(unit(sized("8GiB")).is_empty());
+        assert!(unit(DriveOptions::default()).is_empty());
+        let own = DriveOptions {
+            unit: vec!["4MiB".to_owned()],
+            ..sized("64MiB")
+        };
+        assert_eq!(unit(own), ["4MiB"]);
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anabranch_lifetime::LifetimeHistogram;
 use anabranch_placement::Names;
 use anabranch_ssd::Config;
-use anabranch_trace::{Context, Frame, Io, Operation};
+use anabranch_trace::{Context, ContextId, Frame, Io, Operation};
 
 use super::{
     ContextLives, Details, LifePoints, Lives,
@@ -119,7 +119,12 @@ impl Survey {
         let (listed, rest) = ranks.split_at(ranks.len().min(MOST_CONTEXTS));
         let known = listed.iter().filter_map(|&row| table.get(row));
         let ids = known.clone().map(|context| context.id.0);
-        let labels: HashMap<u32, String> = ids.zip(labels(known.clone(), &self.files)).collect();
+        let median_life = |id: ContextId| {
+            let lives = &self.profiles.get(id.0 as usize)?.lives;
+            Some(lives.quantile_pages(0.5)? * page_bytes)
+        };
+        let labels = labels(known.clone(), &self.files, &median_life);
+        let labels: HashMap<u32, String> = ids.zip(labels).collect();
         let listed = listed.iter().map(|&row| {
             let profile = &self.profiles[row];
             let known = table.get(row);

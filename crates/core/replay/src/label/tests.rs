@@ -1,4 +1,5 @@
-use anabranch_trace::ContextId;
+use anabranch_placement::Names;
+use anabranch_trace::FileId;
 
 use super::*;
 
@@ -56,7 +57,7 @@ fn a_script_is_called_by_its_file_and_the_librarys_innermost_calls() {
     ];
     let files = files(&[(1, 1), (2, 2)], &["my.db-wal", "my.db"]);
     assert_eq!(
-        labels(contexts.iter(), &files),
+        labels(contexts.iter(), &files, &|_| None),
         [
             "my.db-wal · sqlite3WalFrames · python",
             "my.db · walCheckpoint · python"
@@ -77,7 +78,7 @@ fn a_go_program_is_called_by_its_own_functions() {
         (go, "runtime.goexit.abi0"),
     ];
     let one = context(1, ContextKind::Application, "store", &path);
-    let labels = labels([one].iter(), &FilesWritten::default());
+    let labels = labels([one].iter(), &FilesWritten::default(), &|_| None);
     assert_eq!(labels, ["log.Segment.Append < main.func2 · store"]);
     assert_eq!(
         short("example.org/store/log.(*Segment).Append"),
@@ -99,7 +100,7 @@ fn the_file_systems_own_writers_have_plain_names() {
         context(0, ContextKind::Unknown, "", &[]),
     ];
     assert_eq!(
-        labels(contexts.iter(), &FilesWritten::default()),
+        labels(contexts.iter(), &FilesWritten::default(), &|_| None),
         [
             "journal of the file system",
             "metadata of the file system",
@@ -120,7 +121,7 @@ fn contexts_that_would_be_called_the_same_are_told_apart() {
         context(2, application, "db", &path("merge")),
         context(3, application, "db", &path("merge")),
     ];
-    let labels = labels(contexts.iter(), &FilesWritten::default());
+    let labels = labels(contexts.iter(), &FilesWritten::default(), &|_| None);
     let mut apart = labels.clone();
     apart.sort();
     apart.dedup();
@@ -138,7 +139,10 @@ fn a_program_without_symbols_is_not_called_by_what_starts_every_program() {
         (LIBC, "__libc_start_call_main"),
     ];
     let one = context(1, ContextKind::Application, "dd", &path);
-    assert_eq!(labels([one].iter(), &FilesWritten::default()), ["dd"]);
+    assert_eq!(
+        labels([one].iter(), &FilesWritten::default(), &|_| None),
+        ["dd"]
+    );
 }
 
 #[test]
@@ -155,7 +159,7 @@ fn several_files_are_called_by_what_their_names_have_in_common() {
         ],
     );
     assert_eq!(
-        [1, 2, 3, 4].map(|row| files.most_of(row)),
+        [1, 2, 3, 4].map(|row| files.titles().remove(&row).unwrap_or_default()),
         ["*.sst", "binlog.*", "CURRENT", ""]
     );
 }
@@ -179,7 +183,7 @@ fn of_long_labels_the_call_that_tells_them_apart_is_kept() {
         other(4),
     ];
     let files = files(&[(1, 1), (2, 1)], &["000012.sst"]);
-    let labels = labels(contexts.iter(), &files);
+    let labels = labels(contexts.iter(), &files, &|_| None);
     let calls = ["Job::CloseOutput", "State::AddToOutput"];
     for (label, call) in labels.iter().zip(calls) {
         assert!(label.chars().count() <= WIDTH, "{label}");
@@ -227,11 +231,42 @@ fn a_path_that_writes_files_of_several_generations_says_of_which() {
     };
     let contexts = [of(1, 0), of(2, 1), of(3, 2)];
     assert_eq!(
-        labels(contexts.iter(), &FilesWritten::default()),
+        labels(contexts.iter(), &FilesWritten::default(), &|_| None),
         [
             "Compact < Work · db:low",
             "Compact < Work · db:low, generation 1",
             "Compact < Work · db:low, generation 2",
         ]
     );
+}
+
+#[test]
+fn without_symbols_a_context_is_called_by_an_offset_and_how_long_its_data_live() {
+    let bare = |id, offset| {
+        let mut context = context(id, ContextKind::Application, "db", &[("/bin/db", ""); 2]);
+        context.frames[0].file_offset = 0x10;
+        context.frames[1].file_offset = offset;
+        for frame in &mut context.frames {
+            frame.symbol = None;
+        }
+        context
+    };
+    let contexts = [bare(1, 0x20), bare(2, 0x30)];
+    let life = |id: ContextId| Some(5 << (20 * id.0 / 2));
+    let labels = labels(contexts.iter(), &FilesWritten::default(), &life);
+    assert_eq!(
+        labels,
+        ["db+0x20 · db, lives 4 KiB", "db+0x30 · db, lives 4 MiB"]
+    );
+}
+
+#[test]
+fn a_generation_is_shown_only_where_it_tells_contexts_apart() {
+    let path = [("/usr/bin/db", "Compact")];
+    let old = Context {
+        generation: 1,
+        ..context(1, ContextKind::Application, "db", &path)
+    };
+    let labels = labels([old].iter(), &FilesWritten::default(), &|_| None);
+    assert_eq!(labels, ["Compact · db"]);
 }

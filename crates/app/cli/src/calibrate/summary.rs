@@ -1,4 +1,4 @@
-//! What was learned of a drive, in words.
+//! The findings on a drive as text.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anabranch_calibrate::{Band, Findings, Handle, Isolation, Measured};
 use anabranch_report::{bytes, line, message};
 
 /// A line for each thing that was asked.
-pub fn told(found: &Findings, profile: Option<&Path>) -> String {
+pub fn render(found: &Findings, profile: Option<&Path>) -> String {
     let mut rows = vec![
         ("mapping unit", measured(&found.mapping_unit, None)),
         ("write buffer", buffer(&found.write_buffer)),
@@ -46,9 +46,10 @@ fn band(band: Band) -> String {
             "{} ({} to {})",
             bytes(band.best.round() as u64),
             bytes(band.low.round() as u64),
-            match band.high.is_finite() {
-                true => bytes(band.high.round() as u64),
-                false => "any".to_owned(),
+            if band.high.is_finite() {
+                bytes(band.high.round() as u64)
+            } else {
+                "any".to_owned()
             }
         ),
     }

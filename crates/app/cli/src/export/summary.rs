@@ -11,7 +11,11 @@ pub fn advice(advice: &Advice, directory: &Path) -> String {
     let mut text = String::new();
     if let Some(promised) = &advice.promised {
         let scheme = foreign(&advice.scheme);
-        text += &format!("{scheme}: WAF {}\n\n", ratio(promised.waf()));
+        text += &format!(
+            "{scheme}: WAF {}, of the second half {}\n\n",
+            ratio(promised.whole.waf()),
+            ratio(promised.unseen.waf())
+        );
     }
     if !advice.checks.is_empty() {
         text += &format!("{}\n\n", table(advice));
@@ -36,17 +40,19 @@ fn table(advice: &Advice) -> Table {
     table.load_style(presets::ASCII_MARKDOWN).set_header([
         "fed back",
         "WAF",
+        "second half",
         "off by",
         "its promise",
     ]);
-    for column in table.column_iter_mut().skip(1).take(2) {
+    for column in table.column_iter_mut().skip(1).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     for checked in &advice.checks {
         let off = advice.off(checked);
         table.add_row([
             checked.what.clone(),
-            ratio(checked.counters.waf()),
+            ratio(checked.cost.whole.waf()),
+            ratio(checked.cost.unseen.waf()),
             off.map_or_else(|| "-".to_owned(), |off| format!("{:+.1} %", 100.0 * off)),
             match advice.holds(checked) {
                 Some(true) => "holds",
